@@ -1,20 +1,26 @@
 /** Renders the events of a stream: as our own events, chat completion chunks, or the events of a response. */
 
-import { createChunkRenderer, type CompletionHead } from '../../agent/public-api/chat-completions.ts'
+import {
+  createChunkRenderer,
+  type CompletionHead,
+  type CompletionSource,
+} from '../../agent/public-api/chat-completions.ts'
 import { renderServerSentEvent } from '../../agent/public-api/server-sent-events.ts'
-import type { ResponseHead } from '../../agent/public-api/responses.ts'
-import { createResponseRenderer } from '../../agent/public-api/responses-stream.ts'
+import { createResponseRenderer, type ResponseSource } from '../../agent/public-api/responses/stream.ts'
+import { dropFailureNotice } from '../../agent/public-api/run-failure.ts'
 import type { Render } from './streams.ts'
 
 export type Format =
   /** Only events behind the number `after`. */
   | { readonly as: 'events'; readonly after?: number | undefined }
   | { readonly as: 'chat'; readonly head: CompletionHead; readonly usage: boolean }
-  | { readonly as: 'response'; readonly head: ResponseHead; readonly after?: number | undefined }
+  | { readonly as: 'response'; readonly after?: number | undefined }
 
-export function renderOf(format: Format): Render {
-  if (format.as === 'events') return renderEventsAfter(format.after ?? 0)
-  return format.as === 'chat' ? chunksOf(format) : createResponseRenderer(format.head, format.after)
+export function renderOf(format: Format, source: ResponseSource & CompletionSource): Render {
+  if (format.as === 'events') return renderEventsAfter(format.after ?? -1)
+  return dropFailureNotice(
+    format.as === 'chat' ? chunksOf(format, source) : createResponseRenderer(source, format.after),
+  )
 }
 
 const renderEventsAfter =
@@ -23,10 +29,10 @@ const renderEventsAfter =
     event.seq > after ? renderServerSentEvent(event) : ''
 
 /** The time is that of the run's first event, so that repeated streams are equal. */
-function chunksOf({ head, usage }: Extract<Format, { as: 'chat' }>): Render {
+function chunksOf({ head, usage }: Extract<Format, { as: 'chat' }>, source: CompletionSource): Render {
   let chunks: Render | undefined
   return (event) => {
-    chunks ??= createChunkRenderer({ ...head, created: Math.floor(Date.parse(event.at) / 1_000) }, usage)
+    chunks ??= createChunkRenderer({ ...head, created: Math.floor(Date.parse(event.at) / 1_000) }, source, usage)
     return chunks(event)
   }
 }

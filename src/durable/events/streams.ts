@@ -4,19 +4,31 @@
  * grows too large.
  */
 
-import type { AccessRefusal } from '../../agent/model/access.ts'
+import type { AccessRefusal, Holder } from '../../agent/model/permission/access.ts'
 import { isRunEnd, type SessionEvent } from '../../agent/model/event.ts'
 import { renderRefusalEvent } from '../../agent/public-api/access-refusal.ts'
 import { toPublicEvent } from '../../agent/public-api/server-sent-events.ts'
+import { clock } from '../platform/clock.ts'
 
 export type Render = (event: SessionEvent) => string
 
+/** A run, or its part with this number: the stream of a part ends when the run waits for its caller. */
+export type RunPart = { readonly runId: string; readonly segment?: number | undefined }
+
+type Waiter = { readonly part: RunPart; readonly resolve: () => void }
+
+/**
+ * `isProbed`: its leaving must be noticed soon. `onClose`: called when the stream closes; `isGone` when the reader went
+ * away before its end.
+ */
+export type Reader = Holder & { readonly isProbed?: boolean; readonly onClose?: (isGone: boolean) => void }
+
 type Subscriber = {
   readonly render: Render
-  /** The stream ends with this run. */
-  readonly runId: string
-  /** The key that reads the stream. */
-  readonly keyId: string | undefined
+  readonly part: RunPart
+  readonly reader: Reader
+  /** When something was written last, in milliseconds since 1970. */
+  writtenAt: number
   readonly writer: WritableStreamDefaultWriter<Uint8Array>
   /** Bytes of past events that are still unread. They do not count against the buffer limit. */
   pastBytes: number
@@ -24,6 +36,8 @@ type Subscriber = {
 
 const encoder = new TextEncoder()
 const keepAliveMs = 15_000
+/** A reader whose leaving must be noticed is written to after this pause: locally, only a failed write tells. */
+const probeMs = 1_000
 /** A client that has left reconnects with the number of its last event. */
 const ignoreClosed = (): void => {}
 /** A slow reader is disconnected above this. */
@@ -33,24 +47,24 @@ export const maxSubscribers = 200
 
 export class Streams {
   readonly #subscribers = new Set<Subscriber>()
-  readonly #waiters = new Map<string, Set<() => void>>()
+  readonly #waiters = new Set<Waiter>()
   readonly #sockets: () => readonly WebSocket[]
-  #keepAlive: ReturnType<typeof setInterval> | undefined
+  #keepAlive: { readonly timer: ReturnType<typeof setInterval>; readonly everyMs: number } | undefined
 
   constructor(sockets: () => readonly WebSocket[]) {
     this.#sockets = sockets
   }
 
-  /** Opens a stream of one run. `past` comes first; a run that is over ends the stream at once. */
-  open(render: Render, past: readonly SessionEvent[], runId: string, keyId?: string): ReadableStream<Uint8Array> {
+  /** Opens a stream of a run or a part of it. `past` comes first; if that contains the end, the stream ends at once. */
+  open(render: Render, past: readonly SessionEvent[], part: RunPart, reader: Reader = {}): ReadableStream<Uint8Array> {
     // The runtime pipes an identity stream natively; a JavaScript source would be called for every chunk.
     const { readable, writable } = new IdentityTransformStream({ highWaterMark: maxBufferedBytes })
     const writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>
-    const subscriber: Subscriber = { render, runId, keyId, writer, pastBytes: 0 }
+    const subscriber: Subscriber = { render, part, reader, writer, pastBytes: 0, writtenAt: clock.now() }
     this.#makeRoom()
     this.#subscribers.add(subscriber)
-    this.#keepAlive ??= setInterval(() => this.#sendKeepAlive(), keepAliveMs)
-    writer.closed.catch(() => this.#remove(subscriber))
+    this.#startKeepAlive(reader.isProbed ? probeMs : keepAliveMs)
+    writer.closed.catch(() => this.#readerLeft(subscriber))
     for (const event of past) {
       this.#send(subscriber, event)
       subscriber.pastBytes = unreadBytes(subscriber)
@@ -66,22 +80,18 @@ export class Streams {
         const text = JSON.stringify(toPublicEvent(event))
         for (const socket of sockets) sendIfOpen(socket, text)
       }
-      if (isRunEnd(event)) this.#runEnded(event.run_id)
+      for (const waiter of this.#waiters) if (endsPart(event, waiter.part)) this.#resolve(waiter)
     }
   }
 
-  /** Resolves when the run ends. The caller has checked that it is not over. */
-  ended(runId: string): Promise<void> {
-    return new Promise((resolve) => {
-      const waiters = this.#waiters.get(runId) ?? new Set()
-      waiters.add(resolve)
-      this.#waiters.set(runId, waiters)
-    })
+  /** Resolves when the run, or this part of it, ends. The caller has checked that it is not over. */
+  ended(part: RunPart): Promise<void> {
+    return new Promise((resolve) => this.#waiters.add({ part, resolve }))
   }
 
   /** Ends all streams and resolves all waiters, because the session is being deleted. */
   end(): void {
-    for (const runId of this.#waiters.keys()) this.#runEnded(runId)
+    for (const waiter of this.#waiters) this.#resolve(waiter)
     for (const subscriber of this.#subscribers) this.#close(subscriber)
   }
 
@@ -90,16 +100,16 @@ export class Streams {
   }
 
   /** Ends the streams whose readers may not read any more, with an error as the last frame. */
-  closeRefused(refusalOf: (keyId: string | undefined) => AccessRefusal | undefined): void {
+  closeRefused(refusalOf: (reader: Holder) => AccessRefusal | undefined): void {
     for (const subscriber of this.#subscribers) {
-      const refusal = refusalOf(subscriber.keyId)
+      const refusal = refusalOf(subscriber.reader)
       if (refusal && this.#write(subscriber, renderRefusalEvent(refusal))) this.#close(subscriber)
     }
   }
 
-  #runEnded(runId: string) {
-    for (const resolve of this.#waiters.get(runId) ?? []) resolve()
-    this.#waiters.delete(runId)
+  #resolve(waiter: Waiter) {
+    this.#waiters.delete(waiter)
+    waiter.resolve()
   }
 
   /** Disconnects the oldest subscriber; its client reconnects if it is still there. */
@@ -111,10 +121,11 @@ export class Streams {
   }
 
   #send(subscriber: Subscriber, event: SessionEvent) {
-    if (event.run_id !== subscriber.runId) return
+    const isEnd = endsPart(event, subscriber.part)
+    if (event.run_id !== subscriber.part.runId && !isEnd) return
     const text = subscriber.render(event)
     if (text && !this.#write(subscriber, text)) return
-    if (isRunEnd(event)) this.#close(subscriber)
+    if (isEnd) this.#close(subscriber)
   }
 
   #close(subscriber: Subscriber) {
@@ -130,21 +141,46 @@ export class Streams {
       subscriber.writer.abort(new Error('The reader is too slow. Reconnect with Last-Event-ID.')).catch(ignoreClosed)
       return false
     }
-    subscriber.writer.write(encoder.encode(text)).catch(() => this.#remove(subscriber))
+    subscriber.writtenAt = clock.now()
+    subscriber.writer.write(encoder.encode(text)).catch(() => this.#readerLeft(subscriber))
     return true
   }
 
-  #sendKeepAlive() {
-    for (const subscriber of this.#subscribers) this.#write(subscriber, ': idle\n\n')
+  /** The interval is the shortest that any subscriber needs. */
+  #startKeepAlive(everyMs: number) {
+    if (this.#keepAlive && this.#keepAlive.everyMs <= everyMs) return
+    if (this.#keepAlive) clearInterval(this.#keepAlive.timer)
+    this.#keepAlive = { timer: setInterval(() => this.#sendKeepAlive(), everyMs), everyMs }
   }
 
-  #remove(subscriber: Subscriber) {
-    this.#subscribers.delete(subscriber)
+  #sendKeepAlive() {
+    const now = clock.now()
+    for (const subscriber of this.#subscribers) {
+      // A tick that comes a little early counts as well.
+      const idleMs = (subscriber.reader.isProbed ? probeMs : keepAliveMs) - probeMs / 2
+      if (now - subscriber.writtenAt >= idleMs) this.#write(subscriber, ': idle\n\n')
+    }
+  }
+
+  /** A stream that was closed from here is not a subscriber any more. */
+  #readerLeft(subscriber: Subscriber) {
+    if (!this.#subscribers.has(subscriber)) return
+    this.#remove(subscriber, true)
+  }
+
+  #remove(subscriber: Subscriber, isGone = false) {
+    if (this.#subscribers.delete(subscriber)) subscriber.reader.onClose?.(isGone)
     if (this.#subscribers.size) return
-    if (this.#keepAlive !== undefined) clearInterval(this.#keepAlive)
+    if (this.#keepAlive) clearInterval(this.#keepAlive.timer)
     this.#keepAlive = undefined
   }
 }
+
+/** A queued run gets nowhere while the run before it waits for its caller. */
+const endsPart = (event: SessionEvent, { runId, segment }: RunPart): boolean =>
+  event.run_id === runId
+    ? isRunEnd(event) || (event.type === 'run.waiting' && segment !== undefined && event.segment >= segment)
+    : event.type === 'run.waiting' && segment !== undefined
 
 const unreadBytes = ({ writer }: Subscriber): number => maxBufferedBytes - (writer.desiredSize ?? 0)
 

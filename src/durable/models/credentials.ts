@@ -10,7 +10,7 @@ import type { Settings } from '../../agent/model/settings.ts'
 import type { KeySource, NamedKey } from '../../agent/routing/availability.ts'
 import type { StoredKeyHealth } from './key-pool.ts'
 import { rememberSecrets } from '../platform/redaction.ts'
-import { unseal, type SecretOwner } from '../platform/seal.ts'
+import { unsealAll, type SecretOwner } from '../platform/seal.ts'
 
 export type Credential = {
   readonly id: string
@@ -104,14 +104,13 @@ export async function openKeys(env: Env, { id, credentials }: SealedTenant): Pro
   const cached = cachedKeys(id)
   if (cached.revision >= credentials.revision) return cached
   const { list, revision } = credentials
-  const results = await Promise.all(list.map((one) => unseal(env, one.sealed, credentialOwner(id, one))))
+  const ownerOf = (one: (typeof list)[number]) => credentialOwner(id, one)
+  const opened = await unsealAll(env, list, ownerOf, ({ id: name }, reason) =>
+    log.warn('credential.unusable', `The credential ${name} cannot be used.`, { reason, tenant_id: id }),
+  )
   const byProvider = new Map<string, NamedKey[]>()
-  for (const [at, { id: name, provider }] of list.entries()) {
-    const result = results[at]
-    if (result?.kind === 'opened')
-      byProvider.set(provider, [...(byProvider.get(provider) ?? []), { id: name, key: result.secret }])
-    else log.warn('credential.unusable', `The credential ${name} cannot be used.`, { reason: result?.reason })
-  }
+  for (const [{ id: name, provider }, key] of opened)
+    byProvider.set(provider, [...(byProvider.get(provider) ?? []), { id: name, key }])
   // A later revision may have been opened during the wait.
   const latest = cachedKeys(id)
   if (latest.revision >= revision) return latest

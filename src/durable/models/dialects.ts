@@ -1,12 +1,9 @@
 /** Lists the dialects of this deployment. A dialect that needs a binding is absent without it. */
 
 import type { Dialect, DialectName, SendRequest } from '../../agent/model/dialect.ts'
-import { demo } from '../../agent/providers/demo/demo.ts'
-import { openaiChat } from '../../agent/providers/openai/chat.ts'
-import { openaiResponses } from '../../agent/providers/openai/responses.ts'
-import { type AiBinding, workersAi } from '../../agent/providers/workers-ai/workers-ai.ts'
+import type { AiBinding } from '../../agent/providers/workers-ai/workers-ai.ts'
 import { createGuardedFetch, type GuardedFetch } from '../platform/guarded-fetch.ts'
-import { anthropic, bedrock } from './lazy-dialect.ts'
+import { anthropic, bedrock, demo, openaiChat, openaiResponses, workersAi } from './lazy-dialect.ts'
 import { openEndpoint } from './provider-headers.ts'
 
 type Tenant = { readonly id: string; readonly guardedFetch: GuardedFetch }
@@ -35,7 +32,7 @@ export function createDialects(
 }
 
 /** The turn has its own time limits, and the reader its own limits of size. Redirects are answers that it refuses. */
-const sendGuarded =
+export const sendGuarded =
   (guardedFetch: GuardedFetch): SendRequest =>
   async ({ url, method, headers, body, signal }) => {
     const limits = { timeoutMs: Infinity, maxBytes: Infinity, ports: 'service' } as const

@@ -1,19 +1,24 @@
-/** Loads a dialect's code with its first call: most sessions never use it, and it would slow down every start. */
+/** Loads a dialect's code with its first call: a deployment uses few dialects, and a start would wait for all. */
 
-import type { Dialect } from '../../agent/model/dialect.ts'
-import { inlineAnthropic } from '../../backends/modules.ts'
+import type { OpenAI } from 'openai'
+import type { Dialect, Endpoint } from '../../agent/model/dialect.ts'
+import { inlineAnthropic, inlineBedrock, inlineDemo, inlineOpenai, inlineWorkersAi } from '../../backends/modules.ts'
+import type { AiBinding } from '../../agent/providers/workers-ai/workers-ai.ts'
 
 function lazyDialect(load: () => Promise<Dialect>): Dialect {
   let loading: Promise<Dialect> | undefined
   return { call: async (...args) => (await (loading ??= load())).call(...args) }
 }
 
-export const anthropic = lazyDialect(async () => {
-  const { createAnthropic } = await import('../../agent/providers/anthropic/anthropic.ts')
-  return createAnthropic(await inlineAnthropic())
-})
+export const openaiChat = lazyDialect(async () => (await inlineOpenai()).openaiChat)
+export const openaiResponses = lazyDialect(async () => (await inlineOpenai()).openaiResponses)
+export const anthropic = lazyDialect(async () => (await inlineAnthropic()).anthropic)
+export const bedrock = lazyDialect(async () => (await inlineBedrock()).bedrockConverse((request) => fetch(request)))
 
-export const bedrock = lazyDialect(async () => {
-  const { bedrockConverse } = await import('../../agent/providers/bedrock/bedrock.ts')
-  return bedrockConverse((request) => fetch(request))
-})
+export const demo = lazyDialect(async () => (await inlineDemo()).demo)
+
+export const workersAi = (binding: AiBinding, gatewayId: string | undefined): Dialect =>
+  lazyDialect(async () => (await inlineWorkersAi()).workersAi(binding, gatewayId))
+
+/** The client of an endpoint, for routes that are no dialect. */
+export const getOpenaiClient = async (endpoint: Endpoint): Promise<OpenAI> => (await inlineOpenai()).getClient(endpoint)

@@ -8,7 +8,7 @@ import type { Message } from '../../agent/model/message.ts'
 import { userText } from '../../agent/model/message.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { Turn } from '../../agent/model/turn.ts'
-import { renderTranscript } from '../../agent/prompt/compression.ts'
+import { renderTranscript } from '../../agent/prompt/compression/render.ts'
 import { isVirtualModel } from './model-routes.ts'
 import type { SideCallResult, SideCallRequest } from './side-call.ts'
 

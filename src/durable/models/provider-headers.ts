@@ -2,7 +2,7 @@
 
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import type { Endpoint } from '../../agent/model/dialect.ts'
-import { isSealedHeader, originOf, parseSealedHeader } from '../../agent/model/provider-headers.ts'
+import { isSealedHeader, originOf, parseSealedHeader } from '../../agent/model/secrets/provider-headers.ts'
 import { rememberSecrets } from '../platform/redaction.ts'
 import { type SecretOwner, unseal } from '../platform/seal.ts'
 

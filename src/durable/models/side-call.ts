@@ -25,6 +25,8 @@ export type SideCallRequest = {
   readonly maxTokens?: number
   /** Uses exactly these models, in order: a mixture names its models. */
   readonly models?: readonly string[]
+  /** Asks only configured models, and a cheap one of the conversation's provider. */
+  readonly isCheapOnly?: boolean
   /** The caller bills the call itself. Absent: the open turn claims its usage, or the next one. */
   readonly billedBy?: 'caller'
 }
@@ -49,6 +51,8 @@ export type SideCallContext = {
   /** The models of the turn, the one in use first. */
   readonly turnRoutes: () => readonly Route[]
   readonly routeOf: (id: string) => Route | undefined
+  /** Finds a cheap model of the same provider. */
+  readonly cheapModelOf: (main: Route) => string | undefined
   /** Chooses a key and counts its use until `end` is called. */
   readonly lease: (
     route: Route,
@@ -110,29 +114,40 @@ export async function runSideCall(
   return { kind: 'failed', failure: last, usage }
 }
 
-function listModelIds(task: SideTask, chain: readonly Route[], context: SideCallContext): readonly string[] {
+function listModelIds(
+  task: SideTask,
+  { isCheapOnly = false }: SideCallRequest,
+  chain: readonly Route[],
+  context: SideCallContext,
+): readonly string[] {
   const [main] = chain
-  const sibling = main && getAuxModel(main.provider)
   const set = context.settings().auxiliary?.[task]
-  return listSideModels({
+  const sources = {
     configured: set?.model,
     configuredFallbacks: set?.fallback_providers,
     // `none` has no route and is dropped like any other model without one.
     deployed: context.deploymentModel,
-    main: main?.id ?? '',
-    sibling: main && sibling ? `${main.provider}/${sibling}` : undefined,
+  }
+  if (isCheapOnly) return listSideModels({ ...sources, sibling: main && context.cheapModelOf(main), fallbacks: [] })
+  return listSideModels({
+    ...sources,
+    main: main?.id,
+    sibling: main && getAuxModel(main.provider),
     fallbacks: chain.map(({ id }) => id),
-    // A tenant with a custom provider may not want its text elsewhere; the demo model must stay free.
-    others: /^(custom:|demo$)/.test(main?.provider ?? 'demo') ? [] : otherModels,
+    others: isKeptAt(main) ? [] : otherModels,
   })
 }
 
+/** A tenant with a custom provider may not want its text elsewhere; the demo model must stay free. */
+const isKeptAt = (main: Route | undefined): boolean => /^(custom:|demo$)/.test(main?.provider ?? 'demo')
+
 /** Lists the routes to try, without the demo model. When all of them are paused, all are tried. */
-function resolveRoutes(task: SideTask, { models }: SideCallRequest, context: SideCallContext): readonly Route[] {
+function resolveRoutes(task: SideTask, request: SideCallRequest, context: SideCallContext): readonly Route[] {
   const chain = context.turnRoutes()
-  const ids = models ?? listModelIds(task, chain, context)
+  const ids = request.models ?? listModelIds(task, request, chain, context)
   const resolved = ids.flatMap((id) => chain.find((route) => route.id === id) ?? context.routeOf(id) ?? [])
-  const isUsable = ({ dialect, facts }: Route) => dialect !== 'demo' && (task !== 'vision' || facts?.images !== false)
+  const isUsable = (route: Route) =>
+    route.dialect !== 'demo' && (task !== 'vision' || repairsFor(context.tenantId, route).images !== 'unseen')
   const routes = resolved.filter(isUsable)
   const now = clock.now()
   const active = routes.filter((route) => (pausedRoutes.get(routeKey(context.tenantId, route)) ?? 0) <= now)
@@ -146,7 +161,8 @@ const otherModels = [...providers.filter(({ isAggregator }) => isAggregator), ..
 
 /** Returns the cheap model of a provider's profile. */
 function getAuxModel(provider: string): string | undefined {
-  return getProvider(provider)?.auxModel
+  const { auxModel } = getProvider(provider) ?? {}
+  return auxModel && `${provider}/${auxModel}`
 }
 
 type Attempt = {

@@ -8,6 +8,8 @@ export type FailpointName =
   | 'accepted'
   | 'before-model'
   | 'mid-stream'
+  | 'before-summary'
+  | 'after-summary'
   | 'before-tool'
   | 'during-tool'
   | 'after-tool'
@@ -15,6 +17,17 @@ export type FailpointName =
   | 'before-send'
   | 'during-send'
   | 'after-send'
+  | 'before-subagent'
+  | 'after-subagent'
+  | 'subagent-ended'
+  | 'before-subagent-report'
+  | 'before-subagent-results'
+  | 'job-claimed'
+  | 'job-script'
+  | 'job-running'
+  | 'job-delivering'
+  | 'job-delivered'
+  | 'after-goal-judge'
 
 type Action = { readonly do: string; readonly at: number }
 

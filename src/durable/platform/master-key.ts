@@ -3,6 +3,8 @@
  * ones in `ENCRYPTION_KEY_PREVIOUS`, separated by commas. Only the current one seals; all of them open.
  */
 
+import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+
 export type KeySettings = Pick<Env, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEY_PREVIOUS'>
 
 export type MasterKey = { readonly id: string; readonly bytes: Uint8Array }
@@ -72,7 +74,7 @@ export const toBase64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes
 /** The URL-safe alphabet is accepted too. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
-    return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))
+    return decodeBase64Bytes(text.replaceAll('-', '+').replaceAll('_', '/'))
   } catch {
     return undefined
   }

@@ -4,7 +4,7 @@
  */
 
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import { createRedactor, type Redactor } from '../../agent/model/redaction.ts'
+import { createRedactor, type Redactor } from '../../agent/model/secrets/redaction.ts'
 import { variablesOf } from './variables.ts'
 
 type TenantSecrets = { readonly bySource: Map<string, readonly string[]>; redactor: Redactor | undefined }

@@ -108,3 +108,19 @@ const cipher = (iv: Uint8Array, { tenant, kind, id }: SecretOwner, version: numb
   iv,
   additionalData: encoder.encode(JSON.stringify(['v2', tenant, kind, id, version])),
 })
+
+/** Opens the values of a list. One that cannot be opened is left out, and `onFailure` gets it with the reason. */
+export async function unsealAll<T extends { readonly sealed: string }>(
+  env: KeySettings,
+  list: readonly T[],
+  ownerOf: (one: T) => SecretOwner,
+  onFailure: (one: T, reason: string) => void,
+): Promise<readonly (readonly [T, string])[]> {
+  const results = await Promise.all(list.map((one) => unseal(env, one.sealed, ownerOf(one))))
+  return list.flatMap((one, at) => {
+    const result = results[at]
+    if (result?.kind === 'opened') return [[one, result.secret] as const]
+    onFailure(one, result?.reason ?? '')
+    return []
+  })
+}

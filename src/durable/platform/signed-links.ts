@@ -3,6 +3,7 @@
  * The id is encrypted, so that it reveals neither tenant nor path; the signature has a key of its own per tenant.
  */
 
+import { decodeBase64Bytes } from '../../agent/model/base64.ts'
 import { masterKey } from './master-key.ts'
 
 export type LinkedFile = { readonly tenantId: string; readonly sessionId: string; readonly path: string }
@@ -87,7 +88,7 @@ const toBase64Url = (bytes: Uint8Array): string =>
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[\w-]{1,4000}$/.test(text)) return undefined
   try {
-    return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))
+    return decodeBase64Bytes(text.replaceAll('-', '+').replaceAll('_', '/'))
   } catch {
     return undefined
   }

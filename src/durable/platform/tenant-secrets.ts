@@ -3,7 +3,7 @@
 import { log } from '../../agent/model/log.ts'
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import { rememberSecrets } from './redaction.ts'
-import { type SecretOwner, unseal } from './seal.ts'
+import { type SecretOwner, unsealAll } from './seal.ts'
 
 export type TenantSecret = {
   readonly name: string
@@ -41,13 +41,11 @@ export async function openSecrets(env: Env, { id, secrets: sealed }: SealedTenan
   if (!sealed) return noSecrets
   const cached = openedSecrets.get(id)
   if (cached && cached.revision >= sealed.revision) return cached.secrets
-  const results = await Promise.all(sealed.list.map((one) => unseal(env, one.sealed, secretOwner(id, one.name))))
-  const secrets = new Map<string, string>()
-  for (const [at, { name }] of sealed.list.entries()) {
-    const result = results[at]
-    if (result?.kind === 'opened') secrets.set(name, result.secret)
-    else log.warn('secret.unusable', `The secret ${name} cannot be used.`, { reason: result?.reason, tenant_id: id })
-  }
+  const ownerOf = ({ name }: { readonly name: string }) => secretOwner(id, name)
+  const opened = await unsealAll(env, sealed.list, ownerOf, ({ name }, reason) =>
+    log.warn('secret.unusable', `The secret ${name} cannot be used.`, { reason, tenant_id: id }),
+  )
+  const secrets = new Map(opened.map(([{ name }, secret]) => [name, secret]))
   // A later revision may have been opened during the wait.
   const latest = openedSecrets.get(id)
   if (latest && latest.revision >= sealed.revision) return latest.secrets

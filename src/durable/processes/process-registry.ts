@@ -9,6 +9,7 @@ import { hash53 } from '../../agent/model/hash53.ts'
 import { type UserMessage, userText } from '../../agent/model/message.ts'
 import type { ProcessLookup, Processes, ProcessInput, ProcessStart, ProcessView } from '../../agent/model/process.ts'
 import { renderScreen, withPty } from '../../tools/terminal/pty-command.ts'
+import { newNonce } from '../platform/ids.ts'
 import { renderNotice } from './process-notice.ts'
 import type { ProcessRow, ProcessRows } from './process-rows.ts'
 import {
@@ -210,7 +211,7 @@ export class SessionProcesses implements Processes {
       if (hasHits(row)) this.#noticeRate = recordNotice(this.#noticeRate, at)
       this.#rows.put({ ...row, told: isEnded(row), watch: clearHits(row.watch, at) })
     }
-    const notice = renderNotice(due)
+    const notice = renderNotice(due, newNonce())
     return userText(this.#options.redact?.(notice) ?? notice, 'process')
   }
 

@@ -5,7 +5,7 @@
 
 import type { Entry } from '../../agent/model/history.ts'
 import type { Event, SessionEvent, PublicEvent } from '../../agent/model/event.ts'
-import { textIn, thinkingIn } from '../../agent/model/message.ts'
+import { callsIn, type Message, textIn, thinkingIn } from '../../agent/model/message.ts'
 
 /** [seq, milliseconds, event] or [seq, milliseconds, kind, characters, seq of the message or 0 while it is open]. */
 export type LoggedEvent =
@@ -58,31 +58,47 @@ function toPublicEvent(event: Event, { sessionId, runId }: EventPosition): Publi
   }
 }
 
+/** A part of an answer (`m`) or of its reasoning (`r`). `step`: the seq of the message. */
+export type Delta = { readonly kind: 'm' | 'r'; readonly text: string; readonly step: number }
+
 /** Creates a delta of the answer (`m`) or of the reasoning (`r`). */
-export const createDelta = (kind: 'm' | 'r', delta: string): Event => ({
+export const createDelta = (kind: 'm' | 'r', delta: string, step: number): Event => ({
   type: kind === 'm' ? 'message.delta' : 'reasoning.delta',
   delta,
+  step,
 })
 
 /** Prefixes a call id with its reply's number: providers repeat call ids in later replies. */
 export const withStep = (step: number, callId: string): string => `${step}.${callId}`
 
+/**
+ * Returns the seq of the message with the calls. A call of the client waits as soon as its reply arrives, so that reply
+ * may still have to be appended.
+ */
+export const stepOf = (append: readonly Message[] = [], lastSeq: number): number =>
+  lastSeq + 1 + append.findLastIndex((one) => one.role === 'assistant' && callsIn(one).length > 0)
+
 /** Returns the event as it is stored. `step`: the seq of the message with the call. */
 export function withStepIds(event: Event, step: number): Event {
+  if (isCallEvent(event)) return 'parent_call_id' in event ? event : { ...event, step }
   if ('question_id' in event) return { ...event, question_id: withStep(step, event.question_id) }
   if ('approval_id' in event) return { ...event, approval_id: withStep(step, event.approval_id) }
   return event
 }
 
+type CallEvent = Extract<Event, { type: 'tool.started' | 'tool.completed' | 'client_call.request' }>
+const isCallEvent = (event: Event): event is CallEvent =>
+  event.type === 'tool.started' || event.type === 'tool.completed' || event.type === 'client_call.request'
+
 /** Builds the id of a question or approval. It names the session, so that an answer needs no other id. */
 export const pendingRequestId = (sessionId: string, runId: string, stepId: string): string =>
   `${sessionId}.${runId}.${stepId}`
 
-/** Replays the events of one row. `open` is the text of an answer that is still streamed. */
+/** Replays the events of one row. `open` is the text of an answer that is still streamed, and the seq it will have. */
 export function replay(
   row: { readonly runId: string; readonly events: readonly LoggedEvent[]; readonly entries: readonly Entry[] },
   sessionId: string,
-  open: { readonly text: string; readonly thinking: string },
+  open: { readonly text: string; readonly thinking: string; readonly step: number },
 ): SessionEvent[] {
   const sources = new Map<string, string>([
     ['m0', open.text],
@@ -100,6 +116,7 @@ export function replay(
     const key = `${logged[2]}${logged[4]}`
     const from = offsets.get(key) ?? 0
     offsets.set(key, from + logged[3])
-    return toPlacedEvent(createDelta(logged[2], (sources.get(key) ?? '').slice(from, from + logged[3])), position)
+    const delta = (sources.get(key) ?? '').slice(from, from + logged[3])
+    return toPlacedEvent(createDelta(logged[2], delta, logged[4] || open.step), position)
   })
 }

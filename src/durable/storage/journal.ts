@@ -9,6 +9,7 @@ import type { UserMessage } from '../../agent/model/message.ts'
 import type { TurnOptions } from '../../agent/model/turn-options.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import type { Usage } from '../../agent/model/usage.ts'
+import { Asides } from './asides.ts'
 import type { LoggedEvent } from './event-log.ts'
 import type { SessionMetadata } from './session-metadata.ts'
 
@@ -64,6 +65,8 @@ type RawStep = {
 export class Journal {
   readonly #sql: SqlStorage
   readonly #tables: Set<string>
+  /** Runs that are no part of the conversation. */
+  readonly asides: Asides
   /** The table was created by this instance and has no messages yet: there is nothing to read. */
   #isEmpty = false
 
@@ -71,10 +74,11 @@ export class Journal {
     this.#sql = sql
     const names = sql
       .exec<{ name: string }>(
-        "SELECT name FROM sqlite_master WHERE name IN ('step', 'inbox', 'process', 'outbox', 'heard')",
+        "SELECT name FROM sqlite_master WHERE name IN ('step', 'inbox', 'process', 'outbox', 'heard', 'delivered', 'aside', 'child')",
       )
       .toArray()
     this.#tables = new Set(names.map(({ name }) => name))
+    this.asides = new Asides(sql, this.#tables.has('aside'))
   }
 
   /** Whether nothing was ever stored: the session does not exist, or its object was lost. */
@@ -83,7 +87,7 @@ export class Journal {
   }
 
   /** Whether a table of another room existed when the object woke. */
-  hasTable(table: 'process' | 'outbox' | 'heard'): boolean {
+  hasTable(table: 'process' | 'outbox' | 'heard' | 'delivered' | 'child'): boolean {
     return this.#tables.has(table)
   }
 
@@ -174,15 +178,28 @@ export class Journal {
     yield* parseRows(batch)
   }
 
-  /** The seq of the last message that a summary in the rows from `n` on replaces; 0 without a summary. */
-  coveredFrom(n: number): number {
-    if (!this.#hasSteps) return 0
+  /** The newest summary in the rows from `n` on. */
+  summaryFrom(n: number): Entry | undefined {
+    if (!this.#hasSteps) return undefined
     const candidates = `SELECT n, entries FROM step WHERE gone = 0 AND n >= ? AND instr(entries, '"covers":') ORDER BY n DESC`
     for (const row of this.#sql.exec<RawEntries>(candidates, n)) {
-      const covers = (JSON.parse(row.entries) as Entry[]).findLast((entry) => entry.covers !== undefined)?.covers
-      if (covers !== undefined) return covers
+      const summary = (JSON.parse(row.entries) as Entry[]).findLast(({ covers }) => covers !== undefined)
+      if (summary) return summary
     }
-    return 0
+    return undefined
+  }
+
+  /** Entries of the conversation with these seqs, in this order. Only their rows are read. */
+  entriesAt(seqs: readonly number[]): Entry[] {
+    const read: Entry[] = []
+    return seqs.flatMap((seq) => {
+      const known = read.find((entry) => entry.seq === seq)
+      if (known) return known
+      const row = 'SELECT entries FROM step WHERE gone = 0 AND n > 0 AND n <= ? ORDER BY n DESC LIMIT 1'
+      const [found] = this.#sql.exec<{ entries: string }>(row, seq).toArray()
+      read.push(...(found ? (JSON.parse(found.entries) as Entry[]) : []))
+      return read.find((entry) => entry.seq === seq) ?? []
+    })
   }
 
   /** Rows with an event after `seq`, oldest first. Undone rows are included: their events were sent. */
@@ -198,20 +215,35 @@ export class Journal {
     for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE n >= ? ORDER BY n', first)) yield rowOf(raw)
   }
 
-  /** All rows of a run, oldest first, undone or not. */
-  rowsOfRun(runId: string): StepRow[] {
+  /** The rows of a run from the one with the message `from` on, oldest first, undone or not. */
+  rowsOfRun(runId: string, from = 0): StepRow[] {
     if (!this.#hasSteps) return []
-    return this.#sql.exec<RawStep>(`SELECT * ${fromRun}`, runId).toArray().map(rowOf)
+    const since = 'n >= coalesce((SELECT max(n) FROM step WHERE n > 0 AND n <= ?2), 1)'
+    const rows = this.#sql.exec<RawStep>(`SELECT * ${fromRun} AND ${since} ORDER BY n`, runId, from)
+    return rows.toArray().map(rowOf)
+  }
+
+  /** Whether the run was removed from the conversation. */
+  isUndone(runId: string): boolean {
+    if (!this.#hasSteps) return false
+    const newest = 'SELECT gone FROM step WHERE run = ? AND n > 0 ORDER BY n DESC LIMIT 1'
+    return this.#sql.exec<{ gone: number }>(newest, runId).toArray()[0]?.gone === 1
   }
 
   /** The turn of a run as its last row has it. */
   turnOfRun(runId: string): Turn | undefined {
-    return this.#newestTurn('run = ?', runId)
+    return this.#newestTurn('run = ?', runId) ?? this.asides.turnOf(runId)
   }
 
   /** The last turn of any other run. */
   turnBefore(runId: string): Turn | undefined {
     return this.#newestTurn('run <> ?', runId)
+  }
+
+  /** Whether there is any other run, undone or not. Imported messages are none. */
+  hasOtherRun(runId: string): boolean {
+    const query = 'SELECT 1 FROM step WHERE n > 0 AND run <> ? AND run <> ? LIMIT 1'
+    return this.#hasSteps && this.#sql.exec(query, runId, importRunId).toArray().length > 0
   }
 
   #newestTurn(condition: 'run = ?' | 'run <> ?', runId: string): Turn | undefined {
@@ -228,10 +260,8 @@ export class Journal {
   /** All messages of a run, oldest first, undone or not. */
   entriesOfRun(runId: string): Entry[] {
     if (!this.#hasSteps) return []
-    return this.#sql
-      .exec<{ entries: string }>(`SELECT entries ${fromRun}`, runId)
-      .toArray()
-      .flatMap(({ entries }) => JSON.parse(entries) as Entry[])
+    const rows = this.#sql.exec<{ entries: string }>(`SELECT entries ${fromRun} ORDER BY n`, runId).toArray()
+    return rows.length ? rows.flatMap(({ entries }) => JSON.parse(entries) as Entry[]) : this.asides.entriesOf(runId)
   }
 
   /** Keys of the conversation's rows, oldest first. */
@@ -309,7 +339,7 @@ const unsentRows = `SELECT * FROM step WHERE gone = 0 AND n >= CASE WHEN EXISTS 
  */
 const fromRun = `FROM step WHERE n <= (SELECT n FROM step WHERE run = ?1 AND n > 0 ORDER BY n DESC LIMIT 1)
   AND n > coalesce((SELECT n FROM step WHERE run <> ?1 AND n > 0 AND n < (
-    SELECT n FROM step WHERE run = ?1 AND n > 0 ORDER BY n DESC LIMIT 1) ORDER BY n DESC LIMIT 1), 0) ORDER BY n`
+    SELECT n FROM step WHERE run = ?1 AND n > 0 ORDER BY n DESC LIMIT 1) ORDER BY n DESC LIMIT 1), 0)`
 
 /** Characters of rows that are parsed together: in the first batch, and at most. */
 const firstBatchChars = 4 * 1024

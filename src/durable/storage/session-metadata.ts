@@ -2,9 +2,12 @@
 
 import type { ChatOrigin } from '../../agent/model/delivery.ts'
 import type { BackendKind } from '../../agent/model/backend.ts'
+import type { PromptRecord } from '../../agent/model/prompt/prompt-layer.ts'
 import type { Todo } from '../../agent/model/tool.ts'
 import type { ShellState } from '../../agent/model/tool.ts'
 import type { Settings } from '../../agent/model/settings.ts'
+import type { Goal } from '../../agent/schedule/goal/goal.ts'
+import type { Heartbeat, Loop } from '../../agent/schedule/recurring/recurring.ts'
 import { noUsage, type Usage } from '../../agent/model/usage.ts'
 import type { HostRecord } from '../../backends/host/host-port.ts'
 
@@ -20,6 +23,7 @@ export type WorkspaceLocation = {
 }
 
 export type NewSession = {
+  readonly subagent?: SubagentLink | undefined
   readonly title?: string | null | undefined
   readonly source?: string | undefined
   readonly model?: string | null | undefined
@@ -27,14 +31,31 @@ export type NewSession = {
   readonly settings?: Settings | undefined
   /** The chat that the session belongs to. */
   readonly origin?: ChatOrigin | undefined
+  /** The run of a job that the session belongs to. */
+  readonly jobRun?: string | undefined
   /** The session deletes itself after its answer. */
   readonly ephemeral?: boolean | undefined
+  /** The session expires unless something continues it (docs/design/continuity.md). */
+  readonly oneShot?: boolean | undefined
 }
 
 /** The last numbers that were assigned to messages and events. */
 export type LastNumbers = { readonly message: number; readonly event: number }
 
+/** The place of a subagent in its tree, stored with its session. */
+export type SubagentLink = {
+  /** The run that works on the goal. */
+  readonly runId: string
+  /** 1 for a subagent of a conversation. */
+  readonly depth: number
+  /** The files of the parent are here. */
+  readonly hasFiles?: true
+  /** Messages that came too late. */
+  readonly missed?: readonly string[]
+}
+
 export type SessionMetadata = {
+  readonly subagent?: SubagentLink
   readonly id: string
   readonly tenantId: string
   readonly title: string | null
@@ -46,9 +67,15 @@ export type SessionMetadata = {
   /** The settings passed the check of policy. Absent in sessions that are older than the check. */
   readonly isPolicyChecked?: true
   /** The system prompt: built when the first turn starts, then sent unchanged. */
-  readonly prompt?: string
+  readonly prompt?: string | undefined
+  /** Describes `prompt`. Absent in sessions that are older than layers. */
+  readonly promptRecord?: PromptRecord | undefined
+  /** Folders whose context file a result has brought. */
+  readonly hintedFolders?: readonly string[]
   readonly todos: readonly Todo[]
   readonly shell?: ShellState
+  /** The metadata that a client has given the session as a conversation. */
+  readonly labels?: Readonly<Record<string, string>>
   /** Calls that a person has allowed for this session, as `tool: rule`. */
   readonly grants?: readonly string[]
   readonly machine?: WorkspaceLocation
@@ -56,6 +83,16 @@ export type SessionMetadata = {
   readonly usageBefore: Usage
   /** Usage that was billed to a run after its end. */
   readonly after?: { readonly run: string; readonly usage: Usage } | undefined
+  /** What the session works towards, and the prompts that come again while it is idle (self-started.ts). */
+  readonly goal?: Goal | undefined
+  readonly heartbeat?: Heartbeat | undefined
+  readonly loop?: Loop | undefined
+  /** Messages up to this seq belong to earlier conversations: models do not get them (commands/new-conversation.ts). */
+  readonly earlierThrough?: number | undefined
+  /** Messages up to this seq were looked at by a review (learning/start-review.ts). */
+  readonly reviewedThrough?: number
+  /** The next turn begins a new conversation. */
+  readonly startsAnew?: true | undefined
   /** Messages from this seq on were undone, but history still has them. */
   readonly retractedFrom?: number | undefined
   /** Only in the copy of history: a rebuilt session continues after these numbers. */
@@ -64,12 +101,18 @@ export type SessionMetadata = {
   readonly origin?: ChatOrigin
   /** A fork whose files are still being copied: it does not exist for callers yet. */
   readonly arriving?: true
+  /** The run of a job that the session belongs to. */
+  readonly jobRun?: string
   readonly ephemeral?: boolean
+  /** The session expires unless a second run keeps it. A change by the API removes this. */
+  readonly oneShot?: boolean | undefined
+  /** Only in the copy of history: when the session expires. */
+  readonly expiresAt?: number | undefined
 }
 
 export const createMetadata = (
   { id, tenantId }: Pick<SessionMetadata, 'id' | 'tenantId'>,
-  { title, source, model, parentId, settings, origin, ephemeral }: NewSession,
+  { title, source, model, parentId, settings, origin, ephemeral, oneShot, subagent, jobRun }: NewSession,
   now: number,
 ): SessionMetadata => ({
   id,
@@ -85,4 +128,13 @@ export const createMetadata = (
   usageBefore: noUsage,
   ...(origin && { origin }),
   ...(ephemeral && { ephemeral }),
+  ...(oneShot && { oneShot }),
+  ...(subagent && { subagent }),
+  ...(jobRun !== undefined && { jobRun }),
+})
+
+/** Begins a new conversation behind the message with this seq. */
+export const conversationAfter = (seq: number): Pick<SessionMetadata, 'earlierThrough' | 'startsAnew'> => ({
+  earlierThrough: seq,
+  startsAnew: undefined,
 })

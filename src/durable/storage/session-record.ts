@@ -1,14 +1,14 @@
 /** Builds the record of a session for history's directory, and sums its cost. */
 
-import { chatName } from '../../agent/model/authority.ts'
+import { chatName } from '../../agent/model/permission/authority.ts'
 import type { SessionRecord } from '../../agent/model/history.ts'
-import type { Turn } from '../../agent/model/turn.ts'
+import { callerCalls, totalUsage, type Turn } from '../../agent/model/turn.ts'
 import { addUsage, type Usage } from '../../agent/model/usage.ts'
 import type { SessionMetadata } from './session-metadata.ts'
 import type { SessionStore } from './store.ts'
 import { clock } from '../platform/clock.ts'
 
-export function sessionRecord(meta: SessionMetadata, store: SessionStore): SessionRecord {
+export function sessionRecord(meta: SessionMetadata, store: SessionStore, expires?: number): SessionRecord {
   const turn = store.current()
   return {
     id: meta.id,
@@ -20,18 +20,37 @@ export function sessionRecord(meta: SessionMetadata, store: SessionStore): Sessi
     updatedAt: Math.max(meta.createdAt, lastActivityAt(turn)),
     usage: sessionUsage(meta, store),
     ...(meta.origin && { chat: chatName(meta.origin) }),
-    state: { ...meta, given: { message: store.lastMessageSeq(), event: store.lastEventSeq() } },
+    state: { ...meta, expiresAt: expires, given: { message: store.lastMessageSeq(), event: store.lastEventSeq() } },
   }
 }
 
 /** An ephemeral session stays this long after its answer for clients that still read it. */
 const ephemeralRetentionMs = 60_000
 
-/** When an ephemeral session deletes itself. Undefined while a turn is open, and for all other sessions. */
-export const expiresAt = (meta: SessionMetadata, store: SessionStore): number | undefined =>
-  meta.ephemeral && !store.hasOpenTurn
-    ? Math.max(meta.createdAt, lastActivityAt(store.current())) + ephemeralRetentionMs
-    : undefined
+/** A session that nothing continues stays this long: longer with files, because they may be what was wanted. */
+const oneShotRetentionMs = 24 * 3_600_000
+const oneShotFilesRetentionMs = 7 * oneShotRetentionMs
+
+export type ExpiryFacts = { readonly hasFiles: () => boolean; readonly hasEarlierRun: () => boolean }
+
+/** When a session deletes itself. Undefined while a turn is open, and for sessions that stay. */
+export function expiresAt(meta: SessionMetadata, store: SessionStore, facts: ExpiryFacts): number | undefined {
+  if (store.hasOpenTurn) return meta.ephemeral ? waitingUntil(store.turn()) : undefined
+  if (!(meta.ephemeral || meta.oneShot)) return undefined
+  const last = Math.max(meta.createdAt, lastActivityAt(store.current()))
+  if (meta.ephemeral) return last + ephemeralRetentionMs
+  // A second run keeps the session. Its rows say so: a mark would be one more row of that turn.
+  if (facts.hasEarlierRun()) return undefined
+  return last + (facts.hasFiles() ? oneShotFilesRetentionMs : oneShotRetentionMs)
+}
+
+/** A session that is not stored waits this long for the results of its client. */
+const ephemeralWaitMs = 60 * 60_000
+
+function waitingUntil({ stage, segments = [] }: Turn): number | undefined {
+  const since = callerCalls(stage).length ? segments.at(-1)?.endedAt : undefined
+  return since === undefined ? undefined : since + ephemeralWaitMs
+}
 
 /** Turns of a fork may be older than the fork. */
 function lastActivityAt(turn: Turn | undefined): number {
@@ -58,8 +77,8 @@ export const runCost = (meta: SessionMetadata, turn: Turn): { readonly usage: Us
   at: turn.stage.at === 'done' ? turn.stage.endedAt : clock.now(),
 })
 
-/** The usage of the whole session, the open turn included. */
+/** The usage of the whole session with its subagents, the open turn included. */
 export function sessionUsage(meta: SessionMetadata, store: SessionStore): Usage {
   const turn = store.current()
-  return turn ? addUsage(turn.usageBefore, runUsage(meta, turn)) : meta.usageBefore
+  return turn ? addUsage(turn.usageBefore, totalUsage({ ...turn, usage: runUsage(meta, turn) })) : meta.usageBefore
 }

@@ -25,3 +25,11 @@ function bytesInR2(sql: SqlStorage): number {
   const queries = refQueries.filter((_, i) => tables.has(['workspace', 'kept'][i] ?? ''))
   return (queries.length ? sum(sumFiles(queries)) : 0) + (tables.has('archive') ? sum(sumArchives) : 0)
 }
+
+/** Whether the workspace in this object has a file. */
+export function hasWorkspaceFiles(sql: SqlStorage): boolean {
+  const [table] = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workspace'").toArray()
+  return (
+    table !== undefined && sql.exec("SELECT 1 FROM workspace WHERE kind <> 'directory' LIMIT 1").toArray().length > 0
+  )
+}

@@ -5,42 +5,41 @@
  */
 
 import { announce } from '../../agent/loop/announce.ts'
-import type { ApprovalDecision } from '../../agent/model/approval.ts'
+import type { ApprovalDecision } from '../../agent/model/permission/approval.ts'
 import type { Event, SessionEvent } from '../../agent/model/event.ts'
 import type { Entry } from '../../agent/model/history.ts'
 import { type AssistantMessage, type Message, textIn, thinkingIn } from '../../agent/model/message.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
 import type { InboxMessage, Store } from '../../agent/model/ports.ts'
-import { type Commit, isOver, newDecisions, newTurn, type Summary, type Turn } from '../../agent/model/turn.ts'
-import type { Usage } from '../../agent/model/usage.ts'
-import { createSummaryMessage } from '../../agent/prompt/compression.ts'
+import { getSentDraft } from './sent-draft.ts'
+import { type Commit, isOver, newDecisions, type Turn } from '../../agent/model/turn.ts'
+import { keepsNothing, type Summary } from '../../agent/model/context/compression.ts'
+import { createSummaryMessage } from '../../agent/prompt/compression/summary-message.ts'
 import { estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
 import type { LastNumbers } from './session-metadata.ts'
-import { addToContext, type Context } from './context.ts'
+import { hasUnwrittenEvents, lastNumbers, maxEventsPerCall } from './last-numbers.ts'
+import { addToContext, type Context, createContext } from './context.ts'
 import { RecentProgress } from './recent-progress.ts'
-import { createDelta, isDelta, withStepIds, toPlacedEvent, type EventPosition, replay } from './event-log.ts'
-import { importRunId, type InboxItem, type Journal, type StepRow, type InboxRow } from './journal.ts'
-
-/** More events than one model call can send: after a crash, numbers continue after all that may have been published. */
-const maxEventsPerCall = 1_000_000
-
-/** Whether events may have been published after the last write. */
-const mayHaveUnwrittenEvents = ({ stage }: Turn) =>
-  stage.at === 'calling-model' || (stage.at === 'tools' && stage.calls.some(({ state }) => state === 'running'))
-
-function lastNumbers(newest: StepRow | undefined, initial: LastNumbers = { message: 0, event: 0 }): LastNumbers {
-  if (!newest) return initial
-  return {
-    message: Math.max(newest.entries.at(-1)?.seq ?? newest.n - 1, initial.message),
-    event: Math.max(newest.events.at(-1)?.[0] ?? 0, initial.event),
-  }
-}
+import {
+  createDelta,
+  type Delta,
+  isDelta,
+  stepOf,
+  withStepIds,
+  toPlacedEvent,
+  type EventPosition,
+  replay,
+} from './event-log.ts'
+import type { InboxItem, InboxRow, Journal, StepRow } from './journal.ts'
+import { type Opening, openingTurn } from './opening.ts'
+import { isRowOf } from './step-row.ts'
 
 export type StoreOptions = {
   readonly sessionId: string
   readonly now: () => number
   /** The last numbers that a lost object of the session has used. They are not in the rows. */
   readonly lastNumbers?: LastNumbers | undefined
+  /** Messages up to this seq belong to earlier conversations. Absent: none. */
+  readonly earlierThrough?: () => number
   /** Called after each write with its events, in order. */
   readonly publish: (events: readonly SessionEvent[]) => void
   /** Called in the same synchronous stretch as each write. */
@@ -48,20 +47,6 @@ export type StoreOptions = {
   /** Called after each write with the approval decisions that it stored. */
   readonly publishDecisions: (runId: string, decisions: readonly ApprovalDecision[]) => void
 }
-
-type Opening = {
-  readonly options: TurnOptions
-  readonly limit: number
-  readonly usageBefore: Usage
-  /** Inbox items that are part of the messages. */
-  readonly drain?: readonly number[] | undefined
-}
-
-const isAnswered = (row: StepRow) => row.entries.at(-1)?.message.role === 'assistant'
-
-/** Whether a row of imported messages can take another one: they have no steps, so rows are filled by size. */
-const hasRoom = (row: StepRow) => row.texts.reduce((sum, text) => sum + text.length, 0) < importRowLength
-const importRowLength = 32 * 1024
 
 export class SessionStore implements Store {
   readonly #journal: Journal
@@ -94,8 +79,8 @@ export class SessionStore implements Store {
     this.#inbox = journal.inbox()
     const { message, event: written } = lastNumbers(newest?.row, options.lastNumbers)
     this.#lastSeq = message
-    this.#lastEvent = this.#turn && mayHaveUnwrittenEvents(this.#turn) ? written + maxEventsPerCall : written
-    this.#answer = { fromSeq: written, text: this.#turn?.draft ?? '', thinking: '' }
+    this.#lastEvent = this.#turn && hasUnwrittenEvents(this.#turn) ? written + maxEventsPerCall : written
+    this.#answer = { fromSeq: written, text: this.#turn ? getSentDraft(this.#turn) : '', thinking: '' }
   }
 
   // --- reading
@@ -108,9 +93,7 @@ export class SessionStore implements Store {
     return !isOver(this.#turn)
   }
 
-  current(): Turn | undefined {
-    return this.#turn
-  }
+  current = (): Turn | undefined => this.#turn
 
   turn(): Turn {
     if (!this.#turn) throw new Error('This session has had no turn yet.')
@@ -125,9 +108,12 @@ export class SessionStore implements Store {
     return this.#loaded().messages
   }
 
-  contextTokens(): number {
-    return this.#loaded().tokens
+  /** The entries of `transcript()`. Their messages are those that were stored. */
+  contextEntries(): readonly Entry[] {
+    return this.#loaded().entries
   }
+
+  contextTokens = (): number => this.#loaded().tokens
 
   hasImages(): boolean {
     return this.#loaded().images > 0
@@ -153,14 +139,23 @@ export class SessionStore implements Store {
   // --- changing
 
   /** Opens a turn with these messages. No turn may be open. */
-  openTurn(runId: string, messages: readonly Message[], { options, limit, usageBefore, drain = [] }: Opening) {
-    const turn: Turn = { ...newTurn(runId, this.#options.now(), limit, options), usageBefore }
-    this.#apply(undefined, { turn, append: messages, drain })
+  openTurn(runId: string, messages: readonly Message[], opening: Opening): void {
+    this.#apply(undefined, {
+      turn: openingTurn(runId, this.#options.now(), opening, this.#turn),
+      append: messages,
+      drain: opening.drain ?? [],
+    })
     this.#firstRow = this.#openRow().n
   }
 
   save(commit: Commit): void {
     this.#apply(this.turn(), commit)
+  }
+
+  /** Adds an event that no change of the turn brings. The next write stores and publishes it. */
+  addEvent(event: Event): void {
+    this.#logEvent(this.#openRow(), event)
+    this.#markDirty(this.#openRow())
   }
 
   /** Adds messages that are older than the session's first turn: a history that a client sent. */
@@ -184,7 +179,7 @@ export class SessionStore implements Store {
   appendDelta(kind: 'm' | 'r', text: string): void {
     if (kind === 'm') this.#answer.text += text
     else this.#answer.thinking += text
-    this.#options.publish([this.#logDelta(this.#openRow(), kind, text)])
+    this.#options.publish([this.#logDelta(this.#openRow(), { kind, text, step: this.#lastSeq + 1 })])
   }
 
   /** Publishes what a running call prints. It is not stored. */
@@ -217,18 +212,23 @@ export class SessionStore implements Store {
   }
 
   #replay(row: StepRow): SessionEvent[] {
-    const events = replay(row, this.#options.sessionId, this.#answer)
+    const events = replay(row, this.#options.sessionId, { ...this.#answer, step: this.#lastSeq + 1 })
     return row === this.#row ? this.#progress.addTo(events) : events
   }
 
-  /** All events of a run. Of the open run, the newest row is in memory. */
-  eventsOfRun(runId: string): SessionEvent[] {
+  /** All events of a run, or those since its message `from`. Of the open run, the newest row is in memory. */
+  eventsOfRun(runId: string, from?: number): SessionEvent[] {
     const current = this.#row
     if (current?.runId === runId && this.#turn?.id === runId && current.n === this.#firstRow)
       return this.#replay(current)
-    const rows = this.#journal.rowsOfRun(runId).filter(({ n }) => n !== current?.n)
+    const rows = this.#journal.rowsOfRun(runId, from).filter(({ n }) => n !== current?.n)
     if (current?.runId === runId) rows.push(current)
     return rows.flatMap((row) => this.#replay(row))
+  }
+
+  /** Reads the context again with its next use: another conversation has begun. */
+  dropContext(): void {
+    this.#context = undefined
   }
 
   /** Removes the turns from message `from` on from the conversation. */
@@ -243,7 +243,7 @@ export class SessionStore implements Store {
   #apply(before: Turn | undefined, commit: Commit) {
     const drain = commit.drain ?? []
     const drained = this.inbox().filter(({ id }) => drain.includes(id))
-    const step = this.#lastSeq
+    const step = stepOf(commit.append, this.#lastSeq)
     const announced = announce(before, commit, {
       now: this.#options.now(),
       drained,
@@ -265,12 +265,12 @@ export class SessionStore implements Store {
     this.#markDirty(row)
   }
 
-  #openAnswer({ draft }: Turn) {
-    const thinking = draft === undefined ? '' : this.#answer.thinking
-    this.#answer = { fromSeq: this.#lastEvent, text: draft ?? '', thinking }
+  #openAnswer(turn: Turn) {
+    const thinking = turn.draft === undefined ? '' : this.#answer.thinking
+    this.#answer = { fromSeq: this.#lastEvent, text: getSentDraft(turn), thinking }
   }
 
-  #append(runId: string, message: Message, covers?: number) {
+  #append(runId: string, message: Message, summary?: Pick<Summary, 'covers' | 'keeps' | 'effects'>): Entry {
     const context = this.#loaded()
     const seq = ++this.#lastSeq
     const entry: Entry = {
@@ -280,20 +280,21 @@ export class SessionStore implements Store {
       at: this.#options.now(),
       tokens: estimateMessageTokens(message),
       message,
-      ...(covers !== undefined && { covers }),
+      ...summary,
     }
     const row = this.#rowFor(entry)
     row.entries.push(entry)
     row.texts.push(JSON.stringify(entry))
     this.#markDirty(row)
-    if (covers === undefined) addToContext(context, entry)
+    if (!summary) addToContext(context, entry)
     if (message.role === 'assistant') this.#closeAnswer(row, seq, message)
+    return entry
   }
 
   /** A row ends with the model's reply, or when it is undone: the next entry starts another one. */
   #rowFor(entry: Entry): StepRow {
     const row = this.#isRowUndone ? undefined : this.#row
-    if (row?.runId === entry.runId && (entry.runId === importRunId ? hasRoom(row) : !isAnswered(row))) return row
+    if (row && isRowOf(row, entry)) return row
     this.#isRowUndone = false
     return (this.#row = { n: entry.seq, runId: entry.runId, entries: [], texts: [], events: [] })
   }
@@ -313,11 +314,11 @@ export class SessionStore implements Store {
     for (const kind of ['r', 'm'] as const) {
       const streamed = kind === 'm' ? this.#answer.text : this.#answer.thinking
       const isContinuation = whole[kind].startsWith(streamed)
-      if (!isContinuation) this.#storeDeltaTexts(row, kind, streamed)
+      if (!isContinuation) this.#storeDeltaTexts(row, { kind, text: streamed, step: seq })
       const rest = isContinuation ? whole[kind].slice(streamed.length) : ''
       // The message differs from the streamed text: it is sent as a whole.
-      if (!isContinuation && kind === 'm') this.#logEvent(row, createDelta('m', `\n\n${whole.m}`))
-      if (rest) this.#outgoing.push(this.#logDelta(row, kind, rest))
+      if (!isContinuation && kind === 'm') this.#logEvent(row, createDelta('m', `\n\n${whole.m}`, seq))
+      if (rest) this.#outgoing.push(this.#logDelta(row, { kind, text: rest, step: seq }))
     }
     for (const logged of row.events) if (isDelta(logged) && logged[4] === 0) logged[4] = seq
     this.#answer = { fromSeq: this.#lastEvent, text: '', thinking: '' }
@@ -331,20 +332,20 @@ export class SessionStore implements Store {
   }
 
   /** Logs a delta by its length: its text is a part of the message it will belong to. */
-  #logDelta(row: StepRow, kind: 'm' | 'r', text: string): SessionEvent {
+  #logDelta(row: StepRow, { kind, text, step }: Delta): SessionEvent {
     const position = this.#nextPosition(row)
     row.events.push([position.seq, position.at, kind, text.length, 0])
-    return toPlacedEvent(createDelta(kind, text), position)
+    return toPlacedEvent(createDelta(kind, text, step), position)
   }
 
   /** Stores the text of the deltas, because the final message differs from them. */
-  #storeDeltaTexts(row: StepRow, kind: 'm' | 'r', streamed: string) {
+  #storeDeltaTexts(row: StepRow, { kind, text: streamed, step }: Delta) {
     let from = 0
     row.events = row.events.map((logged) => {
       if (!isDelta(logged) || logged[4] !== 0 || logged[2] !== kind) return logged
       const delta = streamed.slice(from, from + logged[3])
       from += logged[3]
-      return [logged[0], logged[1], createDelta(kind, delta)] as const
+      return [logged[0], logged[1], createDelta(kind, delta, step)] as const
     })
   }
 
@@ -353,19 +354,17 @@ export class SessionStore implements Store {
     const row = this.#row
     const { fromSeq } = this.#answer
     if (row) row.events = row.events.filter((logged) => !(isDelta(logged) && logged[4] === 0 && logged[0] > fromSeq))
-    this.#answer = { fromSeq: this.#lastEvent, text: this.#turn?.draft ?? '', thinking: '' }
+    this.#answer = { fromSeq: this.#lastEvent, text: this.#turn ? getSentDraft(this.#turn) : '', thinking: '' }
   }
 
   #nextPosition({ runId }: StepRow): EventPosition {
     return { seq: ++this.#lastEvent, at: this.#options.now(), runId, sessionId: this.#options.sessionId }
   }
 
-  #appendSummary({ text, replaces }: Summary) {
-    const { entries, messages } = this.#loaded()
-    const covers = entries[replaces - 1]?.seq ?? 0
-    this.#append(this.turn().id, createSummaryMessage(messages, replaces, text), covers)
-    this.#context = undefined
-    this.write() // the context is read again from the rows
+  #appendSummary({ text, carried, ...position }: Summary) {
+    const { entries } = this.#loaded()
+    const summary = this.#append(this.turn().id, createSummaryMessage(text, carried), position)
+    this.#context = createContext([...entries.filter(({ covers }) => covers === undefined), summary])
   }
 
   #loaded() {
@@ -375,21 +374,20 @@ export class SessionStore implements Store {
   /** One pass over plain arrays: a session that wakes may have ten thousand entries. */
   #load() {
     const { newestFirst, summary } = this.#read()
-    const context: Context = { entries: [], messages: [], tokens: 0, images: 0 }
-    if (summary) addToContext(context, summary)
-    const after = summary?.covers ?? 0
-    for (let i = newestFirst.length - 1; i >= 0; i--) {
-      const entry = newestFirst[i] as Entry
-      if (entry.seq > after) addToContext(context, entry)
-    }
-    return context
+    if (!summary) return createContext(newestFirst.toReversed())
+    const { covers = 0, keeps = keepsNothing } = summary
+    const kept = this.#journal.entriesAt([...keeps.head, ...keeps.requests])
+    const after = newestFirst.filter(({ seq }) => seq > covers)
+    return createContext([...kept, ...after.toReversed(), summary])
   }
 
   /** Reads back to the first message that the newest summary does not replace. */
   #read() {
     const newestFirst: Entry[] = []
     let summary: Entry | undefined
+    const earlier = this.#options.earlierThrough?.() ?? 0
     for (const { n, entries } of this.#journal.entriesNewestFirst()) {
+      if (n <= earlier) break
       for (const entry of entries.toReversed())
         if (entry.covers === undefined) newestFirst.push(entry)
         else summary ??= entry

@@ -77,7 +77,7 @@ export async function* storeResultImages(
   }
 }
 
-async function storeToolImages(
+export async function storeToolImages(
   message: ToolMessage,
   blobs: R2Bucket | undefined,
   prefix: string,

@@ -4,7 +4,7 @@ import type { ExecOptions, ExecResult, ExecutionBackend } from '../../agent/mode
 import type { Settings } from '../../agent/model/settings.ts'
 import type { OpenedSecrets } from '../platform/tenant-secrets.ts'
 
-/** What commands of a session get. */
+/** The secrets that commands of a session get. */
 export type CommandSecrets = {
   readonly env: Readonly<Record<string, string>>
   /** Whether a text contains a secret in any form that the redactor masks. */

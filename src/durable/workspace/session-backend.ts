@@ -14,7 +14,7 @@ import {
 import type { HostMemory } from '../../backends/host/host-port.ts'
 import type { Checkpoints } from '../../backends/checkpoints.ts'
 import type { PortableBackend } from '../../backends/portable-backend.ts'
-import { isReadOnly } from '../../agent/shell-policy/is-read-only.ts'
+import { loadShellPolicy } from '../../backends/modules.ts'
 import type { WorkspaceLocation } from '../storage/session-metadata.ts'
 import { type CommandSecrets, describeSecrets, execWithSecrets, withSecrets } from './command-secrets.ts'
 import type { CheckpointArchive } from './checkpoint-archive.ts'
@@ -69,6 +69,7 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
     learn: () => now()?.learn?.(),
     describe: () => (now()?.describe() ?? unusable) + describeSecrets(secrets()),
     async exec(command, execOptions) {
+      const { isReadOnly } = await loadShellPolicy()
       const backend = await changing(() => !isReadOnly(command))
       const result = await execWithSecrets(backend, command, execOptions, secrets())
       const stored = record()

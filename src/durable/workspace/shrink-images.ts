@@ -3,10 +3,11 @@
  * one that is sent.
  */
 
+import { decodeBase64Bytes } from '../../agent/model/base64.ts'
 import { log } from '../../agent/model/log.ts'
-import { type ShrinkImage, smallImage } from '../../agent/model/shrink-image.ts'
+import { type ShrinkImage, smallImage } from '../../agent/model/media/shrink-image.ts'
 import type { Message } from '../../agent/model/message.ts'
-import { isOversizedImage } from '../../agent/providers/shared/image-limits.ts'
+import { isOversizedImage } from '../../agent/providers/shared/images/image-limits.ts'
 
 /** Tried in this order until the result is small enough. */
 const qualities = [85, 60] as const
@@ -15,7 +16,7 @@ export const imageShrinker =
   (images: ImagesBinding): ShrinkImage =>
   async ({ mediaType, data }) => {
     if (mediaType.endsWith(';url')) return undefined
-    const whole = Uint8Array.from(atob(data), (char) => char.charCodeAt(0))
+    const whole = decodeBase64Bytes(data)
     let best: Uint8Array | undefined
     for (const quality of qualities) {
       best = await redraw(images, whole, quality)
@@ -42,7 +43,7 @@ async function redraw(images: ImagesBinding, whole: Uint8Array, quality: number)
 
 const chunkBytes = 32_768
 
-function base64Of(bytes: Uint8Array): string {
+export function base64Of(bytes: Uint8Array): string {
   let binary = ''
   for (let at = 0; at < bytes.length; at += chunkBytes)
     binary += String.fromCharCode(...bytes.subarray(at, at + chunkBytes))

@@ -37,7 +37,9 @@ const megabyte = 'x'.repeat(2 ** 20)
 describe('a listener', () => {
   it('makes room for another where too many listen', async () => {
     const all = streams()
-    const readers = Array.from({ length: maxSubscribers + 1 }, () => read(all.open(renderServerSentEvent, [], 'r1')))
+    const readers = Array.from({ length: maxSubscribers + 1 }, () =>
+      read(all.open(renderServerSentEvent, [], { runId: 'r1' })),
+    )
     all.publish([end()])
     const ends = await Promise.allSettled(readers)
     expect(ends.map(({ status }) => status).filter((status) => status === 'rejected')).toHaveLength(1)
@@ -46,7 +48,7 @@ describe('a listener', () => {
 
   it('gets past events, then new ones, and is closed at the end of its run', async () => {
     const all = streams()
-    const reading = read(all.open(renderServerSentEvent, [delta('a')], 'r1'))
+    const reading = read(all.open(renderServerSentEvent, [delta('a')], { runId: 'r1' }))
     all.publish([delta('b'), delta('of another', 'r2'), end('r2')])
     all.publish([delta('c'), end()])
     all.publish([delta('too late')])
@@ -54,12 +56,15 @@ describe('a listener', () => {
   })
 
   it('of a run that is over gets its end at once', async () => {
-    expect(await read(streams().open(renderServerSentEvent, [delta('a'), end()], 'r1'))).toEqual(['a', 'run.completed'])
+    expect(await read(streams().open(renderServerSentEvent, [delta('a'), end()], { runId: 'r1' }))).toEqual([
+      'a',
+      'run.completed',
+    ])
   })
 
   it('of a long run that is over gets all of it, however much that is', async () => {
     const past = Array.from({ length: 6 }, () => delta(megabyte))
-    expect((await read(streams().open(renderServerSentEvent, [...past, end()], 'r1'))).length).toBe(7)
+    expect((await read(streams().open(renderServerSentEvent, [...past, end()], { runId: 'r1' }))).length).toBe(7)
   })
 
   it('of a long open run gets all past and new events', async () => {
@@ -67,7 +72,7 @@ describe('a listener', () => {
     const stream = all.open(
       renderServerSentEvent,
       Array.from({ length: 6 }, () => delta(megabyte)),
-      'r1',
+      { runId: 'r1' },
     )
     all.publish([delta('b')])
     const reading = read(stream)
@@ -80,7 +85,7 @@ describe('a listener', () => {
     const stream = all.open(
       renderServerSentEvent,
       Array.from({ length: 6 }, () => delta(megabyte)),
-      'r1',
+      { runId: 'r1' },
     )
     const reader = stream.getReader()
     let bytes = 0
@@ -91,8 +96,8 @@ describe('a listener', () => {
 
   it('is closed when the streams end, and so is a wait for the end of a run', async () => {
     const all = streams()
-    const reading = read(all.open(renderServerSentEvent, [delta('a')], 'r1'))
-    const ended = all.ended('r2')
+    const reading = read(all.open(renderServerSentEvent, [delta('a')], { runId: 'r1' }))
+    const ended = all.ended({ runId: 'r2' })
     all.end()
     all.publish([delta('b'), end()])
     expect(await reading).toEqual(['a'])
@@ -101,8 +106,8 @@ describe('a listener', () => {
 
   it('that does not read is let go, and the others get everything', async () => {
     const all = streams()
-    const slow = all.open(renderServerSentEvent, [], 'r1')
-    const reading = read(all.open(renderServerSentEvent, [], 'r1'))
+    const slow = all.open(renderServerSentEvent, [], { runId: 'r1' })
+    const reading = read(all.open(renderServerSentEvent, [], { runId: 'r1' }))
     for (let i = 0; i < 8; i++) {
       all.publish([delta(megabyte)])
       await scheduler.wait(5)
@@ -121,7 +126,7 @@ describe('a listener', () => {
         return renderServerSentEvent(event)
       },
       [],
-      'r1',
+      { runId: 'r1' },
     )
     await stream.cancel()
     all.publish([delta('a')])
@@ -135,7 +140,7 @@ describe('waiting for the end of a run', () => {
   it('is over with that run and no other', async () => {
     const all = streams()
     let isOver = false
-    const ended = all.ended('r1').then(() => (isOver = true))
+    const ended = all.ended({ runId: 'r1' }).then(() => (isOver = true))
     all.publish([end('r2')])
     await scheduler.wait(1)
     expect(isOver).toBe(false)

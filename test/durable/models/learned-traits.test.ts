@@ -47,13 +47,15 @@ const picture = [{ type: 'text', text: 'What is this?' }, image]
 
 describe('a model that cannot see', () => {
   const note = '[an image: the model in use cannot see images]'
+  /** No model describes images (test/durable/turn/images has those that do). */
+  const unseen = { auxiliary: { vision: { fallback_providers: [] } } }
   const send = (id: string, key: string) =>
     call<Run>('POST', `/api/sessions/${id}/chat`, { key, body: { input: picture } })
 
   it('gets a note for each image when it is known not to', async () => {
     const { key } = await newTenant()
     const scripted = model([says('Blind.')])
-    await call('PATCH', '/api/settings', { key, body: { models: { [scripted.id]: { images: false } } } })
+    await call('PATCH', '/api/settings', { key, body: { ...unseen, models: { [scripted.id]: { images: false } } } })
     const { id } = await newSession({ model: scripted.id }, key)
     expect((await send(id, key)).body.output).toBe('Blind.')
     expect(listTexts(scripted.requests[0]!).join()).toContain(note)
@@ -67,7 +69,7 @@ describe('a model that cannot see', () => {
         ? fails(404, 'No endpoints found that support image input')
         : says('Blind.'),
     )
-    const { id } = await newSession({ model: scripted.id }, key)
+    const { id } = await newSession({ model: scripted.id, settings: unseen }, key)
     expect((await send(id, key)).body.output).toBe('Blind.')
     expect((await send(id, key)).body.output).toBe('Blind.')
     expect(scripted.requests.map((asked) => JSON.stringify(asked).includes('base64'))).toEqual([true, false, false])

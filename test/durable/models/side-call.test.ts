@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { userText } from '../../../src/agent/model/message.ts'
 import type { Settings, SideTask } from '../../../src/agent/model/settings.ts'
 import type { Usage } from '../../../src/agent/model/usage.ts'
-import { openaiChat } from '../../../src/agent/providers/openai/chat.ts'
+import { openaiChat } from '../../../src/durable/models/lazy-dialect.ts'
 import type { Route } from '../../../src/agent/routing/route.ts'
 import { createD1History } from '../../../src/db/history.ts'
 import { createRoutes } from '../../../src/durable/models/model-routes.ts'
@@ -28,7 +28,8 @@ import { type Run, send } from '../../worker/listen.ts'
 beforeAll(applyMigrations)
 afterEach(() => delete deployment.auxModel)
 
-const isSummary = ({ messages }: ModelRequest) => JSON.stringify(messages[0]).includes('Summarise the conversation')
+const isSummary = ({ messages }: ModelRequest) =>
+  JSON.stringify(messages[0]).includes('You keep the record of a conversation')
 
 const variables = { OPENAI_API_KEY: 'test-key', OPENAI_BASE_URL: 'https://model.test/v1' }
 const request: SideCallRequest = { system: 'Judge.', transcript: [userText('this')] }
@@ -48,6 +49,7 @@ function runFor(
     deploymentModel: undefined,
     turnRoutes: () => [routeOf(main)].filter((route) => route !== undefined),
     routeOf,
+    cheapModelOf: () => undefined,
     lease: ({ endpoints: [endpoint] }) => endpoint && { endpoint, end: () => {} },
     recordEstimate: (usage) => void notes.push(usage),
     reserve: () => ({ ok: true, release: () => undefined }),
@@ -96,6 +98,7 @@ describe('a side call', () => {
       dialects: {},
       deploymentModel: undefined,
       turnRoutes: () => (route ? [route] : []),
+      cheapModelOf: () => undefined,
       routeOf: () => undefined,
       lease: ({ endpoints: [endpoint] }) => {
         leased++
@@ -195,7 +198,7 @@ it('titles are the only side calls that can be switched off', async () => {
 
 describe('compression', () => {
   it('uses the model of its setting and is billed to the turn', async () => {
-    const summariser = model([says('They said hello.')])
+    const summariser = model(() => says('They said hello.'))
     const main = model([])
     const settings = {
       auxiliary: { compression: { model: summariser.id } },
@@ -309,9 +312,36 @@ describe('a title', () => {
     expect([main.requests.length, cheap.requests.length]).toEqual([1, 1])
   })
 
+  const lowPrices = (id: string) => ({ models: { [id]: { prices: { input: 0.1, output: 0.4 } } } })
+
+  it('is written without any setting when a cheap model is known, here that of the conversation', async () => {
+    deployment.auxModel = ''
+    const main = model((asked) => (isTitle(asked) ? says('Bandicoots') : says('ok')))
+    const { id } = await newSession({ model: main.id, settings: lowPrices(main.id) })
+    await send(id, 'what are bandicoots?')
+    expect(await until(async () => (await titleOf(id)) === 'Bandicoots')).toBe(true)
+  })
+
+  it('is not written for completions that are never continued', async () => {
+    deployment.auxModel = ''
+    const { key } = await newTenant()
+    const main = model((asked) => (isTitle(asked) ? says('Never') : says('ok')))
+    await call('PATCH', '/api/settings', { key, body: lowPrices(main.id) })
+    const body = { model: main.id, messages: [{ role: 'user', content: 'hello' }] }
+    const [status, answered] = await Promise.all([
+      call('POST', '/v1/chat/completions', { key, body }),
+      call('POST', '/v1/responses', { key, body: { model: main.id, input: 'hello', store: false } }),
+    ])
+    expect([status.status, answered.status]).toEqual([200, 200])
+    await until(
+      async () => (await call<{ data: object[] }>('GET', '/api/usage?group=session', { key })).body.data.length === 2,
+    )
+    expect(main.requests.filter(isTitle)).toEqual([])
+  })
+
   it.each([
     ['with AUX_MODEL=none', 'none', titles, {}],
-    ['without a model for it', '', {}, {}],
+    ['without a model that is known to be cheap', '', {}, {}],
     ['when it is switched off', '', { auxiliary: { title_generation: { enabled: false } } }, {}],
     ['for a session with a title', '', titles, { title: 'a plain question' }],
   ])('is not requested %s', async (_case, auxModel, settings, named) => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createDataKey, rewrapDataKey } from '../../../src/durable/platform/data-key.ts'
 import { explainMissingKey } from '../../../src/durable/platform/master-key.ts'
 import { isSealedWithCurrentKey, unseal, seal } from '../../../src/durable/platform/seal.ts'
-import { requireEncryptionKey } from '../../../src/worker/require-encryption-key.ts'
+import { requireEncryptionKey } from '../../../src/worker/secrets/require-encryption-key.ts'
 
 const keyOf = (byte: number) => btoa(String.fromCharCode(...new Uint8Array(32).fill(byte)))
 const env = { ENCRYPTION_KEY: keyOf(7) }

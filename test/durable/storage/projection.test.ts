@@ -262,7 +262,7 @@ describe('an object that lost its storage', () => {
     listener.close()
   })
 
-  it('sends the stored answer and its end to a repeated stream', async () => {
+  it('sends the stored calls and answer of a run, and its end, to a repeated stream', async () => {
     const scripted = model([calls(write), says('one')])
     const { id } = await newSession({ model: scripted.id })
     const ask = (path: string, body: object) =>
@@ -283,7 +283,8 @@ describe('an object that lost its storage', () => {
     await again.waitForClose()
     const chunksAgain = await (await chunks()).text()
     const { output, run_id } = whole.events.at(-1)!
-    expect(again.types).toEqual(['message.delta', 'run.completed'])
+    expect(again.types).toEqual(['tool.started', 'tool.completed', 'message.delta', 'run.completed'])
+    expect(again.events[2]).toMatchObject({ delta: output })
     expect(again.events.at(-1)).toMatchObject({ output, run_id })
     expect(chunksAgain).toMatch(/"content":"ok".*data: \[DONE\]\n\n$/s)
     expect(scripted.requests).toHaveLength(3)

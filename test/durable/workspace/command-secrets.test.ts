@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import type { ExecOptions, ExecResult } from '../../../src/agent/model/backend.ts'
-import { secretName } from '../../../src/agent/model/secret-name.ts'
+import { secretName } from '../../../src/agent/model/secrets/secret-name.ts'
 import { execWithSecrets, grantedSecrets } from '../../../src/durable/workspace/command-secrets.ts'
 
 const all = new Map([
