@@ -1,21 +1,24 @@
 /**
- * Stores whether the tenant may act and which of its keys are revoked, and announces changes to the sessions that asked
- * for it. Other sessions see a change with their next snapshot. An announcement is repeated until it has arrived.
+ * Stores whether the tenant may act and which of its keys are revoked, and announces changes of these and of the roles
+ * to the sessions that asked for it. Other sessions see a change with their next snapshot. An announcement is repeated until it has arrived.
  */
 
 import { log } from '../../agent/model/log.ts'
 import { RpcTarget } from 'cloudflare:workers'
-import { type Access, fullAccess, type TenantStatus } from '../../agent/model/access.ts'
-import type { Authority } from '../../agent/model/authority.ts'
+import { type Access, fullAccess, type TenantStatus } from '../../agent/model/permission/access.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
+import type { Roles } from '../../agent/model/permission/roles.ts'
 import { clock } from '../platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
-import type { ChangeCheck } from './own-tenant.ts'
+import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 import type { StoredValues } from './stored-values.ts'
 
 export type TenantAccessOptions = {
   readonly mayChange: ChangeCheck
   readonly sql: SqlStorage
   readonly values: StoredValues
+  /** Those of the settings as they are now. */
+  readonly roles: () => Roles
   /** Tells a session about the change. Resolves to whether the session still watches. */
   readonly announce: (sessionId: string, access: Access) => Promise<boolean>
   readonly armAlarm: () => void
@@ -63,9 +66,16 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
     return true
   }
 
+  /** Called in the synchronous stretch that changes the roles in the settings. Resolves as `setStatus` does. */
+  async rolesChanged(authority: Authority): Promise<void> {
+    requireOwn(this.#options.mayChange, authority)
+    await this.#announce()
+  }
+
   /** Called by the deletion, which the operator has started. */
-  startDeletion(): Promise<void> {
-    return this.#changeStatus('deleting')
+  async startDeletion(authority: Authority): Promise<void> {
+    requireOwn(this.#options.mayChange, authority, 'admin')
+    await this.#changeStatus('deleting')
   }
 
   /** False when the authority is not the operator's. */
@@ -83,12 +93,18 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
   }
 
   /** Registers a session that has to be told about changes. Returns the access as it is now. */
-  watch(sessionId: string): Access {
+  watch(authority: Authority, sessionId: string): Access {
+    requireOwn(this.#options.mayChange, authority)
     this.#sql.exec('INSERT INTO watcher VALUES (?) ON CONFLICT DO NOTHING', sessionId)
     return this.get()
   }
 
-  unwatch(sessionId: string): void {
+  unwatch(authority: Authority, sessionId: string): void {
+    requireOwn(this.#options.mayChange, authority)
+    this.#removeWatcher(sessionId)
+  }
+
+  #removeWatcher(sessionId: string): void {
     this.#sql.exec('DELETE FROM watcher WHERE session = ?', sessionId)
   }
 
@@ -100,14 +116,16 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
   }
 
   /** Some of the sessions that this object knows: history may not have all of them. */
-  listSessions(limit: number): string[] {
+  listSessions(authority: Authority, limit: number): string[] {
+    requireOwn(this.#options.mayChange, authority, 'admin')
     const listIn = (table: string) =>
       this.#sql.exec<{ id: string }>(`SELECT DISTINCT session AS id FROM ${table} LIMIT ?`, limit).toArray()
     return sessionTables.flatMap(listIn).map(({ id }) => id)
   }
 
   /** Forgets sessions that were deleted with the tenant. */
-  forgetSessions(ids: readonly string[]): void {
+  forgetSessions(authority: Authority, ids: readonly string[]): void {
+    requireOwn(this.#options.mayChange, authority, 'admin')
     for (const table of sessionTables)
       for (const id of ids) this.#sql.exec(`DELETE FROM ${table} WHERE session = ?`, id)
   }
@@ -131,7 +149,7 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
   }
 
   async #tell(sessionId: string, access: Access): Promise<void> {
-    if (!(await this.#options.announce(sessionId, access))) this.unwatch(sessionId)
+    if (!(await this.#options.announce(sessionId, access))) this.#removeWatcher(sessionId)
   }
 
   /** The intent is stored first: the alarm repeats an announcement that fails or is interrupted. */
@@ -155,7 +173,7 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
       .exec<{ id: string }>(query, maxRevokedKeys)
       .toArray()
       .map(({ id }) => id)
-    return { status, revokedKeys }
+    return { status, revokedKeys, roles: this.#options.roles() }
   }
 
   /** Creates the tables at the first use. */

@@ -4,15 +4,18 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { type AuditEvent, createAuditEvent, type NewAuditEvent } from '../../agent/model/audit.ts'
+import { actorOf, type AuditEvent, createAuditEvent, type NewAuditEvent } from '../../agent/model/permission/audit.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
 import { writeAuditEvents } from '../../db/audit-log.ts'
 import { clock } from '../platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
+import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 
 const maxBatch = 100
 const schema = 'CREATE TABLE IF NOT EXISTS audit_outbox (num INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL)'
 
 export type TenantAuditOptions = {
+  readonly mayChange: ChangeCheck
   readonly tenantId: string
   readonly sql: SqlStorage
   readonly database: D1Database
@@ -35,7 +38,12 @@ export class TenantAudit extends RpcTarget implements ScheduledPart {
   }
 
   /** Stores the entries; resolves when they are durable. */
-  record(events: readonly AuditEvent[]): void {
+  record(authority: Authority, events: readonly AuditEvent[]): void {
+    requireOwn(this.#options.mayChange, authority)
+    this.#record(events)
+  }
+
+  #record(events: readonly AuditEvent[]): void {
     const { sql, armAlarm } = this.#options
     if (!this.#hasTable) sql.exec(schema)
     this.#hasTable = true
@@ -45,8 +53,9 @@ export class TenantAudit extends RpcTarget implements ScheduledPart {
   }
 
   /** Stores the entry of an action. */
-  add(event: NewAuditEvent): void {
-    this.record([createAuditEvent(event)])
+  add(authority: Authority, event: Omit<NewAuditEvent, 'at' | 'actor'>): void {
+    requireOwn(this.#options.mayChange, authority)
+    this.#record([createAuditEvent({ ...event, at: clock.now(), actor: actorOf(authority) })])
   }
 
   wakeAt(): number | undefined {

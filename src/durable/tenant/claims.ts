@@ -1,6 +1,8 @@
 /** Binds idempotency keys to request bodies and to the ids of the work, for three days. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../agent/model/permission/authority.ts'
+import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 import { clock } from '../platform/clock.ts'
 import type { StoredValues } from './stored-values.ts'
 
@@ -20,18 +22,21 @@ const retentionMs = 72 * hourMs
 const sweptAt = 'swept'
 
 export class TenantClaims extends RpcTarget {
+  readonly #mayChange: ChangeCheck
   readonly #sql: SqlStorage
   readonly #values: StoredValues
 
-  constructor(sql: SqlStorage, values: StoredValues) {
+  constructor(mayChange: ChangeCheck, sql: SqlStorage, values: StoredValues) {
     super()
+    this.#mayChange = mayChange
     this.#sql = sql
     this.#values = values
     sql.exec(schema)
   }
 
   /** Claims `name` for a body of this hash. The answer has the ids to use: these, or those of the first claim. */
-  claim(name: string, hash: string, { sessionId, runId }: Ids): Claim {
+  claim(authority: Authority, name: string, hash: string, { sessionId, runId }: Ids): Claim {
+    requireOwn(this.#mayChange, authority)
     const now = clock.now()
     this.#deleteOld(now)
     const query = 'SELECT hash, session, run FROM claim WHERE name = ? AND at >= ?'
@@ -42,7 +47,8 @@ export class TenantClaims extends RpcTarget {
   }
 
   /** Frees a key whose request was refused before any work began. */
-  release(name: string): void {
+  release(authority: Authority, name: string): void {
+    requireOwn(this.#mayChange, authority)
     this.#sql.exec('DELETE FROM claim WHERE name = ?', name)
   }
 

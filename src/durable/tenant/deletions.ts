@@ -4,12 +4,17 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
+import { actorOf } from '../../agent/model/permission/audit.ts'
+import { type Authority, systemAuthority } from '../../agent/model/permission/authority.ts'
+import { ownerTenant } from '../../db/schema.ts'
 import { createTenantRemoval, type TenantRemoval } from '../../db/delete-tenant.ts'
 import { clock } from '../platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
+import type { ChangeCheck } from './own-tenant.ts'
 import { tenantStub } from './tenant-stub.ts'
 
 export type TenantDeletionsOptions = {
+  readonly mayChange: ChangeCheck
   readonly sql: SqlStorage
   readonly env: Pick<Env, 'DB' | 'BLOBS' | 'SESSION' | 'TENANT'>
   readonly armAlarm: () => void
@@ -21,6 +26,9 @@ const schema = `CREATE TABLE IF NOT EXISTS tenant_deletion (tenant TEXT PRIMARY 
 
 type Deletion = { readonly tenant: string; readonly at: number; readonly marked: number }
 
+const deletionJob = { kind: 'job', id: 'tenant-deletion' } as const
+/** Acts for the operator in the objects of tenants, also after a restart: who asked for the deletion is in the audit log. */
+const maintainer = systemAuthority(ownerTenant, deletionJob, ['admin'])
 /** Longer than an isolate caches a key or a snapshot: until then an old request may still write. */
 const minTombstoneMs = 35_000
 /** Pause before the next look when nothing is left but the tombstone. */
@@ -38,13 +46,14 @@ export class TenantDeletions extends RpcTarget implements ScheduledPart {
     this.#options = options
   }
 
-  /** Begins to delete a tenant. False when there is none. Repeating it changes nothing. */
-  async start(tenantId: string, actor: string): Promise<boolean> {
+  /** Begins to delete a tenant. False when there is none, or the authority is not the operator's. Repeating it changes nothing. */
+  async start(authority: Authority, tenantId: string): Promise<boolean> {
+    if (!this.#options.mayChange(authority, 'admin')) return false
     // The intent first: after a crash the alarm marks the tenant.
     this.#sql.exec('INSERT INTO tenant_deletion VALUES (?, ?, 0) ON CONFLICT DO NOTHING', tenantId, clock.now())
     this.#wakeAt = clock.now()
     this.#options.armAlarm()
-    return this.#mark(tenantId, actor)
+    return this.#mark(tenantId, actorOf(authority))
   }
 
   wakeAt(): number | undefined {
@@ -66,7 +75,7 @@ export class TenantDeletions extends RpcTarget implements ScheduledPart {
     if (!exists) this.#sql.exec('DELETE FROM tenant_deletion WHERE tenant = ?', tenantId)
     else this.#sql.exec('UPDATE tenant_deletion SET marked = 1 WHERE tenant = ?', tenantId)
     // Requests and turns of the tenant end within seconds.
-    if (exists) await tenantStub(this.#options.env, tenantId).access.startDeletion()
+    if (exists) await tenantStub(this.#options.env, tenantId).access.startDeletion(maintainer)
     return exists
   }
 
@@ -76,7 +85,7 @@ export class TenantDeletions extends RpcTarget implements ScheduledPart {
     if (await removal.isMarked()) {
       const left = await this.#deleteStep(tenant, removal)
       if (left || clock.now() - at < minTombstoneMs) return left ? 'more' : 'wait'
-      await tenantStub(this.#options.env, tenant).erase()
+      await tenantStub(this.#options.env, tenant).erase(maintainer)
       await removal.finish()
     }
     this.#sql.exec('DELETE FROM tenant_deletion WHERE tenant = ?', tenant)
@@ -87,12 +96,12 @@ export class TenantDeletions extends RpcTarget implements ScheduledPart {
   async #deleteStep(tenant: string, removal: TenantRemoval): Promise<boolean> {
     const { env } = this.#options
     const { access } = tenantStub(env, tenant)
-    await access.startDeletion()
-    const known = await access.listSessions(sessionsPerStep)
+    await access.startDeletion(maintainer)
+    const known = await access.listSessions(maintainer, sessionsPerStep)
     const stored = await removal.listSessions(sessionsPerStep)
     const sessions = new Set([...known, ...stored, ...(await listSessionsInBlobs(env.BLOBS, tenant, sessionsPerStep))])
     await this.#eraseSessions(tenant, [...sessions])
-    await access.forgetSessions(known)
+    await access.forgetSessions(maintainer, known)
     if (sessions.size) return true
     const hasRows = !(await removal.deleteRows())
     const hasBlobs = await deleteBlobs(env.BLOBS, tenant)
@@ -106,7 +115,7 @@ export class TenantDeletions extends RpcTarget implements ScheduledPart {
     const eraseNext = async () => {
       for (let id = open.pop(); id !== undefined; id = open.pop())
         await this.#options.env.SESSION.getByName(`t/${tenant}/s/${id}`)
-          .access.erase()
+          .access.erase(systemAuthority(tenant, deletionJob))
           .catch((error: unknown) => failures.push(error))
     }
     await Promise.all(Array.from({ length: maxConcurrent }, eraseNext))

@@ -1,15 +1,15 @@
 /** Enforces the limits of a tenant: requests per minute, concurrent turns, stored bytes, and spending. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../agent/model/authority.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
 import type { Limits } from '../../agent/model/settings.ts'
 import { clock } from '../platform/clock.ts'
-import type { SettledRun, TenantBilling } from './billing.ts'
+import type { SettledRun, TenantBilling } from './billing/billing.ts'
 import { type Admission, effectiveLimits } from './effective-limits.ts'
-import type { ChangeCheck } from './own-tenant.ts'
+import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 import type { SharedStorage } from './shared-storage.ts'
 import type { StoredValues } from './stored-values.ts'
-import type { UnattendedTurn } from './unattended-turns.ts'
+import type { UnattendedTurn } from './billing/unattended-turns.ts'
 
 /** Bytes that a session stores, in its object and in R2. */
 export type SessionBytes = { readonly sessionId: string; readonly bytes: number }
@@ -62,12 +62,13 @@ export class TenantLimits extends RpcTarget {
   set(authority: Authority, limits: Limits): boolean {
     if (!this.#mayChange(authority, 'admin')) return false
     this.#values.set('limits', limits)
-    this.#billing.limitsChanged()
+    this.#billing.limitsChanged(authority)
     return true
   }
 
   /** Counts a request against `requests_per_minute`. */
-  countRequest(perMinute: number): Admission {
+  countRequest(authority: Authority, perMinute: number): Admission {
+    requireOwn(this.#mayChange, authority)
     const now = clock.now()
     this.#requests = this.#requests.filter((at) => at > now - minuteMs)
     if (this.#requests.length >= perMinute) {
@@ -82,17 +83,17 @@ export class TenantLimits extends RpcTarget {
    * Checks whether a turn may start and takes one of the `concurrent_turns` slots. A run takes at most one slot.
    * `unattended`: no person has started the turn.
    */
-  async admitTurn(runId: string, unattended?: UnattendedTurn): Promise<Admission> {
-    await this.#billing.startCounting(runId)
+  async admitTurn(authority: Authority, runId: string, unattended?: UnattendedTurn): Promise<Admission> {
+    await this.#billing.startCounting(authority, runId)
     // One synchronous stretch from here on: two turns cannot take the same slot.
-    const spending = this.#billing.check()
+    const spending = this.#billing.check(authority)
     if (!spending.ok) return spending
-    const storage = this.admitBytes(0)
+    const storage = this.admitBytes(authority, 0)
     if (!storage.ok) return storage
     const slot = this.#takeSlot(runId)
     if (!slot.ok || !unattended) return slot
-    const admission = this.#billing.admitUnattended(runId, unattended)
-    if (!admission.ok) this.releaseTurn(runId)
+    const admission = this.#billing.admitUnattended(authority, runId, unattended)
+    if (!admission.ok) this.releaseTurn(authority, runId)
     return admission
   }
 
@@ -107,20 +108,22 @@ export class TenantLimits extends RpcTarget {
   }
 
   /** Frees the slot of a run, if it has one. */
-  releaseTurn(runId: string): void {
+  releaseTurn(authority: Authority, runId: string): void {
+    requireOwn(this.#mayChange, authority)
     this.#sql.exec('DELETE FROM active WHERE run = ?', runId)
   }
 
   /** Records the end of a run: its final amount, the bytes of its session, and its slot as free. */
-  async settleTurn(runId: string, settled: SettledRun, stored?: SessionBytes): Promise<void> {
-    await this.#billing.startCounting(runId)
-    this.#billing.settle(runId, settled)
-    if (stored) this.setStoredBytes(stored)
-    this.releaseTurn(runId)
+  async settleTurn(authority: Authority, runId: string, settled: SettledRun, stored?: SessionBytes): Promise<void> {
+    await this.#billing.startCounting(authority, runId)
+    this.#billing.settle(authority, runId, settled)
+    if (stored) this.setStoredBytes(authority, stored)
+    this.releaseTurn(authority, runId)
   }
 
   /** Records how many bytes a session stores; zero when it is deleted. */
-  setStoredBytes({ sessionId, bytes }: SessionBytes): void {
+  setStoredBytes(authority: Authority, { sessionId, bytes }: SessionBytes): void {
+    requireOwn(this.#mayChange, authority)
     const upsert =
       'INSERT INTO stored VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = excluded.bytes WHERE bytes <> excluded.bytes'
     if (bytes > 0) this.#sql.exec(upsert, sessionId, bytes)
@@ -128,7 +131,8 @@ export class TenantLimits extends RpcTarget {
   }
 
   /** Checks whether so many more bytes fit into `storage_bytes`. */
-  admitBytes(more: number): Admission {
+  admitBytes(authority: Authority, more: number): Admission {
+    requireOwn(this.#mayChange, authority)
     const { storage_bytes: maxBytes } = this.get()
     if (maxBytes === undefined) return { ok: true }
     const { bytes } = this.#sql.exec<{ bytes: number }>('SELECT coalesce(sum(bytes), 0) AS bytes FROM stored').one()

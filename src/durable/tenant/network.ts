@@ -1,6 +1,8 @@
 /** Counts the requests that a tenant sends to hosts of the internet. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../agent/model/permission/authority.ts'
+import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 import { clock } from '../platform/clock.ts'
 import type { HostUse } from '../platform/guarded-fetch.ts'
 
@@ -21,15 +23,18 @@ const schema = `CREATE TABLE IF NOT EXISTS network (
   lastAt INTEGER NOT NULL) WITHOUT ROWID`
 
 export class TenantNetwork extends RpcTarget {
+  readonly #mayChange: ChangeCheck
   readonly #sql: SqlStorage
 
-  constructor(sql: SqlStorage) {
+  constructor(mayChange: ChangeCheck, sql: SqlStorage) {
     super()
+    this.#mayChange = mayChange
     this.#sql = sql
     sql.exec(schema)
   }
 
-  record(uses: readonly HostUse[]): void {
+  record(authority: Authority, uses: readonly HostUse[]): void {
+    requireOwn(this.#mayChange, authority)
     for (const { host, bytes, isRefused } of uses)
       this.#sql.exec(
         `INSERT INTO network VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + excluded.requests,
@@ -47,7 +52,8 @@ export class TenantNetwork extends RpcTarget {
   }
 
   /** The last called hosts first. */
-  list(limit: number): readonly HostTotals[] {
+  list(authority: Authority, limit: number): readonly HostTotals[] {
+    requireOwn(this.#mayChange, authority)
     return this.#sql.exec<HostTotals>('SELECT * FROM network ORDER BY lastAt DESC, host LIMIT ?', limit).toArray()
   }
 }

@@ -4,11 +4,10 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { actorOf } from '../../agent/model/audit.ts'
-import type { Authority } from '../../agent/model/authority.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
 import { clock } from '../platform/clock.ts'
 import type { TenantAudit } from './audit.ts'
-import type { ChangeCheck } from './own-tenant.ts'
+import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 const codeChars = 8
@@ -59,7 +58,8 @@ export class TenantPairing extends RpcTarget {
   }
 
   /** Returns whether a person is approved. With `issuesCode` an unknown person gets a code, unless one is too recent. */
-  async check({ platform, person, name }: Person, issuesCode: boolean): Promise<PairingStatus> {
+  async check(authority: Authority, { platform, person, name }: Person, issuesCode: boolean): Promise<PairingStatus> {
+    requireOwn(this.#mayChange, authority)
     const now = clock.now()
     const code = newCode()
     const hash = await hashOf(platform, code)
@@ -105,13 +105,13 @@ export class TenantPairing extends RpcTarget {
     )
     if (!approved) return { kind: 'wrong' }
     const subject = `${platform}:${approved.person}`
-    const event = { kind: 'pairing.approved', actor: actorOf(authority), subject } as const
-    this.#audit.add({ at: now, ...event, details: { name: approved.name } })
+    this.#audit.add(authority, { kind: 'pairing.approved', subject, details: { name: approved.name } })
     return { kind: 'approved', ...approved }
   }
 
   /** Approved people and those with a valid code, newest first. */
-  list(): readonly PairedPerson[] {
+  list(authority: Authority): readonly PairedPerson[] {
+    requireOwn(this.#mayChange, authority)
     const query =
       "SELECT platform, person, name, status, at FROM pairing WHERE status = 'approved' OR at >= ? ORDER BY at DESC"
     return this.#sql.exec<PairedPerson>(query, clock.now() - codeExpiryMs).toArray()
@@ -124,8 +124,7 @@ export class TenantPairing extends RpcTarget {
     const [removed] = this.#sql.exec<{ name: string }>(query, platform, person).toArray()
     if (!removed) return false
     const subject = `${platform}:${person}`
-    const event = { kind: 'pairing.removed', actor: actorOf(authority), subject } as const
-    this.#audit.add({ at: clock.now(), ...event, details: { name: removed.name } })
+    this.#audit.add(authority, { kind: 'pairing.removed', subject, details: { name: removed.name } })
     return true
   }
 

@@ -1,6 +1,8 @@
 /** Lists the pending requests of all sessions of a tenant that wait for a person. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../agent/model/permission/authority.ts'
+import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 import type { PersonRequest } from '../../agent/model/pending-request.ts'
 
 /** A request with the ids by which API and channels answer it. */
@@ -14,16 +16,19 @@ export type PendingItem = PersonRequest & {
 const schema = 'CREATE TABLE IF NOT EXISTS waiting (session TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID'
 
 export class TenantPending extends RpcTarget {
+  readonly #mayChange: ChangeCheck
   readonly #sql: SqlStorage
 
-  constructor(sql: SqlStorage) {
+  constructor(mayChange: ChangeCheck, sql: SqlStorage) {
     super()
+    this.#mayChange = mayChange
     this.#sql = sql
     sql.exec(schema)
   }
 
   /** Replaces the requests of a session. An empty list removes it. */
-  set(sessionId: string, items: readonly PendingItem[]): void {
+  set(authority: Authority, sessionId: string, items: readonly PendingItem[]): void {
+    requireOwn(this.#mayChange, authority)
     if (items.length)
       this.#sql.exec(
         'INSERT INTO waiting VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
@@ -33,7 +38,8 @@ export class TenantPending extends RpcTarget {
     else this.#sql.exec('DELETE FROM waiting WHERE session = ?', sessionId)
   }
 
-  list(): PendingItem[] {
+  list(authority: Authority): PendingItem[] {
+    requireOwn(this.#mayChange, authority)
     return this.#sql
       .exec<{ body: string }>('SELECT body FROM waiting')
       .toArray()

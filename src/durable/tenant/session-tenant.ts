@@ -4,7 +4,7 @@
  */
 
 import { log } from '../../agent/model/log.ts'
-import { type Access, fullAccess } from '../../agent/model/access.ts'
+import { type Access, fullAccess } from '../../agent/model/permission/access.ts'
 import { errorResult } from '../../agent/model/message.ts'
 import type { Perform } from '../../agent/model/ports.ts'
 import type { Limits } from '../../agent/model/settings.ts'
@@ -83,10 +83,7 @@ export class SessionTenant {
       this.setAccess(access, loadedAt)
     } catch (error) {
       if (isOwnReset(error)) throw error
-      log.warn('tenant.unreachable', 'The tenant cannot be reached; its last access stays in use.', {
-        error,
-        tenant_id: this.#id,
-      })
+      log.warn('tenant.unreachable', 'The tenant cannot be reached; its last access stays in use.', { error })
     }
   }
 
@@ -102,10 +99,7 @@ export class SessionTenant {
       return true
     } catch (error) {
       if (isOwnReset(error)) throw error
-      log.warn('tenant.unreachable', 'The tenant cannot be reached; the alarm will retry.', {
-        error,
-        tenant_id: this.#id,
-      })
+      log.warn('tenant.unreachable', 'The tenant cannot be reached; the alarm will retry.', { error })
       return false
     }
   }
@@ -122,10 +116,7 @@ export class SessionTenant {
     try {
       await this.update(await fetchTenantSnapshot(this.#env, this.#id))
     } catch (error) {
-      log.warn('tenant.unreachable', 'The tenant cannot be reached; the last snapshot stays in use.', {
-        error,
-        tenant_id: this.#id,
-      })
+      log.warn('tenant.unreachable', 'The tenant cannot be reached; the last snapshot stays in use.', { error })
     }
   }
 }

@@ -14,6 +14,8 @@ export type SharedStorageOptions = {
   readonly values: StoredValues
   readonly env: Pick<Env, 'DB' | 'BLOBS'>
   readonly limits: () => Limits
+  /** Bytes of the tenant in rows of its own object. */
+  readonly ownBytes: () => number
   readonly armAlarm: () => void
 }
 
@@ -37,7 +39,7 @@ export class SharedStorage implements ScheduledPart {
   bytes(): number {
     const measured = this.#measured()
     if (!measured) this.#options.armAlarm()
-    return measured ? measured.database + measured.blobs : 0
+    return measured ? measured.database + measured.blobs + this.#options.ownBytes() : 0
   }
 
   wakeAt(): number | undefined {

@@ -1,5 +1,6 @@
 /** Creates the guarded fetch of a tenant. What it sends is counted in the ledger of the tenant, in the background. */
 
+import { systemAuthority } from '../../agent/model/permission/authority.ts'
 import { log } from '../../agent/model/log.ts'
 import { createGuardedFetch, type GuardedFetch, type HostUse } from '../platform/guarded-fetch.ts'
 import { tenantStub } from './tenant-stub.ts'
@@ -30,7 +31,8 @@ function record(env: Env, tenantId: string, use: HostUse): Promise<void> {
 async function send(env: Env, tenantId: string, ledger: Ledger): Promise<void> {
   try {
     await Promise.resolve()
-    while (ledger.uses.length) await tenantStub(env, tenantId).network.record(ledger.uses.splice(0))
+    const authority = systemAuthority(tenantId, { kind: 'job', id: 'network-ledger' })
+    while (ledger.uses.length) await tenantStub(env, tenantId).network.record(authority, ledger.uses.splice(0))
   } catch (error) {
     log.warn('network.uncounted', 'Requests could not be counted.', { error })
   } finally {

@@ -4,55 +4,84 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import { actorOf, listChanges } from '../../agent/model/audit.ts'
+import { listChanges } from '../../agent/model/permission/audit.ts'
+import { type Authority, systemAuthority } from '../../agent/model/permission/authority.ts'
 import { ownerTenant } from '../../db/schema.ts'
 import { clock } from '../platform/clock.ts'
+import { armFailpoints } from '../platform/failpoint.ts'
+import { withLogContext } from '../platform/log-context.ts'
 import { redactLogs } from '../platform/log-redaction.ts'
 import { TenantAccess } from './access.ts'
 import { type ScheduledParts, TenantAlarm } from './alarm.ts'
 import { TenantAudit } from './audit.ts'
-import { TenantBilling } from './billing.ts'
+import { TenantBilling } from './billing/billing.ts'
 import { TenantClaims } from './claims.ts'
-import { TenantCredentials } from './credentials.ts'
-import { TenantDataKeys } from './data-keys.ts'
+import { TenantConversations } from './conversations.ts'
+import { TenantCredentials } from './secrets/credentials.ts'
+import { TenantDataKeys } from './secrets/data-keys.ts'
 import { TenantDeletions } from './deletions.ts'
 import { effectiveLimits } from './effective-limits.ts'
-import { TenantKeyHealth } from './key-health.ts'
+import { TenantImageDescriptions } from './image-descriptions.ts'
+import { TenantFixes } from './learning/fixes.ts'
+import { createTenantJobs } from './jobs/create-jobs.ts'
+import type { TenantJobs } from './jobs/jobs.ts'
+import { TenantKeyHealth } from './secrets/key-health.ts'
 import { TenantLimits } from './limits.ts'
 import { TenantNetwork } from './network.ts'
-import { createChangeCheck } from './own-tenant.ts'
+import { TenantMemory } from './memory/memory.ts'
+import { readMemoryMaterial } from './memory/memory-material.ts'
+import { MemoryRows } from './memory/memory-rows.ts'
+import { createChangeCheck, requireOwn } from './own-tenant.ts'
 import { TenantPairing } from './pairing.ts'
 import { TenantPending } from './pending.ts'
-import { TenantSecrets } from './secrets.ts'
+import { MaterialVersion, TenantPrompt } from './prompt-material.ts'
+import { TenantSecrets } from './secrets/secrets.ts'
 import { type SettingsChange, TenantSettings } from './settings.ts'
 import { StoredValues } from './stored-values.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
+import { TenantRetention } from './retention.ts'
 import { SharedStorage } from './shared-storage.ts'
+import { readSkillMaterial } from './skills/skill-material.ts'
+import { SkillRows } from './skills/skill-rows.ts'
+import { TenantSkills } from './skills/skills.ts'
 import { TenantWindows } from './windows.ts'
 
 export class TenantDO extends DurableObject<Env> {
   readonly #id = (this.ctx.id.name ?? '').slice('t/'.length)
   readonly #mayChange = createChangeCheck(this.#id)
+  readonly #announcer = systemAuthority(this.#id, { kind: 'job', id: 'access' })
   readonly #sql = this.ctx.storage.sql
   readonly #values = new StoredValues(this.#sql)
   readonly #audit = new TenantAudit({
+    mayChange: this.#mayChange,
     tenantId: this.#id,
     sql: this.#sql,
     database: this.env.DB,
     armAlarm: () => this.armAlarm(),
   })
   readonly #billing = new TenantBilling({
+    mayChange: this.#mayChange,
     tenantId: this.#id,
     sql: this.#sql,
     values: this.#values,
     history: this.env.DB,
   })
+  readonly #skillRows = new SkillRows(this.#sql, this.env.BLOBS, this.#id)
   readonly #shared = new SharedStorage({
     tenantId: this.#id,
     values: this.#values,
     env: this.env,
+    ownBytes: () => this.#skillRows.storedBytes(),
     limits: () => effectiveLimits(this.#values),
     armAlarm: () => this.armAlarm(),
+  })
+  readonly #retention = new TenantRetention({
+    tenantId: this.#id,
+    values: this.#values,
+    db: this.env.DB,
+    settings: () => this.#settings.get(),
+    prune: (authority, sessionId, before) =>
+      this.env.SESSION.getByName(`t/${this.#id}/s/${sessionId}`).info.prune(authority, before),
   })
   readonly #limits = new TenantLimits({
     mayChange: this.#mayChange,
@@ -62,20 +91,56 @@ export class TenantDO extends DurableObject<Env> {
     shared: this.#shared,
   })
   readonly #settings = new TenantSettings(this.#mayChange, this.#values, (change) => this.#settingsChanged(change))
-  readonly #claims = new TenantClaims(this.#sql, this.#values)
-  readonly #keyHealth = new TenantKeyHealth(this.#values)
+  readonly #claims = new TenantClaims(this.#mayChange, this.#sql, this.#values)
+  readonly #conversations = new TenantConversations(this.#mayChange, this.#sql)
+  readonly #keyHealth = new TenantKeyHealth(this.#mayChange, this.#values)
   readonly #credentials = new TenantCredentials(this.#mayChange, this.#values, this.#keyHealth, this.#audit)
   readonly #secrets = new TenantSecrets(this.#mayChange, this.#values, this.#audit)
-  readonly #dataKeys = new TenantDataKeys(this.#values)
-  readonly #windows = new TenantWindows(this.#values)
-  readonly #pending = new TenantPending(this.#sql)
+  readonly #dataKeys = new TenantDataKeys(this.#mayChange, this.#values)
+  readonly #windows = new TenantWindows(this.#mayChange, this.#values)
+  readonly #pending = new TenantPending(this.#mayChange, this.#sql)
   readonly #pairing = new TenantPairing(this.#mayChange, this.#sql, this.#audit)
-  readonly #network = new TenantNetwork(this.#sql)
+  readonly #materialVersion = new MaterialVersion(this.#values)
+  /** Each part that contributes to prompts gets `#materialVersion.increment` and adds its field here. */
+  readonly #prompt = new TenantPrompt(this.#mayChange, this.#materialVersion, () => ({
+    skills: readSkillMaterial(this.#skillRows),
+    memory: readMemoryMaterial(this.#memoryRows),
+  }))
+  readonly #memoryRows = new MemoryRows(this.#sql)
+  readonly #memory = new TenantMemory({
+    mayChange: this.#mayChange,
+    rows: this.#memoryRows,
+    settings: () => this.#settings.get(),
+    onChange: this.#materialVersion.increment,
+  })
+  readonly #skills = new TenantSkills({
+    mayChange: this.#mayChange,
+    rows: this.#skillRows,
+    values: this.#values,
+    audit: this.#audit,
+    onChange: this.#materialVersion.increment,
+    armAlarm: () => this.armAlarm(),
+  })
+  readonly #jobs = createTenantJobs({
+    env: this.env,
+    tenantId: this.#id,
+    sql: this.#sql,
+    mayChange: this.#mayChange,
+    snapshot: () => this.snapshot(),
+    skills: this.#skills,
+    armAlarm: () => this.armAlarm(),
+    runInBackground: (work) => this.ctx.waitUntil(work),
+  })
+  readonly #fixes = new TenantFixes(this.#mayChange, this.#sql)
+  readonly #imageDescriptions = new TenantImageDescriptions(this.#mayChange, this.#sql)
+  readonly #network = new TenantNetwork(this.#mayChange, this.#sql)
   readonly #access = new TenantAccess({
     mayChange: this.#mayChange,
+    roles: () => this.#settings.get().roles ?? {},
     sql: this.#sql,
     values: this.#values,
-    announce: (sessionId, access) => this.env.SESSION.getByName(`t/${this.#id}/s/${sessionId}`).access.change(access),
+    announce: (sessionId, access) =>
+      this.env.SESSION.getByName(`t/${this.#id}/s/${sessionId}`).access.change(this.#announcer, access),
     armAlarm: () => this.armAlarm(),
   })
   readonly #alarm = new TenantAlarm(this.ctx.storage, () => ({
@@ -87,7 +152,12 @@ export class TenantDO extends DurableObject<Env> {
   }))
 
   /** Only the owner's tenant has this work, because its object is never deleted. */
-  readonly #deletions = new TenantDeletions({ sql: this.#sql, env: this.env, armAlarm: () => this.armAlarm() })
+  readonly #deletions = new TenantDeletions({
+    mayChange: this.#mayChange,
+    sql: this.#sql,
+    env: this.env,
+    armAlarm: () => this.armAlarm(),
+  })
 
   get deletions(): TenantDeletions {
     return this.#deletions
@@ -117,6 +187,10 @@ export class TenantDO extends DurableObject<Env> {
     return this.#claims
   }
 
+  get conversations(): TenantConversations {
+    return this.#conversations
+  }
+
   get keyHealth(): TenantKeyHealth {
     return this.#keyHealth
   }
@@ -141,6 +215,30 @@ export class TenantDO extends DurableObject<Env> {
     return this.#pending
   }
 
+  get prompt(): TenantPrompt {
+    return this.#prompt
+  }
+
+  get memory(): TenantMemory {
+    return this.#memory
+  }
+
+  get skills(): TenantSkills {
+    return this.#skills
+  }
+
+  get jobs(): TenantJobs {
+    return this.#jobs
+  }
+
+  get fixes(): TenantFixes {
+    return this.#fixes
+  }
+
+  get imageDescriptions(): TenantImageDescriptions {
+    return this.#imageDescriptions
+  }
+
   get network(): TenantNetwork {
     return this.#network
   }
@@ -153,6 +251,7 @@ export class TenantDO extends DurableObject<Env> {
   snapshot(): TenantSnapshot {
     const credentials = this.#credentials.sealed()
     const secrets = this.#secrets.sealed()
+    const promptVersion = this.#materialVersion.get()
     return {
       id: this.#id,
       settings: this.#settings.get(),
@@ -162,31 +261,39 @@ export class TenantDO extends DurableObject<Env> {
       access: this.#access.get(),
       ...(credentials && { credentials }),
       ...(secrets && { secrets }),
+      ...(promptVersion !== undefined && { promptVersion }),
     }
   }
 
   /** Deletes everything that is stored here, and then this instance. */
-  async erase(): Promise<void> {
+  async erase(authority: Authority): Promise<void> {
+    requireOwn(this.#mayChange, authority, 'admin')
     await this.ctx.storage.deleteAlarm()
     await this.ctx.storage.deleteAll()
     this.ctx.waitUntil(clock.wait(10).then(() => this.ctx.abort('The tenant was deleted.')))
   }
 
   #settingsChanged({ authority, before, after }: SettingsChange): void {
-    this.#billing.limitsChanged()
+    this.#billing.limitsChanged(authority)
     const changes = listChanges(before, after)
-    const event = { at: clock.now(), kind: 'settings.changed', actor: actorOf(authority) } as const
-    if (changes.length) this.#audit.add({ ...event, subject: this.#id, changes })
+    if (changes.length) this.#audit.add(authority, { kind: 'settings.changed', subject: this.#id, changes })
+    if (JSON.stringify(before.roles) !== JSON.stringify(after.roles))
+      this.ctx.waitUntil(this.#access.rolesChanged(authority))
+    if (before.sessions?.retention_days !== after.sessions?.retention_days) this.armAlarm()
   }
 
   override alarm(): Promise<void> {
+    armFailpoints(this.env.FAILPOINTS)
     redactLogs(this.env)
-    return this.#alarm.run()
+    return withLogContext(
+      () => ({ tenant_id: this.#id }),
+      () => this.#alarm.run(),
+    )
   }
 
-  /** Parts that have work to do at a time of their own, while the tenant is active. There is none yet. */
+  /** Parts that have work to do at a time of their own, while the tenant is active. */
   protected get scheduledParts(): ScheduledParts {
-    return {}
+    return { jobs: this.#jobs, skills: this.#skills, retention: this.#retention }
   }
 
   /** Sets the alarm anew. Scheduled parts get it as a callback for changes of their times. */

@@ -4,7 +4,7 @@
  * together with the checks of running sessions this keeps the promise that a suspension acts within two seconds.
  */
 
-import type { Access } from '../../agent/model/access.ts'
+import type { Access } from '../../agent/model/permission/access.ts'
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import { defaultSettings, type Limits, mergeSettings, type Settings } from '../../agent/model/settings.ts'
 import { tightenSettings } from '../../agent/policy/settings/tighten-settings.ts'
@@ -33,6 +33,8 @@ export type TenantSnapshot = {
   readonly credentials?: SealedKeys | undefined
   /** The tenant's secrets for commands, sealed. Absent when it never had one. */
   readonly secrets?: SealedSecrets | undefined
+  /** The version of the material for prompts. Absent when the tenant never had any. */
+  readonly promptVersion?: number | undefined
 }
 
 export const snapshotMaxAgeMs = 1_000

@@ -1,14 +1,18 @@
 /** Stores context windows of models that no catalog describes, as sessions of the tenant found them out. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../agent/model/permission/authority.ts'
+import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 import type { Windows } from '../models/learned-windows.ts'
 import type { StoredValues } from './stored-values.ts'
 
 export class TenantWindows extends RpcTarget {
+  readonly #mayChange: ChangeCheck
   readonly #values: StoredValues
 
-  constructor(values: StoredValues) {
+  constructor(mayChange: ChangeCheck, values: StoredValues) {
     super()
+    this.#mayChange = mayChange
     this.#values = values
   }
 
@@ -18,7 +22,8 @@ export class TenantWindows extends RpcTarget {
   }
 
   /** Records the window of a model. The smallest value stays. */
-  record(modelId: string, tokens: number): void {
+  record(authority: Authority, modelId: string, tokens: number): void {
+    requireOwn(this.#mayChange, authority)
     const windows = this.list()
     if (tokens < (windows[modelId] ?? Infinity)) this.#values.set('windows', { ...windows, [modelId]: tokens })
   }

@@ -2,7 +2,7 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
-import type { Authority } from '../../../src/agent/model/authority.ts'
+import type { Authority } from '../../../src/agent/model/permission/authority.ts'
 import { listAuditEntries } from '../../../src/db/audit-log.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { until } from '../../support/scripted-model.ts'

@@ -3,6 +3,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { expect, it } from 'vitest'
 import type { TenantDO } from '../../../src/durable/tenant/tenant-object.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 import { bindings } from '../../worker/client.ts'
 
 const stub = bindings.TENANT.getByName('t/claims')
@@ -16,23 +17,23 @@ const hasOld = () => sql((db) => db.exec("SELECT 1 FROM claim WHERE name = 'old'
 
 it('old claims are deleted at most once an hour, also after evictions', async () => {
   await insertOld()
-  await stub.claims.claim('one', 'h', ids)
+  await stub.claims.claim(ownerAuthority(), 'one', 'h', ids)
   expect(await hasOld()).toBe(false)
   await insertOld()
-  await stub.claims.claim('two', 'h', ids)
+  await stub.claims.claim(ownerAuthority(), 'two', 'h', ids)
   await evictDurableObject(stub)
-  await stub.claims.claim('three', 'h', ids)
+  await stub.claims.claim(ownerAuthority(), 'three', 'h', ids)
   expect(await hasOld()).toBe(true)
   await sql((db) => void db.exec("UPDATE kept SET body = ? WHERE name = 'swept'", String(Date.now() - 3_600_001)))
   await evictDurableObject(stub)
-  await stub.claims.claim('four', 'h', ids)
+  await stub.claims.claim(ownerAuthority(), 'four', 'h', ids)
   expect(await hasOld()).toBe(false)
 })
 
 it('an old claim that is not deleted yet does not count', async () => {
-  await stub.claims.claim('five', 'h', ids)
+  await stub.claims.claim(ownerAuthority(), 'five', 'h', ids)
   await insertOld()
-  expect((await stub.claims.claim('old', 'other', ids)).kind).toBe('new')
-  expect((await stub.claims.claim('old', 'other', ids)).kind).toBe('same')
-  expect((await stub.claims.claim('old', 'h', ids)).kind).toBe('conflict')
+  expect((await stub.claims.claim(ownerAuthority(), 'old', 'other', ids)).kind).toBe('new')
+  expect((await stub.claims.claim(ownerAuthority(), 'old', 'other', ids)).kind).toBe('same')
+  expect((await stub.claims.claim(ownerAuthority(), 'old', 'h', ids)).kind).toBe('conflict')
 })

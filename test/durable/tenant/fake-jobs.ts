@@ -10,8 +10,8 @@ import { TenantDO } from '../../../src/durable/tenant/tenant-object.ts'
 type Job = { readonly name: string; readonly at: number }
 
 const schema = [
-  'CREATE TABLE IF NOT EXISTS jobs (name TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID',
-  'CREATE TABLE IF NOT EXISTS job_runs (id INTEGER PRIMARY KEY, name TEXT NOT NULL)',
+  'CREATE TABLE IF NOT EXISTS fake_jobs (name TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS fake_runs (id INTEGER PRIMARY KEY, name TEXT NOT NULL)',
 ]
 
 class FakeJobs extends RpcTarget implements ScheduledPart {
@@ -26,43 +26,43 @@ class FakeJobs extends RpcTarget implements ScheduledPart {
   }
 
   create({ name, at }: Job): void {
-    this.#sql.exec('INSERT INTO jobs VALUES (?, ?)', name, at)
+    this.#sql.exec('INSERT INTO fake_jobs VALUES (?, ?)', name, at)
     this.#armAlarm()
   }
 
   delete(name: string): void {
-    this.#sql.exec('DELETE FROM jobs WHERE name = ?', name)
+    this.#sql.exec('DELETE FROM fake_jobs WHERE name = ?', name)
     this.#armAlarm()
   }
 
   listRuns(): string[] {
-    const rows = this.#sql.exec<{ name: string }>('SELECT name FROM job_runs ORDER BY id').toArray()
+    const rows = this.#sql.exec<{ name: string }>('SELECT name FROM fake_runs ORDER BY id').toArray()
     return rows.map(({ name }) => name)
   }
 
   wakeAt(): number | undefined {
-    return this.#sql.exec<{ at: number | null }>('SELECT min(at) AS at FROM jobs').one().at ?? undefined
+    return this.#sql.exec<{ at: number | null }>('SELECT min(at) AS at FROM fake_jobs').one().at ?? undefined
   }
 
   /** Runs the due jobs. A job whose name begins with "broken" fails and stays. */
   wake(now: number): void {
-    const due = this.#sql.exec<Job>('SELECT name, at FROM jobs WHERE at <= ? ORDER BY at', now).toArray()
+    const due = this.#sql.exec<Job>('SELECT name, at FROM fake_jobs WHERE at <= ? ORDER BY at', now).toArray()
     for (const { name } of due) {
       if (name.startsWith('broken')) throw new Error(`The job ${name} failed.`)
-      this.#sql.exec('INSERT INTO job_runs (name) VALUES (?)', name)
-      this.#sql.exec('DELETE FROM jobs WHERE name = ?', name)
+      this.#sql.exec('INSERT INTO fake_runs (name) VALUES (?)', name)
+      this.#sql.exec('DELETE FROM fake_jobs WHERE name = ?', name)
     }
   }
 }
 
 export class TenantWithJobs extends TenantDO {
-  readonly #jobs = new FakeJobs(this.ctx.storage.sql, () => this.armAlarm())
+  readonly #fakeJobs = new FakeJobs(this.ctx.storage.sql, () => this.armAlarm())
 
-  get jobs(): FakeJobs {
-    return this.#jobs
+  get fakeJobs(): FakeJobs {
+    return this.#fakeJobs
   }
 
   protected override get scheduledParts(): ScheduledParts {
-    return { jobs: this.#jobs }
+    return { fakeJobs: this.#fakeJobs }
   }
 }

@@ -2,17 +2,18 @@
 
 import { expect, it } from 'vitest'
 import { tenantStub } from '../../../src/durable/tenant/tenant-stub.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 import { bindings as env } from '../../worker/client.ts'
 import { createTenantFetch } from '../../../src/durable/tenant/tenant-fetch.ts'
 
 it('counts what a tenant sends', async () => {
   const network = tenantStub(env, 'ledger').network
-  await network.record([
+  await network.record(ownerAuthority(), [
     { host: 'a.example.com', bytes: 10, isRefused: false },
     { host: 'a.example.com', bytes: 5, isRefused: false },
     { host: '10.0.0.1', bytes: 0, isRefused: true },
   ])
-  expect(await network.list(10)).toMatchObject([
+  expect(await network.list(ownerAuthority(), 10)).toMatchObject([
     { host: '10.0.0.1', requests: 0, refused: 1 },
     { host: 'a.example.com', requests: 2, bytes: 15, refused: 0 },
   ])
@@ -21,8 +22,8 @@ it('counts what a tenant sends', async () => {
 it('forgets the hosts that were not called for longest', async () => {
   const network = tenantStub(env, 'ledger-full').network
   const uses = Array.from({ length: 1_200 }, (_, i) => ({ host: `h${i}.example.com`, bytes: 1, isRefused: false }))
-  await network.record(uses)
-  expect(await network.list(5_000)).toHaveLength(1_000)
+  await network.record(ownerAuthority(), uses)
+  expect(await network.list(ownerAuthority(), 5_000)).toHaveLength(1_000)
 })
 
 it('is sent in the background', async () => {
@@ -30,5 +31,7 @@ it('is sent in the background', async () => {
   const guardedFetch = createTenantFetch(env, 'ledger-fetch', (sending) => work.push(sending))
   for (let i = 0; i < 3; i++) await expect(guardedFetch({ url: 'http://127.0.0.1/' })).rejects.toThrow('loopback')
   await Promise.all(work)
-  expect(await tenantStub(env, 'ledger-fetch').network.list(10)).toMatchObject([{ host: '127.0.0.1', refused: 3 }])
+  expect(await tenantStub(env, 'ledger-fetch').network.list(ownerAuthority(), 10)).toMatchObject([
+    { host: '127.0.0.1', refused: 3 },
+  ])
 })

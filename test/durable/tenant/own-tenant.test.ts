@@ -1,8 +1,13 @@
-/** Tests that every method of a tenant's object that changes something for a caller asks for its tenant and scope. */
+/**
+ * Tests that every method of a tenant's object takes an authority and refuses that of another tenant, and that each that
+ * changes something for a caller asks for its scope.
+ */
 
+import { runInDurableObject } from 'cloudflare:test'
+import { RpcTarget } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import type { Authority, Scope } from '../../../src/agent/model/authority.ts'
-import { scopes } from '../../../src/agent/model/authority.ts'
+import type { Authority, Scope } from '../../../src/agent/model/permission/authority.ts'
+import { scopes } from '../../../src/agent/model/permission/authority.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { bindings } from '../../worker/client.ts'
 
@@ -18,10 +23,24 @@ const credential = {
 }
 const secret = { name: 'TOKEN', lastFour: '', createdAt: 1, sealed: 'sealed' }
 
+const skillFile = (text: string) => ({
+  path: 'SKILL.md',
+  bytes: new TextEncoder().encode(`---\nname: guarded\ndescription: ${text}\n---\n\n${text}\n`),
+})
+const skillWrite = (text: string) =>
+  ({ files: [skillFile(text)], source: 'user', mode: 'either', isCautionAccepted: false }) as const
+const readSkills = async (tenant: Stub) => {
+  const id = (await tenant.snapshot()).id
+  return (await tenant.skills.list(ownerAuthority(id))).filter(({ source }) => source !== 'bundled')
+}
+
+type Call = (...args: readonly unknown[]) => unknown
 type Stub = ReturnType<typeof bindings.TENANT.getByName>
 type Change = {
   /** One of them is enough. */
   readonly scopes: readonly Scope[]
+  /** Makes what is changed. */
+  readonly prepare?: (tenant: Stub, own: Authority) => Promise<unknown>
   readonly make: (tenant: Stub, authority: Authority) => Promise<unknown>
   readonly refusal: unknown
   /** What was changed, as it is read back. */
@@ -44,7 +63,7 @@ const changes: readonly [string, Change][] = [
       scopes: ['write'],
       make: (tenant, authority) => tenant.credentials.add(authority, credential),
       refusal: 'foreign',
-      read: async (tenant) => (await tenant.credentials.list()).list,
+      read: async (tenant) => (await tenant.credentials.list(ownerAuthority())).list,
     },
   ],
   [
@@ -53,7 +72,47 @@ const changes: readonly [string, Change][] = [
       scopes: ['approve'],
       make: (tenant, authority) => tenant.secrets.put(authority, secret),
       refusal: 'foreign',
-      read: (tenant) => tenant.secrets.list(),
+      read: (tenant) => tenant.secrets.list(ownerAuthority()),
+    },
+  ],
+  [
+    'skills.write',
+    {
+      scopes: ['write'],
+      make: (tenant, authority) => tenant.skills.write(authority, skillWrite('first')),
+      refusal: { kind: 'foreign' },
+      read: readSkills,
+    },
+  ],
+  [
+    'skills.writeFile',
+    {
+      scopes: ['write'],
+      prepare: (tenant, own) => tenant.skills.write(own, skillWrite('first')),
+      make: (tenant, authority) =>
+        tenant.skills.writeFile(authority, 'guarded', { ...skillFile('second'), isCautionAccepted: false }),
+      refusal: { kind: 'foreign' },
+      read: readSkills,
+    },
+  ],
+  [
+    'skills.mark',
+    {
+      scopes: ['write'],
+      prepare: (tenant, own) => tenant.skills.write(own, skillWrite('first')),
+      make: (tenant, authority) => tenant.skills.mark(authority, 'guarded', { isPinned: true }),
+      refusal: undefined,
+      read: readSkills,
+    },
+  ],
+  [
+    'skills.remove',
+    {
+      scopes: ['write'],
+      prepare: (tenant, own) => tenant.skills.write(own, skillWrite('first')),
+      make: (tenant, authority) => tenant.skills.remove(authority, 'guarded'),
+      refusal: false,
+      read: readSkills,
     },
   ],
   [
@@ -75,6 +134,42 @@ const changes: readonly [string, Change][] = [
     },
   ],
   [
+    'credentials.reseal',
+    {
+      scopes: ['admin'],
+      prepare: (tenant, own) => tenant.credentials.add(own, credential),
+      make: (tenant, authority) =>
+        tenant.credentials.reseal(authority, { id: 'cred_1', before: 'sealed', sealed: 'again', mark: 'mark' }),
+      refusal: false,
+      read: async (tenant) => (await tenant.credentials.list(ownerAuthority())).list,
+    },
+  ],
+  [
+    'secrets.reseal',
+    {
+      scopes: ['admin'],
+      prepare: (tenant, own) => tenant.secrets.put(own, secret),
+      make: (tenant, authority) =>
+        tenant.secrets.reseal(authority, { name: 'TOKEN', before: 'sealed', sealed: 'again' }),
+      refusal: false,
+      read: (tenant) => tenant.secrets.list(ownerAuthority()),
+    },
+  ],
+  [
+    'settings.resealHeader',
+    {
+      scopes: ['admin'],
+      prepare: (tenant, own) =>
+        tenant.settings.patch(own, {
+          providers: { 'custom:a': { base_url: 'https://a.example.com', headers: { 'x-a': 'one' } } },
+        }),
+      make: (tenant, authority) =>
+        tenant.settings.resealHeader(authority, { provider: 'custom:a', header: 'x-a', before: 'one', after: 'two' }),
+      refusal: false,
+      read: (tenant) => tenant.settings.get(),
+    },
+  ],
+  [
     'access.revokeKey',
     {
       scopes: ['admin'],
@@ -85,12 +180,13 @@ const changes: readonly [string, Change][] = [
   ],
 ]
 
-describe.each(changes)('%s', (_name, { scopes: needed, make, refusal, read }) => {
+describe.each(changes)('%s', (_name, { scopes: needed, prepare, make, refusal, read }) => {
   const isOperators = needed.includes('admin')
 
   it('changes nothing for another tenant, or without the scope', async () => {
     const id = `guarded-${++names}`
     const tenant = bindings.TENANT.getByName(`t/${id}`)
+    await prepare?.(tenant, ownerAuthority(id))
     const before = await read(tenant)
     const weak = scopes.filter((scope) => !needed.includes(scope))
     const callers: readonly Authority[] = [
@@ -108,6 +204,7 @@ describe.each(changes)('%s', (_name, { scopes: needed, make, refusal, read }) =>
     for (const scope of needed) {
       const id = `guarded-${++names}`
       const tenant = bindings.TENANT.getByName(`t/${id}`)
+      await prepare?.(tenant, ownerAuthority(id))
       const before = await read(tenant)
       const answer = await make(tenant, { ...ownerAuthority(isOperators ? 'default' : id), scopes: [scope] })
       expect(answer).not.toEqual(refusal)
@@ -135,7 +232,7 @@ describe('a removal', () => {
     const id = `guarded-${++names}`
     const tenant = bindings.TENANT.getByName(`t/${id}`)
     const own = ownerAuthority(id)
-    const found = await tenant.pairing.check({ platform: 'telegram', person: '7', name: 'Ann' }, true)
+    const found = await tenant.pairing.check(ownerAuthority(), { platform: 'telegram', person: '7', name: 'Ann' }, true)
     const code = found.kind === 'code' ? found.code : ''
     for (const authority of [ownerAuthority('another'), { ...own, scopes: ['chat', 'read'] as const }]) {
       expect(await tenant.pairing.approve(authority, 'telegram', code)).toEqual({ kind: 'wrong' })
@@ -143,5 +240,84 @@ describe('a removal', () => {
     }
     expect(await tenant.pairing.approve(own, 'telegram', code)).toMatchObject({ kind: 'approved', person: '7' })
     expect(await tenant.pairing.remove(own, 'telegram', '7')).toBe(true)
+  })
+})
+
+describe('every method', () => {
+  /** They take no authority. */
+  const exceptions: Readonly<Record<string, string>> = {
+    'access.get': 'a part of the snapshot',
+    'access.watchers': 'the object itself reads whom it has to tell',
+    'credentials.sealed': 'a part of the snapshot',
+    'keyHealth.list': 'a part of the snapshot',
+    'limits.get': 'a part of the snapshot',
+    'secrets.sealed': 'a part of the snapshot',
+    'settings.get': 'a part of the snapshot',
+    'windows.list': 'a part of the snapshot',
+    // Webhooks and wake-ups have a tenant before they have an authority. The secrets in it are sealed.
+    snapshot: 'is read by the id of the tenant',
+    alarm: 'of the runtime',
+    // The work that is due is done anyway.
+    wake: 'of the alarm',
+    wakeAt: 'of the alarm',
+  }
+  const namesOf = (target: object) => Object.getOwnPropertyNames(target).filter((name) => name !== 'constructor')
+  const isMethod = (target: object, name: string) =>
+    typeof Object.getOwnPropertyDescriptor(target, name)?.value === 'function'
+
+  /** `part.method`, and the methods of the object itself; read from the classes, so that a new one is covered. */
+  function listMethods(object: object): readonly string[] {
+    const product = Object.getPrototypeOf(Object.getPrototypeOf(object)) as object
+    const own = namesOf(product).filter((name) => isMethod(product, name) && name !== 'armAlarm')
+    const parts = namesOf(product).flatMap((part) => {
+      const target = (object as Record<string, unknown>)[part]
+      if (!(target instanceof RpcTarget)) return []
+      const type = Object.getPrototypeOf(target) as object
+      return namesOf(type).flatMap((method) => (isMethod(type, method) ? [`${part}.${method}`] : []))
+    })
+    return [...own, ...parts]
+  }
+  const isException = (name: string) => name in exceptions || (name.split('.')[1] ?? '') in exceptions
+
+  const dump = (tenant: Stub) =>
+    runInDurableObject(tenant, (_object, { storage: { sql } }) =>
+      sql
+        .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 1) <> '_'")
+        .toArray()
+        .map(
+          ({ name }) => [name, name.startsWith('sqlite') ? [] : sql.exec(`SELECT * FROM ${name}`).toArray()] as const,
+        )
+        .filter(([, rows]) => rows.length),
+    )
+
+  const refusals: readonly unknown[] = [undefined, false, 'foreign', { kind: 'foreign' }, { kind: 'wrong' }, 'thrown']
+
+  it('refuses an authority of another tenant, and stores nothing', async () => {
+    const id = `guarded-${++names}`
+    const tenant = bindings.TENANT.getByName(`t/${id}`)
+    await tenant.credentials.add(ownerAuthority(id), credential)
+    await tenant.secrets.put(ownerAuthority(id), secret)
+    const methods = await runInDurableObject(tenant, listMethods)
+    expect(methods.length).toBeGreaterThan(50)
+    const before = await dump(tenant)
+    for (const name of methods.filter((one) => !isException(one))) {
+      const [first = '', second] = name.split('.')
+      const object = tenant as unknown as Record<string, Call & Record<string, Call>>
+      const call = async () => (second === undefined ? object[first] : object[first]?.[second])?.(...given)
+      const given = [ownerAuthority('another'), {}, {}, { tokens: 1, usd: 1 }]
+      const answer = await call().catch((error: unknown) =>
+        String(error).includes('The call is not for this tenant.') ? 'thrown' : error,
+      )
+      expect(refusals, `${name} answers ${JSON.stringify(answer)}`).toContainEqual(answer)
+    }
+    expect(await dump(tenant)).toEqual(before)
+  })
+
+  it('without an authority is listed with a reason', async () => {
+    const methods = await runInDurableObject(bindings.TENANT.getByName('t/default'), listMethods)
+    const unused = Object.keys(exceptions).filter(
+      (name) => !methods.some((one) => one === name || one.endsWith(`.${name}`)),
+    )
+    expect(unused).toEqual([])
   })
 })

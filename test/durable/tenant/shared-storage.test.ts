@@ -28,20 +28,27 @@ it('counts objects in R2 that no session reports, once', async () => {
   await put('storage-of-another', 's/a/attachments/1', 50_000)
   await stub.limits.set(ownerAuthority(), { storage_bytes: 10_000 })
   // 500 bytes of rows, and 3000 in R2.
-  await stub.limits.setStoredBytes({ sessionId: 'a', bytes: 3_500 })
-  expect(await stub.limits.admitBytes(0)).toEqual({ ok: true })
-  await runDurableObjectAlarm(stub)
-  expect(await stub.limits.admitBytes(400)).toEqual({ ok: true })
-  expect(await stub.limits.admitBytes(600)).toMatchObject({ ok: false, limit: 'storage_bytes' })
+  await stub.limits.setStoredBytes(ownerAuthority(), { sessionId: 'a', bytes: 3_500 })
+  const admit = (bytes: number) => stub.limits.admitBytes(ownerAuthority(), bytes)
+  const refusal = { ok: false, limit: 'storage_bytes' }
+  /** The alarm may also ring by itself, at the same moment. */
+  const ringUntil = (isDone: () => Promise<boolean>) =>
+    until(async () => {
+      await runDurableObjectAlarm(stub)
+      return isDone()
+    })
+  expect(await admit(0)).toEqual({ ok: true })
+  await ringUntil(async () => !(await admit(600)).ok)
+  expect(await admit(400)).toEqual({ ok: true })
+  expect(await admit(600)).toMatchObject(refusal)
   await put(id, 'exports/more', 600)
   clock.pass(900_000)
-  await runDurableObjectAlarm(stub)
-  expect(await stub.limits.admitBytes(0)).toMatchObject({ ok: false, limit: 'storage_bytes' })
-  await stub.limits.setStoredBytes({ sessionId: 'a', bytes: 0 })
+  await ringUntil(async () => !(await admit(0)).ok)
+  expect(await admit(0)).toMatchObject(refusal)
+  await stub.limits.setStoredBytes(ownerAuthority(), { sessionId: 'a', bytes: 0 })
   await bindings.BLOBS!.delete([`t/${id}/s/a/attachments/1`, `t/${id}/s/a/files/1`])
   clock.pass(900_000)
-  await runDurableObjectAlarm(stub)
-  expect(await stub.limits.admitBytes(0)).toEqual({ ok: true })
+  await ringUntil(async () => (await admit(0)).ok)
 })
 
 it('counts history in D1, and refuses a turn over the limit', async () => {
@@ -67,6 +74,6 @@ it('counts history in D1, and refuses a turn over the limit', async () => {
 
 it('measures nothing without a limit', async () => {
   const { stub } = newObject()
-  expect(await stub.limits.admitBytes(1)).toEqual({ ok: true })
+  expect(await stub.limits.admitBytes(ownerAuthority(), 1)).toEqual({ ok: true })
   expect(await runDurableObjectAlarm(stub)).toBe(false)
 })

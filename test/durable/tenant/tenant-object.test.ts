@@ -13,22 +13,22 @@ const ids = { sessionId: 'ses_1', runId: 'run_1' }
 describe("the stub of a tenant's object", () => {
   it('calls a method of a part with the types of the part', async () => {
     const tenant = newTenant()
-    const claim = await tenant.claims.claim('key', 'hash', ids)
+    const claim = await tenant.claims.claim(ownerAuthority(), 'key', 'hash', ids)
     expectTypeOf(claim).toExtend<Claim>()
     expect(claim).toEqual({ kind: 'new', ...ids })
-    await tenant.claims.release('key')
-    expect((await tenant.claims.claim('key', 'another hash', ids)).kind).toBe('new')
+    await tenant.claims.release(ownerAuthority(), 'key')
+    expect((await tenant.claims.claim(ownerAuthority(), 'key', 'another hash', ids)).kind).toBe('new')
   })
 
   it('keeps the order of concurrent calls of one part', async () => {
     const { claims } = newTenant()
-    const results = await Promise.all(['a', 'b', 'a'].map((name) => claims.claim(name, 'hash', ids)))
+    const results = await Promise.all(['a', 'b', 'a'].map((name) => claims.claim(ownerAuthority(), name, 'hash', ids)))
     expect(results.map(({ kind }) => kind)).toEqual(['new', 'new', 'same'])
   })
 
   it('passes on the errors of a part', async () => {
     const failure = await newTenant()
-      .claims.claim('key', 'hash', undefined as never)
+      .claims.claim(ownerAuthority(), 'key', 'hash', undefined as never)
       .catch((error: unknown) => error)
     expect(String(failure)).toContain('TypeError')
   })
@@ -45,9 +45,9 @@ describe('the snapshot of a tenant', () => {
     const tenant = newTenant()
     await tenant.settings.patch(ownerAuthority(`parts-${names}`), { limits: { usd_per_day: 3, concurrent_turns: 9 } })
     await tenant.limits.set(ownerAuthority(), { concurrent_turns: 2 })
-    await tenant.windows.record('custom:a/model', 8_000)
-    await tenant.windows.record('custom:a/model', 9_000)
-    await tenant.keyHealth.suspend('key', { until: 0, dead: true })
+    await tenant.windows.record(ownerAuthority(), 'custom:a/model', 8_000)
+    await tenant.windows.record(ownerAuthority(), 'custom:a/model', 9_000)
+    await tenant.keyHealth.suspend(ownerAuthority(), 'key', { until: 0, dead: true })
     expect(await tenant.snapshot()).toMatchObject({
       settings: { limits: { usd_per_day: 3, concurrent_turns: 9 } },
       limits: { usd_per_day: 3, concurrent_turns: 2 },

@@ -1,13 +1,15 @@
 /** Tests the billing of a session: side calls, and the reports to the tenant's object. */
 
 import { describe, expect, it } from 'vitest'
-import type { Limits } from '../../../src/agent/model/settings.ts'
-import { newTurn } from '../../../src/agent/model/turn.ts'
-import { addUsage, noUsage, usageOfCall, type Usage } from '../../../src/agent/model/usage.ts'
-import { SessionBilling, type SessionBillingOptions } from '../../../src/durable/tenant/session-billing.ts'
-import type { SideCallNote, SideCallNotes } from '../../../src/durable/storage/side-call-notes.ts'
-import type { Reservation } from '../../../src/durable/tenant/billing.ts'
-import type { Amount } from '../../../src/durable/tenant/spending.ts'
+import type { Limits } from '../../../../src/agent/model/settings.ts'
+import { newTurn } from '../../../../src/agent/model/turn.ts'
+import { addUsage, noUsage, usageOfCall, type Usage } from '../../../../src/agent/model/usage.ts'
+import { SessionBilling, type SessionBillingOptions } from '../../../../src/durable/tenant/billing/session-billing.ts'
+import type { SideCallNote, SideCallNotes } from '../../../../src/durable/storage/side-call-notes.ts'
+import type { Reservation } from '../../../../src/durable/tenant/billing/billing.ts'
+import type { Amount } from '../../../../src/durable/tenant/billing/spending.ts'
+import type { Authority } from '../../../../src/agent/model/permission/authority.ts'
+import { ownerAuthority } from '../../../support/authority.ts'
 
 const paid = (model: string, input: number, costUsd = 0) => usageOfCall({ ...noUsage, input, costUsd }, model)
 const call = { model: 'a/one', tokens: 50, usd: 0.5 }
@@ -27,6 +29,8 @@ class Notes {
   }
 }
 
+type Demand = Record<'spent' | 'held' | 'call', Amount>
+
 /** Creates a session's billing and a tenant that logs the reports it receives. */
 function open(limits: Limits, answer: Reservation = { ok: true }, left: readonly SideCallNote[] = []) {
   const notes = new Notes(left)
@@ -40,23 +44,24 @@ function open(limits: Limits, answer: Reservation = { ok: true }, left: readonly
     reports.push(report)
   }
   const tenantBilling = {
-    report: async (run: string, { tokens }: Amount, held: Amount) => {
+    report: async (_: Authority, run: string, { tokens }: Amount, held: Amount) => {
       reports.push(`report ${run} ${tokens}${held.tokens ? ` and ${held.tokens} held` : ''}`)
       return answer
     },
-    reserve: async (run: string, { spent, held, call }: Record<'spent' | 'held' | 'call', Amount>) => {
+    reserve: async (_: Authority, run: string, { spent, held, call }: Demand) => {
       await receive(`reserve ${run} ${spent.tokens} + ${held.tokens} + ${call.tokens}`)
       return answer
     },
   }
   const tenantLimits = {
-    settleTurn: (run: string, { tokens, at }: { tokens: number; at: number }) =>
+    settleTurn: (_: Authority, run: string, { tokens, at }: { tokens: number; at: number }) =>
       receive(`settle ${run} ${tokens} at ${at}`),
-    releaseTurn: (run: string) => receive(`release ${run}`),
+    releaseTurn: (_: Authority, run: string) => receive(`release ${run}`),
   }
   const billing = new SessionBilling({
     tenant: () =>
       ({ billing: tenantBilling, limits: tenantLimits }) as unknown as ReturnType<SessionBillingOptions['tenant']>,
+    authority: () => ownerAuthority('t'),
     limits: () => limits,
     usage: () => noUsage,
     sessionBytes: () => ({ sessionId: 's', bytes: 1 }),

@@ -4,7 +4,7 @@
  * before each call, so that no crash loses the cost of a call.
  */
 
-import type { Limits } from '../../agent/model/settings.ts'
+import type { Limits } from '../../../agent/model/settings.ts'
 
 export type Amount = { readonly tokens: number; readonly usd: number }
 export type Totals = { readonly day: Amount; readonly month: Amount }
@@ -50,7 +50,7 @@ export type LimitUse = {
   readonly to: number
 }
 
-/** What an open run has spent, and what its calls in flight have reserved. */
+/** The cost of an open run, and the reservations of its calls in flight. */
 export type RunSpending = { readonly spent: Amount; readonly held: Amount }
 
 type OpenRun = RunSpending & { readonly at: number }

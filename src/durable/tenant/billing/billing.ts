@@ -3,12 +3,14 @@
  * Nothing is counted for the turns of persons while there is no such limit.
  */
 
-import { log } from '../../agent/model/log.ts'
+import { log } from '../../../agent/model/log.ts'
 import { RpcTarget } from 'cloudflare:workers'
-import type { LimitWarning } from '../../agent/policy/spending-limit.ts'
-import { sumUsageSince } from '../../db/usage-totals.ts'
-import { clock } from '../platform/clock.ts'
-import { type Admission, effectiveLimits } from './effective-limits.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { LimitWarning } from '../../../agent/policy/spending-limit.ts'
+import { sumUsageSince } from '../../../db/usage-totals.ts'
+import { clock } from '../../platform/clock.ts'
+import { logIdsOf } from '../../platform/log-context.ts'
+import { type Admission, effectiveLimits } from '../effective-limits.ts'
 import {
   type Amount,
   countsSpending,
@@ -20,10 +22,12 @@ import {
   spansOf,
   Spending,
 } from './spending.ts'
-import type { StoredValues } from './stored-values.ts'
+import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import type { StoredValues } from '../stored-values.ts'
 import { type UnattendedTurn, UnattendedTurns } from './unattended-turns.ts'
 
 export type BillingOptions = {
+  readonly mayChange: ChangeCheck
   readonly tenantId: string
   readonly sql: SqlStorage
   readonly values: StoredValues
@@ -56,8 +60,12 @@ export class TenantBilling extends RpcTarget {
   }
 
   /** Reserves the most that a call can cost, before it is sent. `spent` and `held` are those of the whole run. */
-  async reserve(runId: string, demand: RunSpending & { readonly call: Amount }): Promise<Reservation> {
-    await this.startCounting(runId)
+  async reserve(
+    authority: Authority,
+    runId: string,
+    demand: RunSpending & { readonly call: Amount },
+  ): Promise<Reservation> {
+    await this.startCounting(authority, runId)
     const now = clock.now()
     const { spent, held, call } = demand
     this.#unattended.record(runId, plus(spent, held))
@@ -69,41 +77,45 @@ export class TenantBilling extends RpcTarget {
   }
 
   /** Records the cost of an open run so far, and what its calls in flight have reserved. */
-  async report(runId: string, spent: Amount, held = noAmount): Promise<Reservation> {
-    await this.startCounting(runId)
+  async report(authority: Authority, runId: string, spent: Amount, held = noAmount): Promise<Reservation> {
+    await this.startCounting(authority, runId)
     const now = clock.now()
     this.#unattended.record(runId, plus(spent, held))
     if (this.#isLimited) this.#spending.report(runId, { spent, held }, now)
-    return { ...this.check(), ...this.#takeWarning(now) }
+    return { ...this.check(authority), ...this.#takeWarning(now) }
   }
 
   /** Records the final amount of a run. Repeating it changes nothing. */
-  settle(runId: string, { at, ...amount }: SettledRun): void {
+  settle(authority: Authority, runId: string, { at, ...amount }: SettledRun): void {
+    requireOwn(this.#options.mayChange, authority)
     this.#unattended.record(runId, amount)
     if (this.#isLimited) this.#spending.settle(runId, amount, at)
   }
 
   /** Removes a run that belongs to no turn: the next turn counts what it has spent. */
-  release(runId: string): void {
+  release(authority: Authority, runId: string): void {
+    requireOwn(this.#options.mayChange, authority)
     this.#spending.release(runId)
   }
 
   /** Checks what was spent against the limits of the day and the month. */
-  check(): Admission {
+  check(authority: Authority): Admission {
+    requireOwn(this.#options.mayChange, authority)
     const over = this.#isLimited ? this.#spending.over(this.#limits, clock.now()) : undefined
     return over ? { ok: false, ...over } : { ok: true }
   }
 
   /** Counts a turn that no person has started, unless a limit refuses it. */
-  admitUnattended(runId: string, turn: UnattendedTurn): Admission {
+  admitUnattended(authority: Authority, runId: string, turn: UnattendedTurn): Admission {
+    requireOwn(this.#options.mayChange, authority)
     const over = this.#unattended.admit(runId, turn, this.#limits, clock.now())
     return over ? { ok: false, ...over } : { ok: true }
   }
 
   /** How much of each limit of the day and the month is used. */
-  async listUse(): Promise<readonly LimitUse[]> {
+  async listUse(authority: Authority): Promise<readonly LimitUse[]> {
+    await this.startCounting(authority, '')
     if (!this.#isLimited) return []
-    await this.startCounting('')
     return this.#spending.listUse(this.#limits, clock.now())
   }
 
@@ -111,7 +123,8 @@ export class TenantBilling extends RpcTarget {
    * Starts the counters with the totals of history, once. `runId` is left out of them: the caller reports it. While
    * history is unreachable only reported runs are counted, and the next call tries again.
    */
-  async startCounting(runId: string): Promise<void> {
+  async startCounting(authority: Authority, runId: string): Promise<void> {
+    requireOwn(this.#options.mayChange, authority)
     if (this.#spending.isCounting || !this.#isLimited) return
     const { history, tenantId } = this.#options
     const now = clock.now()
@@ -120,12 +133,17 @@ export class TenantBilling extends RpcTarget {
       const totals = await sumUsageSince(history, tenantId, { month: month.from, day: day.from, without: runId })
       if (!this.#spending.isCounting) this.#spending.start(totals, now)
     } catch (error) {
-      log.warn('billing.unreadable', 'The spending totals could not be read from history.', { error })
+      log.warn('billing.unreadable', 'The spending totals could not be read from history.', {
+        error,
+        run_id: runId || undefined,
+        ...logIdsOf(authority),
+      })
     }
   }
 
   /** Stops counting when the last limit is gone: a later limit starts with the totals of history again. */
-  limitsChanged(): void {
+  limitsChanged(authority: Authority): void {
+    requireOwn(this.#options.mayChange, authority)
     if (this.#spending.isCounting && !this.#isLimited) this.#spending.stop()
   }
 

@@ -1,14 +1,13 @@
 /** Stores the sealed secrets that a tenant grants to commands by name. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { actorOf } from '../../agent/model/audit.ts'
-import type { Authority } from '../../agent/model/authority.ts'
-import { maxSecrets } from '../../agent/model/secret-name.ts'
-import { clock } from '../platform/clock.ts'
-import type { SealedSecrets, StoredSecrets, TenantSecret } from '../platform/tenant-secrets.ts'
-import type { TenantAudit } from './audit.ts'
-import type { ChangeCheck } from './own-tenant.ts'
-import type { StoredValues } from './stored-values.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import { maxSecrets } from '../../../agent/model/secrets/secret-name.ts'
+import { clock } from '../../platform/clock.ts'
+import type { SealedSecrets, StoredSecrets, TenantSecret } from '../../platform/tenant-secrets.ts'
+import type { TenantAudit } from '../audit.ts'
+import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import type { StoredValues } from '../stored-values.ts'
 
 export class TenantSecrets extends RpcTarget {
   readonly #mayChange: ChangeCheck
@@ -23,38 +22,42 @@ export class TenantSecrets extends RpcTarget {
   }
 
   /** All secrets, oldest first. */
-  list(): readonly TenantSecret[] {
+  list(authority: Authority): readonly TenantSecret[] {
+    requireOwn(this.#mayChange, authority)
+    return this.#list()
+  }
+
+  #list(): readonly TenantSecret[] {
     return this.#stored()?.list ?? []
   }
 
   /** Stores a secret in place of one of the same name. `foreign`: the authority may not change policy of this tenant. */
   put(authority: Authority, secret: TenantSecret): 'stored' | 'full' | 'foreign' {
     if (!this.#mayChange(authority, 'approve')) return 'foreign'
-    const others = this.list().filter(({ name }) => name !== secret.name)
+    const others = this.#list().filter(({ name }) => name !== secret.name)
     if (others.length >= maxSecrets) return 'full'
-    const details = { last_four: secret.lastFour, replaced: others.length < this.list().length }
+    const details = { last_four: secret.lastFour, replaced: others.length < this.#list().length }
     this.#store([...others, secret])
-    const event = { kind: 'secret.added', actor: actorOf(authority), subject: secret.name, details } as const
-    this.#audit.add({ at: clock.now(), ...event })
+    this.#audit.add(authority, { kind: 'secret.added', subject: secret.name, details })
     return 'stored'
   }
 
-  /** Replaces the sealed text of a secret, unless it has changed meanwhile. Its value stays the same. */
-  reseal({ name, before, sealed }: Resealed): boolean {
-    if (!this.list().some((one) => one.name === name && one.sealed === before)) return false
-    this.#store(this.list().map((one) => (one.name === name ? { ...one, sealed } : one)))
+  /** For the operator: replaces the sealed text of a secret, unless it has changed meanwhile. Its value stays the same. */
+  reseal(authority: Authority, { name, before, sealed }: Resealed): boolean {
+    if (!this.#mayChange(authority, 'admin')) return false
+    if (!this.#list().some((one) => one.name === name && one.sealed === before)) return false
+    this.#store(this.#list().map((one) => (one.name === name ? { ...one, sealed } : one)))
     return true
   }
 
   /** Returns whether there was a secret of this name. */
   remove(authority: Authority, name: string): boolean {
     if (!this.#mayChange(authority, 'approve')) return false
-    const removed = this.list().find((one) => one.name === name)
+    const removed = this.#list().find((one) => one.name === name)
     if (!removed) return false
-    this.#store(this.list().filter((one) => one.name !== name))
+    this.#store(this.#list().filter((one) => one.name !== name))
     const details = { last_four: removed.lastFour }
-    const event = { kind: 'secret.removed', actor: actorOf(authority), subject: name, details } as const
-    this.#audit.add({ at: clock.now(), ...event })
+    this.#audit.add(authority, { kind: 'secret.removed', subject: name, details })
     return true
   }
 

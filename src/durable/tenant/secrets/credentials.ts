@@ -1,8 +1,7 @@
 /** Stores the sealed provider keys that a tenant pays for itself. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { actorOf } from '../../agent/model/audit.ts'
-import type { Authority } from '../../agent/model/authority.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
 import {
   type AddResult,
   type Credential,
@@ -11,13 +10,13 @@ import {
   sealedKeys,
   withCredential,
   withoutCredential,
-} from '../models/credentials.ts'
-import type { StoredKeyHealth } from '../models/key-pool.ts'
-import { clock } from '../platform/clock.ts'
-import type { TenantAudit } from './audit.ts'
+} from '../../models/credentials.ts'
+import type { StoredKeyHealth } from '../../models/key-pool.ts'
+import { clock } from '../../platform/clock.ts'
+import type { TenantAudit } from '../audit.ts'
 import type { TenantKeyHealth } from './key-health.ts'
-import type { ChangeCheck } from './own-tenant.ts'
-import type { StoredValues } from './stored-values.ts'
+import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import type { StoredValues } from '../stored-values.ts'
 
 export class TenantCredentials extends RpcTarget {
   readonly #values: StoredValues
@@ -34,7 +33,8 @@ export class TenantCredentials extends RpcTarget {
   }
 
   /** All credentials, oldest first, with the health of all keys. */
-  list(): { readonly list: readonly Credential[]; readonly health: StoredKeyHealth } {
+  list(authority: Authority): { readonly list: readonly Credential[]; readonly health: StoredKeyHealth } {
+    requireOwn(this.#mayChange, authority)
     return { list: this.#stored()?.list ?? [], health: this.#keyHealth.list() }
   }
 
@@ -46,12 +46,13 @@ export class TenantCredentials extends RpcTarget {
     this.#store(stored)
     const { id: subject, provider, name, lastFour } = credential
     const details = { provider, name, last_four: lastFour }
-    this.#audit.add({ at: clock.now(), kind: 'credential.added', actor: actorOf(authority), subject, details })
+    this.#audit.add(authority, { kind: 'credential.added', subject, details })
     return result
   }
 
-  /** Replaces the sealed text of a credential, unless it has changed meanwhile. Its key stays the same. */
-  reseal({ id, before, sealed, mark }: Resealed): boolean {
+  /** For the operator: replaces the sealed text of a credential, unless it has changed meanwhile. Its key stays the same. */
+  reseal(authority: Authority, { id, before, sealed, mark }: Resealed): boolean {
+    if (!this.#mayChange(authority, 'admin')) return false
     const stored = this.#stored() ?? noCredentials
     if (!stored.list.some((one) => one.id === id && one.sealed === before)) return false
     const list = stored.list.map((one) => (one.id === id ? { ...one, sealed, mark } : one))
@@ -66,10 +67,9 @@ export class TenantCredentials extends RpcTarget {
     const left = withoutCredential(this.#stored() ?? noCredentials, id)
     if (!left) return false
     this.#store(left)
-    this.#keyHealth.remove(id)
+    this.#keyHealth.remove(authority, id)
     const details = { provider: removed?.provider, last_four: removed?.lastFour }
-    const event = { kind: 'credential.removed', actor: actorOf(authority), subject: id, details } as const
-    this.#audit.add({ at: clock.now(), ...event })
+    this.#audit.add(authority, { kind: 'credential.removed', subject: id, details })
     return true
   }
 

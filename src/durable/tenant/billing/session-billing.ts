@@ -4,28 +4,31 @@
  * is held until a turn adds it to its own.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { Failure } from '../../agent/model/failure.ts'
-import type { Limits } from '../../agent/model/settings.ts'
-import type { Turn } from '../../agent/model/turn.ts'
-import { addUsage, noUsage, tokensUsed, type Usage } from '../../agent/model/usage.ts'
+import { log } from '../../../agent/model/log.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Failure } from '../../../agent/model/failure.ts'
+import type { Limits } from '../../../agent/model/settings.ts'
+import { totalUsage, type Turn } from '../../../agent/model/turn.ts'
+import { addUsage, noUsage, tokensUsed, type Usage } from '../../../agent/model/usage.ts'
 import {
   explainLimit,
   findNearLimit,
   findReachedLimit,
   hasUsdLimit,
   type LimitWarning,
-} from '../../agent/policy/spending-limit.ts'
+} from '../../../agent/policy/spending-limit.ts'
 import { type Amount, countsSpending, noAmount, plus } from './spending.ts'
-import type { SideCallNote, SideCallNotes } from '../storage/side-call-notes.ts'
+import type { SideCallNote, SideCallNotes } from '../../storage/side-call-notes.ts'
 import type { Reservation, SettledRun } from './billing.ts'
 import type { UnattendedTurn } from './unattended-turns.ts'
-import type { Admission } from './effective-limits.ts'
-import type { SessionBytes } from './limits.ts'
-import type { TenantDO } from './tenant-object.ts'
+import type { Admission } from '../effective-limits.ts'
+import type { SessionBytes } from '../limits.ts'
+import type { TenantDO } from '../tenant-object.ts'
 
 export type SessionBillingOptions = {
   readonly tenant: () => DurableObjectStub<TenantDO>
+  /** Of the session itself. */
+  readonly authority: () => Authority
   /** The stricter of the tenant's and the session's limits. */
   readonly limits: () => Limits
   readonly usage: () => Usage
@@ -129,7 +132,10 @@ export class SessionBilling {
 
   /** The session is only summed when it has a limit, because this is asked before every call. */
   #spentOf(turn: Turn, { usd_per_session: usd, tokens_per_session: tokens }: Limits) {
-    return { turn: turn.usage, session: usd === undefined && tokens === undefined ? noUsage : this.#options.usage() }
+    return {
+      turn: totalUsage(turn),
+      session: usd === undefined && tokens === undefined ? noUsage : this.#options.usage(),
+    }
   }
 
   /**
@@ -150,7 +156,7 @@ export class SessionBilling {
     const runId = turn?.id ?? this.#sideRunId
     try {
       const answer = await this.#send(async (): Promise<Reservation> =>
-        this.#options.tenant().billing.reserve(runId, { ...this.#runSpending(turn), call }),
+        this.#options.tenant().billing.reserve(this.#options.authority(), runId, { ...this.#runSpending(turn), call }),
       )
       this.#noteWarning(runId, answer)
       if (!answer.ok) return refuse(answer.limit, answer.isReserved && answer.retryAfter * 1_000)
@@ -166,7 +172,7 @@ export class SessionBilling {
     return { ok: true, release: () => void this.#held.delete(held) }
   }
 
-  /** What the run has spent so far, with side calls that no turn has claimed, and its other calls in flight. */
+  /** Returns the run's cost so far, with unclaimed side calls and its other calls in flight. */
   #runSpending(turn: Turn | undefined, usage = noUsage) {
     const held = [...this.#held].reduce<Amount>(plus, noAmount)
     if (!turn) return { spent: noAmount, held }
@@ -202,9 +208,16 @@ export class SessionBilling {
     return this.#admitAtTenant(runId, unattended)
   }
 
+  /** Takes a slot again for a run that goes on after it has waited for its caller. */
+  admitAgain(runId: string): Promise<Admission> | Admission {
+    if (this.#options.limits().concurrent_turns === undefined) return { ok: true }
+    // The release of the slot, if it is still on its way, comes first.
+    return this.flush().then(() => this.#admitAtTenant(runId, undefined))
+  }
+
   /** Async, because the promise of an RPC call is no `Promise`: callers could not distinguish it from an admission. */
   async #admitAtTenant(runId: string, unattended: UnattendedTurn | undefined): Promise<Admission> {
-    return this.#options.tenant().limits.admitTurn(runId, unattended)
+    return this.#options.tenant().limits.admitTurn(this.#options.authority(), runId, unattended)
   }
 
   /** Reports the cost of the turn so far, after a call. Nothing waits for it: the next call is reserved anyway. */
@@ -215,7 +228,8 @@ export class SessionBilling {
 
   async #reportRun(runId: string, { spent, held }: { readonly spent: Amount; readonly held: Amount }): Promise<void> {
     try {
-      const request = async (): Promise<Reservation> => this.#options.tenant().billing.report(runId, spent, held)
+      const request = async (): Promise<Reservation> =>
+        this.#options.tenant().billing.report(this.#options.authority(), runId, spent, held)
       this.#noteWarning(runId, await this.#send(request))
     } catch (error) {
       // Each report has the total of its run: the next one replaces this one.
@@ -226,7 +240,9 @@ export class SessionBilling {
   /** Ends the reservations of side calls after a turn: the next turn counts what they have cost. */
   releaseSideCalls(): void {
     if (!countsSpending(this.#options.limits())) return
-    const released = this.#send(async () => this.#options.tenant().billing.release(this.#sideRunId))
+    const released = this.#send(async () =>
+      this.#options.tenant().billing.release(this.#options.authority(), this.#sideRunId),
+    )
     this.#options.runInBackground(
       released.catch((error: unknown) =>
         log.warn('billing.unreleased', 'A reservation could not be released; it expires.', { error }),
@@ -263,7 +279,7 @@ export class SessionBilling {
   async reportStorage(): Promise<void> {
     if (this.#options.limits().storage_bytes === undefined) return
     try {
-      await this.#options.tenant().limits.setStoredBytes(this.#options.sessionBytes())
+      await this.#options.tenant().limits.setStoredBytes(this.#options.authority(), this.#options.sessionBytes())
     } catch (error) {
       log.warn('billing.unreported', 'The stored bytes of a session could not be reported to the tenant.', { error })
     }
@@ -272,7 +288,8 @@ export class SessionBilling {
   /** Reports that the session stores nothing any more. Rejects when the tenant cannot be reached. */
   async releaseStorage(): Promise<void> {
     if (this.#options.limits().storage_bytes === undefined) return
-    await this.#options.tenant().limits.setStoredBytes({ ...this.#options.sessionBytes(), bytes: 0 })
+    const none = { ...this.#options.sessionBytes(), bytes: 0 }
+    await this.#options.tenant().limits.setStoredBytes(this.#options.authority(), none)
   }
 
   /** Sends the queued reports. Rejects when the tenant cannot be reached; unsent reports stay queued. */
@@ -280,8 +297,10 @@ export class SessionBilling {
     for (const [runId, report] of this.#unreported) {
       await this.#send(async () =>
         report === 'slot'
-          ? this.#options.tenant().limits.releaseTurn(runId)
-          : this.#options.tenant().limits.settleTurn(runId, report, this.#options.sessionBytes()),
+          ? this.#options.tenant().limits.releaseTurn(this.#options.authority(), runId)
+          : this.#options
+              .tenant()
+              .limits.settleTurn(this.#options.authority(), runId, report, this.#options.sessionBytes()),
       )
       if (this.#unreported.get(runId) === report) this.#unreported.delete(runId)
     }

@@ -1,10 +1,11 @@
 /** Tests the data keys of tenants: created once, wrapped again with a new key of the deployment, and rotated. */
 
 import { expect, it } from 'vitest'
-import { isSealedWithCurrentKey, unseal } from '../../../src/durable/platform/seal.ts'
-import { rotateDataKey, sealForTenant } from '../../../src/durable/tenant/tenant-seal.ts'
-import { tenantStub } from '../../../src/durable/tenant/tenant-stub.ts'
-import { bindings } from '../../worker/client.ts'
+import { isSealedWithCurrentKey, unseal } from '../../../../src/durable/platform/seal.ts'
+import { rotateDataKey, sealForTenant } from '../../../../src/durable/tenant/secrets/tenant-seal.ts'
+import { tenantStub } from '../../../../src/durable/tenant/tenant-stub.ts'
+import { ownerAuthority } from '../../../support/authority.ts'
+import { bindings } from '../../../worker/client.ts'
 
 const newKey = btoa(String.fromCharCode(...new Uint8Array(32).fill(3)))
 const owner = (tenant: string) => ({ tenant, kind: 'test', id: 'one' })
@@ -31,7 +32,7 @@ it('the data key is wrapped again when it is used after ENCRYPTION_KEY has chang
   expect(await isSealedWithCurrentKey(changed, after)).toBe(true)
   expect(await unseal(changed, before, owner('keys-wrapped'))).toEqual({ kind: 'opened', secret: 'before' })
   expect(await unseal({ ENCRYPTION_KEY: newKey }, after, owner('keys-wrapped'))).toMatchObject({ secret: 'after' })
-  expect((await tenantStub(bindings, 'keys-wrapped').dataKeys.get())?.version).toBe(1)
+  expect((await tenantStub(bindings, 'keys-wrapped').dataKeys.get(ownerAuthority()))?.version).toBe(1)
 })
 
 it('a value cannot be opened for another tenant', async () => {

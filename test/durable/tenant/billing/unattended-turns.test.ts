@@ -2,9 +2,10 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runInDurableObject } from 'cloudflare:test'
-import type { Limits } from '../../../src/agent/model/settings.ts'
-import { UnattendedTurns } from '../../../src/durable/tenant/unattended-turns.ts'
-import { applyMigrations, bindings, call, newTenant } from '../../worker/client.ts'
+import type { Limits } from '../../../../src/agent/model/settings.ts'
+import { UnattendedTurns } from '../../../../src/durable/tenant/billing/unattended-turns.ts'
+import { ownerAuthority } from '../../../support/authority.ts'
+import { applyMigrations, bindings, call, newTenant } from '../../../worker/client.ts'
 
 beforeAll(applyMigrations)
 
@@ -63,8 +64,10 @@ it('a call of an unattended turn is refused at the limit, with the calls in flig
   const { id } = await newTenant()
   const { limits, billing } = tenantOf(id)
   const none = { tokens: 0, usd: 0 }
-  for (const run of ['a', 'b', 'c']) await limits.admitTurn(run, { sessionId: run, isSelfStarted: false })
-  const reserve = (run: string) => billing.reserve(run, { spent: none, held: none, call: { tokens: 1, usd: 6 } })
+  for (const run of ['a', 'b', 'c'])
+    await limits.admitTurn(ownerAuthority(), run, { sessionId: run, isSelfStarted: false })
+  const reserve = (run: string) =>
+    billing.reserve(ownerAuthority(), run, { spent: none, held: none, call: { tokens: 1, usd: 6 } })
   expect([await reserve('a'), await reserve('b'), await reserve('c'), await reserve('of a person')]).toMatchObject([
     { ok: true },
     { ok: true },

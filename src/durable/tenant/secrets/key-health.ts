@@ -1,15 +1,19 @@
 /** Stores which provider keys of a tenant are suspended or dead, for all of its sessions. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { StoredKeyHealth } from '../models/key-pool.ts'
-import { clock } from '../platform/clock.ts'
-import type { StoredValues } from './stored-values.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import type { StoredKeyHealth } from '../../models/key-pool.ts'
+import { clock } from '../../platform/clock.ts'
+import type { StoredValues } from '../stored-values.ts'
 
 export class TenantKeyHealth extends RpcTarget {
+  readonly #mayChange: ChangeCheck
   readonly #values: StoredValues
 
-  constructor(values: StoredValues) {
+  constructor(mayChange: ChangeCheck, values: StoredValues) {
     super()
+    this.#mayChange = mayChange
     this.#values = values
   }
 
@@ -19,14 +23,16 @@ export class TenantKeyHealth extends RpcTarget {
   }
 
   /** Suspends a key until a time, or marks it as dead. Suspensions that are over are removed. */
-  suspend(keyId: string, state: StoredKeyHealth[string]): void {
+  suspend(authority: Authority, keyId: string, state: StoredKeyHealth[string]): void {
+    requireOwn(this.#mayChange, authority)
     const now = clock.now()
     const current = Object.entries(this.list()).filter(([, { until, dead }]) => dead || until > now)
     this.#values.set('keys', { ...Object.fromEntries(current), [keyId]: state })
   }
 
   /** Removes the state of a key that was deleted. */
-  remove(keyId: string): void {
+  remove(authority: Authority, keyId: string): void {
+    requireOwn(this.#mayChange, authority)
     const { [keyId]: _removed, ...others } = this.list()
     this.#values.set('keys', others)
   }

@@ -1,0 +1,15 @@
+/** Names the session of a chat: one for each chat and thread of a connection. */
+
+import type { ChatOrigin } from '../../../agent/model/delivery.ts'
+
+export const chatSessionId = async (
+  connection: string,
+  { chat, thread }: Pick<ChatOrigin, 'chat' | 'thread'>,
+): Promise<string> => `ses_${await hashParts([connection, chat, thread ?? null])}`
+
+/** 32 hexadecimal digits. */
+export async function hashParts(parts: readonly (string | null)[]): Promise<string> {
+  const text = new TextEncoder().encode(JSON.stringify(parts))
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
+  return [...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}

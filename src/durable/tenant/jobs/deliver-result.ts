@@ -1,0 +1,176 @@
+/** Delivers results of jobs. Each target is tried on its own, with one key for all attempts. */
+
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { ChatOrigin } from '../../../agent/model/delivery.ts'
+import { createConnections } from '../../../db/channel-connections.ts'
+import { clock } from '../../platform/clock.ts'
+import { failpoint } from '../../platform/failpoint.ts'
+import type { GuardedFetch } from '../../platform/guarded-fetch.ts'
+import { chatSessionId } from './chat-session.ts'
+import type { DeliveryRows, Destination, JobDelivery } from './delivery-rows.ts'
+import type { SessionJobs } from './session-port.ts'
+import { signWebhook } from './webhook-signature.ts'
+
+/** Accepts a message of a job into a session, once per key. Undefined: there is no such session. */
+type AcceptMessage = (
+  sessionId: string,
+  authority: Authority,
+  message: { readonly key: string; readonly text: string },
+) => Promise<'delivered' | 'duplicate' | 'too-large' | undefined>
+
+export type DeliveryContext = {
+  readonly env: Env
+  readonly tenantId: string
+  readonly rows: DeliveryRows
+  readonly sessionOf: (sessionId: string) => SessionJobs
+  readonly acceptMessage: AcceptMessage
+  readonly guardedFetch: GuardedFetch
+  /** Records why a target did not get the result. */
+  readonly fail: (delivery: JobDelivery, error: string) => void
+}
+
+/** `later`: the attempt failed, and the next one may succeed. `sending`: it is accepted, and will be looked for. */
+type Attempt =
+  | { readonly kind: 'sent' }
+  | { readonly kind: 'sending' }
+  | { readonly kind: 'later'; readonly error: string }
+  | { readonly kind: 'failed'; readonly error: string }
+
+/** Attempts of one delivery: the last one is about an hour after the first. */
+const maxAttempts = 12
+const firstPauseMs = 2_000
+const maxPauseMs = 600_000
+const webhookTimeoutMs = 30_000
+const leaseMs = webhookTimeoutMs + 15_000
+
+const pauseAfter = (attempts: number): number => Math.min(firstPauseMs * 2 ** attempts, maxPauseMs)
+
+export async function deliverResult(context: DeliveryContext, stored: JobDelivery): Promise<void> {
+  const { rows } = context
+  const delivery = { ...stored, attempts: stored.attempts + 1 }
+  // Stored before the attempt: after a crash the next one is marked as a repeat.
+  rows.put(delivery, clock.now() + leaseMs)
+  await failpoint('job-delivering')
+  const attempt = await tryDelivery(context, delivery).catch((error: unknown) => ({
+    kind: 'later' as const,
+    error: error instanceof Error ? error.message : String(error),
+  }))
+  await failpoint('job-delivered')
+  // The job may have been deleted meanwhile.
+  if (!rows.has(delivery.key)) return
+  settle(context, delivery, attempt)
+}
+
+function settle({ rows, fail }: DeliveryContext, delivery: JobDelivery, attempt: Attempt): void {
+  const { key, attempts } = delivery
+  const now = clock.now()
+  switch (attempt.kind) {
+    case 'sent':
+      return rows.remove(key)
+    case 'sending':
+      // Looking for it is no attempt. The chat gives up by itself.
+      return rows.put(
+        { ...delivery, attempts: Math.max(1, attempts - 1), isHandedOver: true },
+        now + pauseAfter(attempts),
+      )
+    case 'later':
+      if (attempts < maxAttempts) return rows.put(delivery, now + pauseAfter(attempts))
+      rows.remove(key)
+      return fail(delivery, `gave up after ${attempts} attempts: ${attempt.error}`)
+    case 'failed':
+      rows.remove(key)
+      return fail(delivery, attempt.error)
+  }
+}
+
+function tryDelivery(context: DeliveryContext, delivery: JobDelivery): Promise<Attempt> {
+  const { to } = delivery
+  switch (to.kind) {
+    case 'session':
+      return deliverToSession(context, delivery, to.sessionId)
+    case 'origin-chat':
+      return notifyChat(context, delivery, to)
+    case 'chat':
+      return deliverToChat(context, delivery, to)
+    case 'webhook':
+      return callWebhook(context, delivery, to.url)
+  }
+}
+
+async function deliverToSession(context: DeliveryContext, delivery: JobDelivery, sessionId: string): Promise<Attempt> {
+  const { key, text, authority } = delivery
+  const outcome = await context.acceptMessage(sessionId, authority, { key, text })
+  if (outcome === undefined) return { kind: 'failed', error: 'There is no such session.' }
+  return outcome === 'too-large' ? { kind: 'failed', error: 'The session has no room for it.' } : { kind: 'sent' }
+}
+
+async function notifyChat(
+  { sessionOf }: DeliveryContext,
+  { key, text, authority }: JobDelivery,
+  { sessionId, chat }: { readonly sessionId: string; readonly chat: ChatOrigin },
+): Promise<Attempt> {
+  const state = await sessionOf(sessionId).notify(authority, { key, chat, text })
+  return state ?? { kind: 'failed', error: 'The session of the chat does not exist any more.' }
+}
+
+type ChatTarget = Extract<Destination, { readonly kind: 'chat' }>
+
+async function deliverToChat(context: DeliveryContext, delivery: JobDelivery, target: ChatTarget): Promise<Attempt> {
+  const found = await findConnection(context, target.connection)
+  if ('error' in found) return { kind: 'failed', error: found.error }
+  const { chat, thread } = target
+  const origin: ChatOrigin = {
+    connection: found.id,
+    platform: found.platform,
+    chat,
+    ...(thread !== undefined && { thread }),
+    isGroup: chat.startsWith('-'),
+  }
+  return notifyChat(context, delivery, { sessionId: await chatSessionId(found.id, origin), chat: origin })
+}
+
+/** By its id, else the only active one of a platform. */
+export async function findConnection(
+  { env, tenantId }: Pick<DeliveryContext, 'env' | 'tenantId'>,
+  name: string,
+): Promise<{ readonly id: string; readonly platform: string } | { readonly error: string }> {
+  const connections = createConnections(env.DB, tenantId)
+  const byId = await connections.get(name)
+  if (byId) return byId
+  const all = await connections.list({ limit: 1_000 })
+  const [first, ...others] = all.filter(({ platform, status }) => platform === name && status === 'active')
+  if (!first) return { error: `There is no active channel "${name}". Connect it first, or use its id.` }
+  return others.length ? { error: `There is more than one channel of ${name}. Use the id of one.` } : first
+}
+
+async function callWebhook(
+  { env, tenantId, guardedFetch }: DeliveryContext,
+  { key, run, jobName, text, attempts }: JobDelivery,
+  url: string,
+): Promise<Attempt> {
+  const { jobId, slot, status, error, sessionId } = run
+  const body = JSON.stringify({
+    type: 'job.run',
+    delivery_id: key,
+    job_id: jobId,
+    job_name: jobName,
+    run_id: run.id,
+    slot: new Date(slot).toISOString(),
+    status,
+    session_id: sessionId ?? null,
+    error: error ?? null,
+    text,
+  })
+  const headers = {
+    'content-type': 'application/json',
+    'idempotency-key': key,
+    ...(attempts > 1 && { 'x-talaria-attempt': String(attempts) }),
+    ...(await signWebhook(env, { tenantId, jobId, body, now: clock.now() })),
+  }
+  const { response } = await guardedFetch({ url, method: 'POST', headers, body, timeoutMs: webhookTimeoutMs })
+  await response.body?.cancel()
+  if (response.ok) return { kind: 'sent' }
+  const answer = `${new URL(url).host} answered with status ${response.status}`
+  const mayRecover = response.status >= 500 || response.status === 408 || response.status === 429
+  return { kind: mayRecover ? 'later' : 'failed', error: answer }
+}

@@ -1,0 +1,236 @@
+/**
+ * Takes one run of a job a step further: from its claim to its session, and from there to its end. Every step may be
+ * repeated after a crash: scripts and turns are keyed by the run, so that none of them runs twice.
+ */
+
+import { type Authority, narrow } from '../../../agent/model/permission/authority.ts'
+import type { Sources } from '../../../agent/routing/route.ts'
+import { jobInstructions, type Material } from '../../../agent/schedule/job/run-prompt.ts'
+import { judgeScript, type ScriptVerdict } from '../../../agent/schedule/job/script-output.ts'
+import type { RunResult } from '../../../agent/schedule/job/answer.ts'
+import { clock } from '../../platform/clock.ts'
+import type { GuardedFetch } from '../../platform/guarded-fetch.ts'
+import { failpoint } from '../../platform/failpoint.ts'
+import { newRunId } from '../../platform/ids.ts'
+import { findBlock } from './preflight.ts'
+import { compareSeen, listContexts, readAddress, renderPrompt } from './run-material.ts'
+import type { JobRows } from './job-rows.ts'
+import type { OpenRun, RunRows } from './run-rows.ts'
+import type { JobSession, ScriptOutcome, SessionJobs } from './session-port.ts'
+
+export type RunContext = {
+  readonly jobs: JobRows
+  readonly runs: RunRows
+  readonly sessionOf: (sessionId: string) => SessionJobs
+  readonly sources: () => Promise<Sources>
+  readonly guardedFetch: GuardedFetch
+  readonly loadSkills: (authority: Authority, names: readonly string[]) => Promise<Material['skills']>
+  /** Ends the run. `isBlocked`: its configuration cannot work, and nothing was tried. */
+  readonly finish: (run: OpenRun, result: RunResult, isBlocked?: true) => void
+}
+
+/** A run that a limit has kept from its start for this time has failed. */
+const startTimeoutMs = 1_800_000
+/** A run that did not begin within this time, whatever the reason, is given up. Its scripts may take two hours. */
+const claimTimeoutMs = 9_000_000
+const scriptTimeoutMs = 3_600_000
+/** How often the end of a running session is looked for, if its report is lost. */
+const pollMs = 60_000
+const maxOutputChars = 50_000
+
+export async function advanceRun(context: RunContext, run: OpenRun): Promise<void> {
+  if (run.status === 'running') return pollRun(context, run)
+  const expired = findTimeout(run)
+  if (expired) return context.finish(run, expired)
+  const block = findBlock(run.plan, await context.sources())
+  if (block !== undefined) return context.finish(run, { status: 'failed', error: block }, true)
+  await failpoint('job-claimed')
+  const monitored = await runMonitor(context, run)
+  if ('result' in monitored) return context.finish(run, monitored.result)
+  const script = await runScript(context, run)
+  if (script && 'result' in script) return context.finish(run, script.result)
+  const scripted = script?.text
+  const looked: OpenRun = monitored.seen ? { ...run, seen: monitored.seen } : run
+  if (run.plan.isScriptOnly) {
+    rememberSeen(context.jobs, looked)
+    return context.finish(looked, { status: 'completed', output: cut(scripted ?? '') })
+  }
+  await startTurn(context, looked, await gatherMaterial(context, run, { monitored, scripted }))
+}
+
+const cut = (text: string): string =>
+  text.length > maxOutputChars ? `${text.slice(0, maxOutputChars)}\n… (shortened)` : text
+
+function findTimeout({ error, claimedAt }: OpenRun): RunResult | undefined {
+  const waitedMs = clock.now() - claimedAt
+  if (error !== undefined && waitedMs > startTimeoutMs)
+    return { status: 'failed', error: `${error}, and half an hour has passed.` }
+  if (waitedMs <= claimTimeoutMs) return undefined
+  return { status: 'unknown', error: 'It could not be started, or its start was lost.' }
+}
+
+// --- monitors and scripts
+
+type Monitored = { readonly seen?: OpenRun['seen']; readonly material?: Material['monitor'] }
+
+async function runMonitor(context: RunContext, run: OpenRun): Promise<Monitored | { readonly result: RunResult }> {
+  const { monitor } = run.plan
+  if (!monitor) return {}
+  const read = await readMonitor(context, run, monitor)
+  if (typeof read !== 'string') return read
+  const compared = await compareSeen(read, context.jobs.get(run.jobId)?.job.seen)
+  if (!compared) return { result: { status: 'skipped', error: 'What it monitors is unchanged.' } }
+  const { seen, diff } = compared
+  const source = monitor.kind === 'url' ? monitor.text : 'the monitored script'
+  return { seen, material: { source, text: read, ...(diff !== undefined && { diff }) } }
+}
+
+/** A monitor that fails is no change. */
+async function readMonitor(
+  context: RunContext,
+  run: OpenRun,
+  monitor: NonNullable<OpenRun['plan']['monitor']>,
+): Promise<string | { readonly result: RunResult }> {
+  if (monitor.kind === 'url')
+    return readAddress(context.guardedFetch, monitor.text).catch((error: unknown) => ({
+      result: { status: 'failed', error: `The monitored address could not be read: ${String(error)}` } as const,
+    }))
+  const verdict = await execute(context, run, { key: 'monitor', command: monitor.text })
+  if ('result' in verdict) return verdict
+  if (verdict.kind === 'failed') return { result: { status: 'failed', error: `Monitor: ${verdict.error}` } }
+  // A monitor that prints nothing has seen an empty text.
+  return verdict.kind === 'output' ? verdict.text : ''
+}
+
+async function runScript(context: RunContext, run: OpenRun) {
+  const { script } = run.plan
+  if (script === undefined) return undefined
+  const verdict = await execute(context, run, { key: 'script', command: script })
+  if ('result' in verdict) return verdict
+  if (verdict.kind === 'output') return { text: verdict.text }
+  const result: RunResult =
+    verdict.kind === 'skip' ? { status: 'skipped', error: verdict.why } : { status: 'failed', error: verdict.error }
+  return { result }
+}
+
+async function execute(
+  { sessionOf }: RunContext,
+  run: OpenRun,
+  { key, command }: { readonly key: string; readonly command: string },
+): Promise<ScriptVerdict | { readonly result: RunResult }> {
+  const session = sessionOf(run.sessionId ?? '')
+  const outcome = await session.runScript(authorityOf(run), jobSession(run), {
+    key,
+    command,
+    timeoutMs: scriptTimeoutMs,
+    isApproved: run.plan.hasApprovedScripts,
+  })
+  return judgeOutcome(outcome)
+}
+
+function judgeOutcome(outcome: ScriptOutcome | undefined): ScriptVerdict | { readonly result: RunResult } {
+  switch (outcome?.kind) {
+    case undefined:
+      return { result: { status: 'failed', error: 'The session of the run belongs to something else.' } }
+    case 'lost':
+      return {
+        result: {
+          status: 'unknown',
+          error: 'The script was interrupted. It may have done its work, so it is not repeated.',
+        },
+      }
+    case 'refused':
+      return { result: { status: 'failed', error: outcome.reason } }
+    case 'ended':
+      return judgeScript(outcome)
+  }
+}
+
+// --- the turn
+
+async function gatherMaterial(
+  { jobs, loadSkills }: RunContext,
+  run: OpenRun,
+  { monitored, scripted }: { readonly monitored: Monitored; readonly scripted: string | undefined },
+): Promise<Material> {
+  const { plan, jobId } = run
+  return {
+    skills: plan.skills.length ? await loadSkills(plan.authority, plan.skills) : [],
+    contexts: listContexts(jobs, jobId, plan),
+    ...(scripted !== undefined && { scriptOutput: scripted }),
+    ...(monitored.material && { monitor: monitored.material }),
+  }
+}
+
+async function startTurn(context: RunContext, claimed: OpenRun, material: Material): Promise<void> {
+  const { plan, sessionId = '' } = claimed
+  // The id is stored before the turn begins: a repeat has the same one.
+  const runId = claimed.runId ?? newRunId(sessionId)
+  const run = { ...claimed, runId }
+  if (!context.runs.getOpen(run.id)) return
+  context.runs.update(run, clock.now() + pollMs)
+  const isTainted =
+    material.contexts.length > 0 || material.scriptOutput !== undefined || material.monitor !== undefined
+  const outcome = await context.sessionOf(sessionId).start(authorityOf(run, isTainted), jobSession(run), {
+    runId,
+    text: renderPrompt(plan.prompt, material),
+    instructions: jobInstructions,
+    ...(plan.maxTurns !== undefined && { maxTurns: plan.maxTurns }),
+  })
+  const now = clock.now()
+  if (!context.runs.getOpen(run.id)) return
+  if (!outcome)
+    return context.finish(run, { status: 'failed', error: 'The session of the run belongs to something else.' })
+  if (outcome.kind === 'refused') return context.finish(run, { status: 'failed', error: outcome.reason })
+  if (outcome.kind === 'over-limit') {
+    const error = `The limit ${outcome.limit} was reached`
+    return context.runs.update({ ...run, error }, now + outcome.retryAfterMs)
+  }
+  const { error: _, ...begun } = run
+  context.runs.update({ ...begun, status: 'running', startedAt: now }, now + pollMs)
+  rememberSeen(context.jobs, run)
+  await pollRun(context, { ...begun, status: 'running', startedAt: now })
+}
+
+/** From now on the next run compares with this. */
+function rememberSeen(jobs: JobRows, { jobId, seen }: OpenRun): void {
+  const row = jobs.get(jobId)
+  if (row && seen) jobs.put({ ...row.job, seen })
+}
+
+async function pollRun({ sessionOf, runs, finish }: RunContext, run: OpenRun): Promise<void> {
+  await failpoint('job-running')
+  const outcome = await sessionOf(run.sessionId ?? '').outcome(authorityOf(run), run.runId ?? '')
+  const current = runs.getOpen(run.id)
+  if (!current) return
+  switch (outcome.kind) {
+    case 'running':
+      return runs.postpone(run.id, clock.now() + pollMs)
+    case 'unknown':
+      return finish(current, { status: 'unknown', error: 'The session of the run was deleted.' })
+    case 'ended': {
+      const { output, error } = outcome
+      if (!outcome.isCompleted)
+        return finish(current, { status: 'failed', error: error ?? 'The turn failed.', output: cut(output) })
+      if (output.trim() === '') return finish(current, { status: 'failed', error: 'The answer was empty.' })
+      return finish(current, { status: 'completed', output: cut(output) })
+    }
+  }
+}
+
+/** A run may do what the job may, with its toolsets only, and less when strangers have written its material. */
+function authorityOf({ plan, jobId }: OpenRun, isTainted = false): Authority {
+  const own: Authority = { ...plan.authority, principal: { kind: 'job', id: jobId } }
+  return narrow(own, {
+    ...(plan.toolsets && { toolBounds: [plan.toolsets] }),
+    ...(isTainted && { taint: 'untrusted' }),
+  })
+}
+
+const jobSession = ({ id, plan }: OpenRun): JobSession => ({
+  jobRun: id,
+  title: plan.name,
+  ...(plan.model !== undefined && { model: plan.model }),
+  ...(plan.maxUsd !== undefined && { maxUsd: plan.maxUsd }),
+  ...(plan.workdir !== undefined && { workdir: plan.workdir }),
+})

@@ -1,0 +1,10 @@
+/** Reads what memory contributes to the prompts of new sessions. */
+
+import type { MemoryMaterial } from '../../../agent/model/recall/memory.ts'
+import type { MemoryRows } from './memory-rows.ts'
+
+/** Undefined as long as nothing is stored. */
+export function readMemoryMaterial(rows: MemoryRows): MemoryMaterial | undefined {
+  const material = { memory: rows.entries({ target: 'memory' }), owners: rows.owners() }
+  return material.memory.length || material.owners.length ? material : undefined
+}

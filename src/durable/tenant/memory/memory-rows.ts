@@ -1,0 +1,87 @@
+/** Stores the entries of memory, the writes that wait for a person, and the answers to recent changes. */
+
+import type { MemoryResult, MemoryTarget, PendingMemory } from '../../../agent/model/recall/memory.ts'
+
+/** An answer is kept so that a repeated change is answered as before. */
+const maxAnswers = 200
+/** Entries are small: a tenant with so many people has about 14 MB of profiles. */
+export const maxProfiles = 10_000
+export const maxPending = 100
+
+const schema = [
+  'CREATE TABLE IF NOT EXISTS memory (name TEXT PRIMARY KEY, entries TEXT NOT NULL) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS memory_pending (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)',
+  'CREATE TABLE IF NOT EXISTS memory_answer (n INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, body TEXT NOT NULL)',
+]
+
+/** One store: the memory of the tenant, or the profile of a person. */
+export type StoreName = { readonly target: MemoryTarget; readonly owner?: string | undefined }
+
+const memoryRow = 'memory'
+const userPrefix = 'user:'
+
+const rowOf = ({ target, owner }: StoreName): string =>
+  target === 'memory' ? memoryRow : `${userPrefix}${owner ?? ''}`
+
+export class MemoryRows {
+  readonly #storage: SqlStorage
+  #hasTables = false
+
+  constructor(sql: SqlStorage) {
+    this.#storage = sql
+  }
+
+  entries(store: StoreName): readonly string[] {
+    const query = 'SELECT entries FROM memory WHERE name = ?'
+    const [row] = this.#sql.exec<{ entries: string }>(query, rowOf(store)).toArray()
+    return row ? (JSON.parse(row.entries) as string[]) : []
+  }
+
+  write(store: StoreName, entries: readonly string[]): void {
+    const name = rowOf(store)
+    if (!entries.length) this.#sql.exec('DELETE FROM memory WHERE name = ?', name)
+    else
+      this.#sql.exec(
+        'INSERT INTO memory VALUES (?, ?) ON CONFLICT DO UPDATE SET entries = excluded.entries',
+        name,
+        JSON.stringify(entries),
+      )
+  }
+
+  /** The people who have a profile. */
+  owners(): readonly string[] {
+    const query = 'SELECT name FROM memory WHERE name > ? AND name < ?'
+    const rows = this.#sql.exec<{ name: string }>(query, userPrefix, `${userPrefix}\uffff`).toArray()
+    return rows.map(({ name }) => name.slice(userPrefix.length))
+  }
+
+  pending(): readonly PendingMemory[] {
+    const rows = this.#sql.exec<{ body: string }>('SELECT body FROM memory_pending ORDER BY n').toArray()
+    return rows.map(({ body }) => JSON.parse(body) as PendingMemory)
+  }
+
+  addPending(one: PendingMemory): void {
+    this.#sql.exec('INSERT INTO memory_pending (id, body) VALUES (?, ?)', one.id, JSON.stringify(one))
+  }
+
+  removePending(id: string): void {
+    this.#sql.exec('DELETE FROM memory_pending WHERE id = ?', id)
+  }
+
+  answer(key: string): MemoryResult | undefined {
+    const [row] = this.#sql.exec<{ body: string }>('SELECT body FROM memory_answer WHERE key = ?', key).toArray()
+    return row && (JSON.parse(row.body) as MemoryResult)
+  }
+
+  keepAnswer(key: string, result: MemoryResult): void {
+    this.#sql.exec('INSERT OR REPLACE INTO memory_answer (key, body) VALUES (?, ?)', key, JSON.stringify(result))
+    this.#sql.exec('DELETE FROM memory_answer WHERE n <= (SELECT max(n) FROM memory_answer) - ?', maxAnswers)
+  }
+
+  /** Creates the tables at the first use: many tenants never remember anything. */
+  get #sql(): SqlStorage {
+    if (!this.#hasTables) for (const statement of schema) this.#storage.exec(statement)
+    this.#hasTables = true
+    return this.#storage
+  }
+}

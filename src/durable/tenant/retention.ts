@@ -1,0 +1,67 @@
+/**
+ * Deletes sessions that have been inactive for longer than `sessions.retention_days`. The directory in D1 says which:
+ * sessions that rest are not woken to find out, so ten thousand of them cost one query a day.
+ */
+
+import { log } from '../../agent/model/log.ts'
+import { type Authority, systemAuthority } from '../../agent/model/permission/authority.ts'
+import type { Settings } from '../../agent/model/settings.ts'
+import { type InactivePosition, listInactiveSessions } from '../../db/inactive-sessions.ts'
+import { clock } from '../platform/clock.ts'
+import type { ScheduledPart } from './alarm.ts'
+import type { StoredValues } from './stored-values.ts'
+
+export type RetentionOptions = {
+  readonly tenantId: string
+  readonly values: StoredValues
+  readonly db: D1Database
+  readonly settings: () => Settings
+  /** Deletes a session unless it was active since, or works by itself. */
+  readonly prune: (authority: Authority, sessionId: string, before: number) => Promise<unknown>
+}
+
+type Progress = { readonly nextAt: number; readonly after: InactivePosition }
+
+const dayMs = 86_400_000
+const pageSize = 50
+/** Between two pages, so that other work of the object goes on. */
+const pagePauseMs = 5_000
+const progressName = 'retention'
+const start: InactivePosition = { day: 0, id: '' }
+
+export class TenantRetention implements ScheduledPart {
+  readonly #options: RetentionOptions
+
+  constructor(options: RetentionOptions) {
+    this.#options = options
+  }
+
+  wakeAt(): number | undefined {
+    if (this.#days() === undefined) return undefined
+    return this.#options.values.get<Progress>(progressName)?.nextAt ?? clock.now()
+  }
+
+  /** One page at a time. A session that cannot be deleted now is tried again on the next day. */
+  async wake(now: number): Promise<void> {
+    const { values, db, tenantId, prune } = this.#options
+    const days = this.#days()
+    if (days === undefined) return
+    const before = now - days * dayMs
+    const after = values.get<Progress>(progressName)?.after ?? start
+    const page = await listInactiveSessions(db, tenantId, { before, after, limit: pageSize })
+    const authority = systemAuthority(tenantId, { kind: 'job', id: 'retention' }, ['write'])
+    const results = await Promise.allSettled(page.map(({ id }) => prune(authority, id, before)))
+    for (const result of results)
+      if (result.status === 'rejected')
+        log.warn('session.unpruned', 'An inactive session could not be deleted; it is tried again tomorrow.', {
+          error: result.reason as unknown,
+        })
+    const last = page.length === pageSize ? page.at(-1) : undefined
+    const next = last ? { nextAt: now + pagePauseMs, after: last } : { nextAt: now + dayMs, after: start }
+    values.set(progressName, next satisfies Progress)
+  }
+
+  #days(): number | undefined {
+    return this.#options.settings().sessions?.retention_days
+  }
+}
