@@ -8,13 +8,13 @@ import {
   type JudgedCall,
   appliesToSession,
   type SessionOrigin,
-} from '../../agent/policy/approval.ts'
+} from '../../agent/policy/approval/approval.ts'
 import {
   renderJudgeInstructions,
   parseJudgement,
   type Judgement,
   renderJudgeQuestion,
-} from '../../agent/policy/approval-judge.ts'
+} from '../../agent/policy/approval/approval-judge.ts'
 import { isUnattendedSource } from '../../agent/policy/unattended.ts'
 import type { SideCall } from '../models/side-call.ts'
 
@@ -22,11 +22,12 @@ const maxJudgeTokens = 512
 
 type PolicyOrigin = SessionOrigin & { readonly grants?: readonly string[] | undefined }
 
-/** Combines settings, grants and decisions into the policy by which the dispatcher judges a call. */
+/** Combines settings, grants, decisions and roles into the policy by which the dispatcher judges a call. */
 export function createApprovalPolicy(
   { approvals = {} }: Settings,
   origin: PolicyOrigin,
   turn: Turn | undefined,
+  byRole: Pick<ApprovalPolicy, 'maxRisk' | 'isTakenAway'> = {},
 ): ApprovalPolicy {
   const { mode, rules = [], unattended = 'deny' } = approvals
   return {
@@ -34,6 +35,7 @@ export function createApprovalPolicy(
     rules: rules.filter((rule) => appliesToSession(rule, origin)),
     grants: origin.grants ?? [],
     decisions: turn?.decisions ?? [],
+    ...byRole,
     ...(isUnattendedSource(origin.source) && { unattended }),
   }
 }

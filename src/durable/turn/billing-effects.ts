@@ -5,7 +5,7 @@ import { noUsage, type Usage } from '../../agent/model/usage.ts'
 import { estimateTokens } from '../../agent/prompt/estimate-tokens.ts'
 import { contextTokens } from './context-tokens.ts'
 import { highestCost } from '../models/pricing.ts'
-import type { CallCost } from '../tenant/session-billing.ts'
+import type { CallCost } from '../tenant/billing/session-billing.ts'
 import type { BillingEffects, Chosen } from './effects.ts'
 import type { TurnSession } from './turn-session.ts'
 

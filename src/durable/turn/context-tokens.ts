@@ -1,20 +1,32 @@
-/** Counts the tokens of the next request: the conversation and the fixed part before it. */
+/** Counts the tokens of the next request: the conversation and what is sent with it each time. */
 
+import type { TurnOptions } from '../../agent/model/turn-options.ts'
 import { estimateTokens } from '../../agent/prompt/estimate-tokens.ts'
-import { turnAuthority } from './turn-authority.ts'
+import type { SessionMetadata } from '../storage/session-metadata.ts'
+import { turnScope } from './tools/turn-scope.ts'
 import type { TurnSession } from './turn-session.ts'
 
-export const contextTokens = (session: TurnSession): number => session.store.contextTokens() + fixedTokens(session)
+export function contextTokens(session: TurnSession): number {
+  const schemas = session.toolRuntime.schemas(session.settings, turnScope(session))
+  const fixed = schemaTokens(schemas) + promptTokens(session.meta) + ephemeralTokens(session.store.current()?.options)
+  return session.store.contextTokens() + fixed
+}
 
-/** Tokens of the system prompt and the tool schemas, by the list of schemas, which changes with the settings. */
-const cache = new WeakMap<object, number>()
+/** By the object that is counted: settings share their list of schemas, and a session replaces its metadata. */
+const counts = new WeakMap<object, number>()
 
-function fixedTokens(session: TurnSession): number {
-  const schemas = session.toolRuntime.schemas(session.settings, turnAuthority(session))
-  let tokens = cache.get(schemas)
-  if (tokens === undefined) {
-    tokens = estimateTokens(JSON.stringify(schemas)) + estimateTokens(session.meta.prompt ?? '')
-    cache.set(schemas, tokens)
-  }
+function countOnce(of: object, text: () => string): number {
+  let tokens = counts.get(of)
+  if (tokens === undefined) counts.set(of, (tokens = estimateTokens(text())))
   return tokens
 }
+
+export const schemaTokens = (schemas: object): number => countOnce(schemas, () => JSON.stringify(schemas))
+
+/** Of the stored prompt. */
+export const promptTokens = (meta: SessionMetadata): number =>
+  meta.promptRecord?.layers.reduce((sum, { tokens }) => sum + tokens, 0) ?? countOnce(meta, () => meta.prompt ?? '')
+
+/** Of the instructions of one request, which are no part of the stored prompt. */
+export const ephemeralTokens = (options: TurnOptions | undefined): number =>
+  options?.instructions ? countOnce(options, () => options.instructions ?? '') : 0

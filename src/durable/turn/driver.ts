@@ -78,13 +78,13 @@ export class Driver {
   #failed(error: unknown): undefined {
     if (isObjectReset(error)) throw error
     const { store, abandon, resetObject } = this.#options
-    log.error('turn.driver_failed', 'The driver failed.', { error, run_id: store().current()?.id })
+    log.error('turn.driver_failed', 'The driver failed.', { error })
     const turn = store().current()
     if (!turn) return undefined
     try {
       giveUpIn(store())
     } catch (unwritten) {
-      log.error('turn.end_unwritten', 'The end of the turn cannot be written.', { error: unwritten, run_id: turn.id })
+      log.error('turn.end_unwritten', 'The end of the turn cannot be written.', { error: unwritten })
       try {
         abandon(turn)
       } catch (lost) {

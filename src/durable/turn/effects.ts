@@ -4,12 +4,13 @@ import {
   type Delta,
   type Dialect,
   type DialectName,
-  StreamBroken,
+  isStreamBroken,
   type Endpoint,
   type ModelRequest,
-  type ToolSchema,
 } from '../../agent/model/dialect.ts'
 import type { Failure } from '../../agent/model/failure.ts'
+import { offeredTools, type ToolSchema } from '../../agent/model/request/tool-schema.ts'
+import type { TurnOptions } from '../../agent/model/turn-options.ts'
 import { type AssistantMessage, callsIn, type Message, textIn } from '../../agent/model/message.ts'
 import type { Perform } from '../../agent/model/ports.ts'
 import type { Settings } from '../../agent/model/settings.ts'
@@ -17,16 +18,20 @@ import type { Step } from '../../agent/model/step.ts'
 import type { Repairs, Result, ToolCall, Turn } from '../../agent/model/turn.ts'
 import { addUsage, noUsage, type Usage } from '../../agent/model/usage.ts'
 import { type CallContext, classifyError } from '../../agent/providers/errors/classify-error.ts'
-import { hideImages } from '../../agent/providers/shared/hide-images.ts'
+import { renderFormatInstruction } from '../../agent/providers/shared/parameters/answer-format.ts'
+import { hideImages } from '../../agent/providers/shared/images/hide-images.ts'
 import { isTooDeeplyNested, maxNesting } from '../../agent/providers/shared/nesting.ts'
 import type { Route } from '../../agent/routing/route.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { type IdleLimits, Stalled, withIdleTimeout } from '../models/idle-timeout.ts'
 import { billCall, billInterrupted } from '../models/pricing.ts'
 import type { SideCall } from '../models/side-call.ts'
-import type { Reserved } from '../tenant/session-billing.ts'
-import { summarise } from './summarise.ts'
+import type { Reserved } from '../tenant/billing/session-billing.ts'
+import { openFenceFreeStream, withoutFences } from './recall/fence-free.ts'
+import { checkAnswer, isHeldBack } from './structured-answer.ts'
+import type { Summariser } from './compression/summariser.ts'
 import { clock } from '../platform/clock.ts'
+import type { ImageDescriber } from './images/describe-images.ts'
 
 /** The model and the key of one call. */
 export type Chosen = { readonly route: Route; readonly endpoint: Endpoint }
@@ -42,6 +47,8 @@ export type ModelEffects = {
   readonly abortable: () => AbortController
   readonly system: (turn: Turn) => string
   readonly transcript: () => Promise<readonly Message[]>
+  /** Returns texts for images, for a model that cannot see them. */
+  readonly describeImages: ImageDescriber
   /** Parameters that a request does not set itself. */
   readonly defaults: () => ModelDefaults
   /** Answers of the other models of a mixture, for this call only. */
@@ -53,8 +60,7 @@ export type ModelEffects = {
   readonly repairsFor: (route: Route) => Repairs
   /** Makes a side call, which a stop of the turn cancels. */
   readonly side: SideCall
-  /** The number of last messages that no summary replaces; undefined: the default. */
-  readonly protectedMessages: () => number | undefined
+  readonly summariser: Summariser
   /** Masks secrets of the tenant in the message of a failure. */
   readonly redact?: (text: string) => string
 }
@@ -140,33 +146,37 @@ async function callReserved(
 ): Promise<ModelResult> {
   const { model, stream, billing } = effects
   const output = { text: '', thinking: '', isRequested: false, isOver: false }
-  const onDelta = (delta: Delta) => {
+  const shown = openFenceFreeStream((delta) => {
     // Drops the deltas of an attempt that has failed or was cancelled.
     if (output.isOver || controller.signal.aborted) return
     output[delta.of] += delta.text
-    stream.append(delta)
-  }
+    if (!isHeldBack(delta, turn)) stream.append(delta)
+  })
   const release = model.lease(chosen)
   try {
     controller.signal.throwIfAborted()
     await failpoint('before-model')
     const request = await requestFor(step, turn, effects, chosen)
     output.isRequested = true
-    const { message, usage } = await send({ request, chosen, controller, onDelta }, model)
+    const { message: written, usage } = await send({ request, chosen, controller, onDelta: shown.push }, model)
+    shown.end()
     stream.end({ flush: true })
+    const message = withoutFences(written)
+    const answer = await checkAnswer(message, turn)
     if (!callsIn(message).length) await failpoint('before-final')
     const billed = billCall(usage, billing.estimate(renderReply(message)), chosen)
     const failure = message.stop === 'refused' ? refusal(textIn(message)) : undefined
     release(failure)
     return failure
       ? { of: 'failure', failure, partial: output.text, usage: billed, key: chosen.endpoint.id }
-      : { of: 'model', reply: message, usage: billed }
+      : { of: 'model', ...answer, usage: billed, promptTokens: countPrompt(usage) }
   } catch (error) {
+    shown.end()
     output.isOver = true
     const failure = failureOf(error, chosen, model)
     // The time limit of the turn is no fault of the key.
     release(isTimeLimit(error) ? undefined : failure)
-    const inCall = error instanceof StreamBroken && error.inCall
+    const inCall = isStreamBroken(error) && error.inCall
     // The text stays when the user cancelled the call, or when the next call continues it.
     stream.end({ flush: failure.kind === 'aborted' || isContinued(failure, inCall) })
     const received = output.text + output.thinking
@@ -180,6 +190,9 @@ async function callReserved(
   }
 }
 
+/** 0 when the provider reports no usage. */
+const countPrompt = ({ input, cachedRead, cachedWrite }: Usage): number => input + cachedRead + cachedWrite
+
 /** Renders a whole reply, calls included, for an estimate of its tokens. */
 const renderReply = ({ content }: AssistantMessage): string =>
   content.map((part) => (part.type === 'call' ? `${part.name} ${JSON.stringify(part.input)}` : part.text)).join('\n')
@@ -188,28 +201,42 @@ async function requestFor(
   step: ModelStep,
   turn: Turn,
   { model, tools }: TurnEffects,
-  { route }: Chosen,
+  { route, endpoint: { quirks = {} } }: Chosen,
 ): Promise<ModelRequest> {
   const { options, draft } = turn
   const repairs = { ...model.repairsFor(route), ...turn.repairs }
   const defaults = model.defaults()
   const whole = await model.transcript()
-  const transcript = repairs.images === 'unseen' ? hideImages(whole) : whole
+  const transcript = repairs.images === 'unseen' ? hideImages(whole, await model.describeImages(whole)) : whole
   const say = [await model.references(turn, transcript), step.say].filter((text) => text !== undefined)
   return {
     model: route.model,
-    system: model.system(turn),
+    system: [model.system(turn), renderFormatInstruction(options.answerFormat, route.dialect, { quirks, repairs })]
+      .filter(Boolean)
+      .join('\n\n'),
     transcript,
     tools: step.tools ? tools.schemas() : [],
+    ...(step.tools && renderToolRules(options)),
     draft,
     say: say.length ? say.join('\n\n') : undefined,
     maxTokens: repairs.maxTokens ?? options.maxTokens ?? defaults.max_tokens,
     temperature: options.temperature ?? defaults.temperature,
+    parameters: options.parameters,
+    answerFormat: options.answerFormat,
     reasoningEffort: options.reasoningEffort ?? defaults.reasoning_effort,
     cache: route.cache,
     repairs,
   }
 }
+
+/** Without tools of the client there is nothing that it could require. */
+const renderToolRules = (options: TurnOptions): Pick<ModelRequest, 'toolChoice' | 'parallelToolCalls'> =>
+  offeredTools(options).length
+    ? {
+        toolChoice: options.toolChoice === 'none' ? undefined : options.toolChoice,
+        parallelToolCalls: options.parallelToolCalls,
+      }
+    : {}
 
 type Call = {
   readonly request: ModelRequest
@@ -247,17 +274,9 @@ const sleep = (ms: number) => clock.wait(ms)
 async function compress(turn: Turn, { model }: TurnEffects): Promise<Extract<Result, { of: 'summary' | 'failure' }>> {
   const { stage } = turn
   const focus = stage.at === 'compressing' ? stage.focus : undefined
-  const transcript = await model.transcript().catch((error: unknown) => ({ failure: readFailure(error, turn, model) }))
-  if ('failure' in transcript) return { of: 'failure', ...transcript }
-  const summary = await summarise(transcript, { focus, keepLast: model.protectedMessages() }, model.side)
-  if (summary.of === 'nothing')
+  const result = await model.summariser.summarise(turn, focus)
+  if (result.of === 'nothing')
     return { of: 'failure', failure: { kind: 'too-long', message: 'there is nothing left to shorten' } }
   // Its usage is part of the side usage.
-  return summary.of === 'summary' ? { ...summary, usage: noUsage } : summary
-}
-
-/** Classifies an error while the transcript is read, for example when its images cannot be fetched. */
-function readFailure(error: unknown, turn: Turn, model: ModelEffects): Failure {
-  const chosen = model.choose(turn)
-  return chosen ? failureOf(error, chosen, model) : { kind: 'unconfigured', message: '' }
+  return result.of === 'summary' ? { ...result, usage: noUsage } : result
 }

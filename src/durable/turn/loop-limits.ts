@@ -13,7 +13,7 @@ export function loopLimits(settings: Settings): LoopLimits {
 
 const toMs = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1_000)
 
-function convert({ agent, compression, tool_loop_guardrails: guard }: Settings): LoopLimits {
+function convert({ agent, compression, models = {}, tool_loop_guardrails: guard }: Settings): LoopLimits {
   const standard = defaultLimits
   const { max_wait_seconds: wait, max_turn_seconds: turn } = agent ?? {}
   return {
@@ -21,11 +21,17 @@ function convert({ agent, compression, tool_loop_guardrails: guard }: Settings):
     ...(turn !== undefined && { maxTurnMs: turn * 1_000 }),
     compression: {
       enabled: compression?.enabled ?? standard.compression.enabled,
-      threshold: compression?.threshold ?? standard.compression.threshold,
+      ...thresholdsOf(compression),
+      models: Object.fromEntries(Object.entries(models).map(([id, model]) => [id, thresholdsOf(model.compression)])),
     },
     guard: guardLimits(guard),
   }
 }
+
+const thresholdsOf = ({ threshold, threshold_tokens: tokens }: NonNullable<Settings['compression']> = {}) => ({
+  ...(threshold !== undefined && { threshold }),
+  ...(tokens !== undefined && { thresholdTokens: tokens }),
+})
 
 type Guard = NonNullable<Settings['tool_loop_guardrails']>
 

@@ -1,8 +1,9 @@
 /** Builds the model group of the turn's effects: chooses models and keys, and collects what a request consists of. */
 
+import { emptyCatalog } from '../../agent/providers/catalog/model-lookup.ts'
 import type { Failure } from '../../agent/model/failure.ts'
 import type { Message } from '../../agent/model/message.ts'
-import type { Turn } from '../../agent/model/turn.ts'
+import { newTurn, type Turn } from '../../agent/model/turn.ts'
 import { getTimeLeftMs } from '../../agent/policy/time-limit.ts'
 import type { CallContext } from '../../agent/providers/errors/classify-error.ts'
 import type { Route } from '../../agent/routing/route.ts'
@@ -14,6 +15,8 @@ import { learnWindow } from '../models/learned-windows.ts'
 import { withAggregator } from '../models/mixture-of-agents.ts'
 import { createChain } from '../models/model-routes.ts'
 import { explainMissingForTurn, createSessionRoutes } from '../models/session-routes.ts'
+import { promptFor } from '../../agent/recall/personal-layers.ts'
+import { fenceTranscript } from '../../agent/recall/fenced-transcript.ts'
 import { clock } from '../platform/clock.ts'
 import { redactorFor } from '../platform/redaction.ts'
 import { variablesOf } from '../platform/variables.ts'
@@ -23,13 +26,19 @@ import { tenantImagePrefix, loadImages } from '../workspace/attachments.ts'
 import { imageShrinker, shrinkOversizedImages, shrinkImages } from '../workspace/shrink-images.ts'
 import { contextTokens } from './context-tokens.ts'
 import type { Chosen, ModelEffects } from './effects.ts'
+import { turnAuthority } from './turn-authority.ts'
 import { loopLimits } from './loop-limits.ts'
+import { sourcesFor } from '../models/catalog.ts'
+import { createImageDescriber } from './images/describe-images.ts'
 import { createSideCalls } from './side-calls.ts'
-import { protectedMessages } from './summarise.ts'
+import { createSummariser } from './compression/summariser.ts'
 import type { TurnSession } from './turn-session.ts'
 
 /** The effects, and the models that a turn may use in order of preference. */
 export type TurnModels = ModelEffects & { readonly routesOf: (turn: Turn) => readonly Route[] }
+
+/** A side call may run before the first turn of a session. */
+const currentTurn = ({ store }: TurnSession): Turn => store.current() ?? newTurn('', 0, 0)
 
 export function createModelEffects(session: TurnSession, env: Env): TurnModels {
   const guardedFetch = createTenantFetch(env, session.tenantId, (work) => session.runInBackground(work))
@@ -39,7 +48,9 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
   /** A turn that names a mixture of models uses the routes of its aggregator. */
   const resolveMixtureOf = (turn: Turn) => withAggregator(turn, session.settings, variables['MODEL'])
   const routesOf = (turn: Turn) => routesOfModel(resolveMixtureOf(turn))
-  const lease = (chosen: Chosen) => leaseChosen(session, env, chosen, routesOf(session.store.turn())[0])
+  const lease = (chosen: Chosen) => leaseChosen(session, env, chosen, routesOf(currentTurn(session))[0])
+  const catalog = () => sourcesFor(env).catalog ?? emptyCatalog
+  const sideCalls = createSideCalls(session, { dialects, variables, catalog, routes: routesOf, lease })
   return {
     dialects,
     routesOf,
@@ -47,16 +58,23 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
     explainUnavailable: (turn) => explainMissingForTurn(session, env, resolveMixtureOf(turn)),
     lease,
     abortable: () => session.driver.abortable(),
-    system: (turn) => [session.meta.prompt, turn.options.instructions].filter(Boolean).join('\n\n'),
+    system: (turn) => [systemPromptOf(session), turn.options.instructions].filter(Boolean).join('\n\n'),
     transcript: () => transcriptOf(session, env),
+    describeImages: createImageDescriber(session, env),
     defaults: () => session.settings.model ?? {},
     errorContext: (route, stalled) => errorContextOf(session, route, stalled),
     idleLimits: (route) => idleLimitsOf(session, route),
     repairsFor: (route) => repairsFor(session.tenantId, route),
-    protectedMessages: () => protectedMessages(session.settings),
     redact: (text) => redactorFor(env, session.tenantId).redact(text),
-    ...createSideCalls(session, { dialects, variables, routes: routesOf, lease }),
+    ...sideCalls,
+    summariser: createSummariser(session, env, { routesOf, side: sideCalls.side }),
   }
+}
+
+/** The stored prompt, as far as the asker of the turn may be answered with it. */
+function systemPromptOf(session: TurnSession): string | undefined {
+  const { prompt, promptRecord } = session.meta
+  return prompt === undefined ? undefined : promptFor(prompt, promptRecord?.personal, turnAuthority(session))
 }
 
 /** Collects the context in which the error of a call is classified. */
@@ -74,7 +92,7 @@ function errorContextOf(session: TurnSession, route: Route, isStalled: boolean):
 }
 
 function idleLimitsOf(session: TurnSession, route: Route): IdleLimits {
-  const turn = session.store.turn()
+  const turn = currentTurn(session)
   const remainingMs = getTimeLeftMs(turn, loopLimits(session.settings), clock.now())
   const isWhole = (turn.repairs.stream ?? repairsFor(session.tenantId, route).stream) === 'off'
   const around = { reasoning: route.isReasoning, promptTokens: contextTokens(session), remainingMs, isWhole }
@@ -82,7 +100,7 @@ function idleLimitsOf(session: TurnSession, route: Route): IdleLimits {
 }
 
 async function transcriptOf(session: TurnSession, env: Env): Promise<readonly Message[]> {
-  const transcript = session.store.transcript()
+  const transcript = fenceTranscript(session.store.transcript())
   if (!session.store.hasImages()) return transcript
   const whole = await loadImages(transcript, env.BLOBS, tenantImagePrefix(session.tenantId))
   const isSmaller = session.store.turn().repairs.imageSize === 'small'
@@ -106,11 +124,15 @@ function leaseChosen(session: TurnSession, env: Env, { route, endpoint }: Chosen
     recordOutcome(session.tenantId, route.id, failure)
     learnTrait(session.tenantId, route, failure)
     const window = failure && learnWindow(session.tenantId, route, failure)
-    if (window) session.runInBackground(tenantStub(env, session.tenantId).windows.record(route.id, window))
+    if (window)
+      session.runInBackground(tenantStub(env, session.tenantId).windows.record(session.ownAuthority, route.id, window))
     if (!failure || !endpoint.key) return
     const isOnly = route.endpoints.length === 1
     const isShared = route.id !== first?.id && Boolean(first?.endpoints.some(({ id }) => id === endpoint.id))
     const state = suspendKey(session.tenantId, endpoint.id, failure, { now: clock.now(), isOnly, isBorrowed: isShared })
-    if (state) session.runInBackground(tenantStub(env, session.tenantId).keyHealth.suspend(endpoint.id, state))
+    if (state)
+      session.runInBackground(
+        tenantStub(env, session.tenantId).keyHealth.suspend(session.ownAuthority, endpoint.id, state),
+      )
   }
 }

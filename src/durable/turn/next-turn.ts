@@ -1,17 +1,19 @@
 /** Chooses the turn that follows an ended one: first messages that came too late for it, then the queue. */
 
 import { joinMessages } from '../../agent/loop/enter.ts'
-import type { UserMessage } from '../../agent/model/message.ts'
+import type { OpeningMessage, ToolCallPart } from '../../agent/model/message.ts'
 import type { TurnOptions } from '../../agent/model/turn-options.ts'
 import { newRunId } from '../platform/ids.ts'
 import type { SessionStore } from '../storage/store.ts'
 
 export type TurnRequest = {
   readonly runId: string
-  readonly message: UserMessage
+  readonly message: OpeningMessage
   readonly options: TurnOptions
   /** Inbox items that are part of the message. They are removed, with their events, when the turn opens. */
   readonly drain?: readonly number[]
+  /** Calls that run before the model is asked. */
+  readonly calls?: readonly ToolCallPart[]
 }
 
 /** Removes the chosen messages from the inbox. After a stop, messages for the stopped turn are dropped. */

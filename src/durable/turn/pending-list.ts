@@ -1,16 +1,19 @@
 /** Publishes what waits for a person in this session to the tenant's list. */
 
+import type { Authority } from '../../agent/model/permission/authority.ts'
 import { log } from '../../agent/model/log.ts'
 import type { TenantDO } from '../tenant/tenant-object.ts'
 import { type PendingSession, personRequests } from './pending-requests.ts'
 
+type PublishingSession = PendingSession & { readonly ownAuthority: Authority }
+
 /** Writes only when something waits, or did: after an eviction it is unknown what was published before. */
 export class PendingList {
-  readonly #session: PendingSession
+  readonly #session: PublishingSession
   readonly #tenant: () => DurableObjectStub<TenantDO>
   #isPublished: boolean
 
-  constructor(session: PendingSession, tenant: () => DurableObjectStub<TenantDO>) {
+  constructor(session: PublishingSession, tenant: () => DurableObjectStub<TenantDO>) {
     this.#session = session
     this.#tenant = tenant
     this.#isPublished = session.store.current() !== undefined
@@ -20,7 +23,7 @@ export class PendingList {
   async publish(): Promise<void> {
     const items = personRequests(this.#session)
     if (!items.length && !this.#isPublished) return
-    await this.#tenant().pending.set(this.#session.sessionId, items)
+    await this.#tenant().pending.set(this.#session.ownAuthority, this.#session.sessionId, items)
     this.#isPublished = items.length > 0
   }
 
@@ -33,6 +36,6 @@ export class PendingList {
 
   /** Removes the session from the list, because it is being deleted. */
   async clear(): Promise<void> {
-    if (this.#isPublished) await this.#tenant().pending.set(this.#session.sessionId, [])
+    if (this.#isPublished) await this.#tenant().pending.set(this.#session.ownAuthority, this.#session.sessionId, [])
   }
 }

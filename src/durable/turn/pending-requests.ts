@@ -8,7 +8,8 @@ import {
   type QuestionRequest,
   waitsForPerson,
 } from '../../agent/model/pending-request.ts'
-import type { Stage } from '../../agent/model/turn.ts'
+import { callerCalls, type Stage } from '../../agent/model/turn.ts'
+import { splitAtDot } from '../../agent/model/session-name.ts'
 import { pendingRequestId, withStep } from '../storage/event-log.ts'
 import type { Journal } from '../storage/journal.ts'
 import type { SessionStore } from '../storage/store.ts'
@@ -52,20 +53,18 @@ export const personRequests = (session: PendingSession): readonly PendingItem[] 
 export const findPending = (session: PendingSession, request: string): Pending | undefined =>
   pendingRequests(session).find(({ id }) => id === `${session.sessionId}.${request}`)
 
-/** Whether every open call waits: no driver is needed until a result is delivered. */
-export const isSuspended = (stage: Stage): boolean =>
-  stage.at === 'tools' && stage.calls.every(({ state }) => state === 'away' || state === 'settled')
-
-/** Whether a suspended turn waits for a person: only then does its session count as waiting. */
-export const isWaitingForPerson = (stage: Stage): boolean =>
-  stage.at === 'tools' &&
-  isSuspended(stage) &&
-  stage.calls.some((call) => call.state === 'away' && waitsForPerson(call.awaits))
+/** Whether a suspended turn waits for its caller: only then does its session count as waiting. */
+export const isWaitingForCaller = (stage: Stage): boolean => callerCalls(stage).length > 0
 
 /** Whether a model ever made the call that this id names. Tells an answered request from an unknown one. */
 export function wasCalled(journal: Journal, request: string): boolean {
-  const [, run, step, callId] = /^([^.]+)\.(\d+)\.(.*)$/s.exec(request) ?? []
-  if (run === undefined) return false
+  // The id of a run contains the name of its session, which may contain dots.
+  return splitAtDot(request, (run, call) => wasCalledIn(journal, run, call)) !== undefined
+}
+
+function wasCalledIn(journal: Journal, run: string, call: string): boolean {
+  const [, step, callId] = /^(\d+)\.(.*)$/s.exec(call) ?? []
+  if (step === undefined) return false
   const [row] = journal.entriesNewestFirst(Number(step) + 1)
   const reply = row?.entries.find(({ seq }) => seq === Number(step))
   const calls = reply?.message.role === 'assistant' ? reply.message.content : []
@@ -74,18 +73,20 @@ export function wasCalled(journal: Journal, request: string): boolean {
 
 type ResumableSession = PendingSession & { readonly driver: Driver; readonly turns: { readonly resume: () => void } }
 
-/** Stores the result of a pending call and resumes the turn. `requestId` identifies a repeated request. */
-function deliverResult(session: ResumableSession, message: ToolMessage, requestId?: string): void {
-  const delivered = settlePendingCall(session.store.turn(), message, session.driver.view())
-  session.store.save({ ...delivered, ...(requestId && { requestId }) })
+/** Stores the result of a pending call and resumes the turn. */
+export function deliverResult(session: ResumableSession, message: ToolMessage): void {
+  session.store.save(settlePendingCall(session.store.turn(), message, session.driver.view()))
   session.store.write()
   session.turns.resume()
 }
 
 /** Delivers a person's answer to a question of the model. */
-export function deliverAnswer(session: ResumableSession, item: Question, answer: string, requestId?: string): void {
+export const deliverAnswer = (session: ResumableSession, item: Question, answer: string): void =>
+  deliverResult(session, createAnswer(item, answer))
+
+/** Creates the result of a question of the model. */
+export function createAnswer(item: Question, answer: string): ToolMessage {
   const result = { question: item.question, choices_offered: item.choices, user_response: answer }
   const content = [{ type: 'text' as const, text: JSON.stringify(result) }]
-  const message = { role: 'tool' as const, callId: item.call_id, name: 'clarify', content, failed: false }
-  deliverResult(session, message, requestId)
+  return { role: 'tool', callId: item.call_id, name: 'clarify', content, failed: false }
 }

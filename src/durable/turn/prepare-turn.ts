@@ -3,44 +3,46 @@
  * runs before the synchronous start of the turn, so a part of the prompt may be read from another object.
  */
 
-import type { Settings } from '../../agent/model/settings.ts'
+import type { PromptRecord } from '../../agent/model/prompt/prompt-layer.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
-
-/** The parts of a session that its prompt is built from. */
-export type PreparedSession = {
-  readonly tenantId: string
-  readonly meta: SessionMetadata
-  readonly settings: Settings
-  readonly journal: { readonly isBlank: boolean }
-  readonly toolRuntime: { readonly systemPrompt: (settings: Settings, createdAt: number) => string }
-}
-
-/** One part of the system prompt; undefined when this session has none. */
-export type PromptPart = (session: PreparedSession) => Promise<string | undefined> | string | undefined
-
-/** The parts in their order. Memory, skills, MCP tools and context files become further parts. */
-const promptParts: readonly PromptPart[] = [
-  ({ toolRuntime, settings, meta }) => toolRuntime.systemPrompt(settings, meta.createdAt),
-]
+import { type BuildOptions, buildPrompt } from './prompt/build-prompt.ts'
+import type { PreparedSession } from './prompt/prompt-part.ts'
 
 /** Values that are stored with the start of the turn. */
-export type Preparation = { readonly prompt?: string }
+export type Preparation = { readonly prompt?: string; readonly promptRecord?: PromptRecord }
 
 const nothing: Preparation = {}
 
-/** Returns at once when every part does: then nothing is awaited between creating a session and its first turn. */
-export function prepareTurn(
-  session: PreparedSession,
-  parts: readonly PromptPart[] = promptParts,
-): Promise<Preparation> | Preparation {
-  if (session.meta.prompt !== undefined && !session.journal.isBlank) return nothing
-  if (session.meta.prompt !== undefined) return { prompt: session.meta.prompt }
-  const texts = parts.map((part) => part(session))
-  // The promise of an RPC call is no `Promise`: everything that is not a text is waited for.
-  const isWaiting = texts.some((text) => typeof text === 'object')
-  return isWaiting ? Promise.all(texts).then(joined) : joined(texts as readonly (string | undefined)[])
+/** Returns at once for a session that has its prompt, and when no part has to wait. */
+export function prepareTurn(session: PreparedSession, options?: BuildOptions): Promise<Preparation> | Preparation {
+  const { prompt, promptRecord } = session.meta
+  if (prompt === undefined) return buildPrompt(session, options)
+  if (!session.journal.isBlank) return nothing
+  return { prompt, ...(promptRecord && { promptRecord }) }
 }
 
-const joined = (texts: readonly (string | undefined)[]): Preparation => ({
-  prompt: texts.filter((text) => text !== undefined && text !== '').join('\n\n'),
-})
+type ChangedSession = PreparedSession & {
+  readonly exists: boolean
+  readonly updateMeta: (change: Partial<SessionMetadata>) => void
+}
+
+/**
+ * Builds the prompt of a session again, with what its tenant has now. The next model call uses it, which costs the
+ * provider's cache once. Does nothing before the first turn, which builds the prompt anyway. Returns whether the text
+ * has changed.
+ */
+export async function rebuildPrompt(session: ChangedSession): Promise<boolean> {
+  const { prompt: before } = session.meta
+  if (before === undefined) return false
+  const built = await buildPrompt(session, { isFresh: true })
+  // The session may have been deleted during the wait.
+  if (!session.exists) return false
+  session.updateMeta(built)
+  return built.prompt !== before
+}
+
+/** Rebuilds the prompt if the tenant's material has changed since it was built. For moments that lose the cache anyway. */
+export async function refreshPrompt(session: ChangedSession): Promise<boolean> {
+  const material = await session.promptMaterial(true)
+  return session.exists && material?.version !== session.meta.promptRecord?.material && rebuildPrompt(session)
+}

@@ -4,14 +4,15 @@
  */
 
 import { beginNested, endNested } from '../../agent/loop/nested.ts'
-import type { ApprovalDecision } from '../../agent/model/approval.ts'
+import type { ApprovalDecision } from '../../agent/model/permission/approval.ts'
 import { errorResult, type ToolMessage, textIn } from '../../agent/model/message.ts'
 import type { View } from '../../agent/model/ports.ts'
-import { maskSecretsInValue, maskSecrets } from '../../agent/model/mask-secrets.ts'
+import { maskSecretsInValue, maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
 import type { NestedRequest, Programs } from '../../agent/model/tool.ts'
 import { type Commit, addDecision, type NestedCall, type ToolCall, type Turn } from '../../agent/model/turn.ts'
 import { explainNestedCallLimit } from '../../agent/policy/tool-loop-guard.ts'
 import { type DispatchOptions, dispatch } from '../../tools/dispatch.ts'
+import { maxLimits } from '../../tools/limit-result.ts'
 import type { PermissionResult } from '../../tools/check-permission.ts'
 
 /** Records the calls of a program in its turn. */
@@ -81,6 +82,9 @@ function nestedOptions(options: DispatchOptions, signal: AbortSignal, parent: st
   const { backend } = options.services
   return {
     ...options,
+    // A program reads results that are longer than the context of the model has room for.
+    earlierResults: [],
+    resultLimits: maxLimits,
     ...(progress && { progress: { ...progress, emit: (one) => progress.emit({ ...one, parent }) } }),
     // A program gets no images: no model looks at what it reads.
     context: { ...options.context, signal, seesImages: false },

@@ -2,7 +2,7 @@
 
 import type { Turn } from '../../agent/model/turn.ts'
 import { isUnattendedTurn } from '../../agent/policy/unattended.ts'
-import type { SessionBilling } from '../tenant/session-billing.ts'
+import type { SessionBilling } from '../tenant/billing/session-billing.ts'
 import type { Journal } from '../storage/journal.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 import { runCost } from '../storage/session-record.ts'

@@ -3,18 +3,21 @@
 import type { Dialect, DialectName, Endpoint } from '../../agent/model/dialect.ts'
 import type { Failure } from '../../agent/model/failure.ts'
 import { newTurn, type Turn } from '../../agent/model/turn.ts'
+import type { Catalog } from '../../agent/providers/catalog/model-lookup.ts'
 import type { Usage } from '../../agent/model/usage.ts'
+import { findCheapModel } from '../../agent/routing/cheap-model.ts'
 import { resolveModelId, type Route, type Variables } from '../../agent/routing/route.ts'
 import { resolveMixture, askReferences } from '../models/mixture-of-agents.ts'
 import type { Chosen, ModelEffects } from './effects.ts'
 import { createChain } from '../models/model-routes.ts'
-import type { CallCost, Reserved } from '../tenant/session-billing.ts'
+import type { CallCost, Reserved } from '../tenant/billing/session-billing.ts'
 import type { TurnSession } from './turn-session.ts'
 import { type SideCall, runSideCall, type SideCallContext } from '../models/side-call.ts'
 
 export type SideCallOptions = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
   readonly variables: Variables
+  readonly catalog: () => Catalog
   readonly routes: (turn: Turn) => readonly Route[]
   readonly lease: (chosen: Chosen) => (failure?: Failure) => void
 }
@@ -61,8 +64,10 @@ function contextOf(
   options: SideCallOptions,
   abortable: () => AbortController,
 ): Omit<SideCallContext, 'recordEstimate' | 'reserve'> {
-  const { dialects, variables, routes, lease } = options
+  const { dialects, variables, catalog, routes, lease } = options
   const { tenantId } = session
+  const routeOf = (id: string) =>
+    routes(newTurn('', 0, 0, { model: id })).find((route) => route.id === resolveModelId(id, session.settings))
   const turnOf = () => session.store.current() ?? newTurn('', 0, 0)
   return {
     tenantId,
@@ -75,8 +80,8 @@ function contextOf(
       const chain = routes(turn)
       return [...chain.slice(turn.route.model), ...chain.slice(0, turn.route.model)]
     },
-    routeOf: (id) =>
-      routes(newTurn('', 0, 0, { model: id })).find((route) => route.id === resolveModelId(id, session.settings)),
+    routeOf,
+    cheapModelOf: (main) => findCheapModel(main, { catalog: catalog(), routeOf }),
     lease: (route) => {
       const endpoint = endpointOf(route, createChain([route], tenantId, session.settings, turnOf())[0]?.keys ?? [])
       return endpoint && { endpoint, end: lease({ route, endpoint }) }

@@ -1,26 +1,37 @@
 /** Provides the tools of one session and what they use: its backend, processes, todos, documents and history. */
 
 import { log } from '../../agent/model/log.ts'
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import { type Authority, historyReach } from '../../agent/model/authority.ts'
+import { type Authority, historyReach } from '../../agent/model/permission/authority.ts'
+import type { Skills } from '../../agent/model/skills/skill.ts'
 import type { Services, ServiceName, Tool, Toolbox } from '../../agent/model/tool.ts'
 import { hash53 } from '../../agent/model/hash53.ts'
-import type { ToolSchema } from '../../agent/model/dialect.ts'
-import { defaultSettings, type Limits, type Settings } from '../../agent/model/settings.ts'
+import type { ToolMessage } from '../../agent/model/message.ts'
+import { redactJson } from '../../agent/model/secrets/redaction.ts'
+import type { Subagents } from '../../agent/model/subagent/subagent.ts'
+import type { ToolSchema } from '../../agent/model/request/tool-schema.ts'
+import type { Limits, Settings } from '../../agent/model/settings.ts'
 import type { Result, ToolCall } from '../../agent/model/turn.ts'
-import { type SystemPromptParts, renderSystemPrompt } from '../../agent/prompt/system-prompt.ts'
 import { createReachableHistory } from '../../db/history.ts'
+import { loadShellPolicy } from '../../backends/modules.ts'
 import { openDocuments } from '../../backends/pdf/pdf.ts'
 import { openPrograms, type RunProgram } from '../../backends/isolate/programs.ts'
 import { type CallProgress, type DispatchOptions, dispatch, concurrentCalls } from '../../tools/dispatch.ts'
+import { cutMiddle, maxLimits, openBatch, type ResultLimits, spillText } from '../../tools/limit-result.ts'
 import { checkPermission, type PermissionContext } from '../../tools/check-permission.ts'
-import { attachmentPrefix, storeResultImages } from '../workspace/attachments.ts'
+import { attachmentPrefix, storeResultImages, storeToolImages } from '../workspace/attachments.ts'
 import { noCapabilities, openBackend, resolveBackendKind } from '../workspace/open-backend.ts'
 import { grantedSecrets } from '../workspace/command-secrets.ts'
 import { openCheckpointArchive } from '../workspace/checkpoint-archive.ts'
 import { failpoint } from '../platform/failpoint.ts'
+import { FolderHints } from './folder-hints.ts'
 import { type ProgramLog, withPrograms } from './programs.ts'
-import { sessionTools, type SessionTools } from './session-tools.ts'
+import { createSessionJobs } from './tools/session-jobs.ts'
+import { createSessionSkills } from './tools/session-skills.ts'
+import { addFixHints } from './tools/fix-hints.ts'
+import { createSessionMemory } from './tools/session-memory.ts'
+import { createSessionSubagents } from './tools/session-subagents.ts'
+import { type SessionTools, turnTools } from './tools/session-tools.ts'
+import { isSameScope, type ToolScope } from './tools/turn-scope.ts'
 import { SessionProcesses } from '../processes/process-registry.ts'
 import type { ProcessRows } from '../processes/process-rows.ts'
 import {
@@ -32,6 +43,7 @@ import {
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 import { createTenantFetch } from '../tenant/tenant-fetch.ts'
 import { clock } from '../platform/clock.ts'
+import { newNonce } from '../platform/ids.ts'
 import { redactorFor } from '../platform/redaction.ts'
 import type { OpenedSecrets } from '../platform/tenant-secrets.ts'
 
@@ -50,6 +62,8 @@ export type ToolRuntimeOptions = {
   /** Of the tenant: the settings say which of them commands get. */
   readonly secrets: () => OpenedSecrets
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
+  /** Read at each use: they exist after this. */
+  readonly subagents: () => Subagents
   readonly runInBackground: (work: Promise<unknown>) => void
   readonly processes: { readonly rows: ProcessRows; readonly step: () => number }
   /** Tools of MCP servers, plugins and skills: the same array as long as they are the same. Absent: there are none. */
@@ -60,11 +74,13 @@ export type RunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly settings: Settings
   /** That of the turn. */
   readonly authority: Authority
+  readonly scope: ToolScope
   readonly signal: AbortSignal
   /** Stores the calls that programs make. */
   readonly programs: ProgramLog
-  /** Characters of the results that their batch has already. */
-  readonly usedChars: number
+  /** The results that their batch has already. */
+  readonly earlierResults: readonly ToolMessage[]
+  readonly resultLimits: ResultLimits
   /** The run that makes the calls. */
   readonly runId: string
   /** Publishes what running calls print. */
@@ -73,9 +89,6 @@ export type RunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly seesImages: boolean
 }
 
-/** The part of the turn's authority that limits its tools. */
-type ToolAuthority = Pick<Authority, 'toolBounds'>
-
 export class ToolRuntime {
   readonly #options: ToolRuntimeOptions
   readonly #services: Omit<Services, 'programs'>
@@ -83,11 +96,15 @@ export class ToolRuntime {
   readonly #runProgram: RunProgram | undefined
   readonly backend: SessionBackend
   readonly processes: SessionProcesses
+  readonly skills: Skills
+  readonly #hints: FolderHints
+  /** The run that made the last calls. */
+  #runId = ''
   #toolbox:
     | {
         readonly of: Settings
         readonly tenantTools: readonly Tool[] | undefined
-        readonly bounds: Authority['toolBounds']
+        readonly scope: ToolScope
         readonly selected: SessionTools
       }
     | undefined
@@ -129,76 +146,156 @@ export class ToolRuntime {
       now: clock.now,
       redact: (text) => redactorFor(env, tenantId).redact(text),
     })
+    this.#hints = new FolderHints({
+      backend: this.backend,
+      meta,
+      updateMeta,
+      redact: (text) => redactorFor(env, tenantId).redact(text),
+    })
     this.#runProgram = env.LOADER && openPrograms({ loader: env.LOADER, tenantId })
-    this.#services = {
+    this.skills = createSessionSkills({
+      env,
+      tenantId,
+      sessionId,
+      files: () => this.backend.files,
+      resolve: (path) => this.backend.resolve(path),
+      variables: () => Object.keys(grantedSecrets(now(), options.secrets())),
+      toolNames: () => this.#toolbox?.selected.tools ?? new Map(),
+    })
+    this.#services = this.#createServices()
+  }
+
+  #createServices(): Omit<Services, 'programs'> {
+    const { env, tenantId, sessionId, meta, updateMeta, subagents } = this.#options
+    return {
       backend: this.backend,
       documents: openDocuments({ loader: env.LOADER }),
       // Replaced by what the authority of each call reaches.
-      history: createReachableHistory(env.DB, { tenantId, sessionId: options.sessionId }, { kind: 'session' }),
+      history: createReachableHistory(env.DB, { tenantId, sessionId }, { kind: 'session' }),
       todos: { read: () => meta().todos, write: (todos) => updateMeta({ todos }) },
       shell: {
         read: () => meta().shell ?? { cwd: this.backend.capabilities.root, env: {} },
         write: (shell) => {
           if (JSON.stringify(shell) !== JSON.stringify(meta().shell)) updateMeta({ shell })
         },
+        policy: loadShellPolicy,
       },
       processes: this.processes,
+      jobs: createSessionJobs({ env, tenantId, sessionId, chat: () => meta().origin }),
+      skills: this.skills,
+      memory: createSessionMemory({
+        env,
+        tenantId,
+        runId: () => this.#runId,
+        isGroup: () => meta().origin?.isGroup === true,
+      }),
+      subagents: createSessionSubagents(subagents),
       person: true,
     }
   }
 
-  systemPrompt({ instructions, timezone = defaultSettings.timezone }: Settings, at: number): string {
-    return promptFor({ workspace: this.backend.describe(), instructions, date: dateIn(timezone, at), timezone })
-  }
-
   /** The tools that these settings and the authority of the turn allow, and that have what they need. */
-  toolbox(settings: Settings, authority: ToolAuthority): Toolbox {
-    return this.#sessionTools(settings, authority).tools
+  toolbox(settings: Settings, scope: ToolScope): Toolbox {
+    return this.#sessionTools(settings, scope).tools
   }
 
-  schemas(settings: Settings, authority: ToolAuthority): readonly ToolSchema[] {
-    return this.#sessionTools(settings, authority).schemas
+  /** Also loads the policy for commands, while the model thinks. */
+  schemas(settings: Settings, scope: ToolScope): readonly ToolSchema[] {
+    const { schemas, tools } = this.#sessionTools(settings, scope)
+    const loading = tools.has('terminal') && loadShellPolicy()
+    if (loading instanceof Promise) this.#options.runInBackground(loading)
+    return schemas
   }
 
   /** Returns the first of these calls that may run concurrently. */
-  together(calls: readonly ToolCall[], settings: Settings, authority: ToolAuthority): readonly ToolCall[] {
-    return concurrentCalls(calls, { toolbox: this.toolbox(settings, authority), services: this.#services })
+  together(calls: readonly ToolCall[], settings: Settings, scope: ToolScope): readonly ToolCall[] {
+    return concurrentCalls(calls, { toolbox: this.toolbox(settings, scope), services: this.#services })
   }
 
   run(
     calls: readonly ToolCall[],
-    { settings, authority, signal, runId, programs, seesImages, usedChars, onProgress, ...approvals }: RunOptions,
+    {
+      settings,
+      authority,
+      scope,
+      signal,
+      runId,
+      programs,
+      seesImages,
+      earlierResults,
+      resultLimits,
+      onProgress,
+      ...approvals
+    }: RunOptions,
   ): AsyncIterable<Result> {
     const { env, tenantId, sessionId } = this.#options
     const history = createReachableHistory(env.DB, { tenantId, sessionId }, historyReach(authority))
     const services = { ...this.#services, history }
     this.backend.begin(runId)
+    this.#runId = runId
+    this.#hints.begin(runId)
     const { backend, shell } = services
     const describeLocation = () => `${backend.kind} ${shell.read().cwd}`
     const dispatchOptions: DispatchOptions = {
-      toolbox: this.toolbox(settings, authority),
+      toolbox: this.toolbox(settings, scope),
       services,
       permit: (call, tool) => checkPermission(call, tool, { services, describeLocation, now: clock.now, ...approvals }),
       context: { sessionId, authority, signal, clock, seesImages },
       schedule: clock.schedule,
       progress: { emit: onProgress, openRedaction: () => redactorFor(env, tenantId).stream() },
-      usedChars,
+      earlierResults,
+      resultLimits,
+      newNonce,
       redactor: () => redactorFor(env, tenantId),
-      spill: (callId, text) => this.#spill(callId, text),
+      spill: (callId, text) => this.spill(callId, text),
       failpoint: (moment) => failpoint(`${moment}-tool`),
-      logError: (error, tool) =>
-        log.error('tool.failed', `The tool ${tool} failed.`, {
-          error,
-          tenant_id: tenantId,
-          session_id: sessionId,
-          run_id: runId,
-        }),
+      logError: (error, tool) => log.error('tool.failed', `The tool ${tool} failed.`, { error }),
     }
     const results = dispatch(
       calls,
       this.#runProgram ? withPrograms(dispatchOptions, this.#runProgram, programs) : dispatchOptions,
     )
-    return storeResultImages(results, env.BLOBS, attachmentPrefix(tenantId, sessionId))
+    const hinted = this.#hints.addTo(results, (id) => this.#pathsOf(calls, id, dispatchOptions.toolbox))
+    const isFixKnown = settings.learning?.fixes !== false && historyReach(authority).kind === 'tenant'
+    const helped = addFixHints(hinted, calls, { env, authority, isEnabled: isFixKnown })
+    return storeResultImages(helped, env.BLOBS, attachmentPrefix(tenantId, sessionId))
+  }
+
+  /** The absolute paths that a call works on. For a command it is the directory where the command ended. */
+  #pathsOf(calls: readonly ToolCall[], id: string, toolbox: Toolbox): readonly string[] {
+    const call = calls.find((each) => each.id === id)
+    const tool = call && toolbox.get(call.name)
+    if (!tool?.needs.includes('backend')) return []
+    const touched = tool.touches(call?.input, this.#services)
+    if (touched === 'nothing') return []
+    return touched === 'alone' ? [this.#services.shell.read().cwd] : touched
+  }
+
+  /** Redacts and bounds the results of tools that the client ran, and stores their images. */
+  async receiveResults(
+    messages: readonly ToolMessage[],
+    scope: ToolScope,
+    limits: ResultLimits = maxLimits,
+  ): Promise<readonly ToolMessage[]> {
+    const { env, tenantId, sessionId, settings } = this.#options
+    const { redact } = redactorFor(env, tenantId)
+    // Only a model that can read files gets a path.
+    const canRead = this.toolbox(settings.now(), scope).has('read_file')
+    const logError = (error: unknown) => log.error('results.unstored', 'A long result cannot be stored.', { error })
+    const spill = (callId: string, text: string) => this.spill(callId, text)
+    const shorten = (callId: string, text: string) =>
+      canRead
+        ? spillText(callId, text, { spill, logError }, limits)
+        : cutMiddle(text, Math.min(limits.perResult, limits.perBatch / messages.length))
+    const batch = openBatch({ limits, shorten })
+    for (const message of messages) {
+      const content = message.content.map((part) =>
+        part.type === 'text' ? { ...part, text: redactJson(part.text, redact) } : part,
+      )
+      await batch.add({ ...message, content })
+    }
+    const prefix = attachmentPrefix(tenantId, sessionId)
+    return Promise.all(batch.messages().map((message) => storeToolImages(message, env.BLOBS, prefix)))
   }
 
   /** Deletes the files and attachments of the session outside its own rows. */
@@ -213,44 +310,31 @@ export class ToolRuntime {
   }
 
   /** Stores a long result as a file. Models reuse call ids, so the name contains a hash of the text. */
-  async #spill(callId: string, text: string): Promise<string> {
+  async spill(callId: string, text: string): Promise<string> {
     const path = `/tmp/results/${callId.replace(/[^\w-]/g, '_').slice(0, 64)}-${hash53(text).toString(36)}.txt`
     await this.backend.files.write(path, new TextEncoder().encode(text))
     return path
   }
 
-  #serviceNames(): readonly ServiceName[] {
-    const names = Object.keys(this.#services) as ServiceName[]
+  #serviceNames(settings: Settings, { withoutMemory }: ToolScope): readonly ServiceName[] {
+    const hasMemory = !withoutMemory && settings.memory?.enabled !== false
+    const names = (Object.keys(this.#services) as ServiceName[]).filter((name) => hasMemory || name !== 'memory')
     return this.#runProgram ? [...names, 'programs'] : names
   }
 
-  #sessionTools(settings: Settings, { toolBounds: bounds }: ToolAuthority): SessionTools {
+  #sessionTools(settings: Settings, scope: ToolScope): SessionTools {
     const tenantTools = this.#options.tenantTools?.()
     const known = this.#toolbox
-    if (known?.of !== settings || known.tenantTools !== tenantTools || known.bounds !== bounds) {
-      const origin = { source: this.#options.meta().source, services: this.#serviceNames(), ...(bounds && { bounds }) }
-      this.#toolbox = { of: settings, tenantTools, bounds, selected: sessionTools(settings, origin, tenantTools) }
-      return this.#toolbox.selected
-    }
-    return known.selected
+    if (known?.of === settings && known.tenantTools === tenantTools && isSameScope(known.scope, scope))
+      return known.selected
+    const { source } = this.#options.meta()
+    const facts = { subagents: this.#options.subagents().limits() }
+    const selected = turnTools(
+      settings,
+      { source, services: this.#serviceNames(settings, scope), scope, facts },
+      tenantTools,
+    )
+    this.#toolbox = { of: settings, tenantTools, scope, selected }
+    return selected
   }
-}
-
-/** The last one made: sessions of one tenant and day have the same. */
-let lastPrompt: { readonly key: string; readonly text: string } | undefined
-
-function promptFor(parts: SystemPromptParts): string {
-  const key = JSON.stringify(parts)
-  if (lastPrompt?.key !== key) lastPrompt = { key, text: renderSystemPrompt(parts) }
-  return lastPrompt.text
-}
-
-/** A zone may be written in thousands of ways, in small letters and large ones. */
-const formats = new BoundedMap<string, Intl.DateTimeFormat>(100)
-
-/** YYYY-MM-DD. Making a format costs more than a hundred uses of it. */
-function dateIn(timeZone: string, at: number): string {
-  let format = formats.get(timeZone)
-  if (!format) formats.set(timeZone, (format = new Intl.DateTimeFormat('en-CA', { timeZone })))
-  return format.format(at)
 }

@@ -26,6 +26,8 @@ function hexOf(text: string, digits: number): string {
   return hex.padStart(digits, '1').slice(-digits)
 }
 
+const requestOf = ({ options }: Turn) => ({ 'talaria.request.id': options.authority?.requestId })
+
 const newSpanId = (): string => crypto.randomUUID().replaceAll('-', '').slice(0, 16)
 
 /** Adds a span for each model call and tool. Without a collector it returns `perform` itself. */
@@ -37,7 +39,8 @@ export function withTrace(env: Env, choose: (turn: Turn) => Chosen | undefined, 
     for await (const result of perform(step, turn)) {
       const span = spanOf(result, chosen)
       const ids = { traceId: traceIdOf(turn.id), parentSpanId: turnSpanIdOf(turn.id), spanId: newSpanId() }
-      if (span) addSpan({ ...span, ...ids, start, end: clock.now() })
+      const attributes = { ...span?.attributes, ...requestOf(turn) }
+      if (span) addSpan({ ...span, ...ids, attributes, start, end: clock.now() })
       yield result
     }
   }
@@ -90,6 +93,7 @@ export function traceTurnEnd(session: Session, env: Env, events: readonly Sessio
       'talaria.run.id': end.run_id,
       'talaria.tenant.id': session.tenantId,
       'talaria.exit_reason': end.exit_reason,
+      ...requestOf(turn),
     },
   })
   session.runInBackground(flushSpans(env))

@@ -1,6 +1,8 @@
 /** Reads the authority of the open or last turn of a session. */
 
-import type { Authority } from '../../agent/model/authority.ts'
+import type { Access } from '../../agent/model/permission/access.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
+import { narrowByRoles } from '../../agent/model/permission/roles.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 import type { SessionStore } from '../storage/store.ts'
 
@@ -9,15 +11,16 @@ type AuthorisedSession = {
   readonly sessionId: string
   readonly meta: Pick<SessionMetadata, 'origin'>
   readonly store: Pick<SessionStore, 'current'>
+  readonly tenant: { readonly access: Access }
 }
 
 /**
  * A turn that was stored before there were authorities may speak in its own session and chat, and nothing else: nobody
- * knows any more what its sender might do.
+ * knows any more what its sender might do. A role that has become narrower since the turn began counts as it is now.
  */
-export function turnAuthority({ tenantId, sessionId, meta, store }: AuthorisedSession): Authority {
+export function turnAuthority({ tenantId, sessionId, meta, store, tenant }: AuthorisedSession): Authority {
   const stored = store.current()?.options.authority
-  if (stored) return stored
+  if (stored) return narrowByRoles(stored, tenant.access.roles)
   const { origin } = meta
   return {
     tenantId,

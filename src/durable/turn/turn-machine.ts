@@ -16,12 +16,20 @@ import { createPerform } from './effects.ts'
 import { loopLimits } from './loop-limits.ts'
 import { createModelEffects } from './model-effects.ts'
 import { createStreamEffects } from './stream-effects.ts'
+import { createCompressibleTokens, defaultContextWindow, type Summariser } from './compression/summariser.ts'
 import { createToolEffects } from './tool-effects.ts'
 import { withTrace } from './trace.ts'
-import { turnAuthority } from './turn-authority.ts'
+import { turnScope } from './tools/turn-scope.ts'
 import type { TurnSession } from './turn-session.ts'
 
-export function createTurnMachine(session: TurnSession, env: Env): Machine & { readonly side: SideCall } {
+export type TurnMachine = Machine & {
+  readonly side: SideCall
+  readonly summariser: Summariser
+  /** The models of a turn, in order of preference. */
+  readonly routesOf: (turn: Turn) => readonly Route[]
+}
+
+export function createTurnMachine(session: TurnSession, env: Env): TurnMachine {
   const model = createModelEffects(session, env)
   const perform = createPerform({
     model,
@@ -36,6 +44,8 @@ export function createTurnMachine(session: TurnSession, env: Env): Machine & { r
     perform: withFreshTenant(session, withTrace(env, model.choose, perform)),
     view: () => createView(session, model.routesOf(session.store.turn()), env),
     side: model.side,
+    summariser: model.summariser,
+    routesOf: model.routesOf,
   }
 }
 
@@ -48,12 +58,14 @@ function createView(session: TurnSession, routes: readonly Route[], env: Env): V
     lastRole: session.store.lastRole(),
     hasImages: session.store.hasImages(),
     canShrinkImages: env.IMAGES !== undefined,
-    toolbox: session.toolRuntime.toolbox(session.settings, turnAuthority(session)),
-    selectConcurrent: (calls) => session.toolRuntime.together(calls, session.settings, turnAuthority(session)),
+    toolbox: session.toolRuntime.toolbox(session.settings, turnScope(session)),
+    selectConcurrent: (calls) => session.toolRuntime.together(calls, session.settings, turnScope(session)),
     stallsInARow: getStalls(session.tenantId, routes[turn.route.model]?.id ?? ''),
+    lastSeq: session.store.lastMessageSeq(),
     messageCount: session.store.transcript().length,
     contextTokens: contextTokens(session),
-    contextWindow: routes[turn.route.model]?.contextWindow ?? 128_000,
+    compressibleTokens: createCompressibleTokens(session, routes[turn.route.model]),
+    contextWindow: routes[turn.route.model]?.contextWindow ?? defaultContextWindow,
     chain: createChain(routes, session.tenantId, session.settings, turn),
     limits: loopLimits(session.settings),
     ...spendingOf(session, turn, routes[turn.route.model]),

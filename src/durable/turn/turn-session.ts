@@ -1,17 +1,20 @@
 /** The parts of a session that driving a turn needs. `Session` provides them; nothing in this room imports it. */
 
+import type { Authority } from '../../agent/model/permission/authority.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { SideCall } from '../models/side-call.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { SessionTenant, TurnAccess } from '../tenant/session-tenant.ts'
-import type { SessionBilling } from '../tenant/session-billing.ts'
+import type { SessionBilling } from '../tenant/billing/session-billing.ts'
 import type { Driver } from './driver.ts'
 import type { ToolRuntime } from './tool-runtime.ts'
 
 export type TurnSession = {
   readonly tenantId: string
   readonly sessionId: string
+  /** Of the session itself, for what it reports to the tenant's object. */
+  readonly ownAuthority: Authority
   readonly exists: boolean
   readonly meta: SessionMetadata
   /** The effective settings: the session's over the tenant's. */

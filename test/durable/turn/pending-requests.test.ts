@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { PendingRequest } from '../../../src/agent/model/pending-request.ts'
-import { newTurn, type Turn } from '../../../src/agent/model/turn.ts'
+import { isSuspended, newTurn, type Turn } from '../../../src/agent/model/turn.ts'
 import type { SessionStore } from '../../../src/durable/storage/store.ts'
 import {
   findPending,
-  isSuspended,
-  isWaitingForPerson,
+  isWaitingForCaller,
   pendingRequests,
   personRequests,
 } from '../../../src/durable/turn/pending-requests.ts'
@@ -84,7 +83,7 @@ describe('a turn that waits', () => {
   ] as const)('%s', (_case, requests, suspended, waiting) => {
     const { stage } = turnWaitingFor(...requests)
     expect(isSuspended(stage)).toBe(suspended)
-    expect(isWaitingForPerson(stage)).toBe(waiting)
+    expect(isWaitingForCaller(stage)).toBe(waiting)
   })
 
   it('is driven on while another call of the batch runs', () => {

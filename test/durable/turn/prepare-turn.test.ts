@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { createLayer } from '../../../src/agent/prompt/layers.ts'
+import { clock } from '../../../src/durable/platform/clock.ts'
 import { createMetadata } from '../../../src/durable/storage/session-metadata.ts'
-import { type PreparedSession, prepareTurn, type PromptPart } from '../../../src/durable/turn/prepare-turn.ts'
+import { prepareTurn, rebuildPrompt, refreshPrompt } from '../../../src/durable/turn/prepare-turn.ts'
+import type { PreparedSession, PromptPart } from '../../../src/durable/turn/prompt/prompt-part.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 
 const meta = createMetadata({ id: 'ses_1', tenantId: 'acme' }, {}, 5)
 
@@ -9,49 +13,116 @@ const session = (change: Partial<PreparedSession> = {}): PreparedSession => ({
   meta,
   settings: {},
   journal: { isBlank: true },
-  toolRuntime: { systemPrompt: (_settings, createdAt) => `You are Talaria. Created at ${createdAt}.` },
+  toolRuntime: {
+    backend: { describe: () => 'a small machine' } as PreparedSession['toolRuntime']['backend'],
+    toolbox: () => new Map(),
+  },
+  promptMaterial: () => undefined,
+  promptModel: () => undefined,
+  hasReadableFiles: () => false,
+  redact: (text) => text,
+  asker: () => ownerAuthority('acme'),
+  profileOf: async () => [],
   ...change,
 })
 
-/** The next case: a part that another object holds, as memory will be. */
-const memory: PromptPart = async ({ tenantId }) => {
+/** A part that another object holds, as memory is. */
+const memory: PromptPart = async ({ session: { tenantId } }) => {
   await scheduler.wait(1)
-  return `Facts about ${tenantId}.`
+  return createLayer('memory', `Facts about ${tenantId}.`)
 }
+const identity: PromptPart = () => createLayer('identity', 'You are a test.')
 
 describe('preparing the first turn', () => {
   it('builds the prompt at once when no part waits', () => {
-    expect(prepareTurn(session())).toEqual({ prompt: 'You are Talaria. Created at 5.' })
+    expect(prepareTurn(session(), { parts: [identity] })).toEqual({
+      prompt: 'You are a test.',
+      promptRecord: {
+        layers: [{ name: 'identity', tier: 'stable', tokens: 4, budget: 20_000, isTruncated: false }],
+        builtAt: expect.any(Number) as number,
+      },
+    })
   })
 
-  it('waits for parts of other objects and keeps their order', async () => {
-    const parts: readonly PromptPart[] = [memory, () => 'Skills.', () => undefined, async () => '']
-    const preparing = prepareTurn(session(), parts)
+  it('builds the prompt of a session without material and files at once', () => {
+    const prepared = prepareTurn(session())
+    expect(prepared).not.toBeInstanceOf(Promise)
+    expect(prepared).toHaveProperty('prompt', expect.stringContaining('You are Talaria'))
+  })
+
+  it('waits for parts of other objects and keeps the order of layers', async () => {
+    const parts: readonly PromptPart[] = [memory, identity, () => undefined, async () => createLayer('skills', '')]
+    const preparing = prepareTurn(session(), { parts })
     expect(preparing).toBeInstanceOf(Promise)
-    expect(await preparing).toEqual({ prompt: 'Facts about acme.\n\nSkills.' })
+    expect(await preparing).toHaveProperty('prompt', 'You are a test.\n\nFacts about acme.')
   })
 
   it('waits for the promise of an RPC call, which is no Promise', async () => {
-    // oxlint-disable-next-line unicorn/no-thenable -- the promise of an RPC call is such an object
-    const thenable = { then: (resolve: (text: string) => void) => resolve('From another object.') }
-    expect(await prepareTurn(session(), [() => thenable as Promise<string>])).toEqual({
-      prompt: 'From another object.',
-    })
+    const thenable = {
+      // oxlint-disable-next-line unicorn/no-thenable -- the promise of an RPC call is such an object
+      then: (resolve: (value: unknown) => void) => resolve(createLayer('user', 'From another object.')),
+    }
+    const part: PromptPart = () => thenable as unknown as ReturnType<PromptPart>
+    expect(await prepareTurn(session(), { parts: [part] })).toHaveProperty('prompt', 'From another object.')
+  })
+
+  it('gives the parts the material of the tenant and stores its version', async () => {
+    const part: PromptPart = ({ material }) => createLayer('user', `Version ${material.version}.`)
+    const prepared = await prepareTurn(session({ promptMaterial: async () => ({ version: 7 }) }), { parts: [part] })
+    expect(prepared).toMatchObject({ prompt: 'Version 7.', promptRecord: { material: 7 } })
   })
 
   it('rejects when a part cannot be read: the turn does not start without it', async () => {
     const broken: PromptPart = async () => {
       throw new Error('The tenant cannot be reached.')
     }
-    await expect(prepareTurn(session(), [broken])).rejects.toThrow('The tenant cannot be reached.')
+    await expect(prepareTurn(session(), { parts: [broken] })).rejects.toThrow('The tenant cannot be reached.')
   })
 
   it('prepares nothing for a session whose prompt is stored', () => {
     const stored = session({ meta: { ...meta, prompt: 'Stored.' }, journal: { isBlank: false } })
-    expect(prepareTurn(stored, [memory])).toEqual({})
+    expect(prepareTurn(stored, { parts: [memory] })).toEqual({})
   })
 
   it('keeps a prompt that was copied but is not stored yet', () => {
-    expect(prepareTurn(session({ meta: { ...meta, prompt: 'Copied.' } }), [memory])).toEqual({ prompt: 'Copied.' })
+    const copied = session({ meta: { ...meta, prompt: 'Copied.' } })
+    expect(prepareTurn(copied, { parts: [memory] })).toEqual({ prompt: 'Copied.' })
+  })
+})
+
+describe('rebuilding the prompt', () => {
+  const changed = (change: Partial<PreparedSession>) => {
+    const rebuilt = {
+      ...session(change),
+      exists: true,
+      updateMeta: (update: object) => (rebuilt.meta = { ...rebuilt.meta, ...update }),
+    }
+    return rebuilt
+  }
+
+  it('replaces the stored prompt and says whether it differs', async () => {
+    const stored = changed({ meta: { ...meta, prompt: 'Old.' }, journal: { isBlank: false } })
+    expect(await rebuildPrompt(stored)).toBe(true)
+    expect(stored.meta.prompt).toContain('You are Talaria')
+    expect(await rebuildPrompt(stored)).toBe(false)
+  })
+
+  it('leaves a session without a prompt to its first turn', async () => {
+    const fresh = changed({})
+    expect(await rebuildPrompt(fresh)).toBe(false)
+    expect(fresh.meta.prompt).toBeUndefined()
+  })
+
+  it.each([
+    ['unchanged', 7, 'Old.'],
+    ['changed', 8, expect.stringContaining('You are Talaria')],
+  ])('refreshes it when the material is %s', async (_case, version, prompt) => {
+    const promptRecord = { layers: [], builtAt: clock.now(), material: 7 }
+    const stored = changed({
+      meta: { ...meta, prompt: 'Old.', promptRecord },
+      promptMaterial: async () => ({ version }),
+    })
+    await refreshPrompt(stored)
+    expect(stored.meta.prompt).toEqual(prompt)
   })
 })

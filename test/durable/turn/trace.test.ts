@@ -7,6 +7,7 @@ import { newTurn, type Result, type Turn } from '../../../src/agent/model/turn.t
 import { noUsage } from '../../../src/agent/model/usage.ts'
 import { addSpan, flushSpans, type Span } from '../../../src/durable/platform/otlp.ts'
 import type { Chosen } from '../../../src/durable/turn/effects.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 import { traceTurnEnd, withTrace } from '../../../src/durable/turn/trace.ts'
 
 type Request = { readonly url: string; readonly headers: Record<string, string>; readonly body: unknown }
@@ -32,7 +33,7 @@ const env = {
 const untraced = {} as unknown as Env
 
 const runId = 'run_0123456789abcdef0123456789abcdef'
-const turn: Turn = newTurn(runId, 1_000, 9)
+const turn: Turn = newTurn(runId, 1_000, 9, { authority: { ...ownerAuthority('ada'), requestId: 'req_1' } })
 const chosen = { route: { id: 'openai/gpt-x', model: 'gpt-x' } } as unknown as Chosen
 const usage = { ...noUsage, input: 12, output: 3 }
 const model: Result = {
@@ -112,6 +113,7 @@ it('sends the spans of a turn as OTLP JSON, as one trace and without contents', 
                   { key: 'gen_ai.request.model', value: { stringValue: 'gpt-x' } },
                   { key: 'gen_ai.usage.input_tokens', value: { intValue: '12' } },
                   { key: 'gen_ai.usage.output_tokens', value: { intValue: '3' } },
+                  { key: 'talaria.request.id', value: { stringValue: 'req_1' } },
                 ],
                 status: { code: 1 },
               },

@@ -1,0 +1,85 @@
+/** Builds the system prompt of a session from its parts. */
+
+import type { PromptLayer, PromptMaterial, PromptRecord } from '../../../agent/model/prompt/prompt-layer.ts'
+import { type AssembledPrompt, assemblePrompt } from '../../../agent/prompt/assemble.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import { memoryReach } from '../../../agent/recall/memory-reach.ts'
+import { personalLayers } from '../../../agent/recall/personal-layers.ts'
+import { clock } from '../../platform/clock.ts'
+import { promptParts } from './prompt-parts.ts'
+import type { PartResult, PreparedSession, PromptContext, PromptPart } from './prompt-part.ts'
+
+/** A prompt, and what is stored beside it. */
+export type BuiltPrompt = { readonly prompt: string; readonly promptRecord: PromptRecord }
+
+export type BuildOptions = {
+  /** The model that the first request names. */
+  readonly model?: string | undefined
+  /** Who asks first. Default: who asked last. */
+  readonly authority?: Authority | undefined
+  /** Asks the tenant for its material, whatever is cached. */
+  readonly isFresh?: boolean
+  readonly parts?: readonly PromptPart[]
+}
+
+/** Returns at once when the material and every part do: then nothing is awaited between creating a session and its first turn. */
+export function buildPrompt(
+  session: PreparedSession,
+  { model, authority = session.asker(), isFresh = false, parts = promptParts }: BuildOptions = {},
+): BuiltPrompt | Promise<BuiltPrompt> {
+  const build = (material: PromptMaterial | undefined) =>
+    buildWith(contextOf(session, { model, authority }, material), parts)
+  const material = session.promptMaterial(isFresh)
+  return isSync(material) ? build(material) : Promise.resolve(material).then(build)
+}
+
+function contextOf(
+  session: PreparedSession,
+  { model, authority }: { readonly model: string | undefined; readonly authority: Authority },
+  material: PromptMaterial | undefined,
+): PromptContext {
+  const { settings, meta, toolRuntime } = session
+  return {
+    session,
+    settings,
+    authority,
+    tools: toolRuntime.toolbox(settings, memoryReach(authority) ? {} : { withoutMemory: true }),
+    material: material ?? {},
+    model: session.promptModel(model ?? meta.model ?? undefined),
+    now: clock.now(),
+  }
+}
+
+function buildWith(context: PromptContext, parts: readonly PromptPart[]): BuiltPrompt | Promise<BuiltPrompt> {
+  const results = parts.map((part) => part(context))
+  return results.every(isSync) ? assemble(results, context) : Promise.all(results).then((all) => assemble(all, context))
+}
+
+function assemble(results: readonly PartResult[], { material, now }: PromptContext): BuiltPrompt {
+  const given = results.flatMap((result) => result ?? [])
+  const { text, layers } = assembleOnce(given)
+  const { version } = material
+  const personal = personalLayers(given)
+  return {
+    prompt: text,
+    promptRecord: {
+      layers,
+      builtAt: now,
+      ...(version !== undefined && { material: version }),
+      ...(personal && { personal }),
+    },
+  }
+}
+
+/** The last one made: sessions of one tenant and day have the same. */
+let last: { readonly key: string; readonly assembled: AssembledPrompt } | undefined
+
+function assembleOnce(layers: readonly PromptLayer[]): AssembledPrompt {
+  const key = JSON.stringify(layers)
+  if (last?.key !== key) last = { key, assembled: assemblePrompt(layers) }
+  return last.assembled
+}
+
+/** The promise of an RPC call is no `Promise`: everything with a method `then` is waited for. */
+const isSync = <T>(value: T | Promise<T>): value is T =>
+  !(typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function')

@@ -1,0 +1,125 @@
+/** Connects a session with the service that remembers its conversations, if its tenant has set one up. */
+
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import { log } from '../../../agent/model/log.ts'
+import { BoundedMap } from '../../../agent/model/bounded-map.ts'
+import type { MemoryProvider, MemorySubject, RememberedTurn } from '../../../agent/model/recall/memory-provider.ts'
+import type { Settings } from '../../../agent/model/settings.ts'
+import { createMem0, mem0BaseUrl, type PostJson } from '../../../agent/recall/mem0.ts'
+import { memoryReach } from '../../../agent/recall/memory-reach.ts'
+import { renderRecalled } from '../../../agent/recall/recalled-context.ts'
+import type { TenantKeys } from '../../models/credentials.ts'
+import { clock } from '../../platform/clock.ts'
+import { newNonce } from '../../platform/ids.ts'
+import { redactorFor } from '../../platform/redaction.ts'
+import { variablesOf } from '../../platform/variables.ts'
+import { createTenantFetch } from '../../tenant/tenant-fetch.ts'
+
+/** A turn waits at most so long for what the service remembers. */
+const recallTimeoutMs = 8_000
+const storeTimeoutMs = 30_000
+const maxAnswerBytes = 1_000_000
+/** After a failure turns do not wait for the service for a while. */
+const pauseMs = 60_000
+
+export type RememberingSession = {
+  readonly tenantId: string
+  readonly sessionId: string
+  readonly settings: Settings
+  readonly meta: { readonly origin?: { readonly isGroup: boolean } | undefined }
+  readonly tenant: { readonly keys: TenantKeys }
+  readonly hasMemory: () => boolean
+  readonly runInBackground: (work: Promise<unknown>) => void
+}
+
+type Connected = { readonly provider: MemoryProvider; readonly subject: () => Promise<MemorySubject> }
+
+/** When each tenant's service may be asked again. */
+const pausedUntil = new BoundedMap<string, number>(1_000)
+
+/** Returns the fenced text for the model, if the service finds something in time. Undefined at once without a service. */
+export function recallContext(
+  session: RememberingSession,
+  env: Env,
+  { authority, query }: { readonly authority: Authority; readonly query: string },
+): Promise<string | undefined> | undefined {
+  const connected = query.trim() ? connect(session, env, authority) : undefined
+  if (!connected || (pausedUntil.get(session.tenantId) ?? 0) > clock.now()) return undefined
+  return recall(session, connected, { query: redactorFor(env, session.tenantId).redact(query) })
+}
+
+async function recall(
+  { tenantId }: RememberingSession,
+  { provider, subject }: Connected,
+  { query }: { readonly query: string },
+): Promise<string | undefined> {
+  const asking = new AbortController()
+  const cancel = clock.schedule(recallTimeoutMs, () => asking.abort())
+  try {
+    const memories = await provider.recall(query, await subject(), asking.signal)
+    return renderRecalled(memories, provider.name, newNonce())
+  } catch (error) {
+    pausedUntil.set(tenantId, clock.now() + pauseMs)
+    log.warn('memory.unreachable', 'The memory service failed; the turn goes on without it.', { error })
+    return undefined
+  } finally {
+    cancel()
+  }
+}
+
+/** Hands a finished turn to the service, in the background. A turn that cannot be handed over is left out. */
+export function storeTurnOutside(
+  session: RememberingSession,
+  env: Env,
+  { authority, turn }: { readonly authority: Authority; readonly turn: RememberedTurn },
+): void {
+  const connected = turn.user.trim() && turn.assistant.trim() ? connect(session, env, authority) : undefined
+  if (!connected) return
+  const { redact } = redactorFor(env, session.tenantId)
+  const masked = { user: redact(turn.user), assistant: redact(turn.assistant) }
+  session.runInBackground(store(connected, masked))
+}
+
+async function store({ provider, subject }: Connected, turn: RememberedTurn): Promise<void> {
+  const sending = new AbortController()
+  const cancel = clock.schedule(storeTimeoutMs, () => sending.abort())
+  try {
+    await provider.store(turn, await subject(), sending.signal)
+  } catch (error) {
+    log.warn('memory.unreachable', 'The memory service did not take a turn.', { error })
+  } finally {
+    cancel()
+  }
+}
+
+/** Undefined without a service, without a key for it, and where the asker reaches no memory of their own. */
+function connect(session: RememberingSession, env: Env, authority: Authority): Connected | undefined {
+  const name = session.settings.memory?.provider
+  const key = name && session.tenant.keys.byProvider.get(name)?.[0]?.key
+  const owner = memoryReach(authority)?.owner
+  if (key === undefined || owner === undefined) return undefined
+  // Others read along in a group.
+  if (session.meta.origin?.isGroup || !session.hasMemory()) return undefined
+  const baseUrl = variablesOf(env)['MEM0_BASE_URL']
+  const post = createPost(session, env, baseUrl !== undefined)
+  return {
+    provider: createMem0({ baseUrl: baseUrl ?? mem0BaseUrl, key, post }),
+    subject: async () => ({ userId: await hashOwner(session.tenantId, owner), sessionId: session.sessionId }),
+  }
+}
+
+const createPost = (session: RememberingSession, env: Env, isTrusted: boolean): PostJson => {
+  const guardedFetch = createTenantFetch(env, session.tenantId, (work) => session.runInBackground(work))
+  return async ({ url, headers, body, signal }) => {
+    const request = { url, method: 'POST', headers, body, signal, isTrusted, maxBytes: maxAnswerBytes }
+    const { response } = await guardedFetch({ ...request, timeoutMs: storeTimeoutMs })
+    return { status: response.status, text: await response.text() }
+  }
+}
+
+/** The service gets no name that a person could be found by. */
+async function hashOwner(tenantId: string, owner: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${tenantId} ${owner}`))
+  const hex = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  return `talaria_${hex.slice(0, 40)}`
+}

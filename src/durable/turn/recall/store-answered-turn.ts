@@ -1,0 +1,22 @@
+/** Hands answered turns of people to the memory service of their tenant. */
+
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import { isRunEnd, type SessionEvent } from '../../../agent/model/event.ts'
+import { type Message, textIn } from '../../../agent/model/message.ts'
+import { type RememberingSession, storeTurnOutside } from './outside-memory.ts'
+
+type AnsweredSession = RememberingSession & {
+  readonly asker: () => Authority
+  readonly store: { readonly transcript: () => readonly Message[] }
+}
+
+/** What jobs, processes and notices asked is nothing that a person said. */
+export function storeAnsweredTurn(session: AnsweredSession, env: Env, events: readonly SessionEvent[]): void {
+  if (session.settings.memory?.provider === undefined) return
+  const end = events.find(isRunEnd)
+  if (end?.type !== 'run.completed') return
+  const asked = session.store.transcript().findLast((message) => message.role === 'user')
+  if (!asked || (asked.role === 'user' && asked.source)) return
+  const turn = { user: textIn(asked), assistant: end.output }
+  storeTurnOutside(session, env, { authority: session.asker(), turn })
+}

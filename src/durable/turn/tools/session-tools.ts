@@ -1,0 +1,95 @@
+/**
+ * Resolves the tools of a turn and renders them for the model: the agent's own, which sessions with the same choice share,
+ * and those of its client.
+ */
+
+import { BoundedMap } from '../../../agent/model/bounded-map.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { ToolSchema } from '../../../agent/model/request/tool-schema.ts'
+import type { Settings } from '../../../agent/model/settings.ts'
+import type { ServiceName, SessionFacts, Tool, Toolbox } from '../../../agent/model/tool.ts'
+import { tools as builtIn } from '../../../tools/index.ts'
+import { presetOf, workspaceToolsets } from '../../../tools/toolsets.ts'
+import { toolsFor, type Withheld } from '../../../tools/tools-for.ts'
+import type { ToolScope } from './turn-scope.ts'
+
+type Origin = {
+  readonly source: string
+  readonly services: readonly ServiceName[]
+  /** Those of the authority of the turn. */
+  readonly bounds?: Authority['toolBounds']
+  readonly withheld?: Withheld
+  readonly facts: SessionFacts
+}
+
+export type SessionTools = { readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] }
+
+const noTenantTools: readonly Tool[] = []
+/** Choices kept per set of tenant tools. Sharing also shares what is counted and rendered once for a toolbox. */
+const maxChoices = 1_000
+const choices = new WeakMap<readonly Tool[], BoundedMap<string, SessionTools>>()
+
+/**
+ * Resolves the tools of a turn. Tools of the client hide ours with the same names, and ours that act on a workspace:
+ * the client has its own.
+ */
+export function turnTools(
+  settings: Settings,
+  { scope, ...facts }: Pick<Origin, 'source' | 'services' | 'facts'> & { readonly scope: ToolScope },
+  tenantTools?: readonly Tool[],
+): SessionTools {
+  const { toolBounds: bounds, clientTools, keptToolsets = [] } = scope
+  const origin = { ...facts, ...(bounds && { bounds }) }
+  if (!clientTools) return sessionTools(settings, origin, tenantTools)
+  const except = [...(settings.api?.toolsets_with_client_tools ?? []), ...keptToolsets]
+  const own = sessionTools(settings, { ...origin, withheld: { toolsets: workspaceToolsets, except } }, tenantTools)
+  const names = new Set(clientTools.map(({ name }) => name))
+  return {
+    tools: new Map([...own.tools].filter(([name]) => !names.has(name))),
+    schemas: [...own.schemas.filter(({ name }) => !names.has(name)), ...clientTools],
+  }
+}
+
+/** `tenantTools`: the same array as long as the tools are the same. */
+export function sessionTools(
+  { toolsets }: Settings,
+  origin: Origin,
+  tenantTools: readonly Tool[] = noTenantTools,
+): SessionTools {
+  let cached = choices.get(tenantTools)
+  if (!cached) choices.set(tenantTools, (cached = new BoundedMap(maxChoices)))
+  const key = JSON.stringify([
+    toolsets ?? {},
+    presetOf(origin.source),
+    origin.services,
+    origin.bounds ?? [],
+    origin.withheld,
+    origin.facts,
+  ])
+  let chosen = cached.get(key)
+  if (!chosen) cached.set(key, (chosen = choose({ toolsets }, origin, tenantTools)))
+  return chosen
+}
+
+function choose(
+  { toolsets }: Pick<Settings, 'toolsets'>,
+  { source, services, bounds, withheld, facts }: Origin,
+  tenantTools: readonly Tool[],
+): SessionTools {
+  const { toolbox } = toolsFor({
+    builtIn,
+    tenantTools,
+    source,
+    enabled: toolsets?.enabled,
+    disabled: toolsets?.disabled,
+    bounds,
+    withheld,
+    services: new Set(services),
+  })
+  const schemas = [...toolbox.values()].map(({ name, description, describeWith, inputSchema }) => ({
+    name,
+    description: describeWith ? description + describeWith(toolbox, facts) : description,
+    inputSchema,
+  }))
+  return { tools: toolbox, schemas }
+}
