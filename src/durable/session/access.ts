@@ -7,7 +7,14 @@
  */
 
 import { log } from '../../agent/model/log.ts'
-import { type Access, type AccessRefusal, findRefusal, keyOf } from '../../agent/model/access.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
+import {
+  type Access,
+  type AccessRefusal,
+  findRefusal,
+  type Holder,
+  holderOf,
+} from '../../agent/model/permission/access.ts'
 import { closeCodes } from '../../agent/public-api/access-refusal.ts'
 import type { Streams } from '../events/streams.ts'
 import { clock } from '../platform/clock.ts'
@@ -18,6 +25,7 @@ import type { TurnControl } from './turn-control.ts'
 
 type ControlledSession = {
   readonly sessionId: string
+  readonly ownAuthority: Authority
   readonly exists: boolean
   readonly store: SessionStore
   readonly streams: Streams
@@ -30,13 +38,12 @@ type ControlledSession = {
 export type SessionAccessOptions = {
   readonly session: ControlledSession
   readonly tenantStub: () => DurableObjectStub<TenantDO>
-  readonly sockets: () => readonly KeyedSocket[]
+  readonly sockets: () => readonly HeldSocket[]
   /** Deletes the session, because its tenant is being deleted. */
   readonly deleteSession: () => Promise<unknown>
 }
 
-/** A socket and the key that opened it. */
-export type KeyedSocket = { readonly socket: WebSocket; readonly keyId: string | undefined }
+export type HeldSocket = { readonly socket: WebSocket; readonly reader: Holder }
 
 /** With the age of a cached snapshot this stays below two seconds. */
 const checkIntervalMs = 750
@@ -79,9 +86,8 @@ export class SessionAccess {
   apply(): boolean {
     const { session, sockets } = this.#options
     const { access } = session.tenant
-    if (access.status === 'active' && !access.revokedKeys.length) return this.#isTurnStopped
-    session.streams.closeRefused((keyId) => findRefusal(access, keyId))
-    for (const { socket, keyId } of sockets()) closeRefused(socket, findRefusal(access, keyId))
+    session.streams.closeRefused((reader) => findRefusal(access, reader))
+    for (const { socket, reader } of sockets()) closeRefused(socket, findRefusal(access, reader))
     this.#stopTurn()
     if (this.isPaused) session.runInBackground(this.#pauseOnce())
     return this.#isTurnStopped
@@ -109,7 +115,7 @@ export class SessionAccess {
   /** Asks the tenant's object to report changes to this session, which may hibernate from now on. */
   async watch(): Promise<void> {
     const { session, tenantStub } = this.#options
-    session.tenant.setAccess(await tenantStub().access.watch(session.sessionId))
+    session.tenant.setAccess(await tenantStub().access.watch(session.ownAuthority, session.sessionId))
   }
 
   /** Ends the reports after the last socket has closed. */
@@ -118,7 +124,7 @@ export class SessionAccess {
     const isNeeded = () => this.isPaused || sockets().some(({ socket }) => socket.readyState === WebSocket.OPEN)
     if (isNeeded()) return
     try {
-      await tenantStub().access.unwatch(session.sessionId)
+      await tenantStub().access.unwatch(session.ownAuthority, session.sessionId)
       // A socket that was opened meanwhile may have registered before.
       if (isNeeded()) await this.watch()
     } catch (error) {
@@ -147,9 +153,9 @@ export class SessionAccess {
   #stopTurn(): void {
     const { store, tenant, turns, driver } = this.#options.session
     if (!store.hasOpenTurn || store.turn().stopRequested) return
-    const refusal = findRefusal(tenant.access, keyOf(store.turn().options.authority))
-    // A turn that waits stays: it goes on when the tenant is active again.
-    if (refusal && (driver.isDriving || refusal === 'key-revoked')) turns.stop(refusal)
+    const refusal = findRefusal(tenant.access, holderOf(store.turn().options.authority, 'chat'))
+    // A turn that waits stays while the tenant is not active: it may go on later.
+    if (refusal && (driver.isDriving || refusal === 'key-revoked' || refusal === 'role-changed')) turns.stop(refusal)
   }
 
   #pauseOnce(): Promise<void> {

@@ -2,7 +2,8 @@
 
 import { clock } from '../platform/clock.ts'
 import { leaseMs, segmentMs } from '../platform/schedule.ts'
-import { pollProcesses } from './process-notices.ts'
+import { pollProcesses } from './deliver.ts'
+import { runSelfStarted } from './self-started/run-self-started.ts'
 import type { Session } from './session.ts'
 
 /** Nothing is started while the tenant is suspended. Answers still leave while it cannot be reached. */
@@ -15,6 +16,8 @@ export async function handleAlarm(session: Session): Promise<void> {
   if (!turns.isSettled && store.hasOpenTurn) turns.resume()
   else if (!turns.isSettled) turns.settle()
   await pollProcesses(session)
+  await within(leaseMs, session.subagents.handleDriverStop())
+  await runSelfStarted(session)
   const processesAt = toolRuntime.processes.getNextWake(false) ?? Infinity
   const timeoutMs = Math.max(leaseMs, Math.min(segmentMs, processesAt - clock.now()))
   // Waiting for the driver keeps the object in memory; before the platform's limit a fresh alarm takes over.

@@ -1,14 +1,22 @@
 /** Converts sessions, runs and messages to the objects of the public API. */
 
-import type { Entry, SessionRecord } from '../../agent/model/history.ts'
-import { maskHeaders } from '../../agent/model/provider-headers.ts'
+import { type Entry, isCompacted, type SessionRecord } from '../../agent/model/history.ts'
+import { maskHeaders } from '../../agent/model/secrets/provider-headers.ts'
 import { callsIn, textIn, thinkingIn, type UserMessage } from '../../agent/model/message.ts'
 import { createRunEnded } from '../../agent/loop/announce.ts'
 import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import { isCancelled, modelCallUse, newTurn, timesUsed, type Turn } from '../../agent/model/turn.ts'
+import {
+  isCancelled,
+  isWaitingForSubagents,
+  modelCallUse,
+  newTurn,
+  timesUsed,
+  totalUsage,
+  type Turn,
+} from '../../agent/model/turn.ts'
 import { toPublicTallies, toPublicUsage } from '../../agent/public-api/usage.ts'
 import type { AnswerFile } from '../../agent/public-api/answer-attachments.ts'
-import { isWaitingForPerson } from '../turn/pending-requests.ts'
+import { isWaitingForCaller } from '../turn/pending-requests.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 
 export const iso = (ms: number): string => new Date(ms).toISOString()
@@ -16,7 +24,7 @@ export const iso = (ms: number): string => new Date(ms).toISOString()
 export type SessionStatus = 'idle' | 'running' | 'waiting'
 
 export function sessionView(record: SessionRecord, status: SessionStatus) {
-  const { settings } = record.state as SessionMetadata
+  const { settings, expiresAt } = record.state as SessionMetadata
   return {
     id: record.id,
     title: record.title,
@@ -26,15 +34,24 @@ export function sessionView(record: SessionRecord, status: SessionStatus) {
     created_at: iso(record.createdAt),
     updated_at: iso(record.updatedAt),
     parent_id: record.parentId,
+    expires_at: expiresAt === undefined ? null : iso(expiresAt),
     usage: toPublicUsage(record.usage),
     settings: maskHeaders(settings),
   }
 }
 export type SessionView = ReturnType<typeof sessionView>
 
+type MessageContext = {
+  readonly sessionId: string
+  /** The newest one. */
+  readonly summary: Entry | undefined
+  /** Messages up to this seq belong to earlier conversations. */
+  readonly earlierThrough?: number | undefined
+}
+
 export function messageView(
   { id, seq, runId, at, message }: Entry,
-  { sessionId, compactedThrough }: { readonly sessionId: string; readonly compactedThrough: number },
+  { sessionId, summary, earlierThrough = 0 }: MessageContext,
 ) {
   const thinking = message.role === 'assistant' ? thinkingIn(message) : ''
   return {
@@ -58,7 +75,7 @@ export function messageView(
     ...(thinking && { reasoning: thinking }),
     ...('source' in message && message.source && { source: message.source }),
     created_at: iso(at),
-    compacted: seq <= compactedThrough,
+    compacted: seq <= earlierThrough || isCompacted(seq, summary),
   }
 }
 export type MessageView = ReturnType<typeof messageView>
@@ -83,8 +100,8 @@ export function runView(turn: Turn, sessionId: string, entries: readonly Entry[]
     session_id: sessionId,
     status: statusOf(turn),
     output: null as string | null,
-    usage: toPublicUsage(turn.usage),
-    usage_by_model: toPublicTallies(turn.usage),
+    usage: toPublicUsage(totalUsage(turn)),
+    usage_by_model: toPublicTallies(totalUsage(turn)),
     exit_reason: null as string | null,
     completed: false,
     error: null as string | null,
@@ -132,7 +149,7 @@ function statusOf({ stage, stopRequested }: Turn): RunStatus {
   if (stage.at === 'done')
     return stage.outcome === 'failed' ? 'failed' : isCancelled(stage.outcome) ? 'cancelled' : 'completed'
   if (stopRequested) return 'stopping'
-  return isWaitingForPerson(stage) ? 'waiting' : 'running'
+  return isWaitingForCaller(stage) ? 'waiting' : 'running'
 }
 
 function activityOf({ stage, people }: Turn): {
@@ -146,6 +163,7 @@ function activityOf({ stage, people }: Turn): {
       return { doing: stage.at.replace('-', '_'), since: iso(stage.since) }
     case 'tools': {
       const running = stage.calls.filter((call) => call.state === 'running')
+      if (isWaitingForSubagents(stage)) return { doing: 'waiting_for_subagents', since: null }
       if (!running.length)
         return { doing: 'waiting_for_a_person', since: people?.since === undefined ? null : iso(people.since) }
       const since = Math.min(...running.map((call) => (call.state === 'running' ? call.since : 0)))

@@ -1,14 +1,15 @@
 /** Records a person's decision about a pending approval of a session. */
 
 import { allowCall, settlePendingCall } from '../../agent/loop/intake.ts'
-import type { ApprovalAnswer, ApprovalDecision } from '../../agent/model/approval.ts'
-import { type Authority, chatName, hasScope } from '../../agent/model/authority.ts'
-import { maskSecrets } from '../../agent/model/mask-secrets.ts'
+import { type ApprovalAnswer, type ApprovalDecision, isRiskAbove } from '../../agent/model/permission/approval.ts'
+import { type Authority, chatName, hasScope } from '../../agent/model/permission/authority.ts'
+import { maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
+import type { ToolMessage } from '../../agent/model/message.ts'
 import type { ApprovalRequest } from '../../agent/model/pending-request.ts'
 import { addDecision, type ToolCall } from '../../agent/model/turn.ts'
 import { createRefusal, renderRefusal } from '../../tools/check-permission.ts'
 import { findPending } from '../turn/pending-requests.ts'
-import { actorOf } from '../../agent/model/audit.ts'
+import { actorOf } from '../../agent/model/permission/audit.ts'
 import type { Session } from './session.ts'
 import type { TenantDO } from '../tenant/tenant-object.ts'
 import { forgetSnapshot } from '../tenant/tenant-snapshot.ts'
@@ -28,12 +29,21 @@ function findPendingCall(session: Session, request: string): PendingCall | undef
 
 /**
  * `gone`: the call does not wait any more. `once-only`: it can be allowed once, but not for the session or always.
- * `policy`: only a holder of the scope `approve` may allow it always.
+ * `policy`: only a holder of the scope `approve` may allow it always. `role`: the one who decides may not do it either.
  */
-export type DecideResult = 'decided' | 'gone' | 'once-only' | 'policy'
+export type DecideResult = 'decided' | 'gone' | 'once-only' | 'policy' | 'role'
 
-/** Who decides, and the tenant whose rules the decision may add to. */
+/** The authority that decides, and the tenant whose rules the decision may add to. */
 export type Decider = { readonly authority: Authority; readonly tenant: DurableObjectStub<TenantDO> }
+
+/** A decision whose lasting part is stored: what it does to its call. */
+export type PreparedDecision = {
+  readonly request: string
+  readonly call: PendingCall
+  readonly decision: ApprovalDecision
+  /** The result of the call when it is denied. */
+  readonly denial?: ToolMessage
+}
 
 /**
  * Applies a person's decision. A grant beyond this call is stored first: after a crash in between, the same decision
@@ -45,24 +55,53 @@ export async function decideApproval(
   request: string,
   answer: ApprovalAnswer,
 ): Promise<DecideResult> {
-  const call = findPendingCall(session, request)
-  if (!call) return 'gone'
-  if (lasts(answer) && call.awaits.rule === undefined) return 'once-only'
-  if (answer.decision === 'always' && !hasScope(decider.authority, 'approve')) return 'policy'
-  await storeGrant(session, decider, call, answer)
+  const prepared = await prepareDecision(session, decider, request, answer)
+  if (typeof prepared === 'string') return prepared
   // Another decision may have been applied during the wait.
-  if (findPendingCall(session, request)?.awaits !== call.awaits) return 'gone'
-  const decision = createDecision(answer, call, actorOf(decider.authority))
+  if (!isPending(session, prepared)) return 'gone'
+  const { call, decision, denial } = prepared
   const turn = addDecision(session.store.turn(), decision)
   session.store.save(
-    answer.decision === 'deny'
-      ? settlePendingCall(turn, renderDenial(call, decision), session.driver.view())
-      : allowCall(turn, call.id, call.awaits.hash),
+    denial ? settlePendingCall(turn, denial, session.driver.view()) : allowCall(turn, call.id, call.awaits.hash),
   )
   session.store.write()
   session.turns.resume()
   return 'decided'
 }
+
+/** Checks a decision and stores the part of it that holds for later calls. */
+export async function prepareDecision(
+  session: Session,
+  decider: Decider,
+  request: string,
+  answer: ApprovalAnswer,
+): Promise<PreparedDecision | Exclude<DecideResult, 'decided'>> {
+  const call = findPendingCall(session, request)
+  if (!call) return 'gone'
+  if (lasts(answer) && call.awaits.rule === undefined) return 'once-only'
+  if (answer.decision === 'always' && !hasScope(decider.authority, 'approve')) return 'policy'
+  if (answer.decision !== 'deny' && isRiskAbove(call.awaits.risk, decider.authority.maxRisk)) return 'role'
+  await storeGrant(session, decider, call, answer)
+  const decision = createDecision(answer, call, actorOf(decider.authority))
+  return { request, call, decision, ...(answer.decision === 'deny' && { denial: renderDenial(call, decision) }) }
+}
+
+/** Denies a pending approval because the conversation went on without it. Undefined when it does not wait any more. */
+export function withdrawApproval(
+  session: Session,
+  authority: Authority | undefined,
+  request: string,
+): PreparedDecision | undefined {
+  const call = findPendingCall(session, request)
+  if (!call) return undefined
+  const answer = { decision: 'deny', reason: 'the user wrote something else instead' } as const
+  const decision = createDecision(answer, call, authority ? actorOf(authority) : 'unknown')
+  return { request, call, decision, denial: renderDenial(call, decision) }
+}
+
+/** Whether the call of a prepared decision still waits for it. */
+export const isPending = (session: Session, { request, call }: PreparedDecision): boolean =>
+  findPendingCall(session, request)?.awaits === call.awaits
 
 const lasts = ({ decision }: ApprovalAnswer) => decision === 'session' || decision === 'always'
 
@@ -84,7 +123,7 @@ async function storeGrant(
     do: 'allow',
     tool,
     ...(rule !== '*' && { match: rule }),
-    // What is granted in a chat holds for that chat.
+    // A grant given in a chat holds for that chat.
     ...(channel && { channel: chatName(channel) }),
   })
   forgetSnapshot(session.tenantId)

@@ -1,6 +1,6 @@
 /** Ends a session that is being deleted, and deletes its data outside the object. */
 
-import { createAuditEvent } from '../../agent/model/audit.ts'
+import { createAuditEvent } from '../../agent/model/permission/audit.ts'
 import { createD1History } from '../../db/history.ts'
 import { settleRun } from '../turn/run-end.ts'
 import type { Session } from './session.ts'
@@ -43,6 +43,7 @@ export async function deleteOutside(session: Session, env: Env, actor?: string):
   const event = { at: clock.now(), kind: 'session.deleted', subject: sessionId, sessionId } as const
   const audit = actor === undefined ? undefined : createAuditEvent({ ...event, actor })
   await createD1History(env.DB, tenantId).deleteSession(sessionId, session.projection.unsentTurns(), audit)
+  await session.subagents.deleteAll()
   await session.toolRuntime.removeFiles()
   await session.pendingList.clear()
   await session.billing.releaseStorage()

@@ -8,6 +8,7 @@ import { pack, unpack } from '../../backends/tar.ts'
 import { imageCopier } from '../workspace/attachments.ts'
 import { byteStream, textStream } from '../platform/byte-stream.ts'
 import type { Journal, StepRow } from '../storage/journal.ts'
+import { snapshotAfter } from './clients/earlier-files.ts'
 import type { Session } from './session.ts'
 import type { NewSession, SessionMetadata } from '../storage/session-metadata.ts'
 import { storedBytes } from '../storage/storage-usage.ts'
@@ -32,8 +33,11 @@ type Row = {
   readonly turn?: Turn
 }
 
-/** Copies the session up to the end of a run; undefined when there is no such run. Later changes do not affect the copy. */
-export function copySession(session: Session, upTo?: string): SessionCopy | undefined {
+/**
+ * Copies the session up to the end of a run; undefined when there is no such run. Later changes do not affect the copy.
+ * `withEarlierFiles`: the files are those of that time, as far as checkpoints reach back.
+ */
+export function copySession(session: Session, upTo?: string, withEarlierFiles = false): SessionCopy | undefined {
   const { journal, store, sql } = session
   // An open turn is not copied: its last messages are missing.
   const open = store.hasOpenTurn ? store.turn().id : undefined
@@ -41,12 +45,20 @@ export function copySession(session: Session, upTo?: string): SessionCopy | unde
   const end = upTo === undefined ? ended.length : ended.findLastIndex(({ run }) => run === upTo) + 1
   if (upTo !== undefined && !end) return undefined
   const rows = ended.slice(0, end)
+  const files =
+    withEarlierFiles && upTo !== undefined ? snapshotAfter(session, upTo) : session.toolRuntime.backend.snapshot()
   return {
-    meta: session.meta,
+    meta: conversationAt(session.meta, rows.at(-1)?.n ?? 0),
     rows: textStream(rowLines(journal, rows)),
-    files: byteStream(pack(withoutRoot(session.toolRuntime.backend.snapshot()))),
+    files: byteStream(pack(withoutRoot(files))),
     bytes: storedBytes(sql) - journal.bytesAfter(rows.at(-1)?.n ?? 0),
   }
+}
+
+/** A copy that ends within an earlier conversation goes on with that one. */
+function conversationAt(meta: SessionMetadata, lastRow: number): SessionMetadata {
+  const { earlierThrough = 0, startsAnew: _startsAnew, ...rest } = meta
+  return lastRow > earlierThrough && earlierThrough > 0 ? { ...rest, earlierThrough } : rest
 }
 
 async function* rowLines(journal: Journal, rows: readonly { readonly n: number }[]): AsyncGenerator<string> {
@@ -156,7 +168,16 @@ async function receiveCopy(
   blobs: R2Bucket | undefined,
 ): Promise<void> {
   // The chat, the expiry, and what a person has allowed belong to the original.
-  const { origin: _origin, ephemeral: _ephemeral, grants: _grants, ...copied } = meta
+  const {
+    origin: _origin,
+    ephemeral: _ephemeral,
+    oneShot: _oneShot,
+    grants: _grants,
+    subagent: _subagent,
+    ...rest
+  } = meta
+  // So does what the session starts by itself.
+  const { goal: _goal, heartbeat: _heartbeat, loop: _loop, ...copied } = rest
   const arriving = {
     ...copied,
     id: session.sessionId,

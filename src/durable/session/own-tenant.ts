@@ -4,7 +4,7 @@
  */
 
 import { log } from '../../agent/model/log.ts'
-import type { Authority } from '../../agent/model/authority.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
 
 /** Logs a call of another tenant: it is a defect of ours or an attack. The caller answers as for an unknown session. */
 export function isOwnTenant(

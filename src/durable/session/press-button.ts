@@ -1,7 +1,7 @@
 /** Applies the press of a button under the message of a pending request. */
 
-import type { ApprovalAnswer } from '../../agent/model/approval.ts'
-import type { Authority } from '../../agent/model/authority.ts'
+import type { ApprovalAnswer } from '../../agent/model/permission/approval.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
 import { parseButtonData } from '../channels/pending-request-message.ts'
 import { findPending, isQuestion } from '../turn/pending-requests.ts'
 import type { Session } from './session.ts'
@@ -29,6 +29,7 @@ export async function pressButton(session: Session, press: Press, effects: Press
   const outcome = isQuestion(pending)
     ? await effects.answer(asks.request, choice)
     : await effects.decide(asks.request, { decision: choice as ApprovalAnswer['decision'] })
+  if (outcome === 'role') return { toast: 'Your role does not allow calls like this. You may deny it.' }
   if (outcome === 'policy') return { toast: 'Only an admin may allow this always.' }
   return outcome === true || outcome === 'decided'
     ? { toast: `Taken: ${choice}`.slice(0, 190), ends: `${text}\n\n→ ${choice}` }

@@ -6,12 +6,14 @@ import type { Entry } from '../../agent/model/history.ts'
 import { isOver } from '../../agent/model/turn.ts'
 import { renderServerSentEvent } from '../../agent/public-api/server-sent-events.ts'
 import { toPlacedEvent } from '../storage/event-log.ts'
-import { isWaitingForPerson } from '../turn/pending-requests.ts'
+import { isWaitingForCaller } from '../turn/pending-requests.ts'
+import { replayMessages } from './responses/replay-messages.ts'
 import type { Session } from './session.ts'
 import type { Submitted } from './intake/intake.ts'
 import { runUsage } from '../storage/session-record.ts'
-import { messageView, type MessageView, queuedRun, type RunView, runView, type SessionStatus } from './api-views.ts'
+import { messageView, type MessageView, type RunView, runView, type SessionStatus } from './api-views.ts'
 import { clock } from '../platform/clock.ts'
+import { takenBackEnd } from './clients/queued-runs.ts'
 
 /** Asks for the newest `limit` messages with a seq below `before`; long messages make a page shorter. Oldest first. */
 export type MessagePage = { readonly limit: number; readonly before?: number | undefined }
@@ -20,33 +22,37 @@ export type MessagePage = { readonly limit: number; readonly before?: number | u
 const maxPageChars = 4_000_000
 
 export function listMessages(
-  { journal, sessionId }: Session,
+  { journal, sessionId, meta }: Session,
   { limit, before = Number.MAX_SAFE_INTEGER }: MessagePage,
 ): { readonly data: MessageView[]; readonly next_cursor: string | null } {
+  const { newestFirst, found, more } = readPage(journal, { limit, before })
+  const summary = journal.summaryFrom(before) ?? found
+  const page = newestFirst.slice(0, limit).toReversed()
+  return {
+    data: page.map((entry) => messageView(entry, { sessionId, summary, earlierThrough: meta.earlierThrough })),
+    next_cursor: more ? String(page[0]?.seq ?? 0) : null,
+  }
+}
+
+function readPage(journal: Session['journal'], { limit, before }: Required<MessagePage> & { readonly before: number }) {
   const newestFirst: Entry[] = []
-  let compactedThrough = journal.coveredFrom(before)
-  let [length, more] = [0, false]
+  let found: Entry | undefined
+  let length = 0
   for (const row of journal.entriesNewestFirst(before)) {
-    more = newestFirst.length > limit || length > maxPageChars
-    if (more) break
+    if (newestFirst.length > limit || length > maxPageChars) return { newestFirst, found, more: true }
     for (const entry of row.entries.toReversed()) {
-      compactedThrough = Math.max(compactedThrough, entry.covers ?? 0)
+      if (entry.covers !== undefined) found ??= entry
       if (entry.seq < before) newestFirst.push(entry)
     }
     length += row.length
   }
-  more ||= newestFirst.length > limit
-  const page = newestFirst.slice(0, limit).toReversed()
-  return {
-    data: page.map((entry) => messageView(entry, { sessionId, compactedThrough })),
-    next_cursor: more ? String(page[0]?.seq ?? 0) : null,
-  }
+  return { newestFirst, found, more: newestFirst.length > limit }
 }
 
 /** `waiting`: for a person. A turn that waits for a child session or a job counts as running. */
 export function statusOf({ store }: Session): SessionStatus {
   if (!store.hasOpenTurn) return 'idle'
-  return isWaitingForPerson(store.turn().stage) ? 'waiting' : 'running'
+  return isWaitingForCaller(store.turn().stage) ? 'waiting' : 'running'
 }
 
 export function runOf(session: Session, runId: string): RunView | undefined {
@@ -58,8 +64,7 @@ export function runOf(session: Session, runId: string): RunView | undefined {
     const error = session.delivery.getDeliveryError(runId)
     return error === undefined ? view : { ...view, delivery_error: error }
   }
-  const queued = session.store.queued().find(({ item }) => item.runId === runId)
-  return queued && queuedRun(queued.item, session.sessionId)
+  return session.queue.find(runId)
 }
 
 /** Whether no other run follows this one, not even a queued one. */
@@ -67,6 +72,8 @@ export function isLastRun(session: Session, runId: string): boolean {
   const queued = session.store.queued().at(-1)
   if (queued) return queued.item.runId === runId
   if (session.store.hasOpenTurn) return session.store.turn().id === runId
+  const aside = session.journal.asides.find(runId)
+  if (aside) return aside.after === session.store.lastMessageSeq()
   return listMessages(session, { limit: 1 }).data[0]?.run_id === runId
 }
 
@@ -74,6 +81,7 @@ export function isLastRun(session: Session, runId: string): boolean {
 export function endOf(session: Session, runId: string): RunEnded | undefined {
   const current = session.store.current()
   const turn = current?.id === runId ? current : session.journal.turnOfRun(runId)
+  if (session.queue.wasTakenBack(runId)) return takenBackEnd
   if (turn?.stage.at !== 'done') return undefined
   return createRunEnded(
     turn,
@@ -81,13 +89,15 @@ export function endOf(session: Session, runId: string): RunEnded | undefined {
   )
 }
 
-/** The events of a run so far. When the log no longer has them, an ended run is shown as its output and its end. */
+/** The events of a run so far. When the log no longer has them, those of an ended run are restored from its messages. */
 export function eventsOf(session: Session, runId: string): SessionEvent[] {
   const logged = session.store.eventsOfRun(runId)
   const end = logged.length ? undefined : endOf(session, runId)
   if (!end) return logged
   const position = { seq: session.store.lastEventSeq(), at: clock.now(), runId, sessionId: session.sessionId }
-  return [toPlacedEvent({ type: 'message.delta', delta: end.output }, position), toPlacedEvent(end, position)]
+  const segments = session.journal.turnOfRun(runId)?.segments
+  const events = [...replayMessages(session.journal.entriesOfRun(runId), segments), end]
+  return events.map((event) => toPlacedEvent(event, position))
 }
 
 /** A page of the event log. */

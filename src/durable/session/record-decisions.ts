@@ -4,16 +4,17 @@
  */
 
 import { log } from '../../agent/model/log.ts'
-import type { ApprovalDecision } from '../../agent/model/approval.ts'
-import { createDecisionEvent } from '../../agent/model/audit.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
+import type { ApprovalDecision } from '../../agent/model/permission/approval.ts'
+import { createDecisionEvent } from '../../agent/model/permission/audit.ts'
 import { writeAuditEvents } from '../../db/audit-log.ts'
 import { tenantStub } from '../tenant/tenant-stub.ts'
 
-type Session = { readonly tenantId: string; readonly sessionId: string }
+type Session = { readonly tenantId: string; readonly sessionId: string; readonly ownAuthority: Authority }
 type Decided = { readonly runId: string; readonly decisions: readonly ApprovalDecision[] }
 
 export async function recordDecisions(
-  { tenantId, sessionId }: Session,
+  { tenantId, sessionId, ownAuthority }: Session,
   env: Env,
   { runId, decisions }: Decided,
 ): Promise<void> {
@@ -21,21 +22,9 @@ export async function recordDecisions(
   try {
     await writeAuditEvents(env.DB, tenantId, events)
   } catch (error) {
-    log.warn('audit.unwritten', 'Decisions cannot be written to the audit log; the tenant sends them later.', {
-      error,
-      tenant_id: tenantId,
-      session_id: sessionId,
-      run_id: runId,
-    })
+    log.warn('audit.unwritten', 'Decisions cannot be written to the audit log; the tenant sends them later.', { error })
     await tenantStub(env, tenantId)
-      .audit.record(events)
-      .catch((lost: unknown) =>
-        log.warn('audit.unwritten', 'Decisions are written with their turn.', {
-          error: lost,
-          tenant_id: tenantId,
-          session_id: sessionId,
-          run_id: runId,
-        }),
-      )
+      .audit.record(ownAuthority, events)
+      .catch((lost: unknown) => log.warn('audit.unwritten', 'Decisions are written with their turn.', { error: lost }))
   }
 }

@@ -5,24 +5,29 @@
  * authority of the reader.
  */
 
-import { keyOf } from '../../agent/model/access.ts'
-import { type Authority, hasScope } from '../../agent/model/authority.ts'
+import { holderOf } from '../../agent/model/permission/access.ts'
+import { type Authority, hasScope } from '../../agent/model/permission/authority.ts'
+import { narrowByRoles } from '../../agent/model/permission/roles.ts'
 import type { SessionEvent } from '../../agent/model/event.ts'
 import { toPublicEvent } from '../../agent/public-api/server-sent-events.ts'
 import { type Format, renderOf } from '../events/stream-format.ts'
-import { maxSubscribers, type Render } from '../events/streams.ts'
-import { personRequests } from '../turn/pending-requests.ts'
-import { eventsOf } from './read-session.ts'
+import { tagsOf } from '../events/reader-tags.ts'
+import { maxSubscribers, type Reader, type Render, type RunPart } from '../events/streams.ts'
+import { watchOpening } from '../events/stream-opening.ts'
+import { isWaitingForCaller, personRequests } from '../turn/pending-requests.ts'
+import type { ContinueCommand } from './intake/continue.ts'
 import type { RequestCommand } from './intake/request.ts'
+import { responseSource } from './responses/read-response.ts'
+import { describeWaiting, eventsOfPart, waitingEvent } from './segments.ts'
 import type { SessionHost } from './session-host.ts'
 import { isNotAccepted } from './intake/intake.ts'
 import { submit } from './submit.ts'
 
 /** Submits a message and streams its run. */
-export type StreamRequest = { readonly command: RequestCommand; readonly format: Format }
+export type StreamRequest = { readonly command: RequestCommand | ContinueCommand; readonly format: Format }
 
-/** Streams a run that exists, from its first event. */
-export type FollowRequest = { readonly authority: Authority; readonly runId: string; readonly format: Format }
+/** Streams a run that exists, or a part of it, from its first event. */
+export type FollowRequest = RunPart & { readonly authority: Authority; readonly format: Format }
 
 /** Names the run in the response of a stream. */
 export const runHeader = 'x-talaria-run-id'
@@ -34,33 +39,82 @@ const decodeAuthority = (header: string | null): Authority | undefined =>
 
 /** Marks a response that holds the JSON of a `Submitted` which was not accepted, instead of a stream. */
 export const notAcceptedStatus = 409
+/** Marks a response that holds the JSON of a `RunFailure`, instead of a stream. */
+export const failedRunStatus = 424
 
 export async function serveStream(host: SessionHost, request: Request): Promise<Response> {
-  if (request.method !== 'POST') return openSocket(host, request)
+  if (request.method !== 'POST') {
+    const authority = decodeAuthority(request.headers.get(authorityHeader))
+    if (!authority) return new Response(null, { status: 404 })
+    return host.asCaller(authority, () => openSocket(host, request, authority))
+  }
   const body = (await request.json()) as StreamRequest | FollowRequest
-  return 'command' in body ? submitAndStream(host, body) : follow(host, body)
+  return 'command' in body
+    ? submitAndStream(host, body, request.signal)
+    : host.asCaller(body.authority, () => follow(host, body))
 }
 
-async function submitAndStream(host: SessionHost, { command, format }: StreamRequest): Promise<Response> {
+async function submitAndStream(
+  host: SessionHost,
+  { command, format }: StreamRequest,
+  signal: AbortSignal,
+): Promise<Response> {
   const submitted = await submit(host.session, command, host.env.BLOBS)
   if (!submitted) return new Response(null, { status: 404 })
   if (isNotAccepted(submitted)) return Response.json(submitted, { status: notAcceptedStatus })
   const { session } = host
   const { runId, status } = submitted
-  // A run that began before this request is streamed from its beginning: the request is a repeat.
-  const past = status === 'queued' ? [] : eventsOf(session, runId)
+  const part = { runId, ...(format.as !== 'events' && { segment: submitted.segment ?? 0 }) }
+  // A part that began before this request is streamed from its beginning: the request is a repeat.
+  const past = status === 'queued' ? blockedEvents(session, part) : eventsOfPart(session, part)
   const headers = { 'content-type': 'text/event-stream; charset=utf-8', [runHeader]: runId }
   session.access.startChecks()
-  return new Response(
-    session.streams.open(renderFor(session, command.authority, format), past, runId, keyOf(command.authority)),
-    { headers },
+  const render = renderFor(session, command.authority, { format, part })
+  // The other formats begin with an event that precedes the model call.
+  const opening = format.as === 'chat' ? watchOpening(render) : undefined
+  const body = session.streams.open(
+    opening?.render ?? render,
+    past,
+    part,
+    readerOf(session, command, { runId, signal }),
   )
+  const failure = await opening?.outcome()
+  return failure ? Response.json(failure, { status: failedRunStatus }) : new Response(body, { headers })
+}
+
+/** Registers the client of a stream: when it goes away, its run may stop. */
+function readerOf(
+  { clients }: SessionHost['session'],
+  { authority, client }: RequestCommand | ContinueCommand,
+  { runId, signal }: { readonly runId: string; readonly signal: AbortSignal },
+): Reader {
+  const end = clients.enter(runId, client)
+  const leave = () => (client === undefined ? end() : clients.leave(client))
+  // No write has to fail first if the runtime tells that a request was cancelled.
+  signal.addEventListener('abort', leave)
+  if (signal.aborted) leave()
+  const onClose = (isGone: boolean) => (isGone ? leave() : end())
+  return { ...holderOf(authority, 'chat'), isProbed: client !== undefined, onClose }
+}
+
+/** A queued run gets nowhere while the run before it waits for its caller. */
+function blockedEvents(session: SessionHost['session'], { segment }: RunPart) {
+  const turn = session.store.current()
+  const event = segment !== undefined && turn && isWaitingForCaller(turn.stage) ? waitingEvent(session) : undefined
+  return event ? [event] : []
 }
 
 /** Readers who may approve see exactly what they would allow. Stored events have secrets masked. */
-function renderFor(session: SessionHost['session'], authority: Authority, format: Format): Render {
-  const render = renderOf(format)
-  return hasScope(authority, 'approve') ? (event) => render(withExactInput(session, event)) : render
+function renderFor(
+  session: SessionHost['session'],
+  authority: Authority,
+  { format, part }: { readonly format: Format; readonly part: RunPart },
+): Render {
+  const mayApprove = () => hasScope(narrowByRoles(authority, session.tenant.access.roles), 'approve')
+  const source = responseSource(session, { runId: part.runId, segment: part.segment ?? 0 }, mayApprove)
+  const render = renderOf(format, { ...source, describeWaiting: () => describeWaiting(session, part, mayApprove()) })
+  if (!hasScope(authority, 'approve')) return render
+  return (event) => render(mayApprove() ? withExactInput(session, event) : event)
 }
 
 function withExactInput(session: SessionHost['session'], event: SessionEvent): SessionEvent {
@@ -69,30 +123,29 @@ function withExactInput(session: SessionHost['session'], event: SessionEvent): S
   return pending?.kind === 'approval' ? { ...event, input: JSON.parse(pending.input) as unknown } : event
 }
 
-async function follow(host: SessionHost, { authority, runId, format }: FollowRequest): Promise<Response> {
+async function follow(host: SessionHost, { authority, runId, segment, format }: FollowRequest): Promise<Response> {
   const session = host.isOwn(authority) ? await host.find() : undefined
   if (!session) return new Response(null, { status: 404 })
   const body = session.streams.open(
-    renderFor(session, authority, format),
-    eventsOf(session, runId),
-    runId,
-    keyOf(authority),
+    renderFor(session, authority, { format, part: { runId, segment } }),
+    eventsOfPart(session, { runId, segment }),
+    { runId, segment },
+    holderOf(authority, 'read'),
   )
   session.access.startChecks()
   session.turns.resumeIfUndriven()
   return new Response(body)
 }
 
-async function openSocket(host: SessionHost, request: Request): Promise<Response> {
-  const authority = decodeAuthority(request.headers.get(authorityHeader))
-  const session = authority && host.isOwn(authority) ? await host.find() : undefined
+async function openSocket(host: SessionHost, request: Request, authority: Authority): Promise<Response> {
+  const session = host.isOwn(authority) ? await host.find() : undefined
   if (!session) return new Response(null, { status: 404 })
   if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
   if (host.ctx.getWebSockets().length >= maxSubscribers) return new Response(null, { status: 429 })
   // Registered first: no change of the access is missed while the object hibernates.
   await session.access.watch()
   const { 0: client, 1: server } = new WebSocketPair()
-  host.ctx.acceptWebSocket(server, [keyOf(authority) ?? ''])
+  host.ctx.acceptWebSocket(server, tagsOf(authority))
   const after = new URL(request.url).searchParams.get('after')
   const seq = after === null ? session.store.lastEventSeq() : Number(after)
   for (const event of session.store.eventsSince(seq)) server.send(JSON.stringify(toPublicEvent(event)))

@@ -1,11 +1,14 @@
 /** Holds the session of one object, and replaces it when its storage was emptied. */
 
 import { log } from '../../agent/model/log.ts'
-import type { Authority } from '../../agent/model/authority.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
+import { deliver } from './deliver.ts'
 import { clock } from '../platform/clock.ts'
+import { logIdsOf, withLogContext } from '../platform/log-context.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
 import { leaseMs } from '../platform/schedule.ts'
 import { sessionView, type SessionView } from './api-views.ts'
+import { retireConversation } from './clients/retire-conversation.ts'
 import { isOwnTenant } from './own-tenant.ts'
 import { endSession, deleteOutside } from './deletion.ts'
 import { IncomingCopy } from './fork.ts'
@@ -35,7 +38,10 @@ export class SessionHost {
   }
 
   #newSession(): Session {
-    return new Session(this.ctx, this.env, () => this.expire())
+    return new Session(this.ctx, this.env, {
+      deleteSession: () => this.expire(),
+      deliver: (authority, message) => deliver(this.#session, authority, message),
+    })
   }
 
   /** Read it again after each wait: it is replaced when the session was deleted. */
@@ -55,8 +61,16 @@ export class SessionHost {
 
   /** Calls `work` with the session; undefined when there is none for this authority. */
   async with<T>(authority: Authority, work: (session: Session) => T | Promise<T>): Promise<T | undefined> {
-    const session = this.isOwn(authority) ? await this.find() : undefined
-    return session && work(session)
+    return this.asCaller(authority, async () => {
+      const session = this.isOwn(authority) ? await this.find() : undefined
+      return session && work(session)
+    })
+  }
+
+  /** Calls `work`, whose log entries have the ids of the call. */
+  asCaller<T>(authority: Authority, work: () => T): T {
+    const ids = { ...logIdsOf(authority), session_id: this.#session.sessionId }
+    return withLogContext(() => ids, work)
   }
 
   /** Returns the session for the API, after a short wait for history. */
@@ -90,14 +104,11 @@ export class SessionHost {
   /** Deletes an expired ephemeral session. A failure is retried by the alarm. */
   async expire(): Promise<void> {
     try {
+      if ((this.#session.expiresAt ?? Infinity) <= clock.now()) await retireConversation(this.#session, this.env)
       await this.delete()
     } catch (error) {
       if (isOwnReset(error)) throw error
-      log.warn('session.undeleted', 'The session cannot be deleted now; the alarm tries again.', {
-        error,
-        tenant_id: this.#session.tenantId,
-        session_id: this.#session.sessionId,
-      })
+      log.warn('session.undeleted', 'The session cannot be deleted now; the alarm tries again.', { error })
     }
   }
 

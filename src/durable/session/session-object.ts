@@ -11,11 +11,17 @@ import { handleAlarm } from './alarm.ts'
 import { AccessSubject } from './rpc/access.ts'
 import { CheckpointsSubject } from './rpc/checkpoints.ts'
 import { ConversationSubject } from './rpc/conversation.ts'
+import { ConversationsSubject } from './rpc/conversations.ts'
+import { DeliveriesSubject } from './rpc/deliveries.ts'
+import { GoalSubject } from './rpc/goal.ts'
 import { FilesSubject } from './rpc/files.ts'
 import { InboundSubject } from './rpc/inbound.ts'
 import { InfoSubject } from './rpc/info.ts'
+import { JobsSubject } from './rpc/jobs.ts'
 import { PendingSubject } from './rpc/pending.ts'
+import { ResponsesSubject } from './rpc/responses.ts'
 import { RunsSubject } from './rpc/runs.ts'
+import { SubagentsSubject } from './rpc/subagents.ts'
 import { TransferSubject } from './rpc/transfer.ts'
 import { SessionHost } from './session-host.ts'
 import { serveStream } from './serve-stream.ts'
@@ -42,12 +48,32 @@ export class SessionDO extends DurableObject<Env> {
     return this.#subjects.runs
   }
 
+  get conversations(): ConversationsSubject {
+    return this.#subjects.conversations
+  }
+
+  get responses(): ResponsesSubject {
+    return this.#subjects.responses
+  }
+
   get pending(): PendingSubject {
     return this.#subjects.pending
   }
 
   get inbound(): InboundSubject {
     return this.#subjects.inbound
+  }
+
+  get deliveries(): DeliveriesSubject {
+    return this.#subjects.deliveries
+  }
+
+  get subagents(): SubagentsSubject {
+    return this.#subjects.subagents
+  }
+
+  get goal(): GoalSubject {
+    return this.#subjects.goal
   }
 
   get conversation(): ConversationSubject {
@@ -70,6 +96,10 @@ export class SessionDO extends DurableObject<Env> {
     return this.#subjects.access
   }
 
+  get jobs(): JobsSubject {
+    return this.#subjects.jobs
+  }
+
   override fetch(request: Request): Promise<Response> {
     return serveStream(this.#host, request)
   }
@@ -80,11 +110,16 @@ export class SessionDO extends DurableObject<Env> {
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     socket.close(code === 1005 || code === 1006 ? 1000 : code)
-    if (this.#host.session.exists) await this.#host.session.access.unwatch()
+    const { session } = this.#host
+    if (session.exists) await session.inTurnContext(() => session.access.unwatch())
   }
 
   /** Application errors end here; an error of an object that is being reset is rethrown, so that the runtime calls the alarm again. */
-  override async alarm(): Promise<void> {
+  override alarm(): Promise<void> {
+    return this.#host.session.inTurnContext(() => this.#runAlarm())
+  }
+
+  async #runAlarm(): Promise<void> {
     await this.#host.rearm()
     const { session, incomingCopy } = this.#host
     if (session.turns.isClosing) return
@@ -97,11 +132,17 @@ export class SessionDO extends DurableObject<Env> {
 const subjectsOf = (host: SessionHost) => ({
   info: new InfoSubject(host),
   runs: new RunsSubject(host),
+  responses: new ResponsesSubject(host),
+  conversations: new ConversationsSubject(host),
   pending: new PendingSubject(host),
   inbound: new InboundSubject(host),
+  deliveries: new DeliveriesSubject(host),
+  subagents: new SubagentsSubject(host),
   conversation: new ConversationSubject(host),
+  goal: new GoalSubject(host),
   transfer: new TransferSubject(host),
   files: new FilesSubject(host),
   checkpoints: new CheckpointsSubject(host),
   access: new AccessSubject(host),
+  jobs: new JobsSubject(host),
 })

@@ -25,13 +25,28 @@ export type SessionFacts = {
   readonly isDriving: boolean
   /** The time of the next poll of background processes. */
   readonly processesAt: number | undefined
+  /** The time at which subagents are started, asked or stopped next. */
+  readonly subagentsAt: number | undefined
+  /** The time at which a turn is tried with the messages that were delivered into the session. */
+  readonly newsAt: number | undefined
+  /** The time at which the goal, the heartbeat or the loop of the session is looked at. */
+  readonly selfStartAt: number | undefined
   /** The time at which the outbox of the channel sends next. */
   readonly deliveryAt: number | undefined
   /** The time at which an ephemeral session is deleted. */
   readonly expiresAt: number | undefined
 }
 
-export type WakeReason = 'turn' | 'backOff' | 'projection' | 'processes' | 'delivery' | 'expiry'
+export type WakeReason =
+  | 'turn'
+  | 'backOff'
+  | 'projection'
+  | 'processes'
+  | 'news'
+  | 'subagents'
+  | 'selfStart'
+  | 'delivery'
+  | 'expiry'
 
 export const newSchedule: SessionSchedule = {
   isClosing: false,
@@ -107,6 +122,9 @@ export function wakesOf(schedule: SessionSchedule, facts: SessionFacts, now: num
     backOff: backsOffUntil,
     projection: projection.retryAt,
     processes: isClosing ? undefined : facts.processesAt,
+    news: isClosing ? undefined : facts.newsAt,
+    subagents: isClosing ? undefined : facts.subagentsAt,
+    selfStart: isClosing ? undefined : facts.selfStartAt,
     delivery: facts.deliveryAt,
     expiry: facts.expiresAt,
   }

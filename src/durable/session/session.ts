@@ -2,16 +2,23 @@
 
 import type { Machine } from '../../agent/loop/drive.ts'
 import type { Entry, SessionRecord } from '../../agent/model/history.ts'
+import { log } from '../../agent/model/log.ts'
 import type { Message } from '../../agent/model/message.ts'
+import { type Authority, systemAuthority } from '../../agent/model/permission/authority.ts'
+import type { PromptMaterial } from '../../agent/model/prompt/prompt-layer.ts'
 import type { Settings } from '../../agent/model/settings.ts'
-import type { Turn } from '../../agent/model/turn.ts'
+import { newTurn, type Turn } from '../../agent/model/turn.ts'
 import { noUsage } from '../../agent/model/usage.ts'
 import { isUnattendedTurn } from '../../agent/policy/unattended.ts'
+import type { Route } from '../../agent/routing/route.ts'
 import { createD1History } from '../../db/history.ts'
 import { Delivery } from '../channels/delivery.ts'
+import { readerOf } from '../events/reader-tags.ts'
 import { Streams } from '../events/streams.ts'
 import type { SideCall } from '../models/side-call.ts'
 import { clock } from '../platform/clock.ts'
+import { redactorFor } from '../platform/redaction.ts'
+import { withLogContext } from '../platform/log-context.ts'
 import { processRows } from '../processes/process-rows.ts'
 import { abandonTurn } from '../storage/abandon-turn.ts'
 import { importRunId, Journal } from '../storage/journal.ts'
@@ -19,21 +26,33 @@ import { Projection } from '../storage/projection.ts'
 import { rebuild } from '../storage/rebuild.ts'
 import { createMetadata, type NewSession, type SessionMetadata } from '../storage/session-metadata.ts'
 import { addLateUsage, expiresAt, sessionRecord, sessionUsage, runUsage } from '../storage/session-record.ts'
+import { Deliveries } from '../storage/deliveries.ts'
 import { SideCallNotes } from '../storage/side-call-notes.ts'
-import { storedBytes } from '../storage/storage-usage.ts'
+import { hasWorkspaceFiles, storedBytes } from '../storage/storage-usage.ts'
 import { SessionStore } from '../storage/store.ts'
 import { SessionTenant } from '../tenant/session-tenant.ts'
-import { SessionBilling } from '../tenant/session-billing.ts'
+import { SessionBilling } from '../tenant/billing/session-billing.ts'
 import { stricter } from '../tenant/effective-limits.ts'
 import { effectiveSettings } from '../tenant/tenant-snapshot.ts'
+import type { TenantDO } from '../tenant/tenant-object.ts'
+import { fetchPromptMaterial, loadPromptMaterial } from '../tenant/fetch-prompt-material.ts'
 import { tenantStub } from '../tenant/tenant-stub.ts'
 import { Driver } from '../turn/driver.ts'
 import { PendingList } from '../turn/pending-list.ts'
+import { turnAuthority } from '../turn/turn-authority.ts'
 import { ToolRuntime } from '../turn/tool-runtime.ts'
 import { SessionAccess } from './access.ts'
+import { QueuedRuns } from './clients/queued-runs.ts'
+import { RunClients } from './clients/run-clients.ts'
+import { recallContext } from '../turn/recall/outside-memory.ts'
+import { storeAnsweredTurn } from '../turn/recall/store-answered-turn.ts'
 import { traceTurnEnd } from '../turn/trace.ts'
-import { createTurnMachine } from '../turn/turn-machine.ts'
+import { createTurnMachine, type TurnMachine } from '../turn/turn-machine.ts'
+import type { DeliverMessage } from './subagents/parent-session.ts'
+import { SessionSubagents } from './subagents/subagents.ts'
+import { learnFromTurn } from './learning/learn-from-turn.ts'
 import { recordDecisions } from './record-decisions.ts'
+import { SelfStartTimer } from './self-started/self-start-timer.ts'
 import { Titles } from './title.ts'
 import { TurnControl } from './turn-control.ts'
 
@@ -43,6 +62,9 @@ type CopiedRow = {
   readonly entries: readonly Entry[]
   readonly turn?: Turn
 }
+
+/** `deleteSession` is called when the tenant is being deleted. */
+type SessionCallbacks = { readonly deleteSession: () => Promise<unknown>; readonly deliver: DeliverMessage }
 
 export class Session {
   readonly tenantId: string
@@ -55,12 +77,19 @@ export class Session {
   readonly billing: SessionBilling
   readonly pendingList: PendingList
   readonly delivery: Delivery
+  readonly deliveries: Deliveries
+  readonly selfStart: SelfStartTimer
+  readonly subagents: SessionSubagents
   readonly titles: Titles
   readonly side: SideCall
+  readonly summariser: TurnMachine['summariser']
+  readonly routesOf: TurnMachine['routesOf']
   readonly driver: Driver
   readonly projection: Projection
   readonly turns: TurnControl
   readonly access: SessionAccess
+  readonly queue: QueuedRuns
+  readonly clients: RunClients
   /** The turn that was open when the object woke. */
   readonly openAtWake: string | undefined
   /** Replaced when the session is rebuilt: read it again after each wait. */
@@ -70,8 +99,7 @@ export class Session {
   #meta: SessionMetadata | undefined
   #settings: { readonly tenant: Settings; readonly session: Settings; readonly value: Settings } | undefined
 
-  /** `deleteSession` is called when the tenant is being deleted. */
-  constructor(ctx: DurableObjectState, env: Env, deleteSession: () => Promise<unknown>) {
+  constructor(ctx: DurableObjectState, env: Env, { deleteSession, deliver }: SessionCallbacks) {
     this.#ctx = ctx
     this.#env = env
     const [, tenantId = '', sessionId = ''] = /^t\/([^/]+)\/s\/([^/]+)$/.exec(ctx.id.name ?? '') ?? []
@@ -88,11 +116,18 @@ export class Session {
     this.pendingList = new PendingList(this, () => tenantStub(env, tenantId))
     this.billing = this.#createBilling()
     this.delivery = new Delivery(this, env)
+    this.deliveries = new Deliveries(this.sql, this.journal.hasTable('delivered'))
+    this.selfStart = new SelfStartTimer(this)
     this.titles = new Titles(this, env)
+    this.subagents = new SessionSubagents({ session: this, env, deliver })
     this.turns = new TurnControl(this, ctx.storage)
     this.access = this.#createAccess(deleteSession)
+    this.queue = new QueuedRuns(this)
+    this.clients = new RunClients(this)
     const machine = createTurnMachine(this, env)
     this.side = machine.side
+    this.summariser = machine.summariser
+    this.routesOf = machine.routesOf
     this.driver = this.#createDriver(machine)
     this.projection = this.#createProjection()
   }
@@ -116,13 +151,18 @@ export class Session {
     return this.#settings.value
   }
 
-  /** The time at which an ephemeral session is deleted. */
+  /** The time at which the session deletes itself. */
   get expiresAt(): number | undefined {
-    return this.#meta && expiresAt(this.#meta, this.store)
+    const meta = this.#meta
+    if (!meta) return undefined
+    return expiresAt(meta, this.store, {
+      hasFiles: () => meta.machine !== undefined || hasWorkspaceFiles(this.sql),
+      hasEarlierRun: () => this.journal.hasOtherRun(this.store.current()?.id ?? ''),
+    })
   }
 
   record(): SessionRecord {
-    return sessionRecord(this.meta, this.store)
+    return sessionRecord(this.meta, this.store, this.expiresAt)
   }
 
   updateMeta(change: Partial<SessionMetadata>): void {
@@ -171,12 +211,83 @@ export class Session {
     this.projection.startAt(0, 'nothing')
   }
 
+  /** The object of the tenant. */
+  tenantObject(): DurableObjectStub<TenantDO> {
+    return tenantStub(this.#env, this.tenantId)
+  }
+
   /** Loads the tenant when no request has provided its snapshot. */
   ensureTenant(): Promise<void> {
     return this.tenant.load()
   }
 
+  /** What the tenant adds to the prompt (fetch-prompt-material.ts). */
+  promptMaterial(isFresh: boolean): PromptMaterial | undefined | Promise<PromptMaterial | undefined> {
+    if (isFresh) return loadPromptMaterial(this.#env, this.ownAuthority)
+    return fetchPromptMaterial(this.#env, this.ownAuthority, this.tenant.snapshot?.promptVersion)
+  }
+
+  /** The first model of a turn that names `model`, or none. */
+  promptModel(model: string | undefined): Route | undefined {
+    return this.routesOf(newTurn('', 0, 0, model === undefined ? {} : { model }))[0]
+  }
+
+  /** Whether the workspace has files that can be read without starting a host. */
+  hasReadableFiles(): boolean {
+    const { kind } = this.toolRuntime.backend
+    return (this.meta.machine?.kind ?? 'virtual') === kind && (kind !== 'virtual' || hasWorkspaceFiles(this.sql))
+  }
+
+  /** For whom the open or last turn acts. */
+  asker(): Authority {
+    return turnAuthority(this)
+  }
+
+  /** The entries of the profile that an authority reaches. */
+  async profileOf(authority: Authority): Promise<readonly string[]> {
+    const result = await this.tenantObject().memory.read(authority, 'user')
+    return result.kind === 'done' ? result.view.entries : []
+  }
+
+  /** What the tenant's memory service finds for a message, for the model alone. */
+  recall(authority: Authority, query: string): Promise<string | undefined> | undefined {
+    return recallContext(this, this.#env, { authority, query })
+  }
+
+  /** Whether the session has memory. Jobs and subagents have none. */
+  hasMemory(): boolean {
+    return this.toolRuntime.toolbox(this.settings, {}).has('memory')
+  }
+
+  redact(text: string): string {
+    return redactorFor(this.#env, this.tenantId).redact(text)
+  }
+
+  /** Of the session itself, for what it reports to the tenant's object. It names the request of the current turn. */
+  get ownAuthority(): Authority {
+    const requestId = this.store.current()?.options.authority?.requestId
+    const own = systemAuthority(this.tenantId, { kind: 'session', id: this.sessionId })
+    return requestId === undefined ? own : { ...own, requestId }
+  }
+
+  /** Runs work of the current turn, whose log entries have its ids. */
+  inTurnContext<T>(work: () => T): T {
+    const { tenantId: tenant_id, sessionId: session_id } = this
+    const readIds = () => {
+      const turn = this.store.current()
+      return { tenant_id, session_id, run_id: turn?.id, request_id: turn?.options.authority?.requestId }
+    }
+    return withLogContext(readIds, work)
+  }
+
   /** Runs work in the background; the platform keeps the object alive for it. */
+  /** Looks in the background for what the conversation teaches, when it is time. */
+  startReview(): void {
+    const onFailure = (error: unknown) =>
+      log.warn('learning.unstarted', 'A review of a conversation could not be started.', { error })
+    this.runInBackground(learnFromTurn(this, this.#env).catch(onFailure))
+  }
+
   runInBackground(work: Promise<unknown>): void {
     this.#ctx.waitUntil(work)
   }
@@ -194,10 +305,12 @@ export class Session {
       sessionId: this.sessionId,
       now: clock.now,
       lastNumbers: this.#meta?.given,
+      earlierThrough: () => this.#meta?.earlierThrough ?? 0,
       publish: (events) => {
         this.delivery.handleEvents(events)
         this.streams.publish(events)
         traceTurnEnd(this, this.#env, events)
+        storeAnsweredTurn(this, this.#env, events)
       },
       publishDecisions: (runId, decisions) =>
         this.runInBackground(recordDecisions(this, this.#env, { runId, decisions })),
@@ -216,6 +329,7 @@ export class Session {
       settings: { now: () => this.settings, limits: () => this.tenant.limits, load: () => this.ensureTenant() },
       secrets: () => this.tenant.secrets,
       updateMeta: (change) => this.updateMeta(change),
+      subagents: () => this.subagents,
       runInBackground: (work) => this.runInBackground(work),
       processes: { rows: processRows(sql, journal.hasTable('process')), step: () => this.store.lastMessageSeq() },
     })
@@ -224,6 +338,7 @@ export class Session {
   #createBilling(): SessionBilling {
     return new SessionBilling({
       tenant: () => tenantStub(this.#env, this.tenantId),
+      authority: () => this.ownAuthority,
       limits: () => stricter(this.tenant.limits ?? {}, this.#meta?.settings.limits ?? {}),
       usage: () => (this.#meta ? sessionUsage(this.#meta, this.store) : noUsage),
       notes: new SideCallNotes(this.journal),
@@ -238,7 +353,8 @@ export class Session {
     return new SessionAccess({
       session: this,
       tenantStub: () => tenantStub(this.#env, this.tenantId),
-      sockets: () => this.#ctx.getWebSockets().map((socket) => ({ socket, keyId: this.#ctx.getTags(socket)[0] })),
+      sockets: () =>
+        this.#ctx.getWebSockets().map((socket) => ({ socket, reader: readerOf(this.#ctx.getTags(socket)) })),
       deleteSession,
     })
   }
@@ -250,7 +366,10 @@ export class Session {
       openNext: () => this.turns.openQueued(),
       abandon: (turn) => abandonTurn(turn, (this.store = this.#openStore()), clock.now()),
       resetObject: (reason) => this.resetObject(reason),
-      onStop: (until) => this.turns.handleDriverStop(until),
+      onStop: (until) => {
+        this.turns.handleDriverStop(until)
+        this.runInBackground(this.subagents.handleDriverStop())
+      },
     })
   }
 

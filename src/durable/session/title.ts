@@ -1,8 +1,9 @@
 /** Creates the title of a session: first from the beginning of its first message, then with a model after its first turn. */
 
-import { textIn, type UserMessage, userText } from '../../agent/model/message.ts'
+import { type OpeningMessage, textIn, userText } from '../../agent/model/message.ts'
+import { classifySource } from '../../agent/recall/session-source.ts'
 import type { Settings } from '../../agent/model/settings.ts'
-import type { SessionBilling } from '../tenant/session-billing.ts'
+import type { SessionBilling } from '../tenant/billing/session-billing.ts'
 import type { Projection } from '../storage/projection.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 import { addLateUsage } from '../storage/session-record.ts'
@@ -12,7 +13,8 @@ import { clock } from '../platform/clock.ts'
 
 const maxTitleChars = 60
 
-export function titleFrom(message: UserMessage): string | null {
+export function titleFrom(message: OpeningMessage): string | null {
+  if (message.role === 'tool') return null
   const line = textIn(message).replace(/\s+/g, ' ').trim()
   if (!line) return null
   return line.length > maxTitleChars ? `${line.slice(0, maxTitleChars - 1)}…` : line
@@ -67,18 +69,18 @@ export class Titles {
     this.isUntitled = false
     if (!isWanted) return
     const { id } = this.#session.store.turn()
-    const titled = createTitle(this.#session)
+    const titled = createTitle(this.#session, this.#session.settings.auxiliary?.title_generation?.enabled !== true)
     const isLate = await Promise.race([titled.then(() => false), clock.wait(titleWaitMs).then(() => true)])
     if (isLate) this.#session.runInBackground(titled.then(() => this.#reproject(id)))
   }
 
-  /** Only after an answered turn, and only with an auxiliary model unless the settings enable it. */
+  /** Only after an answered turn of a session that stays and that people read. */
   #isEnabled(): boolean {
-    const { store, settings } = this.#session
+    const { store, settings, meta } = this.#session
     const { stage } = store.turn()
     if (stage.at !== 'done' || stage.outcome !== 'answered' || this.#deployed === noAuxModel) return false
-    const { enabled, model } = settings.auxiliary?.title_generation ?? {}
-    return enabled ?? (model !== undefined || Boolean(this.#deployed))
+    if (meta.ephemeral || meta.oneShot || classifySource(meta.source) !== 'interactive') return false
+    return settings.auxiliary?.title_generation?.enabled ?? true
   }
 
   /** Sends the last page again: it was written without the cost of the title. */
@@ -88,7 +90,8 @@ export class Titles {
   }
 }
 
-async function createTitle(session: TitledSession): Promise<void> {
+/** `isCheapOnly`: without a cheap model, the title stays the beginning of the first message. */
+async function createTitle(session: TitledSession, isCheapOnly: boolean): Promise<void> {
   const { id } = session.store.turn()
   const before = session.meta.title
   const words = session.store
@@ -100,6 +103,7 @@ async function createTitle(session: TitledSession): Promise<void> {
     system: instructions,
     transcript: [userText(words.join('\n\n'))],
     maxTokens: 200,
+    isCheapOnly,
     billedBy: 'caller',
   })
   if (!session.exists) return

@@ -4,29 +4,34 @@
  */
 
 import { log } from '../../agent/model/log.ts'
-import type { AccessRefusal } from '../../agent/model/access.ts'
+import type { AccessRefusal } from '../../agent/model/permission/access.ts'
 import { requestStop } from '../../agent/loop/intake.ts'
 import { maxTurns } from '../tenant/tenant-snapshot.ts'
 import type { Settings } from '../../agent/model/settings.ts'
+import { callerCalls, isSuspended, isWaitingForSubagents } from '../../agent/model/turn.ts'
 import { clock } from '../platform/clock.ts'
 import { armAlarm, leaseMs } from '../platform/schedule.ts'
 import type { Journal } from '../storage/journal.ts'
+import type { Deliveries } from '../storage/deliveries.ts'
 import type { Projection } from '../storage/projection.ts'
-import type { SessionMetadata } from '../storage/session-metadata.ts'
+import { conversationAfter, type SessionMetadata } from '../storage/session-metadata.ts'
 import { sessionUsage } from '../storage/session-record.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { SessionTenant } from '../tenant/session-tenant.ts'
-import type { SessionBilling } from '../tenant/session-billing.ts'
+import type { SessionBilling } from '../tenant/billing/session-billing.ts'
 import type { Driver } from '../turn/driver.ts'
 import { nextTurn, type TurnRequest } from '../turn/next-turn.ts'
+import { openingCalls } from '../turn/opening-calls.ts'
 import type { PendingList } from '../turn/pending-list.ts'
-import { isSuspended } from '../turn/pending-requests.ts'
 import type { Preparation } from '../turn/prepare-turn.ts'
 import { settleRun } from '../turn/run-end.ts'
+import { appendDelivered } from './intake/append-delivered.ts'
+import { reportJobEnd, type ReportingSession } from './jobs/report-end.ts'
 import * as schedules from './session-schedule.ts'
 import { titleFrom, type Titles } from './title.ts'
 
-type ControlledSession = {
+type ControlledSession = ReportingSession & {
+  readonly sessionId: string
   readonly meta: SessionMetadata
   readonly settings: Settings
   readonly journal: Journal
@@ -38,18 +43,30 @@ type ControlledSession = {
   readonly pendingList: PendingList
   readonly titles: Titles
   readonly access: { readonly isPaused: boolean; readonly stopChecks: () => void }
+  readonly deliveries: Deliveries
+  readonly subagents: { readonly getNextWake: () => number | undefined; readonly dropLate: () => void }
+  readonly selfStart: { readonly getNextWake: () => number | undefined }
   readonly delivery: { readonly getNextWake: (now: number) => number | undefined }
-  readonly toolRuntime: { readonly processes: { readonly getNextWake: (isIdle: boolean) => number | undefined } }
+  readonly toolRuntime: {
+    readonly processes: {
+      readonly getNextWake: (isIdle: boolean) => number | undefined
+      readonly postponeNotice: (ms: number) => void
+    }
+  }
   readonly expiresAt: number | undefined
   readonly openAtWake: string | undefined
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
   readonly runInBackground: (work: Promise<unknown>) => void
+  /** Looks in the background for what the conversation teaches, when it is time. */
+  readonly startReview: () => void
+  readonly inTurnContext: <T>(work: () => T) => T
 }
 
 export class TurnControl {
   readonly #session: ControlledSession
   readonly #storage: DurableObjectStorage
   #schedule = schedules.newSchedule
+  #deliveriesAfter = 0
 
   constructor(session: ControlledSession, storage: DurableObjectStorage) {
     this.#session = session
@@ -63,7 +80,7 @@ export class TurnControl {
     const { meta, titles, journal } = this.#session
     if (preparation.prompt !== undefined && (meta.prompt === undefined || journal.isBlank)) {
       titles.isUntitled = meta.title === null
-      this.#session.updateMeta({ title: meta.title ?? titleFrom(request.message), prompt: preparation.prompt })
+      this.#session.updateMeta({ title: meta.title ?? titleFrom(request.message), ...preparation })
     }
     this.#open(request)
     this.resume()
@@ -85,13 +102,14 @@ export class TurnControl {
 
   /** Continues the open turn, if there is one, and arms the alarm that resumes it if this object is evicted. */
   resume(): void {
-    const { store, tenant, driver } = this.#session
-    if (!store.hasOpenTurn) return
+    if (this.#session.store.hasOpenTurn) this.#session.inTurnContext(() => this.#resume())
+  }
+
+  #resume(): void {
+    const { tenant, driver } = this.#session
     this.#schedule = schedules.turnResumed(this.#schedule)
     if (tenant.snapshot)
-      driver
-        .start()
-        .catch((error: unknown) => log.warn('turn.reset', 'The driver was reset.', { error, ...this.#logIds() }))
+      driver.start().catch((error: unknown) => log.warn('turn.reset', 'The driver was reset.', { error }))
     else if (!this.#schedule.isStarting) this.#session.runInBackground(this.#startAfterTenantLoad())
     this.arm()
   }
@@ -113,9 +131,11 @@ export class TurnControl {
 
   /** Opens the next turn of the queue after one has ended. False when there is none, or while the tenant is suspended. */
   openQueued(): boolean {
-    const { store, access } = this.#session
+    const { store, access, subagents } = this.#session
     const ended = store.current()
     if (ended) this.settle(ended.id)
+    appendDelivered(this.#session)
+    subagents.dropLate()
     if (access.isPaused) return false
     const next = nextTurn(store)
     if (next) this.#open(next)
@@ -128,19 +148,32 @@ export class TurnControl {
     const hasTurn = this.#session.store.current() !== undefined
     if (until === undefined && !hasTurn) return this.arm()
     this.#schedule = schedules.driverStopped(this.#schedule, until, clock.now())
+    this.releaseWhileWaiting()
     if (until === undefined) this.#session.runInBackground(this.#projectEndedTurn())
     else this.arm()
   }
 
-  #open({ runId, message, options, drain }: TurnRequest): void {
+  /** Releases the slot of a turn that waits for its caller, who may never come, or for subagents, which need slots. */
+  releaseWhileWaiting(): void {
+    const turn = this.#session.store.current()
+    if (turn && (callerCalls(turn.stage).length || isWaitingForSubagents(turn.stage)))
+      this.#settle(this.#session.billing.settle(turn.id, undefined))
+  }
+
+  #open({ runId, message, options, drain, calls }: TurnRequest): void {
     const { meta, settings, store } = this.#session
     this.#schedule = schedules.turnChanged(this.#schedule)
+    if (meta.startsAnew) {
+      this.#session.updateMeta(conversationAfter(store.lastMessageSeq()))
+      store.dropContext()
+    }
     store.openTurn(runId, [message], {
       options: meta.model && !options.model ? { ...options, model: meta.model } : options,
       limit: maxTurns(settings, options.maxTurns, meta.source),
       usageBefore: sessionUsage(meta, store),
       drain,
     })
+    if (calls?.length) store.save(openingCalls(store.turn(), calls, this.#session.driver.view()))
   }
 
   /** When the tenant cannot be read, the alarm tries again. */
@@ -178,9 +211,25 @@ export class TurnControl {
       isSuspended: turn !== undefined && isSuspended(turn.stage),
       isDriving: driver.isDriving,
       processesAt: this.isClosing ? undefined : toolRuntime.processes.getNextWake(!store.hasOpenTurn),
+      newsAt: this.#nextDelivery(),
+      subagentsAt: this.isClosing ? undefined : this.#session.subagents.getNextWake(),
+      selfStartAt: this.isClosing ? undefined : this.#session.selfStart.getNextWake(),
       deliveryAt: delivery.getNextWake(clock.now()),
       expiresAt,
     }
+  }
+
+  /** Postpones the turn with what waits, because it cannot start now. */
+  postponeDeliveries(ms: number): void {
+    this.#deliveriesAfter = clock.now() + ms
+    this.#session.toolRuntime.processes.postponeNotice(ms)
+    this.arm()
+  }
+
+  #nextDelivery(): number | undefined {
+    const { store, deliveries } = this.#session
+    const isDue = !store.hasOpenTurn && deliveries.waiting().length > 0
+    return isDue ? Math.max(clock.now(), this.#deliveriesAfter) : undefined
   }
 
   // --- after a turn
@@ -200,10 +249,7 @@ export class TurnControl {
       await Promise.all([projection.run(), billing.flush()])
       this.#schedule = schedules.projectionSucceeded(this.#schedule)
     } catch (error) {
-      log.warn('history.unreachable', 'History cannot be reached; the session sends it later.', {
-        error,
-        ...this.#logIds(),
-      })
+      log.warn('history.unreachable', 'History cannot be reached; the session sends it later.', { error })
       this.#schedule = schedules.projectionFailed(this.#schedule, clock.now())
     }
     // The storage of a closing session may already belong to a new session.
@@ -213,28 +259,26 @@ export class TurnControl {
   /** Publishes pending requests first, then waits for the title so that one page of history holds both. */
   async #projectEndedTurn(): Promise<void> {
     const { store, driver, pendingList, titles } = this.#session
+    void reportJobEnd(this.#session)
     await pendingList.tryPublish()
     if (!store.hasOpenTurn) await titles.create()
+    if (!store.hasOpenTurn) this.#session.startReview()
     if (!driver.isDriving) await this.project()
   }
 
   /** Reports the cost of an ended run to the tenant and releases its slot. The alarm retries a failure. */
   settle(runId = this.#session.store.current()?.id ?? ''): void {
+    this.#settle(settleRun(this.#session, runId))
+  }
+
+  #settle(settling: Promise<void>): void {
     const onFailure = (error: unknown) => {
-      log.warn('tenant.unreachable', 'The tenant cannot be reached; the run is settled later.', {
-        error,
-        ...this.#logIds(),
-      })
+      log.warn('tenant.unreachable', 'The tenant cannot be reached; the run is settled later.', { error })
       if (this.isClosing) return
       this.#schedule = schedules.settlementFailed(this.#schedule, clock.now())
       this.arm()
     }
-    this.#session.runInBackground(settleRun(this.#session, runId).catch(onFailure))
-  }
-
-  #logIds() {
-    const { meta, store } = this.#session
-    return { tenant_id: meta.tenantId, session_id: meta.id, run_id: store.current()?.id }
+    this.#session.runInBackground(settling.catch(onFailure))
   }
 
   /** Whether the session is being deleted. For every caller it does not exist any more. */

@@ -22,7 +22,7 @@ export function undoTurns(session: Session, n: number): UndoResult {
     turns.push({ message: first.message, options, text: textIn(first.message) })
   }
   for (const row of session.journal.rowsNewestFirst()) {
-    if (row.runId === importRunId) break
+    if (row.runId === importRunId || row.n <= (session.meta.earlierThrough ?? 0)) break
     if (row.runId !== runId) {
       close()
       first = undefined

@@ -8,6 +8,9 @@ const idle: schedules.SessionFacts = {
   isSuspended: false,
   isDriving: false,
   processesAt: undefined,
+  newsAt: undefined,
+  selfStartAt: undefined,
+  subagentsAt: undefined,
   deliveryAt: undefined,
   expiresAt: undefined,
 }

@@ -9,7 +9,7 @@ import type { Route } from '../../../src/agent/routing/route.ts'
 import { createPerform, type TurnEffects } from '../../../src/durable/turn/effects.ts'
 import { calls, fails, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
-import { sendAndStream, listLines, subscribe, listMessages, type Run, send } from '../../worker/listen.ts'
+import { joinDeltas, sendAndStream, listLines, subscribe, listMessages, type Run, send } from '../../worker/listen.ts'
 import { alarmOf, evict, inObject, kill, objectOf, fireAlarm, requestCommand } from '../support/object.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 
@@ -295,7 +295,7 @@ describe('a message that arrives while a turn runs', () => {
     expect(other.body).toMatchObject({ output: 'Fine.', run_id: stream.events[0]?.run_id })
     expect(listTexts(scripted.requests[1]!)).toEqual([
       'user: tell a story',
-      'assistant: Once upon',
+      'assistant: Once upon ',
       'user: no, stop that',
     ])
     expect(stream.events.at(-1)).toMatchObject({ type: 'run.completed', output: 'Fine.' })
@@ -316,6 +316,21 @@ describe('a message that arrives while a turn runs', () => {
 })
 
 describe('stop', () => {
+  it.each([['\nHalf', ' of '], ['Half of\n\n'], [' ', ' Half']])(
+    'does not repeat text that was streamed: %j',
+    async (...parts) => {
+      const gate = new Gate()
+      const { id } = await newSession({ model: model([says(...parts, gate, 'it')]).id })
+      const stream = await sendAndStream(id, { input: 'go' })
+      await gate.waitUntilReached()
+      await until(() => joinDeltas(stream.events) === parts.join(''))
+      await call('POST', `/api/sessions/${id}/stop`)
+      await stream.waitForClose()
+      expect(joinDeltas(stream.events)).toBe(parts.join(''))
+      expect(stream.events.at(-1)).toMatchObject({ type: 'run.cancelled', output: parts.join('') })
+    },
+  )
+
   it('keeps the partial answer', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('Half of ', gate, 'it')]).id })
@@ -325,8 +340,8 @@ describe('stop', () => {
     const stopped = await call('POST', `/api/sessions/${id}/stop`)
     await stream.waitForClose()
     expect([stopped.status, stopped.body]).toEqual([202, { session_id: id, status: 'stopping' }])
-    expect(stream.events.at(-1)).toMatchObject({ type: 'run.cancelled', output: 'Half of', completed: false })
-    expect(await listLines(id)).toEqual(['user: go', 'assistant: Half of'])
+    expect(stream.events.at(-1)).toMatchObject({ type: 'run.cancelled', output: 'Half of ', completed: false })
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: Half of '])
     expect(await runOf(id, stream.events[0]!.run_id)).toMatchObject({ status: 'cancelled', exit_reason: 'stopped' })
   })
 
@@ -628,7 +643,7 @@ describe('delete', () => {
       inObject(id, (_o, { storage }) => storage.sql.exec('SELECT id FROM inbox').toArray().length === 2)
     await until(isQueued)
     expect((await request('DELETE', `/api/sessions/${id}`)).status).toBe(204)
-    expect((await first).body).toMatchObject({ status: 'cancelled', output: 'half' })
+    expect((await first).body).toMatchObject({ status: 'cancelled', output: 'half ' })
     expect((await waiting).status).toBe(404)
     await stream.waitForClose()
     expect([stream.types, stream.error]).toEqual([[], undefined])

@@ -3,15 +3,17 @@
  * stretch: however often and however concurrently the platform delivers an event, it counts once.
  */
 
-import type { Authority } from '../../../agent/model/authority.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
 import type { ChatAuthor, ChatOrigin } from '../../../agent/model/delivery.ts'
 import { userText } from '../../../agent/model/message.ts'
 import { clock } from '../../platform/clock.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import { isQuestion, pendingRequests } from '../../turn/pending-requests.ts'
-import { type BusyMode, joinOpenTurn } from './join-turn.ts'
+import { resetIfDue } from '../commands/reset-chat.ts'
+import { joinOpenTurn } from './join-turn.ts'
 import type { Session } from '../session.ts'
-import type { Intake, Submitted } from './intake.ts'
+import type { BusyMode, Intake, Submitted } from './intake.ts'
+import { prepareTypedDecisions, type TypedDecisions } from './typed-decision.ts'
 
 export type InboundCommand = {
   readonly kind: 'inbound'
@@ -33,14 +35,16 @@ export type InboundCommand = {
 }
 
 export function inboundIntake(session: Session, command: InboundCommand): Intake {
-  const { key, runId, origin, asker, authority, tenant } = command
+  const { key, runId, origin, asker, authority, tenant, isUnaddressed } = command
   const { inboundEvents } = session.delivery
+  let typed: TypedDecisions | undefined
   return {
     runId,
     open: async () => {
       await session.tenant.update(tenant)
       if (session.turns.isClosing) return false
       if (!session.exists && !(await session.load())) session.create({ source: origin.platform, origin })
+      if (!isUnaddressed && !inboundEvents.has(key)) resetIfDue(session)
       return session.exists && 'exists'
     },
     findOutcome: (isRecheck) => {
@@ -48,7 +52,15 @@ export function inboundIntake(session: Session, command: InboundCommand): Intake
       return command.isUnaddressed && !isRecheck ? storeUnaddressed(session, command) : undefined
     },
     compose: () => ({ message: composeMessage(session, command), options: { asker, authority } }),
-    join: () => join(session, command),
+    prepare: async () => {
+      if (session.store.hasOpenTurn) typed = await prepareTypedDecisions(session, authority, userText(command.text))
+    },
+    join: () => (typed ? decide(session, command, typed) : join(session, command)),
+    acknowledge: (text) => {
+      inboundEvents.record(key, clock.now())
+      storeSession(session)
+      if (text) session.delivery.sendNotice(text, runId)
+    },
     refuse: () => {
       inboundEvents.record(key, clock.now())
       storeSession(session)
@@ -78,6 +90,15 @@ function composeMessage(session: Session, command: InboundCommand) {
   const line = lineOf(command)
   const before = inboundEvents.takeUnaddressed()
   return userText(before.length ? `[Said in the group before, not to you:]\n${before.join('\n')}\n\n${line}` : line)
+}
+
+/** Applies a decision that was typed into the chat. It is no part of the conversation. */
+function decide(session: Session, command: InboundCommand, { mayDecide, decisions }: TypedDecisions): Submitted {
+  const { key, runId, mode, asker, authority } = command
+  session.delivery.inboundEvents.record(key, clock.now())
+  if (!mayDecide) session.delivery.sendNotice('Only who asked, or an admin, may answer this.')
+  else if (!decisions.length) session.delivery.sendNotice('This cannot be decided so. Press a button instead.')
+  return joinOpenTurn(session, { runId, mode, options: { asker, authority }, answers: { decisions } }, undefined)
 }
 
 function join(session: Session, command: InboundCommand): Submitted {

@@ -1,8 +1,10 @@
 /** Writes the files of a message into the workspace, and names them in the message. */
 
+import { decodeBase64Bytes } from '../../../agent/model/base64.ts'
 import { log } from '../../../agent/model/log.ts'
 import { BackendError } from '../../../agent/model/backend.ts'
 import type { UserMessage } from '../../../agent/model/message.ts'
+import type { TurnOptions } from '../../../agent/model/turn-options.ts'
 import type { Session } from '../session.ts'
 
 export type IncomingFile = {
@@ -32,6 +34,12 @@ export const withFileNames = (message: UserMessage, runId: string, files: readon
 const renderFileNames = (runId: string, files: readonly IncomingFile[]): string =>
   files.map((file, n) => `\n[Attached file: ${pathOfFile(runId, file, n)} (${file.mediaType})]`).join('')
 
+/** With tools of the client the agent's own tools for files are hidden. One stays, because only it reaches the files. */
+export const withFileReader = (options: TurnOptions, files: readonly IncomingFile[]): TurnOptions =>
+  files.length && options.clientTools?.length
+    ? { ...options, toolsets: [...(options.toolsets ?? []), 'read_file'] }
+    : options
+
 /** A file that cannot be written is logged; the agent finds it missing. */
 export async function writeIncomingFiles(
   session: Session,
@@ -57,8 +65,7 @@ async function readIncoming(
   { content }: IncomingFile,
   blobs: R2Bucket | undefined,
 ): Promise<Uint8Array | undefined> {
-  if (content.kind === 'base64')
-    return Uint8Array.from(atob(content.data.replace(/\s+/g, '')), (char) => char.charCodeAt(0))
+  if (content.kind === 'base64') return decodeBase64Bytes(content.data)
   if (!content.key.startsWith(`t/${tenantId}/`)) return undefined
   const object = await blobs?.get(content.key)
   return object ? new Uint8Array(await object.arrayBuffer()) : undefined

@@ -1,21 +1,26 @@
 /** Defines the steps in which a command is submitted to a session, and their outcomes. */
 
-import type { UserMessage } from '../../../agent/model/message.ts'
+import type { OpeningMessage, ToolCallPart } from '../../../agent/model/message.ts'
 import type { Limits } from '../../../agent/model/settings.ts'
 import type { TurnOptions } from '../../../agent/model/turn-options.ts'
 
 /**
  * The outcome for the sender.
  * `running`, `queued`: a run of its own. `joined`: the message went into the open run, whose id this is.
- * `ended`: a repeat whose run is over. `duplicate`: an inbound event that was delivered before. `stored`: an
+ * `segment`: the part of the run that answers; absent: the first one. `ended`: a repeat whose run is over. `duplicate`: an inbound event that was delivered before. `stored`: an
  * unaddressed message that waits for the next turn.
  * Nothing was accepted with the others. `too-large`: a row cannot hold it. `superseded`: another run already follows
  * the run that this one was to follow. `busy`: a turn is open, and this command cannot join one. `nothing`: there is no
- * message to submit. `over-limit`: a limit is reached; `retryAfter` is in seconds.
+ * message to submit. `unknown-call`: no call of the run has this id. `over-limit`: a limit is reached; `retryAfter` is in seconds.
  */
 export type Submitted =
-  | { readonly runId: string; readonly status: 'running' | 'queued' | 'joined' | 'ended' | 'duplicate' | 'stored' }
+  | {
+      readonly runId: string
+      readonly status: 'running' | 'queued' | 'joined' | 'ended' | 'duplicate' | 'stored'
+      readonly segment?: number
+    }
   | { readonly runId: string; readonly status: 'too-large' | 'superseded' | 'busy' | 'nothing' }
+  | { readonly runId: string; readonly status: 'unknown-call'; readonly callId: string }
   | OverLimit
 
 export type OverLimit = {
@@ -32,12 +37,24 @@ type NotAccepted = Exclude<
 
 /** Whether there is no run to wait for or to stream. */
 export const isNotAccepted = (submitted: Submitted): submitted is NotAccepted =>
-  ['too-large', 'superseded', 'busy', 'nothing', 'over-limit'].includes(submitted.status)
+  ['too-large', 'superseded', 'busy', 'nothing', 'unknown-call', 'over-limit'].includes(submitted.status)
+
+/** How a message takes effect while a turn is open. */
+export type BusyMode = 'queue' | 'interrupt' | 'steer'
+
+/** The turn that starts. `calls`: calls that run before the model is asked. */
+export type Composed = {
+  readonly message: OpeningMessage
+  readonly options: TurnOptions
+  readonly calls?: readonly ToolCallPart[]
+}
 
 /** The steps of one kind of command. Only `open`, `prepare` and `placeFiles` may wait; the others run without an await between them. */
 export type Intake = {
   /** The id of the run that the command starts, if it starts one. */
   readonly runId: string
+  /** The model that the command names for its turn. */
+  readonly model?: string | undefined
   /** Refuses a command that can never be stored. */
   readonly validate?: () => Submitted | undefined
   /** Loads the session. `new`: `create` creates it. False: there is no such session. */
@@ -52,9 +69,11 @@ export type Intake = {
   /** Writes the files of the message into the workspace of the session. Undefined when there is nothing to write. */
   readonly placeFiles?: () => Promise<void> | undefined
   /** The message of the turn that starts now; undefined when there is none after all. */
-  readonly compose: () => { readonly message: UserMessage; readonly options: TurnOptions } | undefined
+  readonly compose: () => Composed | undefined
   /** Passes the message to the open turn. */
   readonly join: () => Submitted
+  /** Records that a command was answered without a message, and shows a text that is not empty to a sender in a chat. */
+  readonly acknowledge?: (text: string) => void
   /** Called when a limit refuses the turn. */
   readonly refuse?: () => void
 }

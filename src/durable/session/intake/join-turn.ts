@@ -1,43 +1,60 @@
-/** Passes a message to the open turn: queues it behind the turn, steers or interrupts it, or answers its question. */
+/** Passes a message to the open turn: queues it behind the turn, steers or interrupts it, or answers what it waits for. */
 
 import { narrowTurn } from '../../../agent/loop/intake.ts'
-import type { Authority } from '../../../agent/model/authority.ts'
-import { textIn, type UserMessage } from '../../../agent/model/message.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { UserMessage } from '../../../agent/model/message.ts'
+import { callerCalls } from '../../../agent/model/turn.ts'
 import type { TurnOptions } from '../../../agent/model/turn-options.ts'
 import { defaultSettings } from '../../../agent/model/settings.ts'
 import { failpoint } from '../../platform/failpoint.ts'
 import { fitsRow } from '../../platform/row-size.ts'
-import { deliverAnswer, isQuestion, pendingRequests } from '../../turn/pending-requests.ts'
 import type { Session } from '../session.ts'
-import type { Submitted } from './intake.ts'
-
-export type BusyMode = 'queue' | 'interrupt' | 'steer'
+import { type Answers, answerWaiting } from './answer-waiting.ts'
+import type { BusyMode, Submitted } from './intake.ts'
 
 export type Joining = {
   readonly runId: string
   /** Undefined: the setting `busy_input_mode` decides. */
   readonly mode: BusyMode | undefined
   readonly options: TurnOptions
+  /** The pending requests that the request answers besides its message. */
+  readonly answers?: Answers
 }
 
-export function joinOpenTurn(session: Session, { runId, mode, options }: Joining, message: UserMessage): Submitted {
-  if (!hasRoom(session, message)) return { runId, status: 'too-large' }
-  const chosen = mode ?? session.settings.busy_input_mode ?? defaultSettings.busyMode
-  if (chosen === 'queue') {
-    session.store.addToInbox({ kind: 'queued', runId, message, options })
-    return accepted(session, { runId, status: 'queued' })
+/** Without a message the request only answers what the turn waits for. */
+export function joinOpenTurn(session: Session, joining: Joining, message: UserMessage | undefined): Submitted {
+  const { store } = session
+  const { runId, options, answers = {} } = joining
+  const { mode, isForced } = chooseMode(session, joining)
+  if (message && !canAccept(session, message, mode)) return { runId, status: 'too-large' }
+  const isAnswer = callerCalls(store.turn().stage).length > 0 && !(isForced && mode === 'queue')
+  const answered = isAnswer && answerWaiting(session, { ...answers, runId, mode, options, message })
+  return accepted(session, answered || addToOpenTurn(session, { runId, options, mode }, message))
+}
+
+/** A request that reads the run by its parts has no mode of its own for a turn that waits for it. */
+function chooseMode({ store, settings }: Session, { mode: asked, answers }: Joining) {
+  const isCaller = answers?.isCaller === true && callerCalls(store.turn().stage).length > 0
+  const mode = (isCaller ? undefined : asked) ?? settings.busy_input_mode ?? defaultSettings.busyMode
+  return { mode, isForced: !isCaller && asked !== undefined }
+}
+
+function addToOpenTurn(
+  session: Session,
+  { runId, options, mode }: Pick<Joining, 'runId' | 'options'> & { readonly mode: BusyMode },
+  message: UserMessage | undefined,
+): Submitted {
+  const { store } = session
+  const joined = { runId: store.turn().id, status: 'joined' } as const
+  if (!message) return joined
+  if (mode === 'queue') {
+    store.addToInbox({ kind: 'queued', runId, message, options })
+    return { runId, status: 'queued' }
   }
-  // The turn joins all steering messages into one.
-  const waiting = session.store.inbox().map((item) => item.message)
-  if (!fitsRow([...waiting, message])) return { runId, status: 'too-large' }
   narrowOpenTurn(session, options.authority)
-  const question = onlyQuestion(session)
-  const isText = message.content.every(({ type }) => type === 'text')
-  // A text that arrives while one question is open is its answer.
-  if (question && isText) deliverAnswer(session, question, textIn(message), runId)
-  else session.store.addToInbox({ kind: 'said', mode: chosen === 'steer' ? 'steer' : 'redirect', runId, message })
-  if (chosen === 'interrupt' && session.store.turn().stage.at === 'calling-model') session.driver.abort()
-  return accepted(session, { runId: session.store.turn().id, status: 'joined' })
+  store.addToInbox({ kind: 'said', mode: mode === 'steer' ? 'steer' : 'redirect', runId, message })
+  if (mode === 'interrupt' && store.turn().stage.at === 'calling-model') session.driver.abort()
+  return joined
 }
 
 /** From here on the turn may do only what everybody may whose message it contains. */
@@ -54,14 +71,15 @@ function accepted(session: Session, outcome: Submitted): Submitted {
   return outcome
 }
 
-function onlyQuestion(session: Session) {
-  const [question, another] = pendingRequests(session).filter(isQuestion)
-  return another ? undefined : question
-}
-
 /** Limits of the inbox, because it is loaded into memory as a whole. */
 const maxWaitingMessages = 200
 const maxWaitingChars = 8_000_000
+
+/** The turn joins all steering messages into one. */
+function canAccept(session: Session, message: UserMessage, mode: BusyMode): boolean {
+  const waiting = session.store.inbox().map((item) => item.message)
+  return hasRoom(session, message) && (mode === 'queue' || fitsRow([...waiting, message]))
+}
 
 function hasRoom({ store }: Session, message: UserMessage): boolean {
   const waiting = store.inboxRows()

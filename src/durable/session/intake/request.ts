@@ -1,16 +1,17 @@
 /** Submits a message that came with a request to the API. */
 
-import type { Authority } from '../../../agent/model/authority.ts'
-import type { Message, UserMessage } from '../../../agent/model/message.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Message, OpeningMessage } from '../../../agent/model/message.ts'
 import type { TurnOptions } from '../../../agent/model/turn-options.ts'
 import type { NewSession } from '../../storage/session-metadata.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import { attachmentPrefix, canStore, discardImages, storeImages } from '../../workspace/attachments.ts'
-import { type IncomingFile, withFileNames, writeIncomingFiles } from './incoming-files.ts'
-import { type BusyMode, joinOpenTurn } from './join-turn.ts'
+import { type IncomingFile, withFileNames, withFileReader, writeIncomingFiles } from './incoming-files.ts'
+import { joinOpenTurn } from './join-turn.ts'
 import { isLastRun, findJoinedRun, runOf } from '../read-session.ts'
 import type { Session } from '../session.ts'
-import type { Intake, Submitted } from './intake.ts'
+import type { BusyMode, Intake, Submitted } from './intake.ts'
+import { prepareTypedDecisions, type TypedDecisions } from './typed-decision.ts'
 
 export type RequestCommand = {
   readonly kind: 'request'
@@ -18,15 +19,19 @@ export type RequestCommand = {
   /** The id of the run that the request starts. A repeat of the request has the same one. */
   readonly runId: string
   readonly tenant: TenantSnapshot
-  readonly message: UserMessage
+  readonly message: OpeningMessage
   /** Written into the workspace before the turn reads the message. */
   readonly files?: readonly IncomingFile[]
   readonly options: TurnOptions
   /** Applies while a turn is open. Undefined: the setting `busy_input_mode` decides. */
   readonly busyMode: BusyMode | undefined
+  /** The sender reads the run by its parts, and answers what it waits for. Its mode counts only while the turn runs. */
+  readonly readsParts?: boolean
   /** `first`, `repeat`: it has an idempotency key, and an earlier try did not or did claim it. */
   readonly idempotency: 'none' | 'first' | 'repeat'
   readonly target: RequestTarget
+  /** The name of a client whose run stops when it goes away. Absent: the run goes on. */
+  readonly client?: string
 }
 
 export type RequestTarget =
@@ -43,14 +48,15 @@ export type RequestTarget =
 
 export function requestIntake(session: Session, command: RequestCommand, blobs: R2Bucket | undefined): Intake {
   const { runId, busyMode, target, tenant, files = [] } = command
-  const message = withFileNames(command.message, runId, files)
-  const options = { ...command.options, authority: command.authority }
+  const message = command.message.role === 'user' ? withFileNames(command.message, runId, files) : command.message
+  const options = { ...withFileReader(command.options, files), authority: command.authority }
   const history = target.kind === 'create' ? target.history : []
   let stored = message
   // An earlier try may have joined a run at any time; a concurrent one only since this one began.
   let eventsSince = 0
   let storedHistory: readonly Message[] = []
   let areFilesPlaced = files.length === 0
+  let typed: TypedDecisions | undefined
   const placeFiles = () => {
     if (areFilesPlaced) return undefined
     areFilesPlaced = true
@@ -66,6 +72,7 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
   }
   return {
     runId,
+    model: options.model,
     validate: () => ([...history, message].every((one) => canStore(one, blobs)) ? undefined : tooLarge(runId)),
     open,
     findOutcome: (isRecheck) => {
@@ -74,6 +81,8 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
       return outcome
     },
     prepare: async () => {
+      if (session.exists && session.store.hasOpenTurn)
+        typed = await prepareTypedDecisions(session, command.authority, message)
       stored = await storeImages(message, blobs, attachmentPrefix(session.tenantId, session.sessionId))
       if (session.exists) await placeFiles()
       else storedHistory = await Promise.all(history.map((one) => storeMessage(session, one, blobs)))
@@ -86,7 +95,13 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
     },
     placeFiles,
     compose: () => ({ message: stored, options }),
-    join: () => joinOpenTurn(session, { runId, mode: busyMode, options }, stored),
+    join: () => {
+      const { decisions = [] } = typed ?? {}
+      const answers = { decisions, isCaller: command.readsParts ?? false }
+      return stored.role === 'user'
+        ? joinOpenTurn(session, { runId, mode: busyMode, options, answers }, typed ? undefined : stored)
+        : { runId, status: 'busy' }
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 /** Submits the last turn once more: its messages are undone, and its user message starts a new run. */
 
-import type { Authority } from '../../../agent/model/authority.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import { runOf } from '../read-session.ts'
 import type { Session } from '../session.ts'
@@ -26,7 +26,7 @@ export function retryIntake(session: Session, { authority, runId, tenant }: Retr
     findOutcome: () => (runOf(session, runId) ? { runId, status: 'ended' } : undefined),
     compose: () => {
       const [last] = undoTurns(session, 1).turns
-      // Whoever repeats a turn does not get the rights of the one who began it.
+      // A retry runs with the rights of its caller, not of the one who began the turn.
       return last && { message: last.message, options: { ...last.options, authority } }
     },
     join: () => ({ runId, status: 'busy' }),

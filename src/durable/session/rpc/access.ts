@@ -1,7 +1,8 @@
 /** RPC subject `access`: the tenant's object reports that the tenant or a key may act no more, or again. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Access } from '../../../agent/model/access.ts'
+import type { Access } from '../../../agent/model/permission/access.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
 import { forgetSnapshot } from '../../tenant/tenant-snapshot.ts'
 import type { SessionHost } from '../session-host.ts'
 
@@ -14,7 +15,8 @@ export class AccessSubject extends RpcTarget {
   }
 
   /** Deletes the session with its tenant: also one that does not exist for callers. */
-  async erase(): Promise<void> {
+  async erase(authority: Authority): Promise<void> {
+    this.#requireOwn(authority)
     if (this.#host.session.turns.isClosing) throw new Error('The session is being deleted already.')
     if (await this.#host.delete()) return
     await this.#host.ctx.storage.deleteAlarm()
@@ -22,8 +24,13 @@ export class AccessSubject extends RpcTarget {
   }
 
   /** Resolves to whether this session needs the next report too. */
-  change(access: Access): Promise<boolean> {
+  async change(authority: Authority, access: Access): Promise<boolean> {
+    this.#requireOwn(authority)
     forgetSnapshot(this.#host.session.tenantId)
     return this.#host.session.access.change(access)
+  }
+
+  #requireOwn(authority: Authority): void {
+    if (!this.#host.isOwn(authority)) throw new Error('The call is not for this session.')
   }
 }

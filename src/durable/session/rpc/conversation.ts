@@ -1,11 +1,13 @@
 /** RPC subject `conversation`: lists messages and events, undoes turns and compacts the context. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/authority.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
 import { compressNow, type CompressResult } from '../compress.ts'
-import { type Attachment, readAttachment } from '../message-attachments.ts'
+import { type Attachment, readAttachment } from '../attachments/message-attachments.ts'
 import { type EventPage, eventsAfter, listMessages, type MessagePage } from '../read-session.ts'
 import { type UndoResult, undoTurns } from '../undo.ts'
+import { type ClaimedAnswer, type ConversationMatch, matchConversation } from '../clients/match-conversation.ts'
+import { hashState } from '../clients/state-hash.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class ConversationSubject extends RpcTarget {
@@ -36,6 +38,21 @@ export class ConversationSubject extends RpcTarget {
   /** Removes the last n turns and returns their user messages. False while a turn is open. */
   undo(authority: Authority, n: number): Promise<UndoResult | false | undefined> {
     return this.#host.with(authority, (session) => !session.store.hasOpenTurn && undoTurns(session, n))
+  }
+
+  /** The place at which a client's conversation continues, if a run said what the client repeats. */
+  match(
+    authority: Authority,
+    runId: string,
+    segment: number,
+    claimed: ClaimedAnswer,
+  ): Promise<ConversationMatch | undefined> {
+    return this.#host.with(authority, (session) => matchConversation(session, { runId, segment, claimed }))
+  }
+
+  /** The hash of conversation and files when a run had ended. Null when they cannot be compared. */
+  stateAfter(authority: Authority, runId: string): Promise<string | null | undefined> {
+    return this.#host.with(authority, async (session) => (await hashState(session, runId)) ?? null)
   }
 
   /** Compacts the context: now between turns, else before the next model call. */

@@ -1,11 +1,13 @@
 /** RPC subject `info`: reads, creates, updates and deletes a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { actorOf } from '../../../agent/model/audit.ts'
-import type { Authority } from '../../../agent/model/authority.ts'
+import { actorOf } from '../../../agent/model/permission/audit.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
 import { patchSettings, type Settings, type SettingsFault } from '../../../agent/model/settings.ts'
 import type { NewSession } from '../../storage/session-metadata.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import { rebuildPrompt } from '../../turn/prepare-turn.ts'
+import { type ContextView, readContext } from '../context/read-context.ts'
 import { sessionView, type SessionStatus, type SessionView } from '../api-views.ts'
 import { statusOf } from '../read-session.ts'
 import { tightenSettings } from '../../../agent/policy/settings/tighten-settings.ts'
@@ -17,6 +19,22 @@ import type { SessionHost } from '../session-host.ts'
 function checkedSettings({ meta, tenant }: Session): Settings {
   if (meta.isPolicyChecked) return meta.settings
   return tightenSettings(tenant.snapshot?.settings ?? {}, meta.settings, { expand: expandToolsets, mayDiffer: false })
+}
+
+type SessionChange = {
+  readonly title?: string | null
+  readonly model?: string | null
+  readonly settings?: object
+  readonly prompt?: 'now'
+}
+
+function isInactiveSince(session: Session, before: number): boolean {
+  const { store, meta, toolRuntime } = session
+  const works = [meta.goal, meta.heartbeat, meta.loop].some(
+    (one) => one && ['active', 'waiting'].includes(one.state.at),
+  )
+  const runs = toolRuntime.processes.list().some(({ state }) => state.at === 'running')
+  return !store.hasOpenTurn && !works && !runs && session.record().updatedAt < before
 }
 
 export class InfoSubject extends RpcTarget {
@@ -39,26 +57,56 @@ export class InfoSubject extends RpcTarget {
 
   /** Creating a session that exists changes nothing. */
   async create(authority: Authority, spec: NewSession, tenant: TenantSnapshot): Promise<SessionView | undefined> {
-    if (!this.#host.isOwn(authority)) return undefined
-    const { session } = this.#host
-    await session.tenant.update(tenant)
-    session.create(spec)
-    session.updateMeta({})
-    return this.#host.view()
+    return this.#host.asCaller(authority, async () => {
+      if (!this.#host.isOwn(authority)) return undefined
+      const { session } = this.#host
+      await session.tenant.update(tenant)
+      session.create(spec)
+      session.updateMeta({})
+      return this.#host.view()
+    })
   }
 
-  /** Absent fields are unchanged. `settings` is a patch: null resets a value. */
+  context(authority: Authority): Promise<ContextView | undefined> {
+    return this.#host.with(authority, (session) => readContext(session, authority))
+  }
+
+  /** Absent fields are unchanged. `settings` is a patch: null resets a value. `prompt`: it is built again, with all changes. */
   update(
     authority: Authority,
-    change: { title?: string | null; model?: string | null; settings?: object },
+    { prompt, ...change }: SessionChange,
   ): Promise<{ kind: 'updated'; view: SessionView } | SettingsFault | undefined> {
     return this.#host.with(authority, async (session) => {
       await session.ensureTenant()
       const patched = change.settings && patchSettings(checkedSettings(session), change.settings)
       if (patched?.kind === 'wrong') return patched
-      session.updateMeta({ ...change, ...(patched && { settings: patched.settings, isPolicyChecked: true }) })
+      session.updateMeta({
+        ...change,
+        oneShot: undefined,
+        ...(patched && { settings: patched.settings, isPolicyChecked: true }),
+      })
+      if (prompt === 'now') {
+        await session.tenant.refresh()
+        await rebuildPrompt(session)
+      }
       return { kind: 'updated', view: await this.#host.view() }
     })
+  }
+
+  /** Deletes an ephemeral session after its answer, unless its run waits for the caller. */
+  async deleteUnstored(authority: Authority): Promise<void> {
+    await this.#host.with(authority, async (session) => {
+      if (session.meta.ephemeral && statusOf(session) !== 'waiting') await this.#host.delete()
+    })
+  }
+
+  /**
+   * Deletes a session that has not been active since `before`. False when it stays: the directory may be older than the
+   * session, and work that it does by itself keeps it.
+   */
+  async prune(authority: Authority, before: number): Promise<boolean> {
+    const isInactive = await this.#host.with(authority, (session) => isInactiveSince(session, before))
+    return isInactive === true && this.#host.delete(actorOf(authority))
   }
 
   /**
@@ -66,6 +114,7 @@ export class InfoSubject extends RpcTarget {
    * the audit log has it.
    */
   async delete(authority: Authority, isRequested = false): Promise<boolean> {
-    return this.#host.isOwn(authority) && this.#host.delete(isRequested ? actorOf(authority) : undefined)
+    const actor = isRequested ? actorOf(authority) : undefined
+    return this.#host.asCaller(authority, async () => this.#host.isOwn(authority) && this.#host.delete(actor))
   }
 }

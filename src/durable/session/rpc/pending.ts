@@ -1,8 +1,8 @@
 /** RPC subject `pending`: accepts answers to pending questions and approvals. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { ApprovalAnswer } from '../../../agent/model/approval.ts'
-import type { Authority } from '../../../agent/model/authority.ts'
+import type { ApprovalAnswer } from '../../../agent/model/permission/approval.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
 import { tenantStub } from '../../tenant/tenant-stub.ts'
 import { deliverAnswer, findPending, isQuestion, wasCalled } from '../../turn/pending-requests.ts'
 import { type DecideResult, decideApproval } from '../approvals.ts'

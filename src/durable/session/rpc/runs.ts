@@ -1,14 +1,19 @@
 /** RPC subject `runs`: submits messages, and waits for, reads and stops runs. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/authority.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
 import type { RunEnded } from '../../../agent/model/event.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import type { RunView } from '../api-views.ts'
-import { withAnswerFiles } from '../answer-files.ts'
+import { withAnswerFiles } from '../attachments/answer-files.ts'
 import { endOf, runOf } from '../read-session.ts'
+import type { ContinueCommand } from '../intake/continue.ts'
 import type { RequestCommand } from '../intake/request.ts'
 import { isNotAccepted, type Submitted } from '../intake/intake.ts'
+import type { RunPart } from '../../events/streams.ts'
+import { hasScope } from '../../../agent/model/permission/authority.ts'
+import { narrowByRoles } from '../../../agent/model/permission/roles.ts'
+import { blockingPart, describeWaiting, segmentOf, type SegmentView } from '../segments.ts'
 import { submit } from '../submit.ts'
 import type { SessionHost } from '../session-host.ts'
 
@@ -20,7 +25,7 @@ export class RunsSubject extends RpcTarget {
     this.#host = host
   }
 
-  submit(command: RequestCommand): Promise<Submitted | undefined> {
+  submit(command: RequestCommand | ContinueCommand): Promise<Submitted | undefined> {
     return submit(this.#host.session, command, this.#host.env.BLOBS)
   }
 
@@ -31,9 +36,51 @@ export class RunsSubject extends RpcTarget {
     const submitted = await this.submit(command)
     if (!submitted) return undefined
     if (isNotAccepted(submitted)) return { submitted }
-    const run = await this.wait(command.authority, submitted.runId)
+    const leave = this.#host.session.clients.enter(submitted.runId, command.client)
+    const run = await this.wait(command.authority, submitted.runId).finally(leave)
     const end = endOf(this.#host.session, submitted.runId)
     return run && end && { submitted, run, end }
+  }
+
+  /**
+   * Submits a message or answers of the caller, and waits until the run ends or waits for its caller. Without `run` and
+   * `segment` it was not accepted.
+   */
+  async submitUntilSegment(
+    command: RequestCommand | ContinueCommand,
+  ): Promise<{ submitted: Submitted; run?: RunView; segment?: SegmentView } | undefined> {
+    const submitted = await this.submit(command)
+    if (!submitted) return undefined
+    if (isNotAccepted(submitted)) return { submitted }
+    const leave = this.#host.session.clients.enter(submitted.runId, command.client)
+    const answer = await this.waitForSegment(command.authority, submitted).finally(leave)
+    return answer && { submitted, ...answer }
+  }
+
+  /**
+   * The part of a run once it has ended, with the run. The last part of the run before it when a queued run cannot begin,
+   * because that one waits for its caller.
+   */
+  waitForSegment(
+    authority: Authority,
+    { runId, segment = 0 }: RunPart,
+  ): Promise<{ run: RunView; segment: SegmentView } | undefined> {
+    return this.#host.with(authority, async (session) => {
+      const part = { runId, segment }
+      const find = () => segmentOf(session, part) ?? blockingPart(session, part)
+      if (!find()) {
+        // Subscribes before the turn is resumed: it may end at once.
+        const ended = session.streams.ended(part)
+        session.turns.resumeIfUndriven()
+        await ended
+      }
+      const found = find()
+      const run = found && (await this.#find(found.runId))
+      if (!run) return undefined
+      const mayApprove = hasScope(narrowByRoles(authority, session.tenant.access.roles), 'approve')
+      const notice = !found.end && { notice: describeWaiting(session, part, mayApprove) }
+      return { run, segment: { ...found, ...notice } }
+    })
   }
 
   /** A run in any state. Undefined also when the session has no such run. */
@@ -47,7 +94,7 @@ export class RunsSubject extends RpcTarget {
       const run = runOf(session, runId)
       if (run?.exit_reason !== null) return this.#find(runId)
       // Subscribes before the turn is resumed: it may end at once.
-      const ended = session.streams.ended(runId)
+      const ended = session.streams.ended({ runId })
       session.turns.resumeIfUndriven()
       await ended
       return this.#find(runId)
@@ -60,12 +107,19 @@ export class RunsSubject extends RpcTarget {
     return run && withAnswerFiles(session, env, run)
   }
 
-  /** Stops the open turn, or only this run. False when it is not running. */
+  /** Stops the open turn and all subagents, or only this run. A queued run is taken back. False when it is over. */
   stop(authority: Authority, runId?: string): Promise<boolean | undefined> {
-    return this.#host.with(authority, ({ store, turns }) => {
-      if (runId !== undefined && !(store.hasOpenTurn && store.turn().id === runId)) return false
-      return turns.stop()
+    return this.#host.with(authority, ({ store, turns, queue, subagents }) => {
+      const stopped = runId === undefined ? (subagents.stop() ?? 0) : 0
+      if (stopped > 0) return turns.stop() || true
+      if (runId === undefined || (store.hasOpenTurn && store.turn().id === runId)) return turns.stop()
+      return queue.takeBack(runId)
     })
+  }
+
+  /** The client with this name has gone away: nobody waits for its run any more. */
+  async leave(authority: Authority, client: string): Promise<void> {
+    if (this.#host.isOwn(authority)) this.#host.session.clients.leave(client)
   }
 
   /** Undoes the last turn and submits its message again. `busy`, `nothing`: a turn is open, or there is none to repeat. */

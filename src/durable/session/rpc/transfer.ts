@@ -1,12 +1,11 @@
 /** RPC subject `transfer`: copies, exports and imports a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/authority.ts'
-import type { ExportFormat } from '../../../agent/public-api/export.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
 import type { NewSession } from '../../storage/session-metadata.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import type { SessionView } from '../api-views.ts'
-import { exportSession, type ImportedSession, importSession } from '../export.ts'
+import { exportSession, type ExportOptions, type ImportedSession, importSession } from '../transfer/export.ts'
 import { cancelCopy, copySession, type SessionCopy } from '../fork.ts'
 import type { SessionHost } from '../session-host.ts'
 
@@ -18,20 +17,25 @@ export class TransferSubject extends RpcTarget {
     this.#host = host
   }
 
-  /** Returns a copy for `paste`, up to a run if one is given. The caller reads or cancels its streams. */
-  copy(authority: Authority, upTo?: string): Promise<SessionCopy | undefined> {
-    return this.#host.with(authority, (session) => copySession(session, upTo))
+  /**
+   * Returns a copy for `paste`, up to a run if one is given, with the files of now or of then. The caller reads or cancels
+   * its streams.
+   */
+  copy(authority: Authority, upTo?: string, withEarlierFiles?: boolean): Promise<SessionCopy | undefined> {
+    return this.#host.with(authority, (session) => copySession(session, upTo, withEarlierFiles))
   }
 
   /** Creates this session from the copy; the fields of `spec` have precedence. Repeating it changes nothing. */
   async paste(authority: Authority, copy: SessionCopy, spec: NewSession): Promise<SessionView | undefined> {
-    if (!this.#host.isOwn(authority)) return void (await cancelCopy(copy))
-    await this.#host.incomingCopy.receive(copy, spec)
-    return this.#host.view()
+    return this.#host.asCaller(authority, async () => {
+      if (!this.#host.isOwn(authority)) return void (await cancelCopy(copy))
+      await this.#host.incomingCopy.receive(copy, spec)
+      return this.#host.view()
+    })
   }
 
-  export(authority: Authority, format: ExportFormat): Promise<ReturnType<typeof exportSession> | undefined> {
-    return this.#host.with(authority, (session) => exportSession(session, format, this.#host.env.BLOBS))
+  export(authority: Authority, options: ExportOptions): Promise<ReturnType<typeof exportSession> | undefined> {
+    return this.#host.with(authority, (session) => exportSession(session, options, this.#host.env.BLOBS))
   }
 
   /** `message`: the index of the first message that no row can hold; nothing is imported then. */
@@ -40,10 +44,14 @@ export class TransferSubject extends RpcTarget {
     given: ImportedSession,
     tenant: TenantSnapshot,
   ): Promise<{ kind: 'imported'; view: SessionView } | { kind: 'too-large'; message: number } | undefined> {
-    if (!this.#host.isOwn(authority)) return undefined
-    const { session, env } = this.#host
-    await session.tenant.update(tenant)
-    const message = await importSession(session, given, env.BLOBS)
-    return message === undefined ? { kind: 'imported', view: await this.#host.view() } : { kind: 'too-large', message }
+    return this.#host.asCaller(authority, async () => {
+      if (!this.#host.isOwn(authority)) return undefined
+      const { session, env } = this.#host
+      await session.tenant.update(tenant)
+      const message = await importSession(session, given, env.BLOBS)
+      return message === undefined
+        ? { kind: 'imported', view: await this.#host.view() }
+        : { kind: 'too-large', message }
+    })
   }
 }

@@ -1,8 +1,9 @@
 /** Finds an image of a stored message by the id that its message shows. */
 
-import type { ImagePart } from '../../agent/model/message.ts'
-import { loadImage, tenantImagePrefix } from '../workspace/attachments.ts'
-import type { Session } from './session.ts'
+import { decodeBase64Bytes } from '../../../agent/model/base64.ts'
+import type { ImagePart } from '../../../agent/model/message.ts'
+import { loadImage, tenantImagePrefix } from '../../workspace/attachments.ts'
+import type { Session } from '../session.ts'
 
 export type Attachment = { readonly mediaType: string; readonly bytes: Uint8Array }
 
@@ -19,8 +20,5 @@ export async function readAttachment(
   const image = message?.role === 'assistant' ? undefined : message?.content[Number(part)]
   if (image?.type !== 'image' || image.mediaType.endsWith(';url')) return undefined
   const data = await loadImage(image satisfies ImagePart, blobs, tenantImagePrefix(tenantId))
-  return data === undefined ? undefined : { mediaType: image.mediaType, bytes: decodeBase64(data) }
+  return data === undefined ? undefined : { mediaType: image.mediaType, bytes: decodeBase64Bytes(data) }
 }
-
-const decodeBase64 = (text: string): Uint8Array =>
-  Uint8Array.from(atob(text.replace(/\s+/g, '')), (char) => char.charCodeAt(0))

@@ -1,38 +1,42 @@
 /** Exports a session as text, and imports an export as a new session with the same conversation. */
 
-import type { Entry } from '../../agent/model/history.ts'
-import type { Message } from '../../agent/model/message.ts'
-import { estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
-import { type ExportFormat, renderExport } from '../../agent/public-api/export.ts'
-import type { ExportSource } from '../../agent/public-api/export-source.ts'
+import { type Entry, isCompacted } from '../../../agent/model/history.ts'
+import type { Message } from '../../../agent/model/message.ts'
+import { estimateMessageTokens } from '../../../agent/prompt/estimate-tokens.ts'
+import { type ExportFormat, renderExport } from '../../../agent/public-api/export.ts'
+import type { ExportedFile, ExportSource } from '../../../agent/public-api/export-source.ts'
 import {
   type ExportedMessage,
   fromExportedMessage,
   toExportedMessage,
-} from '../../agent/public-api/exported-message.ts'
-import { canStore, tenantImagePrefix, loadImages } from '../workspace/attachments.ts'
-import { textStream } from '../platform/byte-stream.ts'
-import { importRunId, type Journal } from '../storage/journal.ts'
-import { storeMessage } from './intake/request.ts'
-import type { Session } from './session.ts'
-import type { NewSession } from '../storage/session-metadata.ts'
-import { iso } from './api-views.ts'
-import { clock } from '../platform/clock.ts'
+} from '../../../agent/public-api/exported-message.ts'
+import { canStore, tenantImagePrefix, loadImages } from '../../workspace/attachments.ts'
+import { textStream } from '../../platform/byte-stream.ts'
+import { importRunId, type Journal } from '../../storage/journal.ts'
+import { storeMessage } from '../intake/request.ts'
+import type { Session } from '../session.ts'
+import type { NewSession } from '../../storage/session-metadata.ts'
+import { exportFiles, importFiles } from './export-files.ts'
+import { iso } from '../api-views.ts'
+import { clock } from '../../platform/clock.ts'
+
+export type ExportOptions = { readonly format: ExportFormat; readonly hasFiles: boolean }
 
 /** Streams the current conversation; messages that arrive during the export are not included. */
 export function exportSession(
   session: Session,
-  format: ExportFormat,
+  { format, hasFiles }: ExportOptions,
   blobs: R2Bucket | undefined,
 ): ReadableStream<Uint8Array> {
   const { id, title, source, model, createdAt, prompt } = session.meta
   const exported: ExportSource = {
     session: { id, title, source, model, created_at: iso(createdAt) },
     system: prompt,
-    messages: exportedMessages(readEntries(session.journal), session.journal.coveredFrom(1), {
+    messages: exportedMessages(readEntries(session.journal), session.journal.summaryFrom(1), {
       blobs,
       within: tenantImagePrefix(session.tenantId),
     }),
+    ...(hasFiles && { files: exportFiles(session) }),
   }
   return textStream(renderExport(format, exported))
 }
@@ -50,13 +54,14 @@ function readEntries(journal: Journal): Generator<Entry> {
 
 async function* exportedMessages(
   entries: Iterable<Entry>,
-  compactedThrough: number,
+  summary: Entry | undefined,
   images: { readonly blobs: R2Bucket | undefined; readonly within: string },
 ): AsyncGenerator<ExportedMessage> {
-  for (const { id, seq, runId, at, covers, message } of entries) {
+  for (const { id, seq, runId, at, covers, keeps, effects, message } of entries) {
     const [loaded = message] = await loadImages([message], images.blobs, images.within)
-    const position = { id, seq, run_id: runId, created_at: iso(at), compacted: seq <= compactedThrough }
-    yield { ...position, ...toExportedMessage(loaded), ...(covers !== undefined && { covers }) }
+    const position = { id, seq, run_id: runId, created_at: iso(at), compacted: isCompacted(seq, summary) }
+    const replaced = covers !== undefined && { covers, ...(keeps && { keeps }), ...(effects && { effects }) }
+    yield { ...position, ...toExportedMessage(loaded), ...replaced }
   }
 }
 
@@ -64,6 +69,7 @@ export type ImportedSession = {
   readonly title: string | null
   readonly model: string | null
   readonly messages: readonly ExportedMessage[]
+  readonly files?: readonly ExportedFile[]
 }
 
 /** A longer run is split into several rows. */
@@ -75,7 +81,7 @@ const maxRowChars = 400_000
  */
 export async function importSession(
   session: Session,
-  { title, model, messages }: ImportedSession,
+  { title, model, messages, files = [] }: ImportedSession,
   blobs: R2Bucket | undefined,
 ): Promise<number | undefined> {
   const now = clock.now()
@@ -86,23 +92,41 @@ export async function importSession(
   if (session.exists) return undefined
   const maxSeqs = runningMaximum(messages.map(({ seq }, i) => seq ?? i + 1))
   const entries = whole.map((message, i): Entry => {
-    const { run_id: runId, created_at: at, covers } = messages[i] as ExportedMessage
+    const exported = messages[i] as ExportedMessage
+    const { run_id: runId, created_at: at } = exported
     return {
       id: `msg_${i + 1}`,
       seq: i + 1,
-      runId: runId && /^[\w-]{1,128}$/.test(runId) ? runId : importRunId,
+      runId: runId && /^[\w.:-]{1,160}$/.test(runId) ? runId : importRunId,
       at: at ? Date.parse(at) : now,
       tokens: estimateMessageTokens(message),
       message,
-      // Messages are renumbered: a summary covers as many as before.
-      ...(typeof covers === 'number' && isSummary(message) && { covers: Math.min(i, countUpTo(maxSeqs, covers)) }),
+      ...(isSummary(message) && renumberSummary(exported, i, maxSeqs)),
     }
   })
   const spec: NewSession = { title, model, source: 'import' }
   session.create(spec)
   session.adopt(session.meta, groupIntoRows(entries))
+  await importFiles(session, files)
   await session.billing.reportStorage()
   return undefined
+}
+
+/** Messages are renumbered: a summary covers and keeps the same ones as before. */
+function renumberSummary(
+  { covers, keeps, effects }: ExportedMessage,
+  index: number,
+  maxSeqs: readonly number[],
+): Pick<Entry, 'covers' | 'keeps' | 'effects'> {
+  if (typeof covers !== 'number') return {}
+  const last = Math.min(index, countUpTo(maxSeqs, covers))
+  const renumber = (seqs: readonly number[]) =>
+    seqs.map((seq) => countUpTo(maxSeqs, seq)).filter((seq) => seq > 0 && seq <= last)
+  return {
+    covers: last,
+    ...(keeps && { keeps: { head: renumber(keeps.head), requests: renumber(keeps.requests) } }),
+    ...(effects && { effects }),
+  }
 }
 
 const isSummary = (message: Message): boolean => message.role === 'user' && message.source === 'summary'

@@ -1,12 +1,12 @@
 /** Lists the files that an ended run gives to the user, with links that work for an hour. */
 
-import { BackendError } from '../../agent/model/backend.ts'
-import { mediaTypeOf } from '../../agent/model/media-type.ts'
-import { type AnswerFile, findAttachmentPaths } from '../../agent/public-api/answer-attachments.ts'
-import { clock } from '../platform/clock.ts'
-import { createLink } from '../platform/signed-links.ts'
-import type { RunView } from './api-views.ts'
-import type { Session } from './session.ts'
+import { BackendError } from '../../../agent/model/backend.ts'
+import { mediaTypeOf } from '../../../agent/model/media/media-type.ts'
+import { type AnswerFile, findAttachmentPaths } from '../../../agent/public-api/answer-attachments.ts'
+import { clock } from '../../platform/clock.ts'
+import { createLink } from '../../platform/signed-links.ts'
+import type { RunView } from '../api-views.ts'
+import type { Session } from '../session.ts'
 
 /** Adds the files to a run that has ended. A run that names none needs no request to its backend. */
 export async function withAnswerFiles(session: Session, env: Env, run: RunView): Promise<RunView> {

@@ -1,0 +1,70 @@
+/**
+ * Takes queued runs back before they begin. Such a run leaves nothing in the conversation; while the object lives, the
+ * API shows it as cancelled, and its streams and waiters get that end.
+ */
+
+import type { RunEnded } from '../../../agent/model/event.ts'
+import { noUsage } from '../../../agent/model/usage.ts'
+import type { Streams } from '../../events/streams.ts'
+import { clock } from '../../platform/clock.ts'
+import { toPlacedEvent } from '../../storage/event-log.ts'
+import type { InboxItem } from '../../storage/journal.ts'
+import type { SessionStore } from '../../storage/store.ts'
+import { queuedRun, type RunView } from '../api-views.ts'
+
+type QueuedItem = Extract<InboxItem, { kind: 'queued' }>
+type QueueSession = { readonly sessionId: string; readonly store: SessionStore; readonly streams: Streams }
+
+/** The end of a run that was taken back. */
+export const takenBackEnd: RunEnded = {
+  type: 'run.cancelled',
+  output: '',
+  usage: noUsage,
+  exit_reason: 'stopped',
+  completed: false,
+}
+
+const maxRemembered = 100
+
+export class QueuedRuns {
+  readonly #session: QueueSession
+  readonly #takenBack = new Map<string, QueuedItem>()
+
+  constructor(session: QueueSession) {
+    this.#session = session
+  }
+
+  /** False when no such run is queued. */
+  takeBack(runId: string): boolean {
+    const { store, streams, sessionId } = this.#session
+    const queued = store.queued().find(({ item }) => item.runId === runId)
+    if (!queued) return false
+    store.removeFromInbox([queued.id])
+    store.write()
+    this.#remember(queued.item)
+    // It is not stored: nothing that a later subscriber sees has happened.
+    const position = { seq: store.lastEventSeq(), at: clock.now(), runId, sessionId }
+    streams.publish([toPlacedEvent(takenBackEnd, position)])
+    return true
+  }
+
+  /** A run that is queued or was taken back. */
+  find(runId: string): RunView | undefined {
+    const { store, sessionId } = this.#session
+    const queued = store.queued().find(({ item }) => item.runId === runId)
+    if (queued) return queuedRun(queued.item, sessionId)
+    const item = this.#takenBack.get(runId)
+    const ended = { status: 'cancelled', exit_reason: takenBackEnd.exit_reason } as const
+    return item && { ...queuedRun(item, sessionId), ...ended, activity: { doing: 'done', since: null } }
+  }
+
+  wasTakenBack(runId: string): boolean {
+    return this.#takenBack.has(runId)
+  }
+
+  #remember(item: QueuedItem): void {
+    this.#takenBack.set(item.runId, item)
+    const [oldest] = this.#takenBack.keys()
+    if (this.#takenBack.size > maxRemembered && oldest !== undefined) this.#takenBack.delete(oldest)
+  }
+}

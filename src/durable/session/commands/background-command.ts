@@ -1,0 +1,23 @@
+/** `/background`: gives a prompt to a session of its own, whose result comes back as one message. */
+
+import type { Session } from '../session.ts'
+import { type CommandCall, type CommandReply, reply, type SessionCommand, usageReply } from './command.ts'
+
+export const backgroundCommand: SessionCommand = {
+  name: 'background',
+  aliases: ['bg', 'btw'],
+  usage: 'PROMPT',
+  description: 'Works on a prompt beside the conversation. The result comes back as a message.',
+  scope: 'chat',
+  run: (session, call) => (call.text ? startBackground(session, call) : usageReply(backgroundCommand)),
+}
+
+/** A subagent needs a conversation that its result belongs to. */
+async function startBackground(session: Session, { text, runId, authority }: CommandCall): Promise<CommandReply> {
+  await session.ensureTenant()
+  if (!session.store.current()) return reply('There is no conversation yet. Send a message first.')
+  const task = { goal: text, role: 'leaf' } as const
+  const spawned = await session.subagents.spawn({ callId: runId, tasks: [task], isBackground: true, authority })
+  if (typeof spawned === 'string') return reply(spawned)
+  return reply(`Started in the background (${spawned.delegationId}). The result comes back as a message.`)
+}

@@ -1,0 +1,66 @@
+/** Defines the commands of a conversation: what they are called, who may use them, and how they are answered. */
+
+import type { Authority, Scope } from '../../../agent/model/permission/authority.ts'
+import type { OpeningMessage } from '../../../agent/model/message.ts'
+import type { TurnOptions } from '../../../agent/model/turn-options.ts'
+import type { BusyMode } from '../intake/intake.ts'
+import type { Session } from '../session.ts'
+
+/** A command as it was sent. */
+export type CommandCall = {
+  readonly authority: Authority
+  /** The id of the run that answers the command. */
+  readonly runId: string
+  /** The name as it was typed, in lower case. */
+  readonly name: string
+  /** Everything behind the name, trimmed. */
+  readonly text: string
+  /** The words of the text; see splitWords. */
+  readonly words: readonly string[]
+}
+
+export type CommandReply =
+  /** Answers the command with a text and without a turn. An empty text answers nothing in a chat. */
+  | { readonly kind: 'text'; readonly text: string }
+  /** Submits this text as the message instead of the command. `mode`: how it takes effect while a turn runs. */
+  | { readonly kind: 'message'; readonly text: string; readonly mode?: BusyMode }
+  /**
+   * Starts a turn of its own. `compose` runs in the stretch that opens the turn, or not at all. Undefined: there is
+   * nothing to start after all.
+   */
+  | { readonly kind: 'turn'; readonly compose: () => ComposedTurn | undefined }
+  /** The command decides pending approvals; the intake applies it. */
+  | { readonly kind: 'decision' }
+
+export type ComposedTurn = { readonly message: OpeningMessage; readonly options: TurnOptions }
+
+export type SessionCommand = {
+  /** Lower-case letters, digits and `-`. */
+  readonly name: string
+  readonly aliases?: readonly string[]
+  /** The arguments, as `/help` shows them: `[N]`, `TEXT`. */
+  readonly usage: string
+  /** One line for `/help`. */
+  readonly description: string
+  /**
+   * A key needs this scope. People in chats hold scopes of their own: in a direct chat they may also use commands that
+   * need `write`, because the conversation is theirs; in a group those are for admins.
+   */
+  readonly scope: Scope
+  /** May answer at once: then the answer and what the command changes are one write. */
+  readonly run: (session: Session, call: CommandCall) => CommandReply | Promise<CommandReply>
+}
+
+/** Answers commands that the list does not have, such as the names of skills. Undefined: not known here either. */
+export type CommandFallback = {
+  readonly scope: Scope
+  readonly find: (session: Session, call: CommandCall) => CommandReply | undefined | Promise<CommandReply | undefined>
+  /** Names for suggestions. */
+  readonly names: (session: Session) => readonly string[] | Promise<readonly string[]>
+}
+
+export const reply = (text: string): CommandReply => ({ kind: 'text', text })
+
+/** Says how a command is used, after a wrong argument. */
+export const usageReply = ({ name, usage }: Pick<SessionCommand, 'name' | 'usage'>): CommandReply =>
+  reply(`Usage: ${`/${name} ${usage}`.trim()}`)

@@ -1,0 +1,92 @@
+/** `/status`, `/usage`, `/model` and `/start`: tell about the session, and choose its model. */
+
+import { resolveModelId } from '../../../agent/routing/route.ts'
+import { describeGoalState } from '../../../agent/schedule/goal/goal-text.ts'
+import { modelId } from '../../../agent/model/settings.ts'
+import { contextTokens } from '../../turn/context-tokens.ts'
+import { sessionUsage } from '../../storage/session-record.ts'
+import { runView } from '../api-views.ts'
+import { statusOf } from '../read-session.ts'
+import type { Session } from '../session.ts'
+import { describeTurns, describeUsage } from './describe.ts'
+import { reply, type SessionCommand } from './command.ts'
+
+/** Messengers send it when a person opens the chat. */
+export const startCommand: SessionCommand = {
+  name: 'start',
+  usage: '',
+  description: 'Does nothing: messengers send it when a chat begins.',
+  scope: 'chat',
+  run: () => reply(''),
+}
+
+export const statusCommand: SessionCommand = {
+  name: 'status',
+  usage: '',
+  description: 'Shows what the session does now.',
+  scope: 'chat',
+  run: async (session) => {
+    await session.ensureTenant()
+    return reply(describeStatus(session))
+  },
+}
+
+function describeStatus(session: Session): string {
+  const { meta, store, sessionId, toolRuntime } = session
+  const turn = store.current()
+  const activity = turn && store.hasOpenTurn ? ` (${runView(turn, sessionId, []).activity.doing})` : ''
+  const queued = store.queued().length
+  const processes = toolRuntime.processes.list().filter(({ state }) => state.at === 'running').length
+  const lines = [
+    `Session: ${sessionId}`,
+    `Title: ${meta.title ?? 'none'}`,
+    `Status: ${statusOf(session)}${activity}`,
+    `Model: ${currentModel(session)}`,
+    `Context: about ${contextTokens(session)} tokens`,
+    ...(queued ? [`Queued: ${describeTurns(queued)}`] : []),
+    ...(processes ? [`Background processes: ${processes}`] : []),
+    ...(meta.goal ? [`Goal: ${describeGoalState(meta.goal)}`] : []),
+    ...(meta.loop ? [`Loop: ${meta.loop.state.at}, sent ${meta.loop.ticks} times`] : []),
+    ...(meta.heartbeat ? [`Heartbeat: ${meta.heartbeat.state.at}, sent ${meta.heartbeat.ticks} times`] : []),
+  ]
+  return lines.join('\n')
+}
+
+export const usageCommand: SessionCommand = {
+  name: 'usage',
+  usage: '',
+  description: 'Shows the tokens and the cost of the session and of its last turn.',
+  scope: 'chat',
+  run: ({ meta, store }) => {
+    const turn = store.current()
+    const last = turn ? [`Last turn: ${describeUsage(turn.usage)}`] : []
+    return reply([`Session: ${describeUsage(sessionUsage(meta, store))}`, ...last].join('\n'))
+  },
+}
+
+export const modelCommand: SessionCommand = {
+  name: 'model',
+  usage: '[PROVIDER/MODEL|default]',
+  description: 'Shows or changes the model of the session.',
+  scope: 'write',
+  run: async (session, { words: [name, ...more] }) => {
+    await session.ensureTenant()
+    if (name === undefined) return reply(`The model is ${currentModel(session)}.`)
+    if (session.store.hasOpenTurn) return reply('A turn is running. Send /stop first, or wait.')
+    if (more.length) return reply(unknownModel([name, ...more].join(' ')))
+    if (name !== 'default' && !isUsable(session, name)) return reply(unknownModel(name))
+    session.updateMeta({ model: name === 'default' ? null : name, oneShot: undefined })
+    session.runInBackground(session.turns.project())
+    return reply(`The model is now ${currentModel(session)}.`)
+  },
+}
+
+/** The model of the next turn. */
+const currentModel = (session: Session): string =>
+  session.meta.model ?? session.promptModel(undefined)?.id ?? 'not configured'
+
+const isUsable = (session: Session, name: string): boolean =>
+  modelId.safeParse(name).success && session.promptModel(name)?.id === resolveModelId(name, session.settings)
+
+const unknownModel = (name: string): string =>
+  `${name} is not a model that can be used here. Write it as provider/model; GET /v1/models lists them.`

@@ -1,0 +1,93 @@
+/** `/heartbeat` and `/loop`: prompts that come again while the session is idle. */
+
+import { renderDuration, splitDuration } from '../../../agent/schedule/recurring/duration.ts'
+import {
+  createHeartbeat,
+  createLoop,
+  type Heartbeat,
+  type Loop,
+  maxLoopTicks,
+  maxPauseMs,
+  maxPromptChars,
+  minHeartbeatMs,
+  minLoopMs,
+  pause,
+  resume,
+} from '../../../agent/schedule/recurring/recurring.ts'
+import { clock } from '../../platform/clock.ts'
+import type { Session } from '../session.ts'
+import { type CommandCall, type CommandReply, reply, type SessionCommand, usageReply } from './command.ts'
+
+export const heartbeatCommand: SessionCommand = {
+  name: 'heartbeat',
+  usage: 'every 30m PROMPT | pause | resume | clear',
+  description: 'Sends a prompt at an interval of at least a minute, while the session is idle.',
+  scope: 'chat',
+  run: (session, call) => manage(session, call, 'heartbeat') ?? setHeartbeat(session, call),
+}
+
+export const loopCommand: SessionCommand = {
+  name: 'loop',
+  usage: '[every 5m] PROMPT | pause | resume | clear',
+  description: `Sends a prompt again until the work is done, at most ${maxLoopTicks} times. Without an interval the model chooses the pause.`,
+  scope: 'chat',
+  run: (session, call) => manage(session, call, 'loop') ?? setLoop(session, call),
+}
+
+type Kind = 'heartbeat' | 'loop'
+
+function setHeartbeat(session: Session, { text, authority }: CommandCall): CommandReply {
+  const { ms, text: prompt } = splitDuration(text)
+  if (ms === undefined || !prompt || prompt.length > maxPromptChars) return usageReply(heartbeatCommand)
+  if (ms < minHeartbeatMs || ms > maxPauseMs)
+    return reply(
+      `A heartbeat comes at most every ${renderDuration(minHeartbeatMs)} and at least every ${renderDuration(maxPauseMs)}.`,
+    )
+  return store(session, 'heartbeat', createHeartbeat({ prompt, authority, now: clock.now() }, ms))
+}
+
+function setLoop(session: Session, { text, authority }: CommandCall): CommandReply {
+  const { ms, text: prompt } = splitDuration(text)
+  if (!prompt || prompt.length > maxPromptChars) return usageReply(loopCommand)
+  if (ms !== undefined && (ms < minLoopMs || ms > maxPauseMs))
+    return reply(
+      `A loop comes at most every ${renderDuration(minLoopMs)} and at least every ${renderDuration(maxPauseMs)}.`,
+    )
+  return store(session, 'loop', createLoop({ prompt, authority, now: clock.now() }, ms))
+}
+
+/** Undefined when the text sets a new one. */
+function manage(session: Session, { text, authority }: CommandCall, kind: Kind): CommandReply | undefined {
+  const one = session.meta[kind]
+  const word = text.toLowerCase()
+  if (!['', 'show', 'status', 'pause', 'resume', 'clear', 'stop'].includes(word)) return undefined
+  if (!one) return reply(`There is no ${kind}. /help ${kind} says how to set one.`)
+  switch (word) {
+    case 'pause':
+      return store(session, kind, pause(one, 'A person has paused it.'))
+    case 'resume':
+      return store(session, kind, resume(one, authority, clock.now()))
+    case 'clear':
+    case 'stop':
+      session.updateMeta({ [kind]: undefined })
+      session.arm()
+      return reply(`The ${kind} is cleared.`)
+    default:
+      return reply(describe(kind, one))
+  }
+}
+
+function store(session: Session, kind: Kind, one: Heartbeat | Loop): CommandReply {
+  session.updateMeta({ [kind]: one })
+  session.arm()
+  return reply(describe(kind, one))
+}
+
+function describe(kind: Kind, { prompt, everyMs, state, ticks, nextAt }: Heartbeat | Loop): string {
+  const interval = everyMs === undefined ? 'paced by the model' : `every ${renderDuration(everyMs)}`
+  const position =
+    state.at === 'active'
+      ? `Next: ${new Date(nextAt).toISOString()}, when the session is idle.`
+      : `${state.at === 'paused' ? 'Paused' : 'Ended'}: ${state.reason}`
+  return `The ${kind}, ${interval}, sent ${ticks} times: ${prompt}\n${position}`
+}

@@ -1,0 +1,140 @@
+/**
+ * Answers the commands among the messages that are submitted to a session. Every way into a session passes here, so a
+ * command means the same in the API, for clients of OpenAI's API and in chats. The answer is stored as a run that is no
+ * part of the conversation, so that a repeat of the message finds it.
+ */
+
+import { textIn, type UserMessage } from '../../../agent/model/message.ts'
+import { parseCommand, splitWords } from '../../../agent/policy/slash-command/parse-command.ts'
+import { clock } from '../../platform/clock.ts'
+import type { ContinueCommand } from '../intake/continue.ts'
+import type { InboundCommand } from '../intake/inbound.ts'
+import type { Intake, Submitted } from '../intake/intake.ts'
+import type { RequestCommand } from '../intake/request.ts'
+import type { Session } from '../session.ts'
+import type { CommandCall, CommandReply } from './command.ts'
+import { answerCommand } from './find-command.ts'
+
+type TypedMessage = RequestCommand | ContinueCommand | InboundCommand
+
+export type CommandOutcome =
+  /** The command is answered. */
+  | { readonly kind: 'answered'; readonly submitted: Submitted }
+  /** Another message takes the place of the command. */
+  | { readonly kind: 'replaced'; readonly message: TypedMessage }
+  /** The intake goes on, with these changes. */
+  | { readonly kind: 'goes-on'; readonly change: Partial<Intake> }
+
+/** Answers are shown whole in chats, several messages at most. */
+const maxAnswerChars = 20_000
+
+/** Undefined for ordinary messages. Only people and keys send commands. */
+export function parseTyped(
+  message: TypedMessage | { readonly kind: 'delivery' | 'retry' | 'self-started' },
+): { readonly message: TypedMessage; readonly call: CommandCall } | undefined {
+  if (!isTypedMessage(message)) return undefined
+  const { authority, runId } = message
+  const { kind } = authority.principal
+  const parsed = kind === 'key' || kind === 'person' ? parseCommand(textOf(message)) : undefined
+  return parsed && { message, call: { authority, runId, ...parsed, words: splitWords(parsed.text) } }
+}
+
+const isTypedMessage = (message: { readonly kind: string }): message is TypedMessage =>
+  message.kind === 'request' || message.kind === 'continue' || message.kind === 'inbound'
+
+function textOf(command: TypedMessage): string {
+  if (command.kind === 'inbound') return command.text
+  const { message } = command
+  return message?.role === 'user' ? textIn(message) : ''
+}
+
+/** What a person or a key has written; empty for every other message. */
+export const typedText = (message: { readonly kind: string }): string =>
+  isTypedMessage(message) ? textOf(message) : ''
+
+/** Runs the command of a message whose session is open, or is created by it. */
+export async function runCommand(
+  session: Session,
+  { message, call, intake }: { readonly message: TypedMessage; readonly call: CommandCall; readonly intake: Intake },
+): Promise<CommandOutcome> {
+  if (!session.exists) await createFor(session, intake)
+  const answering = answerCommand(session, call)
+  const given = answering instanceof Promise ? await answering : answering
+  if (!given) return { kind: 'goes-on', change: {} }
+  // The session may have been deleted, or a repeat of the message answered, during the wait.
+  const earlier = session.exists ? intake.findOutcome(true) : undefined
+  if (earlier) return { kind: 'answered', submitted: earlier }
+  return applyReply(session, { message, intake, given })
+}
+
+type Given = { readonly message: TypedMessage; readonly intake: Intake; readonly given: CommandReply }
+
+function applyReply(session: Session, { message, intake, given }: Given): CommandOutcome {
+  switch (given.kind) {
+    case 'text':
+      return { kind: 'answered', submitted: storeAnswer(session, { message, intake, text: given.text }) }
+    case 'message':
+      return { kind: 'replaced', message: withText(message, given.text, given.mode) }
+    case 'turn':
+      return { kind: 'goes-on', change: ownTurn(session, { message, intake }, given.compose) }
+    case 'decision':
+      // The text is a decision or nothing: it never becomes a message.
+      return { kind: 'goes-on', change: { compose: () => undefined } }
+  }
+}
+
+/** A session whose first message is a command has no turn yet. */
+async function createFor(session: Session, intake: Intake): Promise<void> {
+  await intake.prepare?.()
+  if (session.exists || session.turns.isClosing) return
+  intake.create?.()
+  session.updateMeta({})
+  session.turns.arm()
+}
+
+/** Stores the answer in one write with what the command has changed, if the command answered at once. */
+function storeAnswer(
+  session: Session,
+  { message, intake, text }: { readonly message: TypedMessage; readonly intake: Intake; readonly text: string },
+): Submitted {
+  const { runId } = message
+  const shown = text.length > maxAnswerChars ? `${text.slice(0, maxAnswerChars)}…` : text
+  const response = message.kind === 'inbound' ? undefined : message.options.response
+  if (session.exists) {
+    if (session.journal.isBlank) session.updateMeta({})
+    const options = response ? { response } : {}
+    session.journal.asides.add({ runId, at: clock.now(), text: shown, after: session.store.lastMessageSeq(), options })
+    intake.acknowledge?.(shown)
+  }
+  return { runId, status: 'ended' }
+}
+
+/** A turn of the command's own. It starts only while no other turn is open. */
+function ownTurn(
+  session: Session,
+  { message, intake }: { readonly message: TypedMessage; readonly intake: Intake },
+  compose: Extract<CommandReply, { kind: 'turn' }>['compose'],
+): Partial<Intake> {
+  const answer = (text: string) => storeAnswer(session, { message, intake, text })
+  return {
+    compose: () => {
+      const composed = compose()
+      intake.acknowledge?.('')
+      return composed
+    },
+    join: () => answer('A turn is running. Send /stop first, or wait.'),
+  }
+}
+
+/** The message with another text. Images and files stay. */
+function withText(message: TypedMessage, text: string, mode: RequestCommand['busyMode']): TypedMessage {
+  if (message.kind === 'inbound') return { ...message, text, ...(mode && { mode }) }
+  const changed: UserMessage = {
+    role: 'user',
+    content: [
+      { type: 'text', text },
+      ...(message.message?.role === 'user' ? message.message.content.filter(({ type }) => type !== 'text') : []),
+    ],
+  }
+  return { ...message, message: changed, ...(mode && { busyMode: mode }) }
+}

@@ -1,0 +1,87 @@
+/** `/stop`, `/steer` and `/queue`: act on the turn that runs. */
+
+import { log } from '../../../agent/model/log.ts'
+import { isOwnReset } from '../../platform/object-reset.ts'
+import { pauseGoal } from '../../../agent/schedule/goal/goal.ts'
+import { pause } from '../../../agent/schedule/recurring/recurring.ts'
+import { saveGoal } from '../self-started/save-goal.ts'
+import type { Session } from '../session.ts'
+import { reply, type SessionCommand, usageReply } from './command.ts'
+
+export const stopCommand: SessionCommand = {
+  name: 'stop',
+  usage: '',
+  description: 'Stops the turn and the background processes, drops queued messages, and pauses the goal and the loop.',
+  scope: 'chat',
+  run: (session) => reply(renderStopped(stopAll(session))),
+}
+
+export const steerCommand: SessionCommand = {
+  name: 'steer',
+  usage: 'TEXT',
+  description: 'Sends a message into the running turn without stopping it.',
+  scope: 'chat',
+  run: (_session, { text }) => (text ? { kind: 'message', text, mode: 'steer' } : usageReply(steerCommand)),
+}
+
+export const queueCommand: SessionCommand = {
+  name: 'queue',
+  usage: 'TEXT',
+  description: 'Sends a message that gets a turn of its own after the running one.',
+  scope: 'chat',
+  run: (_session, { text }) => (text ? { kind: 'message', text, mode: 'queue' } : usageReply(queueCommand)),
+}
+
+export type Stopped = {
+  readonly wasRunning: boolean
+  readonly queued: number
+  readonly processes: number
+  readonly paused: readonly ('goal' | 'loop')[]
+}
+
+/** Stops everything that goes on in the session. What was queued is never run. */
+export function stopAll(session: Session): Stopped {
+  const { store, queue, turns } = session
+  const queued = store.queued().map(({ item }) => item.runId)
+  for (const runId of queued) queue.takeBack(runId)
+  const wasRunning = turns.stop()
+  return { wasRunning, queued: queued.length, processes: stopProcesses(session), paused: pauseWork(session) }
+}
+
+/** What the session works at by itself would start the next turn. */
+function pauseWork(session: Session): Stopped['paused'] {
+  const { goal, loop } = session.meta
+  const reason = 'A person has stopped it.'
+  const isGoalActive = goal?.state.at === 'active' || goal?.state.at === 'waiting'
+  const isLoopActive = loop?.state.at === 'active'
+  if (goal && isGoalActive) saveGoal(session, { ...pauseGoal(goal, reason), version: goal.version + 1 })
+  if (loop && isLoopActive) session.updateMeta({ loop: pause(loop, reason) })
+  return [...(isGoalActive ? ['goal' as const] : []), ...(isLoopActive ? ['loop' as const] : [])]
+}
+
+function stopProcesses(session: Session): number {
+  const { processes } = session.toolRuntime
+  const running = processes.list().filter(({ state }) => state.at === 'running')
+  const stop = async (id: string): Promise<void> => {
+    try {
+      await processes.kill(id)
+      // The person knows: no turn has to tell.
+      processes.markReported(id)
+    } catch (error) {
+      if (isOwnReset(error)) throw error
+      log.warn('processes.unstopped', 'A background process could not be stopped.', { error })
+    }
+  }
+  for (const { id } of running) session.runInBackground(stop(id))
+  return running.length
+}
+
+function renderStopped({ wasRunning, queued, processes, paused }: Stopped): string {
+  const parts = [
+    ...(wasRunning ? ['the turn'] : []),
+    ...(queued ? [`${queued} queued ${queued > 1 ? 'messages' : 'message'}`] : []),
+    ...(processes ? [`${processes} background ${processes > 1 ? 'processes' : 'process'}`] : []),
+    ...paused.map((kind) => `the ${kind} (/${kind} resume goes on)`),
+  ]
+  return parts.length ? `Stopped: ${parts.join(', ')}.` : 'Nothing is running.'
+}

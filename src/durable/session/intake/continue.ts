@@ -1,0 +1,118 @@
+/**
+ * Submits what the caller of a waiting run brings: results of its tools, decisions about approvals, and a message. Its
+ * answer is the next part of the run. Calls of the client without a result get an error result.
+ */
+
+import type { ApprovalAnswer } from '../../../agent/model/permission/approval.ts'
+import type { ImagePart, TextPart, ToolMessage, UserMessage } from '../../../agent/model/message.ts'
+import { callerCalls, isOver, type Turn } from '../../../agent/model/turn.ts'
+import { getResultLimits } from '../../../tools/limit-result.ts'
+import { turnScope } from '../../turn/tools/turn-scope.ts'
+import { prepareDecision, type PreparedDecision } from '../approvals.ts'
+import { findJoinedRun } from '../read-session.ts'
+import { turnOf } from '../segments.ts'
+import type { Session } from '../session.ts'
+import type { Intake, Submitted } from './intake.ts'
+import { joinOpenTurn } from './join-turn.ts'
+import type { RequestCommand } from './request.ts'
+import { prepareTypedDecisions, type TypedDecisions } from './typed-decision.ts'
+
+/** `failed`: the client reports an error. */
+export type CallResult = {
+  readonly callId: string
+  readonly content: readonly (TextPart | ImagePart)[]
+  readonly failed: boolean
+}
+
+/** `id`: that of the approval without the session's prefix. */
+export type GivenDecision = { readonly id: string } & ApprovalAnswer
+
+export type ContinueCommand = Pick<
+  RequestCommand,
+  'authority' | 'tenant' | 'runId' | 'options' | 'busyMode' | 'idempotency' | 'client'
+> & {
+  readonly kind: 'continue'
+  /** The run that waits. Absent: the last one of the session. */
+  readonly continues?: string | undefined
+  readonly results: readonly CallResult[]
+  readonly approvals: readonly GivenDecision[]
+  readonly message?: UserMessage | undefined
+}
+
+export function continueIntake(session: Session, command: ContinueCommand): Intake {
+  const { runId, results, message, idempotency } = command
+  let received: readonly ToolMessage[] = []
+  let decisions: readonly PreparedDecision[] = []
+  let typed: TypedDecisions | undefined
+  const waiting = () => continuedTurn(session, command)
+  return {
+    runId,
+    open: async () => {
+      await session.tenant.update(command.tenant)
+      return (session.exists || (await session.load())) && 'exists'
+    },
+    findOutcome: () => {
+      const turn = waiting()
+      const repeated = turn && findAnswered(turn, command)
+      if (repeated) return repeated
+      return idempotency !== 'none' && message ? findJoinedRun(session, runId, 0) : undefined
+    },
+    prepare: async () => {
+      const turn = waiting()
+      if (turn) received = await receiveResults(session, turn, results)
+      decisions = await prepareDecisions(session, command)
+      typed = message && (await prepareTypedDecisions(session, command.authority, message))
+    },
+    compose: () => message && { message, options: { ...command.options, authority: command.authority } },
+    join: () => {
+      const turn = waiting()
+      const isWaiting = turn?.id === session.store.current()?.id && turn && callerCalls(turn.stage).length > 0
+      if (!isWaiting && !message) return { runId, status: 'nothing' }
+      const answers = { results: received, decisions: [...decisions, ...(typed?.decisions ?? [])], isCaller: true }
+      return joinOpenTurn(session, { ...joiningOf(command), answers }, typed ? undefined : message)
+    },
+  }
+}
+
+function continuedTurn(session: Session, { continues }: ContinueCommand): Turn | undefined {
+  return continues === undefined ? session.store.current() : turnOf(session, continues)
+}
+
+const joiningOf = ({ runId, busyMode, options, authority }: ContinueCommand) => ({
+  runId,
+  mode: busyMode,
+  options: { ...options, authority },
+})
+
+/** The part of the run that follows the named calls, when they were answered before. An id that no part has is refused. */
+function findAnswered(turn: Turn, { runId, results }: ContinueCommand): Submitted | undefined {
+  const { segments = [] } = turn
+  const open = new Set(callerCalls(turn.stage).map(({ id }) => id))
+  let answered = -1
+  for (const { callId } of results) {
+    const at = segments.findLastIndex(({ callIds }) => callIds.includes(callId))
+    if (at < 0) return { runId, status: 'unknown-call', callId }
+    if (!open.has(callId)) answered = Math.max(answered, at)
+  }
+  if (answered < 0) return undefined
+  return { runId: turn.id, status: isOver(turn) ? 'ended' : 'joined', segment: answered + 1 }
+}
+
+/** Bounds, redacts and stores the results of the calls that wait. */
+async function receiveResults(session: Session, turn: Turn, results: readonly CallResult[]) {
+  const names = new Map(callerCalls(turn.stage).map(({ id, name }) => [id, name]))
+  const messages = results.flatMap(({ callId, content, failed }): ToolMessage[] => {
+    const name = names.get(callId)
+    return name === undefined ? [] : [{ role: 'tool', callId, name, content, failed }]
+  })
+  const window = session.routesOf(turn)[turn.route.model]?.contextWindow
+  return session.toolRuntime.receiveResults(messages, turnScope(session), getResultLimits(window))
+}
+
+async function prepareDecisions(session: Session, { approvals, authority }: ContinueCommand) {
+  const decider = { authority, tenant: session.tenantObject() }
+  const prepared = await Promise.all(
+    approvals.map(({ id, ...answer }) => prepareDecision(session, decider, id, answer)),
+  )
+  return prepared.filter((one) => typeof one !== 'string')
+}

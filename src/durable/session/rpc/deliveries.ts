@@ -1,0 +1,24 @@
+/** RPC subject `deliveries`: accepts messages that nobody typed, such as the result of a job. */
+
+import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { DeliveredMessage } from '../../storage/deliveries.ts'
+import { deliver, type DeliveryOutcome } from '../deliver.ts'
+import type { SessionHost } from '../session-host.ts'
+
+export class DeliveriesSubject extends RpcTarget {
+  readonly #host: SessionHost
+
+  constructor(host: SessionHost) {
+    super()
+    this.#host = host
+  }
+
+  /**
+   * Undefined when there is no such session. `authority`: what the turn that reads the message may do. A message counts
+   * once per key, so a sender repeats the call until it has an answer.
+   */
+  submit(authority: Authority, message: DeliveredMessage): Promise<DeliveryOutcome | undefined> {
+    return this.#host.asCaller(authority, async () => deliver(this.#host.session, authority, message))
+  }
+}

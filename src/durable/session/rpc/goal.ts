@@ -1,0 +1,121 @@
+/** RPC subject `goal`: reads and changes the goal of a session. */
+
+import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import {
+  contractFields,
+  type ContractField,
+  createGoal,
+  type Goal,
+  maxGoalTurns,
+  pauseGoal,
+  resumeGoal,
+} from '../../../agent/schedule/goal/goal.ts'
+import { saveGoal } from '../self-started/save-goal.ts'
+import type { Session } from '../session.ts'
+import type { SessionHost } from '../session-host.ts'
+
+/** Absent parts are empty in a new goal, and unchanged in a change. */
+type GoalParts = {
+  readonly contract?: { readonly [Field in ContractField]?: string | undefined } | undefined
+  readonly criteria?: readonly string[] | undefined
+  readonly gates?: readonly string[] | undefined
+}
+export type NewGoalBody = GoalParts & { readonly text: string; readonly state?: 'draft' | 'active' | undefined }
+/** `active` resumes the goal with fresh counters, `waiting` needs the id of a process. */
+export type GoalChange = GoalParts & Move & { readonly text?: string | undefined }
+
+type Move = {
+  readonly state?: 'active' | 'paused' | 'waiting' | undefined
+  readonly process?: string | undefined
+}
+
+const goalView = ({ text, contract, criteria, gates, state, turns, last }: Goal) => ({
+  text,
+  state: state.at,
+  reason: 'reason' in state ? state.reason : null,
+  process: state.at === 'waiting' ? state.process : null,
+  contract,
+  criteria,
+  gates,
+  turns,
+  max_turns: maxGoalTurns,
+  last: last ?? null,
+})
+type GoalView = ReturnType<typeof goalView>
+
+export class GoalSubject extends RpcTarget {
+  readonly #host: SessionHost
+
+  constructor(host: SessionHost) {
+    super()
+    this.#host = host
+  }
+
+  /** Null when the session has no goal. */
+  get(authority: Authority): Promise<GoalView | null | undefined> {
+    return this.#host.with(authority, viewOf)
+  }
+
+  /** Replaces the goal. An active one starts its first turn as soon as the session is idle. */
+  set(authority: Authority, body: NewGoalBody): Promise<GoalView | null | undefined> {
+    const { text, state = 'active' } = body
+    return this.#host.with(authority, (session) => {
+      const { meta, store } = session
+      const given = { text, ...partsOf(body), state: { at: state }, authority, judgedRun: store.current()?.id } as const
+      saveGoal(session, createGoal({ ...given, startsNow: state === 'active' }, (meta.goal?.version ?? 0) + 1))
+      return viewOf(session)
+    })
+  }
+
+  /** Null when the session has no goal; `no-process` when no process with this id runs. */
+  change(authority: Authority, change: GoalChange): Promise<GoalView | null | 'no-process' | undefined> {
+    return this.#host.with(authority, (session) => {
+      const { goal } = session.meta
+      if (!goal) return null
+      const text = change.text ?? goal.text
+      const changed = { ...goal, text, ...partsOf(change, goal), version: goal.version + 1 }
+      const moved = moveTo(session, { goal: changed, authority }, change)
+      if (!moved) return 'no-process'
+      saveGoal(session, moved)
+      return viewOf(session)
+    })
+  }
+
+  /** False when there was none. */
+  clear(authority: Authority): Promise<boolean | undefined> {
+    return this.#host.with(authority, (session) => {
+      if (!session.meta.goal) return false
+      saveGoal(session, undefined)
+      return true
+    })
+  }
+}
+
+const viewOf = ({ meta }: Session): GoalView | null => (meta.goal ? goalView(meta.goal) : null)
+
+const partsOf = (
+  { contract, criteria, gates }: GoalParts,
+  held?: Goal,
+): Pick<Goal, 'contract' | 'criteria' | 'gates'> => ({
+  contract: Object.fromEntries(
+    contractFields.flatMap((field) => {
+      const text = contract?.[field] ?? held?.contract[field]
+      return text ? [[field, text]] : []
+    }),
+  ),
+  criteria: criteria ?? held?.criteria ?? [],
+  gates: gates ?? held?.gates ?? [],
+})
+
+type Held = { readonly goal: Goal; readonly authority: Authority }
+
+/** Undefined when the process does not run. */
+function moveTo({ toolRuntime }: Session, { goal, authority }: Held, { state, process }: Move): Goal | undefined {
+  if (state === 'active') return resumeGoal(goal, authority)
+  if (state === 'paused') return pauseGoal(goal, 'Paused by a person.')
+  if (state === undefined) return goal
+  const running = toolRuntime.processes.list().filter((one) => one.state.at === 'running')
+  const found = running.find(({ id }) => id === process)
+  return found && { ...goal, state: { at: 'waiting', process: found.id } }
+}

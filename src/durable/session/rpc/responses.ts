@@ -1,0 +1,89 @@
+/** RPC subject `responses`: reads runs, and parts of them, as responses of OpenAI's Responses API. */
+
+import { RpcTarget } from 'cloudflare:workers'
+import type { Message } from '../../../agent/model/message.ts'
+import { type Authority, hasScope } from '../../../agent/model/permission/authority.ts'
+import { narrowByRoles } from '../../../agent/model/permission/roles.ts'
+import type { ResponsePart } from '../../../agent/public-api/responses/response-ids.ts'
+import type { ResponseStatus } from '../../../agent/public-api/responses/response.ts'
+import { type Location, locate, type LocateRequest } from '../responses/locate.ts'
+import { countTokens, type CountRequest, type Summarised, summariseWith } from '../responses/measure.ts'
+import { readInputItems, readItem, readResponse } from '../responses/read-response.ts'
+import type { NewSession } from '../../storage/session-metadata.ts'
+import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { Session } from '../session.ts'
+import type { SessionHost } from '../session-host.ts'
+
+/** The session that a request without one would start. */
+export type NewResponseSession = { readonly tenant: TenantSnapshot; readonly spec: NewSession }
+
+/** Rendered as JSON, because the worker passes it on unread. */
+export type RenderedResponse = {
+  readonly status: ResponseStatus
+  readonly hasMessage: boolean
+  readonly json: string
+}
+
+const toJson = (value: object | undefined): string | undefined => value && JSON.stringify(value)
+
+export class ResponsesSubject extends RpcTarget {
+  readonly #host: SessionHost
+
+  constructor(host: SessionHost) {
+    super()
+    this.#host = host
+  }
+
+  /** Undefined also for a part that never was, and for a run that was undone. */
+  get(authority: Authority, part: ResponsePart): Promise<RenderedResponse | undefined> {
+    return this.#host.with(authority, (session) => {
+      const rights = narrowByRoles(authority, session.tenant.access.roles)
+      const whole = readResponse(session, part, hasScope(rights, 'approve'))
+      if (!whole) return undefined
+      const { status, output } = whole
+      return { status, hasMessage: output.some(({ type }) => type === 'message'), json: JSON.stringify(whole) }
+    })
+  }
+
+  /** The run that a response continues, and the calls that ids of the API name. */
+  locate(authority: Authority, request: LocateRequest): Promise<Location | undefined> {
+    return this.#host.with(authority, (session) => locate(session, request))
+  }
+
+  /** One item of the conversation, by the id that it has in the API. */
+  item(authority: Authority, id: string): Promise<string | undefined> {
+    return this.#host.with(authority, (session) => toJson(readItem(session, id)))
+  }
+
+  /** Summarises this session and what is added to it. A session that does not exist is an ephemeral one. */
+  async summarise(
+    authority: Authority,
+    of: NewResponseSession,
+    added: { readonly messages: readonly Message[]; readonly focus?: string | undefined },
+  ): Promise<Summarised | undefined> {
+    return this.#withNew(authority, of, (session) => summariseWith(session, added.messages, added.focus))
+  }
+
+  countTokens(authority: Authority, of: NewResponseSession, request: CountRequest): Promise<number | undefined> {
+    return this.#withNew(authority, of, (session) => countTokens(session, request))
+  }
+
+  /** Calls `work` with the session of this object, or with one in memory that has no data. */
+  #withNew<T>(
+    authority: Authority,
+    of: NewResponseSession,
+    work: (session: Session) => T | Promise<T>,
+  ): Promise<T | undefined> {
+    return this.#host.asCaller(authority, async () => {
+      if (!this.#host.isOwn(authority)) return undefined
+      const { session } = this.#host
+      await session.tenant.update(of.tenant)
+      if (!session.exists && !(await session.load())) session.create({ ...of.spec, ephemeral: true })
+      return work(session)
+    })
+  }
+
+  inputItems(authority: Authority, part: ResponsePart): Promise<string | undefined> {
+    return this.#host.with(authority, (session) => toJson(readInputItems(session, part)))
+  }
+}

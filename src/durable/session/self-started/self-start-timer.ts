@@ -1,0 +1,76 @@
+/** Tells when a session has to look at its goal, its loop and its heartbeat. */
+
+import type { Goal } from '../../../agent/schedule/goal/goal.ts'
+import { type GoalFacts, type GoalStep, nextGoalStep } from '../../../agent/schedule/goal/next-goal-step.ts'
+import { recurringWake } from '../../../agent/schedule/recurring/recurring.ts'
+import type { ProcessView } from '../../../agent/model/process.ts'
+import { clock } from '../../platform/clock.ts'
+import { leaseMs } from '../../platform/schedule.ts'
+import type { Deliveries } from '../../storage/deliveries.ts'
+import type { SessionMetadata } from '../../storage/session-metadata.ts'
+import type { SessionStore } from '../../storage/store.ts'
+
+/** The parts of a session that decide when it starts a turn by itself. */
+export type IdleSession = {
+  readonly exists: boolean
+  readonly meta: SessionMetadata
+  readonly store: SessionStore
+  readonly deliveries: Deliveries
+  readonly driver: { readonly isDriving: boolean }
+  readonly toolRuntime: {
+    readonly processes: { readonly list: () => readonly ProcessView[]; readonly hasNotice: () => boolean }
+  }
+}
+
+/** No turn is open, and no message of a person waits for one. */
+export const isUnused = ({ store, driver }: IdleSession): boolean =>
+  !store.hasOpenTurn && !driver.isDriving && store.queued().length === 0
+
+export class SelfStartTimer {
+  /** Set while the work is done: the alarm then only checks that it goes on. */
+  isWorking = false
+  readonly #session: IdleSession
+  #notBefore = 0
+
+  constructor(session: IdleSession) {
+    this.#session = session
+  }
+
+  /** Nothing is due while a turn is open. */
+  getNextWake(): number | undefined {
+    const { exists, store, meta } = this.#session
+    if (!exists || store.hasOpenTurn) return undefined
+    const now = clock.now()
+    if (this.isWorking) return now + leaseMs
+    const times = [
+      goalStepOf(this.#session).do === 'rest' ? undefined : now,
+      meta.loop && recurringWake(meta.loop, now),
+      meta.heartbeat && recurringWake(meta.heartbeat, now),
+    ].filter((at) => at !== undefined)
+    return times.length ? Math.max(this.#notBefore, Math.min(...times)) : undefined
+  }
+
+  /** Nothing is tried again before this time has passed, because a limit refuses it. */
+  postpone(ms: number): void {
+    this.#notBefore = Math.max(this.#notBefore, clock.now() + ms)
+  }
+}
+
+export function goalStepOf(session: IdleSession): GoalStep {
+  const { goal } = session.meta
+  return goal ? nextGoalStep(goal, factsOf(session, goal)) : { do: 'rest' }
+}
+
+function factsOf(session: IdleSession, { state }: Goal): GoalFacts {
+  const { store, deliveries, toolRuntime } = session
+  const { stage, id = '' } = store.current() ?? {}
+  const running = toolRuntime.processes.list().filter((process) => process.state.at === 'running')
+  const isExpected = toolRuntime.processes.hasNotice() || running.some(({ notify }) => notify)
+  return {
+    // A driver that is about to stop leaves no turn open: the alarm comes after it.
+    isIdle: !store.hasOpenTurn && store.queued().length === 0,
+    lastRun: stage?.at === 'done' ? { id, outcome: stage.outcome, error: stage.failure?.message } : undefined,
+    isBackgroundBusy: isExpected || deliveries.waiting().length > 0,
+    isProcessRunning: state.at === 'waiting' && running.some((process) => process.id === state.process),
+  }
+}

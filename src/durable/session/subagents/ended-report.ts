@@ -1,0 +1,78 @@
+/** Builds the report of a subagent from its run. */
+
+import type { Entry } from '../../../agent/model/history.ts'
+import { callsIn, textIn } from '../../../agent/model/message.ts'
+import type { SubagentCall, SubagentReport, SubagentStatus } from '../../../agent/model/subagent/subagent.ts'
+import { isCancelled, modelCallUse, timesUsed, totalUsage, type Turn } from '../../../agent/model/turn.ts'
+import { readTallyKey } from '../../../agent/model/usage.ts'
+import { createRunEnded } from '../../../agent/loop/announce.ts'
+import type { Journal } from '../../storage/journal.ts'
+import type { SessionMetadata } from '../../storage/session-metadata.ts'
+import { runUsage } from '../../storage/session-record.ts'
+import type { SessionStore } from '../../storage/store.ts'
+
+type ReportingSession = {
+  readonly meta: SessionMetadata
+  readonly journal: Journal
+  readonly store: SessionStore
+}
+
+/** Undefined while the run goes on, and for a session that is no subagent. */
+export function endedReport(session: ReportingSession): SubagentReport | undefined {
+  const { meta, store, journal } = session
+  const { subagent: link } = meta
+  const current = store.current()
+  const turn = link && (current?.id === link.runId ? current : journal.turnOfRun(link.runId))
+  return turn && reportOf(session, turn)
+}
+
+const maxTrace = 100
+
+/** Undefined while the run goes on. */
+export function reportOf({ meta, journal }: ReportingSession, turn: Turn): SubagentReport | undefined {
+  const { stage } = turn
+  if (stage.at !== 'done') return undefined
+  const entries = journal.entriesOfRun(turn.id)
+  const end = createRunEnded(
+    turn,
+    entries.map(({ message }) => message),
+  )
+  const usage = totalUsage({ ...turn, usage: runUsage(meta, turn) })
+  const [key] = Object.keys(turn.usage.by ?? {})
+  return {
+    status: statusOf(turn),
+    output: end.output,
+    ...(end.error !== undefined && { error: end.error }),
+    exitReason: end.exit_reason,
+    model: key === undefined ? (turn.options.model ?? meta.model) : readTallyKey(key).model,
+    apiCalls: timesUsed(turn, modelCallUse),
+    usage,
+    durationMs: Math.max(0, stage.endedAt - turn.startedAt),
+    toolTrace: traceOf(entries),
+    missedSteers: meta.subagent?.missed ?? [],
+  }
+}
+
+function statusOf({ stage }: Turn): SubagentStatus {
+  if (stage.at !== 'done') return 'unknown'
+  if (isCancelled(stage.outcome)) return 'interrupted'
+  return stage.outcome === 'failed' ? 'failed' : 'completed'
+}
+
+/** The last calls with their sizes. */
+function traceOf(entries: readonly Entry[]): readonly SubagentCall[] {
+  const inputs = new Map<string, string>()
+  const trace: SubagentCall[] = []
+  for (const { message } of entries) {
+    if (message.role === 'assistant')
+      for (const { id, input } of callsIn(message)) inputs.set(id, JSON.stringify(input) ?? '')
+    if (message.role === 'tool')
+      trace.push({
+        tool: message.name,
+        args_bytes: inputs.get(message.callId)?.length ?? 0,
+        result_bytes: textIn(message).length,
+        status: message.failed ? 'error' : 'ok',
+      })
+  }
+  return trace.slice(-maxTrace)
+}

@@ -1,0 +1,52 @@
+/** Defines what the subagents of a session need from it. `Session` provides it; nothing in this folder imports that. */
+
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { SubagentProgress, SubagentReport } from '../../../agent/model/subagent/subagent.ts'
+import type { TurnOptions } from '../../../agent/model/turn-options.ts'
+import type { Journal } from '../../storage/journal.ts'
+import type { DeliveredMessage } from '../../storage/deliveries.ts'
+import type { NewSession, SessionMetadata } from '../../storage/session-metadata.ts'
+import type { Projection } from '../../storage/projection.ts'
+import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { TurnSession } from '../../turn/turn-session.ts'
+
+export type ParentSession = Omit<TurnSession, 'access'> & {
+  readonly sql: SqlStorage
+  readonly journal: Journal
+  readonly projection: Projection
+  readonly access: { readonly isPaused: boolean }
+  readonly updateMeta: (change: Partial<SessionMetadata>) => void
+  readonly turns: {
+    readonly isClosing: boolean
+    readonly arm: () => void
+    readonly resume: () => void
+    readonly project: () => Promise<void>
+  }
+}
+
+/** Delivers a message into the parent's own conversation. Undefined: the session does not exist. */
+export type DeliverMessage = (authority: Authority, message: DeliveredMessage) => Promise<unknown>
+
+/** What a subagent starts with. */
+export type ChildStart = {
+  readonly authority: Authority
+  readonly runId: string
+  readonly tenant: TenantSnapshot
+  readonly spec: NewSession
+  readonly message: string
+  readonly options: TurnOptions
+  /** The parent has files to copy. */
+  readonly copiesFiles: boolean
+}
+
+/** `refused`: it can never start. */
+export type StartOutcome =
+  | { readonly kind: 'started' }
+  | { readonly kind: 'over-limit'; readonly limit: string; readonly retryAfterMs: number }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** `missing`: the session or its run does not exist. */
+export type ChildStatus =
+  | { readonly kind: 'running'; readonly progress: SubagentProgress }
+  | { readonly kind: 'ended'; readonly report: SubagentReport }
+  | { readonly kind: 'missing' }

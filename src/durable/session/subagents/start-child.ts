@@ -1,0 +1,85 @@
+/** Builds the first message of a subagent: its goal, its rights, its tools and its share of the parent's money. */
+
+import { keyOf } from '../../../agent/model/permission/access.ts'
+import { actAs, type Authority, narrow } from '../../../agent/model/permission/authority.ts'
+import { totalUsage } from '../../../agent/model/turn.ts'
+import { noUsage } from '../../../agent/model/usage.ts'
+import { limitsOfGrant, grantFor, type SubagentGrant } from '../../../agent/policy/subagent/money.ts'
+import { renderGoal, renderInstructions } from '../../../agent/policy/subagent/instructions.ts'
+import { subagentLimits } from '../../../agent/policy/subagent/limits.ts'
+import type { SubagentLimits } from '../../../agent/model/subagent/subagent.ts'
+import { sessionUsage } from '../../storage/session-record.ts'
+import { hasWorkspaceFiles } from '../../storage/storage-usage.ts'
+import { stricter } from '../../tenant/effective-limits.ts'
+import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { ChildRow } from './child-rows.ts'
+import type { ChildStart, ParentSession } from './parent-session.ts'
+
+/** The limits of the session that delegates. */
+export const limitsOf = ({ settings, tenant, meta }: ParentSession): SubagentLimits =>
+  subagentLimits(settings, tenant.limits, meta.subagent?.depth ?? 0)
+
+/** `shares`: the number of subagents that start with what is left. `running`: those that may still spend. */
+export function chooseGrant(session: ParentSession, running: readonly SubagentGrant[], shares: number): SubagentGrant {
+  const { tenant, meta, store } = session
+  const limits = stricter(tenant.limits ?? {}, meta.settings.limits ?? {})
+  const turn = store.current()
+  const spending = {
+    turn: turn && store.hasOpenTurn ? totalUsage(turn) : noUsage,
+    session: sessionUsage(meta, store),
+    granted: running,
+  }
+  return grantFor(limits, spending, shares)
+}
+
+/** The rights of the parent, limited to the tools of the subagent. Revoking the key of the parent ends the subagent too. */
+export const childAuthority = (session: ParentSession, { authority, tools }: ChildRow): Authority =>
+  narrow(inNameOf(session, authority), { toolBounds: [tools] })
+
+/** No person acts any more, but the rights stay those of the key or person that the work began with. */
+export function inNameOf({ sessionId }: Pick<ParentSession, 'sessionId'>, authority: Authority): Authority {
+  const keyId = keyOf(authority)
+  return { ...actAs(authority, { kind: 'session', id: sessionId }), ...(keyId !== undefined && { keyId }) }
+}
+
+export function createStart(
+  session: ParentSession,
+  row: ChildRow,
+  tenant: TenantSnapshot,
+  grant: SubagentGrant,
+): ChildStart {
+  const { meta, settings, sql, sessionId, toolRuntime } = session
+  const { task, runId } = row
+  const { maxConcurrent, maxDepth, depth } = limitsOf(session)
+  const own = { maxConcurrent, maxDepth, depth: depth + 1 }
+  const model = task.model ?? settings.delegation?.model ?? modelOfParent(session, row)
+  const { limits: _limits, ...kept } = meta.isPolicyChecked ? meta.settings : {}
+  const spec = {
+    source: 'subagent',
+    parentId: sessionId,
+    title: task.goal.replace(/\s+/g, ' ').trim().slice(0, 60),
+    settings: { ...kept, limits: limitsOfGrant(grant) },
+    subagent: { runId, depth: own.depth },
+    ...(model !== undefined && { model }),
+  }
+  const { outputSchema: schema } = task
+  return {
+    authority: childAuthority(session, row),
+    runId,
+    tenant,
+    spec,
+    message: renderGoal(task, toolRuntime.backend.capabilities.root),
+    options: {
+      instructions: renderInstructions(task, own),
+      ...(schema && { answerFormat: { type: 'json_schema', name: 'report', schema } }),
+    },
+    copiesFiles: meta.machine !== undefined || hasWorkspaceFiles(sql),
+  }
+}
+
+/** The model of the run that has delegated. */
+function modelOfParent({ store, journal, meta }: ParentSession, { parentRun }: ChildRow): string | undefined {
+  const current = store.current()
+  const turn = current?.id === parentRun ? current : journal.turnOfRun(parentRun)
+  return turn?.options.model ?? meta.model ?? undefined
+}

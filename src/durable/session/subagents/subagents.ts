@@ -1,0 +1,347 @@
+/**
+ * Runs the subagents of a session. Each is a session of its own that drives itself; this one rests meanwhile. A subagent
+ * reports its end; the alarm asks those that have been silent, so that a lost report changes nothing.
+ */
+
+import { log } from '../../../agent/model/log.ts'
+import { hash53 } from '../../../agent/model/hash53.ts'
+import { textIn } from '../../../agent/model/message.ts'
+import type {
+  SpawnRequest,
+  Spawned,
+  SteerOutcome,
+  SubagentLimits,
+  SubagentReport,
+  Subagents,
+  SubagentView,
+} from '../../../agent/model/subagent/subagent.ts'
+import { subagentTools } from '../../../agent/policy/subagent/limits.ts'
+import { explainStall, watch } from '../../../agent/policy/subagent/stall.ts'
+import { clock } from '../../platform/clock.ts'
+import { failpoint } from '../../platform/failpoint.ts'
+import { newRunId, newSessionId } from '../../platform/ids.ts'
+import { isOwnReset } from '../../platform/object-reset.ts'
+import { turnScope } from '../../turn/tools/turn-scope.ts'
+import { ChildRows, type ChildRow, isRunning, type RunningRow } from './child-rows.ts'
+import { delegationOf } from './delegation-id.ts'
+import { deliverResults, isAwaited } from './deliver-results.ts'
+import { endedReport } from './ended-report.ts'
+import { endChild, lostReport } from './end-child.ts'
+import type { ChildStatus, DeliverMessage, ParentSession } from './parent-session.ts'
+import { withinLimit } from './reach.ts'
+import { childAuthority, limitsOf } from './start-child.ts'
+import { startQueued } from './start-queued.ts'
+
+export type SubagentsOptions = {
+  readonly session: ParentSession
+  readonly env: Env
+  readonly deliver: DeliverMessage
+}
+
+/** A silent subagent is asked this often. */
+const pollIntervalMs = 30_000
+/** After an unreachable one. */
+const retryMs = 5_000
+const maxUnfinished = 200
+
+export class SessionSubagents implements Subagents {
+  readonly rows: ChildRows
+  readonly #options: SubagentsOptions
+  #isReported = false
+  #tending: Promise<void> | undefined
+  #isTendingAgain = false
+  /** What this instance of the object does not know: reports may have been lost before it. */
+  #hasAsked = false
+  /** Results cannot be delivered before. */
+  #deliverAfter = 0
+
+  constructor(options: SubagentsOptions) {
+    const { sql, journal } = options.session
+    this.#options = options
+    this.rows = new ChildRows(sql, journal.hasTable('child'))
+  }
+
+  // --- for the tool
+
+  limits = (): SubagentLimits => limitsOf(this.#options.session)
+
+  async spawn({ callId, tasks, isBackground, authority }: SpawnRequest): Promise<Spawned | string> {
+    const { session } = this.#options
+    const { store } = session
+    const delegationId = delegationOf(store.turn(), store.lastMessageSeq(), callId)
+    const known = this.rows.ofDelegation(delegationId)
+    const { maxConcurrent, maxDepth, depth } = this.limits()
+    // A subagent reports once, and an ephemeral session is gone: the results would reach nobody.
+    const runsInBackground = isBackground && depth === 0 && !session.meta.ephemeral
+    const notes = [
+      ...(isBackground && !runsInBackground ? ['Background work is not possible here: this call has waited.'] : []),
+      ...(tasks.length > maxConcurrent ? [`${maxConcurrent} ran at once, the others after them.`] : []),
+    ]
+    const note = notes.length ? { note: notes.join(' ') } : {}
+    const spawned = { delegationId, isBackground: runsInBackground, ...note }
+    if (known.length) return spawned
+    if (depth >= maxDepth) return `Subagents at depth ${depth} cannot delegate (max_spawn_depth is ${maxDepth}).`
+    const unfinished = this.#unfinished().length
+    if (unfinished + tasks.length > maxUnfinished)
+      return `${unfinished} subagents have not ended, and ${maxUnfinished} are the most. Wait for some, or stop them.`
+    const parentTools = session.toolRuntime.toolbox(session.settings, turnScope(session)).keys()
+    const names = [...parentTools]
+    this.rows.add(
+      tasks.map((task, index) => {
+        const id = newSessionId()
+        return {
+          id,
+          runId: newRunId(id),
+          delegation: delegationId,
+          index,
+          parentRun: store.turn().id,
+          ...(!runsInBackground && { callId }),
+          ...note,
+          task,
+          authority,
+          tools: subagentTools(names, task.role, { depth: depth + 1, maxDepth }),
+          createdAt: clock.now(),
+          state: { at: 'queued' },
+        }
+      }),
+    )
+    session.turns.arm()
+    session.runInBackground(this.tend())
+    return spawned
+  }
+
+  list(): readonly SubagentView[] {
+    const now = clock.now()
+    return this.rows.all().map((row) => viewOf(row, now))
+  }
+
+  async steer(id: string, message: string, callId: string): Promise<SteerOutcome | undefined> {
+    const row = this.rows.get(id)
+    if (!row) return undefined
+    if (row.state.at === 'ended') return 'missed'
+    if (row.state.at === 'queued' || !row.state.isStarted) {
+      const context = [row.task.context, message].filter(Boolean).join('\n\n')
+      if (row.state.at === 'queued') this.rows.put({ ...row, task: { ...row.task, context } })
+      if (row.state.at === 'queued') return 'sent'
+    }
+    const { session } = this.#options
+    const key = newRunId(id, hash53(`${session.store.turn().id} ${callId}`).toString(16).padStart(16, '0'))
+    return this.#stubOf(id).subagents.steer(childAuthority(session, row), { runId: row.runId, key, message })
+  }
+
+  stop(id?: string): number | undefined {
+    if (id !== undefined && !this.rows.get(id)) return undefined
+    const stopped = this.#unfinished().filter((row) => id === undefined || row.id === id)
+    for (const row of stopped) this.rows.put({ ...row, stop: row.stop ?? 'It was stopped.' })
+    if (stopped.length) this.#options.session.runInBackground(this.tend())
+    return stopped.length
+  }
+
+  // --- for the session
+
+  /** Receives the end of a subagent. Repeating it changes nothing. False when there is no such subagent. */
+  receiveReport(id: string, report: SubagentReport): boolean {
+    const row = this.rows.get(id)
+    if (!row) return false
+    this.#end(row, report)
+    this.#options.session.runInBackground(this.tend())
+    return true
+  }
+
+  /** The next time at which `tend` has something to do. */
+  getNextWake(): number | undefined {
+    const open = this.rows.all().filter(({ isDelivered }) => !isDelivered)
+    if (!open.length) return undefined
+    const now = clock.now()
+    const times = open.flatMap((row) => this.#wakeOf(row) ?? [])
+    return times.length ? Math.max(now, Math.min(...times)) : undefined
+  }
+
+  #wakeOf({ state, stop }: ChildRow): number | undefined {
+    switch (state.at) {
+      case 'queued':
+        return state.retryAt ?? (this.#hasFreePlace() ? clock.now() : undefined)
+      case 'running':
+        if (!this.#hasAsked) return clock.now()
+        return state.seenAt + (stop !== undefined || !state.isStarted ? retryMs : pollIntervalMs)
+      case 'ended':
+        return this.#deliverAfter
+    }
+  }
+
+  /** Starts, asks, stops and ends what is due, and delivers results. Runs once at a time, and never rejects. */
+  tend(): Promise<void> {
+    if (this.#tending) this.#isTendingAgain = true
+    return (this.#tending ??= this.#tendAll().finally(() => (this.#tending = undefined)))
+  }
+
+  /** Stops all subagents, because the session is being deleted, and deletes their sessions. Rejects when one stays. */
+  async deleteAll(): Promise<void> {
+    const { session } = this.#options
+    const deleted = this.rows.all().map(async ({ id }) => {
+      await this.#stubOf(id).info.delete(session.ownAuthority)
+      this.rows.delete(id)
+    })
+    await Promise.all(deleted)
+  }
+
+  // --- of this session, if it is a subagent itself
+
+  /** Called when the driver has stopped, and by the alarm. Never rejects but with the object. */
+  async handleDriverStop(): Promise<void> {
+    await Promise.all([this.tend(), this.reportEnd()])
+  }
+
+  /** Reports the end of this subagent to its parent. The parent asks when the report is lost. */
+  async reportEnd(): Promise<void> {
+    const { session, env } = this.#options
+    if (!session.exists || session.turns.isClosing || this.#isReported) return
+    const { subagent: link, parentId } = session.meta
+    const report = link && parentId !== null ? endedReport(session) : undefined
+    if (!report || parentId === null) return
+    try {
+      await failpoint('before-subagent-report')
+      const parent = env.SESSION.getByName(`t/${session.tenantId}/s/${parentId}`)
+      await withinLimit(async () => parent.subagents.report(session.ownAuthority, session.sessionId, report))
+      this.#isReported = true
+    } catch (error) {
+      log.warn('subagent.unreported', 'The end of a subagent could not be reported; its parent asks for it.', { error })
+    }
+  }
+
+  /** A subagent has one run: what comes after it is reported as missed, and starts no other. */
+  dropLate(): void {
+    const { session } = this.#options
+    const { subagent: link } = session.meta
+    const late = link ? session.store.inbox() : []
+    if (!link || !late.length) return
+    session.store.removeFromInbox(late.map(({ id }) => id))
+    const missed = [...(link.missed ?? []), ...late.map(({ message }) => textIn(message))]
+    session.updateMeta({ subagent: { ...link, missed } })
+    session.store.write()
+  }
+
+  // --- internal
+
+  async #tendAll(): Promise<void> {
+    const { session } = this.#options
+    try {
+      do {
+        this.#isTendingAgain = false
+        if (!session.exists || session.turns.isClosing || session.access.isPaused) return
+        await this.#tendOnce()
+      } while (this.#isTendingAgain)
+    } catch (error) {
+      if (isOwnReset(error)) throw error
+      log.error('subagents.untended', 'The subagents of a session could not be tended.', { error })
+      this.#deliverAfter = clock.now() + retryMs
+    }
+    if (session.exists && !session.turns.isClosing) session.turns.arm()
+  }
+
+  async #tendOnce(): Promise<void> {
+    if (!this.rows.all().some(({ isDelivered }) => !isDelivered)) return
+    await this.#options.session.tenant.load()
+    this.#stopUnawaited()
+    await Promise.all(this.#unfinished().map((row) => this.#tendOne(row)))
+    this.#hasAsked = true
+    await startQueued({ ...this.#options, rows: this.rows, stubOf: this.#stubOf, end: this.#end })
+    const retryAt = await deliverResults({ ...this.#options, rows: this.rows, stubOf: this.#stubOf })
+    this.#deliverAfter = retryAt ?? 0
+  }
+
+  /** The call of an ended or stopped turn takes no results any more: nobody would read what its subagents do. */
+  #stopUnawaited(): void {
+    for (const row of this.#unfinished())
+      if (row.callId !== undefined && row.stop === undefined && !isAwaited(this.#options.session, row))
+        this.rows.put({ ...row, stop: 'The turn that had started it ended.' })
+  }
+
+  async #tendOne(row: ChildRow): Promise<void> {
+    const now = clock.now()
+    if (!isRunning(row)) {
+      if (row.stop !== undefined) this.#end(row, lostReport(row, 'interrupted', row.stop))
+      return
+    }
+    const isDue = now >= (this.#wakeOf(row) ?? 0) || (row.stop !== undefined && !this.#stopped.has(row.id))
+    if (!row.state.isStarted || !isDue) return
+    this.rows.put({ ...row, state: { ...row.state, seenAt: now } })
+    try {
+      if (row.stop !== undefined) await this.#sendStop(row)
+      await this.#ask(row)
+    } catch (error) {
+      if (isOwnReset(error)) throw error
+      log.warn('subagent.unreachable', 'A subagent cannot be reached; it is asked again.', { error })
+    }
+    this.#endIfStalled(row.id)
+  }
+
+  /** Subagents that this instance has told to stop. */
+  readonly #stopped = new Set<string>()
+
+  async #sendStop({ id, runId }: ChildRow): Promise<void> {
+    await withinLimit(async () => this.#stubOf(id).runs.stop(this.#options.session.ownAuthority, runId))
+    this.#stopped.add(id)
+  }
+
+  async #ask({ id, runId }: ChildRow): Promise<void> {
+    const { ownAuthority } = this.#options.session
+    const status = await withinLimit<ChildStatus>(async () => this.#stubOf(id).subagents.status(ownAuthority, runId))
+    const row = this.rows.get(id)
+    if (!row || !isRunning(row)) return
+    if (status.kind === 'ended') return this.#end(row, status.report)
+    if (status.kind === 'missing') return this.#end(row, lostReport(row, 'unknown'))
+    const watched = watch(row.state.watched, status.progress, clock.now())
+    this.rows.put({ ...row, state: { ...row.state, watched } })
+    this.#publishProgress(row, watched.progress.activity)
+  }
+
+  #endIfStalled(id: string): void {
+    const row = this.rows.get(id)
+    if (!row || !isRunning(row)) return
+    const why = explainStall(row.state.watched, clock.now())
+    if (why === undefined) return
+    this.#options.session.runInBackground(this.#sendStop(row).catch(() => undefined))
+    this.#end(row, lostReport(row, 'stalled', why))
+  }
+
+  #publishProgress({ callId, index, state }: RunningRow, activity: string): void {
+    const { store } = this.#options.session
+    if (callId === undefined || !store.hasOpenTurn || state.watched.progress.activity === activity) return
+    const delta = `[${index}] ${activity}\n`
+    store.publishProgress({ type: 'tool.progress', call_id: callId, tool: 'delegate_task', delta })
+  }
+
+  readonly #end = (row: ChildRow, report: SubagentReport): void => {
+    void failpoint('subagent-ended')
+    endChild(this.#options.session, this.rows, row, report)
+  }
+
+  #unfinished(): readonly ChildRow[] {
+    return this.rows.all().filter(({ state }) => state.at !== 'ended')
+  }
+
+  #hasFreePlace(): boolean {
+    return this.rows.all().filter(isRunning).length < this.limits().maxConcurrent
+  }
+
+  readonly #stubOf = (id: string) => {
+    const { env, session } = this.#options
+    return env.SESSION.getByName(`t/${session.tenantId}/s/${id}`)
+  }
+}
+
+function viewOf({ id, delegation, index, task, state, createdAt }: ChildRow, now: number): SubagentView {
+  const isActive = state.at === 'running'
+  const [from, to] = isActive ? [state.since, now] : [createdAt, state.at === 'ended' ? state.endedAt : now]
+  return {
+    subagent_id: id,
+    delegation_id: delegation,
+    task_index: index,
+    goal: task.goal.slice(0, 200),
+    role: task.role,
+    status: state.at === 'ended' ? state.report.status : state.at,
+    activity: isActive ? state.watched.progress.activity : null,
+    seconds: Math.round((to - from) / 1_000),
+  }
+}

@@ -1,0 +1,77 @@
+/** Tests that what fixed a failed call is offered when the failure returns, and becomes a skill after three times. */
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { calls, listTexts, model, type ModelRequest, says, until } from '../../../support/scripted-model.ts'
+import { ownerAuthority } from '../../../support/authority.ts'
+import { applyMigrations, bindings, call, newKey, newSession, newTenant } from '../../../worker/client.ts'
+
+beforeAll(applyMigrations)
+
+const reads = (path: string) => calls({ name: 'read_file', input: { path } })
+/** Reads a file that is missing, finds where it is, and reads that. */
+const struggle = () => [
+  reads('notes/plan.md'),
+  calls({ name: 'search_files', input: { pattern: 'plan.md', target: 'files' } }),
+  reads('docs/plan.md'),
+  says('Read.'),
+]
+
+async function setUp(learning: object = {}) {
+  const { id: tenantId, key } = await newTenant()
+  const reviewer = model(() => says('Noted.'))
+  await call('PATCH', '/api/settings', { key, body: { learning: { model: reviewer.id, ...learning } } })
+  const struggleOnce = async (with_ = key) => {
+    const main = model(struggle())
+    const { id } = await newSession({ model: main.id }, key)
+    await call('PUT', `/api/sessions/${id}/files/docs/plan.md`, { key, body: 'the plan' })
+    const { status } = await call('POST', `/api/sessions/${id}/chat`, { key: with_, body: { input: 'read the plan' } })
+    expect(status).toBe(200)
+    return main
+  }
+  const { fixes } = bindings.TENANT.getByName(`t/${tenantId}`)
+  const own = { ...ownerAuthority(), tenantId }
+  return { tenantId, key, reviewer, struggleOnce, fixes, own }
+}
+
+const textOfResult = (asked: ModelRequest | undefined) => listTexts(asked!).at(-1) ?? ''
+const hint = /Such a failure was fixed before/
+
+describe('a fixed failure', () => {
+  it('is offered with the next failure of its kind, and suggested as a skill after three times', async () => {
+    const { struggleOnce, reviewer } = await setUp()
+    const first = await struggleOnce()
+    expect(textOfResult(first.requests[1])).not.toMatch(hint)
+    let shown = ''
+    await until(async () => hint.test((shown = textOfResult((await struggleOnce()).requests[1]))))
+    expect(shown).toMatch(/<untrusted-[0-9a-f]{16} source="an earlier session">[^]*docs\/plan\.md/)
+    for (let i = 0; i < 3 && reviewer.requests.length === 0; i++) await struggleOnce()
+    await until(() => reviewer.requests.length === 1)
+    expect(listTexts(reviewer.requests[0]!).join()).toMatch(
+      /These failures came back[^]*notes\/plan\.md[^]*docs\/plan\.md/,
+    )
+    await struggleOnce()
+    expect(reviewer.requests.length).toBe(1)
+  })
+
+  it('is neither kept nor offered when it is switched off', async () => {
+    const { struggleOnce } = await setUp({ fixes: false })
+    for (let i = 0; i < 3; i++) expect(textOfResult((await struggleOnce()).requests[1])).not.toMatch(hint)
+  })
+
+  it('is not offered to a key that may not read the sessions of the tenant', async () => {
+    const { struggleOnce, tenantId } = await setUp()
+    const blind = await newKey(tenantId, ['chat'])
+    await until(async () => hint.test(textOfResult((await struggleOnce()).requests[1])))
+    expect(textOfResult((await struggleOnce(blind)).requests[1])).not.toMatch(hint)
+  })
+
+  it('is one of the latest two hundred', async () => {
+    const { fixes, own } = await setUp()
+    const fix = (signature: string) => ({ signature, tool: 't', error: 'e', failed: 'f', fix: signature })
+    for (let i = 0; i < 203; i++) await fixes.record(own, [fix(`s${i}`)])
+    expect([await fixes.find(own, 's2'), (await fixes.find(own, 's3'))?.uses]).toEqual([undefined, 1])
+    expect((await fixes.record(own, [fix('s3')])).length).toBe(0)
+    expect(await fixes.record(own, [fix('s3')])).toMatchObject([{ signature: 's3', uses: 3 }])
+    expect((await fixes.record(own, [fix('s3')])).length).toBe(0)
+  })
+})
