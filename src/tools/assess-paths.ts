@@ -7,9 +7,9 @@ import {
   type PathScope,
   secretGlob,
 } from '../agent/path-policy/judge-path.ts'
-import type { Assessment } from '../agent/model/approval.ts'
+import type { Assessment } from '../agent/model/permission/approval.ts'
 import { BackendError, type ExecutionBackend } from '../agent/model/backend.ts'
-import { assessByRisk } from '../agent/policy/approval.ts'
+import { assessByRisk } from '../agent/policy/approval/approval.ts'
 
 const maxSecretFiles = 200
 

@@ -3,7 +3,7 @@
  * call that needs a person's approval becomes a pending request.
  */
 
-import type { ApprovalDecision, Assessment } from '../agent/model/approval.ts'
+import type { ApprovalDecision, Assessment } from '../agent/model/permission/approval.ts'
 import type { ApprovalRequest } from '../agent/model/pending-request.ts'
 import { showHiddenInValue } from '../agent/model/visible-text.ts'
 import type { Services, Tool } from '../agent/model/tool.ts'
@@ -15,8 +15,8 @@ import {
   hashCall,
   decideApproval,
   assessByRisk,
-} from '../agent/policy/approval.ts'
-import type { Judgement } from '../agent/policy/approval-judge.ts'
+} from '../agent/policy/approval/approval.ts'
+import type { Judgement } from '../agent/policy/approval/approval-judge.ts'
 
 export type PermissionContext = {
   readonly services: Partial<Services>
@@ -125,6 +125,7 @@ const createApprovalRequest = (call: JudgedCall, since: number): ApprovalRequest
 
 const refusalTexts: Record<ApprovalDecision['by'], (reason: string) => string> = {
   hardline: (reason) => `This never runs here, and nobody can allow it: ${reason}. Do not try it in another form.`,
+  role: (reason) => `Not run, and nobody can allow it here: ${reason}. Go on without it, or tell the user.`,
   rule: (reason) => `Not run: ${reason}. Do not try it in another form; tell the user if it is needed.`,
   person: (reason) => `The user did not allow this${reason && `: ${reason}`}. Do not try it again or in another form.`,
   judge: (reason) => `Not allowed: ${reason}. Do not try it in another form; tell the user if it is needed.`,

@@ -1,7 +1,7 @@
 /** Turns the definition of a tool into the plain `Tool` record that the loop and the dispatcher use. */
 
 import type * as z from 'zod'
-import type { Assessment } from '../agent/model/approval.ts'
+import type { Assessment } from '../agent/model/permission/approval.ts'
 import type { CallContext, Effect, Risk, ServiceName, Services, Tool } from '../agent/model/tool.ts'
 import type { TouchedResources } from './group-calls.ts'
 import { defaultToolTimeoutMs } from './time-limit.ts'

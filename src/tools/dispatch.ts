@@ -5,11 +5,13 @@
 
 import type { ScheduleTimer } from '../agent/model/clock.ts'
 import { errorResult, type ToolMessage } from '../agent/model/message.ts'
-import { type RedactionStream, type Redactor, redactJson } from '../agent/model/redaction.ts'
+import { type RedactionStream, type Redactor, redactJson } from '../agent/model/secrets/redaction.ts'
 import type { CallContext, Services, Tool, Toolbox, ToolResult } from '../agent/model/tool.ts'
+import { isUntrustedTool } from '../agent/recall/fenced-transcript.ts'
 import type { Result, ToolCall } from '../agent/model/turn.ts'
 import { groupCalls } from './group-calls.ts'
 import { type PermissionResult, type Refusal, renderRefusal } from './check-permission.ts'
+import { maxLimits, openBatch, type ResultBatch, type ResultLimits, type Spill, spillText } from './limit-result.ts'
 import { openProgress } from './progress.ts'
 import { runWithLimit } from './run-with-limit.ts'
 import { describeToolTimeout, limitToolTime } from './time-limit.ts'
@@ -27,17 +29,17 @@ export type DispatchOptions = {
   }
   /** Decides whether a call may run. */
   readonly permit: (call: ToolCall, tool: Tool) => PermissionResult | Promise<PermissionResult>
-  /** Characters of earlier results of the same batch. A batch is dispatched in several groups. */
-  readonly usedChars?: number
+  /** Earlier results of the same batch. A batch is dispatched in several groups. */
+  readonly earlierResults?: readonly ToolMessage[]
+  /** Default: the highest ones. */
+  readonly resultLimits?: ResultLimits
+  /** Creates the nonce of a result that the model gets in a fence. */
+  readonly newNonce?: () => string
   /** Masks secrets in results. Its secrets may change while a call runs. */
   readonly redactor?: () => Redactor
-  /** Stores a long result and returns its path. */
-  readonly spill: (callId: string, text: string) => Promise<string>
   /** Lets tests stop the process right before, during and right after a tool runs. */
   readonly failpoint?: (moment: 'before' | 'during' | 'after') => Promise<never> | undefined
-  /** Reports a defect in a tool to the operator. */
-  readonly logError: (error: unknown, tool: string) => void
-}
+} & Spill
 
 /** A piece of what a call prints: bounded, with secrets masked. */
 export type CallProgress = {
@@ -49,21 +51,26 @@ export type CallProgress = {
 }
 
 const maxConcurrent = 8
-const defaultMaxResultChars = 100_000
-/** For all results of one batch. After it is used up, results longer than `minCharsPerResult` are spilled. */
-const maxBatchChars = 200_000
-const minCharsPerResult = 8_000
-const previewChars = 1_500
 
 /** Runs the calls concurrently and yields each result as soon as it exists. */
 export async function* dispatch(calls: readonly ToolCall[], options: DispatchOptions): AsyncGenerator<Result> {
-  const budget: BatchBudget = { remainingChars: maxBatchChars - (options.usedChars ?? 0), calls: calls.length }
-  const running = new Map(calls.map((call) => [call.id, runCall(call, options, budget)]))
+  const { earlierResults = [], resultLimits: limits = maxLimits } = options
+  const shorten = (callId: string, text: string) => spillText(callId, text, options, limits)
+  const batch = openBatch({ earlier: earlierResults, limits, shorten })
+  const running = new Map(calls.map((call) => [call.id, runCall(call, options, calls.length)]))
   while (running.size) {
     const result = await Promise.race(running.values())
     running.delete(callIdOf(result))
-    yield result
+    if (result.of === 'tool') yield* boundResult(result, batch, options.toolbox)
+    else yield result
   }
+}
+
+/** Earlier results of the batch are shortened first, so that the stored batch never exceeds its limit. */
+async function* boundResult(result: ToolCallResult, batch: ResultBatch, toolbox: Toolbox): AsyncGenerator<Result> {
+  const { message, shortened } = await batch.add(result.message, toolbox.get(result.message.name)?.maxResultChars)
+  for (const place of shortened) yield { of: 'shortened', ...place }
+  yield { ...result, message }
 }
 
 /** Returns the first planned calls that may run concurrently. The others have to wait for them. */
@@ -75,14 +82,13 @@ export const concurrentCalls = (
   return groupCalls(calls, touchedBy, maxConcurrent)[0] ?? []
 }
 
-type CallResult = Extract<Result, { of: 'tool' | 'later' }>
+type ToolCallResult = Extract<Result, { of: 'tool' }>
+type CallResult = ToolCallResult | Extract<Result, { of: 'later' }>
 
 const callIdOf = (result: CallResult) => (result.of === 'tool' ? result.message.callId : result.callId)
 
-/** The calls of a batch share one budget for the characters of their results, and one time limit. */
-type BatchBudget = { remainingChars: number; readonly calls: number }
-
-async function runCall(call: ToolCall, options: DispatchOptions, budget: BatchBudget): Promise<CallResult> {
+/** `concurrent`: the number of calls that share one time limit. */
+async function runCall(call: ToolCall, options: DispatchOptions, concurrent: number): Promise<CallResult> {
   const tool = options.toolbox.get(call.name)
   if (!tool) return { of: 'tool', message: errorResult(call, `There is no tool named ${call.name} any more.`) }
   if (options.context.signal.aborted)
@@ -93,10 +99,10 @@ async function runCall(call: ToolCall, options: DispatchOptions, budget: BatchBu
   if (permitted.do === 'later') return { of: 'later', callId: call.id, awaits: permitted.awaits, ...decided }
   if (permitted.do === 'refuse') return { of: 'tool', message: refusalMessage(call, permitted.refusal), ...decided }
   await options.failpoint?.('before')
-  const outcome = await runTool(tool, call, options, limitToolTime(tool.timeoutMs?.(call.input), budget.calls))
+  const outcome = await runTool(tool, call, options, limitToolTime(tool.timeoutMs?.(call.input), concurrent))
   await options.failpoint?.('after')
   if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later, ...decided }
-  return { of: 'tool', message: await toMessage(call, outcome, options, chargeBudget(tool, budget)), ...decided }
+  return { of: 'tool', message: toMessage(call, outcome, options), ...decided }
 }
 
 const refusalMessage = ({ id, name }: ToolCall, refusal: Refusal): ToolMessage => ({
@@ -110,7 +116,9 @@ const refusalMessage = ({ id, name }: ToolCall, refusal: Refusal): ToolMessage =
 async function runTool(tool: Tool, call: ToolCall, options: DispatchOptions, limitMs: number): Promise<ToolResult> {
   const { context, schedule, services } = options
   const progress = options.progress && openCallProgress(call, options.progress, schedule)
-  const base = { ...context, callId: call.id, ...(progress && { reportProgress: progress.report }) }
+  const maxResultChars = options.resultLimits?.perResult
+  const bounds = maxResultChars === undefined ? {} : { maxResultChars }
+  const base = { ...context, ...bounds, callId: call.id, ...(progress && { reportProgress: progress.report }) }
   try {
     const run = await runWithLimit({ limitMs, stop: context.signal, schedule }, async (signal) => {
       const running = tool.run(call.input, { ...base, signal }, services)
@@ -142,28 +150,14 @@ const failed = (error: string): ToolResult => ({
   failed: true,
 })
 
-/** Returns the maximum length for a text of this length, and takes it from the budget. */
-const chargeBudget = (tool: Tool, budget: BatchBudget) => (length: number) => {
-  const max = Math.min(tool.maxResultChars ?? defaultMaxResultChars, Math.max(minCharsPerResult, budget.remainingChars))
-  budget.remainingChars -= Math.min(length, max)
-  return max
-}
-
-async function toMessage(
-  call: ToolCall,
-  outcome: Exclude<ToolResult, { later: unknown }>,
+function toMessage(
+  { id: callId, name }: ToolCall,
+  { content, failed: isFailed }: Exclude<ToolResult, { later: unknown }>,
   options: DispatchOptions,
-  maxCharsFor: (length: number) => number,
-): Promise<ToolMessage> {
-  const parts = redactParts(outcome.content, options, call.name)
-  const content = await Promise.all(
-    parts.map(async (part) =>
-      part.type === 'text' && part.text.length > maxCharsFor(part.text.length)
-        ? ({ type: 'text', text: await spillText(call.id, part.text, options) } as const)
-        : part,
-    ),
-  )
-  return { role: 'tool', callId: call.id, name: call.name, content, failed: outcome.failed }
+): ToolMessage {
+  const nonce = isUntrustedTool(name) ? options.newNonce?.() : undefined
+  const redacted = redactParts(content, options, name)
+  return { role: 'tool', callId, name, content: redacted, failed: isFailed, ...(nonce !== undefined && { nonce }) }
 }
 
 /** In contents of files, values that only their names make suspicious are mostly code: the model has to see it. */
@@ -175,19 +169,3 @@ function redactParts(parts: Content, { redactor, toolbox }: DispatchOptions, nam
 }
 
 type Content = Exclude<ToolResult, { later: unknown }>['content']
-
-async function spillText(callId: string, text: string, { spill, logError }: DispatchOptions): Promise<string> {
-  const preview = text.slice(0, previewChars)
-  try {
-    const path = await spill(callId, text)
-    return JSON.stringify({ persisted_output: { path, characters: text.length, read_with: 'read_file' }, preview })
-  } catch (error) {
-    // When the workspace cannot store the text, the model still gets its beginning.
-    logError(error, 'spill')
-    return JSON.stringify({
-      truncated: true,
-      characters: text.length,
-      preview: text.slice(0, defaultMaxResultChars / 2),
-    })
-  }
-}

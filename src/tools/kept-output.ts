@@ -24,7 +24,7 @@ type OutputContext = {
   /** The beginning of the file's name. */
   readonly name: string
   readonly callId: string
-  /** What the host has left out of the text. */
+  /** The size that the host has cut from the text. */
   readonly omitted?: OmittedOutput | undefined
 }
 

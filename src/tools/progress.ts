@@ -4,7 +4,7 @@
  */
 
 import type { ScheduleTimer } from '../agent/model/clock.ts'
-import type { RedactionStream } from '../agent/model/redaction.ts'
+import type { RedactionStream } from '../agent/model/secrets/redaction.ts'
 
 const intervalMs = 200
 /** After `frequentEvents` of one call. */
@@ -44,7 +44,7 @@ export function openProgress({ schedule, openRedaction, emit }: ProgressOptions)
   const drop = (chars: number) => {
     omittedChars += chars
     buffer = buffer.slice(chars)
-    // What it keeps does not continue in the buffer.
+    // Text that it keeps does not continue in the buffer.
     redaction = openRedaction()
   }
   return {

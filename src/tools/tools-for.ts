@@ -5,6 +5,8 @@ import type { ExpandToolsets } from '../agent/policy/settings/setting-classes.ts
 import { tools as builtInTools } from './index.ts'
 import { expandToolset, presetBounds, presetOf, tenantToolset, type ToolsetExpansion, toolsets } from './toolsets.ts'
 
+export type Withheld = { readonly toolsets: readonly string[]; readonly except: readonly string[] }
+
 export type ToolSources = {
   readonly builtIn: readonly Tool[]
   /** Tools of MCP servers, plugins and skills. One with the name of a built-in tool is ignored. */
@@ -17,6 +19,8 @@ export type ToolSources = {
   readonly disabled?: readonly string[] | undefined
   /** Lists of toolsets and tools: a tool has to be in each of them, beside all else. */
   readonly bounds?: readonly (readonly string[])[] | undefined
+  /** Toolsets that are left out, but for what `except` names. */
+  readonly withheld?: Withheld | undefined
   /** The services that the session offers. */
   readonly services: ReadonlySet<ServiceName>
   /** The roles that the session has. */
@@ -32,7 +36,7 @@ export type SessionTools = {
 
 export function toolsFor(sources: ToolSources): SessionTools {
   const preset = presetOf(sources.source ?? '')
-  const { builtIn, enabled = [preset], disabled = [], bounds = [], services, roles = [] } = sources
+  const { builtIn, enabled = [preset], disabled = [], bounds = [], withheld, services, roles = [] } = sources
   const { only, never = [] } = presetBounds[preset] ?? {}
   const tenantTools = distinctTenantTools(builtIn, sources.tenantTools ?? [])
   const tools = [...builtIn, ...tenantTools]
@@ -44,16 +48,28 @@ export function toolsFor(sources: ToolSources): SessionTools {
     return expansion.members
   }
   const [included, excluded] = [membersOf(enabled), membersOf([...disabled, ...never])]
+  const isWithheld = createWithheldTest(withheld, membersOf)
   const allBounds = [...(only ? [only] : []), ...bounds].map(membersOf)
   const usable = tools.filter(
     (tool) =>
       included.has(tool.name) &&
       !excluded.has(tool.name) &&
+      !isWithheld(tool.name) &&
       allBounds.every((bound) => bound.has(tool.name)) &&
       tool.needs.every((need) => services.has(need)) &&
       (!tool.roles || tool.roles.some((role) => roles.includes(role))),
   )
   return { toolbox: new Map(usable.map((tool) => [tool.name, tool])), unknown: [...unknown] }
+}
+
+/** Creates a test whether a tool belongs to the withheld toolsets, and not to the exceptions. */
+function createWithheldTest(
+  withheld: ToolSources['withheld'],
+  membersOf: (names: readonly string[]) => ReadonlySet<string>,
+): (name: string) => boolean {
+  if (!withheld) return () => false
+  const [hidden, kept] = [membersOf(withheld.toolsets), membersOf(withheld.except)]
+  return (name) => hidden.has(name) && !kept.has(name)
 }
 
 /** Lists the built-in tools of a toolset. */

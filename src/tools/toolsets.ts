@@ -5,6 +5,9 @@ import type { Tool } from '../agent/model/tool.ts'
 /** `tools` holds names of tools, which need not exist; `includes` holds names of other toolsets. */
 export type Toolset = { readonly tools?: readonly string[]; readonly includes?: readonly string[] }
 
+/** Toolsets that act on a workspace. They are hidden from a turn whose client brings tools. */
+export const workspaceToolsets: readonly string[] = ['file', 'terminal', 'code_execution', 'browser']
+
 /** The toolset of all tools that the tenant brings. `toolsFor` adds its members, which differ from tenant to tenant. */
 export const tenantToolset = 'tenant'
 
@@ -89,7 +92,7 @@ const presets: Readonly<Record<string, Toolset>> = {
   ...Object.fromEntries(platforms.map((name) => [`talaria-${name}`, { includes: core }])),
   'talaria-acp': coreWithout('clarify', 'cronjob', 'image_gen', 'tts', 'homeassistant'),
   'talaria-api-server': coreWithout('clarify', 'tts'),
-  'talaria-cron': coreWithout('clarify', 'cronjob'),
+  'talaria-cron': coreWithout('clarify', 'cronjob', 'memory'),
   'talaria-webhook': { tools: ['web_search', 'web_extract', 'vision_analyze', 'clarify'] },
   'talaria-gateway': { includes: core },
 }
@@ -115,14 +118,14 @@ export function presetOf(source: string): string {
 }
 
 /**
- * What settings cannot change for a source. Strangers write the input of a webhook, so that it has the tools of its preset
+ * Toolsets that settings cannot change for a source. Strangers write the input of a webhook, so that it has the tools of its preset
  * at most. Nobody could answer a job, and a job that creates jobs may never end.
  */
 export const presetBounds: Readonly<
   Record<string, { readonly only?: readonly string[]; readonly never?: readonly string[] }>
 > = {
   'talaria-webhook': { only: ['talaria-webhook'] },
-  'talaria-cron': { never: ['clarify', 'cronjob'] },
+  'talaria-cron': { never: ['clarify', 'cronjob', 'memory', 'send_message'] },
 }
 
 /** `*` and `all` leave this toolset out: it has to be enabled by its name. */

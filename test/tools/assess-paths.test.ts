@@ -1,6 +1,7 @@
 /** Tests the path policy where tools use it: one answer for the terminal, the file tools and searches. */
 
 import { describe, expect, it } from 'vitest'
+import { shellPolicy } from '../../src/agent/shell-policy/shell-policy.ts'
 import type { Tool } from '../../src/agent/model/tool.ts'
 import { checkPermission } from '../../src/tools/check-permission.ts'
 import patch from '../../src/tools/file/patch.tool.ts'
@@ -10,7 +11,7 @@ import writeFile from '../../src/tools/file/write-file.tool.ts'
 import terminal from '../../src/tools/terminal/terminal.tool.ts'
 import { memoryBackend } from './support/memory-backend.ts'
 
-const shell = { read: () => ({ cwd: '/workspace', env: {} }), write: () => undefined }
+const shell = { read: () => ({ cwd: '/workspace', env: {} }), write: () => undefined, policy: async () => shellPolicy }
 
 const check = (
   tool: Tool,

@@ -1,6 +1,7 @@
 /** Tests that rules match all paths that a call touches, in every spelling. */
 
 import { describe, expect, it } from 'vitest'
+import { shellPolicy } from '../../src/agent/shell-policy/shell-policy.ts'
 import type { Tool } from '../../src/agent/model/tool.ts'
 import { checkPermission } from '../../src/tools/check-permission.ts'
 import patch from '../../src/tools/file/patch.tool.ts'
@@ -10,7 +11,11 @@ import { memoryBackend } from './support/memory-backend.ts'
 
 const permitted = async (tool: Tool, input: object) => {
   const call = { id: 'c1', name: tool.name, input, effect: tool.effect, state: 'planned' } as const
-  const shell = { read: () => ({ cwd: '/workspace/sub', env: {} }), write: () => undefined }
+  const shell = {
+    read: () => ({ cwd: '/workspace/sub', env: {} }),
+    write: () => undefined,
+    policy: async () => shellPolicy,
+  }
   const rules = [{ do: 'deny', tool: '*', match: '/workspace/prod.env' }] as const
   const found = await checkPermission(call, tool, {
     services: { backend: memoryBackend(), shell },

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { defaultLimits, type View } from '../../src/agent/model/ports.ts'
 import type { Tool } from '../../src/agent/model/tool.ts'
 import { newTurn, type Result, type ToolCall } from '../../src/agent/model/turn.ts'
-import type { ApprovalPolicy } from '../../src/agent/policy/approval.ts'
+import type { ApprovalPolicy } from '../../src/agent/policy/approval/approval.ts'
 import { planAll } from '../../src/agent/policy/plan-calls.ts'
 import { defineTool } from '../../src/tools/define-tool.ts'
 import { type DispatchOptions, dispatch } from '../../src/tools/dispatch.ts'
@@ -168,4 +168,44 @@ it('calls of a group run at the same time: each of three waits until all have st
   }))
   const results = await resultsOf(calls, sessionOf({ toolbox: new Map([['barrier', barrier]]) }))
   expect(results.map((result) => result.of === 'tool' && result.message.callId)).toEqual(calls.map(({ id }) => id))
+})
+
+describe('the results of a batch in a small window', () => {
+  const speak = defineTool({
+    name: 'speak',
+    toolset: 'test',
+    description: 'Says a letter many times.',
+    input: z.object({ letter: z.string(), times: z.number() }),
+    effect: 'pure',
+    touches: () => 'nothing',
+    run: async ({ letter, times }, { maxResultChars }) => ({ text: letter.repeat(times), most: maxResultChars }),
+  })
+  const toolbox = new Map([['speak', speak]])
+  const planned = (letter: string, times: number): ToolCall => ({
+    id: letter,
+    name: 'speak',
+    input: { letter, times },
+    effect: 'pure',
+    state: 'planned',
+  })
+  const limits = { perResult: 8_000, perBatch: 16_000 }
+
+  it('share its limit: the largest is stored, also when it came earlier', async () => {
+    const stored: string[] = []
+    const spill: DispatchOptions['spill'] = async (callId) => {
+      stored.push(callId)
+      return `/tmp/results/${callId}.txt`
+    }
+    const calls = [planned('a', 7_000), planned('b', 6_000), planned('c', 5_000)]
+    const results = await resultsOf(calls, sessionOf({ toolbox, spill, resultLimits: limits }))
+    expect(stored).toEqual(['a'])
+    const shortened = results.filter(({ of }) => of === 'shortened')
+    expect(shortened.length + results.filter(({ of }) => of === 'tool').length).toBe(calls.length + shortened.length)
+    expect(JSON.stringify(results)).toContain('/tmp/results/a.txt')
+  })
+
+  it('are told to the tools, which may page', async () => {
+    const results = await resultsOf([planned('a', 1)], sessionOf({ toolbox, resultLimits: limits }))
+    expect(JSON.stringify(results)).toContain('most\\":8000')
+  })
 })

@@ -1,7 +1,7 @@
 /** Tests that the progress of a call is bounded in rate and size, and that secrets in it are masked. */
 
 import { expect, it } from 'vitest'
-import { createRedactor } from '../../src/agent/model/redaction.ts'
+import { createRedactor } from '../../src/agent/model/secrets/redaction.ts'
 import { openProgress } from '../../src/tools/progress.ts'
 import { createTestClock } from '../support/clock.ts'
 

@@ -14,6 +14,10 @@ const allServices = new Set<ServiceName>([
   'processes',
   'programs',
   'person',
+  'skills',
+  'memory',
+  'subagents',
+  'jobs',
 ])
 const fakeTool = (name: string, toolset: string, roles?: readonly string[]) =>
   defineTool({

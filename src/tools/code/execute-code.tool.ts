@@ -1,7 +1,7 @@
 /** Runs a program that calls tools. It never runs again after a crash: the model gets the list of its started calls. */
 
 import * as z from 'zod'
-import type { Assessment } from '../../agent/model/approval.ts'
+import type { Assessment } from '../../agent/model/permission/approval.ts'
 import type { ProgramEnd } from '../../agent/model/program.ts'
 import type { CallContext, Services, Toolbox, ToolResult } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'

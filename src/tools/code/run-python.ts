@@ -31,8 +31,16 @@ export async function runPython(backend: ExecutionBackend, script: Script): Prom
     if (timedOut) return { status: 'timeout', output: stdout, omitted, error: `Stopped after ${timeoutMs / 1000} s.` }
     if (signal.aborted) return { status: 'interrupted', output: stdout, omitted, error: 'Stopped by the user.' }
     const status = exitCode === 0 ? 'success' : 'error'
-    return { status, output: stdout, omitted, ...(stderr && { error: stderr.slice(-maxErrorChars) }) }
+    const error = describeError(exitCode, stderr)
+    return { status, output: stdout, omitted, ...(error && { error }) }
   } finally {
     await backend.files.remove(file)
   }
+}
+
+/** Exit code 1 with a traceback says nothing more. Every other code may be one that the program chose. */
+function describeError(exitCode: number | null, stderr: string): string {
+  const text = stderr.slice(-maxErrorChars)
+  const hasCode = exitCode !== 0 && (exitCode !== 1 || text === '')
+  return [text.trimEnd(), hasCode && `The program ended with exit code ${exitCode}.`].filter(Boolean).join('\n')
 }

@@ -32,7 +32,7 @@ export default defineTool({
   risk: () => 'read',
   assess: ({ path }, { backend }) => assessReads([path], backend),
   touches: ({ path }, { backend }) => [backend.resolve(path)],
-  run: ({ path, offset, limit }, { backend, documents, callId, signal, seesImages }) =>
+  run: ({ path, offset, limit }, { backend, documents, callId, signal, seesImages, maxResultChars = maxChars }) =>
     failOnBackendError(async () => {
       const image = seesImages ? await readImage(backend, path) : undefined
       if (image) return image
@@ -41,7 +41,7 @@ export default defineTool({
       const lines = Math.min(limit, maxLines)
       if (isUnchangedPage(backend, callId, { path: file.path, offset, limit: lines, text: file.text }))
         return unchangedAnswer
-      return renderPage(file, offset, lines)
+      return renderPage(file, { offset, limit: lines, maxChars: Math.min(maxChars, maxResultChars) })
     }),
 })
 
@@ -50,9 +50,14 @@ const unchangedAnswer = {
   note: 'This part of the file is as you have read it before, and not repeated. If you no longer have it, read it once more.',
 }
 
-function renderPage({ text, size, format }: TextFile & { readonly format?: string }, offset: number, limit: number) {
+type Page = { readonly offset: number; readonly limit: number; readonly maxChars: number }
+
+function renderPage(
+  { text, size, format }: TextFile & { readonly format?: string },
+  { offset, limit, maxChars: most }: Page,
+) {
   const lines = splitLines(text)
-  const { content, nextLine: next } = renderNumberedLines(lines, offset, limit, maxChars)
+  const { content, nextLine: next } = renderNumberedLines(lines, offset, limit, most)
   const hint = createHint({ lines: lines.length, offset, next, size })
   return {
     content,

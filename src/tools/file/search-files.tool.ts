@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { ExecutionBackend, SearchHit, SearchQuery } from '../../agent/model/backend.ts'
-import { assessByRisk } from '../../agent/policy/approval.ts'
+import { assessByRisk } from '../../agent/policy/approval/approval.ts'
 import { isSearched, isSecretPath } from '../../agent/path-policy/judge-path.ts'
 import { assessSearch, listSecretFiles } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'

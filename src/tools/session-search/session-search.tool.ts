@@ -2,7 +2,8 @@
 
 import * as z from 'zod'
 import type { History, HistoryHit, HistoryMessage } from '../../agent/model/tool.ts'
-import { historyReach } from '../../agent/model/authority.ts'
+import { historyReach } from '../../agent/model/permission/authority.ts'
+import { fenceUntrusted, minFencedChars } from '../../agent/recall/fence.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 
@@ -12,7 +13,7 @@ const hitsPerSession = 10
 const maxShownHits = 3
 const bookendMessages = 3
 const maxMessageChars = 2000
-const maxBookendChars = 500
+const maxNearChars = 500
 
 const input = z.object({
   query: z.string().optional(),
@@ -21,8 +22,8 @@ const input = z.object({
   detail: z
     .enum(['adaptive', 'full'])
     .default('adaptive')
-    .describe('full: more hits, and how each session began and ended.'),
-  session_id: z.string().optional(),
+    .describe('adaptive: the best session in detail. full: each session, with how it began and ended.'),
+  session_id: z.string().optional().describe('An id, or a link @session:ID.'),
   around_message_id: z.int().min(1).optional().describe('A message number of that session.'),
   window: z.int().min(1).max(20).default(5).describe('Messages on each side.'),
   role_filter: z.string().optional().describe('Such as "user,assistant".'),
@@ -33,15 +34,15 @@ export default defineTool({
   name: 'session_search',
   toolset: 'session_search',
   description:
-    'Earlier conversations with this user. No arguments: recent sessions. query: full-text search. session_id: its beginning and end; with around_message_id: the messages around one.',
+    'Earlier conversations with this user, without this one and its forks. No arguments: recent sessions. query: full-text search. session_id: its beginning and end; with around_message_id: the messages around one. Cite a session by its link.',
   input,
   needs: ['history'],
   effect: 'pure',
   risk: () => 'read',
   timeoutMs: () => 30_000,
-  run: async (request, { history, sessionId, authority }) => {
+  run: async (request, { history, authority }) => {
     const { kind } = historyReach(authority)
-    const answer = await search(request, history, sessionId)
+    const answer = await search(request, history)
     return kind === 'tenant' || 'failed' in answer ? answer : { ...answer, reach: reachTexts[kind] }
   },
 })
@@ -52,16 +53,20 @@ const reachTexts = {
   session: 'Only this conversation can be read: the sender may not read others.',
 } as const
 
-async function search(request: Input, history: History, sessionId: string) {
+async function search(request: Input, history: History) {
   const { query, session_id, around_message_id } = request
-  if (session_id !== undefined) return readSession(history, { ...request, session_id })
+  if (session_id !== undefined) return readSession(history, { ...request, session_id: parseLink(session_id) })
   if (around_message_id !== undefined) return fail('around_message_id needs the session_id it belongs to.')
-  return query?.trim() ? searchHistory(history, request, sessionId) : listRecent(history, request.limit, sessionId)
+  return query?.trim() ? searchHistory(history, request) : listRecent(history, request.limit)
 }
 
-async function listRecent(history: History, limit: number, current: string) {
-  const recent = await history.recent(limit + 1)
-  const sessions = recent.filter(({ session_id }) => session_id !== current).slice(0, limit)
+const linkPrefix = '@session:'
+const renderLink = (sessionId: string): string => `${linkPrefix}${sessionId}`
+const parseLink = (text: string): string => (text.startsWith(linkPrefix) ? text.slice(linkPrefix.length) : text)
+
+async function listRecent(history: History, limit: number) {
+  const recent = await history.recent(limit)
+  const sessions = recent.map((session) => ({ ...session, link: renderLink(session.session_id) }))
   return { mode: 'browse', sessions, count: sessions.length }
 }
 
@@ -95,23 +100,33 @@ const hasRole = (filter: string | undefined) => {
   return ({ role }: { readonly role: string }): boolean => roles.length === 0 || roles.includes(role)
 }
 
-const shortenMessage = ({ seq, role, content, at }: HistoryMessage, maxChars: number) => ({
-  message_id: seq,
-  role,
-  at,
-  content: content.length > maxChars ? `${content.slice(0, maxChars)}... [${content.length} characters]` : content,
-})
+const shortenMessage = (message: HistoryMessage, maxChars: number) => {
+  const { seq, role, content, at } = message
+  const short = content.length > maxChars ? `${content.slice(0, maxChars)}... [${content.length} characters]` : content
+  return { message_id: seq, role, at, content: fenceForeign(short, message) }
+}
 
-async function searchHistory(history: History, request: Input, current: string) {
+const foreignSources: ReadonlySet<string> = new Set(['webhook', 'process', 'subagent'])
+
+/** Fences what a tool, a webhook or a program wrote: it was untrusted when it was stored, and still is. */
+function fenceForeign(text: string, { role, message_source }: Pick<HistoryMessage, 'role' | 'message_source'>): string {
+  const isForeign = role === 'tool' || (message_source !== undefined && foreignSources.has(message_source))
+  if (!isForeign || text.length < minFencedChars) return text
+  const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
+  return fenceUntrusted(text, { source: 'an earlier session', nonce })
+}
+
+async function searchHistory(history: History, request: Input) {
   const { query = '', limit, sort, detail, role_filter } = request
   const hits = (await history.search(query, limit * hitsPerSession, sort)).filter(hasRole(role_filter))
   const sessions = new Map<string, HistoryHit[]>()
-  for (const hit of hits) {
-    if (hit.session_id === current) continue
-    sessions.set(hit.session_id, [...(sessions.get(hit.session_id) ?? []), hit])
-  }
-  const chosen = [...sessions].slice(0, limit)
-  const results = await Promise.all(chosen.map(([id, found]) => summariseSession(history, id, { found, detail })))
+  for (const hit of hits) sessions.set(hit.session_id, [...(sessions.get(hit.session_id) ?? []), hit])
+  const chosen = [...sessions.values()].slice(0, limit)
+  const results = await Promise.all(
+    chosen.map((found, i) =>
+      detail === 'full' || i === 0 ? describeSession(history, found, request) : outlineSession(found, request),
+    ),
+  )
   const hint = results.length === 0 ? { hint: 'Nothing found: try fewer or other words.' } : {}
   return { mode: 'discovery', query, results, count: results.length, sessions_found: sessions.size, ...hint }
 }
@@ -119,24 +134,40 @@ async function searchHistory(history: History, request: Input, current: string) 
 /** Messages are read by number, and an id ends with the number. */
 const messageNumberOf = (id: string): number => Number(/\d+$/.exec(id)?.[0] ?? 0)
 
-type Found = { readonly found: readonly HistoryHit[]; readonly detail: Input['detail'] }
-
-async function summariseSession(history: History, session_id: string, { found, detail }: Found) {
+function outlineSession(found: readonly HistoryHit[], { detail }: Input) {
+  const [best] = found
+  const session_id = best?.session_id ?? ''
   const shown = detail === 'full' ? found : found.slice(0, maxShownHits)
-  const matches = shown.map(({ message_id, role, at, snippet }) => ({
-    message_id: messageNumberOf(message_id),
-    role,
-    at,
-    snippet,
+  const matches = shown.map((hit) => ({
+    message_id: messageNumberOf(hit.message_id),
+    role: hit.role,
+    at: hit.at,
+    snippet: fenceForeign(hit.snippet, hit),
   }))
-  const summary = { session_id, title: found[0]?.title ?? null, matches, match_count: found.length }
-  if (detail === 'adaptive') return summary
-  const messages = (await history.read(session_id)) ?? []
-  const shortenAll = (part: readonly HistoryMessage[]) =>
-    part.map((message) => shortenMessage(message, maxBookendChars))
+  const { title = null, source = '' } = best ?? {}
+  return { session_id, link: renderLink(session_id), title, source, matches, match_count: found.length }
+}
+
+/** Adds the messages around the best match, and how the session began and ended. */
+async function describeSession(history: History, found: readonly HistoryHit[], request: Input) {
+  const outline = outlineSession(found, request)
+  const around = outline.matches[0]?.message_id ?? 1
+  const [near = [], all = []] = await Promise.all([
+    history.read(outline.session_id, { around, window: request.window }),
+    history.read(outline.session_id),
+  ])
+  const shortenAll = (part: readonly HistoryMessage[]) => part.map((message) => shortenMessage(message, maxNearChars))
+  const ends = all.filter(isBookend)
   return {
-    ...summary,
-    beginning: shortenAll(messages.slice(0, bookendMessages)),
-    end: shortenAll(messages.slice(-bookendMessages)),
+    ...outline,
+    messages: shortenAll(near),
+    beginning: shortenAll(ends.slice(0, bookendMessages)),
+    end: shortenAll(ends.slice(bookendMessages).slice(-bookendMessages)),
   }
 }
+
+const textSources: ReadonlySet<string> = new Set(['summary', 'nudge', 'notice'])
+
+/** Summaries and notices of the system say nothing about how a conversation began or ended, and results say little. */
+const isBookend = ({ role, message_source, content }: HistoryMessage): boolean =>
+  role !== 'tool' && content !== '' && !(message_source !== undefined && textSources.has(message_source))

@@ -1,18 +1,19 @@
 /** Assesses a command line with the shell policy, for the host where it would run. */
 
-import { type CommandVerdict, judgeCommand } from '../../agent/shell-policy/judge-command.ts'
+import type { CommandVerdict } from '../../agent/model/permission/shell-policy.ts'
 import type { Services } from '../../agent/model/tool.ts'
 import { listSecretFiles } from '../assess-paths.ts'
 
 type Place = Pick<Services, 'backend' | 'shell'>
 
-export function assessCommand(
+export async function assessCommand(
   command: string,
   cwd: string,
   { backend, shell }: Place,
   secretFiles?: readonly string[],
-): CommandVerdict {
+): Promise<CommandVerdict> {
   const { root, network, isolated } = backend.capabilities
+  const { judgeCommand } = await shell.policy()
   // The host behind `http` counts as a shared machine unless it reports isolation. An allow-list still lets data out.
   const host = { isSandboxed: backend.kind !== 'http' || isolated === true, isOnline: network !== 'none' }
   return judgeCommand(command, { cwd, workspace: root, env: shell.read().env, ...host, secretFiles })
@@ -20,7 +21,7 @@ export function assessCommand(
 
 /** Judges wildcards and recursion by the files that they would read. */
 export async function assessWithFiles(command: string, cwd: string, place: Place): Promise<CommandVerdict> {
-  const verdict = assessCommand(command, cwd, place)
+  const verdict = await assessCommand(command, cwd, place)
   if (verdict.verdict === 'hardline' || !verdict.readsMany) return verdict
   return assessCommand(command, cwd, place, await listSecretFiles(place.backend))
 }

@@ -3,7 +3,8 @@
  */
 
 import * as z from 'zod'
-import { type Assessment, type Risk } from '../../agent/model/approval.ts'
+import { type Assessment, type Risk } from '../../agent/model/permission/approval.ts'
+import type { CommandVerdict } from '../../agent/model/permission/shell-policy.ts'
 import type { ProcessView } from '../../agent/model/process.ts'
 import type { CallContext, Services, ToolResult } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'
@@ -64,19 +65,48 @@ const sendsInput = (action: Action) => action === 'write' || action === 'submit'
  * interpreter, a database client. Its input is assessed as a command line, and so is input for a terminal device, where
  * even a pager runs commands.
  */
-function assess(
+async function assess(
   { action, session_id: id = '', data = '' }: Input,
   services: Omit<Context, keyof CallContext>,
-): Assessment {
+): Promise<Assessment> {
   const allowed = { verdict: 'allow', reasons: [], subjects: [data || action], summary: data || action } as const
   if (!sendsInput(action)) return allowed
   const found = services.processes.find(id)
   if (!('process' in found)) return allowed
   const { command, cwd, pty } = found.process
-  if (!pty && assessCommand(command, cwd, services).verdict === 'allow') return allowed
-  const { verdict, reasons } = assessCommand(data, cwd, services)
-  const why = reasons.map((reason) => `As input of a program that may run it: ${reason}`)
-  return { verdict, reasons: why, summary: `${command} <- ${data}`, subjects: [data] }
+  if (!pty && (await assessCommand(command, cwd, services)).verdict === 'allow') return allowed
+  return assessInput(command, action, data, await assessCommand(data, cwd, services))
+}
+
+function assessInput(
+  command: string,
+  action: Action,
+  data: string,
+  { verdict, reasons, isUnjudged }: CommandVerdict,
+): Assessment {
+  const isShell = !isOtherLanguage.test(command)
+  const gap = isShell ? findGap(action, data) : undefined
+  const why = gap === undefined ? reasons : [...reasons, gap]
+  return {
+    verdict,
+    reasons: why.map((reason) => `As input of a program that may run it: ${reason}`),
+    summary: `${command} <- ${data}`,
+    subjects: [data],
+    ...(isShell && (gap !== undefined || isUnjudged) && { isUnjudged: true }),
+  }
+}
+
+/** Programs whose input is code of another language, which is judged as little as that of a script. */
+const isOtherLanguage =
+  /^(\S*\/)?(python[\d.]*|ipython|node|deno|bun|ruby|irb|perl|php|lua|julia|ghci|R|psql|mysql|sqlite3|mongosh|redis-cli|bc)(\s|$)/
+
+/** Why input for a shell cannot be judged by itself: what came before and what follows decide what runs. */
+function findGap(action: Action, data: string): string | undefined {
+  if (action === 'write' && !/[\r\n]$/.test(data))
+    return 'The line goes on with later input; submit sends a whole line.'
+  if (/[$`]|\b(alias|function|trap)\b|\(\s*\)/.test(data))
+    return 'It depends on earlier input, or changes what later input means.'
+  return undefined
 }
 
 const actions: Readonly<

@@ -1,10 +1,8 @@
 /** Starts a command in the background, and refuses foreground commands that would not end. */
 
-import { findForegroundProblem, leavesProcesses } from '../../agent/shell-policy/detached-processes.ts'
+import type { ShellPolicy } from '../../agent/model/permission/shell-policy.ts'
 import type { CallContext, Services } from '../../agent/model/tool.ts'
 import { fail } from '../tool-result.ts'
-
-export { findForegroundProblem as detaches }
 
 /** Also the default time limit of a background command. */
 export const maxBackgroundSeconds = 86_400
@@ -12,7 +10,11 @@ export const maxBackgroundSeconds = 86_400
 const backgroundHint = 'To keep it running, call terminal with background: true and control it with process.'
 
 /** Returns why a command may not run in the foreground, or undefined. */
-export function getForegroundRefusal(command: string, hasBackground: boolean): string | undefined {
+export function getForegroundRefusal(
+  command: string,
+  hasBackground: boolean,
+  { findForegroundProblem }: ShellPolicy,
+): string | undefined {
   const reason = findForegroundProblem(command)
   return reason === undefined || !hasBackground ? reason : `${reason} ${backgroundHint}`
 }
@@ -32,6 +34,7 @@ export async function startInBackground(request: BackgroundRequest, { backend, s
   const { command, pty, cwd, timeoutSeconds = maxBackgroundSeconds, notify, watch } = request
   if (!backend.jobs)
     return fail('This host cannot run commands in the background. Run it in the foreground, timeout up to 600.')
+  const { leavesProcesses } = await shell.policy()
   if (leavesProcesses(command))
     return fail('With background: true the command itself runs in the background: leave out nohup, setsid and &.')
   const { env } = shell.read()

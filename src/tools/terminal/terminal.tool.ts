@@ -1,7 +1,7 @@
 /** Runs a command line. The working directory and exported variables carry over to the next command. */
 
 import * as z from 'zod'
-import type { Assessment } from '../../agent/model/approval.ts'
+import type { Assessment } from '../../agent/model/permission/approval.ts'
 import type { ExecResult, ExecutionBackend } from '../../agent/model/backend.ts'
 import type { CallContext, Services, ShellState } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'
@@ -51,12 +51,15 @@ export default defineTool({
   touches: () => 'alone',
   run: (request, context) =>
     failOnBackendError(async () => {
-      const refusal = findRefusal(request, context.backend)
+      const refusal = await findRefusal(request, context)
       return refusal === undefined ? runCommand(request, context) : fail(refusal)
     }),
 })
 
-function findRefusal(request: Input, { jobs, capabilities }: ExecutionBackend): string | undefined {
+async function findRefusal(
+  request: Input,
+  { backend: { jobs, capabilities }, shell }: Pick<Services, 'backend' | 'shell'>,
+): Promise<string | undefined> {
   const {
     background,
     timeout = defaultTimeoutSeconds,
@@ -73,7 +76,7 @@ function findRefusal(request: Input, { jobs, capabilities }: ExecutionBackend): 
     return 'notify_on_complete and watch_patterns are for commands with background: true. A command in the foreground is waited for.'
   if (timeout > maxTimeoutSeconds)
     return `timeout is at most ${maxTimeoutSeconds} seconds. ${jobs ? 'For longer commands use background: true.' : 'Split the work into shorter commands.'}`
-  return getForegroundRefusal(command, jobs !== undefined)
+  return getForegroundRefusal(command, jobs !== undefined, await shell.policy())
 }
 
 /** Background commands are assessed like foreground ones. */

@@ -180,6 +180,16 @@ describe('python', () => {
   it.each<[string, object, object]>([
     ['error', { exitCode: 1, stdout: 'a', stderr: 'Traceback' }, { status: 'error', output: 'a', error: 'Traceback' }],
     ['time-out', { exitCode: 124, timedOut: true }, { status: 'timeout', error: 'Stopped after 300 s.' }],
+    [
+      'exit without a word',
+      { exitCode: 3, stdout: 'a' },
+      { status: 'error', error: 'The program ended with exit code 3.' },
+    ],
+    [
+      'exit with a code of its own',
+      { exitCode: 3, stderr: 'no input\n' },
+      { status: 'error', error: 'no input\nThe program ended with exit code 3.' },
+    ],
     ['warning', { stdout: 'a', stderr: 'careful' }, { status: 'success', output: 'a', error: 'careful' }],
   ])('reports an %s', async (_, answer, expected) => {
     expect((await run({ code: 'x', language: 'python' }, withPython(answer))).result).toMatchObject(expected)

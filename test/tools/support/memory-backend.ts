@@ -65,7 +65,13 @@ export function memoryBackend(
         store.set(resolvePath(path), bytes)
         return { created }
       },
-      list: async () => [],
+      async list(given) {
+        const folder = resolvePath(given)
+        const prefix = folder === '/' ? '/' : `${folder}/`
+        const below = [...store.keys()].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length))
+        const children = [...new Set(below.map((path) => prefix + path.split('/')[0]))].toSorted()
+        return (await Promise.all(children.map(stat))).filter((entry) => entry !== undefined)
+      },
       remove: async (path) => store.delete(resolvePath(path)),
       move: async () => undefined,
       async search({

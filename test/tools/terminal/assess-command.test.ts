@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest'
+import { shellPolicy } from '../../../src/agent/shell-policy/shell-policy.ts'
 import type { BackendKind, Capabilities } from '../../../src/agent/model/backend.ts'
 import { assessCommand } from '../../../src/tools/terminal/assess-command.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 
-const shell = { read: () => ({ cwd: '/workspace', env: {} }), write: () => {} }
+const shell = { read: () => ({ cwd: '/workspace', env: {} }), write: () => {}, policy: async () => shellPolicy }
 
 type Said = Partial<Pick<Capabilities, 'network' | 'isolated'>>
 
-function verdict(command: string, kind: BackendKind, said: Said) {
+async function verdict(command: string, kind: BackendKind, said: Said) {
   const backend = memoryBackend()
   const machine = { ...backend, kind, capabilities: { ...backend.capabilities, ...said } }
-  return assessCommand(command, '/workspace', { backend: machine, shell }).verdict
+  return (await assessCommand(command, '/workspace', { backend: machine, shell })).verdict
 }
 
 describe('assessCommand', () => {
@@ -21,17 +22,17 @@ describe('assessCommand', () => {
     ['daytona', 'full', ['allow', 'ask', 'ask']],
     ['vercel', 'none', ['allow', 'allow', 'allow']],
     ['http', 'none', ['allow', 'ask', 'ask']],
-  ] as const)('on %s with the network %s: list, fetch, run project code → %j', (kind, network, verdicts) => {
+  ] as const)('on %s with the network %s: list, fetch, run project code → %j', async (kind, network, verdicts) => {
     const commands = ['ls -la', 'curl -s https://example.org/', 'bash build.sh']
-    expect(commands.map((command) => verdict(command, kind, { network }))).toEqual(verdicts)
+    expect(await Promise.all(commands.map((command) => verdict(command, kind, { network })))).toEqual(verdicts)
   })
 
   it.each([
     [{ isolated: true, network: 'none' }, ['allow', 'allow']],
     [{ isolated: true, network: 'full' }, ['ask', 'ask']],
     [{ isolated: false, network: 'none' }, ['ask', 'ask']],
-  ] as const)('on a server that reports %j: fetch, run project code → %j', (said, verdicts) => {
+  ] as const)('on a server that reports %j: fetch, run project code → %j', async (said, verdicts) => {
     const commands = ['curl -s https://example.org/', 'bash build.sh']
-    expect(commands.map((command) => verdict(command, 'http', said))).toEqual(verdicts)
+    expect(await Promise.all(commands.map((command) => verdict(command, 'http', said)))).toEqual(verdicts)
   })
 })

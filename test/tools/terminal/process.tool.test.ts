@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { shellPolicy } from '../../../src/agent/shell-policy/shell-policy.ts'
 import process from '../../../src/tools/terminal/process.tool.ts'
 import { call } from '../support/call.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 import { memoryProcesses, type Scripted } from '../support/memory-processes.ts'
 
-const shell = { read: () => ({ cwd: '/workspace', env: {} }), write: () => undefined }
+const shell = { read: () => ({ cwd: '/workspace', env: {} }), write: () => undefined, policy: async () => shellPolicy }
 const setUp = (initial: Readonly<Record<string, Scripted>>) => {
   const processes = memoryProcesses(initial)
   const services = { backend: memoryBackend(), shell, processes }
@@ -139,6 +140,29 @@ describe('input for a process', () => {
   ])('%s <- %s: %s', async (session_id, data, verdict) => {
     for (const action of ['write', 'submit'])
       expect((await setUp(programs).assess({ action, session_id, data }))?.verdict).toBe(verdict)
+  })
+
+  it.each([
+    ['bash', 'submit', 'ls', undefined],
+    ['bash', 'write', 'ls\n', undefined],
+    ['bash', 'submit', 'rm -r dir', undefined],
+    // What runs is only known together with other input.
+    ['bash', 'write', 'rm -r', true],
+    ['bash', 'write', 'ls', true],
+    ['bash', 'submit', '$X -rf /', true],
+    ['bash', 'submit', "alias l='rm -rf'", true],
+    ['bash', 'submit', 'l() { rm -rf /; }', true],
+    ['bash', 'submit', 'for i in 1', true],
+    ['docker exec -i x sh', 'submit', '`cat x`', true],
+    ['less notes', 'write', '!rm', true],
+    // Code of another language is no shell code that cannot be read.
+    ['python3 -i', 'submit', 'print(1)', undefined],
+    ['/usr/bin/psql', 'write', 'select $1', undefined],
+  ] as const)('of %s: %s %j needs a person in every mode: %s', async (command, action, data, isUnjudged) => {
+    const { assess } = setUp({ proc_a: { command, ...(command.startsWith('less') && { pty: true as const }) } })
+    const assessment = await assess({ action, session_id: 'proc_a', data })
+    // A hardline line never runs, so nobody has to be asked.
+    expect(assessment?.verdict === 'hardline' ? isUnjudged : assessment?.isUnjudged).toBe(isUnjudged)
   })
 
   it('is the only input that is assessed', async () => {

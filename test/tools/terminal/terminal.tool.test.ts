@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { shellPolicy } from '../../../src/agent/shell-policy/shell-policy.ts'
 import type { ShellState } from '../../../src/agent/model/tool.ts'
-import { detaches } from '../../../src/tools/terminal/start-in-background.ts'
 import { explainExitCode } from '../../../src/tools/terminal/exit-code-meaning.ts'
 import terminal from '../../../src/tools/terminal/terminal.tool.ts'
 import { call } from '../support/call.ts'
@@ -9,7 +9,7 @@ import { memoryProcesses } from '../support/memory-processes.ts'
 
 const setUp = (answer: object = {}, start: ShellState = { cwd: '/workspace', env: {} }) => {
   let state = start
-  const shell = { read: () => state, write: (next: ShellState) => void (state = next) }
+  const shell = { read: () => state, write: (next: ShellState) => void (state = next), policy: async () => shellPolicy }
   const backend = memoryBackend({ 'dir/f': 'x' }, answer)
   return { backend, shell, run: (input: object) => call(terminal, input, { backend, shell }), state: () => state }
 }
@@ -144,7 +144,11 @@ describe('a command in the background', () => {
   const inBackground = (more: object = {}) => {
     const processes = memoryProcesses()
     const backend = { ...memoryBackend({ 'dir/f': 'x' }), jobs: {} as never }
-    const shell = { read: () => ({ cwd: '/workspace', env: { A: '1' } }), write: () => undefined }
+    const shell = {
+      read: () => ({ cwd: '/workspace', env: { A: '1' } }),
+      write: () => undefined,
+      policy: async () => shellPolicy,
+    }
     const services = { backend, shell, processes }
     return { processes, services, run: () => call(terminal, { background: true, command: 'x', ...more }, services) }
   }
@@ -215,7 +219,7 @@ describe('a command that would not end with its call', () => {
     'python3 -m http.server 80',
     'tail -f log',
     'curl http://x?a=1&b=2',
-  ])('is refused: %s', (command) => expect(detaches(command)).toBeDefined())
+  ])('is refused: %s', (command) => expect(shellPolicy.findForegroundProblem(command)).toBeDefined())
 
   it.each([
     'a && b',
@@ -232,7 +236,7 @@ describe('a command that would not end with its call', () => {
     'npm run build',
     'cat nohup.out',
     'tail -5 log',
-  ])('is not detected in: %s', (command) => expect(detaches(command)).toBeUndefined())
+  ])('is not detected in: %s', (command) => expect(shellPolicy.findForegroundProblem(command)).toBeUndefined())
 })
 
 describe('an exit code', () => {

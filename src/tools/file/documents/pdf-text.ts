@@ -1,7 +1,7 @@
 /** Extracts the text of a PDF file page by page. A heading line per page also names unread and missing pages. */
 
 import type { ExecutionBackend } from '../../../agent/model/backend.ts'
-import type { Documents, PdfAnswer, PdfRefusal, PdfStop, PdfText } from '../../../agent/model/document.ts'
+import type { Documents, PdfAnswer, PdfRefusal, PdfStop, PdfText } from '../../../agent/model/media/document.ts'
 
 export type DocumentReader = {
   readonly backend: ExecutionBackend

@@ -1,6 +1,6 @@
 /** Reads documents (.docx, .xlsx, .pdf, notebooks) as text, or returns a failure that names the next step. */
 
-import type { OfficeFormat } from '../../../agent/model/document.ts'
+import type { OfficeFormat } from '../../../agent/model/media/document.ts'
 import type { ToolResult } from '../../../agent/model/tool.ts'
 import { fail } from '../../tool-result.ts'
 import type { TextFile } from '../read-text-file.ts'

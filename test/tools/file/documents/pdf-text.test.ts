@@ -1,7 +1,7 @@
 /** Tests how read_file shows the pages of a PDF file. */
 
 import { describe, expect, it } from 'vitest'
-import type { Documents, PdfAnswer } from '../../../../src/agent/model/document.ts'
+import type { Documents, PdfAnswer } from '../../../../src/agent/model/media/document.ts'
 import readFile from '../../../../src/tools/file/read-file.tool.ts'
 import { call } from '../../support/call.ts'
 import { memoryBackend } from '../../support/memory-backend.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Documents } from '../../../../src/agent/model/document.ts'
+import type { Documents } from '../../../../src/agent/model/media/document.ts'
 import { extractOffice } from '../../../../src/backends/office/inside/extract.ts'
 import { parseXml, decodeEntities } from '../../../../src/backends/office/inside/xml-tokens.ts'
 import readFile from '../../../../src/tools/file/read-file.tool.ts'

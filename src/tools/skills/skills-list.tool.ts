@@ -1,0 +1,45 @@
+/** Lists the skills that a session can load. */
+
+import * as z from 'zod'
+import { isOffered } from '../../agent/recall/skills/readiness.ts'
+import { safeDescription } from '../../agent/recall/skills/skill-verdict.ts'
+import { defineTool } from '../define-tool.ts'
+
+const maxDescriptionChars = 300
+
+const input = z.object({ category: z.string().optional() })
+
+export default defineTool({
+  name: 'skills_list',
+  toolset: 'skills',
+  description: 'Skills with name, description and category: instructions for kinds of work, loaded with skill_view.',
+  input,
+  needs: ['skills'],
+  effect: 'pure',
+  risk: () => 'read',
+  timeoutMs: () => 30_000,
+  run: async ({ category }, { skills, authority }) => {
+    const has = skills.surroundings()
+    const all = await skills.list(authority)
+    const offered = all.filter(({ head, archivedAt }) => archivedAt === undefined && isOffered(head, has))
+    const wanted = category?.trim().toLowerCase()
+    const listed = wanted ? offered.filter(({ head }) => head.category === wanted) : offered
+    const categories = [...new Set(offered.map(({ head }) => head.category))].toSorted()
+    return {
+      success: true,
+      skills: listed.map(({ head, source, isPinned, isStale }) => ({
+        name: head.name,
+        description: safeDescription(head.description.slice(0, maxDescriptionChars)),
+        category: head.category,
+        source,
+        ...(isPinned && { pinned: true }),
+        ...(isStale && { stale: true }),
+      })),
+      categories,
+      count: listed.length,
+      hint: listed.length
+        ? 'Load one with skill_view.'
+        : `No skills here. Categories: ${categories.join(', ') || 'none'}.`,
+    }
+  },
+})
