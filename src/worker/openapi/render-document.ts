@@ -1,0 +1,182 @@
+/** Renders the OpenAPI document from the route records, which also mount and validate the routes. */
+
+import type { OpenRoute, Route } from '../route.ts'
+import { apiVersion } from '../version.ts'
+import { Components, type Json } from './components.ts'
+import { listErrorKinds, renderErrorReferences, renderErrorResponses } from './error-responses.ts'
+import { makeExample } from './examples.ts'
+import { resolveOperationId, toPascalCase } from './operation-id.ts'
+import { operationTexts } from './operations.ts'
+import { renderHeaderParameters, renderPathParameters, renderQueryParameters, SharedParameters } from './parameters.ts'
+import { addStreams, eventOf } from './streams.ts'
+import { renderTags } from './tags.ts'
+
+const eventStream = 'text/event-stream'
+
+const description = `An always-on AI agent at the edge.
+
+Send your key as \`Authorization: Bearer KEY\`. Errors are \`{"error": {"message", "type", "code", "param"}}\`. Lists are
+\`{"data": […], "next_cursor"}\`; pass \`next_cursor\` as \`cursor\` to get the next page. A POST that starts work can be
+repeated safely with an \`Idempotency-Key\`.`
+
+const headers: Json = {
+  'Retry-After': { description: 'Seconds after which to try again.', schema: { type: 'integer' }, example: 30 },
+  'Idempotency-Replayed': {
+    description: '`true`: this is the answer of an earlier request with the same key.',
+    schema: { type: 'string', const: 'true' },
+  },
+  'X-Talaria-Session-Id': {
+    description: 'The session that answered. Send it back to continue there.',
+    schema: { type: 'string' },
+  },
+  'X-Talaria-Run-Id': { description: 'The run that answered.', schema: { type: 'string' } },
+}
+
+type AnyRoute = Route | OpenRoute
+type Operation = {
+  readonly route: AnyRoute
+  readonly path: string
+  readonly id: string
+  readonly responses: Json
+}
+
+export function renderDocument(routes: readonly AnyRoute[], origin: string): Json {
+  const components = new Components()
+  const shared = new SharedParameters()
+  const operations = listOperations(routes).map((one) => ({ ...one, responses: renderResponses(one, components) }))
+  addStreams(components)
+  const responses = renderErrorResponses(components)
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const one of operations)
+    paths[one.path] = { ...paths[one.path], [one.route.method]: renderOperation(one, components, shared) }
+  const withAddress = JSON.parse(JSON.stringify(paths).replaceAll('$URL', origin)) as Json
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Talaria',
+      version: apiVersion,
+      summary: 'An always-on AI agent at the edge',
+      description,
+      contact: { name: 'The operator of this deployment', url: origin },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: origin, description: 'This deployment' }],
+    security: [{ key: [] }],
+    tags: renderTags(new Set(routes.map(({ tag }) => tag))),
+    paths: withAddress,
+    components: {
+      securitySchemes: {
+        key: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A key of the tenant, or a token of its identity provider.',
+        },
+      },
+      schemas: components.render(),
+      parameters: shared.render(),
+      headers,
+      responses,
+    },
+  }
+}
+
+export function listOperations(routes: readonly AnyRoute[]): readonly Omit<Operation, 'responses'>[] {
+  return routes.map((route) => {
+    const path = route.path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')
+    const answers = Object.values(route.responses)
+    const streams = answers.some(({ type, schema }) => type === eventStream && !schema)
+    return { route, path, id: resolveOperationId(route.method, path, streams) }
+  })
+}
+
+function renderOperation(
+  { route, path, id, responses }: Operation,
+  components: Components,
+  shared: SharedParameters,
+): Json {
+  const { scope, summary, tag } = route
+  const { description: text = `${summary}.`, samples } = operationTexts[id] ?? {}
+  const body = renderBody(route, id, components)
+  return {
+    operationId: id,
+    summary,
+    description: `${text}\n\n${scope === null ? 'Needs no key.' : `Needs a key with the scope \`${scope}\`.`}`,
+    tags: [tag],
+    security: scope === null ? [] : [{ key: [scope] }],
+    parameters: [
+      ...renderPathParameters(path),
+      ...renderQueryParameters(route, components, shared),
+      ...renderHeaderParameters(route, shared),
+    ],
+    ...(body && { requestBody: { required: true, content: body } }),
+    responses: { ...responses, ...renderErrorReferences(listErrorKinds(route, path, id)) },
+    ...(samples && { 'x-codeSamples': samples }),
+  }
+}
+
+function renderBody({ body, bytes, path }: AnyRoute, id: string, components: Components): Json | undefined {
+  if (body) {
+    const schema = components.convertAs(`${toPascalCase(id)}Request`, body, 'input')
+    const example = operationTexts[id]?.request ?? makeExample(schema, { components, requiredOnly: true })
+    return { 'application/json': { schema, example } }
+  }
+  if (!bytes) return undefined
+  return path === '/v1/files' ? uploadBody : { 'application/octet-stream': { schema: binary } }
+}
+
+const binary = { type: 'string', format: 'binary' }
+const uploadBody: Json = {
+  'multipart/form-data': {
+    schema: {
+      type: 'object',
+      properties: {
+        file: binary,
+        purpose: { type: 'string', description: 'For example `assistants`.' },
+        'expires_after[anchor]': { type: 'string', const: 'created_at' },
+        'expires_after[seconds]': { type: 'integer' },
+      },
+      required: ['file', 'purpose'],
+    },
+  },
+}
+
+/** A stream and JSON are two media types of a response, so that clients get the one they asked for. */
+function renderResponses({ route, path, id }: Omit<Operation, 'responses'>, components: Components): Json {
+  const answers = Object.entries(route.responses).map(([status, { description: text, schema, type }]) => {
+    const isError = Number(status) >= 400
+    const content = {
+      ...(schema && { 'application/json': renderJson(schema, id, components) }),
+      ...(type && { [type]: renderMedia(type, path) }),
+      ...(isError && !schema && { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }),
+    }
+    const sent = isError ? undefined : listHeaders(route, path)
+    return [
+      status,
+      { description: text, ...(sent && { headers: sent }), ...(Object.keys(content).length && { content }) },
+    ]
+  })
+  return Object.fromEntries(answers) as Json
+}
+
+function renderJson(
+  schema: NonNullable<Route['responses'][number]['schema']>,
+  id: string,
+  components: Components,
+): Json {
+  const shown = components.convertAs(`${toPascalCase(id)}Result`, schema, 'output')
+  return { schema: shown, example: makeExample(shown, { components, requiredOnly: false }) }
+}
+
+function renderMedia(type: string, path: string): Json {
+  if (type === eventStream) return { schema: eventOf(path) }
+  return { schema: type === 'application/octet-stream' ? binary : { type: 'string' } }
+}
+
+function listHeaders({ headers: accepted = [] }: AnyRoute, path: string): Json | undefined {
+  const names = [
+    ...(accepted.some(({ name }) => name === 'Idempotency-Key') ? ['Idempotency-Replayed'] : []),
+    ...(path === '/v1/chat/completions' ? ['X-Talaria-Session-Id', 'X-Talaria-Run-Id'] : []),
+  ]
+  if (!names.length) return undefined
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
