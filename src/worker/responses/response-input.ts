@@ -1,115 +1,94 @@
-/** Parses the input items of the Responses API into history, system text and the message to answer. */
+/**
+ * Parses the input items of the Responses API into history, system text, and what is new: a message, results of the
+ * client's tools, and answers to approvals.
+ */
 
-import * as z from 'zod'
-import type { AssistantMessage, Message, UserMessage } from '../../agent/model/message.ts'
+import type { CallResult } from '../../durable/session/intake/continue.ts'
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../../agent/model/message.ts'
 import { parseCallArguments } from '../../agent/providers/shared/call-arguments.ts'
-import { AppError, invalid } from '../errors.ts'
-import type { GivenFile } from '../uploads.ts'
+import { decodeCompaction } from '../../agent/public-api/responses/compaction.ts'
+import { invalid } from '../errors.ts'
+import type { GivenFile } from '../files/uploads.ts'
 import {
-  audioSchema,
   type ContentPart,
-  fileDataSchema,
-  imageUrlSchema,
   listFiles,
-  maxTextChars,
   parseContentPart,
   requireStorableSize,
   measureMessage,
   joinSystemText,
   parseUserMessage,
-} from '../input.ts'
-
-const textSchema = z.string().max(maxTextChars)
-const partSchema = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.enum(['input_text', 'output_text', 'text', 'summary_text']), text: textSchema }),
-  z.looseObject({ type: z.literal('refusal'), refusal: textSchema }),
-  z.looseObject({ type: z.literal('input_image'), image_url: imageUrlSchema }),
-  z.looseObject({
-    type: z.literal('input_file'),
-    filename: z.string().max(255).nullish(),
-    file_data: fileDataSchema.nullish(),
-    file_id: z.string().max(100).nullish(),
-  }),
-  z.looseObject({ type: z.literal('input_audio'), input_audio: audioSchema }),
-])
-const contentSchema = z.union([textSchema, z.array(partSchema).max(1_000)])
-const callId = z.string().min(1).max(200)
-
-const messageSchema = z.looseObject({
-  type: z.literal('message').optional(),
-  role: z.enum(['user', 'assistant', 'system', 'developer']),
-  content: contentSchema,
-})
-const callSchema = z.looseObject({
-  type: z.literal('function_call'),
-  call_id: callId,
-  name: z.string().max(200),
-  arguments: z.string().max(maxTextChars),
-})
-const resultSchema = z.looseObject({ type: z.literal('function_call_output'), call_id: callId, output: contentSchema })
-const reasoningSchema = z.looseObject({ type: z.literal('reasoning') })
-const referenceSchema = z.looseObject({ type: z.literal('item_reference') })
-const itemSchema = z.union([messageSchema, callSchema, resultSchema, reasoningSchema, referenceSchema])
-
-type MessageItem = z.infer<typeof messageSchema>
-type Result = z.infer<typeof resultSchema>
-type Item = z.infer<typeof itemSchema>
-type Content = z.infer<typeof contentSchema>
-type ItemWithParam = { readonly one: Item; readonly param: string }
-
-export const responseInput = z
-  .union([textSchema, z.array(itemSchema).min(1).max(20_000)])
-  .describe('Text, or items: messages, and calls of tools with their results as history.')
+} from '../input/input.ts'
+import {
+  type ApprovalResponseItem,
+  type CallItem,
+  type CompactionItem,
+  type Content,
+  type InputItem,
+  isMessage,
+  isSystem,
+  isUser,
+  type McpCallItem,
+  type PlacedItem,
+  type ResultItem,
+} from './response-items.ts'
 
 export type ParsedInput = {
   readonly history: readonly Message[]
   /** `instructions`, then the messages of role system and developer. */
   readonly instructions: string
-  readonly message: UserMessage
+  /** Absent: the input ends with results or with answers to approvals. */
+  readonly message?: UserMessage
   readonly files: readonly GivenFile[]
+  /** By the ids of the API. */
+  readonly results: readonly CallResult[]
+  readonly approvals: readonly ApprovalResponseItem[]
 }
 
-export function parseInput(input: z.infer<typeof responseInput>, instructions: string): ParsedInput {
-  const items: readonly Item[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input
-  const itemsWithParam = items.map((one, i) => ({ one, param: `input.${i}` }))
-  for (const { one, param } of itemsWithParam) if (one.type === 'item_reference') throw referenceUnsupported(param)
-  const system = joinSystemText([
-    { text: instructions, param: 'instructions' },
-    ...itemsWithParam.flatMap(({ one, param }) =>
-      isSystem(one) ? [{ text: joinText(one.content), param: `${param}.content` }] : [],
-    ),
-  ])
-  const conversation: readonly ItemWithParam[] = itemsWithParam.filter(
-    ({ one }) => !isSystem(one) && one.type !== 'reasoning',
-  )
-  const before = conversation.findLastIndex(({ one }) => !isUser(one)) + 1
-  const last = conversation.slice(before).flatMap(({ one }) => (isUser(one) ? [one] : []))
-  if (!last.length) throw invalid('The last item must be a message of role user.', 'input')
-  const parts = last.flatMap((one, at) => [...(at ? [blankLine] : []), ...toContentParts(one.content)])
+export function parseInput(items: readonly PlacedItem[], instructions: string): ParsedInput {
+  const system = systemTextOf(items, instructions)
+  const conversation = items.filter(({ one }) => !isSystem(one) && !isIgnored(one))
+  const before = conversation.findLastIndex(({ one }) => !isNew(one)) + 1
+  const added = conversation.slice(before)
+  const parts = added
+    .flatMap(({ one }) => (isUser(one) ? [one] : []))
+    .flatMap((one, at) => [...(at ? [blankLine] : []), ...toContentParts(one.content)])
+  if (!added.length) throw invalid('The last item must be a message of role user, or the result of a call.', 'input')
   return {
     history: parseHistory(conversation.slice(0, before)),
     instructions: system,
-    message: parseUserMessage(parts, [], 'input', system),
+    ...(parts.length && { message: parseUserMessage(parts, [], 'input', system) }),
     files: listFiles(parts),
+    results: added.flatMap(({ one, param }) => (isResult(one) ? [parseStorableResult(one, param)] : [])),
+    approvals: added.flatMap(({ one }) => (isApprovalResponse(one) ? [one] : [])),
   }
 }
 
-const referenceUnsupported = (param: string) =>
-  new AppError(
-    400,
-    'unsupported',
-    'Items cannot be referenced by id. Send the item itself (SDKs do with store: false), or use previous_response_id.',
-    { param },
-  )
+/** All messages of an input that nothing answers, and its system text. */
+export function parseAllMessages(items: readonly PlacedItem[], instructions: string) {
+  const system = systemTextOf(items, instructions)
+  return { system, messages: parseHistory(items.filter(({ one }) => !isSystem(one) && !isIgnored(one))) }
+}
 
-const isMessage = (one: Item): one is MessageItem => one.type === undefined || one.type === 'message'
-const isSystem = (one: Item): one is MessageItem =>
-  isMessage(one) && (one.role === 'system' || one.role === 'developer')
-const isUser = (one: Item): one is MessageItem => isMessage(one) && one.role === 'user'
+const systemTextOf = (items: readonly PlacedItem[], instructions: string): string =>
+  joinSystemText([
+    { text: instructions, param: 'instructions' },
+    ...items.flatMap(({ one, param }) =>
+      isSystem(one) ? [{ text: joinText(one.content), param: `${param}.content` }] : [],
+    ),
+  ])
+
+const ignoredTypes: readonly unknown[] = ['reasoning', 'mcp_list_tools', 'mcp_approval_request']
+/** Reasoning stays with the run that had it. */
+const isIgnored = (one: InputItem): boolean => !isMessage(one) && ignoredTypes.includes(one.type)
+
+const isResult = (one: InputItem): one is ResultItem => one.type === 'function_call_output'
+const isApprovalResponse = (one: InputItem): one is ApprovalResponseItem => one.type === 'mcp_approval_response'
+/** Additions of a client to a conversation. */
+const isNew = (one: InputItem): boolean => isUser(one) || isResult(one) || isApprovalResponse(one)
 
 const blankLine: ContentPart = { type: 'text', text: '\n\n' }
 
-const toContentParts = (value: Content): readonly ContentPart[] =>
+export const toContentParts = (value: Content): readonly ContentPart[] =>
   (typeof value === 'string' ? [{ type: 'text' as const, text: value }] : value).map((one): ContentPart => {
     if (one.type === 'input_image') return { type: 'image_url', image_url: { url: one.image_url } }
     if (one.type === 'input_audio') return { type: 'input_audio', input_audio: one.input_audio }
@@ -117,48 +96,83 @@ const toContentParts = (value: Content): readonly ContentPart[] =>
     return { type: 'text', text: one.type === 'refusal' ? one.refusal : one.text }
   })
 
-const joinText = (value: Content): string =>
+export const joinText = (value: Content): string =>
   toContentParts(value)
     .map((one) => (one.type === 'text' ? one.text : ''))
     .join('')
 
-/** Merges consecutive assistant items into one message. */
-function parseHistory(items: readonly ItemWithParam[]): readonly Message[] {
-  const messages: Message[] = []
-  const names = new Map<string, string>()
-  let size = 0
-  for (const { one, param } of items) {
-    const message = parseItem(one, names)
-    const last = messages.at(-1)
-    const continuesLast = message.role === 'assistant' && last?.role === 'assistant'
-    size = (continuesLast ? size : 0) + measureMessage(message)
-    requireStorableSize(size, param)
-    if (continuesLast) messages[messages.length - 1] = createAssistantMessage([...last.content, ...message.content])
-    else messages.push(message)
-  }
-  return messages
-}
-
-function parseItem(one: Item, names: Map<string, string>): Message {
-  if (isUser(one)) return { role: 'user', content: toContentParts(one.content).map(parseContentPart) }
-  return one.type === 'function_call_output'
-    ? parseResult(one as Result, names)
-    : createAssistantMessage(parseAssistantParts(one, names))
-}
-
-const parseResult = ({ call_id: id, output }: Result, names: ReadonlyMap<string, string>): Message => ({
-  role: 'tool',
-  callId: id,
-  name: names.get(id) ?? 'tool',
+const parseGivenResult = ({ call_id: callId, output }: ResultItem): CallResult => ({
+  callId,
   content: toContentParts(output).map(parseContentPart),
   failed: false,
 })
 
-function parseAssistantParts(one: Item, names: Map<string, string>): AssistantMessage['content'] {
-  if (isMessage(one)) return [{ type: 'text', text: joinText(one.content) }]
-  const { call_id: id, name, arguments: json } = one as z.infer<typeof callSchema>
-  names.set(id, name)
-  return [{ type: 'call', id, name, ...parseCallArguments(json) }]
+function parseStorableResult(one: ResultItem, param: string): CallResult {
+  const result = parseGivenResult(one)
+  requireStorableSize(measureMessage(toToolMessage(result)), param)
+  return result
+}
+
+/** Merges consecutive assistant items into one message. */
+function parseHistory(items: readonly PlacedItem[]): readonly Message[] {
+  const messages: Message[] = []
+  const names = new Map<string, string>()
+  let size = 0
+  for (const { one, param } of items)
+    for (const message of parseItem(one, names)) {
+      const last = messages.at(-1)
+      const continuesLast = message.role === 'assistant' && last?.role === 'assistant'
+      size = (continuesLast ? size : 0) + measureMessage(message)
+      requireStorableSize(size, param)
+      if (continuesLast) messages[messages.length - 1] = createAssistantMessage([...last.content, ...message.content])
+      else messages.push(message)
+    }
+  return messages
+}
+
+function parseItem(one: InputItem, names: Map<string, string>): readonly Message[] {
+  if (isUser(one)) return [{ role: 'user', content: toContentParts(one.content).map(parseContentPart) }]
+  if (isMessage(one)) return [createAssistantMessage([{ type: 'text', text: joinText(one.content) }])]
+  switch (one.type) {
+    case 'function_call': {
+      const { call_id: id, name } = one as CallItem
+      names.set(id, name)
+      return [createCall(id, one as CallItem, 'client')]
+    }
+    case 'function_call_output':
+      return [toToolMessage(parseGivenResult(one as ResultItem), names.get((one as ResultItem).call_id))]
+    case 'mcp_call':
+      return parseMcpCall(one as McpCallItem)
+    case 'compaction':
+      return [decodeCompaction((one as CompactionItem).encrypted_content) ?? refuseCompaction()]
+    default:
+      return []
+  }
+}
+
+const refuseCompaction = (): never => {
+  throw invalid('encrypted_content of a compaction must be that of POST /v1/responses/compact.', 'input')
+}
+
+type WrittenCall = { readonly name: string; readonly arguments: string }
+
+const createCall = (id: string, { name, arguments: json }: WrittenCall, owner?: 'client'): AssistantMessage =>
+  createAssistantMessage([{ type: 'call', id, name, ...parseCallArguments(json), ...(owner && { owner }) }])
+
+export const toToolMessage = ({ callId, content, failed }: CallResult, name = 'tool'): ToolMessage => ({
+  role: 'tool',
+  callId,
+  name,
+  content,
+  failed,
+})
+
+function parseMcpCall(one: McpCallItem): readonly Message[] {
+  const id = one.id ?? `mcp_${crypto.randomUUID()}`
+  const failed = one.error !== undefined && one.error !== null
+  const text = one.output ?? (failed ? JSON.stringify(one.error) : 'The result of this call is not known.')
+  const result = { callId: id, content: [{ type: 'text' as const, text }], failed }
+  return [createCall(id, one), toToolMessage(result, one.name)]
 }
 
 const createAssistantMessage = (parts: AssistantMessage['content']): AssistantMessage => ({

@@ -1,0 +1,88 @@
+/** Reads request bodies of at most 10 MB and validates them. Errors name the first field that does not match. */
+
+import type * as z from 'zod'
+import { AppError, invalid } from '../errors.ts'
+
+const maxBytes = 10 * 1024 * 1024
+
+/** Throws 413 as soon as the declared or the real length exceeds the maximum. */
+export async function readBytes(request: Request): Promise<Uint8Array> {
+  return declaresLength(request) ? new Uint8Array(await request.arrayBuffer()) : readChunks(request)
+}
+
+export async function readText(request: Request): Promise<string> {
+  return declaresLength(request) ? request.text() : new TextDecoder().decode(await readChunks(request))
+}
+
+/** The server enforces a declared length, so such a body can be read in one piece. */
+function declaresLength(request: Request): boolean {
+  const length = request.headers.get('content-length')
+  if (Number(length ?? 0) > maxBytes) throw tooLarge()
+  return length !== null && /^\d+$/.test(length)
+}
+
+/** Reads a body with a smaller maximum. `limitText` is how the error names it. */
+export async function readLimited(request: Request, maxLength: number, limitText: string): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length') ?? 0) > maxLength) throw tooLarge(limitText)
+  return readChunks(request, maxLength, limitText)
+}
+
+async function readChunks(request: Request, maxLength = maxBytes, limitText = '10 MB'): Promise<Uint8Array> {
+  if (!request.body) return new Uint8Array()
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let length = 0
+  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array<ArrayBuffer>>) {
+    length += chunk.byteLength
+    if (length > maxLength) throw tooLarge(limitText)
+    chunks.push(chunk)
+  }
+  return new Blob(chunks).bytes()
+}
+
+const tooLarge = (limitText = '10 MB') =>
+  new AppError(413, 'body_too_large', `The body is larger than ${limitText}.`, { param: 'body' })
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new AppError(400, 'invalid_json', 'The body is not valid JSON.', { param: 'body' })
+  }
+}
+
+/** Parses a value with a schema. Throws an error that names the first field that does not match. */
+export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown, root = 'body'): z.infer<Schema> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const issue = result.error.issues[0] && pickClosestIssue(result.error.issues[0])
+  if (!issue || !isMissing(value, issue)) throw validationError(issue, root)
+  const name = issue.path.join('.') || root
+  throw invalid(`${name} is missing.`, name)
+}
+
+export function validationError(issue: z.core.$ZodIssue | undefined, root: string): AppError {
+  const at = issue?.path.join('.') ?? ''
+  if (issue?.code === 'unrecognized_keys') {
+    const name = [at, issue.keys[0]].filter(Boolean).join('.')
+    return invalid(`Unknown field: ${name}.`, name)
+  }
+  return invalid(`${at || root}: ${issue?.message ?? 'invalid'}`, at || root)
+}
+
+/** Picks the issue of the union member that matched the value furthest. */
+export function pickClosestIssue(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== 'invalid_union') return issue
+  const tried = issue.errors.flatMap(([first]) => (first ? [pickClosestIssue(first)] : []))
+  const best = tried.toSorted((one, other) => other.path.length - one.path.length)[0]
+  return best?.path.length ? { ...best, path: [...issue.path, ...best.path] } : issue
+}
+
+/** Recognises issues of missing fields. Zod reports them as a wrong type, or for unions not at all. */
+function isMissing(value: unknown, issue: z.core.$ZodIssue): boolean {
+  if (!['invalid_type', 'invalid_union', 'invalid_value'].includes(issue.code ?? '')) return false
+  const found = issue.path.reduce<unknown>(
+    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
+    value,
+  )
+  return found === undefined
+}

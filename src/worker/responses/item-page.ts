@@ -1,0 +1,27 @@
+/** Pages lists of items as OpenAI does. */
+
+import * as z from 'zod'
+
+/** Not strict: SDKs add `include` in several notations. */
+export const pageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  order: z.enum(['asc', 'desc']).default('desc'),
+  after: z.string().max(300).optional(),
+})
+
+/** `items`: oldest first. */
+export function pageItems<Item extends { readonly id: string }>(
+  items: readonly Item[],
+  { limit, order, after }: z.infer<typeof pageQuery>,
+) {
+  const ordered = order === 'asc' ? items : items.toReversed()
+  const rest = ordered.slice(ordered.findIndex(({ id }) => id === after) + 1)
+  const data = rest.slice(0, limit)
+  return {
+    object: 'list' as const,
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: rest.length > data.length,
+  }
+}

@@ -1,0 +1,56 @@
+/** Replaces references to items by the items, and completes calls of the agent whose result the client did not send. */
+
+import { type ItemKind, parseItemId } from '../../agent/public-api/responses/item-ids.ts'
+import { invalid } from '../errors.ts'
+import type { Call } from '../route.ts'
+import { sessionStub } from '../sessions.ts'
+import {
+  type InputItem,
+  isMessage,
+  isReference,
+  type McpCallItem,
+  parseItems,
+  type PlacedItem,
+} from './response-items.ts'
+
+const maxReferences = 500
+const maxConcurrent = 20
+
+/** Throws 400 for a reference to an item that does not exist, or is another tenant's. */
+export async function resolveReferences(
+  call: Pick<Call<unknown, unknown>, 'env' | 'authority'>,
+  items: readonly PlacedItem[],
+): Promise<readonly PlacedItem[]> {
+  const references = items.filter(({ one }) => isReference(one) || lacksOutput(one))
+  if (references.length > maxReferences) throw invalid(`At most ${maxReferences} references to items.`, 'input')
+  const found = new Map<PlacedItem, readonly PlacedItem[]>()
+  for (let at = 0; at < references.length; at += maxConcurrent)
+    await Promise.all(
+      references.slice(at, at + maxConcurrent).map(async (placed) => found.set(placed, await resolve(call, placed))),
+    )
+  return items.flatMap((placed) => found.get(placed) ?? [placed])
+}
+
+const lacksOutput = (one: InputItem): boolean =>
+  !isMessage(one) &&
+  one.type === 'mcp_call' &&
+  (one as McpCallItem).output == null &&
+  (one as McpCallItem).error == null
+
+/** Thinking stays with the run that had it, and a request for an approval is known by its answer. */
+const omitted: readonly ItemKind[] = ['rs', 'mcpr']
+
+async function resolve(
+  { env, authority }: Pick<Call<unknown, unknown>, 'env' | 'authority'>,
+  placed: PlacedItem,
+): Promise<readonly PlacedItem[]> {
+  const { one, param } = placed
+  const id = String(one.id ?? '')
+  const parsed = parseItemId(id)
+  if (parsed && omitted.includes(parsed.kind)) return []
+  const item = parsed && (await sessionStub(env, authority.tenantId, parsed.sessionId).responses.item(authority, id))
+  if (item) return parseItems([JSON.parse(item) as InputItem]).map((found) => ({ ...found, param }))
+  // A call that the client describes itself stays, without a result.
+  if (!isReference(one)) return [placed]
+  throw invalid(`There is no item with the id ${JSON.stringify(id)}. Send the item itself.`, `${param}.id`)
+}

@@ -1,0 +1,216 @@
+/**
+ * Serves the Responses API over a WebSocket: each message `response.create` is a request, and its events are messages.
+ * Requests are answered one after another. Responses that are not stored can be continued on the same socket alone.
+ */
+
+import * as z from 'zod'
+import { closeCodes } from '../../agent/public-api/access-refusal.ts'
+import { createErrorBody } from '../../agent/public-api/error-body.ts'
+import { parseResponseId } from '../../agent/public-api/responses/response-ids.ts'
+import { fetchTenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { requireLastingAccess } from '../access.ts'
+import { requireScope } from '../auth.ts'
+import { AppError, invalid, toAppError } from '../errors.ts'
+import { parseJson, validate } from '../input/body.ts'
+import { requireRequestAdmission } from '../limits.ts'
+import type { Call, Web } from '../route.ts'
+import { sessionStub } from '../sessions.ts'
+import { respond } from './respond.ts'
+import { type CreateCall, responseBody } from './response-body.ts'
+import { submitResponse } from './submit-response.ts'
+
+type SocketCall = Call<unknown, unknown>
+
+/** OpenAI closes a connection after an hour as well; clients open another one. */
+const maxConnectionMs = 60 * 60_000
+const accessCheckMs = 1_000
+const maxWaiting = 8
+const maxMessageChars = 10_485_760
+
+const createEvent = z.looseObject({
+  type: z.string(),
+  stream_id: z.string().max(200).optional(),
+  generate: z.boolean().optional(),
+})
+
+export function serveResponseSocket(call: SocketCall): Response {
+  const { 0: client, 1: server } = new WebSocketPair()
+  server.accept()
+  new ResponseSocket(call, server).start()
+  return new Response(null, { status: 101, webSocket: client })
+}
+
+class ResponseSocket {
+  readonly #call: SocketCall
+  readonly #socket: WebSocket
+  readonly #gone = new AbortController()
+  /** The sessions of responses that are not stored, by the ids of the responses. */
+  readonly #unstored = new Map<string, string>()
+  #waiting = 0
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(call: SocketCall, socket: WebSocket) {
+    this.#call = call
+    this.#socket = socket
+  }
+
+  start(): void {
+    const timers = [
+      setInterval(() => void this.#checkAccess(), accessCheckMs),
+      setTimeout(() => this.#closeWith(connectionLimit()), maxConnectionMs),
+    ]
+    const end = () => {
+      for (const timer of timers) clearTimeout(timer)
+      this.#end()
+    }
+    this.#socket.addEventListener('message', ({ data }) => this.#receive(data))
+    this.#socket.addEventListener('close', end)
+    this.#socket.addEventListener('error', end)
+  }
+
+  #receive(data: unknown): void {
+    if (typeof data !== 'string' || data.length > maxMessageChars)
+      return this.#sendError(invalid(`A message is JSON text of at most ${maxMessageChars} characters.`))
+    if (this.#waiting >= maxWaiting)
+      return this.#sendError(
+        new AppError(429, 'limit_exceeded', `At most ${maxWaiting} requests wait on a connection.`),
+      )
+    this.#waiting++
+    this.#last = this.#last.then(() => this.#answer(data)).finally(() => this.#waiting--)
+  }
+
+  async #answer(text: string): Promise<void> {
+    let event: ClientEvent | undefined
+    try {
+      event = parseEvent(text)
+      const isComplete = await this.#create(event, text)
+      if (!isComplete) this.#forget(event.previous)
+    } catch (error) {
+      const { previous, streamId } = event ?? {}
+      this.#forget(previous)
+      this.#sendError(previous !== undefined && isNotFound(error) ? unknownResponse(previous) : error, streamId)
+    }
+  }
+
+  /** False when the response has failed. */
+  async #create({ fields, streamId }: ClientEvent, bodyText: string): Promise<boolean> {
+    const { env } = this.#call
+    const tenant = await fetchTenantSnapshot(env, this.#call.authority.tenantId)
+    const authority = requireLastingAccess(tenant, this.#call.authority)
+    requireScope(authority, 'chat')
+    await requireRequestAdmission(env, tenant, authority)
+    const body = validate(responseBody, fields)
+    const requested = { web: this.#web(), env, authority, tenant, body, bodyText, query: {}, param: () => '' }
+    const call: CreateCall = { ...requested, unstored: this.#unstored }
+    const answer = await submitResponse(call, (submitted) => respond(call, submitted))
+    const last = await this.#relay(answer, streamId)
+    const sessionId = answer.headers.get('x-talaria-session-id')
+    if (last && sessionId && !parseResponseId(last.response.id)) this.#unstored.set(last.response.id, sessionId)
+    return last !== undefined && last.type !== 'response.failed'
+  }
+
+  /** The request of one message: it stops when the socket closes, and has no key of its own. */
+  #web(): Web {
+    const { web } = this.#call
+    const header = (name: string) => (name === 'idempotency-key' ? undefined : web.req.header(name))
+    const req = { method: 'POST', path: web.req.path, header, raw: { signal: this.#gone.signal } }
+    return { req, executionCtx: web.executionCtx, env: web.env } as unknown as Web
+  }
+
+  async #relay(answer: Response, streamId: string | undefined): Promise<LastEvent | undefined> {
+    let last: LastEvent | undefined
+    const lines = (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())
+    let open = ''
+    for await (const chunk of lines) {
+      const frames = (open + chunk).split('\n\n')
+      open = frames.pop() ?? ''
+      for (const frame of frames) {
+        const data = /^data: (.*)$/m.exec(frame)?.[1]
+        if (data === undefined) continue
+        this.#send(streamId === undefined ? data : JSON.stringify({ ...JSON.parse(data), stream_id: streamId }))
+        if (/^event: response\.(?:completed|failed|incomplete)$/m.test(frame)) last = JSON.parse(data) as LastEvent
+      }
+    }
+    return last
+  }
+
+  #send(text: string): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text)
+  }
+
+  /** SDKs read the fields of the event itself, other clients the object `error`. */
+  #sendError(error: unknown, streamId?: string): void {
+    const known = toAppError(error)
+    const body = createErrorBody(known)
+    const { code, message, param } = body.error
+    const event = { type: 'error', status: known.status, code, message, param, sequence_number: 0, ...body }
+    this.#send(JSON.stringify({ ...event, ...(streamId !== undefined && { stream_id: streamId }) }))
+  }
+
+  async #checkAccess(): Promise<void> {
+    const { env, authority } = this.#call
+    try {
+      requireLastingAccess(await fetchTenantSnapshot(env, authority.tenantId), authority)
+    } catch (error) {
+      // Only a refusal ends the connection; the tenant's object may be out of reach for a moment.
+      if (error instanceof AppError && (error.status === 401 || error.status === 403)) this.#closeWith(error)
+    }
+  }
+
+  #closeWith(error: AppError): void {
+    this.#sendError(error)
+    const code = error.status === 401 ? closeCodes['key-revoked'] : closeCodes['tenant-suspended']
+    this.#socket.close(error.status >= 401 ? code : 1000, error.code)
+    this.#gone.abort()
+  }
+
+  /** A response whose continuation failed is not continued again. */
+  #forget(id: string | undefined): void {
+    const sessionId = id === undefined ? undefined : this.#unstored.get(id)
+    if (id === undefined || sessionId === undefined) return
+    this.#unstored.delete(id)
+    if (![...this.#unstored.values()].includes(sessionId)) this.#deleteUnstored(sessionId)
+  }
+
+  #end(): void {
+    this.#gone.abort()
+    for (const sessionId of new Set(this.#unstored.values())) this.#deleteUnstored(sessionId)
+    this.#unstored.clear()
+  }
+
+  #deleteUnstored(sessionId: string): void {
+    const { env, authority, web } = this.#call
+    web.executionCtx.waitUntil(sessionStub(env, authority.tenantId, sessionId).info.deleteUnstored(authority))
+  }
+}
+
+type ClientEvent = {
+  readonly fields: object
+  readonly streamId: string | undefined
+  readonly previous: string | undefined
+}
+
+function parseEvent(text: string): ClientEvent {
+  const { type, stream_id: streamId, generate, ...fields } = validate(createEvent, parseJson(text))
+  if (type !== 'response.create') throw invalid(`There is no event ${JSON.stringify(type)} here.`, 'type')
+  if (fields['background'] === true) throw invalid('background is not supported over a WebSocket.', 'background')
+  if (generate === false) throw invalid('generate: false is not supported. Send the whole request.', 'generate')
+  const previous = fields['previous_response_id']
+  return {
+    fields: { ...fields, stream: true, background: null },
+    streamId,
+    previous: typeof previous === 'string' ? previous : undefined,
+  }
+}
+
+type LastEvent = { readonly type: string; readonly response: { readonly id: string } }
+
+const isNotFound = (error: unknown): boolean => error instanceof AppError && error.status === 404
+
+const unknownResponse = (id: string) =>
+  new AppError(400, 'previous_response_not_found', `Previous response with id ${JSON.stringify(id)} not found.`, {
+    param: 'previous_response_id',
+  })
+
+const connectionLimit = () =>
+  new AppError(400, 'websocket_connection_limit_reached', 'A connection lasts an hour. Open another one.')
