@@ -46,6 +46,12 @@ declare namespace Cloudflare {
 interface ImportMeta {
   glob<T>(pattern: string, options: { eager: true; import: string }): Record<string, T>
 }
+declare module 'node:async_hooks' {
+  export class AsyncLocalStorage<T> {
+    run<R>(store: T, work: () => R): R
+    getStore(): T | undefined
+  }
+}
 declare module '*.isolate.txt' {
   const text: string
   export default text

@@ -1,6 +1,8 @@
-/** Tells the model the format that a client of OpenAI's API asks for: plain text, JSON, or JSON of a schema. */
+/** Parses the format that a client of OpenAI's API asks for: plain text, JSON, or JSON of a schema. */
 
 import * as z from 'zod'
+import type { AnswerFormat } from '../agent/model/request/model-parameters.ts'
+import { invalid } from './errors.ts'
 
 const jsonSchemaFields = {
   name: z.string().max(64),
@@ -10,6 +12,8 @@ const jsonSchemaFields = {
 }
 const plainFormats = [z.object({ type: z.literal('text') }), z.object({ type: z.literal('json_object') })] as const
 
+const describedBy = 'The final answer is JSON of this format: it is validated, and repaired once.'
+
 /** `response_format` of chat completions. */
 export const responseFormat = z
   .discriminatedUnion('type', [
@@ -17,7 +21,7 @@ export const responseFormat = z
     z.object({ type: z.literal('json_schema'), json_schema: z.object(jsonSchemaFields) }),
   ])
   .nullish()
-  .describe('The model is told; its answer is not checked.')
+  .describe(describedBy)
 
 /** `text` of responses. */
 export const textFormat = z
@@ -25,23 +29,29 @@ export const textFormat = z
     format: z
       .discriminatedUnion('type', [...plainFormats, z.object({ type: z.literal('json_schema'), ...jsonSchemaFields })])
       .nullish(),
+    verbosity: z.enum(['low', 'medium', 'high']).nullish(),
   })
   .nullish()
-  .describe('The model is told the format; its answer is not checked.')
+  .describe(describedBy)
 
-type Format =
-  | { readonly type: 'text' | 'json_object' }
-  | { readonly type: 'json_schema'; readonly json_schema: JsonFormat }
-  | ({ readonly type: 'json_schema' } & JsonFormat)
-type JsonFormat = { readonly description?: string | null | undefined; readonly schema?: object | null | undefined }
+/** The schema is stored with the turn, which every step writes. */
+const maxSchemaChars = 65_536
 
-const plain = 'Your final answer must be JSON and nothing else: no text around it and no code fence.'
-
-/** Instructions for the system text of the turn; empty for plain text. */
-export function renderAnswerFormat(format: Format | null | undefined): string {
-  if (!format || format.type === 'text') return ''
-  if (format.type !== 'json_schema') return plain
-  const { description, schema }: JsonFormat = 'json_schema' in format ? format.json_schema : format
-  const about = description ? `\nIt is: ${description}` : ''
-  return `${plain} It must match this JSON schema:${about}\n${JSON.stringify(schema ?? {})}`
+/** Returns undefined for plain text. `param`: the field of the request, for errors. */
+export function parseAnswerFormat(
+  format: z.infer<typeof responseFormat> | NonNullable<z.infer<typeof textFormat>>['format'],
+  param: string,
+): AnswerFormat | undefined {
+  if (!format || format.type === 'text') return undefined
+  if (format.type === 'json_object') return { type: 'json_object' }
+  const { name, description, schema, strict } = 'json_schema' in format ? format.json_schema : format
+  if (JSON.stringify(schema ?? {}).length > maxSchemaChars)
+    throw invalid(`The schema may have ${maxSchemaChars} characters of JSON.`, param)
+  return {
+    type: 'json_schema',
+    name,
+    schema: schema ?? {},
+    ...(description && { description }),
+    ...(strict != null && { strict }),
+  }
 }

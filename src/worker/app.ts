@@ -3,39 +3,50 @@
 import { Hono } from 'hono'
 import { getPath } from 'hono/utils/url'
 import { fetchTenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
-import { AppError, notFound, renderError } from './errors.ts'
-import { renderOpenapi } from './openapi.ts'
+import { AppError, renderError } from './errors.ts'
 import type { App, OpenRoute, Route, Web } from './route.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { attachmentRoutes } from './routes/attachments.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { channelRoutes } from './routes/channels.ts'
-import { chatRoutes } from './routes/chat-completions.ts'
+import { chatRoutes } from './routes/v1/chat-completions.ts'
 import { checkpointRoutes } from './routes/checkpoints.ts'
+import { conversationRoutes } from './routes/v1/conversations.ts'
 import { credentialRoutes } from './routes/credentials.ts'
+import { embeddingRoutes } from './routes/v1/embeddings.ts'
 import { exportRoutes } from './routes/export.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
 import { linkedFileRoutes } from './routes/linked-files.ts'
 import { loginRoutes } from './routes/logins.ts'
-import { modelRoutes } from './routes/models.ts'
+import { memoryRoutes } from './routes/memory/memory.ts'
+import { modelRoutes } from './routes/v1/models.ts'
 import { createOpenRoutes } from './routes/open.ts'
 import { pairingRoutes } from './routes/pairing.ts'
-import { responseRoutes } from './routes/responses.ts'
-import { runRoutes } from './routes/runs.ts'
+import { responseRoutes } from './routes/v1/responses.ts'
+import { responseToolRoutes } from './routes/v1/response-tools.ts'
+import { runRoutes } from './routes/v1/runs.ts'
+import { jobRoutes } from './routes/jobs.ts'
 import { secretRoutes } from './routes/secrets.ts'
-import { storedResponseRoutes } from './routes/stored-responses.ts'
+import { skillFileRoutes } from './routes/skills/skill-files.ts'
+import { skillImportRoutes } from './routes/skills/skill-imports.ts'
+import { skillRoutes } from './routes/skills/skills.ts'
+import { storedResponseRoutes } from './routes/v1/stored-responses.ts'
+import { sessionContextRoutes } from './routes/session-context.ts'
 import { sessionChatRoutes } from './routes/session-chat.ts'
+import { sessionGoalRoutes } from './routes/session/goal.ts'
 import { sessionRoutes } from './routes/sessions.ts'
+import { subagentRoutes } from './routes/subagents.ts'
 import { tenantRoutes } from './routes/tenant.ts'
 import { createToolRoutes } from './routes/tools.ts'
-import { uploadRoutes } from './routes/uploads.ts'
+import { uploadRoutes } from './routes/v1/uploads.ts'
 import { usageRoutes } from './routes/usage.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 import { requireAccess } from './access.ts'
 import { authenticate } from './auth.ts'
 import { cors } from './cors.ts'
+import { compileRoute, explainUnknownPath, type KnownRoute } from './nearest-route.ts'
 import { assignRequestId } from './request-id.ts'
 import { refuseLoops } from './refuse-loops.ts'
 
@@ -43,19 +54,30 @@ export const routes: readonly Route[] = [
   ...modelRoutes,
   ...chatRoutes,
   ...responseRoutes,
+  ...responseToolRoutes,
+  ...conversationRoutes,
   ...storedResponseRoutes,
   ...runRoutes,
   ...uploadRoutes,
+  ...embeddingRoutes,
   ...sessionRoutes,
+  ...sessionGoalRoutes,
   ...sessionChatRoutes,
+  ...sessionContextRoutes,
   ...fileRoutes,
   ...attachmentRoutes,
   ...checkpointRoutes,
+  ...subagentRoutes,
   ...exportRoutes,
   ...tenantRoutes,
   ...approvalRoutes,
   ...credentialRoutes,
   ...secretRoutes,
+  ...memoryRoutes,
+  ...jobRoutes,
+  ...skillRoutes,
+  ...skillImportRoutes,
+  ...skillFileRoutes,
   ...auditRoutes,
   ...channelRoutes,
   ...pairingRoutes,
@@ -70,18 +92,18 @@ export const routes: readonly Route[] = [
 export const openRoutes: readonly OpenRoute[] = [
   ...webhookRoutes,
   ...linkedFileRoutes,
-  ...createOpenRoutes((origin) => renderOpenapi([...routes, ...openRoutes], origin)),
+  ...createOpenRoutes(() => [...routes, ...openRoutes]),
 ]
 
 export function createApp(): App {
   const app: App = new Hono({ getPath: normalizePath })
-  app.onError((error, web) => renderError(error, web.get('requestId')))
+  app.onError(renderError)
   app.use(assignRequestId)
   app.use(cors)
   app.use(refuseLoops)
   for (const route of [...openRoutes, ...routes]) route.mount(app)
   // An error thrown here would skip the CORS middleware, and browsers of other origins could not read it.
-  app.notFound((web) => respondToUnmatched(web).catch((error) => renderError(error, web.get('requestId'))))
+  app.notFound((web) => respondToUnmatched(web).catch(renderError))
   return app
 }
 
@@ -101,12 +123,15 @@ async function respondToUnmatched({ req, env, executionCtx }: Web): Promise<Resp
   const pathname = req.path
   const publicMethods = listMethods(pathname, publicPatterns)
   if (publicMethods.length) return methodNotAllowed(req.method, publicMethods)
-  if (!requiresKey(pathname)) return (await fetchStaticFile(req.raw, env)) ?? renderError(notFound())
-  const authority = await authenticate(req.raw, env, (work) => executionCtx.waitUntil(work))
-  requireAccess(await fetchTenantSnapshot(env, authority.tenantId), authority)
+  if (!requiresKey(pathname)) return (await fetchStaticFile(req.raw, env)) ?? renderUnknownPath(req.method, pathname)
+  const identity = await authenticate(req.raw, env, (work) => executionCtx.waitUntil(work))
+  requireAccess(await fetchTenantSnapshot(env, identity.tenantId), identity)
   const allowed = listMethods(pathname, patterns)
-  return allowed.length ? methodNotAllowed(req.method, allowed) : renderError(notFound())
+  return allowed.length ? methodNotAllowed(req.method, allowed) : renderUnknownPath(req.method, pathname)
 }
+
+const renderUnknownPath = (method: string, pathname: string): Response =>
+  renderError(new AppError(404, 'not_found', explainUnknownPath(method, pathname, [...publicPatterns, ...patterns])))
 
 async function fetchStaticFile(request: Request, { ASSETS }: Env): Promise<Response | undefined> {
   const file = await ASSETS?.fetch(request)
@@ -123,13 +148,8 @@ function methodNotAllowed(method: string, allowed: readonly string[]): Response 
   return refused
 }
 
-const compilePattern = ({ path, method }: Pick<Route, 'path' | 'method'>) => ({
-  method: method.toUpperCase(),
-  pattern: new RegExp(`^${path.replace(/:\w+\{\.[*+]\}/g, '.*').replace(/:\w+/g, '[^/]+')}$`),
-})
-type Pattern = ReturnType<typeof compilePattern>
-const patterns = routes.map(compilePattern)
-const publicPatterns = [...openRoutes, ...routes.filter(({ path }) => !requiresKey(path))].map(compilePattern)
+const patterns = routes.map(compileRoute)
+const publicPatterns = [...openRoutes, ...routes.filter(({ path }) => !requiresKey(path))].map(compileRoute)
 
-const listMethods = (pathname: string, among: readonly Pattern[]): readonly string[] =>
+const listMethods = (pathname: string, among: readonly KnownRoute[]): readonly string[] =>
   among.filter(({ pattern }) => pattern.test(pathname)).map(({ method }) => method)

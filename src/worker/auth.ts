@@ -1,9 +1,10 @@
 /**
  * Authenticates requests. Only the key decides the tenant. Valid keys are cached in the isolate for `keyCacheMs`;
- * `requireAccess` (access.ts) refuses those that were revoked meanwhile.
+ * `requireAccess` (access.ts) refuses those that were revoked meanwhile, and resolves their roles.
  */
 
-import { type Authority, hasScope, type Scope, scopes } from '../agent/model/authority.ts'
+import { type Authority, type Entitlement, hasScope, type Scope, scopes } from '../agent/model/permission/authority.ts'
+import type { Identity } from '../agent/model/permission/roles.ts'
 import { BoundedMap } from '../agent/model/bounded-map.ts'
 import { createTenants } from '../db/tenants.ts'
 import { ownerTenant } from '../db/schema.ts'
@@ -18,23 +19,23 @@ const encoder = new TextEncoder()
 /** Only valid keys are cached. The admin key is part of the entry, so that changing it invalidates all of them. */
 const keyCache = new BoundedMap<
   string,
-  { readonly authority: Authority; readonly until: number; readonly adminKey: string }
+  { readonly identity: Identity; readonly until: number; readonly adminKey: string }
 >(10_000)
 
-const keyAuthority = (tenantId: string, id: string, held: readonly Scope[]): Authority => ({
+const keyIdentity = (tenantId: string, id: string, entitlement: Entitlement): Identity => ({
   tenantId,
   principal: { kind: 'key', id },
-  scopes: held,
+  entitlements: [entitlement],
   taint: 'none',
 })
 
-const owner = keyAuthority(ownerTenant, 'admin', scopes)
+const owner = keyIdentity(ownerTenant, 'admin', { scopes })
 
 export async function authenticate(
   request: Request,
   env: Env,
   waitUntil: (work: Promise<unknown>) => void,
-): Promise<Authority> {
+): Promise<Identity> {
   if (!env.ADMIN_KEY || env.ADMIN_KEY.length < minKeyLength)
     throw new AppError(
       503,
@@ -45,12 +46,12 @@ export async function authenticate(
   if (!presented) throw unauthorised()
   const now = Date.now()
   const cached = keyCache.get(presented)
-  if (cached && cached.until > now && cached.adminKey === env.ADMIN_KEY) return cached.authority
+  if (cached && cached.until > now && cached.adminKey === env.ADMIN_KEY) return cached.identity
   await requireShield(env, request)
-  const { authority, expiresAt } = await resolveKey(presented, env, now, waitUntil)
+  const { identity, expiresAt } = await resolveKey(presented, env, now, waitUntil)
   const until = Math.min(now + keyCacheMs, expiresAt ?? Infinity)
-  keyCache.set(presented, { authority, until, adminKey: env.ADMIN_KEY })
-  return authority
+  keyCache.set(presented, { identity, until, adminKey: env.ADMIN_KEY })
+  return identity
 }
 
 export function requireScope(authority: Authority, scope: Scope): void {
@@ -63,7 +64,7 @@ export function requireScope(authority: Authority, scope: Scope): void {
 /** Called in the isolate that revokes a key or suspends a tenant, and by tests. */
 export const clearKeyCache = (): void => keyCache.clear()
 
-type VerifiedKey = { readonly authority: Authority; readonly expiresAt: number | null }
+type VerifiedKey = { readonly identity: Identity; readonly expiresAt: number | null }
 
 async function resolveKey(
   presented: string,
@@ -71,15 +72,16 @@ async function resolveKey(
   now: number,
   later: (work: Promise<unknown>) => void,
 ): Promise<VerifiedKey> {
-  if (isToken(presented)) return (await resolveLogin(presented, env)) ?? throwUnauthorised()
-  if (await isAdminKey(presented, env.ADMIN_KEY ?? '')) return { authority: owner, expiresAt: null }
+  if (isToken(presented)) return (await resolveLogin(presented, env, later)) ?? throwUnauthorised()
+  if (await isAdminKey(presented, env.ADMIN_KEY ?? '')) return { identity: owner, expiresAt: null }
   const repository = createTenants(env.DB)
   const found = await repository.verify(presented, now)
   if (!found) throw unauthorised()
   if (found.status === 'suspended')
     throw new AppError(403, 'tenant_suspended', 'This tenant is suspended. Ask the operator of this deployment.')
   later(repository.touch(found.keyId, now))
-  return { authority: keyAuthority(found.tenantId, found.keyId, found.scopes), expiresAt: found.expiresAt }
+  const entitlement = { scopes: found.scopes, ...(found.role !== null && { role: found.role }) }
+  return { identity: keyIdentity(found.tenantId, found.keyId, entitlement), expiresAt: found.expiresAt }
 }
 
 /** The key in the header. Without one, the token that Cloudflare Access adds. */

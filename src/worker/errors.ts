@@ -1,6 +1,8 @@
 /** Defines the error type of the HTTP API and renders every error response. */
 
 import { log } from '../agent/model/log.ts'
+import { createErrorBody } from '../agent/public-api/error-body.ts'
+import type { FailureCode, RunFailure } from '../agent/public-api/run-failure.ts'
 
 export type ErrorCode =
   | 'invalid_json'
@@ -22,39 +24,38 @@ export type ErrorCode =
   | 'not_configured'
   | 'unavailable'
   | 'internal_error'
-
-const types: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  405: 'invalid_request_error',
-  409: 'conflict_error',
-  413: 'invalid_request_error',
-  429: 'rate_limit_error',
-}
+  | 'previous_response_not_found'
+  | 'websocket_connection_limit_reached'
 
 type ErrorDetails = {
   /** The field, header or limit that caused the error. */
   readonly param?: string | undefined
   /** Seconds. */
   readonly retryAfter?: number | undefined
+  readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
 }
 
 export class AppError extends Error {
   override readonly name = 'AppError'
   readonly status: number
-  readonly code: ErrorCode
+  readonly code: ErrorCode | FailureCode
   readonly param: string | undefined
   readonly retryAfter: number | undefined
+  readonly headers: Readonly<Record<string, string>>
 
-  constructor(status: number, code: ErrorCode, message: string, { param, retryAfter, cause }: ErrorDetails = {}) {
+  constructor(
+    status: number,
+    code: ErrorCode | FailureCode,
+    message: string,
+    { param, retryAfter, headers = {}, cause }: ErrorDetails = {},
+  ) {
     super(message, { cause })
     this.status = status
     this.code = code
     this.param = param
     this.retryAfter = retryAfter
+    this.headers = headers
   }
 }
 
@@ -64,33 +65,33 @@ export const notFound = (): AppError => new AppError(404, 'not_found', 'There is
 export const invalid = (message: string, param?: string): AppError =>
   new AppError(400, 'invalid_request', message, { param })
 
+/** The agent has already tried all remedies, and its tools may have run, so SDKs must not repeat the request themselves. */
+export const runFailed = (
+  { status, code, message, retryAfter }: RunFailure,
+  headers: Record<string, string>,
+): AppError => new AppError(status, code, message, { retryAfter, headers: { ...headers, 'x-should-retry': 'false' } })
+
 /** Cursors are opaque: clients may only send back one that they received. */
 export const invalidCursor = (): AppError => invalid('The cursor must be the next_cursor of another page.', 'cursor')
 
-export function renderError(error: unknown, requestId?: string): Response {
-  const appError = error instanceof AppError ? error : toUnexpectedError(error, requestId)
-  const body = {
-    error: {
-      message: appError.message,
-      type: types[appError.status] ?? 'server_error',
-      code: appError.code,
-      param: appError.param ?? null,
-    },
-  }
-  const headers: Record<string, string> = {}
+export const toAppError = (error: unknown): AppError => (error instanceof AppError ? error : toUnexpectedError(error))
+
+export function renderError(error: unknown): Response {
+  const appError = toAppError(error)
+  const headers: Record<string, string> = { ...appError.headers }
   if (appError.retryAfter !== undefined) headers['retry-after'] = String(appError.retryAfter)
   else if (appError.status === 503) headers['retry-after'] = '5'
   if (appError.status === 401) headers['www-authenticate'] = 'Bearer'
-  return Response.json(body, { status: appError.status, headers })
+  return Response.json(createErrorBody(appError), { status: appError.status, headers })
 }
 
 /** Transient errors of the platform may be retried. All others are defects: logged, and shown without details. */
-function toUnexpectedError(error: unknown, requestId: string | undefined): AppError {
+function toUnexpectedError(error: unknown): AppError {
   if (isTransient(error))
     return new AppError(503, 'unavailable', 'The system is restarting or busy. Try again in a moment.', {
       cause: error,
     })
-  log.error('request.failed', 'Unexpected error.', { error, request_id: requestId })
+  log.error('request.failed', 'Unexpected error.', { error })
   return new AppError(500, 'internal_error', 'Something went wrong inside. It has been logged.', { cause: error })
 }
 

@@ -4,12 +4,12 @@
  */
 
 import { closeCodes, renderRefusalEvent } from '../agent/public-api/access-refusal.ts'
-import type { AccessRefusal } from '../agent/model/access.ts'
+import type { AccessRefusal } from '../agent/model/permission/access.ts'
 import type { SessionEvent } from '../agent/model/event.ts'
 import type { EventPage } from '../durable/session/read-session.ts'
 import { invalid } from './errors.ts'
 import type { Web } from './route.ts'
-import { eventStreamHeaders } from './routes/chat-completions.ts'
+import { eventStreamHeaders } from './routes/v1/chat-completions.ts'
 
 const keepAliveMs = 15_000
 /** A reader with more unread bytes is disconnected. It can reconnect with Last-Event-ID. */
@@ -66,8 +66,7 @@ async function writePastEvents(
 }
 
 /** Finds why the session has closed the socket, if its reader may not read any more. */
-const refusalOf = (code: number) =>
-  (Object.keys(closeCodes) as AccessRefusal[]).find((refusal) => closeCodes[refusal] === code)
+const refusalOf = (reason: string) => (Object.keys(closeCodes) as AccessRefusal[]).find((refusal) => refusal === reason)
 
 function relaySocket(socket: WebSocket, writer: WritableStreamDefaultWriter<Uint8Array>, signal: AbortSignal): void {
   const keepAlive = setInterval(() => write(': idle\n\n'), keepAliveMs)
@@ -93,8 +92,8 @@ function relaySocket(socket: WebSocket, writer: WritableStreamDefaultWriter<Uint
     const event = JSON.parse(String(data)) as SessionEvent
     write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${String(data)}\n\n`)
   })
-  socket.addEventListener('close', ({ code }) => {
-    const refusal = refusalOf(code)
+  socket.addEventListener('close', ({ reason }) => {
+    const refusal = refusalOf(reason)
     if (refusal) write(renderRefusalEvent(refusal))
     end()
   })

@@ -28,7 +28,7 @@ export async function claimIds(call: Call<unknown, unknown>, sessionId?: string)
     throw invalid('Idempotency-Key must have 1 to 255 characters.', 'Idempotency-Key')
   const tenant = tenantStub(call.env, call.tenant.id)
   const name = `${call.web.req.method} ${call.web.req.path} ${key}`
-  const claim = await tenant.claims.claim(name, await hashText(call.bodyText), newIds)
+  const claim = await tenant.claims.claim(call.authority, name, await hashText(call.bodyText), newIds)
   if (claim.kind === 'conflict')
     throw new AppError(409, 'idempotency_key_conflict', 'This Idempotency-Key was already used with another body.', {
       param: 'Idempotency-Key',
@@ -39,9 +39,18 @@ export async function claimIds(call: Call<unknown, unknown>, sessionId?: string)
     runId,
     repeatable: true,
     replayed: claim.kind === 'same',
-    release: async () => void (await tenant.claims.release(name)),
+    release: async () => void (await tenant.claims.release(call.authority, name)),
   }
 }
+
+/** The ids of a run that answers already. The request is a repeat of the one that has begun it. */
+export const joinedIds = ({ sessionId, runId }: Pick<RequestIds, 'sessionId' | 'runId'>): RequestIds => ({
+  sessionId,
+  runId,
+  repeatable: false,
+  replayed: false,
+  release: async () => {},
+})
 
 /** Releases the key when the request is refused. Other errors keep it, because the work may have begun. */
 export async function releaseOnError<T>({ release }: RequestIds, work: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 /** Gives every request an id: that of the header `X-Request-Id`, or a new one. The response and the log have it too. */
 
 import type { MiddlewareHandler } from 'hono'
+import { withLogContext } from '../durable/platform/log-context.ts'
 import { redactLogs } from '../durable/platform/log-redaction.ts'
 import type { AppEnv } from './route.ts'
 
@@ -12,7 +13,7 @@ export const assignRequestId: MiddlewareHandler<AppEnv> = async (context, next) 
   const id = validId.test(given) ? given : crypto.randomUUID()
   context.set('requestId', id)
   redactLogs(context.env)
-  await next()
+  await withLogContext(() => ({ request_id: id }), next)
   // A response that upgrades to a socket cannot be copied.
   if (context.res.status !== 101) context.res = withHeader(context.res, id)
 }

@@ -5,11 +5,13 @@
 
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
-import type { Authority, Scope } from '../agent/model/authority.ts'
+import type { Authority, Scope } from '../agent/model/permission/authority.ts'
+import type { Identity } from '../agent/model/permission/roles.ts'
+import { logIdsOf, withLogContext } from '../durable/platform/log-context.ts'
 import { fetchTenantSnapshot, type TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
 import { requireAccess } from './access.ts'
 import { authenticate, requireScope } from './auth.ts'
-import { validate, parseJson, readText } from './body.ts'
+import { validate, parseJson, readText } from './input/body.ts'
 import type { RequestHeader } from './headers.ts'
 import { requireRequestAdmission } from './limits.ts'
 
@@ -71,11 +73,19 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
       // A named wildcard would make Hono use a slower router for all routes.
       const path = definition.path.replace(/:\w+\{\.\*\}$/, '*')
       const serve = async (web: Web): Promise<Response> => {
-        const authority = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
-        const tenant = await fetchTenantSnapshot(web.env, authority.tenantId)
-        requireAccess(tenant, authority)
+        const known = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
+        const identity: Identity = { ...known, requestId: web.get('requestId') }
+        const session = definition.path.startsWith('/api/sessions/:id') && { session_id: web.req.param('id') }
+        return withLogContext(
+          () => ({ ...logIdsOf(identity), ...session }),
+          () => answer(web, identity),
+        )
+      }
+      const answer = async (web: Web, identity: Identity): Promise<Response> => {
+        const tenant = await fetchTenantSnapshot(web.env, identity.tenantId)
+        const authority = requireAccess(tenant, identity)
         requireScope(authority, definition.scope)
-        await requireRequestAdmission(web.env, tenant)
+        await requireRequestAdmission(web.env, tenant, authority)
         const query = (definition.query ? validate(definition.query, web.req.query(), 'query') : {}) as z.infer<Query>
         const bodyText = definition.body ? await readText(web.req.raw) : ''
         const body = (

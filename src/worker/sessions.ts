@@ -1,16 +1,15 @@
 /** Addresses session objects by the tenant of the key and the session id, and asks several of them for their status. */
 
 import { log } from '../agent/model/log.ts'
-import type { Authority } from '../agent/model/authority.ts'
+import type { Authority } from '../agent/model/permission/authority.ts'
+import { isRunOf, sessionNamePattern, splitAtDot } from '../agent/model/session-name.ts'
 import type { SessionDO } from '../durable/session/session-object.ts'
 import type { SessionStatus } from '../durable/session/api-views.ts'
 import { notFound } from './errors.ts'
 
-const sessionIdPattern = /^[A-Za-z0-9_-]{1,128}$/
-
 /** Throws 404 for a malformed id, as for an unknown one. */
 export function sessionStub(env: Env, tenantId: string, sessionId: string): DurableObjectStub<SessionDO> {
-  if (!sessionIdPattern.test(sessionId)) throw notFound()
+  if (!sessionNamePattern.test(sessionId)) throw notFound()
   return env.SESSION.getByName(`t/${tenantId}/s/${sessionId}`)
 }
 
@@ -20,11 +19,17 @@ export function requireFound<T>(value: T | undefined): T {
   return value
 }
 
+const maxRequestIdChars = 1_000
+
 /** Splits the id of a pending request, which starts with its session's id. */
 export function splitRequestId(id: string): readonly [sessionId: string, request: string] {
-  const dot = id.indexOf('.')
-  if (dot < 1) throw notFound()
-  return [id.slice(0, dot), id.slice(dot + 1)]
+  // The run's id, which follows, names the session again: a session's name may contain dots.
+  const isSession = (session: string, request: string) =>
+    splitAtDot(request, (run) => isRunOf(run, session)) !== undefined
+  if (id.length > maxRequestIdChars) throw notFound()
+  const pair = splitAtDot(id, isSession) ?? splitAtDot(id, (session) => session.length > 0)
+  if (!pair) throw notFound()
+  return pair
 }
 
 const maxConcurrent = 10

@@ -1,7 +1,8 @@
 /** Schemas of responses that several routes share, for the OpenAPI document. */
 
 import * as z from 'zod'
-import { settingsSchema } from '../agent/model/settings.ts'
+import { limitsSchema, settingsSchema } from '../agent/model/settings.ts'
+import { nameSchemas } from './schema-names.ts'
 
 const time = z.iso.datetime()
 
@@ -31,6 +32,7 @@ export const sessionShape = z.object({
   created_at: time,
   updated_at: time,
   parent_id: z.string().nullable(),
+  expires_at: time.nullable().describe('When it deletes itself. null: it stays, or a turn is open.'),
   usage: usageShape,
   settings: settingsSchema,
 })
@@ -90,6 +92,17 @@ export const runShape = z.object({
 })
 
 export const acceptedShape = z.object({ run_id: z.string(), session_id: z.string(), status: z.string() })
+nameSchemas({
+  Usage: usageShape,
+  ModelUsage: tallyShape,
+  Session: sessionShape,
+  MessageToolCall: callShape,
+  Message: messageShape,
+  Run: runShape,
+  AcceptedRun: acceptedShape,
+  Settings: settingsSchema,
+  Limits: limitsSchema,
+})
 
 export const listOf = (item: z.ZodType) => z.object({ data: z.array(item), next_cursor: z.string().nullable() })
 

@@ -1,10 +1,16 @@
 /** Submits messages to a session, and turns what it did not accept into errors of the API. */
 
 import type { SessionDO } from '../durable/session/session-object.ts'
+import type { ContinueCommand } from '../durable/session/intake/continue.ts'
 import type { RequestCommand } from '../durable/session/intake/request.ts'
-import { type FollowRequest, notAcceptedStatus, type StreamRequest } from '../durable/session/serve-stream.ts'
+import {
+  failedRunStatus,
+  type FollowRequest,
+  notAcceptedStatus,
+  type StreamRequest,
+} from '../durable/session/serve-stream.ts'
 import { isNotAccepted, type Submitted } from '../durable/session/intake/intake.ts'
-import { AppError, notFound } from './errors.ts'
+import { AppError, invalid, notFound, runFailed } from './errors.ts'
 import { type RequestIds, releaseOnError } from './idempotency.ts'
 import { requireAdmission } from './limits.ts'
 import { requireFound } from './sessions.ts'
@@ -16,7 +22,7 @@ export const idempotencyOf = ({ repeatable, replayed }: RequestIds): RequestComm
 /** Submits and returns at once. A refused request gives its idempotency key back. `param` is the field of the message. */
 export const submitNow = (
   session: DurableObjectStub<SessionDO>,
-  command: RequestCommand,
+  command: RequestCommand | ContinueCommand,
   ids: RequestIds,
   param = 'input',
 ) => releaseOnError(ids, async () => accepted(requireFound(await session.runs.submit(command)), param))
@@ -34,18 +40,37 @@ export const submitAndWait = (
     return { run: requireFound(run), end: requireFound(end) }
   })
 
-/** Submits and streams the run. */
-export const submitAndStream = (
+/** Submits a message or answers of the caller, and waits until the run ends or waits for its caller. */
+export const submitUntilSegment = (
+  session: DurableObjectStub<SessionDO>,
+  command: RequestCommand | ContinueCommand,
+  ids: RequestIds,
+  param = 'input',
+) =>
+  releaseOnError(ids, async () => {
+    const { submitted, run, segment } = requireFound(await session.runs.submitUntilSegment(command))
+    accepted(submitted, param)
+    return { run: requireFound(run), segment: requireFound(segment) }
+  })
+
+/**
+ * Submits and streams the run. A run that fails before its first byte is an error with these headers. It keeps its
+ * idempotency key, because a repeat gets the same error.
+ */
+export async function submitAndStream(
   session: DurableObjectStub<SessionDO>,
   request: StreamRequest,
   ids: RequestIds,
-  param = 'input',
-): Promise<Response> =>
-  releaseOnError(ids, async () => {
-    const answer = await fetchStream(session, request)
-    if (answer.status === notAcceptedStatus) accepted((await answer.json()) as Submitted, param)
-    return answer
+  { param = 'input', headers = {} }: { readonly param?: string; readonly headers?: Record<string, string> } = {},
+): Promise<Response> {
+  const answer = await releaseOnError(ids, async () => {
+    const streamed = await fetchStream(session, request)
+    if (streamed.status === notAcceptedStatus) accepted((await streamed.json()) as Submitted, param)
+    return streamed
   })
+  if (answer.status === failedRunStatus) throw runFailed(await answer.json(), headers)
+  return answer
+}
 
 /** Streams a run that exists. */
 export const follow = (session: DurableObjectStub<SessionDO>, request: FollowRequest): Promise<Response> =>
@@ -67,22 +92,27 @@ export function accepted(submitted: Submitted, param: string): Submitted {
     case 'too-large':
       throw tooLarge(param)
     case 'superseded':
-      throw superseded()
+      throw new Superseded()
     case 'busy':
     case 'nothing':
       throw new AppError(409, 'conflict', 'There is no turn to repeat, or one is running.')
+    case 'unknown-call':
+      throw unknownCall(submitted.callId, param)
     case 'over-limit':
       requireAdmission({ ok: false, limit: submitted.limit, retryAfter: submitted.retryAfter })
       return submitted
   }
 }
 
-const superseded = () =>
-  new AppError(
-    409,
-    'conflict',
-    'Another request continued from that response first. Send this one again to branch off.',
-  )
+/** Another request continued from the same run first. */
+export class Superseded extends AppError {
+  constructor() {
+    super(409, 'conflict', 'Another request continued from that response first. Send this one again to branch off.')
+  }
+}
+
+const unknownCall = (callId: string, param: string) =>
+  invalid(`No call of the conversation that waits has the id ${JSON.stringify(callId)}.`, param)
 
 export const tooLarge = (param: string) =>
   new AppError(

@@ -3,8 +3,9 @@
  * one message is in memory at a time. The last line is `end`: without it the export is not complete.
  */
 
+import { encodeBase64Bytes } from '../agent/model/base64.ts'
 import { log } from '../agent/model/log.ts'
-import { type Authority, scopes } from '../agent/model/authority.ts'
+import { type Authority, scopes } from '../agent/model/permission/authority.ts'
 import type { Settings } from '../agent/model/settings.ts'
 import { listAuditEntries } from '../db/audit-log.ts'
 import { createConnections } from '../db/channel-connections.ts'
@@ -41,9 +42,9 @@ async function* tenantLines(env: Env, tenantId: string): AsyncGenerator<string> 
   const tenant = tenantStub(env, tenantId)
   const [settings, credentials, secrets, people] = await Promise.all([
     tenant.settings.get(),
-    tenant.credentials.list(),
-    tenant.secrets.list(),
-    tenant.pairing.list(),
+    tenant.credentials.list(operatorOf(tenantId)),
+    tenant.secrets.list(operatorOf(tenantId)),
+    tenant.pairing.list(operatorOf(tenantId)),
   ])
   yield line('settings', { settings: withoutHeaders(settings) })
   for (const { id, provider, name, lastFour, createdAt } of credentials.list)
@@ -51,6 +52,22 @@ async function* tenantLines(env: Env, tenantId: string): AsyncGenerator<string> 
   for (const { name, lastFour, createdAt } of secrets)
     yield line('secret', { name, last_four: lastFour, created_at: iso(createdAt) })
   for (const person of people) yield line('person', { ...person, at: iso(person.at) })
+  for (const { target, owner, entries } of await tenant.memory.listAll(operatorOf(tenantId)))
+    if (entries.length) yield line('memory', { target, owner: owner ?? null, entries })
+  yield* skillLines(env, tenantId)
+}
+
+/** The skills of the tenant with their files. Bundled ones are not the tenant's. */
+async function* skillLines(env: Env, tenantId: string): AsyncGenerator<string> {
+  const { skills } = tenantStub(env, tenantId)
+  for (const { head, source } of await skills.list(operatorOf(tenantId))) {
+    const found = source === 'bundled' ? undefined : await skills.read(operatorOf(tenantId), head.name)
+    if (!found) continue
+    const files = found.files.map(({ path, bytes }) => ({ path, data: encodeBase64Bytes(bytes) }))
+    const { isPinned, hash, origin, createdAt, updatedAt } = found.summary
+    const times = { created_at: iso(createdAt), updated_at: iso(updatedAt) }
+    yield line('skill', { name: head.name, source, pinned: isPinned, hash, origin: origin ?? null, ...times, files })
+  }
 }
 
 /** The headers for providers may be secrets: only their names are exported. */
@@ -72,6 +89,7 @@ async function* keyLines(env: Env, tenantId: string): AsyncGenerator<string> {
       id: key.id,
       name: key.name,
       scopes: key.scopes,
+      role: key.role,
       created_at: iso(key.createdAt),
       expires_at: key.expiresAt && iso(key.expiresAt),
       revoked_at: key.revokedAt && iso(key.revokedAt),
@@ -137,7 +155,7 @@ async function* sessionIds(env: Env, tenantId: string): AsyncGenerator<string> {
 async function* sessionLines(env: Env, tenantId: string, id: string, failed: string[]): AsyncGenerator<string> {
   try {
     const session = sessionStub(env, tenantId, id)
-    const exported = await session.transfer.export(operatorOf(tenantId), 'jsonl')
+    const exported = await session.transfer.export(operatorOf(tenantId), { format: 'jsonl', hasFiles: false })
     if (!exported) return
     let type = 'session'
     for await (const text of textLines(exported)) {

@@ -2,10 +2,10 @@
 
 import { createExecutionContext, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { scopes } from '../../src/agent/model/authority.ts'
+import { scopes } from '../../src/agent/model/permission/authority.ts'
 import { createApp, routes } from '../../src/worker/app.ts'
 import { clearKeyCache } from '../../src/worker/auth.ts'
-import { calls, model, says, until } from '../support/scripted-model.ts'
+import { calls, Gate, hangs, model, says, until } from '../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newKey, newSession, newTenant, type ErrorBody, request } from './client.ts'
 import { subscribe, send } from './listen.ts'
 
@@ -114,6 +114,7 @@ describe('a session of another tenant', () => {
       '/api/sessions/:id/chat': { input: 'x' },
       '/api/sessions/:id/chat/stream': { input: 'x' },
       '/api/sessions/:id/steer': { input: 'x' },
+      '/api/sessions/:id/goal': { text: 'x' },
       '/api/questions/:id': { answer: 'x' },
     }
     const own = all.filter(({ path }) => /^\/api\/(sessions|questions)\/:id/.test(path))
@@ -253,19 +254,16 @@ describe('limits', () => {
 
     it('refuse a further turn and free the place at its end', async () => {
       const { key } = await limited()
-      const busy = await newSession(
-        { model: model([calls({ id: 'q', name: 'clarify', input: { question: '?' } })]).id },
-        key,
-      )
+      const gate = new Gate()
+      const busy = await newSession({ model: model([hangs(gate)]).id }, key)
       const free = await newSession({ model: model([says('now')]).id }, key)
       const asking = chat(key, busy.id, { input: 'go' })
-      await until(async () => (await call('GET', `/api/sessions/${busy.id}`, { key })).body['status'] === 'waiting')
+      await gate.waitUntilReached()
       const refused = await chat(key, free.id, { input: 'go' })
       expect(refused.status).toBe(429)
       expect(refused.body.error).toMatchObject({ code: 'limit_exceeded', param: 'concurrent_turns' })
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-      const { body } = await call<{ data: { id: string }[] }>('GET', '/api/questions', { key })
-      await call('POST', `/api/questions/${body.data[0]?.id}`, { key, body: { answer: 'yes' } })
+      gate.open()
       await asking
       const answer = await until(async () => {
         const again = await chat(key, free.id, { input: 'go' })
@@ -295,14 +293,12 @@ describe('limits', () => {
 
     it('count the turns that steer and retry begin', async () => {
       const { key } = await limited()
-      const busy = await newSession(
-        { model: model([calls({ id: 'q', name: 'clarify', input: { question: '?' } })]).id },
-        key,
-      )
+      const gate = new Gate()
+      const busy = await newSession({ model: model([hangs(gate)]).id }, key)
       const free = await newSession({ model: model([says('now')]).id }, key)
       await chat(key, free.id, { input: 'first' })
       const asking = chat(key, busy.id, { input: 'go' })
-      await until(async () => (await call('GET', `/api/sessions/${busy.id}`, { key })).body['status'] === 'waiting')
+      await gate.waitUntilReached()
       const steered = await call('POST', `/api/sessions/${free.id}/steer`, { key, body: { input: 'x' } })
       const retried = await call('POST', `/api/sessions/${free.id}/retry`, { key, body: {} })
       expect([steered.status, retried.status]).toEqual([429, 429])

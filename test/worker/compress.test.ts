@@ -54,16 +54,22 @@ describe('compress', () => {
   })
 
   it('keeps the last messages that the settings protect', async () => {
-    const { id, main } = await session([says(long), says(long), says('three'), says('four')])
-    for (const question of ['first', 'second', 'third']) await send(id, question)
-    await call('PATCH', `/api/sessions/${id}`, { body: { settings: { compression: { protect_last_n: 1 } } } })
+    const { id, main } = await session([...Array<Reply>(5).fill(says(long)), says('six'), says('seven')])
+    for (const question of ['first', 'second', 'third', 'fourth', 'fifth', 'sixth']) await send(id, question)
+    const compression = { protect_last_n: 4, protect_first_n: 1 }
+    await call('PATCH', `/api/sessions/${id}`, { body: { settings: { compression } } })
     expect((await compress(id)).body.compressed).toBe(true)
-    await send(id, 'fourth')
-    const [summary, ...rest] = listTexts(main.requests.at(-1)!)
-    expect(summary).toContain('SUMMARY')
-    expect(rest).toEqual(['assistant: three', 'user: fourth'])
+    await send(id, 'seventh')
+    const [head, summary, ...rest] = listTexts(main.requests.at(-1)!)
+    expect(head).toBe('user: first')
+    expect(summary).toMatch(/^assistant: Summary of[^]*SUMMARY/)
+    expect(rest).toEqual(['user: fifth', `assistant: ${long}`, 'user: sixth', 'assistant: six', 'user: seventh'])
     const listed = await listMessages<{ seq: number; compacted: boolean }>(id)
-    expect(listed.map(({ compacted }) => compacted)).toEqual([...Array(5).fill(true), ...Array(4).fill(false)])
+    expect(listed.map(({ compacted }) => compacted)).toEqual([
+      false,
+      ...Array<boolean>(7).fill(true),
+      ...Array<boolean>(7).fill(false),
+    ])
     // The summary is not on a page of older messages.
     const older = await call<{ data: typeof listed }>('GET', `/api/sessions/${id}/messages?cursor=${listed[4]?.seq}`)
     expect(older.body.data).toEqual(listed.slice(0, 4))
@@ -156,7 +162,9 @@ describe('compress', () => {
     await send(id, 'second')
     expect((await compress(id)).body.compressed).toBe(true)
     await send(id, 'third')
-    expect(listTexts(main.requests.at(-1)!)[0]).toMatch(/first[^]*characters left out/)
+    expect(listTexts(main.requests.at(-1)!)[0]).toMatch(
+      /No summary could be written[^]*\[user\] first\n\[assistant\] many words/,
+    )
   })
 
   it('is cancelled by a message that arrives meanwhile', async () => {

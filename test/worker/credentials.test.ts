@@ -235,7 +235,7 @@ describe('stored credentials', () => {
     const mine = await newTenant()
     const thief = await newTenant()
     await store({ provider: 'xai', key: 'stolen-key-0001' }, mine.key)
-    const { list } = await bindings.TENANT.getByName(`t/${mine.id}`).credentials.list()
+    const { list } = await bindings.TENANT.getByName(`t/${mine.id}`).credentials.list(ownerAuthority())
     await bindings.TENANT.getByName(`t/${thief.id}`).credentials.add(ownerAuthority(thief.id), list[0]!)
     expect(await listOf(thief.key)).toMatchObject([
       { status: 'dead', reason: expect.stringContaining('Enter it again') },

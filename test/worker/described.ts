@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest'
 import { openRoutes, routes } from '../../src/worker/app.ts'
-import { errorShape } from '../../src/worker/openapi.ts'
+import { errorShape } from '../../src/worker/openapi/error-responses.ts'
 
 const compilePattern = (path: string) =>
   new RegExp(`^${path.replace(/:\w+\{\.[*+]\}/g, '.*').replace(/:\w+(\{[^}]*\})?/g, '[^/]+')}$`)

@@ -33,35 +33,74 @@ export type Operation = {
   readonly body: JsonSchema | undefined
 }
 
-type Document = {
-  readonly paths: Readonly<
-    Record<
-      string,
-      Readonly<
-        Record<
-          string,
-          {
-            readonly description: string
-            readonly parameters: readonly Parameter[]
-            readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> }
-          }
-        >
-      >
-    >
-  >
+type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>
+
+type DescribedParameter = Parameter & {
+  readonly description?: string
+  readonly example?: unknown
+  readonly examples?: { readonly default: { readonly value: unknown } }
+}
+
+export const exampleOf = ({ example, examples }: DescribedParameter): unknown => example ?? examples?.default.value
+
+export type DescribedOperation = {
+  readonly operationId: string
+  readonly summary: string
+  readonly description: string
+  readonly tags: readonly string[]
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters: readonly DescribedParameter[]
+  readonly requestBody?: { readonly content: Content }
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
+}
+
+export type Document = {
+  readonly openapi: string
+  readonly tags: readonly { readonly name: string; readonly description?: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
+}
+
+export const fetchDocument = async (): Promise<Document> =>
+  (await call<Document>('GET', '/openapi.json', { key: null })).body
+
+/** Replaces the references by what they refer to. Throws for one that leads nowhere. */
+export function resolveReferences<T>(value: T, document: object, parents: readonly string[] = []): T {
+  if (Array.isArray(value)) return value.map((one: unknown) => resolveReferences(one, document, parents)) as T
+  if (typeof value !== 'object' || value === null) return value
+  const { $ref, ...rest } = value as { $ref?: unknown }
+  if (typeof $ref !== 'string') {
+    const entries = Object.entries(value).map(([key, one]) => [
+      key,
+      resolveReferences(one as unknown, document, parents),
+    ])
+    return Object.fromEntries(entries) as T
+  }
+  if (parents.includes($ref)) return {} as T
+  const target = $ref
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], document)
+  if (target === undefined) throw new Error(`${$ref} leads nowhere`)
+  return resolveReferences({ ...(target as object), ...rest } as T, document, [...parents, $ref])
+}
+
+/** Every operation with its method and path, its references replaced. */
+export async function listDescribed(): Promise<readonly (DescribedOperation & { method: string; path: string })[]> {
+  const document = await fetchDocument()
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, one]) => ({ method, path, ...resolveReferences(one, document) })),
+  )
 }
 
 export async function listOperations(): Promise<readonly Operation[]> {
-  const { body } = await call<Document>('GET', '/openapi.json', { key: null })
-  return Object.entries(body.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { description, parameters, requestBody }]) => ({
-      method: method.toUpperCase(),
-      path,
-      scope: /^Scope: (\w+)/.exec(description)?.[1] ?? null,
-      parameters,
-      body: requestBody?.content['application/json']?.schema,
-    })),
-  )
+  return (await listDescribed()).map(({ method, path, security, parameters, requestBody }) => ({
+    method: method.toUpperCase(),
+    path,
+    scope: security[0]?.['key']?.[0] ?? null,
+    parameters,
+    body: requestBody?.content['application/json']?.schema,
+  }))
 }
 
 /** Makes a small value that fits the schema, patterns aside. */

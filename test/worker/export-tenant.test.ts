@@ -33,6 +33,8 @@ async function filledTenant(canary: string) {
   await call('POST', '/api/credentials', { key: tenant.key, body: credential })
   const secret = { name: 'DEPLOY_TOKEN', value: `${canary}-secret-0000` }
   await call('POST', '/api/secrets', { key: tenant.key, body: secret })
+  const content = `---\nname: notes\ndescription: ${canary}\n---\n\n${canary}\n`
+  await call('POST', '/api/skills', { key: tenant.key, body: { name: 'notes', content } })
   await bindings.BLOBS!.put(`t/${tenant.id}/s/${id}/attachment`, canary)
   await until(async () => (await exportOf(tenant.id)).of('session').length === 1)
   return { ...tenant, session: id }
@@ -49,6 +51,8 @@ it('has all data of the tenant, and none of another one', async () => {
   expect(of('key')).toHaveLength(1)
   expect(of('credential')).toMatchObject([{ provider: 'openai', last_four: '0000' }])
   expect(of('secret')).toMatchObject([{ name: 'DEPLOY_TOKEN', last_four: '0000' }])
+  expect(of('skill')).toMatchObject([{ name: 'notes', source: 'user', files: [{ path: 'SKILL.md' }] }])
+  expect(text).toContain(btoa('---\nname: notes\ndescription: canary-one\n---\n\ncanary-one\n'))
   expect(of('session')).toMatchObject([{ session_id: one.session, session: { session: { title: 'canary-one' } } }])
   expect(of('message').map(({ message }) => (message as { role: string }).role)).toEqual([
     'user',

@@ -82,6 +82,48 @@ describe('an export', () => {
     expect(await listLines(body.id)).toEqual(['user: hi'])
   })
 
+  it.each(['json', 'jsonl'])(
+    'as %s has the files of the workspace on request, and an import restores them',
+    async (format) => {
+      const { id } = await newSession()
+      const bytes = Uint8Array.from({ length: 70_000 }, (_, i) => i % 251)
+      await request('PUT', `/api/sessions/${id}/files/notes/a.txt`, { body: 'Grüße' })
+      await request('PUT', `/api/sessions/${id}/files/b.bin`, { body: bytes })
+      expect((await exported(id, format)).text).not.toContain('a.txt')
+      const { status, text } = await exported(id, `${format}&files=1`)
+      expect([status, text.includes('"path":"notes/a.txt"')]).toEqual([200, true])
+      const { body } = await imported(text)
+      const read = async (path: string) =>
+        (await request('GET', `/api/sessions/${body.id}/files/${path}`)).arrayBuffer()
+      expect(new TextDecoder().decode(await read('notes/a.txt'))).toBe('Grüße')
+      expect(new Uint8Array(await read('b.bin'))).toEqual(bytes)
+    },
+  )
+
+  it('with files in a format that cannot hold them is refused by name', async () => {
+    const { id } = await newSession()
+    const { status, body } = await call<ErrorBody>('GET', `/api/sessions/${id}/export?format=md&files=1`)
+    expect([status, body.error.param]).toEqual([400, 'files'])
+  })
+
+  it('for training has neither notices nor summaries, and the stored prompt alone', async () => {
+    const lines = [
+      { role: 'user', content: 'a question' },
+      { role: 'user', content: 'earlier: nothing', source: 'summary' },
+      { role: 'user', content: 'go on now', source: 'nudge' },
+      { role: 'assistant', content: 'stopped by a limit', source: 'notice' },
+      { role: 'assistant', content: 'an answer' },
+    ]
+    const { body } = await imported(JSON.stringify({ messages: lines }))
+    const { conversations } = JSON.parse((await exported(body.id, 'sharegpt')).text) as {
+      conversations: { from: string; value: string }[]
+    }
+    expect(conversations.map(({ from, value }) => `${from}: ${value}`)).toEqual([
+      'human: a question',
+      'gpt: <think>\n</think>\nan answer',
+    ])
+  })
+
   it('in an unknown format is refused by name', async () => {
     const { id } = await newSession()
     const { status, body } = await call<ErrorBody>('GET', `/api/sessions/${id}/export?format=pdf`)
@@ -90,6 +132,20 @@ describe('an export', () => {
 })
 
 describe('an import', () => {
+  it('under an id of its own is made once, also with another body and without an idempotency key', async () => {
+    const { key } = await newTenant()
+    const take = (content: string) =>
+      call<Session>('POST', '/api/sessions/import?id=hermes-7', {
+        key,
+        body: JSON.stringify({ messages: [{ role: 'user', content }] }),
+      })
+    const [first, second] = [await take('one'), await take('two')]
+    expect([first.status, second.status]).toEqual([201, 200])
+    expect([first.body.id, second.body.id]).toEqual(['hermes-7', 'hermes-7'])
+    const { body } = await call<{ data: object[] }>('GET', '/api/sessions/hermes-7/messages', { key })
+    expect(body.data).toMatchObject([{ content: 'one' }])
+  })
+
   it.each(['json', 'jsonl'])('of %s has the same conversation, and exports the same again', async (format) => {
     const { id, model: modelId } = await conversation()
     const { text } = await exported(id, format)

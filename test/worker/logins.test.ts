@@ -6,6 +6,7 @@ import { replaceClock } from '../../src/durable/platform/clock.ts'
 import { clearKeyCache } from '../../src/worker/auth.ts'
 import { clearKeySets } from '../../src/worker/login/key-sets.ts'
 import { createSkippingClock } from '../support/clock.ts'
+import { until } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newTenant, request } from './client.ts'
 
 const issuer = 'https://id.example.com/realm'
@@ -229,6 +230,57 @@ describe('a rule', () => {
     const token = await sign({ aud })
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { status: 'suspended' } })
     expect(await tryWith(token)).toEqual([403, 'tenant_suspended'])
+  })
+})
+
+describe('the audit log', () => {
+  type Entry = { kind: string; actor: string | null; subject: string; details: Record<string, unknown> }
+  const entries = async (key?: string) =>
+    (await call<{ data: Entry[] }>('GET', '/api/audit?kind=login&limit=100', key ? { key } : {})).body.data
+
+  it('has an accepted token once an hour, in the log of its tenant', async () => {
+    const { aud, key, rule } = await tenantWithRule()
+    const find = async () => (await entries(key)).filter(({ kind }) => kind === 'login.accepted')
+    for (const email of ['a@b.c', 'a@b.c', 'd@e.f']) {
+      clearKeyCache()
+      expect(await tryWith(await sign({ aud, email, jti: crypto.randomUUID() }))).toEqual(accepted)
+    }
+    const found = await until(async () => ((await find()).length >= 2 ? find() : undefined))
+    expect(found.map(({ actor }) => actor).toSorted()).toEqual([`key:${rule}:a@b.c`, `key:${rule}:d@e.f`])
+    expect(found.every(({ subject }) => subject === rule)).toBe(true)
+    const clock = createSkippingClock()
+    replaceClock(clock)
+    clock.pass(3_601_000)
+    clearKeyCache()
+    await tryWith(await sign({ aud, email: 'a@b.c', exp: now() + 9_000 }))
+    expect(await until(async () => (await find()).length === 3)).toBe(true)
+  })
+
+  it('has a refused token in the log of the operator, without the token and without unverified claims', async () => {
+    const { aud, key, rule } = await tenantWithRule({ claim: 'email', value: 'a@b.c' })
+    const tokens = [
+      await sign({ aud, email: 'forged@b.c' }, { pair: pairs.foreign }),
+      await sign({ aud, email: 'late@b.c', exp: now() - 600 }),
+      await sign({ aud, email: 'other@b.c' }),
+    ]
+    for (const token of [...tokens, ...tokens]) expect(await tryWith(token)).toEqual(refused)
+    const find = async () =>
+      (await entries()).filter(({ details }) => (details['rules'] as string[] | undefined)?.includes(rule))
+    const found = await until(async () => ((await find()).length >= 3 ? find() : undefined))
+    expect(found.map(({ details }) => [details['reason'], details['person']]).toSorted()).toEqual([
+      ['expired', 'late@b.c'],
+      ['invalid', undefined],
+      ['no_rule', 'other@b.c'],
+    ])
+    expect(found.every(({ actor, subject }) => actor === null && subject === issuer)).toBe(true)
+    expect((await entries(key)).map(({ kind }) => kind)).toEqual(['login.created'])
+    expect(JSON.stringify(found)).not.toMatch(/eyJ|forged/)
+  })
+
+  it('has nothing of a token that no rule is for', async () => {
+    const before = (await entries()).length
+    expect(await tryWith(await sign({ aud: 'of-nobody' }))).toEqual(refused)
+    expect((await entries()).length).toBe(before)
   })
 })
 

@@ -5,10 +5,21 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { scopes } from '../../src/agent/model/authority.ts'
+import { scopes } from '../../src/agent/model/permission/authority.ts'
 import { newRunId } from '../../src/durable/platform/ids.ts'
 import { calls, model, says, until } from '../support/scripted-model.ts'
-import { applyMigrations, call, newKey, newSession, newTenant, request, type RequestOptions } from './client.ts'
+import { ownerAuthority } from '../support/authority.ts'
+import {
+  adminKey,
+  applyMigrations,
+  bindings,
+  call,
+  newKey,
+  newSession,
+  newTenant,
+  request,
+  type RequestOptions,
+} from './client.ts'
 import { fillPath, listOperations, type Operation, sample } from './document.ts'
 
 type Ids = Readonly<Record<string, string>>
@@ -32,6 +43,9 @@ let keys: Readonly<Record<'none' | 'revoked' | 'suspended', string | null>>
 const lacking: Record<string, string> = {}
 let cases = 0
 
+let people = 1_000
+const keyIdOf = (presented: string): string => /^tal_([a-z2-7]{16})_/.exec(presented)?.[1] ?? ''
+
 const newest = async (path: string, key: string, session: string): Promise<string> =>
   until(async () => {
     const { body } = await call<{ data: { id: string; session_id: string }[] }>('GET', path, { key })
@@ -39,7 +53,11 @@ const newest = async (path: string, key: string, session: string): Promise<strin
   })
 
 /** Makes one resource of each kind, all with the canary in their names and contents. */
-async function makeResources(key: string, canary: string, models: Scripted[]): Promise<Resources> {
+async function makeResources(
+  { id, key }: Pick<Tenant, 'id' | 'key'>,
+  canary: string,
+  models: Scripted[],
+): Promise<Resources> {
   const scripted = (text: string) => {
     const made = model([says(text)])
     models.push(made)
@@ -47,7 +65,9 @@ async function makeResources(key: string, canary: string, models: Scripted[]): P
   }
   const { id: session } = await newSession({ model: scripted(`answer ${canary}`), title: canary }, key)
   const chat = await call<{ run_id: string }>('POST', `/api/sessions/${session}/chat`, { key, body: { input: canary } })
-  await request('PUT', `/api/sessions/${session}/files/a.txt`, { key, body: canary })
+  for (const path of ['a.txt', `${canary}.txt`])
+    await request('PUT', `/api/sessions/${session}/files/${path}`, { key, body: canary })
+  await call('PUT', `/api/sessions/${session}/goal`, { key, body: { text: canary, state: 'draft' } })
   const response = await call<{ id: string }>('POST', '/v1/responses', {
     key,
     body: { model: scripted(canary), input: canary },
@@ -62,10 +82,21 @@ async function makeResources(key: string, canary: string, models: Scripted[]): P
   })
   const credential = await call<{ id: string }>('POST', '/api/credentials', {
     key,
-    body: { provider: 'groq', key: crypto.randomUUID(), name: canary },
+    body: { provider: 'anthropic', key: crypto.randomUUID(), name: canary },
   })
   const secret = { name: `S_${crypto.randomUUID().replaceAll('-', '_').toUpperCase()}`, value: crypto.randomUUID() }
   await call('POST', '/api/secrets', { key, body: secret })
+  const skill = `skill-${crypto.randomUUID().slice(0, 8)}`
+  const content = `---\nname: ${skill}\ndescription: ${canary}\n---\n\n${canary}\n`
+  await call('POST', '/api/skills', { key, body: { name: skill, content } })
+  await call('PUT', `/api/skills/${skill}/files/a.txt`, { key, body: canary })
+  await call('PATCH', '/api/settings', { key, body: { memory: { write_approval: true } } })
+  const remembered = { target: 'memory', operations: [{ action: 'add', content: `${canary} ${++people}` }] } as const
+  const staged = await bindings.TENANT.getByName(`t/${id}`).memory.change(ownerAuthority(id), remembered)
+  const job = await call<{ id: string }>('POST', '/api/jobs', {
+    key,
+    body: { name: `${canary} ${crypto.randomUUID()}`, prompt: canary, schedule: 'every 1d' },
+  })
   const channel = await call<{ id: string }>('POST', '/api/channels', {
     key,
     body: {
@@ -73,6 +104,17 @@ async function makeResources(key: string, canary: string, models: Scripted[]): P
       name: canary,
       secrets: { bot_token: '123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', webhook_secret: crypto.randomUUID() },
     },
+  })
+  const person = `${++people}`
+  const issued = await bindings.TENANT.getByName(`t/${id}`).pairing.check(
+    ownerAuthority(id),
+    { platform: 'telegram', person, name: canary },
+    true,
+  )
+  const code = issued.kind === 'code' ? issued.code : ''
+  await call('POST', '/api/pairing/approve', { key, body: { platform: 'telegram', code } })
+  const login = await call<{ id: string }>('POST', '/api/admin/logins', {
+    body: { tenant_id: id, issuer: 'https://id.example.com', audience: canary, name: canary, scopes: ['read'] },
   })
   const waits = async (name: string, input: object) => {
     const asking = model([calls({ id: 'c', name, input })])
@@ -93,7 +135,15 @@ async function makeResources(key: string, canary: string, models: Scripted[]): P
     file: file.body.id,
     credential: credential.body.id,
     secret: secret.name,
+    job: job.body.id,
+    skill,
+    memory: staged.kind === 'staged' ? staged.id : '',
     channel: channel.body.id,
+    person: `telegram:${person}`,
+    login: login.body.id,
+    key: keyIdOf(await newKey(id, ['read'], { name: canary })),
+    tenant: id,
+    path: `${canary}.txt`,
     question: await newest('/api/questions', key, asks),
     approval: await newest('/api/approvals', key, needs),
     asking: asks,
@@ -104,7 +154,9 @@ async function makeResources(key: string, canary: string, models: Scripted[]): P
 async function makeTenant(canary: string): Promise<Tenant> {
   const { id, key } = await newTenant()
   const models: Scripted[] = []
-  const [own, deleted] = [await makeResources(key, canary, models), await makeResources(key, canary, models)]
+  const make = () => makeResources({ id, key }, canary, models)
+  const [own, deleted] = [await make(), await make()]
+  expect(Object.entries(own).filter(([, value]) => !value)).toEqual([])
   const remove = async (path: string) => void (await call('DELETE', path, { key }))
   for (const session of [deleted.session, deleted['asking'], deleted['needing']])
     await remove(`/api/sessions/${session}`)
@@ -112,8 +164,22 @@ async function makeTenant(canary: string): Promise<Tenant> {
   await remove(`/v1/files/${deleted['file']}`)
   await remove(`/api/credentials/${deleted['credential']}`)
   await remove(`/api/secrets/${deleted['secret']}`)
+  await remove(`/api/skills/${deleted['skill']}`)
+  await call('POST', `/api/memory/pending/${deleted['memory']}`, { key, body: { decision: 'reject' } })
+  await remove(`/api/jobs/${deleted['job']}`)
   await remove(`/api/channels/${deleted['channel']}`)
-  return { id, key, canary, models, own, deleted }
+  await remove(`/api/pairing/${deleted['person']}`)
+  await call('DELETE', `/api/admin/logins/${deleted['login']}`)
+  await call('DELETE', `/api/admin/keys/${deleted['key']}`)
+  return { id, key, canary, models, own, deleted: { ...deleted, tenant: await deletedTenant() } }
+}
+
+/** The id of a tenant that does not exist any more. */
+async function deletedTenant(): Promise<string> {
+  const { id } = await newTenant()
+  await call('DELETE', `/api/admin/tenants/${id}`)
+  await bindings.DB.prepare('DELETE FROM tenant WHERE id = ?').bind(id).run()
+  return id
 }
 
 const unknown: Resources = {
@@ -123,7 +189,15 @@ const unknown: Resources = {
   file: `file-${'0'.repeat(32)}`,
   credential: `cred_${'0'.repeat(32)}`,
   secret: 'NEVER_STORED',
+  job: '0'.repeat(12),
+  skill: 'never-stored',
+  memory: `mem_${'0'.repeat(32)}`,
   channel: `ch_${'0'.repeat(32)}`,
+  person: 'telegram:0',
+  login: `login_${'0'.repeat(32)}`,
+  key: 'a'.repeat(16),
+  tenant: 'never-made',
+  path: 'never-made.txt',
   question: 'ses_00000000000000000000000000000000.run_0.1.c',
   approval: 'ses_00000000000000000000000000000000.run_0.1.c',
 }
@@ -139,7 +213,14 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/files\/\{/, 'file'],
   [/^\/api\/credentials\/\{/, 'credential'],
   [/^\/api\/secrets\/\{/, 'secret'],
+  [/^\/api\/skills\/\{/, 'skill'],
+  [/^\/api\/memory\/pending\/\{/, 'memory'],
+  [/^\/api\/jobs\/\{/, 'job'],
   [/^\/api\/channels\/\{/, 'channel'],
+  [/^\/api\/pairing\/\{/, 'person'],
+  [/^\/api\/admin\/tenants\/\{/, 'tenant'],
+  [/^\/api\/admin\/keys\/\{/, 'key'],
+  [/^\/api\/admin\/logins\/\{/, 'login'],
   [/^\/api\/questions\/\{/, 'question'],
   [/^\/api\/approvals\/\{/, 'approval'],
 ]
@@ -149,7 +230,10 @@ const kindOf = ({ path }: Operation) => kinds.find(([pattern]) => pattern.test(p
 const bodies: Readonly<Record<string, object>> = {
   'POST /v1/runs': { input: 'x', session_id: 'never-made' },
   'PATCH /api/sessions/{id}': { title: 'x' },
+  'POST /api/jobs': { prompt: 'x', schedule: 'every 1d' },
+  'PATCH /api/jobs/{id}': { repeat: 2 },
   'PATCH /api/channels/{id}': { name: 'x' },
+  'PATCH /api/skills/{name}': { pinned: true },
   'PATCH /api/admin/tenants/{id}': { name: 'x' },
 }
 
@@ -159,15 +243,21 @@ function optionsFor(operation: Operation, key: string | null): RequestOptions {
   return { key, body: bodies[`${method} ${path}`] ?? (body ? sample(body) : 'bytes') }
 }
 
-function addressOf({ path, parameters }: Operation, resources: Ids, kind: string | undefined): string {
-  const run = resources['run'] ?? 'x'
+/** `inside`: ids of what belongs to the resource. */
+function addressOf(
+  { path, parameters }: Operation,
+  resources: Ids,
+  kind: string | undefined,
+  inside: Ids = { ...resources, path: 'a.txt' },
+): string {
+  const run = inside['run'] ?? 'x'
   const filled = fillPath(path, {
     id: resources[kind ?? ''] ?? 'x',
     run,
-    name: resources['secret'] ?? 'x',
-    n: '1',
-    path: 'a.txt',
-    attachment: 'msg_1.0',
+    name: resources[kind === 'skill' ? kind : 'secret'] ?? 'x',
+    n: inside['n'] ?? '1',
+    path: inside['path'] ?? 'x',
+    attachment: inside['attachment'] ?? 'msg_1.0',
   })
   const query = parameters.flatMap((one) => (one.in === 'query' && one.required ? [`${one.name}=canary`] : []))
   return query.length ? `${filled}?${query.join('&')}` : filled
@@ -187,6 +277,29 @@ async function ask(operation: Operation, address: string, key: string | null) {
 }
 
 const withKey = () => operations.filter(({ scope }) => scope !== null)
+const isAdmin = ({ path }: Operation) => path.startsWith('/api/admin/')
+/** Inside of a session these are numbers that each session may have. */
+const absentInside = { n: '999', attachment: 'msg_999.0' }
+
+type Reference = { readonly query?: string; readonly body?: object; readonly headers?: Record<string, string> }
+/** Requests that name something by its id elsewhere than in the path. */
+const references: readonly (readonly [string, (ids: Resources) => Reference])[] = [
+  ['GET /api/audit', ({ session }) => ({ query: `session_id=${session}` })],
+  ['GET /api/audit', ({ key = '' }) => ({ query: `actor=key:${key}` })],
+  ['POST /v1/responses', ({ response }) => ({ body: { input: 'x', previous_response_id: response } })],
+  [
+    'POST /v1/responses',
+    ({ file }) => ({ body: { input: [{ role: 'user', content: [{ type: 'input_file', file_id: file }] }] } }),
+  ],
+  [
+    'POST /v1/chat/completions',
+    ({ file }) => ({ body: { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: file } }] }] } }),
+  ],
+  [
+    'POST /v1/runs',
+    ({ file }) => ({ body: { input: [{ role: 'user', content: [{ type: 'input_file', file_id: file }] }] } }),
+  ],
+]
 const nameOf = ({ method, path }: Operation) => `${method} ${path}`
 
 beforeAll(async () => {
@@ -202,8 +315,7 @@ beforeAll(async () => {
       scopes.filter((one) => one !== scope),
     )
   const [revoked, suspended] = [await newKey(alice.id, scopes), await newTenant()]
-  const revokedId = /^tal_([a-z2-7]{16})_/.exec(revoked)?.[1]
-  await call('DELETE', `/api/admin/keys/${revokedId}`)
+  await call('DELETE', `/api/admin/keys/${keyIdOf(revoked)}`)
   await call('PATCH', `/api/admin/tenants/${suspended.id}`, { body: { status: 'suspended' } })
   keys = { none: null, revoked, suspended: suspended.key }
 })
@@ -226,9 +338,9 @@ describe('every route of the document', () => {
   ] as const)('refuses the key "%s" with the same bytes for every id', async (name, status) => {
     for (const operation of withKey()) {
       const kind = kindOf(operation)
-      const answers = []
-      for (const ids of Object.values(idKinds(alice, bob)))
-        answers.push(await ask(operation, addressOf(operation, ids, kind), keys[name]))
+      const answers = await Promise.all(
+        Object.values(idKinds(alice, bob)).map((ids) => ask(operation, addressOf(operation, ids, kind), keys[name])),
+      )
       for (const answer of answers)
         expect([nameOf(operation), answer]).toEqual([nameOf(operation), { ...answers[0], status }])
     }
@@ -236,11 +348,12 @@ describe('every route of the document', () => {
 
   it('refuses a key without its scope with the same bytes for every id', async () => {
     for (const operation of withKey()) {
-      const answers = []
-      for (const ids of Object.values(idKinds(alice, bob)))
-        answers.push(
-          await ask(operation, addressOf(operation, ids, kindOf(operation)), lacking[operation.scope ?? ''] ?? ''),
-        )
+      const key = lacking[operation.scope ?? ''] ?? ''
+      const answers = await Promise.all(
+        Object.values(idKinds(alice, bob)).map((ids) =>
+          ask(operation, addressOf(operation, ids, kindOf(operation)), key),
+        ),
+      )
       for (const answer of answers)
         expect([nameOf(operation), answer]).toEqual([nameOf(operation), { ...answers[0], status: 403 }])
     }
@@ -251,7 +364,7 @@ describe('every route of the document', () => {
       [alice, bob],
       [bob, alice],
     ] as const)
-      for (const operation of withKey().filter((one) => kindOf(one))) {
+      for (const operation of withKey().filter((one) => kindOf(one) && !isAdmin(one))) {
         const kind = kindOf(operation)
         const answerFor = (ids: Ids) => ask(operation, addressOf(operation, ids, kind), self.key)
         const [theirs, none] = [await answerFor(other.own), await answerFor(unknown)]
@@ -261,6 +374,103 @@ describe('every route of the document', () => {
         expect([nameOf(operation), deleted]).toEqual([nameOf(operation), none])
         expect([nameOf(operation), bad.status, bad.text]).toEqual([nameOf(operation), 404, none.text])
       }
+  })
+
+  it('of the operator answers a key of a tenant with the same bytes for every id', async () => {
+    for (const operation of withKey().filter(isAdmin)) {
+      const kind = kindOf(operation)
+      const answers = await Promise.all(
+        Object.values(idKinds(alice, bob)).map((ids) => ask(operation, addressOf(operation, ids, kind), alice.key)),
+      )
+      for (const answer of answers)
+        expect([nameOf(operation), answer]).toEqual([nameOf(operation), { ...answers[0], status: 403 }])
+    }
+  })
+
+  it('of the operator answers the operator for deleted and malformed ids as for unknown ones', async () => {
+    for (const operation of withKey().filter((one) => isAdmin(one) && kindOf(one))) {
+      const kind = kindOf(operation)
+      const answerFor = (ids: Ids) => ask(operation, addressOf(operation, ids, kind), adminKey)
+      const none = await answerFor(unknown)
+      expect([nameOf(operation), none.status]).toEqual([nameOf(operation), 404])
+      expect([nameOf(operation), await answerFor(alice.deleted)]).toEqual([nameOf(operation), none])
+      const bad = await answerFor(malformed)
+      expect([nameOf(operation), bad.status, bad.text]).toEqual([nameOf(operation), 404, none.text])
+    }
+  })
+
+  it('answers for what a session of another tenant has as for what no session has', async () => {
+    // Writing a file makes it, whatever its name is elsewhere.
+    const inner = withKey().filter(
+      ({ method, path }) => method !== 'PUT' && /^\/api\/sessions\/\{id\}\/.*\{/.test(path),
+    )
+    expect(inner.length).toBeGreaterThanOrEqual(5)
+    for (const [self, other] of [
+      [alice, bob],
+      [bob, alice],
+    ] as const)
+      for (const operation of inner) {
+        const answerFor = (ids: Ids) =>
+          ask(operation, addressOf(operation, { ...ids, session: self.own.session }, 'session', ids), self.key)
+        const none = await answerFor({ ...unknown, ...absentInside })
+        expect([nameOf(operation), none.status]).toEqual([nameOf(operation), 404])
+        for (const ids of [other.own, other.deleted])
+          expect([nameOf(operation), await answerFor({ ...ids, ...absentInside })]).toEqual([nameOf(operation), none])
+        expect((await answerFor({ ...malformed, n: 'x', attachment: '\u{1F600}' })).status).toBeLessThan(500)
+      }
+  })
+
+  it.each(references)('%s answers for ids of another tenant as for unknown ones', async (name, refer) => {
+    const [method = '', path = ''] = name.split(' ')
+    const answerFor = async (self: Tenant, ids: Resources) => {
+      cases++
+      const { query, body, headers } = refer(ids)
+      const response = await request(method, query ? `${path}?${query}` : path, {
+        key: self.key,
+        ...(body && { body }),
+        ...(headers && { headers }),
+      })
+      return { status: response.status, text: await response.text() }
+    }
+    for (const [self, other] of [
+      [alice, bob],
+      [bob, alice],
+    ] as const) {
+      const none = await answerFor(self, unknown)
+      const withoutIds = ({ status, text }: typeof none, ids: Resources) => {
+        const named = Object.values(ids).filter((id) => id.length > 12)
+        return { status, text: named.reduce((left, id) => left.replaceAll(id, 'ID'), text) }
+      }
+      expect(none.status, none.text).not.toBe(500)
+      for (const ids of [other.own, other.deleted])
+        expect(withoutIds(await answerFor(self, ids), ids)).toEqual(withoutIds(none, unknown))
+    }
+  })
+
+  it('shows pages of the own lists only, also with a cursor of another tenant', async () => {
+    const lists = withKey().filter(
+      (one) =>
+        one.method === 'GET' &&
+        !isAdmin(one) &&
+        !one.path.includes('{path}') &&
+        one.parameters.some(({ name }) => name === 'cursor'),
+    )
+    expect(lists.length).toBeGreaterThan(8)
+    for (const operation of lists) {
+      const kind = kindOf(operation)
+      const pageOf = (tenant: Tenant, query: string) => {
+        const address = addressOf(operation, tenant.own, kind)
+        return ask(operation, `${address}${address.includes('?') ? '&' : '?'}${query}`, tenant.key)
+      }
+      const { next_cursor: cursor } = JSON.parse((await pageOf(bob, 'limit=1')).text) as { next_cursor?: string | null }
+      if (!cursor) continue
+      const page = await pageOf(alice, `limit=100&cursor=${encodeURIComponent(cursor)}`)
+      expect([nameOf(operation), page.status < 500, page.text.includes(bob.canary)]).toEqual([
+        nameOf(operation),
+        true,
+        false,
+      ])
+    }
   })
 
   it('shows the owner what is theirs, and nobody else a word of it', async () => {

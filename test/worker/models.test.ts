@@ -166,6 +166,56 @@ describe('a model', () => {
   })
 })
 
+describe('a name that clients of OpenAI have built in', () => {
+  const ask = (path: string, fields: object, key: string) =>
+    call<ErrorBody & { model: string }>('POST', path, {
+      key,
+      body: path.endsWith('responses')
+        ? { input: 'hi', ...fields }
+        : { messages: [{ role: 'user', content: 'hi' }], ...fields },
+    })
+  const tenantWith = async (id: string) => {
+    const { key } = await newTenant()
+    await patch({ model: { default: id } }, key)
+    return key
+  }
+
+  it.each(['/v1/chat/completions', '/v1/responses'])(
+    'is served by the default model of the tenant: %s',
+    async (path) => {
+      const scripted = model(() => says('Hello.'))
+      const key = await tenantWith(scripted.id)
+      for (const name of ['gpt-5.6-luna', 'gpt-4o', 'o3-mini', 'chatgpt-4o-latest', 'codex-mini-latest']) {
+        const answer = await ask(path, { model: name }, key)
+        expect([answer.status, answer.body.model]).toEqual([200, name])
+        expect(JSON.stringify(answer.body)).toContain('Hello.')
+      }
+      expect(scripted.requests).toHaveLength(5)
+    },
+  )
+
+  it.each([
+    [{ model: 'nobody/gpt-4o' }],
+    [{ model: 'claude-opus-5' }],
+    [{ model: 'ogpt-4o' }],
+    [{ model: 'gpt-4o', provider: 'anthropic' }],
+  ])('is refused where it is not such a name: %j', async (fields) => {
+    const key = await tenantWith(model(() => says('Hello.')).id)
+    for (const path of ['/v1/chat/completions', '/v1/responses'])
+      expect((await ask(path, fields, key)).body.error.code).toBe('model_not_found')
+  })
+
+  it('is never served by the demo', async () => {
+    const key = await tenantWith('demo/agent')
+    for (const path of ['/v1/chat/completions', '/v1/responses']) {
+      const refused = await ask(path, { model: 'gpt-4o' }, key)
+      expect(errorOf(refused)).toEqual([404, 'model_not_found', 'model'])
+      expect(refused.body.error.message).toMatch(/gpt-4o.*Use talaria.*set MODEL/)
+      expect((await ask(path, { model: 'talaria' }, key)).status).toBe(200)
+    }
+  })
+})
+
 describe('a custom provider of a tenant', () => {
   const mine = (base_url: string, more: object = {}) => ({ providers: { 'custom:mine': { base_url, ...more } } })
 

@@ -11,6 +11,9 @@ import { objectOf } from '../durable/support/object.ts'
 import { calls, model, says, until } from '../support/scripted-model.ts'
 import { requiredBeside, settingLeaves, settingsWith } from '../support/setting-leaves.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, type Session } from './client.ts'
+import { parameterFields } from '../../src/worker/input/model-parameters.ts'
+import { thinkingFields } from '../../src/worker/input/thinking-switch.ts'
+import { unsupportedSchema } from '../../src/worker/input/unsupported-fields.ts'
 
 beforeAll(applyMigrations)
 
@@ -27,6 +30,10 @@ const orders: Readonly<Record<string, readonly [tenant: unknown, tighter: unknow
   'terminal.secrets': [['ONE_TOKEN', 'TWO_TOKEN'], ['ONE_TOKEN'], ['ONE_TOKEN', 'OTHER_TOKEN']],
   'toolsets.enabled': [['file', 'todo'], ['read_file'], ['file', 'terminal']],
   'toolsets.disabled': [['terminal'], ['terminal', 'file'], ['file']],
+  // Only the tenant's own value is accepted.
+  'roles.p.scopes': [['chat', 'read'], ['chat', 'read'], ['chat']],
+  'roles.p.toolsets': [['file'], ['file'], ['todo']],
+  'roles.p.max_risk': ['write', 'write', 'none'],
 }
 const orderOf = (path: string) => orders[path] ?? (path.startsWith('limits.') ? [10, 5, 20] : undefined)
 
@@ -86,7 +93,7 @@ describe('a setting', () => {
         undefined,
         example === 'virtual' ? 'http' : example,
       ]
-      if (tenant !== undefined) await patch(key, settingsWith(path, tenant))
+      if (tenant !== undefined) await patch(key, merge(requiredBeside(path), settingsWith(path, tenant)))
       const settingsOf = (value: unknown) => merge(requiredBeside(path), settingsWith(path, value))
       const refusal: Refusal = [403, 'policy', path[0] === 'providers' ? 'providers.custom:x.base_url' : name]
       const kind = kindOf(path)
@@ -118,6 +125,10 @@ describe('a setting', () => {
     reasoning_effort: 'model.reasoning_effort',
     instructions: 'instructions',
     max_turns: 'agent.max_turns',
+    // They change one model call.
+    ...Object.fromEntries(
+      Object.keys({ ...parameterFields, ...thinkingFields, ...unsupportedSchema }).map((name) => [name, null]),
+    ),
   }
 
   it('of a request is a preference: no field reaches policy', () => {

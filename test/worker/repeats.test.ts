@@ -1,7 +1,7 @@
 /** Tests that a request repeated with its Idempotency-Key does its work only once. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { calls, model, says, until } from '../support/scripted-model.ts'
+import { Gate, hangs, model, says, until } from '../support/scripted-model.ts'
 import { call, applyMigrations, newSession, newTenant, type ErrorBody, request } from './client.ts'
 
 beforeAll(applyMigrations)
@@ -20,13 +20,13 @@ describe('when the only place of concurrent_turns is taken', () => {
   async function full() {
     const { id: tenant, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits: { concurrent_turns: 1 } } })
-    const asks = model([calls({ id: 'q', name: 'clarify', input: { question: '?' } })])
-    const busy = await newSession({ model: asks.id }, key)
+    const gate = new Gate()
+    const busy = await newSession({ model: model(() => hangs(gate)).id }, key)
     const take = async () => {
       // The turn before gives its place back a moment after its answer.
       const steer = () => call('POST', `/api/sessions/${busy.id}/steer`, { key, body: { input: 'go' } })
       await until(async () => (await steer()).status === 202)
-      await until(async () => (await call('GET', `/api/sessions/${busy.id}`, { key })).body['status'] === 'waiting')
+      await gate.waitUntilReached()
     }
     return { key, take, send: sender(key) }
   }

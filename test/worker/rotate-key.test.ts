@@ -5,12 +5,13 @@ import { beforeAll, expect, it } from 'vitest'
 import { createApp } from '../../src/worker/app.ts'
 import { unseal } from '../../src/durable/platform/seal.ts'
 import { credentialOwner } from '../../src/durable/models/credentials.ts'
-import { parseSealedHeader } from '../../src/agent/model/provider-headers.ts'
+import { parseSealedHeader } from '../../src/agent/model/secrets/provider-headers.ts'
 import { headerOwner } from '../../src/durable/models/provider-headers.ts'
 import { unsealSecrets } from '../../src/durable/channels/connection.ts'
 import { createConnections } from '../../src/db/channel-connections.ts'
 import { secretOwner } from '../../src/durable/platform/tenant-secrets.ts'
 import { tenantStub } from '../../src/durable/tenant/tenant-stub.ts'
+import { ownerAuthority } from '../support/authority.ts'
 import { adminKey, applyMigrations, bindings, call, newTenant } from './client.ts'
 
 beforeAll(applyMigrations)
@@ -31,8 +32,8 @@ async function filledTenant() {
 
 /** All secrets of the tenant, opened with the keys of this deployment. */
 async function openAll(env: Env, id: string) {
-  const [credential] = (await tenantStub(bindings, id).credentials.list()).list
-  const [secret] = await tenantStub(bindings, id).secrets.list()
+  const [credential] = (await tenantStub(bindings, id).credentials.list(ownerAuthority())).list
+  const [secret] = await tenantStub(bindings, id).secrets.list(ownerAuthority())
   const settings = await tenantStub(bindings, id).settings.get()
   const header = parseSealedHeader(settings.providers?.['custom:mine']?.headers?.['x-team'] ?? '')
   const [connection] = await createConnections(bindings.DB, id).list({ limit: 1 })
@@ -66,7 +67,7 @@ it('a new data key seals everything again', async () => {
   expect(await openAll(bindings, id)).toEqual(all)
   expect(await rotate(bindings, id)).toEqual({ resealed: 4, unreadable: [] })
   expect(await openAll(bindings, id)).toEqual(all)
-  expect((await tenantStub(bindings, id).dataKeys.get())?.version).toBe(2)
+  expect((await tenantStub(bindings, id).dataKeys.get(ownerAuthority()))?.version).toBe(2)
   for (const log of [id, 'default']) {
     const { results } = await bindings.DB.prepare('SELECT body FROM audit WHERE tenant_id = ? AND kind = ?')
       .bind(log, 'tenant.key_rotated')

@@ -238,7 +238,12 @@ describe('a limit', () => {
     outage.restore()
     await until(async () => {
       await runDurableObjectAlarm(objectOf(id, tenantId))
-      return (await bindings.TENANT.getByName(`t/${tenantId}`).billing.report('probe', { tokens: 0, usd: 0 })).ok
+      return (
+        await bindings.TENANT.getByName(`t/${tenantId}`).billing.report(ownerAuthority(), 'probe', {
+          tokens: 0,
+          usd: 0,
+        })
+      ).ok
         ? undefined
         : 'heard'
     })
@@ -265,7 +270,7 @@ describe('a limit', () => {
     outage.restore()
     await until(async () => {
       await runDurableObjectAlarm(objectOf(id, tenantId))
-      return (await bindings.TENANT.getByName(`t/${tenantId}`).limits.admitTurn('probe')).ok
+      return (await bindings.TENANT.getByName(`t/${tenantId}`).limits.admitTurn(ownerAuthority(), 'probe')).ok
     })
   })
 
@@ -297,7 +302,7 @@ describe('a limit', () => {
     await two
     await until(async () => {
       await runDurableObjectAlarm(objectOf(id, tenantId))
-      return (await tenant.limits.admitTurn('probe')).ok
+      return (await tenant.limits.admitTurn(ownerAuthority(), 'probe')).ok
     })
     const spent = await runInDurableObject(tenant, (_object, { storage: { sql } }) =>
       sql.exec<{ tokens: number }>('SELECT tokens FROM spent WHERE run = ?', run).toArray(),
@@ -317,7 +322,9 @@ describe('a limit', () => {
     expect((await request('DELETE', `/api/sessions/${id}`, { key })).status).toBeGreaterThanOrEqual(500)
     outage.restore()
     await until(async () => (await request('DELETE', `/api/sessions/${id}`, { key })).status === 204)
-    expect(await bindings.TENANT.getByName(`t/${tenantId}`).limits.admitTurn('probe')).toEqual({ ok: true })
+    expect(await bindings.TENANT.getByName(`t/${tenantId}`).limits.admitTurn(ownerAuthority(), 'probe')).toEqual({
+      ok: true,
+    })
   })
 
   it('counts cost from before it was set', async () => {
@@ -386,7 +393,10 @@ describe('a limit', () => {
       body: new Uint8Array(1_000_001),
     })
     expect([file.status, file.body.error.param]).toEqual([429, 'storage_bytes'])
-    await bindings.TENANT.getByName(`t/${tenantId}`).limits.setStoredBytes({ sessionId: 'another', bytes: 1_000_000 })
+    await bindings.TENANT.getByName(`t/${tenantId}`).limits.setStoredBytes(ownerAuthority(), {
+      sessionId: 'another',
+      bytes: 1_000_000,
+    })
     expect(refused(await chat(key, id, 'two'))).toEqual([429, 'limit_exceeded', 'storage_bytes', true])
   })
 })

@@ -2,6 +2,7 @@
 
 import { createLogins } from '../../db/logins.ts'
 import { createGuardedFetch } from '../../durable/platform/guarded-fetch.ts'
+import { recordLogin } from './record-login.ts'
 import { verifyLogin, type VerifiedLogin } from './verify-login.ts'
 
 /** Cloudflare Access puts its token there. */
@@ -22,5 +23,13 @@ function isForeign({ headers, url }: Request): boolean {
   return origin !== null && origin !== new URL(url).origin
 }
 
-export const resolveLogin = (token: string, env: Env): Promise<VerifiedLogin | undefined> =>
-  verifyLogin(token, createLogins(env.DB), createGuardedFetch(env))
+/** Undefined when the token gives no access; the result does not reveal why. `later` keeps the request alive for the audit log. */
+export async function resolveLogin(
+  token: string,
+  env: Env,
+  later: (work: Promise<unknown>) => void,
+): Promise<VerifiedLogin | undefined> {
+  const outcome = await verifyLogin(token, createLogins(env.DB), createGuardedFetch(env))
+  if (outcome) later(recordLogin(env.DB, outcome))
+  return outcome?.kind === 'accepted' ? outcome : undefined
+}

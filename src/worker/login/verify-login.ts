@@ -4,8 +4,7 @@
  */
 
 import type { JSONWebKeySet, JWTPayload } from 'jose'
-import type { Authority, Scope } from '../../agent/model/authority.ts'
-import { scopes } from '../../agent/model/authority.ts'
+import type { Identity } from '../../agent/model/permission/roles.ts'
 import type { Login, Logins } from '../../db/logins.ts'
 import { inlineJose } from '../../backends/modules.ts'
 import { clock } from '../../durable/platform/clock.ts'
@@ -13,32 +12,59 @@ import type { GuardedFetch } from '../../durable/platform/guarded-fetch.ts'
 import { getKeySet } from './key-sets.ts'
 
 export type VerifiedLogin = {
-  readonly authority: Authority
+  readonly identity: Identity
   /** Milliseconds since 1970. */
   readonly expiresAt: number
 }
+
+/** The result for a token whose issuer and audience have rules. `person` is only named by a token with a valid signature. */
+export type LoginOutcome =
+  | ({ readonly kind: 'accepted' } & VerifiedLogin)
+  | {
+      readonly kind: 'refused'
+      /** `no_rule`: the token is valid, and no rule matches its claims. */
+      readonly reason: 'invalid' | 'expired' | 'no_rule'
+      readonly issuer: string
+      readonly rules: readonly string[]
+      readonly person?: string
+    }
 
 /** Signatures by private keys only: a public key can never be taken for a shared secret. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
 const clockToleranceSeconds = 30
 const maxSubjectChars = 100
 
-/** Undefined when the token is malformed, unknown, expired or matches no rule; the result does not reveal which. */
+/** Undefined when the token is malformed, or no rule is for its issuer and audience. */
 export async function verifyLogin(
   token: string,
   logins: Logins,
   guardedFetch: GuardedFetch,
-): Promise<VerifiedLogin | undefined> {
+): Promise<LoginOutcome | undefined> {
+  const { iss: issuer, aud } = await decodeClaims(token)
+  const audiences = typeof aud === 'string' ? [aud] : (aud ?? [])
+  const rules = issuer === undefined ? [] : await logins.match(issuer, audiences)
+  if (issuer === undefined || !rules.length) return undefined
+  const refused = { kind: 'refused', reason: 'invalid', issuer, rules: rules.map(({ id }) => id) } as const
+  const { errors } = await inlineJose()
+  try {
+    const payload = await verifySignature(token, { issuer, audience: rules.map((rule) => rule.audience) }, guardedFetch)
+    if (!payload) return refused
+    const login = createLogin(payload, rules)
+    return login ? { kind: 'accepted', ...login } : { ...refused, reason: 'no_rule', person: subjectOf(payload) }
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) return { ...refused, reason: 'expired', person: subjectOf(error.payload) }
+    if (error instanceof errors.JOSEError || error instanceof TypeError) return refused
+    throw error
+  }
+}
+
+/** Nothing is verified yet. A malformed token has no claims. */
+async function decodeClaims(token: string): Promise<JWTPayload> {
   const { decodeJwt, errors } = await inlineJose()
   try {
-    const { iss: issuer, aud } = decodeJwt(token)
-    const audiences = typeof aud === 'string' ? [aud] : (aud ?? [])
-    const rules = issuer === undefined ? [] : await logins.match(issuer, audiences)
-    if (issuer === undefined || !rules.length) return undefined
-    const payload = await verifySignature(token, { issuer, audience: rules.map((rule) => rule.audience) }, guardedFetch)
-    return payload && createLogin(payload, rules)
+    return decodeJwt(token)
   } catch (error) {
-    if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined
+    if (error instanceof errors.JOSEError || error instanceof TypeError) return {}
     throw error
   }
 }
@@ -75,19 +101,18 @@ async function verifyWith(token: string, expected: Expected, keys: JSONWebKeySet
   return payload
 }
 
-/** The oldest matching rule decides the tenant; the scopes of all matching rules of that tenant add up. */
+/** The oldest matching rule decides the tenant; the rights of all matching rules of that tenant add up. */
 function createLogin(payload: JWTPayload, rules: readonly Login[]): VerifiedLogin | undefined {
   const audiences = typeof payload.aud === 'string' ? [payload.aud] : (payload.aud ?? [])
   const matching = rules.filter((rule) => audiences.includes(rule.audience) && matches(payload, rule))
   const tenantId = matching[0]?.tenantId
   if (tenantId === undefined) return undefined
   const own = matching.filter((rule) => rule.tenantId === tenantId)
-  const held = new Set<Scope>(own.flatMap((rule) => rule.scopes))
   return {
-    authority: {
+    identity: {
       tenantId,
       principal: { kind: 'key', id: `${own.map(({ id }) => id).join('+')}:${subjectOf(payload)}` },
-      scopes: scopes.filter((scope) => held.has(scope)),
+      entitlements: own.map(({ scopes, role }) => ({ scopes, ...(role !== null && { role }) })),
       taint: 'none',
     },
     expiresAt: (payload.exp ?? 0) * 1_000,

@@ -6,11 +6,13 @@
 import { log } from '../../agent/model/log.ts'
 import type { BotAccount, InboundEvent } from '../../channels/channel.ts'
 import { classifyEvent, stripMention } from '../../channels/classify-event.ts'
-import type { Authority } from '../../agent/model/authority.ts'
+import { entitlementOf } from '../../channels/settings.ts'
+import { type Authority, hasScope, systemAuthority } from '../../agent/model/permission/authority.ts'
+import { resolveAuthority } from '../../agent/model/permission/roles.ts'
 import { createConnections } from '../../db/channel-connections.ts'
 import { forgetConnection, type LoadedConnection } from '../../durable/channels/connection.ts'
 import { newRunId } from '../../durable/platform/ids.ts'
-import { fetchTenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { fetchTenantSnapshot, type TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError } from '../errors.ts'
 import type { Web } from '../route.ts'
@@ -33,17 +35,22 @@ export async function acceptInboundEvent(web: Web, connection: LoadedConnection,
 }
 
 async function submitMessage(
-  { env }: Web,
+  web: Web,
   connection: LoadedConnection,
   message: { readonly event: MessageEvent; readonly isUnaddressed: boolean; readonly text: string },
 ): Promise<void> {
   const { event, isUnaddressed, text } = message
+  const { env } = web
   const { id, tenantId, channel, settings } = connection
+  const tenant = await fetchTenantSnapshot(env, tenantId)
+  const authority = authorityOf(web, connection, event, tenant)
+  // Their role was deleted: nobody answers, as if they were not known.
+  if (!hasScope(authority, 'chat')) return
   const sessionId = await sessionIdFor(id, event)
   const session = sessionStub(env, tenantId, sessionId)
   const submitted = await session.inbound.submit({
     kind: 'inbound',
-    authority: authorityOf(connection, event),
+    authority,
     key: event.key,
     runId: newRunId(sessionId, await hashOf([id, event.key])),
     origin: { connection: id, platform: channel.platform, isGroup: event.isGroup, ...event.address },
@@ -52,7 +59,7 @@ async function submitMessage(
     text,
     isUnaddressed,
     mode: settings.busy_mode,
-    tenant: await fetchTenantSnapshot(env, tenantId),
+    tenant,
   })
   // The next delivery begins a new session.
   if (!submitted) throw new AppError(503, 'unavailable', 'This session is being deleted. Try again in a moment.')
@@ -66,7 +73,11 @@ async function checkPairing({ env, executionCtx }: Web, connection: LoadedConnec
   const { channel, settings, tenantId, account } = connection
   if (event.isGroup || classifyEvent(event, settings, account) !== 'ignore') return false
   const person = { platform: channel.platform, person: event.sender.id, name: event.sender.name }
-  const status = await tenantStub(env, tenantId).pairing.check(person, event.kind === 'message')
+  const status = await tenantStub(env, tenantId).pairing.check(
+    systemAuthority(tenantId, { kind: 'job', id: 'pairing' }),
+    person,
+    event.kind === 'message',
+  )
   if (status.kind === 'code') {
     const text = `You are not known here yet. Give this code to the owner of this bot: ${status.code}\nIt is valid for an hour.`
     const message = { address: event.address, chunk: { text, spans: [] } }
@@ -89,7 +100,8 @@ async function fetchAccount(env: Env, connection: LoadedConnection): Promise<Bot
 async function acceptPress(web: Web, connection: LoadedConnection, event: PressEvent): Promise<void> {
   const { tenantId } = connection
   const session = sessionStub(web.env, tenantId, await sessionIdFor(connection.id, event))
-  const answer = await session.pending.press(authorityOf(connection, event), event.data)
+  const authority = authorityOf(web, connection, event, await fetchTenantSnapshot(web.env, tenantId))
+  const answer = await session.pending.press(authority, event.data)
   const shown = showPressAnswer(connection, event, answer ?? { toast: 'Expired: there is no such session any more.' })
   web.executionCtx.waitUntil(
     shown.catch((error: unknown) =>
@@ -109,23 +121,23 @@ async function showPressAnswer(
   if (chunk) await channel.send(connection, { address, chunk, editedMessageId: messageId }, `press:${key}`)
 }
 
-/**
- * A person may chat in this chat and nothing else. An admin of the channel also holds the policy scope, and everybody
- * may read where the owner has widened the search.
- */
-function authorityOf({ id, tenantId, settings }: LoadedConnection, { sender, address }: InboundEvent): Authority {
+/** A person acts in this chat only. */
+function authorityOf(
+  web: Web,
+  { id, tenantId, settings }: LoadedConnection,
+  { sender, address }: InboundEvent,
+  { access }: TenantSnapshot,
+): Authority {
   const isAdmin = settings.admins.includes(sender.id)
-  return {
+  const person = {
     tenantId,
     principal: { kind: 'person', connection: id, person: sender.id, isAdmin },
-    scopes: [
-      'chat',
-      ...(settings.search_scope === 'tenant' ? ['read' as const] : []),
-      ...(isAdmin ? ['approve' as const] : []),
-    ],
+    entitlements: [entitlementOf(settings, isAdmin)],
     channel: { connection: id, chat: address.chat },
     taint: 'none',
-  }
+    requestId: web.get('requestId'),
+  } as const
+  return resolveAuthority(person, access?.roles ?? {})
 }
 
 /** One session for each chat and thread of a connection. */

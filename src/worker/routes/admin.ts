@@ -1,9 +1,9 @@
 /** `/api/admin`: manages tenants and API keys, for the owner of the deployment. */
 
 import * as z from 'zod'
-import { type Authority, scopes } from '../../agent/model/authority.ts'
-import { actorOf, createAuditEvent } from '../../agent/model/audit.ts'
-import { limitsSchema } from '../../agent/model/settings.ts'
+import { type Authority, scopes } from '../../agent/model/permission/authority.ts'
+import { actorOf, createAuditEvent } from '../../agent/model/permission/audit.ts'
+import { limitsSchema, roleName } from '../../agent/model/settings.ts'
 import { ownerTenant } from '../../db/schema.ts'
 import { writeAuditEvents } from '../../db/audit-log.ts'
 import type { ApiKey } from '../../db/api-keys.ts'
@@ -12,13 +12,15 @@ import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { clearKeyCache } from '../auth.ts'
 import { AppError, notFound } from '../errors.ts'
-import { requireEncryptionKey } from '../require-encryption-key.ts'
-import { resealSecrets } from '../reseal-secrets.ts'
+import { needsScopesOrRole, requireGivable, unknownTenant } from '../input/given-rights.ts'
+import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
+import { resealSecrets } from '../secrets/reseal-secrets.ts'
 import { route } from '../route.ts'
-import { pageByKey } from '../page.ts'
+import { pageByKey } from '../input/page.ts'
 import { requireFound } from '../sessions.ts'
 import { exportTenant } from '../tenant-export.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Lower-case letters, digits and hyphens, at most 63.')
 const tenantShape = z.object({
@@ -33,11 +35,13 @@ const keyShape = z.object({
   tenant_id: z.string(),
   name: z.string().nullable(),
   scopes: z.array(z.enum(scopes)),
+  role: z.string().nullable().describe('A role of the settings, which limits the scopes.'),
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime().nullable(),
   last_used_at: z.iso.datetime().nullable(),
   key: z.string().optional().describe('Only in the response that creates the key.'),
 })
+nameSchemas({ Tenant: tenantShape, Key: keyShape })
 
 const tag = 'Administration'
 const toTenantView = ({ createdAt, ...tenant }: Tenant) => ({ ...tenant, created_at: iso(createdAt) })
@@ -46,6 +50,7 @@ const toKeyView = (key: ApiKey) => ({
   tenant_id: key.tenantId,
   name: key.name || null,
   scopes: key.scopes,
+  role: key.role,
   created_at: iso(key.createdAt),
   expires_at: key.expiresAt && iso(key.expiresAt),
   last_used_at: key.lastUsedAt && iso(key.lastUsedAt),
@@ -136,7 +141,7 @@ export const adminRoutes = [
       const { id } = requireFound(await createTenants(env.DB).get(param('id')))
       requireEncryptionKey(env)
       await recordForTenant(env, 'tenant.key_rotated', id, authority)
-      const result = await resealSecrets(env, id)
+      const result = await resealSecrets(env, authority, id)
       forgetSnapshot(id)
       return Response.json(result)
     },
@@ -176,8 +181,7 @@ export const adminRoutes = [
       const id = param('id')
       if (id === ownerTenant) throw new AppError(409, 'conflict', `The tenant ${ownerTenant} cannot be deleted.`)
       requireFound(
-        (tenantId.safeParse(id).success &&
-          (await tenantStub(env, ownerTenant).deletions.start(id, actorOf(authority)))) ||
+        (tenantId.safeParse(id).success && (await tenantStub(env, ownerTenant).deletions.start(authority, id))) ||
           undefined,
       )
       forgetSnapshot(id)
@@ -206,19 +210,23 @@ export const adminRoutes = [
     scope: 'admin',
     tag,
     summary: 'Create a key; it is shown once',
-    body: z.strictObject({
-      tenant_id: tenantId,
-      scopes: z.array(z.enum(scopes)).min(1),
-      name: z.string().trim().min(1).max(200).optional(),
-      expires_at: z.iso.datetime().optional(),
-    }),
+    body: z
+      .strictObject({
+        tenant_id: tenantId,
+        scopes: z.array(z.enum(scopes)).min(1).optional().describe('Default: those of the role.'),
+        role: roleName.optional(),
+        name: z.string().trim().min(1).max(200).optional(),
+        expires_at: z.iso.datetime().optional(),
+      })
+      .refine((key) => key.scopes ?? key.role, needsScopesOrRole),
     responses: created('The key, with its secret', keyShape),
     handle: async ({ env, authority, body }) => {
       const { tenant_id: owner, name = '', expires_at: expires } = body
       if (owner === ownerTenant) await createTenants(env.DB).create({ id: owner, name: owner }, Date.now())
-      const newKey = { tenantId: owner, name, scopes: body.scopes, expiresAt: expires ? Date.parse(expires) : null }
+      const given = await requireGivable(env, authority, body)
+      const newKey = { tenantId: owner, name, ...given, expiresAt: expires ? Date.parse(expires) : null }
       const made = await createTenants(env.DB, actorOf(authority)).createKey(newKey, Date.now())
-      if (!made) throw new AppError(404, 'not_found', `There is no tenant ${body.tenant_id}.`, { param: 'tenant_id' })
+      if (!made) throw unknownTenant(owner)
       return Response.json({ ...toKeyView(made.key), key: made.presented }, { status: 201 })
     },
   }),

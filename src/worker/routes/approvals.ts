@@ -1,17 +1,18 @@
 /** `/api/approvals`: lists tool calls that wait for approval, and decides them. */
 
 import * as z from 'zod'
-import { listApprovalChoices } from '../../agent/model/approval.ts'
-import { hasScope } from '../../agent/model/authority.ts'
-import { maskSecretsInValue } from '../../agent/model/mask-secrets.ts'
+import { isRiskAbove, listApprovalChoices } from '../../agent/model/permission/approval.ts'
+import { hasScope } from '../../agent/model/permission/authority.ts'
+import { maskSecretsInValue } from '../../agent/model/secrets/mask-secrets.ts'
 import { isApproval } from '../../durable/turn/pending-requests.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
-import { pageByKey } from '../page.ts'
+import { pageByKey } from '../input/page.ts'
 import { type Call, route } from '../route.ts'
 import { sessionStub, splitRequestId } from '../sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
-import { policyError } from '../settings-patch.ts'
+import { policyError } from '../input/settings-patch.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const approvalShape = z.object({
   id: z.string(),
@@ -25,6 +26,7 @@ const approvalShape = z.object({
   choices: z.array(z.enum(['once', 'session', 'always', 'deny'])),
   created_at: z.iso.datetime(),
 })
+nameSchemas({ Approval: approvalShape })
 
 const answerShape = z.object({ id: z.string(), status: z.literal('decided'), decision: z.string() })
 
@@ -43,7 +45,7 @@ export const approvalRoutes = [
     query: z.strictObject(pageQuery),
     responses: ok('Pending approvals, newest first', listOf(approvalShape)),
     handle: async ({ env, tenant, query, authority }) => {
-      const waiting = (await tenantStub(env, tenant.id).pending.list()).filter(isApproval)
+      const waiting = (await tenantStub(env, tenant.id).pending.list(authority)).filter(isApproval)
       const page = pageByKey(waiting, query, ({ since, id }) => [since, id])
       const data = page.data.map(({ id, session_id, run_id, call_id, tool, input, risk, reasons, rule, since }) => ({
         id,
@@ -54,7 +56,7 @@ export const approvalRoutes = [
         input: hasScope(authority, 'approve') ? (JSON.parse(input) as unknown) : maskSecretsInValue(JSON.parse(input)),
         risk,
         reasons,
-        choices: listApprovalChoices(rule),
+        choices: isRiskAbove(risk, authority.maxRisk) ? ['deny'] : listApprovalChoices(rule),
         created_at: new Date(since).toISOString(),
       }))
       return Response.json({ ...page, data })
@@ -88,6 +90,15 @@ export async function decideApproval(
   if (decided === 'once-only') throw invalid('This call can only be allowed once: no safe rule covers it.', 'decision')
   if (decided === 'policy')
     throw policyError('approvals.rules', 'A key with the scope "approve" may allow calls always.')
+  if (decided === 'role')
+    throw new AppError(
+      403,
+      'policy',
+      'The role of this key does not allow calls with this risk. It may deny the call.',
+      {
+        param: 'decision',
+      },
+    )
   if (decided === 'gone')
     throw new AppError(409, 'conflict', 'This approval has already been decided, or the turn has ended.')
 }

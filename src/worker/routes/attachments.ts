@@ -1,6 +1,6 @@
 /** `/api/sessions/{id}/attachments/{id}`: the images that messages of a session show. */
 
-import { respondWithFile } from '../file-response.ts'
+import { respondWithFile } from '../files/file-response.ts'
 import { route } from '../route.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
 

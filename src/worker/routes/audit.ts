@@ -1,11 +1,12 @@
 /** `/api/audit`: lists decisions about tool calls and actions of keys and people, with who did them. */
 
 import * as z from 'zod'
-import { auditActions, auditDecisions } from '../../agent/model/audit.ts'
+import { auditActions, auditDecisions } from '../../agent/model/permission/audit.ts'
 import { type AuditEntry, listAuditEntries } from '../../db/audit-log.ts'
 import { invalidCursor } from '../errors.ts'
 import { route } from '../route.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const kinds = [...auditActions, ...auditDecisions]
 const groups = [...new Set(kinds.map((kind) => kind.slice(0, kind.indexOf('.'))))]
@@ -25,7 +26,7 @@ const decisionShape = z.object({
   tool: z.string(),
   risk: z.string(),
   decision: z.enum(['asked', 'allowed', 'denied', 'refused']),
-  by: z.enum(['hardline', 'rule', 'grant', 'judge', 'person', 'mode', 'denials', 'nobody']),
+  by: z.enum(['hardline', 'role', 'rule', 'grant', 'judge', 'person', 'mode', 'denials', 'nobody']),
   choice: z.string().nullable(),
   reason: z.string(),
   subject: z.string().describe('The command or path of the call. Secrets are masked.'),
@@ -43,6 +44,7 @@ const actionShape = z.object({
     .array(z.object({ field: z.string(), before: z.unknown(), after: z.unknown() }))
     .describe('The changed fields with their values. Secrets are masked, long values are truncated.'),
 })
+nameSchemas({ AuditDecision: decisionShape, AuditAction: actionShape })
 
 function toEntryView(entry: AuditEntry) {
   const head = {

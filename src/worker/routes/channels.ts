@@ -1,19 +1,19 @@
 /** Serves `/api/channels`: the tenant's connections to messaging platforms. No response contains a secret. */
 
 import * as z from 'zod'
-import { actorOf } from '../../agent/model/audit.ts'
-import { hasScope } from '../../agent/model/authority.ts'
+import { actorOf } from '../../agent/model/permission/audit.ts'
 import type { Channel, Secrets } from '../../channels/channel.ts'
 import { findChannel, listChannels } from '../../channels/channels.ts'
-import { type ChannelSettings, channelSettings, settingsChange } from '../../channels/settings.ts'
+import { channelSettings, settingsChange } from '../../channels/settings.ts'
 import { type Connection, type ConnectionChange, createConnections } from '../../db/channel-connections.ts'
 import { forgetConnection, sealSecrets, unsealConnection, unsealSecrets } from '../../durable/channels/connection.ts'
 import { AppError, invalid, invalidCursor } from '../errors.ts'
 import { type Call, route } from '../route.ts'
-import { requireEncryptionKey } from '../require-encryption-key.ts'
-import { policyError } from '../settings-patch.ts'
+import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
+import { requireChannelPolicy, requireSecretsPolicy } from '../input/channel-policy.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const tag = 'Channels'
 
@@ -28,6 +28,7 @@ const channelShape = z.object({
   generated: z.record(z.string(), z.string()).optional().describe('Secrets that were generated. Shown only here.'),
   created_at: z.iso.datetime(),
 })
+nameSchemas({ Channel: channelShape })
 
 const name = z.string().trim().min(1).max(200)
 const secretsField = z.record(z.string().max(100), z.string().max(4_096))
@@ -38,7 +39,7 @@ const view = (connection: Connection) => ({
   name: connection.name,
   status: connection.status,
   webhook_url: connection.webhookUrl,
-  settings: connection.settings,
+  settings: channelSettings.parse(connection.settings),
   secrets: connection.endings,
   created_at: new Date(connection.createdAt).toISOString(),
 })
@@ -82,21 +83,6 @@ const publicOrigin = ({ env, web }: Pick<Call<unknown, unknown>, 'env' | 'web'>)
 
 const getConnection = ({ env, tenant, param }: Call<unknown, unknown>): Promise<Connection> =>
   createConnections(env.DB, tenant.id).get(param('id')).then(requireFound)
-
-type ChannelRights = { readonly [Name in 'admins' | 'search_scope']?: ChannelSettings[Name] | undefined }
-
-/** Who holds the scope `approve` in chats, and who may read beyond them, is policy. */
-function requireChannelPolicy(
-  { authority }: Pick<Call<unknown, unknown>, 'authority'>,
-  before: ChannelRights,
-  after: ChannelRights,
-): void {
-  if (hasScope(authority, 'approve')) return
-  const [newAdmin] = (after.admins ?? []).filter((person) => !before.admins?.includes(person))
-  const widens = after.search_scope === 'tenant' && before.search_scope !== 'tenant'
-  const field = newAdmin !== undefined ? 'settings.admins' : widens ? 'settings.search_scope' : undefined
-  if (field) throw policyError(field, 'Changing it needs a key with the scope "approve".')
-}
 
 async function changeConnection(
   { env, authority, tenant, param }: Call<unknown, unknown>,
@@ -178,7 +164,7 @@ export const channelRoutes = [
     responses: created('The channel', channelShape),
     handle: async (call) => {
       const { env, authority, tenant, body } = call
-      requireChannelPolicy(call, {}, body.settings)
+      requireChannelPolicy(call, undefined, body.settings)
       const channel = requireChannel(body.platform)
       const generated = generateSecrets(channel, body.secrets)
       const secrets = validateSecrets(channel, { ...body.secrets, ...generated })
@@ -226,9 +212,11 @@ export const channelRoutes = [
     handle: async (call) => {
       const { env, body } = call
       const { secrets, ...changes } = body
+      const before = channelSettings.parse((await getConnection(call)).settings)
       if (changes.settings)
-        requireChannelPolicy(call, channelSettings.parse((await getConnection(call)).settings), changes.settings)
+        requireChannelPolicy(call, before, channelSettings.parse({ ...before, ...changes.settings }))
       if (!secrets) return changeConnection(call, changes)
+      requireSecretsPolicy(call, before)
       requireEncryptionKey(env)
       const changed = await changeSecrets(call, secrets, changes)
       forgetConnection(changed.id)

@@ -3,11 +3,12 @@
 import * as z from 'zod'
 import type { Unreachable } from '../../durable/session/checkpoints.ts'
 import { AppError } from '../errors.ts'
-import { pageByPosition } from '../page.ts'
+import { pageByPosition } from '../input/page.ts'
 import { route } from '../route.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
 import { busyError } from './sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const tag = 'Checkpoints'
 const paths = z.array(z.string())
@@ -20,6 +21,7 @@ const checkpointShape = z.object({
   count: z.int().describe('Number of changed files.'),
   left_out: paths.describe('Files that were too large to keep.'),
 })
+nameSchemas({ Checkpoint: checkpointShape })
 const differenceShape = z.object({ diff: z.string(), binary: paths, left_out: paths, truncated: z.boolean() })
 const rollbackShape = z.object({
   restored: paths,

@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod'
+import { memoryProviders } from '../../agent/model/recall/memory-provider.ts'
 import { customProviderName } from '../../agent/model/settings.ts'
 import { acceptsKeys } from '../../agent/routing/availability.ts'
 import { getProvider } from '../../agent/providers/profiles/providers.ts'
@@ -18,15 +19,16 @@ import {
 import { newCredentialId } from '../../durable/platform/ids.ts'
 import type { StoredKeyHealth } from '../../durable/models/key-pool.ts'
 import { fingerprintSecret, unseal } from '../../durable/platform/seal.ts'
-import { sealForTenant } from '../../durable/tenant/tenant-seal.ts'
+import { sealForTenant } from '../../durable/tenant/secrets/tenant-seal.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
-import { pageByKey } from '../page.ts'
+import { pageByKey } from '../input/page.ts'
 import { route } from '../route.ts'
-import { requireEncryptionKey } from '../require-encryption-key.ts'
+import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const tag = 'Credentials'
 
@@ -40,9 +42,15 @@ const credentialShape = z.object({
   until: z.iso.datetime().nullable().describe('When a suspended key may be used again.'),
   reason: z.string().nullable(),
 })
+nameSchemas({ Credential: credentialShape })
 
 const newCredential = z.strictObject({
-  provider: z.string().trim().min(1).max(100).describe('A provider by any of its names, or custom:<name>.'),
+  provider: z
+    .string()
+    .trim()
+    .min(1)
+    .max(100)
+    .describe('A provider by any of its names, custom:<name>, or a memory service: mem0.'),
   key: z
     .string()
     .trim()
@@ -55,6 +63,7 @@ const newCredential = z.strictObject({
 /** Accepts custom providers that are not in the settings yet, so that the order of the two calls does not matter. */
 function resolveProvider(name: string): string {
   if (customProviderName.test(name)) return name
+  if ((memoryProviders as readonly string[]).includes(name)) return name
   const provider = getProvider(name)
   if (!provider)
     throw invalid(
@@ -107,7 +116,7 @@ export const credentialRoutes = [
     query: z.strictObject(pageQuery),
     responses: ok('Credentials, newest first', listOf(credentialShape)),
     handle: async (call) => {
-      const { list, health } = await tenantStub(call.env, call.tenant.id).credentials.list()
+      const { list, health } = await tenantStub(call.env, call.tenant.id).credentials.list(call.authority)
       const { env, tenant } = call
       const page = pageByKey(list, call.query, ({ createdAt, id }) => [createdAt, id])
       const data = await Promise.all(

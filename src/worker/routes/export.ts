@@ -1,13 +1,19 @@
 /** `/api/sessions/{id}/export` renders a conversation in five formats; `/api/sessions/import` reads two of them. */
 
 import * as z from 'zod'
-import { actorOf } from '../../agent/model/audit.ts'
-import { exportFormats, exportFormatName, exportVersion, mediaTypes } from '../../agent/public-api/export.ts'
+import {
+  exportFormats,
+  exportFormatName,
+  exportVersion,
+  formatsWithFiles,
+  mediaTypes,
+} from '../../agent/public-api/export.ts'
 import { exportedMessageSchema } from '../../agent/public-api/exported-message.ts'
-import type { ImportedSession } from '../../durable/session/export.ts'
+import type { ImportedSession } from '../../durable/session/transfer/export.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { utf8Bytes } from '../../durable/platform/row-size.ts'
-import { validate, parseJson, readText } from '../body.ts'
+import { sessionNamePattern } from '../../agent/model/session-name.ts'
+import { validate, parseJson, readText } from '../input/body.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idempotencyKeyHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
@@ -15,8 +21,8 @@ import { requireStorageAdmission } from '../limits.ts'
 import { type Call, route } from '../route.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
 import { tooLarge } from '../submit.ts'
-import { created, sessionShape } from '../shapes.ts'
-import { resolveRequestedModel } from './models.ts'
+import { created, ok, sessionShape } from '../shapes.ts'
+import { resolveRequestedModel } from './v1/models.ts'
 
 const tag = 'Sessions'
 
@@ -25,27 +31,45 @@ const headSchema = z.looseObject({
   version: z.int().min(1).max(exportVersion).optional(),
   session: z.looseObject({ title: z.string().nullish(), model: z.string().nullish() }).optional(),
 })
-const importSchema = headSchema.extend({ messages: z.array(z.unknown()).max(20_000) })
+const fileSchema = z.object({
+  path: z.string().min(1).max(4_096),
+  bytes: z.number().min(0).default(0),
+  content: z.base64().optional(),
+})
+const filesSchema = z.array(fileSchema).max(2_000)
+const importSchema = headSchema.extend({ messages: z.array(z.unknown()).max(20_000), files: filesSchema.default([]) })
 
-/** Parses a JSON object, or lines with the session first and then one message each. */
-function parseImport(text: string): {
+type ParsedImport = {
   readonly about: z.infer<typeof headSchema>
   readonly messages: readonly unknown[]
-} {
+  readonly files: z.infer<typeof filesSchema>
+}
+
+/** Parses a JSON object, or lines with the session first and then one message each. */
+function parseImport(text: string): ParsedImport {
   const start = text.trim()
   const firstLine = start.slice(0, Math.max(0, start.indexOf('\n'))).trim()
   const isLines = start.startsWith('{') && firstLine.endsWith('}') && isJson(firstLine)
   if (!isLines) {
-    const { messages, ...about } = validate(importSchema, wrapSingleLine(parseJson(text)))
-    return { about, messages }
+    const { messages, files, ...about } = validate(importSchema, wrapSingleLine(parseJson(text)))
+    return { about, messages, files }
   }
   const lines = text.split('\n').filter((line) => line.trim())
-  if (lines.length > 20_001) throw invalid('There are more than 20000 messages.', 'messages')
+  if (lines.length > 22_001) throw invalid('There are more than 20000 messages.', 'messages')
   const values = lines.map((line, i) => parseLine(line, i))
   const [first] = values
-  const hasHead = typeof first === 'object' && first !== null && !('role' in first)
-  return { about: hasHead ? validate(headSchema, first) : {}, messages: hasHead ? values.slice(1) : values }
+  const hasHead = typeof first === 'object' && first !== null && !('role' in first) && !isFileLine(first)
+  const rest = hasHead ? values.slice(1) : values
+  const messages = rest.filter((line) => !isFileLine(line))
+  if (messages.length > 20_000) throw invalid('There are more than 20000 messages.', 'messages')
+  const { files } = validate(z.object({ files: filesSchema }), {
+    files: rest.filter(isFileLine).map(({ file }) => file),
+  })
+  return { about: hasHead ? validate(headSchema, first) : {}, messages, files }
 }
+
+const isFileLine = (line: unknown): line is { readonly file: unknown } =>
+  typeof line === 'object' && line !== null && 'file' in line && !('role' in line)
 
 /** A lines file of one line parses as plain JSON: it is a message, or a session without messages. */
 function wrapSingleLine(value: unknown): unknown {
@@ -72,7 +96,7 @@ function parseLine(line: string, i: number): unknown {
 }
 
 function parseImportedSession(text: string, { env, tenant }: Call<unknown, unknown>): ImportedSession {
-  const { about, messages: given } = parseImport(text)
+  const { about, messages: given, files } = parseImport(text)
   const messages = given.map((one, i) => {
     const message = validate(z.object({ messages: z.record(z.string(), exportedMessageSchema) }), {
       messages: { [i]: one },
@@ -80,7 +104,13 @@ function parseImportedSession(text: string, { env, tenant }: Call<unknown, unkno
     return Object.values(message.messages)[0] as z.infer<typeof exportedMessageSchema>
   })
   const title = about.session?.title?.trim().slice(0, 100)
-  return { title: title || null, model: resolveImportedModel(about.session?.model, env, tenant), messages }
+  const model = resolveImportedModel(about.session?.model, env, tenant)
+  return {
+    title: title || null,
+    model,
+    messages,
+    files: files.map(({ path, bytes, content }) => ({ path, bytes, ...(content !== undefined && { content }) })),
+  }
 }
 
 /** Drops a model that is not available here, so that the conversation can be imported. */
@@ -103,17 +133,25 @@ export const exportRoutes = [
     scope: 'read',
     tag,
     summary: 'The conversation as json, jsonl, md, html or sharegpt',
-    query: z.strictObject({ format: z.enum(exportFormats).default('json') }),
+    query: z.strictObject({
+      format: z.enum(exportFormats).default('json'),
+      files: z
+        .enum(['0', '1'])
+        .default('0')
+        .describe('1 adds the files of the workspace, as base64. Only for json and jsonl.'),
+    }),
     responses: { 200: { description: 'The conversation, nothing masked', type: 'application/json' } },
-    handle: async ({ env, authority, tenant, param, query: { format } }) => {
-      const body = requireFound(await sessionStub(env, tenant.id, param('id')).transfer.export(authority, format))
-      const event = {
-        at: Date.now(),
-        kind: 'session.exported',
-        actor: actorOf(authority),
-        details: { format },
-      } as const
-      await tenantStub(env, tenant.id).audit.add({ ...event, subject: param('id'), sessionId: param('id') })
+    handle: async ({ env, authority, tenant, param, query: { format, files } }) => {
+      const hasFiles = files === '1'
+      if (hasFiles && !formatsWithFiles.includes(format))
+        throw invalid(`Files are exported with format=${formatsWithFiles.join(' or ')} only.`, 'files')
+      const { transfer } = sessionStub(env, tenant.id, param('id'))
+      const body = requireFound(await transfer.export(authority, { format, hasFiles }))
+      const event = { kind: 'session.exported', subject: param('id'), sessionId: param('id') } as const
+      await tenantStub(env, tenant.id).audit.add(authority, {
+        ...event,
+        details: { format, ...(hasFiles && { files: true }) },
+      })
       return new Response(body, {
         headers: {
           'content-type': mediaTypes[format],
@@ -132,15 +170,25 @@ export const exportRoutes = [
     summary: 'A new session with the conversation of an export (json or jsonl)',
     headers: [idempotencyKeyHeader],
     bytes: true,
-    responses: created('The new session', sessionShape),
+    query: z.strictObject({
+      id: z
+        .string()
+        .regex(sessionNamePattern)
+        .optional()
+        .describe('The id of the new session. If it exists, nothing is imported and the answer has status 200.'),
+    }),
+    responses: { ...created('The new session', sessionShape), ...ok('The session that exists', sessionShape) },
     handle: async (call) => {
       const { env, authority, tenant } = call
       const bodyText = await readText(call.web.req.raw)
       const imported = parseImportedSession(bodyText, call)
-      const ids = await claimIds({ ...call, bodyText })
+      const { id } = call.query
+      const existing = id === undefined ? undefined : await sessionStub(env, tenant.id, id).info.get(authority)
+      if (existing) return Response.json(existing)
+      const ids = await claimIds({ ...call, bodyText }, id)
       const target = sessionStub(env, tenant.id, ids.sessionId)
       const take = async () => {
-        await requireStorageAdmission(env, tenant, utf8Bytes(bodyText))
+        await requireStorageAdmission(call, utf8Bytes(bodyText))
         const result = requireFound(await target.transfer.import(authority, imported, tenant))
         if (result.kind === 'too-large') throw tooLarge(`messages.${result.message}`)
         return result.view

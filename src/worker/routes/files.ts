@@ -3,13 +3,14 @@
 import * as z from 'zod'
 import type { FileStat } from '../../agent/model/backend.ts'
 import type { FileResult } from '../../durable/session/files.ts'
-import { readBytes } from '../body.ts'
+import { readBytes } from '../input/body.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { requireStorageAdmission } from '../limits.ts'
-import { pageByPosition } from '../page.ts'
+import { pageByPosition } from '../input/page.ts'
 import { type Call, route } from '../route.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
 import { listOf, longPageQuery, ok } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const path = '/api/sessions/:id/files/:path{.*}'
 /** Counted, because the session may be called `files` too, or the word may be percent-encoded. */
@@ -30,6 +31,7 @@ const entryShape = z.object({
   size: z.int(),
   modified_at: z.iso.datetime(),
 })
+nameSchemas({ FileEntry: entryShape })
 
 /** Returns the path after `files/`. Refuses `..`; the session refuses every other path outside the workspace. */
 function parseFilePath({ web }: Call<unknown, unknown>): string {
@@ -95,7 +97,7 @@ export const fileRoutes = [
     responses: { ...ok('Replaced', entryShape), 201: { description: 'Created', schema: entryShape } },
     handle: async (call) => {
       const bytes = await readBytes(call.web.req.raw)
-      await requireStorageAdmission(call.env, call.tenant, bytes.byteLength)
+      await requireStorageAdmission(call, bytes.byteLength)
       const answer = requireFound(
         await sessionStub(call.env, call.tenant.id, call.param('id')).files.write(
           call.authority,

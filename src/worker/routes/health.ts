@@ -1,7 +1,7 @@
 /** `/health/detailed`: shows which bindings, providers and secrets the deployment has, and whether D1 answers. */
 
 import * as z from 'zod'
-import { hasScope } from '../../agent/model/authority.ts'
+import { hasScope } from '../../agent/model/permission/authority.ts'
 import { getMissingRequirement, type Sources } from '../../agent/routing/availability.ts'
 import { chooseModel, explainModelless, resolveDefaultModel } from '../../agent/routing/default-model.ts'
 import { type Provider, providers } from '../../agent/providers/profiles/providers.ts'
@@ -11,6 +11,7 @@ import { explainMissingKey } from '../../durable/platform/master-key.ts'
 import { sourcesFor } from '../../durable/models/catalog.ts'
 import { route } from '../route.ts'
 import { ok } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const facts = z.object({
   database: z.enum(['ok', 'unreachable']),
@@ -24,6 +25,7 @@ const facts = z.object({
   secrets: z.record(z.string(), z.string()),
 })
 const detailsShape = z.object({ status: z.enum(['ok', 'degraded']) }).extend(facts.partial().shape)
+nameSchemas({ HealthDetails: detailsShape })
 
 export const renderHealth = (env: Env): Response =>
   Response.json({ status: 'ok', service: 'talaria', configured: (env.ADMIN_KEY?.length ?? 0) >= 16 })

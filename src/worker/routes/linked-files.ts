@@ -1,11 +1,11 @@
 /** `/files/{id}`: serves a file of a workspace to everybody who has a valid signed link. */
 
-import type { Authority } from '../../agent/model/authority.ts'
-import { mediaTypeOf } from '../../agent/model/media-type.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
+import { mediaTypeOf } from '../../agent/model/media/media-type.ts'
 import { createTenants } from '../../db/tenants.ts'
 import { openLink } from '../../durable/platform/signed-links.ts'
 import { notFound } from '../errors.ts'
-import { respondWithFile } from '../file-response.ts'
+import { respondWithFile } from '../files/file-response.ts'
 import type { OpenRoute, Web } from '../route.ts'
 import { sessionStub } from '../sessions.ts'
 

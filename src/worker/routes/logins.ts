@@ -1,17 +1,21 @@
 /** `/api/admin/logins`: rules by which tokens of identity providers give access to tenants. */
 
 import * as z from 'zod'
-import { scopes } from '../../agent/model/authority.ts'
-import { checkPublicAddress } from '../../agent/policy/network-address.ts'
+import { actorOf } from '../../agent/model/permission/audit.ts'
+import { scopes } from '../../agent/model/permission/authority.ts'
+import { roleName } from '../../agent/model/settings.ts'
+import { checkPublicAddress } from '../../agent/policy/network/network-address.ts'
 import { createLogins, type Login } from '../../db/logins.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { clearKeyCache } from '../auth.ts'
 import { AppError } from '../errors.ts'
-import { pageByKey } from '../page.ts'
+import { needsScopesOrRole, requireGivable, unknownTenant } from '../input/given-rights.ts'
+import { pageByKey } from '../input/page.ts'
 import { route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Lower-case letters, digits and hyphens, at most 63.')
 const newLogin = z
@@ -29,8 +33,10 @@ const newLogin = z
       .optional()
       .describe('For example sub, email or groups. Absent: every token of issuer and audience.'),
     value: z.string().min(1).max(300).optional().describe('The value of the claim, or one of its values.'),
-    scopes: z.array(z.enum(scopes)).min(1),
+    scopes: z.array(z.enum(scopes)).min(1).optional().describe('Default: those of the role.'),
+    role: roleName.optional(),
   })
+  .refine((rule) => rule.scopes ?? rule.role, needsScopesOrRole)
   .refine(({ claim, value }) => (claim === undefined) === (value === undefined), {
     message: 'claim and value belong together.',
     path: ['value'],
@@ -44,19 +50,18 @@ const loginShape = z.object({
   claim: z.string().nullable(),
   value: z.string().nullable(),
   scopes: z.array(z.enum(scopes)),
+  role: z.string().nullable().describe('A role of the settings, which limits the scopes.'),
   created_at: z.iso.datetime(),
 })
+nameSchemas({ Login: loginShape })
 
 const tag = 'Administration'
-const toView = ({ id, tenantId: tenant, name, issuer, audience, claim, value, scopes: held, createdAt }: Login) => ({
-  id,
+const toView = ({ tenantId: tenant, createdAt, name, claim, value, ...rule }: Login) => ({
+  ...rule,
   tenant_id: tenant,
   name: name || null,
-  issuer,
-  audience,
   claim: claim || null,
   value: value || null,
-  scopes: held,
   created_at: new Date(createdAt).toISOString(),
 })
 
@@ -83,16 +88,15 @@ export const loginRoutes = [
     summary: 'Let tokens of an issuer act for a tenant',
     body: newLogin,
     responses: created('The rule', loginShape),
-    handle: async ({ env, body }) => {
+    handle: async ({ env, authority, body }) => {
       const { tenant_id: owner, name = '', issuer, audience, claim = '', value = '' } = body
       const blocked = checkPublicAddress(issuer)
       if (blocked)
         throw new AppError(400, 'blocked_url', `This address cannot be used: ${blocked}.`, { param: 'issuer' })
-      const held = scopes.filter((scope) => body.scopes.includes(scope))
-      const rule = { tenantId: owner, name, issuer, audience, claim, value, scopes: held, createdAt: Date.now() }
+      const { scopes: held, role = null } = await requireGivable(env, authority, body)
+      const rule = { tenantId: owner, name, issuer, audience, claim, value, scopes: held, role, createdAt: Date.now() }
       const login: Login = { id: `login_${crypto.randomUUID().replaceAll('-', '')}`, ...rule }
-      if (!(await createLogins(env.DB).create(login)))
-        throw new AppError(404, 'not_found', `There is no tenant ${owner}.`, { param: 'tenant_id' })
+      if (!(await createLogins(env.DB, actorOf(authority)).create(login))) throw unknownTenant(owner)
       return Response.json(toView(login), { status: 201 })
     },
   }),
@@ -104,7 +108,7 @@ export const loginRoutes = [
     summary: 'Delete a rule; what runs by it stops',
     responses: { 204: { description: 'Deleted' } },
     handle: async ({ env, authority, param }) => {
-      const { id, tenantId: owner } = requireFound(await createLogins(env.DB).delete(param('id')))
+      const { id, tenantId: owner } = requireFound(await createLogins(env.DB, actorOf(authority)).delete(param('id')))
       requireFound((await tenantStub(env, owner).access.revokeKey(authority, id)) || undefined)
       forgetSnapshot(owner)
       clearKeyCache()

@@ -1,12 +1,14 @@
 /** Routes without a key: health check, OpenAPI document and its page. */
 
 import * as z from 'zod'
-import { docsPage } from '../docs-page.ts'
-import type { OpenRoute, Web } from '../route.ts'
+import { loadOpenapi } from '../../backends/modules.ts'
+import type { OpenRoute, Route, Web } from '../route.ts'
+import { nameSchemas } from '../schema-names.ts'
 import { ok } from '../shapes.ts'
 import { renderHealth } from './health.ts'
 
 const healthShape = z.object({ status: z.literal('ok'), service: z.string(), configured: z.boolean() })
+nameSchemas({ Health: healthShape })
 
 type Definition = Pick<OpenRoute, 'path' | 'tag' | 'summary' | 'responses'> & {
   readonly handle: (web: Web) => Response | Promise<Response>
@@ -19,8 +21,19 @@ const createOpenRoute = ({ handle, ...described }: Definition): OpenRoute => ({
   mount: (app) => void app.get(described.path, handle),
 })
 
-/** `document` renders the OpenAPI document of all routes, these included. */
-export const createOpenRoutes = (document: (origin: string) => object): readonly OpenRoute[] => [
+/** The document takes 70 ms and more to render, so an isolate keeps it for the address that it was asked for last. */
+let rendered: { readonly origin: string; readonly text: string } | undefined
+
+async function renderDocument(routes: readonly (Route | OpenRoute)[], origin: string): Promise<string> {
+  if (rendered?.origin !== origin) {
+    const openapi = await loadOpenapi()
+    rendered = { origin, text: JSON.stringify(openapi.renderDocument(routes, origin)) }
+  }
+  return rendered.text
+}
+
+/** `listRoutes` returns all routes, these included. */
+export const createOpenRoutes = (listRoutes: () => readonly (Route | OpenRoute)[]): readonly OpenRoute[] => [
   ...['/health', '/v1/health'].map((path) =>
     createOpenRoute({
       path,
@@ -35,13 +48,25 @@ export const createOpenRoutes = (document: (origin: string) => object): readonly
     tag: 'Documents',
     summary: 'This document',
     responses: ok('OpenAPI 3.1', z.looseObject({})),
-    handle: ({ req }) => Response.json(document(new URL(req.url).origin)),
+    handle: async ({ req }) =>
+      new Response(await renderDocument(listRoutes(), new URL(req.url).origin), {
+        headers: { 'content-type': 'application/json', 'cache-control': 'no-cache' },
+      }),
   }),
   createOpenRoute({
     path: '/docs',
     tag: 'Documents',
     summary: 'This document as a page',
     responses: { 200: { description: 'A page', type: 'text/html' } },
-    handle: ({ html }) => html(docsPage),
+    handle: async () => {
+      const { referencePolicy, renderReferencePage } = await loadOpenapi()
+      const headers = {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': referencePolicy,
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+      }
+      return new Response(renderReferencePage(listRoutes()), { headers })
+    },
   }),
 ]

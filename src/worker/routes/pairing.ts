@@ -1,12 +1,16 @@
 /** Serves `/api/pairing`: lists people who wrote to a channel without permission, and approves them by their codes. */
 
 import * as z from 'zod'
+import { channelSettings } from '../../channels/settings.ts'
+import { createConnections } from '../../db/channel-connections.ts'
 import type { PairedPerson } from '../../durable/tenant/pairing.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
-import { pageByKey } from '../page.ts'
-import { route } from '../route.ts'
+import { requireMayPair } from '../input/channel-policy.ts'
+import { pageByKey } from '../input/page.ts'
+import { type Call, route } from '../route.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const tag = 'Channels'
 
@@ -18,6 +22,7 @@ const personShape = z.object({
   status: z.enum(['pending', 'approved']),
   at: z.iso.datetime(),
 })
+nameSchemas({ PairedPerson: personShape })
 
 const view = ({ platform, person, at, ...rest }: PairedPerson) => ({
   id: `${platform}:${person}`,
@@ -26,6 +31,18 @@ const view = ({ platform, person, at, ...rest }: PairedPerson) => ({
   ...rest,
   at: new Date(at).toISOString(),
 })
+
+async function requireMayPairOn(call: Call<unknown, unknown>, platform: string): Promise<void> {
+  const connections = createConnections(call.env.DB, call.tenant.id)
+  let before: { at: number; id: string } | undefined
+  do {
+    const page = await connections.list({ limit: 100, before })
+    const own = page.filter((connection) => connection.platform === platform)
+    for (const { settings } of own) requireMayPair(call, channelSettings.parse(settings))
+    const last = page.at(-1)
+    before = last && { at: last.createdAt, id: last.id }
+  } while (before)
+}
 
 export const pairingRoutes = [
   route({
@@ -37,7 +54,7 @@ export const pairingRoutes = [
     query: z.strictObject(pageQuery),
     responses: ok('People, newest first', listOf(personShape)),
     handle: async (call) => {
-      const people = await tenantStub(call.env, call.tenant.id).pairing.list()
+      const people = await tenantStub(call.env, call.tenant.id).pairing.list(call.authority)
       const page = pageByKey(people, call.query, ({ at, platform, person }) => [at, `${platform}:${person}`])
       return Response.json({ ...page, data: page.data.map(view) })
     },
@@ -52,6 +69,7 @@ export const pairingRoutes = [
     responses: ok('The approved person', z.object({ platform: z.string(), person: z.string(), name: z.string() })),
     handle: async (call) => {
       const { platform, code } = call.body
+      if (call.authority.entitlements) await requireMayPairOn(call, platform)
       const approval = await tenantStub(call.env, call.tenant.id).pairing.approve(call.authority, platform, code)
       if (approval.kind === 'wrong')
         throw new AppError(404, 'not_found', 'This code does not exist or has expired.', { param: 'code' })

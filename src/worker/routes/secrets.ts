@@ -4,21 +4,23 @@
  */
 
 import * as z from 'zod'
-import { maxSecrets, secretName } from '../../agent/model/secret-name.ts'
-import { sealForTenant } from '../../durable/tenant/tenant-seal.ts'
+import { maxSecrets, secretName } from '../../agent/model/secrets/secret-name.ts'
+import { sealForTenant } from '../../durable/tenant/secrets/tenant-seal.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { secretOwner, type TenantSecret } from '../../durable/platform/tenant-secrets.ts'
 import { AppError, notFound } from '../errors.ts'
-import { pageByKey } from '../page.ts'
-import { requireEncryptionKey } from '../require-encryption-key.ts'
+import { pageByKey } from '../input/page.ts'
+import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const tag = 'Credentials'
 
 const secretShape = z.object({ name: z.string(), last_four: z.string(), created_at: z.iso.datetime() })
+nameSchemas({ Secret: secretShape })
 
 /** Shorter values and values of several lines could not be masked in output. */
 const newSecret = z.strictObject({
@@ -45,8 +47,8 @@ export const secretRoutes = [
     summary: 'Secrets for commands, without their values',
     query: z.strictObject(pageQuery),
     responses: ok('Secrets, newest first', listOf(secretShape)),
-    handle: async ({ env, tenant, query }) => {
-      const page = pageByKey(await tenantStub(env, tenant.id).secrets.list(), query, ({ createdAt, name }) => [
+    handle: async ({ env, authority, tenant, query }) => {
+      const page = pageByKey(await tenantStub(env, tenant.id).secrets.list(authority), query, ({ createdAt, name }) => [
         createdAt,
         name,
       ])

@@ -7,16 +7,16 @@ import { readLastEventId, streamEvents } from '../event-bridge.ts'
 import { AppError } from '../errors.ts'
 import { idempotencyKeyHeader, lastEventIdHeader, toolsetsHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
-import { attachmentSchema, inputSchema, joinSystemText, listFiles, parseUserMessage } from '../input.ts'
-import { limitToolsets } from '../limit-toolsets.ts'
+import { attachmentSchema, inputSchema, joinSystemText, listFiles, parseUserMessage } from '../input/input.ts'
+import { limitToolsets } from '../input/limit-toolsets.ts'
 import { type Call, route } from '../route.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
 import { accepted, idempotencyOf, submitAndStream, submitAndWait, submitNow } from '../submit.ts'
-import { readWithSessionSettings } from '../settings-patch.ts'
-import { resolveFiles } from '../uploads.ts'
-import { parseTurnOptions, turnOptionFields } from '../turn-options.ts'
+import { readWithSessionSettings } from '../input/settings-patch.ts'
+import { resolveFiles } from '../files/uploads.ts'
+import { parseTurnOptions, turnOptionFields } from '../input/turn-options.ts'
 import { acceptedShape, ok, runShape } from '../shapes.ts'
-import { eventStreamHeaders } from './chat-completions.ts'
+import { eventStreamHeaders } from './v1/chat-completions.ts'
 
 const chatSchema = z.strictObject({
   input: inputSchema,
@@ -41,7 +41,7 @@ async function prepare(call: Call<unknown, Chat>) {
   const instructions = joinSystemText([{ text: body.instructions ?? '', param: 'instructions' }])
   const message = parseUserMessage(body.input, body.attachments, 'input', instructions)
   const given = listFiles(body.input, body.attachments)
-  const files = await resolveFiles(given, { env, tenantId: tenant.id, param: 'attachments' })
+  const files = await resolveFiles(given, call, 'attachments')
   const ids = await claimIds(call, sessionId)
   const command: RequestCommand = {
     kind: 'request',

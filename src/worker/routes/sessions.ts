@@ -14,17 +14,18 @@ import { requireAdmission } from '../limits.ts'
 import { route } from '../route.ts'
 import { requireFound, sessionStub, getStatuses } from '../sessions.ts'
 import { created, listOf, messageShape, ok, pageQuery, sessionShape } from '../shapes.ts'
-import { sealHeaders } from '../seal-headers.ts'
-import { requireKnownSettings } from '../known-settings.ts'
-import { resolveRequestedModel, mergeSessionSettings } from './models.ts'
-import { validateAddresses } from '../addresses.ts'
+import { sealHeaders } from '../secrets/seal-headers.ts'
+import { requireKnownSettings } from '../input/known-settings.ts'
+import { requirePromptSettings } from '../input/prompt-settings.ts'
+import { resolveRequestedModel, mergeSessionSettings } from './v1/models.ts'
+import { validateAddresses } from '../input/addresses.ts'
 import {
   requireTighter,
   validatePatch,
   readWithSessionSettings,
   settingsError,
-  withoutModel,
-} from '../settings-patch.ts'
+  withModel,
+} from '../input/settings-patch.ts'
 
 const title = z.string().trim().min(1).max(100)
 const newSession = z.strictObject({
@@ -36,12 +37,17 @@ const change = z.strictObject({
   title: title.nullable().optional(),
   model: modelId.nullable().optional(),
   settings: z.looseObject({}).optional().describe('Any part of the settings; null removes one.'),
+  prompt: z
+    .literal('now')
+    .optional()
+    .describe('Builds the system prompt again, with the memory, skills, files and settings of now.'),
 })
 
 const compressedShape = z.object({
   compressed: z.boolean(),
   tokens_before: z.int().optional(),
   tokens_after: z.int().optional(),
+  reason: z.string().optional().describe('Why the summary could not be requested. Nothing was removed.'),
 })
 
 const tag = 'Sessions'
@@ -54,12 +60,15 @@ export const sessionRoutes = [
     path: '/api/sessions',
     scope: 'read',
     tag,
-    summary: 'Sessions, newest first',
+    summary: 'Sessions, newest first; subagents only with their source',
     query: z.strictObject({ ...pageQuery, source: z.string().max(64).optional(), q: z.string().max(200).optional() }),
     responses: ok('A page of sessions', listOf(sessionShape)),
     handle: async ({ env, authority, tenant, query }) => {
       if (query.cursor !== undefined && !decodeCursor(query.cursor)) throw invalidCursor()
-      const { data, nextCursor } = await createD1History(env.DB, tenant.id).listSessions(query)
+      const { data, nextCursor } = await createD1History(env.DB, tenant.id).listSessions({
+        ...query,
+        isForPeople: true,
+      })
       const statuses = await getStatuses({ env, authority }, data)
       return Response.json({
         data: data.map((record) => sessionView(record, statuses.get(record.id) ?? 'idle')),
@@ -81,6 +90,7 @@ export const sessionRoutes = [
       if (body.settings) {
         validateAddresses(body.settings)
         requireKnownSettings(body.settings, 'session')
+        requirePromptSettings(body.settings, tenant.settings)
         requireTighter(call, body.settings)
       }
       resolveRequestedModel(body.model ?? undefined, env, mergeSessionSettings(tenant, body.settings))
@@ -112,30 +122,32 @@ export const sessionRoutes = [
     path: '/api/sessions/:id',
     scope: 'write',
     tag,
-    summary: 'Change title, model or settings',
+    summary: 'Change title, model or settings, or build the prompt again',
     body: change,
     responses: ok('The session', sessionShape),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const { title: newTitle, model, settings } = body
+      const { title: newTitle, model, settings, prompt } = body
       if (settings) {
         validatePatch(settings)
         requireKnownSettings(settings as Settings, 'session')
         requireTighter({ authority, tenant }, settings)
       }
       const session = sessionStub(env, tenant.id, param('id'))
-      const read = (snapshot: TenantSnapshot) => resolveRequestedModel(model ?? undefined, env, snapshot)
-      if (model !== undefined)
-        await readWithSessionSettings(
-          session,
-          { authority, tenant },
-          read,
-          model === null ? withoutModel(settings) : settings,
-        )
+      const reader = { authority, tenant }
+      if (settings) {
+        const requireKnown = (known: TenantSnapshot) => requirePromptSettings(settings as Settings, known.settings)
+        await readWithSessionSettings(session, reader, requireKnown)
+      }
+      if (model !== undefined) {
+        const read = (snapshot: TenantSnapshot) => resolveRequestedModel(model ?? undefined, env, snapshot)
+        await readWithSessionSettings(session, reader, read, withModel(settings, model))
+      }
       const stored = (settings as Settings | undefined)?.providers && (await session.info.get(authority))
       const updated = requireFound(
         await session.info.update(authority, {
           ...(newTitle !== undefined && { title: newTitle }),
           ...(model !== undefined && { model }),
+          ...(prompt && { prompt }),
           ...(settings && { settings: await sealHeaders(env, tenant.id, settings, stored?.settings) }),
         }),
       )
@@ -232,7 +244,8 @@ export const sessionRoutes = [
       if (result.kind === 'requested')
         return Response.json({ session_id: param('id'), status: 'requested' }, { status: 202 })
       const tokens = result.kind === 'done' && { tokens_before: result.before, tokens_after: result.after }
-      return Response.json({ compressed: result.kind === 'done', ...tokens })
+      const reason = result.kind === 'failed' && { reason: result.reason }
+      return Response.json({ compressed: result.kind === 'done', ...tokens, ...reason })
     },
   }),
 ]

@@ -2,19 +2,21 @@
 
 import * as z from 'zod'
 import { type Settings, settingsSchema } from '../../agent/model/settings.ts'
-import { maskHeaders } from '../../agent/model/provider-headers.ts'
+import { maskHeaders } from '../../agent/model/secrets/provider-headers.ts'
 import { createD1History } from '../../db/history.ts'
 import { isQuestion } from '../../durable/turn/pending-requests.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
-import { pageByKey, pageByPosition, readPosition } from '../page.ts'
+import { pageByKey, readPosition, renderNextPosition } from '../input/page.ts'
 import { route } from '../route.ts'
-import { sealHeaders } from '../seal-headers.ts'
-import { requireKnownSettings } from '../known-settings.ts'
-import { policyError, validatePatch, settingsError } from '../settings-patch.ts'
+import { sealHeaders } from '../secrets/seal-headers.ts'
+import { requireKnownSettings } from '../input/known-settings.ts'
+import { requirePromptSettings } from '../input/prompt-settings.ts'
+import { policyError, validatePatch, settingsError } from '../input/settings-patch.ts'
 import { sessionStub, splitRequestId } from '../sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const questionShape = z.object({
   id: z.string(),
@@ -28,11 +30,15 @@ const questionShape = z.object({
 const hitShape = z.object({
   session_id: z.string(),
   title: z.string().nullable(),
+  source: z.string(),
+  link: z.string().describe('Names the session in messages to the agent: @session:ID.'),
   message_id: z.string(),
   role: z.string(),
+  message_source: z.string().optional(),
   at: z.iso.datetime(),
   snippet: z.string(),
 })
+nameSchemas({ Question: questionShape, SearchHit: hitShape })
 
 export const tenantRoutes = [
   route({
@@ -56,10 +62,12 @@ export const tenantRoutes = [
       validatePatch(body)
       requireKnownSettings(body as Settings, 'tenant')
       const stored = await tenantStub(env, tenant.id).settings.get()
+      requirePromptSettings(body as Settings, stored)
       const sealed = await sealHeaders(env, tenant.id, body, stored)
       const patched = await tenantStub(env, tenant.id).settings.patch(authority, sealed)
       if (patched.kind === 'foreign') throw notFound()
       if (patched.kind === 'policy') throw policyError(patched.at, 'Changing it needs a key with the scope "approve".')
+      if (patched.kind === 'role') throw policyError(patched.at, 'A key with this role may not change it.')
       if (patched.kind === 'wrong') throw settingsError(patched)
       forgetSnapshot(tenant.id)
       return Response.json(maskHeaders(patched.settings))
@@ -79,10 +87,11 @@ export const tenantRoutes = [
     }),
     responses: ok('The best message of each turn that matches', listOf(hitShape)),
     handle: async ({ env, tenant, query }) => {
-      // One more than the page, to tell whether there is another.
-      const wanted = readPosition(query.cursor) + query.limit + 1
-      const hits = await createD1History(env.DB, tenant.id).search(query.q, wanted, query.sort)
-      return Response.json(pageByPosition(hits, query))
+      const from = readPosition(query.cursor)
+      const history = createD1History(env.DB, tenant.id)
+      const { hits, hasMore } = await history.searchPage(query.q, from + query.limit, query.sort)
+      const data = hits.slice(from).map((hit) => ({ ...hit, link: `@session:${hit.session_id}` }))
+      return Response.json({ data, next_cursor: renderNextPosition(from + data.length, hasMore && data.length > 0) })
     },
   }),
   route({
@@ -93,8 +102,8 @@ export const tenantRoutes = [
     summary: 'Questions of the agent that wait for an answer',
     query: z.strictObject(pageQuery),
     responses: ok('Open questions', listOf(questionShape)),
-    handle: async ({ env, tenant, query }) => {
-      const waiting = (await tenantStub(env, tenant.id).pending.list()).filter(isQuestion)
+    handle: async ({ env, authority, tenant, query }) => {
+      const waiting = (await tenantStub(env, tenant.id).pending.list(authority)).filter(isQuestion)
       const page = pageByKey(waiting, query, ({ id }) => [0, id])
       const data = page.data.map(({ id, session_id, run_id, question, choices, multiSelect }) => ({
         id,

@@ -8,10 +8,11 @@ import { explainMissingBackend, resolveBackendKind } from '../../durable/workspa
 import { tools as builtIn } from '../../tools/index.ts'
 import { listToolsetMembers, toolsFor } from '../../tools/tools-for.ts'
 import { toolsets } from '../../tools/toolsets.ts'
-import { apiVersion } from '../openapi.ts'
-import { pageByPosition } from '../page.ts'
+import { apiVersion } from '../version.ts'
+import { pageByPosition } from '../input/page.ts'
 import { type Route, route } from '../route.ts'
 import { listOf, longPageQuery, ok } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const toolShape = z.object({
   name: z.string(),
@@ -36,10 +37,11 @@ const capabilitiesShape = z.object({
   features: z.record(z.string(), z.union([z.boolean(), z.string()])),
   endpoints: z.record(z.string(), z.object({ method: z.string(), path: z.string() })),
 })
+nameSchemas({ Tool: toolShape, Toolset: toolsetShape, Capabilities: capabilitiesShape })
 
 type Deployment = { readonly env: Env; readonly settings: Settings }
 
-/** What a service needs and does not have here. Other services are always there. */
+/** Functions that return why a service is missing in this deployment. Services that are not listed are always available. */
 const missingServices: Partial<Record<ServiceName, (deployment: Deployment) => string | undefined>> = {
   programs: ({ env }) => (env.LOADER ? undefined : 'The deployment has no binding LOADER.'),
   backend: ({ env, settings }) => {
@@ -93,6 +95,7 @@ const endpointNames: Readonly<Record<string, string>> = {
   run_steer: '/v1/runs/:id/steer',
   run_stop: '/v1/runs/:id/stop',
   toolsets: '/v1/toolsets',
+  skills: '/v1/skills',
   sessions: '/api/sessions',
 }
 

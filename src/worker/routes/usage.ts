@@ -1,13 +1,15 @@
 /** `/api/usage`: reports tokens and cost of a tenant, summed from the stored turns. */
 
 import * as z from 'zod'
+import type { Authority } from '../../agent/model/permission/authority.ts'
 import { type UsageCursor, usageGroups, reportUsage } from '../../db/usage-report.ts'
-import { countsSpending } from '../../durable/tenant/spending.ts'
+import { countsSpending } from '../../durable/tenant/billing/spending.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { invalid, invalidCursor } from '../errors.ts'
 import { route } from '../route.ts'
 import { listOf, ok, pageQuery, usageShape } from '../shapes.ts'
+import { nameSchemas } from '../schema-names.ts'
 
 const sums = {
   turns: z.int(),
@@ -54,6 +56,7 @@ const hostShape = z.object({
   refused: z.number().describe('Requests that the guard of the network has refused.'),
   last_at: z.iso.datetime(),
 })
+nameSchemas({ UsageReport: reportShape, CalledHost: hostShape })
 
 export const usageRoutes = [
   route({
@@ -64,8 +67,8 @@ export const usageRoutes = [
     summary: 'Hosts that agents of the tenant have called',
     query: z.strictObject({ limit: z.coerce.number().int().min(1).max(1_000).default(100) }),
     responses: ok('The hosts called last first', listOf(hostShape)),
-    handle: async ({ env, tenant, query: { limit } }) => {
-      const hosts = await tenantStub(env, tenant.id).network.list(limit)
+    handle: async ({ env, authority, tenant, query: { limit } }) => {
+      const hosts = await tenantStub(env, tenant.id).network.list(authority, limit)
       const data = hosts.map(({ lastAt, ...host }) => ({ ...host, last_at: new Date(lastAt).toISOString() }))
       return Response.json({ data, next_cursor: null })
     },
@@ -78,7 +81,7 @@ export const usageRoutes = [
     summary: 'Tokens and cost of the tenant by day, model, session or source; the newest or the largest first',
     query,
     responses: ok('A page of the report, and the sums of all', reportShape),
-    handle: async ({ env, tenant, query: { group, limit, from, to, cursor } }) => {
+    handle: async ({ env, authority, tenant, query: { group, limit, from, to, cursor } }) => {
       const span = resolveSpan(from, to, Date.now())
       const filter = { ...span, group, limit, cursor: readCursor(cursor) }
       const { data, totals, next } = await reportUsage(env.DB, tenant.id, filter)
@@ -88,7 +91,7 @@ export const usageRoutes = [
         to: new Date(span.to).toISOString(),
         data,
         totals,
-        limits: await listLimits(env, tenant),
+        limits: await listLimits(env, tenant, authority),
         next_cursor: next ? btoa(encodeURIComponent(JSON.stringify(next))) : null,
       })
     },
@@ -98,9 +101,9 @@ export const usageRoutes = [
 /** Share of a limit from which it counts as nearly used up. */
 const warningShare = 0.8
 
-async function listLimits(env: Env, { id, limits }: TenantSnapshot) {
+async function listLimits(env: Env, { id, limits }: TenantSnapshot, authority: Authority) {
   if (!countsSpending(limits)) return []
-  const list = await tenantStub(env, id).billing.listUse()
+  const list = await tenantStub(env, id).billing.listUse(authority)
   return list.map(({ limit, max, used, reserved, to }) => ({
     limit,
     max,

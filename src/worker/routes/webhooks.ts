@@ -6,7 +6,7 @@
 
 import { loadConnection } from '../../durable/channels/connection.ts'
 import { isTenantActive } from '../access.ts'
-import { readLimited } from '../body.ts'
+import { readLimited } from '../input/body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, Web } from '../route.ts'
 import { acceptInboundEvent } from './accept-inbound-event.ts'

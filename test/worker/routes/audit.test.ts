@@ -2,6 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../../support/scripted-model.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 import { applyMigrations, bindings, call, newKey, newTenant, request } from '../client.ts'
 
 beforeAll(applyMigrations)
@@ -125,7 +126,7 @@ describe('changes in the tenant', () => {
     })
     await call('DELETE', `/api/credentials/${added.body.id}`, { key })
     const { pairing } = bindings.TENANT.getByName(`t/${id}`)
-    const issued = await pairing.check({ platform: 'telegram', person: '7', name: 'Ada' }, true)
+    const issued = await pairing.check(ownerAuthority(), { platform: 'telegram', person: '7', name: 'Ada' }, true)
     const code = issued.kind === 'code' ? issued.code : ''
     await call('POST', '/api/pairing/approve', { key, body: { platform: 'telegram', code } })
     await call('DELETE', '/api/pairing/telegram:7', { key })

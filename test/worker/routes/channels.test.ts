@@ -44,6 +44,8 @@ describe('/api/channels', () => {
         allow_chats: [],
         admins: [],
         search_scope: 'chat',
+        role: null,
+        admin_role: null,
         require_mention: true,
         busy_mode: 'interrupt',
         streaming: false,

@@ -1,0 +1,151 @@
+/** `/api/skills/import` and `…/update`: stores skills of other places, and looks for newer versions of them. */
+
+import * as z from 'zod'
+import type { SkillContent } from '../../../agent/model/skills/skill.ts'
+import { loadSkillModule } from '../../../backends/modules.ts'
+import type { FetchBytes } from '../../../backends/skills/protocol.ts'
+import { hashBytes, hashFiles } from '../../../durable/tenant/skills/skill-rows.ts'
+import { createTenantFetch } from '../../../durable/tenant/tenant-fetch.ts'
+import { forgetSnapshot } from '../../../durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '../../../durable/tenant/tenant-stub.ts'
+import { AppError, invalid } from '../../errors.ts'
+import { requireStorageAdmission } from '../../limits.ts'
+import { type Call, route } from '../../route.ts'
+import { requireFound } from '../../sessions.ts'
+import { created, ok } from '../../shapes.ts'
+import { requireStored, storedSkillShape } from './skill-shapes.ts'
+
+const tag = 'Skills'
+const timeoutMs = 30_000
+const maxRequests = 60
+
+const accept = z.boolean().default(false).describe('Store it although the scan asks for caution.')
+const importBody = z.strictObject({
+  url: z
+    .url({ protocol: /^https?$/ })
+    .max(2_000)
+    .describe('A SKILL.md, an archive, a folder on GitHub, or a site with /.well-known/agent-skills/index.json.'),
+  name: z.string().max(64).optional().describe('Which skill, where the address has several.'),
+  accept,
+})
+const updateBody = z.strictObject({ accept })
+
+const updateShape = z.object({
+  available: z.boolean().describe('The address has other files than those that were imported.'),
+  changed: z.boolean().describe('The skill was changed here since. An update replaces these changes.'),
+  hash: z.string().describe('Of the files at the address.'),
+})
+
+type SkillCall = Pick<Call<unknown, unknown>, 'env' | 'tenant' | 'web' | 'authority'>
+
+const skillsOf = ({ env, tenant }: SkillCall) => tenantStub(env, tenant.id).skills
+
+/** Fetches the files of one skill. Throws an error for whatever prevents it. */
+async function fetchSkill(call: SkillCall, url: string, name: string | undefined): Promise<readonly SkillContent[]> {
+  const { importSkill } = await loadSkillModule()
+  const outcome = await importSkill({ url, name, fetch: createFetch(call) }).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error)
+    if (error instanceof Error && error.name === 'BlockedAddress')
+      throw new AppError(400, 'blocked_url', reason, { param: 'url' })
+    throw invalid(`The address cannot be read: ${reason}`, 'url')
+  })
+  if (outcome.kind === 'failed') throw invalid(outcome.error, 'url')
+  if (outcome.kind === 'choose')
+    throw invalid(
+      `The address has several skills. Send name, one of: ${outcome.names.slice(0, 100).join(', ')}.`,
+      'name',
+    )
+  return outcome.files
+}
+
+function createFetch({ env, tenant, web }: SkillCall): FetchBytes {
+  const guardedFetch = createTenantFetch(env, tenant.id, (work) => web.executionCtx.waitUntil(work))
+  let requests = 0
+  return async (url, maxBytes) => {
+    if (++requests > maxRequests) throw new Error('it needs too many requests')
+    const { response, url: last } = await guardedFetch({ url, follow: true, maxBytes, timeoutMs })
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    return { status: response.status, url: last, contentType: response.headers.get('content-type') ?? '', bytes }
+  }
+}
+
+async function hashOf(files: readonly SkillContent[]): Promise<string> {
+  return hashFiles(await Promise.all(files.map(async ({ path, bytes }) => ({ path, hash: await hashBytes(bytes) }))))
+}
+
+/** The skill and the files that its address has now. */
+async function fetchAgain(call: SkillCall, name: string) {
+  const skill = requireFound(await skillsOf(call).read(call.authority, name))
+  const { origin, head } = skill.summary
+  if (origin === undefined) throw new AppError(409, 'conflict', 'The skill was not imported.')
+  const files = await fetchSkill(call, origin, skill.choice ?? head.name)
+  return { skill, files, origin, hash: await hashOf(files) }
+}
+
+const sizeOf = (files: readonly SkillContent[]): number => files.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)
+
+export const skillImportRoutes = [
+  route({
+    method: 'post',
+    path: '/api/skills/import',
+    scope: 'write',
+    tag,
+    summary: 'Import a skill from an address, after a security scan',
+    body: importBody,
+    responses: created('The skill', storedSkillShape),
+    handle: async (call) => {
+      const { url, name, accept: isCautionAccepted } = call.body
+      const files = await fetchSkill(call, url, name)
+      await requireStorageAdmission(call, sizeOf(files))
+      const result = await skillsOf(call).write(call.authority, {
+        files,
+        source: 'imported',
+        mode: 'create',
+        isCautionAccepted,
+        origin: { url, choice: name },
+      })
+      forgetSnapshot(call.tenant.id)
+      return Response.json(requireStored(result, 'url'), { status: 201 })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/skills/:name/update',
+    scope: 'read',
+    tag,
+    summary: 'Whether the address of an imported skill has a newer version',
+    responses: ok('The comparison', updateShape),
+    handle: async (call) => {
+      const { skill, hash } = await fetchAgain(call, call.param('name'))
+      return Response.json({
+        available: hash !== skill.importedHash,
+        changed: skill.summary.hash !== skill.importedHash,
+        hash,
+      })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/skills/:name/update',
+    scope: 'write',
+    tag,
+    summary: 'Replace an imported skill by what its address has now',
+    body: updateBody,
+    responses: ok('The skill', storedSkillShape),
+    handle: async (call) => {
+      const name = call.param('name')
+      const { skill, files, origin } = await fetchAgain(call, name)
+      await requireStorageAdmission(call, sizeOf(files))
+      const result = await skillsOf(call).write(call.authority, {
+        name,
+        files,
+        source: 'imported',
+        mode: 'replace',
+        isCautionAccepted: call.body.accept,
+        origin: { url: origin, choice: skill.choice },
+      })
+      forgetSnapshot(call.tenant.id)
+      return Response.json(requireStored(result, 'url'))
+    },
+  }),
+]

@@ -1,0 +1,52 @@
+/** `GET /api/sessions/{id}/tree`: the subagents of a session and theirs, with what they do now. */
+
+import * as z from 'zod'
+import { subagentStatuses } from '../../agent/model/subagent/subagent.ts'
+import { route } from '../route.ts'
+import { nameSchemas } from '../schema-names.ts'
+import { requireFound, sessionStub } from '../sessions.ts'
+import { ok } from '../shapes.ts'
+
+const time = z.iso.datetime()
+
+const subagentShape = z.object({
+  session_id: z.string().describe('The session of the subagent, with its messages and events.'),
+  run_id: z.string(),
+  delegation_id: z.string().describe('The call that has started it, with others or alone.'),
+  task_index: z.int(),
+  depth: z.int().describe('1 below a conversation.'),
+  goal: z.string().describe('At most 200 characters.'),
+  role: z.enum(['leaf', 'orchestrator']),
+  status: z.enum(['queued', 'running', ...subagentStatuses]),
+  activity: z.string().nullable().describe('What it did when it was asked last; null when it does not run.'),
+  api_calls: z.int(),
+  cost_usd: z.number().describe('With its own subagents, once it has ended.'),
+  started_at: time.nullable(),
+  ended_at: time.nullable(),
+  error: z.string().nullable(),
+  get children() {
+    return z.array(subagentShape).describe('Its own subagents.')
+  },
+})
+nameSchemas({ Subagent: subagentShape })
+
+const treeShape = z.object({
+  session_id: z.string(),
+  children: z.array(subagentShape).describe('The last 200, in the order in which they were started.'),
+})
+
+export const subagentRoutes = [
+  route({
+    method: 'get',
+    path: '/api/sessions/:id/tree',
+    scope: 'read',
+    tag: 'Sessions',
+    summary: 'The tree of subagents below a session',
+    responses: ok('The tree', treeShape),
+    handle: async ({ env, authority, tenant, param }) => {
+      const id = param('id')
+      const children = requireFound(await sessionStub(env, tenant.id, id).subagents.tree(authority))
+      return Response.json({ session_id: id, children })
+    },
+  }),
+]

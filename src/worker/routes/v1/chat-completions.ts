@@ -1,0 +1,307 @@
+/**
+ * `/v1/chat/completions`: serves OpenAI's Chat Completions API. Without a session header the messages are the history of
+ * a new session. With one, the session has the history and only the last message is used.
+ */
+
+import type { ToolMessage, UserMessage } from '../../../agent/model/message.ts'
+import type { TurnOptions } from '../../../agent/model/turn-options.ts'
+import { renderChatCompletion } from '../../../agent/public-api/chat-completions.ts'
+import { toRunFailure } from '../../../agent/public-api/run-failure.ts'
+import type { ContinueCommand } from '../../../durable/session/intake/continue.ts'
+import type { RequestCommand } from '../../../durable/session/intake/request.ts'
+import { runHeader } from '../../../durable/session/serve-stream.ts'
+import type { SessionDO } from '../../../durable/session/session-object.ts'
+import type { TenantSnapshot } from '../../../durable/tenant/tenant-snapshot.ts'
+import { parseAnswerFormat } from '../../answer-format.ts'
+import { isGeneratedSession } from '../../../agent/model/session-name.ts'
+import { completeHistory, type Conversation, splitMessages } from '../../chat/messages.ts'
+import { type Chat, chatSchema, completionShape } from '../../chat/schema.ts'
+import { type ConversationHashes, hashConversation } from '../../chat/conversation-hash.ts'
+import { findConversation, type FoundConversation, tryRecord } from '../../chat/find-conversation.ts'
+import { type ClientToolOptions, parseClientTools } from '../../chat/tools.ts'
+import { runFailed } from '../../errors.ts'
+import { submitInFork } from '../../fork.ts'
+import { nameClient } from '../../hang-up.ts'
+import { idempotencyKeyHeader, sessionIdHeaders, toolsetsHeader } from '../../headers.ts'
+import { claimIds, joinedIds, replayHeaders, type RequestIds } from '../../idempotency.ts'
+import { listFiles, parseUserMessage } from '../../input/input.ts'
+import { limitToolsets, namedToolsets } from '../../input/limit-toolsets.ts'
+import { readWithSessionSettings } from '../../input/settings-patch.ts'
+import { maxPauseMs, parseTurnOptions } from '../../input/turn-options.ts'
+import { resolveFiles } from '../../files/uploads.ts'
+import { type Call, route } from '../../route.ts'
+import { sessionStub } from '../../sessions.ts'
+import { idempotencyOf, submitAndStream, submitUntilSegment, Superseded } from '../../submit.ts'
+
+export const chatRoutes = [
+  route({
+    method: 'post',
+    path: '/v1/chat/completions',
+    scope: 'chat',
+    tag: 'OpenAI',
+    summary: 'Chat with the agent',
+    headers: [idempotencyKeyHeader, ...sessionIdHeaders, toolsetsHeader],
+    body: chatSchema,
+    responses: {
+      200: {
+        description: 'chat.completion, or chat.completion.chunk events when stream is true',
+        schema: completionShape,
+        type: 'text/event-stream',
+      },
+    },
+    handle: chat,
+  }),
+]
+
+type ChatCall = Call<unknown, Chat>
+
+async function chat(call: ChatCall): Promise<Response> {
+  const stored = call.web.req.header('x-talaria-session-id') ?? call.web.req.header('x-hermes-session-id')
+  const conversation = splitMessages(call.body.messages)
+  const message = parseLast(conversation)
+  const files = message && (await resolveFiles(listFiles(contentOf(conversation)), call, 'messages'))
+  const asked = { call, clientTools: parseClientTools(call.body), conversation, message, files }
+  if (stored !== undefined) return serve({ ...asked, stored })
+  const hashes = hashConversation(call, call.body.messages)
+  const found = await findContinued(call, conversation, hashes)
+  try {
+    return await serve({ ...asked, hashes, found })
+  } catch (error) {
+    if (!(error instanceof Superseded) || found?.kind !== 'continue') throw error
+    // Another request continued the conversation at the same moment.
+    return serve({ ...asked, hashes, found: { ...found, kind: 'branch' } })
+  }
+}
+
+/** Results of tools reach only the run that waits for them, not a copy of its session. */
+async function findContinued(call: ChatCall, { last }: Conversation, hashes: ConversationHashes) {
+  const found = await findConversation(call, hashes)
+  return found?.kind === 'branch' && last.role === 'tool' ? undefined : found
+}
+
+type Asked = {
+  readonly call: ChatCall
+  readonly clientTools: ClientToolOptions
+  readonly conversation: Conversation
+  readonly message: UserMessage | undefined
+  readonly files: RequestCommand['files'] | undefined
+  /** The session that the header names. */
+  readonly stored?: string
+  readonly hashes?: ConversationHashes
+  readonly found?: FoundConversation | undefined
+}
+
+async function serve(asked: Asked): Promise<Response> {
+  const { call, found } = asked
+  const { env, tenant } = call
+  const { authority, wishes } = await readWishes(asked)
+  const ids = await idsOf(asked)
+  const session = sessionStub(env, tenant.id, ids.sessionId)
+  const client = nameClient(call, session, ids)
+  const request = {
+    authority,
+    runId: ids.runId,
+    options: {
+      ...mergeTurnOptions(call.body, wishes, asked.conversation.instructions),
+      ...asked.clientTools,
+      ...namedToolsets(call),
+    },
+    tenant,
+    idempotency: found?.kind === 'join' ? ('repeat' as const) : idempotencyOf(ids),
+    ...(client && { client }),
+  }
+  const command = commandOf(asked, request, ids)
+  const submit = () => answer(asked, { session, command, ids })
+  if (found?.kind !== 'branch') return submit()
+  const source = sessionStub(env, tenant.id, found.sessionId)
+  const spec = { source: 'api', parentId: found.sessionId }
+  return submitInFork(call, { source, ids, spec, upTo: found.runId, withEarlierFiles: true }, submit)
+}
+
+/** The settings of the session that goes on count, too. */
+async function readWishes({ call, stored, found }: Asked) {
+  const { env, tenant, body } = call
+  const known = stored ?? found?.sessionId
+  const session = known === undefined ? undefined : sessionStub(env, tenant.id, known)
+  const authority = await limitToolsets(call, session)
+  const read = (snapshot: TenantSnapshot) => parseTurnOptions(body, env, snapshot, { openAiNames: true })
+  return { authority, wishes: session ? await readWithSessionSettings(session, call, read) : read(tenant) }
+}
+
+function idsOf({ call, stored, found }: Asked): Promise<RequestIds> | RequestIds {
+  if (found?.kind === 'join') return joinedIds(found)
+  // Elsewhere the path names the session. Here it is a header, so it becomes part of the hashed body.
+  if (stored !== undefined) return claimIds({ ...call, bodyText: `${stored}\n${call.bodyText}` }, stored)
+  return claimIds(call, found?.kind === 'continue' ? found.sessionId : undefined)
+}
+
+function commandOf(asked: Asked, request: RequestFields, ids: RequestIds): RequestCommand | ContinueCommand {
+  const { stored, found } = asked
+  if (stored !== undefined) return commandByName(asked, request)
+  return found && !ids.replayed ? commandByWords(asked, request, found) : commandOfNew(asked, request, ids)
+}
+
+/** A session that the client names is created when it does not exist. A generated id is only found. */
+function commandByName({ conversation, message, files, stored = '' }: Asked, request: RequestFields) {
+  if (conversation.results.length) return continueRun(request, conversation, message)
+  const target = isGeneratedSession(stored) ? undefined : { isNewId: false }
+  return startRun(request, conversation, { message, files, target })
+}
+
+/** A new session expires when nothing continues it. */
+const commandOfNew = (
+  { conversation, message, files, found }: Asked,
+  request: RequestFields,
+  { replayed }: RequestIds,
+) => startRun(request, conversation, { message, files, target: { isNewId: !replayed, oneShot: !found } })
+
+/** The session that was found continues, or its copy does. */
+function commandByWords(
+  asked: Asked,
+  request: RequestFields,
+  found: FoundConversation,
+): RequestCommand | ContinueCommand {
+  const { conversation, files } = asked
+  const message = latestMessage(asked)
+  const isContinued = found.kind === 'continue'
+  if (isContinued && (found.segment !== undefined || conversation.results.length))
+    return continueRun(request, conversation, message, found.runId)
+  const command = startRun(request, conversation, { message, files, target: undefined })
+  return isContinued ? { ...command, target: { kind: 'after', runId: found.runId } } : command
+}
+
+/** Everything that the user said since the last answer, because the session has only what came before. */
+function latestMessage({ conversation: { history }, message }: Asked): UserMessage | undefined {
+  const from = history.findLastIndex(({ role }) => role !== 'user') + 1
+  const earlier = history.slice(from).filter((one) => one.role === 'user')
+  return message && earlier.length
+    ? { role: 'user', content: [...earlier, message].flatMap(({ content }) => content) }
+    : message
+}
+
+type RequestFields = Omit<RequestCommand, 'kind' | 'message' | 'files' | 'busyMode' | 'target'>
+
+/**
+ * Continues the run that waits for these results. A run that was found without a session header is named by `continues`;
+ * otherwise it is the last one of the session.
+ */
+const continueRun = (
+  request: RequestFields,
+  { results }: Conversation,
+  message: UserMessage | undefined,
+  continues?: string,
+): ContinueCommand => ({
+  kind: 'continue',
+  ...request,
+  busyMode: undefined,
+  ...(continues !== undefined && { continues }),
+  results,
+  approvals: [],
+  ...(message && { message }),
+})
+
+type Start = {
+  readonly message: UserMessage | undefined
+  readonly files: RequestCommand['files']
+  /** Absent: the session exists. */
+  readonly target: { readonly isNewId: boolean; readonly oneShot?: boolean } | undefined
+}
+
+/** Starts a run with the last message. The messages before it are the history of a new session. */
+function startRun(
+  request: RequestFields,
+  conversation: Conversation,
+  { message, files, target }: Start,
+): RequestCommand {
+  const { history, opening } = completeHistory(conversation, 'messages')
+  return {
+    kind: 'request',
+    ...request,
+    message: message ?? (opening as ToolMessage),
+    ...(files && { files }),
+    busyMode: 'queue',
+    readsParts: true,
+    target: target ? { kind: 'create', spec: specOf(target), isNewId: target.isNewId, history } : { kind: 'existing' },
+  }
+}
+
+/** Undefined when the client brings results only. */
+const parseLast = ({ last, instructions }: Conversation): UserMessage | undefined =>
+  last.role === 'user' ? parseUserMessage(last.content, [], 'messages', instructions) : undefined
+
+const contentOf = ({ last }: Conversation) => (last.role === 'user' ? last.content : '')
+
+const specOf = ({ oneShot = false }: { readonly oneShot?: boolean }) => ({ source: 'api', ...(oneShot && { oneShot }) })
+
+/** Remembers the run while it begins. A failure costs the continuity of this conversation, not the answer. */
+async function recordStart({ call, hashes, found }: Asked, { sessionId, runId }: RequestIds): Promise<void> {
+  const isLater = found?.kind === 'join' || (found?.kind === 'continue' && found.segment !== undefined)
+  if (hashes && !isLater) await tryRecord(call, hashes, { sessionId, runId, segment: 0 })
+}
+
+/** A message to a waiting run is answered by that run, or by one that is queued behind it: only the session knows. */
+async function recordContinued({ call, hashes, found, message }: Asked, ids: RequestIds, runId: string): Promise<void> {
+  if (!hashes || !message || found?.kind !== 'continue' || found.segment === undefined) return
+  const segment = runId === found.runId ? found.segment : 0
+  await tryRecord(call, hashes, { sessionId: ids.sessionId, runId, segment })
+}
+
+type Answering = {
+  readonly session: DurableObjectStub<SessionDO>
+  readonly command: RequestCommand | ContinueCommand
+  readonly ids: RequestIds
+}
+
+async function answer(asked: Asked, { session, command, ids }: Answering): Promise<Response> {
+  const { body } = asked.call
+  const head = {
+    id: `chatcmpl-${ids.runId.slice('run_'.length)}`,
+    created: Math.floor(Date.now() / 1_000),
+    model: body.model ?? 'talaria',
+  }
+  const headers = {
+    'x-talaria-session-id': ids.sessionId,
+    'x-hermes-session-id': ids.sessionId,
+    'x-talaria-run-id': ids.runId,
+    ...replayHeaders(ids),
+  }
+  if (body.stream) {
+    const usage = body.stream_options?.include_usage ?? false
+    const format = { as: 'chat' as const, head, usage }
+    const streaming = submitAndStream(session, { command, format }, ids, { param: 'messages', headers })
+    const [streamed] = await Promise.all([streaming, recordStart(asked, ids)])
+    const runId = streamed.headers.get(runHeader) ?? ids.runId
+    await recordContinued(asked, ids, runId)
+    const run = { 'x-talaria-run-id': runId }
+    return new Response(streamed.body, { headers: { ...headers, ...run, ...eventStreamHeaders } })
+  }
+  const answering = submitUntilSegment(session, command, ids, 'messages')
+  const [{ segment, run }] = await Promise.all([answering, recordStart(asked, ids)])
+  await recordContinued(asked, ids, run.run_id)
+  const failure = segment.end && toRunFailure(segment.end)
+  if (failure) throw runFailed(failure, headers)
+  const created = segment.index === 0 ? toUnixSeconds(run.started_at) : undefined
+  const whole = renderChatCompletion({ ...head, created: created ?? head.created }, segment)
+  return Response.json(whole, { headers: { ...headers, 'x-talaria-run-id': run.run_id } })
+}
+
+const toUnixSeconds = (time: string | null) => (time === null ? undefined : Math.floor(Date.parse(time) / 1_000))
+
+export const eventStreamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+}
+
+function mergeTurnOptions(body: Chat, wishes: TurnOptions, instructions: string): TurnOptions {
+  const maxTokens = body.max_completion_tokens ?? wishes.maxTokens
+  const effort = wishes.reasoningEffort ?? body.reasoning?.effort
+  const answerFormat = parseAnswerFormat(body.response_format, 'response_format')
+  return {
+    ...wishes,
+    maxPauseMs,
+    ...(instructions && { instructions }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(effort != null && { reasoningEffort: effort }),
+    ...(answerFormat && { answerFormat }),
+  }
+}

@@ -1,0 +1,150 @@
+/** `/v1/conversations`: sessions as conversations of OpenAI's API, which responses name and continue. */
+
+import * as z from 'zod'
+import { AppError, invalid } from '../../errors.ts'
+import { pageItems, pageQuery } from '../../responses/item-page.ts'
+import { parseItems, type responseInput } from '../../responses/response-items.ts'
+import { parseAllMessages } from '../../responses/response-input.ts'
+import { resolveReferences } from '../../responses/resolve-references.ts'
+import { conversationItemShape, conversationItemsShape } from '../../responses/response-shape.ts'
+import { jsonResponse } from '../../responses/respond.ts'
+import { type Call, route } from '../../route.ts'
+import { ok } from '../../shapes.ts'
+import { requireFound, sessionStub } from '../../sessions.ts'
+
+const tag = 'OpenAI'
+const metadata = z.record(z.string().max(64), z.string().max(512)).nullish()
+const items = z.array(z.looseObject({})).max(20).nullish()
+const conversationShape = z.object({
+  id: z.string(),
+  object: z.literal('conversation'),
+  created_at: z.int().describe('Seconds since 1970.'),
+  metadata: z.record(z.string(), z.string()),
+})
+const deletedShape = z.object({ id: z.string(), object: z.literal('conversation.deleted'), deleted: z.literal(true) })
+
+export const conversationRoutes = [
+  route({
+    method: 'post',
+    path: '/v1/conversations',
+    scope: 'chat',
+    tag,
+    summary: 'Create a conversation, with its first items',
+    body: z.strictObject({ metadata, items }),
+    responses: ok('The conversation', conversationShape),
+    handle: async (call) => {
+      const { env, authority, tenant, body } = call
+      const id = `conv_${crypto.randomUUID().replaceAll('-', '')}`
+      const messages = body.items?.length ? await parseMessages(call, body.items) : []
+      const { conversations } = sessionStub(env, tenant.id, id)
+      const made = await conversations.create(authority, tenant, { labels: body.metadata ?? {}, messages })
+      return Response.json(requireFound(made))
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/v1/conversations/:id',
+    scope: 'read',
+    tag,
+    summary: 'One conversation',
+    responses: ok('The conversation', conversationShape),
+    handle: async (call) => Response.json(requireFound(await subject(call).get(call.authority))),
+  }),
+  route({
+    method: 'post',
+    path: '/v1/conversations/:id',
+    scope: 'write',
+    tag,
+    summary: 'Replace the metadata of a conversation',
+    body: z.strictObject({ metadata }),
+    responses: ok('The conversation', conversationShape),
+    handle: async (call) =>
+      Response.json(requireFound(await subject(call).setLabels(call.authority, call.body.metadata ?? {}))),
+  }),
+  route({
+    method: 'delete',
+    path: '/v1/conversations/:id',
+    scope: 'write',
+    tag,
+    summary: 'Delete a conversation: its session with runs and files',
+    responses: ok('Deleted', deletedShape),
+    handle: async ({ env, authority, tenant, param }) => {
+      const id = param('id')
+      requireFound((await sessionStub(env, tenant.id, id).info.delete(authority, true)) || undefined)
+      return Response.json({ id, object: 'conversation.deleted', deleted: true })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/v1/conversations/:id/items',
+    scope: 'read',
+    tag,
+    summary: 'Items of a conversation, newest first',
+    query: pageQuery,
+    responses: ok('OpenAI list', conversationItemsShape),
+    handle: async (call) => Response.json(pageItems(await listItems(call), call.query)),
+  }),
+  route({
+    method: 'post',
+    path: '/v1/conversations/:id/items',
+    scope: 'chat',
+    tag,
+    summary: 'Add items to a conversation without an answer',
+    query: z.object({}),
+    body: z.strictObject({ items: z.array(z.looseObject({})).min(1).max(20) }),
+    responses: ok('The added items', conversationItemsShape),
+    handle: async (call) => {
+      const added = await subject(call).append(call.authority, await parseMessages(call, call.body.items))
+      if (added === null) throw busy()
+      const data = JSON.parse(requireFound(added)) as readonly Item[]
+      return Response.json(pageItems(data, { limit: 100, order: 'asc' }))
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/v1/conversations/:id/items/:item',
+    scope: 'read',
+    tag,
+    summary: 'One item of a conversation',
+    responses: ok('The item', conversationItemShape),
+    handle: async ({ env, authority, tenant, param }) => {
+      const { responses } = sessionStub(env, tenant.id, param('id'))
+      return jsonResponse(requireFound(await responses.item(authority, param('item'))))
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/v1/conversations/:id/items/:item',
+    scope: 'write',
+    tag,
+    summary: 'Delete the last turn of a conversation by one of its items',
+    responses: ok('The conversation', conversationShape),
+    handle: async (call) => {
+      const outcome = requireFound(await subject(call).deleteItem(call.authority, call.param('item')))
+      if (outcome === 'kept') throw notLast()
+      return Response.json(requireFound(await subject(call).get(call.authority)))
+    },
+  }),
+]
+
+type Item = { readonly id: string }
+
+const subject = ({ env, tenant, param }: Call<unknown, unknown>) =>
+  sessionStub(env, tenant.id, param('id')).conversations
+
+async function listItems(call: Call<unknown, unknown>): Promise<readonly Item[]> {
+  return JSON.parse(requireFound(await subject(call).items(call.authority))) as readonly Item[]
+}
+
+/** System text belongs to requests: a session keeps its own. */
+async function parseMessages(call: Call<unknown, unknown>, given: readonly object[]) {
+  const parsed = await resolveReferences(call, parseItems(given as z.infer<typeof responseInput>))
+  const { messages, system } = parseAllMessages(parsed, '')
+  if (system) throw invalid('Messages of role system are not stored. Send instructions with each response.', 'items')
+  return messages
+}
+
+const busy = () => new AppError(409, 'conflict', 'A response of this conversation is in progress.')
+
+const notLast = () =>
+  new AppError(409, 'conflict', 'Only items of the last turn can be deleted, while no response is in progress.')

@@ -1,0 +1,271 @@
+/** `/v1/models` and `/api/settings/models`: lists usable models and why others are unavailable. */
+
+import * as z from 'zod'
+import type { Settings } from '../../../agent/model/settings.ts'
+import { findProvider, getMissingRequirement } from '../../../agent/routing/availability.ts'
+import { listModelNames, emptyCatalog } from '../../../agent/providers/catalog/model-lookup.ts'
+import { minWindow } from '../../../agent/providers/catalog/context-window.ts'
+import type { KeyHealthById } from '../../../agent/routing/key-selection.ts'
+import { type Provider, providers } from '../../../agent/providers/profiles/providers.ts'
+import { chooseModel, explainModelless } from '../../../agent/routing/default-model.ts'
+import {
+  getModelRequirement,
+  type Prices,
+  type Route,
+  resolveRoute,
+  type Sources,
+  splitModelId,
+} from '../../../agent/routing/route.ts'
+import { sourcesFor } from '../../../durable/models/catalog.ts'
+import { getHealth } from '../../../durable/models/key-pool.ts'
+import { mixtureNames, resolveMixture } from '../../../durable/models/mixture-of-agents.ts'
+import { isVirtualModel, listModelIds } from '../../../durable/models/model-routes.ts'
+import { effectiveSettings, type TenantSnapshot } from '../../../durable/tenant/tenant-snapshot.ts'
+import { AppError } from '../../errors.ts'
+import { pageByPosition } from '../../input/page.ts'
+import { type Call, route } from '../../route.ts'
+import { longPageQuery, ok } from '../../shapes.ts'
+import { nameSchemas } from '../../schema-names.ts'
+
+const toModelObject = (id: string, owner: string) => ({ id, object: 'model', created: 0, owned_by: owner })
+
+const getSources = ({ env, tenant, web }: Pick<Call<unknown, unknown>, 'env' | 'tenant' | 'web'>): Sources =>
+  sourcesFor(env, tenant, (work) => web.executionCtx.waitUntil(work))
+
+/** Suspended keys do not count: they become usable again. */
+const hasOnlyDeadKeys = ({ endpoints }: Route, health: KeyHealthById): boolean =>
+  endpoints.every(({ id, key }) => key !== '' && health[id]?.dead)
+
+/** Explains why no model of this provider can be used now. Undefined when one can. */
+function explainUnavailable(provider: Provider, sources: Sources, health: KeyHealthById): string | undefined {
+  const missing = getMissingRequirement(provider, sources)
+  if (missing) return missing
+  if (!hasNamedModel(provider, sources) && !chooseModel(provider, sources)) return explainModelless(provider)
+  const any = resolveRoute(`${provider.id}/any`, sources)
+  return any && hasOnlyDeadKeys(any, health)
+    ? 'the provider refuses every key for it; GET /api/credentials shows the state of your own'
+    : undefined
+}
+
+const hasNamedModel = ({ id }: Provider, sources: Sources): boolean =>
+  listNamedModels(sources).some((name) => name.length > id.length + 1 && name.startsWith(`${id}/`))
+
+/** Models that the settings or the deployment name. */
+const listNamedModels = (sources: Sources): readonly string[] => [
+  ...listModelIds(undefined, sources),
+  ...Object.keys(sources.settings?.models ?? {}),
+]
+
+/** Named models first, then one model of each provider. */
+function listUsableRoutes(sources: Sources, health: KeyHealthById): readonly Route[] {
+  const ids = providers.flatMap((provider) => {
+    const model = chooseModel(provider, sources)
+    return model ? [`${provider.id}/${model}`] : []
+  })
+  const routes = [...listNamedModels(sources), ...ids]
+    .flatMap((id) => resolveRoute(id, sources) ?? [])
+    .filter((one) => !hasTooSmallWindow(one) && !hasOnlyDeadKeys(one, health))
+  return [...new Map(routes.map((one) => [one.id, one])).values()]
+}
+
+function listProviderRoutes(name: string, sources: Sources, health: KeyHealthById): readonly Route[] {
+  const id = findProvider(name, sources.settings)?.id ?? name
+  const listed = listModelNames(sources.catalog ?? emptyCatalog, id).flatMap(
+    (model) => resolveRoute(`${id}/${model}`, sources) ?? [],
+  )
+  const own = listUsableRoutes(sources, health).filter(({ provider }) => provider === id)
+  return [...new Map([...own, ...listed].map((one) => [one.id, one])).values()]
+}
+
+/** Mixtures whose aggregator is usable, under their own names. */
+const listUsableMixtures = (sources: Sources): readonly Route[] =>
+  mixtureNames(sources.settings ?? {}).flatMap((id) => {
+    const aggregator = resolveRoute(resolveMixture(id, sources.settings)?.aggregator ?? '', sources)
+    return aggregator ? [{ ...aggregator, id, provider: 'moa' }] : []
+  })
+
+/** A window from the settings overrides this check, and a guessed window does not count. */
+const hasTooSmallWindow = ({ contextWindow, windowSource }: Route): boolean =>
+  contextWindow < minWindow && windowSource !== 'settings' && windowSource !== 'probe'
+
+/**
+ * Validates the model of a request. Undefined means the default. Throws for unknown providers, providers without a key
+ * and models with a context window that is too small.
+ */
+export function resolveRequestedModel(id: string | undefined, env: Env, tenant?: TenantSnapshot, param = 'model') {
+  const sources = sourcesFor(env, tenant)
+  const model = isVirtualModel(id) ? undefined : id
+  const [name = ''] = listModelIds(resolveMixture(model, sources.settings)?.aggregator ?? model, sources)
+  const found = resolveRoute(name, sources)
+  if (found && hasTooSmallWindow(found)) throw smallWindowError(found, param)
+  if (model !== undefined && !found) throw modelNotFound(name, sources, param)
+  return model
+}
+
+/** Lists unusable providers, then named models that are unusable. */
+function listUnavailable(sources: Sources, health: KeyHealthById) {
+  const { settings = {} } = sources
+  const own = Object.keys(settings.providers ?? {}).flatMap((name) => findProvider(name, settings) ?? [])
+  const closed = [...providers, ...own].flatMap((provider) => {
+    const reason = explainUnavailable(provider, sources, health)
+    return reason ? [{ provider: provider.id, model: provider.defaultModel || null, reason }] : []
+  })
+  const aggregators = mixtureNames(settings).flatMap((id) => resolveMixture(id, settings)?.aggregator ?? [])
+  const models = [...new Set([...listNamedModels(sources), ...aggregators])].flatMap((id) => {
+    const [name, model] = splitModelId(id)
+    const resolved = resolveRoute(id, sources)
+    if (resolved && hasTooSmallWindow(resolved))
+      return [{ provider: resolved.provider, model, reason: explainSmallWindow(resolved) }]
+    const isKnown = resolved !== undefined || resolveMixture(id, settings) || findProvider(name, settings)
+    return isKnown ? [] : [{ provider: name, model, reason: 'there is no provider of this name' }]
+  })
+  return [...closed, ...models]
+}
+
+function modelNotFound(id: string, sources: Sources, param: string): AppError {
+  const provider = findProvider(splitModelId(id)[0], sources.settings)
+  const missing = provider && getModelRequirement(id, sources)
+  return new AppError(
+    404,
+    'model_not_found',
+    `The model ${id.slice(0, 200)} is not available here${missing ? `: ${missing}` : ''}. Use talaria, or provider/model of a provider with a key.`,
+    { param },
+  )
+}
+
+const explainSmallWindow = ({ id, contextWindow }: Route) =>
+  `${id} has a context window of ${contextWindow} tokens; ${minWindow} are needed. Choose another model, or correct models["${id}"].context_window.`
+
+const smallWindowError = (one: Route, param: string) =>
+  new AppError(400, 'unsupported', explainSmallWindow(one), { param })
+
+const modelShape = z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() })
+
+const count = z.int().nullable()
+const amount = z.number()
+const usableShape = z.object({
+  id: z.string(),
+  provider: z.string(),
+  dialect: z.string(),
+  context_window: z.int(),
+  max_output: count,
+  prices: z
+    .object({ input: amount, output: amount, cached_read: amount, cached_write: amount })
+    .nullable()
+    .describe('USD per million tokens; null: unknown.'),
+  abilities: z.record(z.string(), z.boolean().nullable()).describe('null: unknown.'),
+  efforts: z.array(z.string()).nullable(),
+  prompt_cache: z.enum(['5m', '1h']).nullable().describe('How long marked prompt prefixes are cached.'),
+  knowledge: z.string().nullable(),
+  deprecated: z.boolean(),
+  source: z.enum(['settings', 'provider', 'models.dev', 'built-in', 'probe']).describe('Source of the context window.'),
+})
+const missingShape = z.object({ provider: z.string(), model: z.string().nullable(), reason: z.string() })
+nameSchemas({ Model: modelShape, ModelFacts: usableShape, UnavailableModel: missingShape })
+
+const orNull = <T>(value: T | undefined): T | null => value ?? null
+
+const toModelView = ({
+  id,
+  provider,
+  dialect,
+  contextWindow,
+  facts = {},
+  prices,
+  cache,
+  windowSource = 'probe',
+}: Route) => ({
+  id,
+  provider,
+  dialect,
+  context_window: contextWindow,
+  max_output: orNull(facts.maxOutput),
+  prices: orNull(prices && toPublicPrices(prices)),
+  abilities: {
+    images: orNull(facts.images),
+    reasoning: orNull(facts.reasoning),
+    tools: orNull(facts.tools),
+    caching: orNull(facts.caching),
+  },
+  efforts: orNull(facts.efforts),
+  prompt_cache: orNull(cache),
+  knowledge: orNull(facts.knowledge),
+  deprecated: facts.deprecated === true,
+  source: windowSource,
+})
+
+const toPublicPrices = ({ input, output, cachedRead, cachedWrite }: Prices) => ({
+  input,
+  output,
+  cached_read: cachedRead,
+  cached_write: cachedWrite,
+})
+
+export const modelRoutes = [
+  route({
+    method: 'get',
+    path: '/v1/models',
+    scope: 'read',
+    tag: 'OpenAI',
+    summary: 'Models that can be asked for',
+    responses: ok('OpenAI list', z.object({ object: z.literal('list'), data: z.array(modelShape) })),
+    handle: async (call) =>
+      Response.json({
+        object: 'list',
+        data: [
+          toModelObject('talaria', 'talaria'),
+          ...listUsableMixtures(getSources(call)).map(({ id }) => toModelObject(id, 'talaria')),
+          ...listUsableRoutes(getSources(call), getHealth(call.tenant.id)).map(({ id, provider }) =>
+            toModelObject(id, provider),
+          ),
+        ],
+      }),
+  }),
+  route({
+    method: 'get',
+    path: '/v1/models/:id{.+}',
+    scope: 'read',
+    tag: 'OpenAI',
+    summary: 'One model',
+    responses: ok('OpenAI model', modelShape),
+    handle: async ({ env, tenant, param }) => {
+      const id = param('id')
+      resolveRequestedModel(id, env, tenant, 'id')
+      return Response.json(toModelObject(id, id.includes('/') ? (id.split('/')[0] ?? '') : 'talaria'))
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/settings/models',
+    scope: 'read',
+    tag: 'Settings',
+    summary: 'Facts about usable models, and why others are unavailable',
+    query: z.strictObject({
+      ...longPageQuery,
+      provider: z
+        .string()
+        .max(100)
+        .optional()
+        .describe('Lists all models that the public catalogs have of this provider.'),
+    }),
+    responses: ok(
+      'Usable models, the default first, and the unavailable providers and named models',
+      z.object({ data: z.array(usableShape), unavailable: z.array(missingShape), next_cursor: z.string().nullable() }),
+    ),
+    handle: async (call) => {
+      const sources = getSources(call)
+      const health = getHealth(call.tenant.id)
+      const routes = call.query.provider
+        ? listProviderRoutes(call.query.provider, sources, health)
+        : [...listUsableRoutes(sources, health), ...listUsableMixtures(sources)]
+      return Response.json({
+        ...pageByPosition(routes.map(toModelView), call.query),
+        unavailable: listUnavailable(sources, health),
+      })
+    },
+  }),
+]
+
+/** The tenant with a session's settings merged over its own. */
+export const mergeSessionSettings = (tenant: TenantSnapshot, settings: Settings | undefined): TenantSnapshot =>
+  settings ? { ...tenant, settings: effectiveSettings(tenant.settings, settings, true) } : tenant

@@ -1,0 +1,195 @@
+/** `/v1/runs`: starts runs that outlive their request, and reads, follows, steers, approves and stops any run by its id. */
+
+import * as z from 'zod'
+import { sessionNameHint, sessionNamePattern } from '../../../agent/model/session-name.ts'
+import type { RunView } from '../../../durable/session/api-views.ts'
+import type { RequestCommand } from '../../../durable/session/intake/request.ts'
+import type { SessionDO } from '../../../durable/session/session-object.ts'
+import { tenantStub } from '../../../durable/tenant/tenant-stub.ts'
+import { isApproval } from '../../../durable/turn/pending-requests.ts'
+import { sessionOfRun } from '../../../durable/platform/ids.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { readLastEventId } from '../../event-bridge.ts'
+import { idempotencyKeyHeader, lastEventIdHeader, toolsetsHeader } from '../../headers.ts'
+import { claimIds, replayHeaders } from '../../idempotency.ts'
+import { inputSchema, maxTextChars, parseUserMessage } from '../../input/input.ts'
+import { responseInput } from '../../responses/response-items.ts'
+import { type Call, route } from '../../route.ts'
+import { requireFound, sessionStub } from '../../sessions.ts'
+import { acceptedShape, runShape, ok } from '../../shapes.ts'
+import { follow, idempotencyOf, submitNow } from '../../submit.ts'
+import { turnOptionFields } from '../../input/turn-options.ts'
+import { decideApproval, decisionSchema } from '../approvals.ts'
+import { eventStreamHeaders } from './chat-completions.ts'
+import { submitResponse } from '../../responses/submit-response.ts'
+
+const tag = 'Runs'
+const sse = { 200: { description: 'Server-sent events', type: 'text/event-stream' } }
+
+const sessionName = z.string().regex(sessionNamePattern, sessionNameHint)
+const historyItem = z.strictObject({
+  role: z.enum(['system', 'user', 'assistant']),
+  content: z.string().max(maxTextChars),
+})
+
+const newRun = z.strictObject({
+  ...turnOptionFields,
+  input: responseInput,
+  instructions: z.string().max(50_000).nullish().describe('For this run only.'),
+  session_id: sessionName.nullish().describe('Continues this session, or creates it. Absent: a new session.'),
+  conversation_history: z.array(historyItem).max(20_000).nullish().describe('Earlier messages of a new session.'),
+  previous_response_id: z.string().max(300).nullish(),
+})
+
+const stoppedShape = z.object({ run_id: z.string(), session_id: z.string(), status: z.string() })
+const decidedShape = z.object({ run_id: z.string(), approval_id: z.string(), decision: z.string() })
+
+export const runRoutes = [
+  route({
+    method: 'post',
+    path: '/v1/runs',
+    scope: 'chat',
+    tag,
+    summary: 'Start a run and return at once',
+    headers: [idempotencyKeyHeader, toolsetsHeader],
+    body: newRun,
+    responses: { 202: { description: 'The run', schema: acceptedShape } },
+    handle: startRun,
+  }),
+  route({
+    method: 'get',
+    path: '/v1/runs/:id',
+    scope: 'read',
+    tag,
+    summary: 'One run: status, activity, result',
+    responses: ok('The run', runShape),
+    handle: async (call) => Response.json((await findRun(call)).run),
+  }),
+  route({
+    method: 'get',
+    path: '/v1/runs/:id/events',
+    scope: 'read',
+    tag,
+    summary: 'Stream the events of a run from its beginning to its end',
+    headers: [lastEventIdHeader],
+    query: z.strictObject({ after: z.coerce.number().int().min(0).optional() }),
+    responses: sse,
+    handle: async (call) => {
+      const after = readLastEventId(call.web, call.query.after)
+      const { session, run } = await findRun(call)
+      const answer = await follow(session, {
+        authority: call.authority,
+        runId: run.run_id,
+        format: { as: 'events', after },
+      })
+      return new Response(answer.body, { headers: eventStreamHeaders })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/v1/runs/:id/stop',
+    scope: 'chat',
+    tag,
+    summary: 'Stop a run; its messages so far are kept. A queued run is taken back',
+    body: z.strictObject({}),
+    responses: { 202: { description: 'Stopping, or it had ended', schema: stoppedShape } },
+    handle: async (call) => {
+      const { session, run } = await findRun(call)
+      const isStopped = await session.runs.stop(call.authority, run.run_id)
+      const stopped = run.status === 'queued' ? 'cancelled' : 'stopping'
+      const answer = { run_id: run.run_id, session_id: run.session_id, status: isStopped ? stopped : run.status }
+      return Response.json(answer, { status: 202 })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/v1/runs/:id/steer',
+    scope: 'chat',
+    tag,
+    summary: 'Send a message into a run without stopping it',
+    headers: [idempotencyKeyHeader],
+    body: z.strictObject({ input: inputSchema }),
+    responses: { 202: { description: 'Accepted', schema: acceptedShape } },
+    handle: steerRun,
+  }),
+  route({
+    method: 'post',
+    path: '/v1/runs/:id/approval',
+    scope: 'approve',
+    tag,
+    summary: 'Allow or deny a call of a run that waits for approval',
+    body: decisionSchema.extend({
+      approval_id: z.string().max(500).optional().describe('Needed when several calls wait.'),
+    }),
+    responses: ok('Decided', decidedShape),
+    handle: async (call) => {
+      const { run } = await findRun(call)
+      const { approval_id: named, ...answer } = call.body
+      const id = named ?? (await findOnlyApproval(call, run.run_id))
+      if (!id.startsWith(`${run.session_id}.${run.run_id}.`)) throw notFound()
+      await decideApproval(call, id, answer)
+      return Response.json({ run_id: run.run_id, approval_id: id, decision: answer.decision })
+    },
+  }),
+]
+
+type FoundRun = { readonly session: DurableObjectStub<SessionDO>; readonly run: RunView }
+
+/** Throws the same 404 for an unknown run, a malformed id and a run of another tenant. */
+async function findRun({ env, authority, tenant, param }: Call<unknown, unknown>): Promise<FoundRun> {
+  const id = param('id')
+  const sessionId = sessionOfRun(id)
+  if (sessionId === undefined) throw notFound()
+  const session = sessionStub(env, tenant.id, sessionId)
+  return { session, run: requireFound((await session.runs.get(authority, id)) ?? undefined) }
+}
+
+function startRun(call: Call<unknown, z.infer<typeof newRun>>): Promise<Response> {
+  const { input, conversation_history: history, session_id: name, max_tokens: maxTokens, ...options } = call.body
+  const items = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
+  const body = {
+    ...options,
+    input: history ? [...history, ...items] : input,
+    ...(maxTokens != null && { max_output_tokens: maxTokens }),
+    ...(name != null && { conversation: name }),
+  }
+  return submitResponse({ ...call, body }, async ({ ids, command }) => {
+    const session = sessionStub(call.env, call.tenant.id, ids.sessionId)
+    const { runId, status } = await submitNow(session, command, ids)
+    const answer = { run_id: runId, session_id: ids.sessionId, status }
+    return Response.json(answer, { status: 202, headers: replayHeaders(ids) })
+  })
+}
+
+async function steerRun(call: Call<unknown, { readonly input: z.infer<typeof inputSchema> }>): Promise<Response> {
+  const { session, run } = await findRun(call)
+  if (run.exit_reason !== null || run.status === 'queued')
+    throw new AppError(409, 'conflict', 'This run is not running. Send the message to its session.')
+  const ids = await claimIds(call, run.session_id)
+  const command: RequestCommand = {
+    kind: 'request',
+    authority: call.authority,
+    runId: ids.runId,
+    message: parseUserMessage(call.body.input),
+    busyMode: 'steer',
+    options: {},
+    tenant: call.tenant,
+    idempotency: idempotencyOf(ids),
+    target: { kind: 'existing' },
+  }
+  const { runId, status } = await submitNow(session, command, ids)
+  const answer = { run_id: runId, session_id: run.session_id, status }
+  return Response.json(answer, { status: 202, headers: replayHeaders(ids) })
+}
+
+/** Throws when the run does not wait for exactly one approval. */
+async function findOnlyApproval({ env, authority, tenant }: Call<unknown, unknown>, runId: string): Promise<string> {
+  const waiting = (await tenantStub(env, tenant.id).pending.list(authority)).filter(
+    (item) => isApproval(item) && item.run_id === runId,
+  )
+  const [only, another] = waiting
+  if (!only) throw new AppError(409, 'conflict', 'This run does not wait for an approval.')
+  if (another)
+    throw new AppError(409, 'conflict', 'Several calls of this run wait. Name one of them.', { param: 'approval_id' })
+  return only.id
+}

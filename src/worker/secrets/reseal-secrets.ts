@@ -1,0 +1,97 @@
+/** Seals all secrets of a tenant again with a new data key, so that earlier keys are not needed any more. */
+
+import { isSealedHeader, parseSealedHeader, renderSealedHeader } from '../../agent/model/secrets/provider-headers.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
+import { type Connection, createConnections } from '../../db/channel-connections.ts'
+import { sealSecrets, unsealSecrets } from '../../durable/channels/connection.ts'
+import { credentialOwner, providerOwner } from '../../durable/models/credentials.ts'
+import { headerOwner } from '../../durable/models/provider-headers.ts'
+import { fingerprintSecret, type SecretOwner, unseal } from '../../durable/platform/seal.ts'
+import { rotateDataKey, sealForTenant } from '../../durable/tenant/secrets/tenant-seal.ts'
+import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
+import { secretOwner } from '../../durable/platform/tenant-secrets.ts'
+
+export type Resealed = { resealed: number; readonly unreadable: string[] }
+
+type Operator = { readonly env: Env; readonly authority: Authority }
+
+/** A value that cannot be opened stays as it is. One that changes meanwhile is sealed with the new key anyway. */
+export async function resealSecrets(env: Env, authority: Authority, tenantId: string): Promise<Resealed> {
+  await rotateDataKey(env, tenantId)
+  const result: Resealed = { resealed: 0, unreadable: [] }
+  await resealCredentials({ env, authority }, tenantId, result)
+  await resealCommandSecrets({ env, authority }, tenantId, result)
+  await resealHeaders({ env, authority }, tenantId, result)
+  await resealChannels(env, tenantId, result)
+  return result
+}
+
+async function resealCredentials({ env, authority }: Operator, tenantId: string, result: Resealed): Promise<void> {
+  const { credentials } = tenantStub(env, tenantId)
+  for (const { id, provider, sealed: before } of (await credentials.list(authority)).list) {
+    const owner = credentialOwner(tenantId, { id, provider })
+    const secret = await open(env, { sealed: before, owner, name: `credential ${id}` }, result)
+    if (secret === undefined) continue
+    const mark = await fingerprintSecret(env, secret, providerOwner(tenantId, provider))
+    const sealed = await sealForTenant(env, secret, owner)
+    if (await tenantStub(env, tenantId).credentials.reseal(authority, { id, before, sealed, mark })) result.resealed++
+  }
+}
+
+async function resealCommandSecrets({ env, authority }: Operator, tenantId: string, result: Resealed): Promise<void> {
+  for (const { name, sealed: before } of await tenantStub(env, tenantId).secrets.list(authority)) {
+    const owner = secretOwner(tenantId, name)
+    const secret = await open(env, { sealed: before, owner, name: `secret ${name}` }, result)
+    if (secret === undefined) continue
+    const sealed = await sealForTenant(env, secret, owner)
+    if (await tenantStub(env, tenantId).secrets.reseal(authority, { name, before, sealed })) result.resealed++
+  }
+}
+
+async function resealHeaders({ env, authority }: Operator, tenantId: string, result: Resealed): Promise<void> {
+  const { providers = {} } = await tenantStub(env, tenantId).settings.get()
+  for (const [provider, { base_url: address, headers = {} }] of Object.entries(providers))
+    for (const [header, before] of Object.entries(headers)) {
+      if (!isSealedHeader(before)) continue
+      const owner = headerOwner(tenantId, address, header)
+      const secret = await open(
+        env,
+        { sealed: parseSealedHeader(before), owner, name: `header ${provider} ${header}` },
+        result,
+      )
+      if (secret === undefined) continue
+      const after = renderSealedHeader(secret, await sealForTenant(env, secret, owner))
+      if (await tenantStub(env, tenantId).settings.resealHeader(authority, { provider, header, before, after }))
+        result.resealed++
+    }
+}
+
+const pageSize = 100
+
+async function resealChannels(env: Env, tenantId: string, result: Resealed): Promise<void> {
+  const connections = createConnections(env.DB, tenantId)
+  let page: readonly Connection[] = []
+  do {
+    const last = page.at(-1)
+    page = await connections.list({ limit: pageSize, before: last && { at: last.createdAt, id: last.id } })
+    for (const connection of page) {
+      const { id, secrets: before, endings } = connection
+      const opened = await unsealSecrets(env, connection)
+      if (!Object.keys(opened).length) {
+        result.unreadable.push(`channel ${id}`)
+        continue
+      }
+      const secrets = await sealSecrets(env, tenantId, id, opened)
+      if (await connections.update(id, { secrets: { secrets, endings, before } })) result.resealed++
+    }
+  } while (page.length === pageSize)
+}
+
+type Sealed = { readonly sealed: string; readonly owner: SecretOwner; readonly name: string }
+
+async function open(env: Env, { sealed, owner, name }: Sealed, result: Resealed): Promise<string | undefined> {
+  const opened = await unseal(env, sealed, owner)
+  if (opened.kind === 'opened') return opened.secret
+  result.unreadable.push(name)
+  return undefined
+}

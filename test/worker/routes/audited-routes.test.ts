@@ -1,0 +1,288 @@
+/** Tests that every route that changes something for others writes its entry in the audit log, with who did it. */
+
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { calls, model, says, until } from '../../support/scripted-model.ts'
+import { ownerAuthority } from '../../support/authority.ts'
+import { applyMigrations, bindings, call, newKey, newSession, newTenant, request } from '../client.ts'
+import { listOperations } from '../document.ts'
+
+type Entry = { readonly kind: string; readonly actor: string | null; readonly subject: string }
+type Ids = { readonly tenant: string; readonly key: string; readonly [name: string]: string }
+
+/** `log`: whose log has the entry; `actor`: a key of the tenant, or the operator's. */
+type Case = {
+  readonly kind: string
+  readonly by: 'tenant' | 'operator'
+  readonly path: (ids: Ids) => string
+  readonly body?: (ids: Ids) => object
+  /** Keeps ids of the answer for the next cases. */
+  readonly keep?: (answer: { readonly id: string }) => Record<string, string>
+}
+
+const telegram = { bot_token: `123456:${'A'.repeat(35)}`, webhook_secret: 's'.repeat(40) }
+
+const skill = (name: string, text = 'Work.') => `---\nname: ${name}\ndescription: ${name}\n---\n\n${text}\n`
+const skillAddress = 'https://skills.example.org/SKILL.md'
+
+/** In an order in which each finds what the ones before have made. */
+const audited: Readonly<Record<string, Case>> = {
+  'PATCH /api/settings': {
+    kind: 'settings.changed',
+    by: 'tenant',
+    path: () => '/api/settings',
+    body: () => ({ approvals: { mode: 'manual' } }),
+  },
+  'POST /api/credentials': {
+    kind: 'credential.added',
+    by: 'tenant',
+    path: () => '/api/credentials',
+    body: () => ({ provider: 'openai', key: crypto.randomUUID() }),
+    keep: ({ id }) => ({ credential: id }),
+  },
+  'DELETE /api/credentials/{id}': {
+    kind: 'credential.removed',
+    by: 'tenant',
+    path: ({ credential }) => `/api/credentials/${credential}`,
+  },
+  'POST /api/secrets': {
+    kind: 'secret.added',
+    by: 'tenant',
+    path: () => '/api/secrets',
+    body: () => ({ name: 'TOKEN', value: crypto.randomUUID() }),
+  },
+  'DELETE /api/secrets/{name}': { kind: 'secret.removed', by: 'tenant', path: () => '/api/secrets/TOKEN' },
+  'POST /api/skills': {
+    kind: 'skill.created',
+    by: 'tenant',
+    path: () => '/api/skills',
+    body: () => ({ name: 'audited', content: skill('audited') }),
+  },
+  'PUT /api/skills/{name}': {
+    kind: 'skill.changed',
+    by: 'tenant',
+    path: () => '/api/skills/audited',
+    body: () => ({ content: skill('audited', 'Other.') }),
+  },
+  'PATCH /api/skills/{name}': {
+    kind: 'skill.changed',
+    by: 'tenant',
+    path: () => '/api/skills/audited',
+    body: () => ({ archived: true }),
+  },
+  'PUT /api/skills/{name}/files/{path}': {
+    kind: 'skill.changed',
+    by: 'tenant',
+    path: () => '/api/skills/audited/files/references/a.md',
+    body: () => ({ any: 'bytes' }),
+  },
+  'DELETE /api/skills/{name}/files/{path}': {
+    kind: 'skill.changed',
+    by: 'tenant',
+    path: () => '/api/skills/audited/files/references/a.md',
+  },
+  'DELETE /api/skills/{name}': { kind: 'skill.deleted', by: 'tenant', path: () => '/api/skills/audited' },
+  'POST /api/skills/import': {
+    kind: 'skill.created',
+    by: 'tenant',
+    path: () => '/api/skills/import',
+    body: () => ({ url: skillAddress }),
+  },
+  'POST /api/skills/{name}/update': {
+    kind: 'skill.changed',
+    by: 'tenant',
+    path: () => '/api/skills/imported/update',
+    body: () => ({}),
+  },
+  'POST /api/channels': {
+    kind: 'channel.created',
+    by: 'tenant',
+    path: () => '/api/channels',
+    body: () => ({ platform: 'telegram', name: 'Ours', secrets: telegram }),
+    keep: ({ id }) => ({ channel: id }),
+  },
+  'PATCH /api/channels/{id}': {
+    kind: 'channel.changed',
+    by: 'tenant',
+    path: ({ channel }) => `/api/channels/${channel}`,
+    body: () => ({ name: 'Theirs' }),
+  },
+  'POST /api/channels/{id}/pause': {
+    kind: 'channel.changed',
+    by: 'tenant',
+    path: ({ channel }) => `/api/channels/${channel}/pause`,
+  },
+  'POST /api/channels/{id}/resume': {
+    kind: 'channel.changed',
+    by: 'tenant',
+    path: ({ channel }) => `/api/channels/${channel}/resume`,
+  },
+  'DELETE /api/channels/{id}': {
+    kind: 'channel.deleted',
+    by: 'tenant',
+    path: ({ channel }) => `/api/channels/${channel}`,
+  },
+  'POST /api/pairing/approve': {
+    kind: 'pairing.approved',
+    by: 'tenant',
+    path: () => '/api/pairing/approve',
+    body: ({ code }) => ({ platform: 'telegram', code }),
+  },
+  'DELETE /api/pairing/{id}': {
+    kind: 'pairing.removed',
+    by: 'tenant',
+    path: () => '/api/pairing/telegram:7',
+  },
+  'POST /api/approvals/{id}': {
+    kind: 'approval.decided',
+    by: 'tenant',
+    path: ({ approval }) => `/api/approvals/${approval}`,
+    body: () => ({ decision: 'deny' }),
+  },
+  'POST /v1/runs/{id}/approval': {
+    kind: 'approval.decided',
+    by: 'tenant',
+    path: ({ run }) => `/v1/runs/${run}/approval`,
+    body: () => ({ decision: 'deny' }),
+  },
+  'GET /api/sessions/{id}/export': {
+    kind: 'session.exported',
+    by: 'tenant',
+    path: ({ session }) => `/api/sessions/${session}/export?format=md`,
+  },
+  'DELETE /api/sessions/{id}': {
+    kind: 'session.deleted',
+    by: 'tenant',
+    path: ({ session }) => `/api/sessions/${session}`,
+  },
+  'POST /api/admin/keys': {
+    kind: 'key.created',
+    by: 'operator',
+    path: () => '/api/admin/keys',
+    body: ({ tenant }) => ({ tenant_id: tenant, scopes: ['read'] }),
+    keep: ({ id }) => ({ newKey: id }),
+  },
+  'DELETE /api/admin/keys/{id}': {
+    kind: 'key.revoked',
+    by: 'operator',
+    path: ({ newKey: id }) => `/api/admin/keys/${id}`,
+  },
+  'POST /api/admin/logins': {
+    kind: 'login.created',
+    by: 'operator',
+    path: () => '/api/admin/logins',
+    body: ({ tenant }) => ({ tenant_id: tenant, issuer: 'https://id.example.com', audience: 'a', scopes: ['read'] }),
+    keep: ({ id }) => ({ login: id }),
+  },
+  'DELETE /api/admin/logins/{id}': {
+    kind: 'login.deleted',
+    by: 'operator',
+    path: ({ login }) => `/api/admin/logins/${login}`,
+  },
+  'POST /api/admin/tenants': {
+    kind: 'tenant.created',
+    by: 'operator',
+    path: () => '/api/admin/tenants',
+    body: () => ({ id: 'audited', name: 'x' }),
+  },
+  'PATCH /api/admin/tenants/{id}': {
+    kind: 'tenant.changed',
+    by: 'operator',
+    path: ({ tenant }) => `/api/admin/tenants/${tenant}`,
+    body: () => ({ limits: { usd_per_day: 3 } }),
+  },
+  'POST /api/admin/tenants/{id}/rotate-key': {
+    kind: 'tenant.key_rotated',
+    by: 'operator',
+    path: ({ tenant }) => `/api/admin/tenants/${tenant}/rotate-key`,
+  },
+  'GET /api/admin/tenants/{id}/export': {
+    kind: 'tenant.exported',
+    by: 'operator',
+    path: ({ tenant }) => `/api/admin/tenants/${tenant}/export`,
+  },
+  'DELETE /api/admin/tenants/{id}': {
+    kind: 'tenant.deleted',
+    by: 'operator',
+    path: () => '/api/admin/tenants/audited',
+  },
+}
+
+/** Routes without an entry: they change the sender's own conversations and files, which history has. */
+const unaudited: readonly RegExp[] = [
+  /^\w+ \/v1\/(?:chat\/completions|responses|conversations|embeddings|runs|files|uploads|models)/,
+  /^\w+ \/api\/sessions(?:\/import)?$/,
+  /^\w+ \/api\/sessions\/\{id\}(?:$|\/)/,
+  /^POST \/api\/questions\/\{id\}$/,
+  // Content of the tenant, as conversations are. A job keeps who made it, and a record of every run.
+  /^\w+ \/api\/(?:memory|jobs)(?:$|\/)/,
+  // Reads the account of a bot.
+  /^POST \/api\/channels\/\{id\}\/test$/,
+  // The platform sends them.
+  /^POST \/webhooks\//,
+]
+
+let ids: Ids
+afterAll(() => void vi.restoreAllMocks())
+beforeAll(async () => {
+  await applyMigrations()
+  const pass = globalThis.fetch
+  vi.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
+    const isSkill = input instanceof Request && input.url === skillAddress
+    return isSkill ? Promise.resolve(new Response(skill('imported'))) : pass(input, init)
+  })
+  const { id: tenant } = await newTenant()
+  const key = await newKey(tenant, ['chat', 'read', 'write', 'approve'])
+  const asks = calls({ id: 'c', name: 'terminal', input: { command: 'rm -rf x' } })
+  const start = async () => {
+    const { id } = await newSession({ model: model([asks, says('done')]).id }, key)
+    await call('POST', '/v1/runs', { key, body: { input: 'go', session_id: id } })
+    return until(async () => {
+      const { body } = await call<{ data: { id: string; session_id: string; run_id: string }[] }>(
+        'GET',
+        '/api/approvals',
+        { key },
+      )
+      return body.data.find((one) => one.session_id === id)
+    })
+  }
+  await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual' }, timezone: 'Europe/Berlin' } })
+  await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'smart' } } })
+  const [first, second] = [await start(), await start()]
+  const session = (await newSession({}, key)).id
+  const issued = await bindings.TENANT.getByName(`t/${tenant}`).pairing.check(
+    ownerAuthority(),
+    { platform: 'telegram', person: '7', name: 'Ada' },
+    true,
+  )
+  const code = issued.kind === 'code' ? issued.code : ''
+  ids = { tenant, key, session, code, approval: first.id, run: second.run_id }
+})
+
+const list = async (kind: string, key?: string) =>
+  (await call<{ data: readonly Entry[] }>('GET', `/api/audit?limit=100&kind=${kind}`, key ? { key } : {})).body.data
+
+it.each(Object.entries(audited))('%s writes an entry', async (name, { kind, by, path, body, keep }) => {
+  const key = by === 'tenant' ? ids.key : undefined
+  const before = (await list(kind, key)).length
+  const response = await request(name.split(' ')[0] ?? '', path(ids), {
+    ...(key && { key }),
+    ...(body && { body: body(ids) }),
+  })
+  const text = await response.text()
+  expect(response.status, text).toBeLessThan(300)
+  if (keep) ids = { ...ids, ...keep(JSON.parse(text) as { id: string }) }
+  const entries = await until(async () => {
+    const found = await list(kind, key)
+    return found.length > before ? found : undefined
+  })
+  const keyId = /^tal_([a-z2-7]{16})_/.exec(ids.key)?.[1]
+  expect(entries[0]?.actor).toBe(by === 'tenant' ? `key:${keyId}` : 'key:admin')
+})
+
+it('every other route that changes something is listed with a reason', async () => {
+  const changing = (await listOperations())
+    .filter(({ method }) => method !== 'GET')
+    .map(({ method, path }) => `${method} ${path}`)
+  expect(changing.filter((name) => !audited[name] && !unaudited.some((one) => one.test(name)))).toEqual([])
+  expect(Object.keys(audited).filter((name) => !name.startsWith('GET') && !changing.includes(name))).toEqual([])
+})

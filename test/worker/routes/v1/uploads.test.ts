@@ -1,0 +1,277 @@
+/** Tests `/v1/files`, and files in messages: they reach the workspace, and the agent is told where they are. */
+
+import { SELF } from 'cloudflare:test'
+import OpenAI, { toFile } from 'openai'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { listTexts, model, says } from '../../../support/scripted-model.ts'
+import { applyMigrations, call, type ErrorBody, newSession, newTenant, request } from '../../client.ts'
+
+beforeAll(applyMigrations)
+
+type FileObject = {
+  readonly id: string
+  readonly filename: string
+  readonly bytes: number
+  readonly purpose: string
+  readonly created_at: number
+  readonly expires_at?: number
+}
+type Files = { readonly data: readonly FileObject[]; readonly has_more: boolean }
+
+type Fields = Readonly<Record<string, string>>
+
+async function sendUpload<T>(key: string, name: string, text: string, fields: Fields) {
+  const form = new FormData()
+  form.set('file', new File([text], name))
+  for (const [field, value] of Object.entries(fields)) form.set(field, value)
+  const encoded = new Response(form)
+  return call<T>('POST', '/v1/files', {
+    key,
+    body: new Uint8Array(await encoded.arrayBuffer()),
+    headers: { 'content-type': encoded.headers.get('content-type') ?? '' },
+  })
+}
+
+async function upload(key: string, name: string, text: string, fields: Fields = {}): Promise<FileObject> {
+  const { status, body } = await sendUpload<FileObject>(key, name, text, { purpose: 'user_data', ...fields })
+  expect(status).toBe(200)
+  return body
+}
+
+describe('an upload', () => {
+  it('is listed newest first in pages, read and deleted', async () => {
+    const { key } = await newTenant()
+    const made = []
+    for (const name of ['a.txt', 'b.txt', 'größe.pdf']) made.push(await upload(key, name, `text of ${name}`))
+    expect(made.at(-1)).toMatchObject({ object: 'file', filename: 'größe.pdf', purpose: 'user_data' })
+    const first = (await call<Files>('GET', '/v1/files?limit=2', { key })).body
+    expect(new Set(first.data.map(({ id }) => id)).size).toBe(2)
+    const rest = (await call<Files>('GET', `/v1/files?after=${first.data.at(-1)?.id}`, { key })).body
+    expect([first.has_more, rest.has_more, rest.data.length]).toEqual([true, false, 1])
+    const [one] = made
+    const content = await request('GET', `/v1/files/${one?.id}/content`, { key })
+    expect([content.headers.get('content-type'), await content.text()]).toEqual([
+      'application/octet-stream',
+      'text of a.txt',
+    ])
+    expect((await call('DELETE', `/v1/files/${one?.id}`, { key })).body).toMatchObject({ deleted: true })
+    expect((await call('GET', `/v1/files/${one?.id}`, { key })).status).toBe(404)
+  })
+
+  it('of another tenant is as unknown as any other', async () => {
+    const [one, two] = [await newTenant(), await newTenant()]
+    const { id } = await upload(one.key, 'secret.txt', 'x')
+    const unknown = id.replace(/.{20}$/, '0'.repeat(20))
+    for (const path of ['', '/content'])
+      for (const bad of [id, unknown, 'x', '../x']) {
+        const answer = await call<ErrorBody>('GET', `/v1/files/${encodeURIComponent(bad)}${path}`, { key: two.key })
+        expect([answer.status, answer.body.error.code]).toEqual([404, 'not_found'])
+      }
+    expect((await call<Files>('GET', '/v1/files', { key: two.key })).body.data).toEqual([])
+    const used = await call<ErrorBody>('POST', '/v1/responses', {
+      key: two.key,
+      body: { input: [{ role: 'user', content: [{ type: 'input_file', file_id: id }] }] },
+    })
+    expect(used.status).toBe(404)
+  })
+
+  it('is listed in both orders and by purpose, and expires', async () => {
+    const { key } = await newTenant()
+    for (const [name, purpose] of [
+      ['a', 'vision'],
+      ['b', 'user_data'],
+      ['c', 'user_data'],
+    ] as const)
+      await upload(key, name, name, { purpose })
+    const names = async (query: string) =>
+      (await call<Files>('GET', `/v1/files?${query}`, { key })).body.data.map(({ filename }) => filename).join('')
+    const { data } = (await call<Files>('GET', '/v1/files?order=asc&limit=1', { key })).body
+    expect([await names('order=asc'), await names('order=desc'), await names('purpose=vision')]).toEqual([
+      'abc',
+      'cba',
+      'a',
+    ])
+    expect(await names(`order=asc&after=${data[0]?.id}`)).toBe('bc')
+    const soon = { 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '3600' }
+    const made = await upload(key, 'd', 'd', soon)
+    expect(made.expires_at).toBe(made.created_at + 3_600)
+    const now = Date.now()
+    vi.spyOn(Date, 'now').mockReturnValue(now + 3_601_000)
+    expect((await call('GET', `/v1/files/${made.id}`, { key })).status).toBe(404)
+    expect(await names('')).toBe('cba')
+    vi.restoreAllMocks()
+    expect((await call('GET', `/v1/files/${made.id}`, { key })).status).toBe(404)
+  })
+
+  it.each([
+    [{ purpose: 'fine-tune' }, 'purpose', 'unsupported'],
+    [{ purpose: 'batch' }, 'purpose', 'unsupported'],
+    [{ 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '10' }, 'expires_after', 'invalid_request'],
+    [{ 'expires_after[anchor]': 'now', 'expires_after[seconds]': '3600' }, 'expires_after', 'invalid_request'],
+  ])('with %j is refused by its field', async (fields, param, code) => {
+    const { key } = await newTenant()
+    const { status, body } = await sendUpload<ErrorBody>(key, 'a.txt', 'x', fields)
+    expect([status, body.error.param, body.error.code]).toEqual([400, param, code])
+  })
+
+  it('works as the official SDK sends it', async () => {
+    const { key } = await newTenant()
+    const sdk = new OpenAI({
+      baseURL: 'https://talaria.test/v1',
+      apiKey: key,
+      fetch: (url, init) => SELF.fetch(url as string, init as RequestInit<RequestInitCfProperties>),
+    })
+    const file = new File(['one,two'], 'numbers.csv', { type: 'text/csv' })
+    const made = await sdk.files.create({
+      file,
+      purpose: 'user_data',
+      expires_after: { anchor: 'created_at', seconds: 7_200 },
+    })
+    expect([made.filename, made.bytes, (made.expires_at ?? 0) - made.created_at]).toEqual(['numbers.csv', 7, 7_200])
+    await sdk.files.create({ file: await toFile(new Uint8Array([1, 2]), 'b.bin'), purpose: 'assistants' })
+    const listed = []
+    for await (const one of sdk.files.list({ limit: 1, order: 'asc' })) listed.push(one.filename)
+    expect(listed).toEqual(['numbers.csv', 'b.bin'])
+    expect((await sdk.files.retrieve(made.id)).id).toBe(made.id)
+    expect((await sdk.files.waitForProcessing(made.id)).status).toBe('processed')
+    expect(await (await sdk.files.content(made.id)).text()).toBe('one,two')
+    expect(await sdk.files.delete(made.id)).toMatchObject({ id: made.id, deleted: true })
+  })
+
+  it('needs multipart/form-data with a file', async () => {
+    const { key } = await newTenant()
+    const bad = [{ body: 'x' }, { body: 'x', headers: { 'content-type': 'multipart/form-data; boundary=a' } }]
+    for (const options of bad) expect((await call('POST', '/v1/files', { key, ...options })).status).toBe(400)
+  })
+})
+
+describe('a file in a message', () => {
+  const data = `data:text/plain;base64,${btoa('hello file')}`
+
+  it.each([
+    [
+      'a completion',
+      '/v1/chat/completions',
+      (part: object) => ({ messages: [{ role: 'user', content: [{ type: 'text', text: 'see' }, part] }] }),
+      { type: 'file', file: { filename: 'note.txt', file_data: data } },
+    ],
+    [
+      'a response',
+      '/v1/responses',
+      (part: object) => ({ input: [{ role: 'user', content: [{ type: 'input_text', text: 'see' }, part] }] }),
+      { type: 'input_file', filename: 'note.txt', file_data: data },
+    ],
+  ])('of %s is in the workspace before the model is asked', async (_, path, bodyWith, part) => {
+    const { key } = await newTenant()
+    const scripted = model([says('read')])
+    const { status, headers } = await call('POST', path, { key, body: { model: scripted.id, ...bodyWith(part) } })
+    expect(status).toBe(200)
+    const text = listTexts(scripted.requests[0]!).join('\n')
+    const [, file] = /\[Attached file: (uploads\/\w+\/note\.txt) \(text\/plain\)\]/.exec(text) ?? []
+    const session = headers.get('x-talaria-session-id')
+    expect(await (await request('GET', `/api/sessions/${session}/files/${file}`, { key })).text()).toBe('hello file')
+  })
+
+  it('may be an upload, audio, or an attachment of a session, alone or several', async () => {
+    const { key } = await newTenant()
+    const { id } = await upload(key, 'report.csv', 'a,b')
+    const scripted = model([says('ok')])
+    const session = await newSession({ model: scripted.id }, key)
+    const sent = await call('POST', `/api/sessions/${session.id}/chat`, {
+      key,
+      body: {
+        input: [{ type: 'input_audio', input_audio: { data: btoa('sound'), format: 'wav' } }],
+        attachments: [
+          { type: 'file', file_id: id },
+          { type: 'file', name: '../../evil\u202E.sh', data: btoa('x') },
+        ],
+      },
+    })
+    expect(sent.status).toBe(200)
+    const text = listTexts(scripted.requests[0]!).join('\n')
+    const paths = [...text.matchAll(/Attached file: (\S+) \(/g)].map(([, path]) => path ?? '')
+    expect(paths.map((path) => path.slice(path.lastIndexOf('/') + 1))).toEqual([
+      'audio.wav',
+      '2-report.csv',
+      '3-_.._evil_.sh',
+    ])
+    const read = async (path = '') =>
+      (await request('GET', `/api/sessions/${session.id}/files/${path}`, { key })).text()
+    expect(await Promise.all(paths.map(read))).toEqual(['sound', 'a,b', 'x'])
+  })
+
+  it('can be read also by an agent whose client brings tools of its own', async () => {
+    const { key } = await newTenant()
+    const scripted = model([says('read'), says('ok')])
+    const tools = [{ type: 'function', function: { name: 'edit', parameters: { type: 'object' } } }]
+    const ask = (content: unknown) =>
+      call('POST', '/v1/chat/completions', {
+        key,
+        body: { model: scripted.id, tools, messages: [{ role: 'user', content }] },
+      })
+    expect((await ask([{ type: 'file', file: { filename: 'a.txt', file_data: data } }])).status).toBe(200)
+    expect((await ask('Without a file.')).status).toBe(200)
+    const offered = scripted.requests.map((one) => one.tools?.map((tool) => tool.function.name) ?? [])
+    expect(offered.map((names) => ['edit', 'read_file', 'write_file'].filter((name) => names.includes(name)))).toEqual([
+      ['edit', 'read_file'],
+      ['edit'],
+    ])
+  })
+
+  it('by an address is fetched through the guard', async () => {
+    const { key } = await newTenant()
+    const outside = globalThis.fetch
+    const fetched: string[] = []
+    globalThis.fetch = async (input, init) => {
+      const url = input instanceof Request ? input.url : String(input)
+      if (!url.startsWith('https://files.example.com/')) return outside(input, init)
+      fetched.push(url)
+      return url.endsWith('missing.txt')
+        ? new Response('no', { status: 404 })
+        : new Response('from afar', { headers: { 'content-type': 'text/plain; charset=utf-8' } })
+    }
+    const scripted = model([says('read')])
+    const ask = (url: string) =>
+      call<ErrorBody>('POST', '/v1/responses', {
+        key,
+        body: {
+          model: scripted.id,
+          input: [{ role: 'user', content: [{ type: 'input_file', file_url: url }] }],
+        },
+      })
+    const { status, headers } = await ask('https://files.example.com/a/r%C3%A9sum%C3%A9.txt?x=1')
+    expect([status, fetched.length]).toEqual([200, 1])
+    const [, file] =
+      /\[Attached file: (uploads\/\w+\/résumé\.txt) \(text\/plain\)\]/.exec(
+        listTexts(scripted.requests[0]!).join('\n'),
+      ) ?? []
+    const session = headers.get('x-talaria-session-id')
+    expect(await (await request('GET', `/api/sessions/${session}/files/${file}`, { key })).text()).toBe('from afar')
+    const bad = [
+      ['https://files.example.com/missing.txt', 'invalid_request'],
+      ['http://127.0.0.1/secret', 'blocked_url'],
+      ['http://metadata.google.internal/', 'blocked_url'],
+      ['ftp://files.example.com/a', 'invalid_request'],
+    ] as const
+    for (const [url, code] of bad) {
+      const answer = await ask(url)
+      expect([url, answer.status, answer.body.error.code]).toEqual([url, 400, code])
+    }
+    globalThis.fetch = outside
+  })
+
+  it('that is no base64, or too many files, is refused with its field', async () => {
+    const { key } = await newTenant()
+    const ask = (content: readonly object[]) =>
+      call<ErrorBody>('POST', '/v1/chat/completions', { key, body: { messages: [{ role: 'user', content }] } })
+    const part = (file: object) => ({ type: 'file', file })
+    for (const content of [
+      [part({})],
+      [part({ file_data: '!!' })],
+      Array.from({ length: 21 }, () => part({ file_data: data })),
+    ]) {
+      const { status, body } = await ask(content)
+      expect([status, body.error.param]).toEqual([400, 'messages'])
+    }
+  })
+})
