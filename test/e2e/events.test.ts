@@ -1,8 +1,8 @@
 /** Tests server-sent events and WebSockets of a real server. */
 
 import { describe, expect, it } from 'vitest'
-import { eventually } from './support/client.ts'
-import { owner, server, createTenant } from './support/here.ts'
+import { type Client, eventually } from './support/client.ts'
+import { createTenant, listModelRequests, owner, server } from './support/here.ts'
 import { type ReceivedEvent, isRunEnd, subscribe } from './support/sse.ts'
 
 const input = '[[call write_file {"path":"a.txt","content":"x"} then text 12]] [[slow gap=15]]'
@@ -12,6 +12,7 @@ const target = (session: string, after?: number) => ({
   path: `/api/sessions/${session}/events`,
   ...(after !== undefined && { after }),
 })
+type Tenant = Awaited<ReturnType<typeof createTenant>>
 const plain = (events: readonly ReceivedEvent[]) => events.map(({ id, type, data }) => ({ id, type, data }))
 
 describe('server-sent events', () => {
@@ -153,5 +154,62 @@ describe('a turn that runs', () => {
     expect((await chat).json.completed).toBe(true)
     listener.close()
     expect(JSON.stringify(await owner.messages(session))).toContain('be quick about it')
+  })
+})
+
+describe('a tenant or key that may act no more', () => {
+  /** A stream and a turn that runs for a minute, with how they end. */
+  async function run(client: Client) {
+    const session = await client.newSession()
+    const open = async (path: string, body?: object) => {
+      const response = await fetch(`${server.url}${path}`, {
+        method: body ? 'POST' : 'GET',
+        headers: { authorization: `Bearer ${client.key}`, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      let text = ''
+      const ended = (async () => {
+        for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) text += piece
+        return { text, at: Date.now() }
+      })()
+      return { ended, text: () => text }
+    }
+    const events = await open(`/api/sessions/${session}/events`)
+    const nonce = crypto.randomUUID()
+    const input = `[[tools 200 todo {"todos":[]}]] [[slow gap=100 chunks=600 nonce=${nonce}]]`
+    const chat = await open(`/api/sessions/${session}/chat/stream`, { input })
+    await eventually(chat.text, (text) => text.includes('tool.completed'))
+    return { session, nonce, streams: [events, chat] }
+  }
+
+  it.each([
+    [
+      'key_revoked',
+      'invalid_api_key',
+      ({ key }: Tenant) => owner.send('DELETE', `/api/admin/keys/${key.split('_')[1]}`),
+    ],
+    [
+      'tenant_suspended',
+      'tenant_suspended',
+      ({ id }: Tenant) => owner.send('PATCH', `/api/admin/tenants/${id}`, { body: { status: 'suspended' } }),
+    ],
+  ])('(%s): streams close within two seconds, and the turn stops', async (reason, code, stop) => {
+    const tenant = await createTenant()
+    const { session, nonce, streams } = await run(tenant.client)
+    const at = Date.now()
+    expect((await stop(tenant)).status).toBeLessThan(300)
+    for (const { text, at: closedAt } of await Promise.all(streams.map(({ ended }) => ended))) {
+      expect(closedAt - at).toBeLessThan(2_000)
+      expect(text).toContain(`"code":"${code}"`)
+    }
+    const asked = (await listModelRequests(nonce)).length
+    if (reason === 'tenant_suspended')
+      await owner.send('PATCH', `/api/admin/tenants/${tenant.id}`, { body: { status: 'active' } })
+    const other = await owner.post('/api/admin/keys', { tenant_id: tenant.id, scopes: ['read'] })
+    const reader = owner.as(other.json.key)
+    const [first] = await reader.messages(session)
+    const runs = (await reader.get(`/api/sessions/${session}/runs/${(first as { run_id?: string })?.run_id}`)).json
+    expect(runs).toMatchObject({ status: 'cancelled', exit_reason: reason })
+    expect((await listModelRequests(nonce)).length).toBe(asked)
   })
 })

@@ -94,6 +94,21 @@ describe('the official OpenAI SDK', () => {
   })
 })
 
+describe('a session that a client names', () => {
+  it('is made by its first message and continued by the next', async () => {
+    const send = (content: string) =>
+      sdk()
+        .chat.completions.create(
+          { model: 'talaria', messages: user(content) },
+          { headers: { 'X-Talaria-Session-Id': 'my.chat:1' } },
+        )
+        .withResponse()
+    const headers = [await send('[[say one]]'), await send('[[say two]]')].map(({ response }) => response.headers)
+    expect(headers.map((one) => one.get('x-talaria-session-id'))).toEqual(['my.chat:1', 'my.chat:1'])
+    expect(await owner.messages('my.chat:1')).toHaveLength(4)
+  })
+})
+
 describe('errors as the SDK types them', () => {
   const failure = async (act: Promise<unknown>) => {
     const error = await act.then(
@@ -116,19 +131,16 @@ describe('errors as the SDK types them', () => {
     expect(error).toMatchObject({ code: 'model_not_found', param: 'model' })
   })
 
-  it('404 for an unknown session', async () => {
+  it('404 for a name that no session can have', async () => {
     const request = { model: 'talaria', messages: user('x') }
-    const error = await failure(
-      sdk().chat.completions.create(request, { headers: { 'X-Talaria-Session-Id': 'ses_none' } }),
-    )
-    expect(error).toBeInstanceOf(NotFoundError)
+    const name = { 'X-Talaria-Session-Id': 'no/name' }
+    expect(await failure(sdk().chat.completions.create(request, { headers: name }))).toBeInstanceOf(NotFoundError)
   })
 
   it('400 for an unsupported field, with its name', async () => {
-    const tools = [{ type: 'function' as const, function: { name: 'mine', parameters: {} } }]
-    const error = await failure(sdk().chat.completions.create({ model: 'talaria', messages: user('x'), tools }))
+    const error = await failure(sdk().chat.completions.create({ model: 'talaria', messages: user('x'), n: 2 }))
     expect(error).toBeInstanceOf(BadRequestError)
-    expect(error).toMatchObject({ param: 'tools', type: 'invalid_request_error' })
+    expect(error).toMatchObject({ param: 'n', type: 'invalid_request_error' })
     const none = await failure(sdk().chat.completions.create({ model: 'talaria', messages: [] }))
     expect(none).toMatchObject({ status: 400, param: 'messages' })
   })

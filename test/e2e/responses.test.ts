@@ -68,14 +68,13 @@ describe('the official OpenAI SDK, by the Responses API', () => {
     const input = '[[call write_file {"path":"a.txt","content":"hello"} then say written]]'
     const response = await sdk().responses.create({ model: 'talaria', input })
     expect(response.output.map((item) => [item.type, 'status' in item && item.status])).toEqual([
-      ['function_call', 'completed'],
-      ['function_call_output', 'completed'],
+      ['mcp_call', 'completed'],
       ['message', 'completed'],
     ])
     expect(response.output_text).toBe('written')
     const events = await eventsOf(await sdk().responses.create({ model: 'talaria', input, stream: true }))
     const done = events.flatMap((event) => (event.type === 'response.output_item.done' ? [event.item.type] : []))
-    expect(done).toEqual(['function_call', 'function_call_output', 'message'])
+    expect(done).toEqual(['mcp_call', 'message'])
   })
 
   it('deletes what it asked', async () => {
@@ -85,11 +84,11 @@ describe('the official OpenAI SDK, by the Responses API', () => {
   })
 
   it('gets errors as it types them', async () => {
-    const tools = [{ type: 'function' as const, name: 'mine', parameters: {}, strict: false }]
+    const tools = [{ type: 'file_search' as const, vector_store_ids: ['vs_1'] }]
     const error: unknown = await sdk()
       .responses.create({ model: 'talaria', input: 'x', tools })
       .catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(BadRequestError)
-    expect(error).toMatchObject({ status: 400, code: 'unsupported', param: 'tools' })
+    expect(error).toMatchObject({ status: 400, code: 'unsupported', param: 'tools.0' })
   })
 })

@@ -36,6 +36,24 @@ describe('helpers for chat completions', () => {
     expect(completion.choices[0]?.message.parsed).toEqual({ city: 'Bonn' })
   })
 
+  it('.parse gives the value of an answer with a code fence', async () => {
+    const completion = await sdk().chat.completions.parse({
+      model: 'talaria',
+      messages: user('[[say ```json\n{"city":"Bonn"}\n```]]'),
+      response_format: zodResponseFormat(place, 'place'),
+    })
+    expect(completion.choices[0]?.message.parsed).toEqual({ city: 'Bonn' })
+  })
+
+  it('.parse throws an error with a code for an answer that cannot be repaired', async () => {
+    const failed = sdk().chat.completions.parse({
+      model: 'talaria',
+      messages: user('[[say no JSON]]'),
+      response_format: zodResponseFormat(place, 'place'),
+    })
+    await expect(failed).rejects.toMatchObject({ status: 422, code: 'invalid_output' })
+  })
+
   it('.stream gives the value of a schema too', async () => {
     const stream = sdk().chat.completions.stream({
       model: 'talaria',
@@ -63,6 +81,15 @@ describe('helpers for responses', () => {
       text: { format: zodTextFormat(place, 'place') },
     })
     expect(response.output_parsed).toEqual({ city: 'Bonn' })
+  })
+
+  it('.stream gives the value of a schema too', async () => {
+    const stream = sdk().responses.stream({
+      model: 'talaria',
+      input: answersJson,
+      text: { format: zodTextFormat(place, 'place') },
+    })
+    expect((await stream.finalResponse()).output_parsed).toEqual({ city: 'Bonn' })
   })
 
   it('pages through input items', async () => {

@@ -49,6 +49,33 @@ describe('npm start', { timeout: 180_000 }, () => {
     deleteState(state)
   })
 
+  it('says which model answers and why, and prints a request that works', async () => {
+    const server = await start({ env: { ADMIN_KEY: adminKey } })
+    expect(server.log()).toContain('model: demo/agent (a stand-in made of rules, because no provider is set up')
+    expect(server.log()).toContain(`docs: ${server.url.replace('127.0.0.1', 'localhost')}/docs`)
+    const [, command = ''] = /^try: (.*)$/m.exec(server.log()) ?? []
+    const env = { ...process.env, ADMIN_KEY: adminKey }
+    expect(
+      JSON.parse(execFileSync('sh', ['-c', command], { encoding: 'utf8', env })).choices[0].message.content,
+    ).toContain('hello')
+    const owner = createClient(server.url, server.key)
+    expect((await owner.send('PATCH', '/api/settings', { body: { model: { default: 'openai/x' } } })).status).toBe(200)
+    await server.stop()
+    const again = await start({ state: server.state, env: { OPENAI_API_KEY: 'sk-x' } })
+    expect(again.log()).toContain('model: openai/x (from model.default of the settings)')
+  })
+
+  it.each([
+    [{ MODEL: 'gpt-5.4' }, 'write it as provider/model, for example openai/gpt-5.4'],
+    [{ MODEL: 'openai/gpt-5.4' }, 'set OPENAI_API_KEY'],
+    [{ MODEL: 'nobody/model' }, 'there is no provider "nobody"'],
+    [{ CUSTOM_BASE_URL: 'http://127.0.0.1:9/v1' }, 'set MODEL=custom/NAME'],
+  ])('does not start with %j, and says what to set', async (env, hint) => {
+    const state = newState()
+    await expect(startServer({ state, env })).rejects.toThrow(hint)
+    deleteState(state)
+  })
+
   it('refuses a key that is too short', async () => {
     const state = newState()
     await expect(startServer({ state, env: { ADMIN_KEY: 'short' } })).rejects.toThrow('at least 16 characters')
@@ -58,13 +85,13 @@ describe('npm start', { timeout: 180_000 }, () => {
   it('keeps the key of a tenant after a kill, and no file contains it', async () => {
     const model = await startModelServer()
     model.reset({ bodies: true })
-    const env = { OPENAI_BASE_URL: model.url, MODEL: 'openai/bench' }
+    const env = { OPENAI_BASE_URL: model.url }
     const key = 'tenant-key-that-no-file-has'
     const first = await start({ env })
     const owner = createClient(first.url, first.key)
     const stored = await owner.post('/api/credentials', { provider: 'openai', key })
     expect([stored.status, stored.json.last_four]).toEqual([201, '-has'])
-    const session = await owner.newSession()
+    const session = await owner.newSession({ model: 'openai/bench' })
     expect((await owner.chat(session, '[[say before]]')).json.output).toBe('before')
     await first.kill()
     const filesWith = (text: string) => spawnSync('grep', ['-rlaF', text, first.state], { encoding: 'utf8' }).stdout

@@ -8,6 +8,8 @@ import { join } from 'node:path'
 import { parse } from 'acorn'
 import { transform } from 'sucrase'
 import { expect, it } from 'vitest'
+import { phrases } from '../../src/agent/recall/scan/phrases.ts'
+import { shapes } from '../../src/agent/recall/scan/shell-shapes.ts'
 
 const sizes = [500, 2_000, 30_000]
 const maxMs = 20
@@ -86,6 +88,15 @@ it('every expression takes at most 20 ms on hostile text', { timeout: 180_000 },
   const slow = expressions.flatMap((expression) => {
     const text = findSlowText(expression)
     return text === undefined ? [] : [`${expression.file}: /${expression.source}/${expression.flags} on ${text}`]
+  })
+  expect(slow).toEqual([])
+})
+
+it('every expression that the injection scan puts together takes at most 20 ms', { timeout: 180_000 }, () => {
+  const patterns = [...phrases.map(({ pattern }) => pattern), ...shapes.flatMap(({ all }) => all)]
+  const slow = patterns.flatMap(({ source, flags }) => {
+    const text = findSlowText({ file: '', source, flags })
+    return text === undefined ? [] : [`/${source}/${flags} on ${text}`]
   })
   expect(slow).toEqual([])
 })

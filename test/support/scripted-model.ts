@@ -135,12 +135,18 @@ export const listTexts = ({ messages }: ModelRequest): readonly string[] =>
 
 const textOf = (content: unknown) => (typeof content === 'string' ? content : JSON.stringify(content))
 
-const address = 'https://model.test/v1/chat/completions'
+const base = 'https://model.test/v1'
+const embeddings = {
+  object: 'list',
+  data: [{ object: 'embedding', index: 0, embedding: [0.5, -0.5] }],
+  usage: { prompt_tokens: 1, total_tokens: 1 },
+}
 const outside = globalThis.fetch.bind(globalThis)
 
 globalThis.fetch = (input: RequestInfo | URL, init?: RequestInit) => {
   const url = input instanceof Request ? input.url : String(input)
-  return url === address ? respond(input, init) : outside(input, init)
+  if (url === `${base}/embeddings`) return Promise.resolve(Response.json(embeddings))
+  return url === `${base}/chat/completions` ? respond(input, init) : outside(input, init)
 }
 
 async function respond(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {

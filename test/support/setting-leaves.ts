@@ -16,17 +16,20 @@ const candidates: readonly unknown[] = [
   'UTC',
   'openai/a',
   'https://llm.example.com/v1',
+  'none',
   'low',
   'smart',
   'deny',
-  'none',
   'queue',
+  'stop',
   'fill_first',
   '5m',
   'openai-chat',
   'virtual',
+  'mem0',
   ['openai/a'],
   ['file'],
+  ['chat'],
   ['example.org'],
   ['ONE_TOKEN'],
   [{ do: 'deny', tool: 'terminal' }],
@@ -62,6 +65,7 @@ export const settingLeaves = listFrom(settingsSchema as unknown as Schema, [])
 
 /** Parts that the schema requires beside a leaf. */
 const required: readonly (readonly [prefix: string, part: object])[] = [
+  ['roles.', { roles: { p: { scopes: ['chat'] } } }],
   ['providers.', { providers: { 'custom:x': { base_url: 'https://llm.example.com/v1' } } }],
   ['moa.presets.', { moa: { presets: { p: { references: ['openai/a'], aggregator: 'openai/a' } } } }],
 ]

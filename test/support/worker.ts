@@ -2,10 +2,26 @@
 
 import { SessionDO as Session } from '../../src/durable/session/session-object.ts'
 import { TenantDO as Tenant } from '../../src/durable/tenant/tenant-object.ts'
+import {
+  inlineAnthropic,
+  inlineBedrock,
+  inlineDemo,
+  inlineOpenai,
+  inlineWorkersAi,
+  loadShellPolicy,
+  loadBundledIndex,
+  loadSkillModule,
+} from '../../src/backends/modules.ts'
 import worker from '../../src/worker/index.ts'
 import { type BilledRows, countRows } from './billed-rows.ts'
 import { deployment } from './deployment.ts'
 import { withDatabaseOutage, withSlowBlobs, withTenantDatabaseOutage, withTenantOutage } from './outage.ts'
+
+// An import that begins in an object which a test evicts would never end for the others.
+await Promise.all([inlineOpenai(), inlineAnthropic(), inlineBedrock(), inlineDemo(), inlineWorkersAi()])
+await loadShellPolicy()
+await loadSkillModule()
+await loadBundledIndex()
 
 export { FilesObject } from '../backends/support/files-object.ts'
 export { TenantWithJobs } from '../durable/tenant/fake-jobs.ts'

@@ -1,0 +1,113 @@
+/** Drives a headless Chromium over the DevTools protocol, if one is installed. */
+
+import { spawn } from 'node:child_process'
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
+
+/** The path of the first browser that is found. */
+export const chromium = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .flatMap((folder) => names.map((name) => join(folder, name)))
+  .find(isExecutable)
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    // Most folders have no browser.
+    return false
+  }
+}
+
+type Params = Record<string, unknown>
+type Incoming = { readonly id?: number; readonly method?: string; readonly params?: Params; readonly result?: Params }
+
+export type Page = {
+  /** Addresses of all requests. */
+  readonly requests: string[]
+  /** Errors of the console, of scripts and of the content security policy. */
+  readonly errors: string[]
+  readonly goTo: (url: string) => Promise<void>
+  /** Evaluates an expression in the page. */
+  readonly evaluate: <T>(expression: string) => Promise<T>
+  /** Polls until the expression is true. */
+  readonly until: (expression: string, timeoutMs?: number) => Promise<void>
+  readonly type: (text: string) => Promise<void>
+  readonly setScripts: (enabled: boolean) => Promise<void>
+  readonly setScheme: (scheme: 'light' | 'dark') => Promise<void>
+}
+
+export async function openBrowser(path: string): Promise<{ newPage: () => Promise<Page>; close: () => void }> {
+  const folder = mkdtempSync(join(tmpdir(), 'talaria-chromium-'))
+  const options = ['--no-sandbox', '--disable-gpu', '--headless', '--remote-debugging-port=0', '--window-size=1300,900']
+  const child = spawn(path, [...options, `--user-data-dir=${folder}`, 'about:blank'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const address = await new Promise<string>((resolve, reject) => {
+    let output = ''
+    child.stderr.on('data', (part) => {
+      output += String(part)
+      const [, url] = /DevTools listening on (ws:\S+)/.exec(output) ?? []
+      if (url !== undefined) resolve(url)
+    })
+    child.on('exit', () => reject(new Error(`${path} ended:\n${output}`)))
+  })
+  const socket = new WebSocket(address)
+  await new Promise((resolve) => socket.addEventListener('open', resolve))
+  const close = () => {
+    socket.close()
+    child.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+    child.kill()
+  }
+  return { newPage: () => newPage(socket), close }
+}
+
+async function newPage(socket: WebSocket): Promise<Page> {
+  const waiting = new Map<number, (answer: Params) => void>()
+  const [requests, errors]: [string[], string[]] = [[], []]
+  let sent = 0
+  socket.addEventListener('message', ({ data }) => {
+    const { id, method = '', params = {}, result = {} } = JSON.parse(String(data)) as Incoming
+    if (id !== undefined) return waiting.get(id)?.(result)
+    if (method === 'Network.requestWillBeSent') requests.push((params['request'] as { url: string }).url)
+    const isError =
+      method === 'Runtime.exceptionThrown' ||
+      (method === 'Runtime.consoleAPICalled' && params['type'] === 'error') ||
+      (method === 'Log.entryAdded' && (params['entry'] as { level: string }).level === 'error')
+    if (isError) errors.push(JSON.stringify(params).slice(0, 600))
+  })
+  const send = (method: string, params: Params = {}, sessionId?: unknown) =>
+    new Promise<Params>((resolve) => {
+      waiting.set(++sent, resolve)
+      socket.send(JSON.stringify({ id: sent, method, params, ...(sessionId !== undefined && { sessionId }) }))
+    })
+  const { targetId } = await send('Target.createTarget', { url: 'about:blank' })
+  const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true })
+  const page = (method: string, params?: Params) => send(method, params, sessionId)
+  for (const domain of ['Network', 'Runtime', 'Log', 'Page']) await page(`${domain}.enable`)
+  const evaluate = async <T>(expression: string): Promise<T> => {
+    const { result } = await page('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true })
+    return (result as { value: T }).value
+  }
+  return {
+    requests,
+    errors,
+    evaluate,
+    goTo: async (url) => void (await page('Page.navigate', { url })),
+    type: async (text) => void (await page('Input.insertText', { text })),
+    setScripts: async (enabled) => void (await page('Emulation.setScriptExecutionDisabled', { value: !enabled })),
+    setScheme: async (value) =>
+      void (await page('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] })),
+    until: async (expression, timeoutMs = 20_000) => {
+      for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await delay(50))
+        if (await evaluate<boolean>(`Boolean(${expression})`)) return
+      const text = await evaluate<string>('document.body.innerText')
+      throw new Error(`not in ${timeoutMs} ms: ${expression}\n${errors.join('\n')}\n${text.slice(0, 2_000)}`)
+    },
+  }
+}
