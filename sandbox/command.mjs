@@ -50,7 +50,8 @@ export function commandLine({ workspace, tenant, sandbox, limits, env, cwd, ms, 
   const processes = alone ? limits.PROCESSES + 512 : 0
   const seconds = Math.ceil((ms / 1000) * 2) + 1
   const script = sandbox.egress === 'filtered' ? `${startForwarder}\n` : ''
-  const inner = ['/bin/bash', '-c', script + (job ? jobShell : shell), 'bash', toReal(cwd, workspace, sandbox)]
+  // Bash takes the socket of its input for a remote shell, and would run the workspace's `.bashrc` before each command.
+  const inner = ['/bin/bash', '--norc', '-c', script + (job ? jobShell : shell), 'bash', toReal(cwd, workspace, sandbox)]
   return {
     file: '/bin/bash',
     args: [

@@ -1,6 +1,6 @@
 // Builds the code that runs beside the core of the worker, into src/backends/dist. The shell and the PDF reader are
 // bundled twice: as text for a Worker Loader isolate, and as a module for deployments without a loader. The runner of
-// programs is bundled as text. The reduced client of the OpenAI SDK is part of the core. Skips outputs that are newer than
+// programs is bundled as text. Skips outputs that are newer than
 // all inputs.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -9,11 +9,26 @@ import { fileURLToPath } from 'node:url'
 import { amended } from './lib/just-bash.mjs'
 import { clientOnly } from './lib/openai.mjs'
 import { readable } from './lib/pdfjs.mjs'
+import { copyReference } from './lib/reference.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const backends = join(root, 'src/backends')
 const output = join(backends, 'dist')
-const rooms = ['virtual', 'isolate', 'pdf', 'office', 'search', 'jose', 'anthropic'].map((name) => join(backends, name))
+const rooms = [
+  'virtual',
+  'isolate',
+  'pdf',
+  'office',
+  'search',
+  'jose',
+  'dialects',
+  'shell-policy',
+  'json-schema',
+  'skills',
+]
+  .map((name) => join(backends, name))
+  .concat(['model', 'path-policy', 'shell-policy', 'providers', 'recall'].map((name) => join(root, 'src/agent', name)))
+  .concat(join(root, 'src/worker/openapi'))
 const targets = [
   { entry: 'virtual/isolate/entry.ts', file: 'bash.isolate.txt' },
   { entry: 'virtual/isolate/inline.ts', file: 'bash.inline.mjs' },
@@ -25,10 +40,18 @@ const targets = [
   { entry: 'office/inside/inline.ts', file: 'office.inline.mjs' },
   { entry: 'search/inside/entry.ts', file: 'search.isolate.txt' },
   { entry: 'search/inside/inline.ts', file: 'search.inline.mjs' },
+  { entry: 'shell-policy/inline.ts', file: 'shell-policy.inline.mjs' },
+  { entry: 'json-schema/inline.ts', file: 'json-schema.inline.mjs' },
   { entry: 'jose/inline.ts', file: 'jose.inline.mjs' },
+  { entry: 'skills/inline.ts', file: 'skills.inline.mjs' },
+  { entry: 'skills/index-inline.ts', file: 'skill-index.inline.mjs' },
+  { entry: '../worker/openapi/inline.ts', file: 'openapi.inline.mjs' },
   // Reading `process` would load node:util, as in the core (wrangler.toml).
-  { entry: 'anthropic/inline.ts', file: 'anthropic.inline.mjs', define: { process: 'undefined' } },
-  { entry: '../../node_modules/openai/index.mjs', file: 'openai.mjs' },
+  { entry: 'dialects/anthropic.ts', file: 'anthropic.inline.mjs', define: { process: 'undefined' } },
+  { entry: 'dialects/openai.ts', file: 'openai.inline.mjs', define: { process: 'undefined' } },
+  { entry: 'dialects/bedrock.ts', file: 'bedrock.inline.mjs' },
+  { entry: 'dialects/demo.ts', file: 'demo.inline.mjs' },
+  { entry: 'dialects/workers-ai.ts', file: 'workers-ai.inline.mjs' },
 ]
 
 const inputs = [
@@ -42,16 +65,22 @@ const inputs = [
   join(root, 'node_modules/isomorphic-git/package.json'),
   join(root, 'node_modules/modern-tar/package.json'),
   join(root, 'node_modules/acorn/package.json'),
+  join(root, 'node_modules/aws4fetch/package.json'),
+  join(root, 'node_modules/eventsource-parser/package.json'),
   join(root, 'node_modules/sucrase/package.json'),
   join(root, 'node_modules/jose/package.json'),
   join(root, 'node_modules/openai/package.json'),
   join(root, 'node_modules/re2js/package.json'),
+  join(root, 'node_modules/unbash/package.json'),
   join(root, 'node_modules/unpdf/package.json'),
+  join(root, 'node_modules/yaml/package.json'),
+  join(root, 'src/worker/shapes.ts'),
+  join(root, 'src/worker/responses/response-shape.ts'),
   join(backends, 'tar.ts'),
   join(backends, 'omitted-output.ts'),
   ...rooms.flatMap((room) =>
     readdirSync(room, { recursive: true })
-      .filter((name) => name.endsWith('.ts'))
+      .filter((name) => /\.(?:ts|md)$/.test(name))
       .map((name) => join(room, name)),
   ),
 ]
@@ -110,6 +139,7 @@ async function build() {
       minify: true,
       legalComments: 'none',
       logLevel: 'error',
+      loader: { '.md': 'text' },
       define,
       plugins: [mendsShell, boundsPdf, namesNode, clientOnly],
     })
@@ -121,4 +151,5 @@ async function build() {
   }
 }
 
+await copyReference()
 if (targets.some((target) => age(outputOf(target)) < newest)) await build()

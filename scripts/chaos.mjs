@@ -1,6 +1,7 @@
-// `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --seed N]`: runs simulations of the turn machine
-// with failures, hostile requests to every route, variants of destructive commands, the crash matrix, and random kills of
-// a real server. Takes minutes. The last line is the sum.
+// `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --schedules N --trees N --seed N]`: runs simulations of the turn machine
+// with failures, hostile requests to every route, variants of destructive commands, all conformance cases of each vendor's
+// backend, next runs of schedules against a brute-force search, the crash matrix, and random kills of a real server. Takes
+// minutes. The last line is the sum.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,6 +16,8 @@ const { values } = parseArgs({
     simulations: { type: 'string', default: '100000' },
     fuzz: { type: 'string', default: '20000' },
     mutations: { type: 'string', default: '20000' },
+    schedules: { type: 'string', default: '100000' },
+    trees: { type: 'string', default: '20' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
     help: { type: 'boolean', default: false },
   },
@@ -22,6 +25,8 @@ const { values } = parseArgs({
 
 const simulation = 'test/agent/loop/simulation.test.ts'
 const hostile = 'test/worker/fuzz.test.ts'
+const nextRuns = 'test/agent/schedule/next-run.test.ts'
+const subagents = 'test/durable/session/subagents/tree.test.ts'
 const commands = 'test/agent/shell-policy/judge-command.test.ts'
 // The test repeats them for each of its seeds.
 const mutationSeeds = 4
@@ -31,18 +36,29 @@ const folder = mkdtempSync(join(tmpdir(), 'talaria-chaos-'))
 try {
   if (values.help)
     console.log(
-      'npm run chaos -- [--kills 20] [--simulations 100000] [--fuzz 20000] [--mutations 20000] [--seed N]; 0 leaves a part out',
+      'npm run chaos -- [--kills 20] [--simulations 100000] [--fuzz 20000] [--mutations 20000] [--schedules 100000] [--trees 20] [--seed N]; 0 leaves a part out',
     )
   else process.exitCode = await chaos(values)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
 
-async function chaos({ kills, simulations, fuzz, mutations, seed }) {
-  for (const [name, value] of Object.entries({ kills, simulations, fuzz, mutations, seed }))
+const treesOfSubagents = (trees, seed) =>
+  Number(trees)
+    ? [
+        {
+          name: 'trees of subagents',
+          env: { TREES: trees, TREE_SEED: seed },
+          args: ['--project', 'workerd', subagents],
+        },
+      ]
+    : []
+
+async function chaos({ kills, simulations, fuzz, mutations, schedules, trees, seed }) {
+  for (const [name, value] of Object.entries({ kills, simulations, fuzz, mutations, schedules, trees, seed }))
     if (!/^\d+$/.test(value)) throw new Error(`--${name} has to be a number, not "${value}"`)
   console.log(
-    `seed ${seed}: ${simulations} simulations, ${fuzz} hostile requests, ${mutations} variants of commands, the crash matrix, ${kills} random kills`,
+    `seed ${seed}: ${simulations} simulations, ${fuzz} hostile requests, ${mutations} variants of commands, ${schedules} next runs, ${trees} trees of subagents, the crash matrix, ${kills} random kills`,
   )
   const parts = [
     ...(Number(simulations)
@@ -51,6 +67,18 @@ async function chaos({ kills, simulations, fuzz, mutations, seed }) {
     ...(Number(fuzz)
       ? [{ name: 'hostile requests', env: { FUZZ: fuzz, FUZZ_SEED: seed }, args: ['--project', 'workerd', hostile] }]
       : []),
+    {
+      name: 'backends of vendors',
+      env: { TALARIA_CONFORMANCE: 'all' },
+      args: [
+        '--project',
+        'pure',
+        'test/backends/cloudflare',
+        'test/backends/daytona',
+        'test/backends/e2b',
+        'test/backends/vercel',
+      ],
+    },
     ...(Number(mutations)
       ? [
           {
@@ -59,6 +87,10 @@ async function chaos({ kills, simulations, fuzz, mutations, seed }) {
             args: ['--project', 'pure', commands, '-t', 'variants of destructive commands'],
           },
         ]
+      : []),
+    ...treesOfSubagents(trees, seed),
+    ...(Number(schedules)
+      ? [{ name: 'next runs', env: { NEXT_RUN_CASES: schedules }, args: ['--project', 'pure', nextRuns] }]
       : []),
     { name: 'crash matrix', env: {}, args: [...config, 'test/chaos/kill.test.mjs', 'test/chaos/delivery.test.mjs'] },
     ...(Number(kills)

@@ -5,7 +5,6 @@ import { readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { clientOnly } from './lib/openai.mjs'
 import { root } from './lib/root.mjs'
 
 /** KiB, minified and compressed: 1.15 × the required packages (390). Do not raise it. */
@@ -15,8 +14,13 @@ const apart = [
   'anthropic.inline.mjs',
   'bash.inline.mjs',
   'bash.isolate.txt',
+  'bedrock.inline.mjs',
   'compile.isolate.txt',
+  'demo.inline.mjs',
   'jose.inline.mjs',
+  'json-schema.inline.mjs',
+  'openai.inline.mjs',
+  'openapi.inline.mjs',
   'run.isolate.txt',
   'pdf.inline.mjs',
   'pdf.isolate.txt',
@@ -24,6 +28,10 @@ const apart = [
   'office.isolate.txt',
   'search.inline.mjs',
   'search.isolate.txt',
+  'shell-policy.inline.mjs',
+  'skill-index.inline.mjs',
+  'skills.inline.mjs',
+  'workers-ai.inline.mjs',
 ]
 const shown = 12
 
@@ -45,7 +53,6 @@ const bundle = build({
   conditions: ['workerd', 'worker', 'browser'],
   keepNames: false,
   define: { 'process.env.NODE_ENV': '"production"', process: 'undefined' },
-  plugins: [clientOnly],
   external: ['cloudflare:*', 'node:*', ...apart.map((name) => `*/${name}`)],
 })
 // esbuild has printed the errors.

@@ -34,6 +34,8 @@ const roomOf = (file) => floors.flat().find((room) => file.startsWith(`${room}/`
 const policyLists = 'src/agent/loop/policies.ts'
 const vague = /(^|[/-])(utils?|helpers?|manager|service|base|common)([-.]|$)/
 
+const maxFilesPerFolder = 25
+
 const files = readdirSync('src', { recursive: true })
   .map((name) => join('src', name))
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
@@ -86,6 +88,11 @@ for (const migration of readdirSync('migrations').filter((name) => name.endsWith
   const sql = readFileSync(join('migrations', migration), 'utf8')
   if (/DROP TABLE|__new_|REFERENCES/i.test(sql))
     offences.push(`migrations/${migration}: table rebuilds and foreign keys lose rows on D1`)
+}
+for (const folder of new Set(files.map((file) => dirname(file)))) {
+  const count = files.filter((file) => dirname(file) === folder).length
+  if (count > maxFilesPerFolder)
+    offences.push(`${folder} has ${count} files (at most ${maxFilesPerFolder}: split it by idea)`)
 }
 for (const offence of offences) console.error(`not allowed: ${offence}`)
 console.log(`${files.length} files, ${offences.length} offences`)

@@ -1,8 +1,10 @@
 // `npm start`: generates missing keys, migrates the local database, builds, starts the server and prints its address.
 import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { help, readArguments } from './lib/arguments.mjs'
+import { announce } from './lib/announce.mjs'
 import { startResolver } from './lib/local-resolver.mjs'
 import { migrateLocally } from './lib/migrations.mjs'
 import { requirePort } from './lib/ports.mjs'
@@ -13,9 +15,21 @@ import { wranglerDev } from './lib/wrangler.mjs'
 
 const startTimeoutMs = 120_000
 
+/** npm puts the Node of the project first on the path. Another one is used when this file is run directly. */
+function requireNode() {
+  if (!process.features.typescript)
+    throw new Error(`This Node (${process.version}) cannot run the sources. Start with: npm start`)
+}
+
 async function start(options) {
   await requirePort(options.port, options.host)
+  requireWritable(root, `The folder ${root}`)
   const settings = readSettings(join(root, '.dev.vars'), process.env)
+  // Loaded late: the sources are TypeScript, which older versions of Node cannot run.
+  const { describeModel, listModelWarnings } = await import('./lib/model.mjs')
+  const bindings = /^\[ai\]/m.test(readFileSync(join(root, 'wrangler.toml'), 'utf8')) ? { AI: 'binding' } : {}
+  const model = describeModel({ ...settings, ...bindings })
+  for (const warning of listModelWarnings({ ...settings, ...bindings })) console.warn(`note: ${warning}`)
   settings.DNS_RESOLVER_URL ??= await startResolver()
   const persistTo = resolve(root, options.persistTo)
   requireWritable(persistTo)
@@ -23,7 +37,7 @@ async function start(options) {
   const server = wranglerDev(argumentsFor(options, persistTo, settings), settings)
   endTogether(server)
   await ready(server, options)
-  announce(options, settings)
+  await announce(address(options.host, options.port), { ...options, key: settings.ADMIN_KEY, model })
 }
 
 function argumentsFor({ port, host, rest }, persistTo, settings) {
@@ -87,18 +101,8 @@ const address = (host, port) => {
   return `http://${name}:${port}`
 }
 
-function announce({ host, port, quietKey }, { ADMIN_KEY }) {
-  const key = quietKey ? '$ADMIN_KEY' : ADMIN_KEY
-  const body = JSON.stringify({ model: 'talaria', messages: [{ role: 'user', content: 'run: echo hello' }] })
-  const url = address(host, port)
-  console.log(`Talaria is ready on ${url}`)
-  if (!quietKey) console.log(`key: ${ADMIN_KEY}`)
-  console.log(
-    `try: curl -s ${url}/v1/chat/completions -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" -d '${body}'`,
-  )
-}
-
 try {
+  requireNode()
   const options = readArguments(process.argv.slice(2))
   if (options.help) console.log(help)
   else await start(options)

@@ -2,13 +2,14 @@
 import { mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-export function requireWritable(folder) {
+/** `name`: how the message calls the folder. */
+export function requireWritable(folder, name = `--persist-to ${folder}`) {
   try {
     make(folder)
     rmdirSync(mkdtempSync(join(folder, '.talaria-')))
   } catch (error) {
     const why = ['EEXIST', 'ENOTDIR'].includes(error.code) ? 'it is a file, or lies in one' : error.message
-    throw new Error(`--persist-to ${folder} cannot be written: ${why}`, { cause: error })
+    throw new Error(`${name} cannot be written: ${why}`, { cause: error })
   }
 }
 

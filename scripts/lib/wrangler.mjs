@@ -9,6 +9,15 @@ const entry = createRequire(import.meta.url).resolve('wrangler')
 
 /** Variables of the system that wrangler needs. The rest of the environment stays away from the worker. */
 const machine = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'XDG_CONFIG_HOME', 'USERPROFILE', 'APPDATA', 'SystemRoot', 'TEMP']
+/** Names of a container engine and its images, for `npm run dev:sandbox`. */
+const engine = [
+  'WRANGLER_DOCKER_BIN',
+  'WRANGLER_DOCKER_HOST',
+  'DOCKER_HOST',
+  'DOCKER_CONTEXT',
+  'DOCKER_CONFIG',
+  'MINIFLARE_CONTAINER_EGRESS_IMAGE',
+]
 const quiet = {
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_SEND_ERROR_REPORTS: 'false',
@@ -20,8 +29,8 @@ const quiet = {
   CLOUDFLARE_CF_FETCH_ENABLED: 'false',
 }
 
-const machineEnvironment = () =>
-  Object.fromEntries(machine.filter((name) => process.env[name]).map((name) => [name, process.env[name]]))
+export const machineEnvironment = (environment = process.env) =>
+  Object.fromEntries([...machine, ...engine].flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])))
 
 export const wrangler = (args, { env = {}, stdio }) =>
   spawn(process.execPath, ['--no-warnings', entry, ...args], {

@@ -1,0 +1,53 @@
+/** Calls the HTTP API of a server, and repeats what a full or restarting server refuses. */
+
+const maxAttempts = 5
+const maxWaitMs = 30_000
+
+/** An error that the server has answered, or that it cannot be reached. `message` says what to do. */
+export class ApiError extends Error {
+  constructor(message, { status, code } = {}) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+    this.code = code
+  }
+}
+
+export function createApi({ url, key, fetch: send = fetch, wait = (ms) => new Promise((go) => setTimeout(go, ms)) }) {
+  const base = url.replace(/\/+$/, '')
+  /** Sends JSON or bytes, and returns the parsed answer with its status. Each call may be repeated. */
+  return async function call(method, path, body) {
+    const request = renderRequest(method, key, body)
+    for (let attempt = 1; ; attempt++) {
+      const answer = await send(`${base}${path}`, request).catch((error) => ({ error }))
+      const isAgain = 'error' in answer || answer.status === 429 || answer.status === 503
+      if (!isAgain || attempt === maxAttempts) return readAnswer(answer, base)
+      await answer.body?.cancel()
+      await wait(Math.min(maxWaitMs, waitMsOf(answer) ?? 250 * 2 ** attempt))
+    }
+  }
+}
+
+function renderRequest(method, key, body) {
+  const isBytes = body instanceof Uint8Array
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': isBytes ? 'application/octet-stream' : 'application/json',
+  }
+  if (body === undefined) return { method, headers }
+  return { method, headers, body: isBytes || typeof body === 'string' ? body : JSON.stringify(body) }
+}
+
+function waitMsOf(answer) {
+  const seconds = 'error' in answer ? Number.NaN : Number.parseInt(answer.headers.get('retry-after') ?? '', 10)
+  return Number.isNaN(seconds) ? undefined : seconds * 1000
+}
+
+async function readAnswer(answer, base) {
+  if ('error' in answer) throw new ApiError(`${base} cannot be reached. Is the server running? TALARIA_URL names it.`)
+  const text = await answer.text()
+  const body = text && answer.headers.get('content-type')?.includes('json') ? JSON.parse(text) : undefined
+  if (answer.ok) return { status: answer.status, body }
+  const { message = `The server answered ${answer.status}.`, code } = body?.error ?? {}
+  throw new ApiError(message, { status: answer.status, code })
+}
