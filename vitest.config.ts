@@ -26,6 +26,7 @@ const workerd = {
       miniflare: {
         bindings: {
           MIGRATIONS: await readD1Migrations('./migrations'),
+          ...(process.env['TREES'] && { TREES: process.env['TREES'], TREE_SEED: process.env['TREE_SEED'] ?? '1' }),
           ...(process.env['FUZZ'] && { FUZZ: process.env['FUZZ'], FUZZ_SEED: process.env['FUZZ_SEED'] ?? '1' }),
         },
       },
@@ -54,6 +55,7 @@ const workerd = {
             'hono/cors',
             'jose',
             'openai',
+            'yaml',
             'zod',
           ],
         },
