@@ -19,6 +19,7 @@ const bodies: Record<string, unknown> = {
   '/chat/stream': { input: 'hello' },
   '/steer': { input: 'hello' },
   '/import': {},
+  '/goal': { text: 'anything' },
 }
 
 const filled = (path: string, session: string) =>
@@ -26,8 +27,8 @@ const filled = (path: string, session: string) =>
 
 async function probe(client: Client, [method, path]: Probe, session: string) {
   const ending = path.slice(path.indexOf('}') + 1)
-  const bodied = method === 'POST' || method === 'PATCH'
-  const raw = method === 'PUT' ? 'bytes' : undefined
+  const raw = method === 'PUT' && !(ending in bodies) ? 'bytes' : undefined
+  const bodied = raw === undefined && method !== 'GET' && method !== 'DELETE'
   const target = filled(path, session) + (ending === '/export' ? '?format=json' : '')
   const { status, text, headers } = await client.send(method, target, {
     ...(bodied && { body: bodies[ending] ?? {} }),

@@ -44,7 +44,7 @@ function expandBraces(trimmed: string, pattern: string): readonly string[] {
 
 /** A test of one character, or a star: within a name, across names, or for whole names with their slash. */
 type Token = ((char: string) => boolean) | '*' | '**' | '**/'
-const tokenPattern = /\*\*\/|\*\*|\[!?[^\]]{0,60}\]|[\s\S]/g
+const tokenPattern = /\*\*\/|\*\*|\[!?[^\]]{0,30}\]|[\s\S]/g
 const stars: Readonly<Record<string, Token>> = { '*': '*', '**': '**', '**/': '**/' }
 
 const tokenize = (pattern: string): readonly Token[] =>

@@ -51,6 +51,8 @@ describe('rows written', () => {
     const scripted = model((asked) => (isTitle(asked) ? says('A name') : says('ok')))
     deployment.auxModel = scripted.id
     const id = await begin(scripted.id)
+    // The title is asked for and stored beside the rows of the turn.
+    await until(async () => (await written(id))[0] === 8)
     expect(scripted.requests.filter(isTitle).length).toBe(1)
     expect(await written(id)).toEqual([8, 8])
     expect(await cost(id, 2, () => send(id, 'second', { model: scripted.id }))).toEqual([2, 4])

@@ -1,6 +1,7 @@
 /** Provides the tenant's memory to the tools of a session, and counts the refused changes of a run. */
 
 import type { Memory, MemoryResult, MemoryTarget } from '../../../agent/model/recall/memory.ts'
+import { forgetSnapshot } from '../../tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../tenant/tenant-stub.ts'
 
 /** After so many refusals in one turn the model is told to give up. */
@@ -36,6 +37,7 @@ export function createSessionMemory({ env, tenantId, runId, isGroup }: SessionMe
     read: async (authority, target) => explainGroup(target) ?? (await stub().read(authority, target)),
     change: async (authority, change) => {
       const result = explainGroup(change.target) ?? (await stub().change(authority, change))
+      forgetSnapshot(tenantId)
       return { result, isLast: isLastTry(result) }
     },
   }

@@ -8,6 +8,7 @@ import { changedFile } from '../../../agent/recall/skills/change-guard.ts'
 import { skillFile } from '../../../agent/recall/skills/skill-names.ts'
 import { blockDangerous } from '../../../agent/recall/skills/skill-verdict.ts'
 import { decodeText } from '../../tenant/skills/check-skill.ts'
+import { forgetSnapshot } from '../../tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../tenant/tenant-stub.ts'
 
 export type SessionSkillsOptions = {
@@ -52,7 +53,9 @@ export function createSessionSkills({
     view,
     change: async (authority, change, isCautionAccepted) => {
       const readHash = readHashes.get(keyOf(change.name, changedFile(change) ?? skillFile))
-      return stub().change(authority, change, { readHash, isCautionAccepted })
+      const result = await stub().change(authority, change, { readHash, isCautionAccepted })
+      forgetSnapshot(tenantId)
+      return result
     },
     copyToWorkspace: async (authority, { summary, files: listed }) => {
       const { name } = summary.head
