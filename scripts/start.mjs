@@ -33,7 +33,7 @@ async function start(options) {
   settings.DNS_RESOLVER_URL ??= await startResolver()
   const persistTo = resolve(root, options.persistTo)
   requireWritable(persistTo)
-  await Promise.all([migrateLocally(persistTo), build()])
+  await Promise.all([migrateLocally(persistTo), build(options)])
   const server = wranglerDev(argumentsFor(options, persistTo, settings), settings)
   endTogether(server)
   await ready(server, options)
@@ -50,13 +50,14 @@ function argumentsFor({ port, host, rest }, persistTo, settings) {
 }
 
 /** Runs before wrangler watches the folder, because a later build would restart the server. */
-const build = () =>
+const build = ({ rest }) =>
   new Promise((done, failed) => {
-    const child = spawn(process.execPath, [join(root, 'scripts/build-isolate.mjs')], {
+    const entry = rest.includes('wrangler.sandbox.toml') ? ['with-sandbox'] : []
+    const child = spawn(process.execPath, [join(root, 'scripts/build-worker.mjs'), ...entry], {
       cwd: root,
       stdio: ['ignore', 'ignore', 'inherit'],
     })
-    child.on('exit', (code) => (code === 0 ? done() : failed(new Error('The shell of the sandbox could not be built'))))
+    child.on('exit', (code) => (code === 0 ? done() : failed(new Error('The worker could not be built'))))
   })
 
 /** Ends both processes together: forwards signals to the server and exits when it exits. */

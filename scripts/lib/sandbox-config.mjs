@@ -24,12 +24,15 @@ enable_containers = false
 `
 
 export function sandboxConfig(plain) {
-  const entry = 'main = "src/worker/index.ts"'
-  if (!plain.includes(entry)) throw new Error(`wrangler.toml has no line ${entry}`)
+  const lines = [
+    ['main = "dist/worker/index.js"', 'main = "dist/with-sandbox/index.js"'],
+    ['command = "node scripts/build-worker.mjs"', 'command = "node scripts/build-worker.mjs with-sandbox"'],
+  ]
+  for (const [line] of lines) if (!plain.includes(line)) throw new Error(`wrangler.toml has no line ${line}`)
   if (/^\[dev\]/m.test(plain)) throw new Error('wrangler.toml has a [dev] section, which would be there twice')
   const vars = /^\[vars\]$/m.test(plain)
   const transport = 'SANDBOX_TRANSPORT = "rpc"'
-  const text = plain.replace(entry, 'main = "src/worker/with-sandbox.ts"')
+  const text = lines.reduce((done, [line, other]) => done.replace(line, other), plain)
   const head = '# Written by scripts/dev-sandbox.mjs from wrangler.toml; changes belong there.\n'
   return head + (vars ? text.replace(/^\[vars\]$/m, `[vars]\n${transport}`) : `${text}\n[vars]\n${transport}\n`) + more
 }

@@ -1,6 +1,5 @@
 /**
- * Imports the bundles of scripts/build-isolate.mjs on first use, so that they are no part of the core bundle. Only this
- * file can import them: wrangler resolves their paths against its folder (`base_dir`).
+ * Imports the bundles of scripts/build-isolate.mjs on first use, so that they are no part of the core bundle.
  */
 
 import type { ShellPolicy } from '../agent/model/permission/shell-policy.ts'

@@ -113,11 +113,11 @@ describe('a container', () => {
 })
 
 describe('the configuration with containers', () => {
-  const plain = 'name = "x"\nmain = "src/worker/index.ts"\n'
+  const plain = 'main = "dist/worker/index.js"\n[build]\ncommand = "node scripts/build-worker.mjs"\n'
 
   it('extends the plain configuration with another entry and the container', () => {
     const made = sandboxConfig(plain)
-    expect(made).toContain('main = "src/worker/with-sandbox.ts"')
+    expect(made).toContain('main = "dist/with-sandbox/index.js"')
     expect(made).toMatch(/\[vars\]\nSANDBOX_TRANSPORT = "rpc"/)
     expect(made).toMatch(/\[\[containers\]\]\nclass_name = "SandboxBox"/)
   })

@@ -1,0 +1,38 @@
+// `node scripts/build-worker.mjs [index|with-sandbox]`: writes dist/worker or dist/with-sandbox, which wrangler serves and
+// deploys as it is (`no_bundle`). Skips the work when the output is newer than all sources.
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { outputFolder } from './lib/output-folder.mjs'
+import { root } from './lib/root.mjs'
+
+await import('./build-isolate.mjs')
+
+const [entry = 'index'] = process.argv.slice(2)
+const folder = outputFolder(entry)
+/** Written last: a build that was interrupted is done again. */
+const stamp = join(folder, '.built')
+
+const sources = ['src', 'scripts/lib/bundle-worker.mjs', 'scripts/build-worker.mjs', 'package-lock.json']
+
+function age(path) {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (!stat?.isDirectory()) return stat?.mtimeMs ?? 0
+  return readdirSync(path).reduce((newest, name) => Math.max(newest, age(join(path, name))), stat.mtimeMs)
+}
+
+const isFresh = () => age(stamp) > Math.max(...sources.map((path) => age(join(root, path))))
+
+if (!isFresh()) {
+  const { bundleWorker } = await import('./lib/bundle-worker.mjs')
+  // esbuild has printed the errors.
+  const { outputFiles } = await bundleWorker({ entry }).catch(() => process.exit(1))
+  mkdirSync(folder, { recursive: true })
+  for (const { path, contents } of outputFiles) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, contents)
+  }
+  const current = new Set(outputFiles.map(({ path }) => basename(path)))
+  for (const name of readdirSync(folder)) if (!current.has(name)) rmSync(join(folder, name), { recursive: true })
+  writeFileSync(stamp, '')
+  console.log(`${relative(root, folder)}: ${outputFiles.filter(({ path }) => path.endsWith('.js')).length} modules`)
+}
