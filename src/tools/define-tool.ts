@@ -3,6 +3,7 @@
 import type * as z from 'zod'
 import type { Assessment } from '../agent/model/permission/approval.ts'
 import type { CallContext, Effect, Risk, ServiceName, Services, Tool } from '../agent/model/tool.ts'
+import type { Availability, ToolDeployment } from '../agent/model/vendor/tool-deployment.ts'
 import type { TouchedResources } from './group-calls.ts'
 import { defaultToolTimeoutMs } from './time-limit.ts'
 import { type ToolInput, zodInput } from './tool-input.ts'
@@ -13,6 +14,8 @@ type Definition<Input, Need extends ServiceName> = {
   readonly toolset: string
   readonly description: string
   readonly needs?: readonly Need[]
+  /** For a tool that needs a vendor, a binding or a setting. */
+  readonly availability?: (deployment: ToolDeployment) => Availability
   readonly roles?: readonly string[]
   readonly effect: Effect
   /** For a tool whose effect depends on the input. */
@@ -46,7 +49,7 @@ function createTool<Input, Need extends ServiceName>(
   input: ToolInput<Input>,
 ): Tool {
   const { name, toolset, description, needs = [], roles, effect, maxResultChars: maxResult } = definition
-  const { effectOf, risk, assess, touches, timeoutMs } = definition
+  const { effectOf, risk, assess, touches, timeoutMs, availability } = definition
   /** Input that does not fit the schema never runs, so it gets the answer for a call without consequences. */
   const ifValid = <Answer, Otherwise>(raw: unknown, use: (value: Input) => Answer, otherwise: Otherwise) => {
     const parsed = input.parse(raw)
@@ -59,6 +62,7 @@ function createTool<Input, Need extends ServiceName>(
     needs,
     effect,
     ...(roles && { roles }),
+    ...(availability && { availability }),
     ...(maxResult !== undefined && { maxResultChars: maxResult }),
     get inputSchema() {
       return input.schema

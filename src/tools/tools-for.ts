@@ -1,6 +1,7 @@
 /** Chooses the tools of a session from the built-in ones and from those that its tenant brings. */
 
 import type { ServiceName, Tool, Toolbox } from '../agent/model/tool.ts'
+import type { ToolDeployment } from '../agent/model/vendor/tool-deployment.ts'
 import type { ExpandToolsets } from '../agent/policy/settings/setting-classes.ts'
 import { tools as builtInTools } from './index.ts'
 import { expandToolset, presetBounds, presetOf, tenantToolset, type ToolsetExpansion, toolsets } from './toolsets.ts'
@@ -23,6 +24,8 @@ export type ToolSources = {
   readonly withheld?: Withheld | undefined
   /** The services that the session offers. */
   readonly services: ReadonlySet<ServiceName>
+  /** Names of tools that lack a vendor, a binding or a setting. */
+  readonly unavailable?: readonly string[]
   /** The roles that the session has. */
   readonly roles?: readonly string[]
 }
@@ -37,6 +40,7 @@ export type SessionTools = {
 export function toolsFor(sources: ToolSources): SessionTools {
   const preset = presetOf(sources.source ?? '')
   const { builtIn, enabled = [preset], disabled = [], bounds = [], withheld, services, roles = [] } = sources
+  const { unavailable = [] } = sources
   const { only, never = [] } = presetBounds[preset] ?? {}
   const tenantTools = distinctTenantTools(builtIn, sources.tenantTools ?? [])
   const tools = [...builtIn, ...tenantTools]
@@ -57,10 +61,15 @@ export function toolsFor(sources: ToolSources): SessionTools {
       !isWithheld(tool.name) &&
       allBounds.every((bound) => bound.has(tool.name)) &&
       tool.needs.every((need) => services.has(need)) &&
+      !unavailable.includes(tool.name) &&
       (!tool.roles || tool.roles.some((role) => roles.includes(role))),
   )
   return { toolbox: new Map(usable.map((tool) => [tool.name, tool])), unknown: [...unknown] }
 }
+
+/** Lists the tools that lack a vendor, a binding or a setting in this deployment. */
+export const listUnavailable = (builtIn: readonly Tool[], deployment: ToolDeployment): readonly string[] =>
+  builtIn.flatMap(({ name, availability }) => (availability?.(deployment).reason === undefined ? [] : [name]))
 
 /** Creates a test whether a tool belongs to the withheld toolsets, and not to the exceptions. */
 function createWithheldTest(

@@ -14,6 +14,7 @@ import type { Program, ProgramEnd } from './program.ts'
 import type { Skills } from './skills/skill.ts'
 import type { Processes } from './process.ts'
 import type { SubagentLimits, Subagents } from './subagent/subagent.ts'
+import type { Availability, ToolDeployment } from './vendor/tool-deployment.ts'
 
 /**
  * Whether a call may run again after a crash. `pure` runs again; `keyed` runs again with the call id as its idempotency
@@ -143,6 +144,8 @@ export type Tool = {
   readonly describeWith?: (toolbox: Toolbox, facts: SessionFacts) => string
   readonly inputSchema: object
   readonly needs: readonly ServiceName[]
+  /** Tells whether the deployment has what the tool needs beside services. Absent: it needs nothing. */
+  readonly availability?: (deployment: ToolDeployment) => Availability
   /** A session gets the tool only when it has one of these roles. Absent: no role is needed. */
   readonly roles?: readonly string[]
   readonly effect: Effect

@@ -327,6 +327,7 @@ export class Session {
       sessionId,
       meta: () => this.meta,
       settings: { now: () => this.settings, limits: () => this.tenant.limits, load: () => this.ensureTenant() },
+      keys: () => this.tenant.keys,
       secrets: () => this.tenant.secrets,
       updateMeta: (change) => this.updateMeta(change),
       subagents: () => this.subagents,

@@ -11,11 +11,14 @@ import type { Subagents } from '../../agent/model/subagent/subagent.ts'
 import type { ToolSchema } from '../../agent/model/request/tool-schema.ts'
 import type { Limits, Settings } from '../../agent/model/settings.ts'
 import type { Result, ToolCall } from '../../agent/model/turn.ts'
+import type { ToolDeployment } from '../../agent/model/vendor/tool-deployment.ts'
 import { createReachableHistory } from '../../db/history.ts'
 import { loadShellPolicy } from '../../backends/modules.ts'
 import { openDocuments } from '../../backends/pdf/pdf.ts'
 import { openPrograms, type RunProgram } from '../../backends/isolate/programs.ts'
 import { type CallProgress, type DispatchOptions, dispatch, concurrentCalls } from '../../tools/dispatch.ts'
+import { tools as builtInTools } from '../../tools/index.ts'
+import { listUnavailable } from '../../tools/tools-for.ts'
 import { cutMiddle, maxLimits, openBatch, type ResultLimits, spillText } from '../../tools/limit-result.ts'
 import { checkPermission, type PermissionContext } from '../../tools/check-permission.ts'
 import { attachmentPrefix, storeResultImages, storeToolImages } from '../workspace/attachments.ts'
@@ -31,6 +34,7 @@ import { addFixHints } from './tools/fix-hints.ts'
 import { createSessionMemory } from './tools/session-memory.ts'
 import { createSessionSubagents } from './tools/session-subagents.ts'
 import { type SessionTools, turnTools } from './tools/session-tools.ts'
+import type { ToolPorts } from './tools/tool-ports.ts'
 import { isSameScope, type ToolScope } from './tools/turn-scope.ts'
 import { SessionProcesses } from '../processes/process-registry.ts'
 import type { ProcessRows } from '../processes/process-rows.ts'
@@ -41,6 +45,8 @@ import {
   type SessionBackendOptions,
 } from '../workspace/session-backend.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
+import { keySource, type TenantKeys } from '../models/credentials.ts'
+import { createToolDeployment } from '../models/tool-deployment.ts'
 import { createTenantFetch } from '../tenant/tenant-fetch.ts'
 import { clock } from '../platform/clock.ts'
 import { newNonce } from '../platform/ids.ts'
@@ -59,6 +65,8 @@ export type ToolRuntimeOptions = {
     readonly limits: () => Limits | undefined
     readonly load: () => Promise<void>
   }
+  /** The keys of the tenant: another object after each change. */
+  readonly keys: () => TenantKeys
   /** Of the tenant: the settings say which of them commands get. */
   readonly secrets: () => OpenedSecrets
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
@@ -92,6 +100,8 @@ export type RunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
 export class ToolRuntime {
   readonly #options: ToolRuntimeOptions
   readonly #services: Omit<Services, 'programs'>
+  /** For services of tools that call vendors. */
+  readonly #ports: ToolPorts
   /** Absent without the LOADER binding. */
   readonly #runProgram: RunProgram | undefined
   readonly backend: SessionBackend
@@ -103,6 +113,7 @@ export class ToolRuntime {
   #toolbox:
     | {
         readonly of: Settings
+        readonly keys: TenantKeys
         readonly tenantTools: readonly Tool[] | undefined
         readonly scope: ToolScope
         readonly selected: SessionTools
@@ -162,6 +173,17 @@ export class ToolRuntime {
       variables: () => Object.keys(grantedSecrets(now(), options.secrets())),
       toolNames: () => this.#toolbox?.selected.tools ?? new Map(),
     })
+    const { runInBackground } = options
+    this.#ports = {
+      env,
+      tenantId,
+      sessionId,
+      deployment: () => this.deployment(),
+      guardedFetch,
+      backend: this.backend,
+      runId: () => this.#runId,
+      runInBackground,
+    }
     this.#services = this.#createServices()
   }
 
@@ -322,19 +344,32 @@ export class ToolRuntime {
     return this.#runProgram ? [...names, 'programs'] : names
   }
 
+  /** What the deployment and the tenant bring for tools now. */
+  deployment(settings = this.#options.settings.now()): ToolDeployment {
+    const { env, tenantId, keys } = this.#options
+    return createToolDeployment(env, { id: tenantId, settings, tenantKeys: keySource(keys(), {}) })
+  }
+
   #sessionTools(settings: Settings, scope: ToolScope): SessionTools {
     const tenantTools = this.#options.tenantTools?.()
     const known = this.#toolbox
-    if (known?.of === settings && known.tenantTools === tenantTools && isSameScope(known.scope, scope))
+    const keys = this.#options.keys()
+    if (
+      known?.of === settings &&
+      known.keys === keys &&
+      known.tenantTools === tenantTools &&
+      isSameScope(known.scope, scope)
+    )
       return known.selected
     const { source } = this.#options.meta()
     const facts = { subagents: this.#options.subagents().limits() }
+    const unavailable = listUnavailable(builtInTools, this.deployment(settings))
     const selected = turnTools(
       settings,
-      { source, services: this.#serviceNames(settings, scope), scope, facts },
+      { source, services: this.#serviceNames(settings, scope), scope, facts, unavailable },
       tenantTools,
     )
-    this.#toolbox = { of: settings, tenantTools, scope, selected }
+    this.#toolbox = { of: settings, keys, tenantTools, scope, selected }
     return selected
   }
 }

@@ -7,6 +7,7 @@ import * as z from 'zod'
 import { memoryProviders } from '../../agent/model/recall/memory-provider.ts'
 import { customProviderName } from '../../agent/model/settings.ts'
 import { acceptsKeys } from '../../agent/routing/availability.ts'
+import { isToolVendor } from '../../agent/routing/tool-vendors.ts'
 import { getProvider } from '../../agent/providers/profiles/providers.ts'
 import {
   type Credential,
@@ -50,7 +51,9 @@ const newCredential = z.strictObject({
     .trim()
     .min(1)
     .max(100)
-    .describe('A provider by any of its names, custom:<name>, or a memory service: mem0.'),
+    .describe(
+      'A provider by any of its names, custom:<name>, a vendor of tools such as tavily, or a memory service: mem0.',
+    ),
   key: z
     .string()
     .trim()
@@ -63,7 +66,7 @@ const newCredential = z.strictObject({
 /** Accepts custom providers that are not in the settings yet, so that the order of the two calls does not matter. */
 function resolveProvider(name: string): string {
   if (customProviderName.test(name)) return name
-  if ((memoryProviders as readonly string[]).includes(name)) return name
+  if ((memoryProviders as readonly string[]).includes(name) || isToolVendor(name)) return name
   const provider = getProvider(name)
   if (!provider)
     throw invalid(

@@ -8,6 +8,8 @@ import { type Provider, providers } from '../../agent/providers/profiles/provide
 import { ownerTenant } from '../../db/schema.ts'
 import { listBackendStates } from '../../durable/workspace/open-backend.ts'
 import { explainMissingKey } from '../../durable/platform/master-key.ts'
+import { tools as builtIn } from '../../tools/index.ts'
+import { findAvailability } from './tools.ts'
 import { sourcesFor } from '../../durable/models/catalog.ts'
 import { route } from '../route.ts'
 import { ok } from '../shapes.ts'
@@ -22,6 +24,9 @@ const facts = z.object({
   backends: z.record(z.string(), z.string()).describe('The state of each backend, as text.'),
   backend: z.string().describe('The default backend.'),
   bindings: z.record(z.string(), z.string()),
+  tools: z
+    .record(z.string(), z.string())
+    .describe('Tools that need a vendor, a binding or a backend: what they use, or what is missing.'),
   secrets: z.record(z.string(), z.string()),
 })
 const detailsShape = z.object({ status: z.enum(['ok', 'degraded']) }).extend(facts.partial().shape)
@@ -38,7 +43,7 @@ export const healthRoutes = [
     tag: 'Health',
     summary: 'Bindings, providers and the database',
     responses: ok('The state; how the deployment is made is shown to its owner', detailsShape),
-    handle: async ({ env, authority }) => {
+    handle: async ({ env, authority, tenant }) => {
       const sources = sourcesFor(env)
       const database = await isReachable(env.DB)
       const status = database ? 'ok' : 'degraded'
@@ -58,6 +63,7 @@ export const healthRoutes = [
           BLOBS: env.BLOBS ? 'bound' : 'absent: no files over 1.9 MB, images stay in the messages',
           IMAGES: env.IMAGES ? 'bound' : 'absent: images that a provider finds too large are left out',
         },
+        tools: describeTools({ env, id: tenant.id, settings: tenant.settings }),
         secrets: { ENCRYPTION_KEY: explainMissingKey(env) ?? 'set' },
       })
     },
@@ -69,6 +75,17 @@ function describeProvider(provider: Provider, sources: Sources): string {
   if (missing) return missing
   return chooseModel(provider, sources) ? 'usable' : `usable; ${explainModelless(provider)}`
 }
+
+const describeTools = (deployment: Parameters<typeof findAvailability>[1]) =>
+  Object.fromEntries(
+    builtIn.flatMap((tool) => {
+      const { by, reason, note } = { note: undefined, ...findAvailability(tool, deployment) }
+      // The agent itself needs nothing.
+      return by === 'talaria'
+        ? []
+        : [[tool.name, reason === undefined ? [by, note].filter(Boolean).join(': ') : `unavailable: ${reason}`]]
+    }),
+  )
 
 async function isReachable(db: D1Database): Promise<boolean> {
   try {

@@ -4,6 +4,8 @@ import * as z from 'zod'
 import { BackendError } from '../../agent/model/backend.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { ServiceName, Tool, Toolbox } from '../../agent/model/tool.ts'
+import type { Availability } from '../../agent/model/vendor/tool-deployment.ts'
+import { createToolDeployment } from '../../durable/models/tool-deployment.ts'
 import { explainMissingBackend, resolveBackendKind } from '../../durable/workspace/open-backend.ts'
 import { tools as builtIn } from '../../tools/index.ts'
 import { listToolsetMembers, toolsFor } from '../../tools/tools-for.ts'
@@ -39,7 +41,7 @@ const capabilitiesShape = z.object({
 })
 nameSchemas({ Tool: toolShape, Toolset: toolsetShape, Capabilities: capabilitiesShape })
 
-type Deployment = { readonly env: Env; readonly settings: Settings }
+type Deployment = { readonly env: Env; readonly id: string; readonly settings: Settings }
 
 /** Functions that return why a service is missing in this deployment. Services that are not listed are always available. */
 const missingServices: Partial<Record<ServiceName, (deployment: Deployment) => string | undefined>> = {
@@ -54,8 +56,14 @@ const missingServices: Partial<Record<ServiceName, (deployment: Deployment) => s
   },
 }
 
-const findMissing = (tool: Tool, deployment: Deployment): string | undefined =>
-  tool.needs.map((need) => missingServices[need]?.(deployment)).find((reason) => reason !== undefined)
+/** Tells what makes a tool available, or why nothing does. */
+export function findAvailability(tool: Tool, deployment: Deployment): Availability {
+  const missing = tool.needs.map((need) => missingServices[need]?.(deployment)).find((reason) => reason !== undefined)
+  if (missing !== undefined) return { reason: missing }
+  return tool.availability?.(toolDeploymentOf(deployment)) ?? { by: resolveRunner(tool, deployment) }
+}
+
+const toolDeploymentOf = ({ env, id, settings }: Deployment) => createToolDeployment(env, { id, settings })
 
 function toolboxOf({ settings }: Deployment): Toolbox {
   const services = new Set(builtIn.flatMap(({ needs }) => needs))
@@ -68,13 +76,13 @@ function toolboxOf({ settings }: Deployment): Toolbox {
 }
 
 function toToolView(tool: Tool, toolbox: Toolbox, deployment: Deployment) {
-  const missing = findMissing(tool, deployment)
+  const { by = null, reason: missing } = findAvailability(tool, deployment)
   const reason = missing ?? (toolbox.has(tool.name) ? null : 'The setting toolsets leaves it out.')
   return {
     name: tool.name,
     toolset: tool.toolset,
     available: reason === null,
-    by: missing === undefined ? resolveRunner(tool, deployment) : null,
+    by,
     reason,
   }
 }
@@ -125,7 +133,7 @@ export const createToolRoutes = (routes: () => readonly Pick<Route, 'method' | '
     query: z.strictObject(longPageQuery),
     responses: ok('Tools by name', listOf(toolShape)),
     handle: async ({ env, tenant, query }) => {
-      const deployment = { env, settings: tenant.settings }
+      const deployment = { env, id: tenant.id, settings: tenant.settings }
       const toolbox = toolboxOf(deployment)
       const data = builtIn.map((tool) => toToolView(tool, toolbox, deployment))
       return Response.json(pageByPosition(data.toSorted(byName), query))
@@ -139,11 +147,11 @@ export const createToolRoutes = (routes: () => readonly Pick<Route, 'method' | '
     summary: 'Toolsets and their tools',
     responses: ok('OpenAI list', z.object({ object: z.literal('list'), data: z.array(toolsetShape) })),
     handle: async ({ env, tenant }) => {
-      const deployment = { env, settings: tenant.settings }
+      const deployment = { env, id: tenant.id, settings: tenant.settings }
       const toolbox = toolboxOf(deployment)
       const isUsable = (name: string) => {
         const tool = toolbox.get(name)
-        return tool !== undefined && findMissing(tool, deployment) === undefined
+        return tool !== undefined && findAvailability(tool, deployment).reason === undefined
       }
       const data = Object.keys(toolsets).flatMap((name) => {
         const members = listToolsetMembers(builtIn, name)

@@ -19,6 +19,7 @@ type Origin = {
   /** Those of the authority of the turn. */
   readonly bounds?: Authority['toolBounds']
   readonly withheld?: Withheld
+  readonly unavailable?: readonly string[]
   readonly facts: SessionFacts
 }
 
@@ -35,7 +36,7 @@ const choices = new WeakMap<readonly Tool[], BoundedMap<string, SessionTools>>()
  */
 export function turnTools(
   settings: Settings,
-  { scope, ...facts }: Pick<Origin, 'source' | 'services' | 'facts'> & { readonly scope: ToolScope },
+  { scope, ...facts }: Pick<Origin, 'source' | 'services' | 'facts' | 'unavailable'> & { readonly scope: ToolScope },
   tenantTools?: readonly Tool[],
 ): SessionTools {
   const { toolBounds: bounds, clientTools, keptToolsets = [] } = scope
@@ -64,6 +65,7 @@ export function sessionTools(
     origin.services,
     origin.bounds ?? [],
     origin.withheld,
+    origin.unavailable ?? [],
     origin.facts,
   ])
   let chosen = cached.get(key)
@@ -73,7 +75,7 @@ export function sessionTools(
 
 function choose(
   { toolsets }: Pick<Settings, 'toolsets'>,
-  { source, services, bounds, withheld, facts }: Origin,
+  { source, services, bounds, withheld, facts, unavailable = [] }: Origin,
   tenantTools: readonly Tool[],
 ): SessionTools {
   const { toolbox } = toolsFor({
@@ -84,6 +86,7 @@ function choose(
     disabled: toolsets?.disabled,
     bounds,
     withheld,
+    unavailable,
     services: new Set(services),
   })
   const schemas = [...toolbox.values()].map(({ name, description, describeWith, inputSchema }) => ({

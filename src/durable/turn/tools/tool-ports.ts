@@ -1,0 +1,19 @@
+/** What services of tools are built from: the deployment, the guarded fetch of the tenant and the files of the session. */
+
+import type { ExecutionBackend } from '../../../agent/model/backend.ts'
+import type { ToolDeployment } from '../../../agent/model/vendor/tool-deployment.ts'
+import type { GuardedFetch } from '../../platform/guarded-fetch.ts'
+
+export type ToolPorts = {
+  readonly env: Env
+  readonly tenantId: string
+  readonly sessionId: string
+  /** Read at each use: keys and settings change. */
+  readonly deployment: () => ToolDeployment
+  /** The only way out for tools. Set `isTrusted` for addresses below `VendorAccess.baseUrl`, and for no others. */
+  readonly guardedFetch: GuardedFetch
+  readonly backend: ExecutionBackend
+  /** The run that makes the calls. */
+  readonly runId: () => string
+  readonly runInBackground: (work: Promise<unknown>) => void
+}
