@@ -4,8 +4,8 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import { dropExpectedMessages } from './test/support/runtime-messages.ts'
 
-/** Backends that reach a host over HTTP. Their tests start that host, so they run in Node. */
-const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel}/**/*.test.ts'
+/** Backends that reach a host over HTTP. Their tests start that host, so they run in Node. So do the tables of media vendors. */
+const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel,media}/**/*.test.ts'
 
 /** Long enough for a busy machine; only a test that hangs exceeds them. */
 const timeouts = { testTimeout: 60_000, hookTimeout: 90_000 }

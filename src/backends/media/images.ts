@@ -1,0 +1,150 @@
+/** Makes requests for images, and reads the images in the answers: OpenAI, Gemini, FAL and Workers AI. */
+
+import * as z from 'zod'
+import { decodeBase64Bytes, encodeBase64Bytes } from '../../agent/model/base64.ts'
+import {
+  bearer,
+  type BindingCall,
+  jsonRequest,
+  MediaFailure,
+  type MediaSource,
+  parseAnswer,
+  type VendorAccess,
+  type VendorRequest,
+} from './vendor.ts'
+
+export const aspects = ['landscape', 'square', 'portrait'] as const
+export type Aspect = (typeof aspects)[number]
+
+export type ImageInput = { readonly mime: string; readonly bytes: Uint8Array<ArrayBuffer> }
+
+export type ImageRequest = {
+  readonly model: string
+  readonly prompt: string
+  readonly aspect?: Aspect | undefined
+  /** Images that are edited, or that the new one resembles. */
+  readonly images?: readonly ImageInput[] | undefined
+  readonly count?: number | undefined
+  /** As OpenAI writes them. Other vendors ignore them. */
+  readonly openai?: Readonly<Partial<Record<'size' | 'quality' | 'background' | 'output_format', string>>> | undefined
+}
+
+export type ImageVendor = {
+  readonly createRequest: (request: ImageRequest, access: VendorAccess) => VendorRequest
+  readonly parse: (answer: unknown) => readonly MediaSource[]
+}
+
+const openaiSizes: Readonly<Record<Aspect, string>> = {
+  landscape: '1536x1024',
+  square: '1024x1024',
+  portrait: '1024x1536',
+}
+
+const openaiImage = z
+  .object({ b64_json: z.string().min(1).optional(), url: z.url().optional() })
+  .refine(({ b64_json: data, url }) => data !== undefined || url !== undefined)
+const openaiAnswer = z.object({ data: z.array(openaiImage).min(1) })
+
+const toBytes = (data: string): MediaSource => ({ kind: 'bytes', bytes: decodeBase64Bytes(data) })
+const toAddress = (url: string): MediaSource => ({ kind: 'address', url })
+
+const openai: ImageVendor = {
+  createRequest(request, { baseUrl, key }) {
+    const { model, prompt, images = [], count } = request
+    const fields: Record<string, string | number> = {
+      model,
+      prompt,
+      ...(request.aspect && { size: openaiSizes[request.aspect] }),
+      ...(count !== undefined && { n: count }),
+      ...request.openai,
+    }
+    if (!images.length) return jsonRequest(`${baseUrl}/images/generations`, fields, bearer(key))
+    const body = new FormData()
+    for (const [name, value] of Object.entries(fields)) body.set(name, String(value))
+    images.forEach(({ mime, bytes }, at) =>
+      body.append('image[]', new File([bytes], `image-${at + 1}.${mime.split('/')[1]}`, { type: mime })),
+    )
+    return { url: `${baseUrl}/images/edits`, method: 'POST', headers: bearer(key), body }
+  },
+  parse: (answer) =>
+    parseAnswer('OpenAI', openaiAnswer, answer).data.map(({ b64_json: data, url = '' }) =>
+      data === undefined ? toAddress(url) : toBytes(data),
+    ),
+}
+
+const geminiAspects: Readonly<Record<Aspect, string>> = { landscape: '16:9', square: '1:1', portrait: '9:16' }
+
+const geminiPart = z.looseObject({ inlineData: z.object({ data: z.string() }).optional(), text: z.string().optional() })
+const geminiAnswer = z.object({
+  candidates: z.array(z.looseObject({ content: z.looseObject({ parts: z.array(geminiPart) }).optional() })).min(1),
+})
+
+const gemini: ImageVendor = {
+  createRequest({ model, prompt, aspect, images = [] }, { baseUrl, key }) {
+    const inputs = images.map(({ mime, bytes }) => ({
+      inlineData: { mimeType: mime, data: encodeBase64Bytes(bytes) },
+    }))
+    const generationConfig = {
+      responseModalities: ['TEXT', 'IMAGE'],
+      ...(aspect && { imageConfig: { aspectRatio: geminiAspects[aspect] } }),
+    }
+    const body = { contents: [{ role: 'user', parts: [{ text: prompt }, ...inputs] }], generationConfig }
+    return jsonRequest(`${baseUrl}/models/${model}:generateContent`, body, { 'x-goog-api-key': key })
+  },
+  parse(answer) {
+    const { candidates } = parseAnswer('Gemini', geminiAnswer, answer)
+    const parts = candidates.flatMap(({ content }) => content?.parts ?? [])
+    const found = parts.flatMap(({ inlineData }) => (inlineData ? [toBytes(inlineData.data)] : []))
+    if (found.length) return found
+    const said = parts.map(({ text = '' }) => text).join(' ')
+    throw new MediaFailure('refused', `Gemini made no image. ${said.slice(0, 300)}`.trim())
+  },
+}
+
+const falSizes: Readonly<Record<Aspect, string>> = {
+  landscape: 'landscape_16_9',
+  square: 'square_hd',
+  portrait: 'portrait_16_9',
+}
+
+const falAnswer = z.object({ images: z.array(z.looseObject({ url: z.string() })).min(1) })
+const dataAddress = /^data:[\w.+/-]{1,80};base64,/
+
+const fal: ImageVendor = {
+  createRequest({ model, prompt, aspect, images = [], count }, { baseUrl, key }) {
+    const urls = images.map(({ mime, bytes }) => `data:${mime};base64,${encodeBase64Bytes(bytes)}`)
+    const body = {
+      prompt,
+      ...(aspect && { image_size: falSizes[aspect] }),
+      ...(count !== undefined && { num_images: count }),
+      ...(urls.length && { image_url: urls[0], image_urls: urls }),
+    }
+    return jsonRequest(`${baseUrl}/${model}`, body, { authorization: `Key ${key}` })
+  },
+  parse: (answer) =>
+    parseAnswer('FAL', falAnswer, answer).images.map(({ url }) =>
+      dataAddress.test(url) ? toBytes(url.slice(url.indexOf(',') + 1)) : toAddress(url),
+    ),
+}
+
+export const imageVendors = { openai, gemini, fal } as const satisfies Readonly<Record<string, ImageVendor>>
+
+const pixels: Readonly<Record<Aspect, readonly [width: number, height: number]>> = {
+  landscape: [1_344, 768],
+  square: [1_024, 1_024],
+  portrait: [768, 1_344],
+}
+
+/** Flux schnell makes squares only. */
+const schnell = /flux-1-schnell$/
+
+export function createImageBindingCall({ model, prompt, aspect = 'square' }: ImageRequest): BindingCall {
+  const [width, height] = pixels[aspect]
+  return { model, input: schnell.test(model) ? { prompt, steps: 4 } : { prompt, width, height } }
+}
+
+const bindingAnswer = z.object({ image: z.string().min(1) })
+
+/** The JSON answer of a binding. Models that stream bytes need no parser. */
+export const parseImageBinding = (answer: unknown): MediaSource =>
+  toBytes(parseAnswer('Workers AI', bindingAnswer, answer).image)

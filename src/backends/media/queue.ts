@@ -1,0 +1,38 @@
+/** Follows a job in the queue of FAL: its place, its state and its result. */
+
+import * as z from 'zod'
+import { MediaFailure, parseAnswer, type VendorAccess, type VendorRequest } from './vendor.ts'
+
+const queued = z.object({ request_id: z.string().regex(/^[\w-]{1,200}$/) })
+
+/** Returns the id under which the job is asked for. */
+export const parseQueued = (answer: unknown): string => parseAnswer('FAL', queued, answer).request_id
+
+/**
+ * The address of a job. It is made from the id, not taken from the answer: the key is sent there. Only the first two
+ * parts of a model's name are part of it.
+ */
+const jobUrl = (model: string, id: string, { baseUrl }: VendorAccess): string =>
+  `${baseUrl}/${model.split('/').slice(0, 2).join('/')}/requests/${id}`
+
+const read = (url: string, { key }: VendorAccess): VendorRequest => ({
+  url,
+  method: 'GET',
+  headers: { authorization: `Key ${key}` },
+})
+
+export const createStatusRequest = (model: string, id: string, access: VendorAccess): VendorRequest =>
+  read(`${jobUrl(model, id, access)}/status`, access)
+
+export const createResultRequest = (model: string, id: string, access: VendorAccess): VendorRequest =>
+  read(jobUrl(model, id, access), access)
+
+const status = z.looseObject({ status: z.string() })
+
+/** Whether the result can be read. */
+export function isQueueDone(answer: unknown): boolean {
+  const { status: state } = parseAnswer('FAL', status, answer)
+  if (['IN_QUEUE', 'IN_PROGRESS'].includes(state)) return false
+  if (state === 'COMPLETED') return true
+  throw new MediaFailure('failed', `FAL: the job ended as ${state.slice(0, 60)}.`)
+}

@@ -1,0 +1,92 @@
+/** Makes requests for speech: OpenAI, ElevenLabs and Workers AI. Their answers are the bytes of a sound file. */
+
+import * as z from 'zod'
+import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+import {
+  bearer,
+  type BindingCall,
+  jsonRequest,
+  MediaFailure,
+  parseAnswer,
+  type VendorAccess,
+  type VendorRequest,
+} from './vendor.ts'
+
+export const soundFormats = ['mp3', 'opus', 'wav', 'aac', 'flac', 'pcm'] as const
+export type SoundFormat = (typeof soundFormats)[number]
+
+export type SpeechRequest = {
+  readonly model: string
+  /** One piece: at most the characters that the vendor takes. */
+  readonly text: string
+  readonly voice?: string | undefined
+  readonly format: SoundFormat
+  readonly instructions?: string | undefined
+  readonly speed?: number | undefined
+}
+
+export type SpeechVendor = {
+  readonly maxChars: number
+  readonly formats: readonly SoundFormat[]
+  readonly createRequest: (request: SpeechRequest, access: VendorAccess) => VendorRequest
+}
+
+const openai: SpeechVendor = {
+  maxChars: 4_096,
+  formats: soundFormats,
+  createRequest: ({ model, text, voice = 'alloy', format, instructions, speed }, { baseUrl, key }) =>
+    jsonRequest(
+      `${baseUrl}/audio/speech`,
+      {
+        model,
+        input: text,
+        voice,
+        response_format: format,
+        ...(instructions !== undefined && { instructions }),
+        ...(speed !== undefined && { speed }),
+      },
+      bearer(key),
+    ),
+}
+
+/** "Rachel", a voice that every account has. */
+const defaultElevenVoice = '21m00Tcm4TlvDq8ikWAM'
+const elevenFormats: Readonly<Partial<Record<SoundFormat, string>>> = {
+  mp3: 'mp3_44100_128',
+  opus: 'opus_48000_64',
+}
+const voicePattern = /^[A-Za-z0-9]{1,64}$/
+
+const elevenlabs: SpeechVendor = {
+  maxChars: 5_000,
+  formats: ['mp3', 'opus'],
+  createRequest({ model, text, voice = defaultElevenVoice, format, speed }, { baseUrl, key }) {
+    if (!voicePattern.test(voice))
+      throw new MediaFailure('refused', 'ElevenLabs: a voice is an id of letters and digits.')
+    const url = `${baseUrl}/v1/text-to-speech/${voice}?output_format=${elevenFormats[format] ?? elevenFormats.mp3}`
+    const settings = speed === undefined ? {} : { voice_settings: { speed } }
+    return jsonRequest(url, { text, model_id: model, ...settings }, { 'xi-api-key': key })
+  },
+}
+
+export const speechVendors = { openai, elevenlabs } as const satisfies Readonly<Record<string, SpeechVendor>>
+
+export const bindingSpeech = { maxChars: 2_000, formats: ['mp3'] } as const satisfies Pick<
+  SpeechVendor,
+  'maxChars' | 'formats'
+>
+
+const melo = /melotts$/
+
+export const createSpeechBindingCall = ({ model, text, voice }: SpeechRequest): BindingCall => ({
+  model,
+  input: melo.test(model)
+    ? { prompt: text, ...(voice !== undefined && { lang: voice }) }
+    : { text, encoding: 'mp3', ...(voice !== undefined && { speaker: voice }) },
+})
+
+const bindingAnswer = z.object({ audio: z.string().min(1) })
+
+/** The JSON answer of a binding. Models that stream bytes need no parser. */
+export const parseSpeechBinding = (answer: unknown): Uint8Array<ArrayBuffer> =>
+  decodeBase64Bytes(parseAnswer('Workers AI', bindingAnswer, answer).audio)

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest'
+import { createImageBindingCall, imageVendors, parseImageBinding } from '../../../src/backends/media/images.ts'
+import {
+  createResultRequest,
+  createStatusRequest,
+  isQueueDone,
+  parseQueued,
+} from '../../../src/backends/media/queue.ts'
+import { encodeBase64Bytes } from '../../../src/agent/model/base64.ts'
+import { pngBytes } from './fixtures.ts'
+
+const access = { baseUrl: 'https://api.test/v1', key: 'secret' }
+const picture = { mime: 'image/png', bytes: pngBytes('in') }
+const data = encodeBase64Bytes(pngBytes('out'))
+const made = [{ kind: 'bytes', bytes: pngBytes('out') }]
+
+describe('requests for images', () => {
+  it.each([
+    {
+      vendor: 'openai',
+      request: { model: 'gpt-image-2', prompt: 'a fox', aspect: 'portrait', openai: { quality: 'low' } },
+      url: 'https://api.test/v1/images/generations',
+      headers: { authorization: 'Bearer secret' },
+      body: { model: 'gpt-image-2', prompt: 'a fox', size: '1024x1536', quality: 'low' },
+    },
+    {
+      vendor: 'gemini',
+      request: { model: 'gemini-3.1-flash-image', prompt: 'a fox', aspect: 'landscape', images: [picture] },
+      url: 'https://api.test/v1/models/gemini-3.1-flash-image:generateContent',
+      headers: { 'x-goog-api-key': 'secret' },
+      body: {
+        contents: [
+          {
+            role: 'user',
+            parts: [
+              { text: 'a fox' },
+              { inlineData: { mimeType: 'image/png', data: encodeBase64Bytes(pngBytes('in')) } },
+            ],
+          },
+        ],
+        generationConfig: { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } },
+      },
+    },
+    {
+      vendor: 'fal',
+      request: { model: 'fal-ai/flux-2-pro', prompt: 'a fox', aspect: 'square', count: 2 },
+      url: 'https://api.test/v1/fal-ai/flux-2-pro',
+      headers: { authorization: 'Key secret' },
+      body: { prompt: 'a fox', image_size: 'square_hd', num_images: 2 },
+    },
+  ] as const)('writes one for $vendor', ({ vendor, request, url, headers, body }) => {
+    const sent = imageVendors[vendor].createRequest(request, access)
+    expect(sent).toMatchObject({ url, method: 'POST', headers: { ...headers, 'content-type': 'application/json' } })
+    expect(JSON.parse(sent.body as string)).toEqual(body)
+  })
+
+  it('sends images that OpenAI edits as files', async () => {
+    const sent = imageVendors.openai.createRequest({ model: 'gpt-image-2', prompt: 'bluer', images: [picture] }, access)
+    expect(sent.url).toBe('https://api.test/v1/images/edits')
+    const body = sent.body as FormData
+    expect([body.get('model'), body.get('prompt')]).toEqual(['gpt-image-2', 'bluer'])
+    const file = body.get('image[]') as File
+    expect([file.type, new Uint8Array(await file.arrayBuffer())]).toEqual(['image/png', pngBytes('in')])
+  })
+
+  it('writes calls of the binding by model', () => {
+    expect(createImageBindingCall({ model: '@cf/a/flux-1-schnell', prompt: 'fox' }).input).toEqual({
+      prompt: 'fox',
+      steps: 4,
+    })
+    expect(createImageBindingCall({ model: '@cf/b/lucid-origin', prompt: 'fox', aspect: 'portrait' }).input).toEqual({
+      prompt: 'fox',
+      width: 768,
+      height: 1_344,
+    })
+  })
+})
+
+describe('answers with images', () => {
+  it.each([
+    ['openai', { data: [{ b64_json: data }] }, made],
+    ['openai', { data: [{ url: 'https://files.test/a' }] }, [{ kind: 'address', url: 'https://files.test/a' }]],
+    ['gemini', { candidates: [{ content: { parts: [{ text: 'here' }, { inlineData: { data } }] } }] }, made],
+    [
+      'fal',
+      { images: [{ url: 'https://v3.fal.test/a.png' }] },
+      [{ kind: 'address', url: 'https://v3.fal.test/a.png' }],
+    ],
+    ['fal', { images: [{ url: `data:image/png;base64,${data}` }] }, made],
+  ] as const)('are read from %s', (vendor, answer, expected) => {
+    expect(imageVendors[vendor].parse(answer)).toEqual(expected)
+  })
+
+  it('are read from the binding', () => {
+    expect(parseImageBinding({ image: data })).toEqual(made[0])
+  })
+
+  it.each([
+    [
+      'openai',
+      { error: { message: 'rejected by the safety system' } },
+      'refused',
+      'OpenAI: rejected by the safety system',
+    ],
+    ['openai', null, 'failed', 'OpenAI sent an answer of an unexpected form.'],
+    ['openai', [], 'failed', 'OpenAI sent an answer of an unexpected form.'],
+    ['openai', { data: [{}] }, 'failed', 'OpenAI sent an answer of an unexpected form.'],
+    ['gemini', { candidates: [{ finishReason: 'SAFETY' }] }, 'refused', 'Gemini made no image.'],
+    [
+      'gemini',
+      { candidates: [{ content: { parts: [{ text: 'I cannot.' }] } }] },
+      'refused',
+      'Gemini made no image. I cannot.',
+    ],
+    ['fal', { detail: [{ msg: 'field required' }] }, 'refused', 'FAL: field required'],
+    ['fal', { images: [] }, 'failed', 'FAL sent an answer of an unexpected form.'],
+  ] as const)('without one from %s are failures', (vendor, answer, kind, message) => {
+    expect(() => imageVendors[vendor].parse(answer)).toThrow(expect.objectContaining({ kind, message }))
+  })
+})
+
+describe('the queue of FAL', () => {
+  it('is asked at addresses made from the id, not at those of the answer', () => {
+    const id = parseQueued({ request_id: 'r-1', status_url: 'https://evil.test/steal' })
+    expect(createStatusRequest('fal-ai/flux/dev', id, access)).toEqual({
+      url: 'https://api.test/v1/fal-ai/flux/requests/r-1/status',
+      method: 'GET',
+      headers: { authorization: 'Key secret' },
+    })
+    expect(createResultRequest('fal-ai/flux/dev', id, access).url).toBe('https://api.test/v1/fal-ai/flux/requests/r-1')
+  })
+
+  it('refuses an id that is more than a name', () => {
+    expect(() => parseQueued({ request_id: '../../admin' })).toThrow(/unexpected form/)
+  })
+
+  it.each([
+    ['IN_QUEUE', false],
+    ['IN_PROGRESS', false],
+    ['COMPLETED', true],
+  ])('is done or not: %s', (status, isDone) => {
+    expect(isQueueDone({ status })).toBe(isDone)
+  })
+
+  it('fails for every other state', () => {
+    expect(() => isQueueDone({ status: 'CANCELLED' })).toThrow(/ended as CANCELLED/)
+  })
+})

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest'
+import { createSpeechBindingCall, parseSpeechBinding, speechVendors } from '../../../src/backends/media/speech.ts'
+import { splitSentences } from '../../../src/backends/media/split-sentences.ts'
+import { estimateSeconds, joinSound } from '../../../src/backends/media/join-sound.ts'
+import { ascii, mp3Bytes, opusBytes, wavBytes } from './fixtures.ts'
+
+const access = { baseUrl: 'https://api.test', key: 'secret' }
+
+describe('requests for speech', () => {
+  it.each([
+    {
+      vendor: 'openai',
+      request: { model: 'gpt-4o-mini-tts', text: 'Hello.', format: 'opus', instructions: 'calm' },
+      url: 'https://api.test/audio/speech',
+      headers: { authorization: 'Bearer secret' },
+      body: {
+        model: 'gpt-4o-mini-tts',
+        input: 'Hello.',
+        voice: 'alloy',
+        response_format: 'opus',
+        instructions: 'calm',
+      },
+    },
+    {
+      vendor: 'elevenlabs',
+      request: { model: 'eleven_multilingual_v2', text: 'Hello.', voice: 'abc123', format: 'mp3' },
+      url: 'https://api.test/v1/text-to-speech/abc123?output_format=mp3_44100_128',
+      headers: { 'xi-api-key': 'secret' },
+      body: { text: 'Hello.', model_id: 'eleven_multilingual_v2' },
+    },
+  ] as const)('are written for $vendor', ({ vendor, request, url, headers, body }) => {
+    const sent = speechVendors[vendor].createRequest(request, access)
+    expect(sent).toMatchObject({ url, method: 'POST', headers })
+    expect(JSON.parse(sent.body as string)).toEqual(body)
+  })
+
+  it('refuses a voice that would change the address', () => {
+    const request = { model: 'm', text: 'x', voice: '../../v1/user', format: 'mp3' } as const
+    expect(() => speechVendors.elevenlabs.createRequest(request, access)).toThrow(/letters and digits/)
+  })
+
+  it.each([
+    [
+      { model: '@cf/deepgram/aura-1', text: 'Hi', voice: 'luna', format: 'mp3' },
+      { text: 'Hi', encoding: 'mp3', speaker: 'luna' },
+    ],
+    [
+      { model: '@cf/myshell-ai/melotts', text: 'Hi', voice: 'fr', format: 'mp3' },
+      { prompt: 'Hi', lang: 'fr' },
+    ],
+  ] as const)('are written for the binding', (request, input) => {
+    expect(createSpeechBindingCall(request).input).toEqual(input)
+  })
+
+  it('reads sound from an answer of the binding', () => {
+    expect(parseSpeechBinding({ audio: btoa('abc') })).toEqual(ascii('abc'))
+    expect(() => parseSpeechBinding({ errors: [] })).toThrow(/unexpected form/)
+  })
+})
+
+describe('splitSentences', () => {
+  it('keeps a short text as one piece', () => {
+    expect(splitSentences(' One. Two. ', 100)).toEqual(['One. Two.'])
+  })
+
+  it('ends pieces at paragraphs, then sentences, then words', () => {
+    expect(splitSentences('First paragraph.\n\nSecond one here.', 25)).toEqual(['First paragraph.', 'Second one here.'])
+    expect(splitSentences('One is here. Two is here. Three.', 28)).toEqual(['One is here. Two is here.', 'Three.'])
+    expect(splitSentences('aaaa bbbb cccc dddd', 10)).toEqual(['aaaa bbbb', 'cccc dddd'])
+    expect(splitSentences('今日は晴れ。明日は雨。', 7)).toEqual(['今日は晴れ。', '明日は雨。'])
+  })
+
+  it('loses no word and never exceeds the limit', () => {
+    const text = Array.from({ length: 900 }, (_, at) => `word${at}${at % 9 ? '' : '.'}`).join(' ')
+    const pieces = splitSentences(text, 500)
+    expect(pieces.join(' ')).toBe(text)
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(500)
+  })
+
+  it('does not cut a character into halves', () => {
+    expect(splitSentences('😀'.repeat(5), 3)).toEqual(Array.from({ length: 5 }, () => '😀'))
+  })
+})
+
+describe('joinSound', () => {
+  it('puts MP3 pieces one after the other, without the tags between them', () => {
+    const tagged = new Uint8Array([...ascii('ID3\u0004\0\0\0\0\0\u0003tag'), ...mp3Bytes('two')])
+    expect(joinSound([mp3Bytes('one'), tagged], 'audio/mpeg')).toEqual(
+      new Uint8Array([...mp3Bytes('one'), ...mp3Bytes('two')]),
+    )
+  })
+
+  it('joins WAV pieces to one with the right sizes', () => {
+    const whole = joinSound([wavBytes('one'), wavBytes('two')], 'audio/wav')
+    const view = new DataView(whole.buffer)
+    expect(String.fromCharCode(...whole.subarray(-6))).toBe('onetwo')
+    expect([view.getUint32(4, true), view.getUint32(40, true)]).toEqual([whole.length - 8, 6])
+  })
+
+  it('joins Opus pieces to one stream whose times and numbers go on', () => {
+    const whole = joinSound([opusBytes(['one', 'two'], 7), opusBytes(['three'], 9)], 'audio/ogg')
+    // The file that would have been made at once, with the same checksums.
+    expect(whole).toEqual(opusBytes(['one', 'two', 'three'], 7))
+  })
+
+  it('refuses formats that cannot be joined, and pieces that are none', () => {
+    expect(() => joinSound([ascii('a'), ascii('b')], 'audio/flac')).toThrow(/mp3, opus or wav/)
+    expect(() => joinSound([opusBytes(['a']), ascii('<html>')], 'audio/ogg')).toThrow(/no Ogg file/)
+    expect(() => joinSound([wavBytes('a'), ascii('RIFF')], 'audio/wav')).toThrow(/no WAV file/)
+  })
+})
+
+describe('estimateSeconds', () => {
+  it.each([
+    ['WAV, exactly', wavBytes('x'.repeat(80), 8), 'audio/wav', 10],
+    ['Opus, exactly', opusBytes(Array.from({ length: 100 }, () => 'x')), 'audio/ogg', 2],
+    ['other formats by the lowest bit rate', new Uint8Array(20_000), 'audio/mpeg', 10],
+    ['a damaged file by its bytes', new Uint8Array(4_000), 'audio/ogg', 2],
+  ])('tells the length of %s', (_name, bytes, mime, seconds) => {
+    expect(estimateSeconds(bytes, mime)).toBe(seconds)
+  })
+})
