@@ -1,7 +1,5 @@
-/** Creates the HTTP application and lists all its routes. */
+/** Creates the HTTP application of all routes, and lists them. */
 
-import { Hono } from 'hono'
-import { getPath } from 'hono/utils/url'
 import { fetchTenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
 import { AppError, renderError } from './errors.ts'
 import type { App, OpenRoute, Route, Web } from './route.ts'
@@ -19,9 +17,11 @@ import { exportRoutes } from './routes/export.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
 import { linkedFileRoutes } from './routes/linked-files.ts'
+import { loginPageRoutes, signInRoutes } from './routes/login/login.ts'
 import { loginRoutes } from './routes/logins.ts'
 import { memoryRoutes } from './routes/memory/memory.ts'
 import { modelRoutes } from './routes/v1/models.ts'
+import { livenessRoutes } from './routes/liveness.ts'
 import { createOpenRoutes } from './routes/open.ts'
 import { pairingRoutes } from './routes/pairing.ts'
 import { responseRoutes } from './routes/v1/responses.ts'
@@ -36,6 +36,7 @@ import { storedResponseRoutes } from './routes/v1/stored-responses.ts'
 import { sessionContextRoutes } from './routes/session-context.ts'
 import { sessionChatRoutes } from './routes/session-chat.ts'
 import { sessionGoalRoutes } from './routes/session/goal.ts'
+import { sessionMessageRoutes } from './routes/session/messages.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { subagentRoutes } from './routes/subagents.ts'
 import { tenantRoutes } from './routes/tenant.ts'
@@ -45,10 +46,9 @@ import { usageRoutes } from './routes/usage.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 import { requireAccess } from './access.ts'
 import { authenticate } from './auth.ts'
-import { cors } from './cors.ts'
-import { compileRoute, explainUnknownPath, type KnownRoute } from './nearest-route.ts'
-import { assignRequestId } from './request-id.ts'
-import { refuseLoops } from './refuse-loops.ts'
+import { createHono } from './create-hono.ts'
+import { compileRoute, type KnownRoute } from './known-route.ts'
+import { explainUnknownPath } from './nearest-route.ts'
 
 export const routes: readonly Route[] = [
   ...modelRoutes,
@@ -61,6 +61,7 @@ export const routes: readonly Route[] = [
   ...uploadRoutes,
   ...embeddingRoutes,
   ...sessionRoutes,
+  ...sessionMessageRoutes,
   ...sessionGoalRoutes,
   ...sessionChatRoutes,
   ...sessionContextRoutes,
@@ -85,34 +86,24 @@ export const routes: readonly Route[] = [
   ...createToolRoutes(() => [...openRoutes, ...routes]),
   ...adminRoutes,
   ...loginRoutes,
+  ...loginPageRoutes,
   ...healthRoutes,
 ]
 
 /** Routes that need no key. */
 export const openRoutes: readonly OpenRoute[] = [
+  ...signInRoutes,
   ...webhookRoutes,
   ...linkedFileRoutes,
+  ...livenessRoutes,
   ...createOpenRoutes(() => [...routes, ...openRoutes]),
 ]
 
 export function createApp(): App {
-  const app: App = new Hono({ getPath: normalizePath })
-  app.onError(renderError)
-  app.use(assignRequestId)
-  app.use(cors)
-  app.use(refuseLoops)
-  for (const route of [...openRoutes, ...routes]) route.mount(app)
+  const app = createHono([...openRoutes, ...routes])
   // An error thrown here would skip the CORS middleware, and browsers of other origins could not read it.
   app.notFound((web) => respondToUnmatched(web).catch(renderError))
   return app
-}
-
-/** Accepts base addresses that end with a slash or repeat /v1, because clients append their paths to them. */
-function normalizePath(request: Request): string {
-  const path = getPath(request)
-  if (!/^\/+v1\//.test(path)) return path
-  const single = path.replace(/\/{2,}/g, '/').replace(/^(?:\/v1)+(?=\/)/, '/v1')
-  return single.endsWith('/') ? single.slice(0, -1) : single
 }
 
 /** Below these prefixes a request without a key gets a 401, whether or not the path exists. */

@@ -1,10 +1,22 @@
 /** Entry of the worker: exports the HTTP handler and the Durable Object classes. */
 
-import { createApp } from './app.ts'
+import { createFirstApp, isFirstRoute } from './first-app.ts'
+import type { App } from './route.ts'
 
-const app = createApp()
+const firstApp = createFirstApp()
+let app: App | undefined
 
-export default { fetch: (request, env, context) => app.fetch(request, env, context) } satisfies ExportedHandler<Env>
+async function loadApp(): Promise<App> {
+  const { createApp } = await import('./app.ts')
+  return (app ??= createApp())
+}
+
+export default {
+  fetch: async (request, env, context) => {
+    const handler = app ?? (isFirstRoute(request) ? firstApp : await loadApp())
+    return handler.fetch(request, env, context)
+  },
+} satisfies ExportedHandler<Env>
 
 export { SessionDO } from '../durable/session/session-object.ts'
 export { TenantDO } from '../durable/tenant/tenant-object.ts'

@@ -1,16 +1,7 @@
 /** Says what a request to an unknown path probably meant, from the list of routes that the OpenAPI document shows. */
 
 import { countEdits } from '../agent/policy/slash-command/edit-distance.ts'
-import type { OpenRoute, Route } from './route.ts'
-
-export type KnownRoute = { readonly method: string; readonly path: string; readonly pattern: RegExp }
-
-/** Matches the paths of a route. */
-export const compileRoute = ({ path, method }: Pick<Route | OpenRoute, 'path' | 'method'>): KnownRoute => ({
-  method: method.toUpperCase(),
-  path: path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}'),
-  pattern: new RegExp(`^${path.replace(/:\w+\{\.[*+]\}/g, '.*').replace(/:\w+/g, '[^/]+')}$`),
-})
+import type { KnownRoute } from './known-route.ts'
 
 /** Parts of OpenAI's and other APIs that do not exist here, and what does the same. */
 const replacements: readonly (readonly [pattern: RegExp, hint: string])[] = [

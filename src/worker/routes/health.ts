@@ -32,9 +32,6 @@ const facts = z.object({
 const detailsShape = z.object({ status: z.enum(['ok', 'degraded']) }).extend(facts.partial().shape)
 nameSchemas({ HealthDetails: detailsShape })
 
-export const renderHealth = (env: Env): Response =>
-  Response.json({ status: 'ok', service: 'talaria', configured: (env.ADMIN_KEY?.length ?? 0) >= 16 })
-
 export const healthRoutes = [
   route({
     method: 'get',

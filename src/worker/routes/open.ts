@@ -1,14 +1,9 @@
-/** Routes without a key: health check, OpenAPI document and its page. */
+/** Routes without a key: the OpenAPI document and its page. */
 
 import * as z from 'zod'
 import { loadOpenapi } from '../../backends/modules.ts'
 import type { OpenRoute, Route, Web } from '../route.ts'
-import { nameSchemas } from '../schema-names.ts'
 import { ok } from '../shapes.ts'
-import { renderHealth } from './health.ts'
-
-const healthShape = z.object({ status: z.literal('ok'), service: z.string(), configured: z.boolean() })
-nameSchemas({ Health: healthShape })
 
 type Definition = Pick<OpenRoute, 'path' | 'tag' | 'summary' | 'responses'> & {
   readonly handle: (web: Web) => Response | Promise<Response>
@@ -34,15 +29,6 @@ async function renderDocument(routes: readonly (Route | OpenRoute)[], origin: st
 
 /** `listRoutes` returns all routes, these included. */
 export const createOpenRoutes = (listRoutes: () => readonly (Route | OpenRoute)[]): readonly OpenRoute[] => [
-  ...['/health', '/v1/health'].map((path) =>
-    createOpenRoute({
-      path,
-      tag: 'Health',
-      summary: 'Whether the service is up',
-      responses: ok('It works', healthShape),
-      handle: ({ env }) => renderHealth(env),
-    }),
-  ),
   createOpenRoute({
     path: '/openapi.json',
     tag: 'Documents',

@@ -1,0 +1,21 @@
+/**
+ * The routes that begin or lead a conversation. They are loaded with the worker; all others (app.ts) when the first request
+ * for one of them arrives.
+ */
+
+import { createHono, normalizePath } from './create-hono.ts'
+import { compileRoute } from './known-route.ts'
+import { livenessRoutes } from './routes/liveness.ts'
+import { sessionChatRoutes } from './routes/session-chat.ts'
+import { chatRoutes } from './routes/v1/chat-completions.ts'
+import { responseRoutes } from './routes/v1/responses.ts'
+
+const routes = [...livenessRoutes, ...chatRoutes, ...responseRoutes, ...sessionChatRoutes]
+const known = routes.map(compileRoute)
+
+export const createFirstApp = () => createHono(routes)
+
+export function isFirstRoute(request: Request): boolean {
+  const path = normalizePath(request)
+  return known.some(({ method, pattern }) => method === request.method && pattern.test(path))
+}

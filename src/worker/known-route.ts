@@ -1,0 +1,12 @@
+/** Matches paths with the routes of a list. */
+
+import type { OpenRoute, Route } from './route.ts'
+
+export type KnownRoute = { readonly method: string; readonly path: string; readonly pattern: RegExp }
+
+/** Matches the paths of a route. */
+export const compileRoute = ({ path, method }: Pick<Route | OpenRoute, 'path' | 'method'>): KnownRoute => ({
+  method: method.toUpperCase(),
+  path: path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}'),
+  pattern: new RegExp(`^${path.replace(/:\w+\{\.[*+]\}/g, '.*').replace(/:\w+/g, '[^/]+')}$`),
+})
