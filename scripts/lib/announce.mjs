@@ -5,14 +5,32 @@ export async function announce(url, { key, quietKey, model }) {
   const shownKey = quietKey ? '$ADMIN_KEY' : key
   const content = name.startsWith('demo/') ? 'run: echo hello' : 'Say hello in three languages.'
   const body = JSON.stringify({ model: 'talaria', messages: [{ role: 'user', content }] })
+  const link = quietKey ? undefined : await createLoginLink(url, key)
   const lines = [
     `Talaria is ready on ${url}`,
+    // The link signs in as the owner, as the key does.
+    ...(link ? [`open: ${link} (signs in once, within ten minutes)`] : []),
     ...(quietKey ? [] : [`key: ${key}`]),
     `model: ${name} (${why})`,
     `try: curl -s ${url}/v1/chat/completions -H "Authorization: Bearer ${shownKey}" -H "Content-Type: application/json" -d '${body}'`,
     `docs: ${url}/docs, clients: docs/clients.md`,
   ]
   console.log(lines.join('\n'))
+}
+
+/** The address of the page with a link that signs in once. Without ENCRYPTION_KEY there is none. */
+async function createLoginLink(url, key) {
+  try {
+    const answer = await fetch(`${url}/api/login/links`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: '{}',
+      signal: AbortSignal.timeout(5_000),
+    })
+    return (await answer.json()).url
+  } catch {
+    return undefined
+  }
 }
 
 /** The settings of the owner's tenant win over the variables. */

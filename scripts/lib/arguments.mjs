@@ -5,7 +5,7 @@ export const help = `npm start -- [options]
   --port N           port to listen on (8787)
   --host ADDRESS     address to listen on (localhost); 0.0.0.0 is every interface of this machine
   --persist-to DIR   where sessions, the database and files are kept (.wrangler/state)
-  --quiet-key        do not print the admin key
+  --quiet-key        do not print the admin key, nor a link that signs in with it
   --help             this text
 
 Other options go to \`wrangler dev\`. Settings come from the environment or from .dev.vars, the environment first.`

@@ -31,7 +31,7 @@ export type NewApiKey = {
 }
 
 /** The identity that a key proves. The caller has to refuse a suspended tenant, by `status`. */
-export type VerifiedKey = {
+export type StoredKey = {
   readonly keyId: string
   readonly tenantId: string
   readonly scopes: readonly Scope[]
@@ -48,7 +48,9 @@ export type ApiKeys = {
     now: number,
   ) => Promise<{ readonly key: ApiKey; readonly presented: string } | undefined>
   /** Undefined when the key is malformed, unknown, wrong, expired or revoked; the result does not reveal which. */
-  readonly verify: (presented: string, now: number) => Promise<VerifiedKey | undefined>
+  readonly verify: (presented: string, now: number) => Promise<StoredKey | undefined>
+  /** The key of this id, for a login that the key has begun. Undefined when it is unknown, expired or revoked. */
+  readonly find: (id: string, now: number) => Promise<StoredKey | undefined>
   /** Updates the last use of a key, at most once an hour. Callers do not wait for it. */
   readonly touch: (keyId: string, now: number) => Promise<void>
   /** Lists keys, oldest first, including revoked ones; only those of `tenantId` when given. */
@@ -120,6 +122,7 @@ export function createApiKeys(db: D1Database, actor: string): ApiKeys {
       return { key, presented: `tal_${id}_${secret}` }
     },
     verify: (presented, now) => verify(db, presented, now),
+    find: async (id, now) => toUsableKey(id, await readKey(db, id), now),
     touch: async (keyId, now) => {
       const update = 'UPDATE api_key SET last_used_at = ?2 WHERE id = ?1 AND coalesce(last_used_at, 0) <= ?2 - ?3'
       await db.prepare(update).bind(keyId, now, hourMs).run()
@@ -143,17 +146,23 @@ export function createApiKeys(db: D1Database, actor: string): ApiKeys {
   }
 }
 
-async function verify(db: D1Database, presented: string, now: number): Promise<VerifiedKey | undefined> {
+async function verify(db: D1Database, presented: string, now: number): Promise<StoredKey | undefined> {
   const [, id, secret] = keyPattern.exec(presented) ?? []
   if (id === undefined || secret === undefined) return undefined
   const presentedHash = await hashSecret(secret)
-  const row = await db.prepare(selectKey).bind(id).first<KeyRow>()
+  const row = await readKey(db, id)
   // An unknown id is compared with zeros, so that it takes as long as a wrong secret.
   const isEqual = crypto.subtle.timingSafeEqual(presentedHash, row ? decodeHex(row.hash) : new Uint8Array(32))
-  if (!row || !isEqual || row.revoked_at !== null) return undefined
+  return isEqual ? toUsableKey(id, row, now) : undefined
+}
+
+const readKey = (db: D1Database, id: string): Promise<KeyRow | null> => db.prepare(selectKey).bind(id).first<KeyRow>()
+
+function toUsableKey(keyId: string, row: KeyRow | null, now: number): StoredKey | undefined {
+  if (!row || row.revoked_at !== null) return undefined
   if (row.expires_at !== null && row.expires_at <= now) return undefined
   return {
-    keyId: id,
+    keyId,
     tenantId: row.tenant_id,
     scopes: JSON.parse(row.scopes) as readonly Scope[],
     role: row.role,

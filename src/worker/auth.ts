@@ -1,14 +1,17 @@
 /**
- * Authenticates requests. Only the key decides the tenant. Valid keys are cached in the isolate for `keyCacheMs`;
- * `requireAccess` (access.ts) refuses those that were revoked meanwhile, and resolves their roles.
+ * Authenticates requests. Only the key decides the tenant, also when a cookie of the page stands for it. Valid keys are
+ * cached in the isolate for `keyCacheMs`; `requireAccess` (access.ts) refuses those that were revoked meanwhile, and
+ * resolves their roles.
  */
 
-import { type Authority, type Entitlement, hasScope, type Scope, scopes } from '../agent/model/permission/authority.ts'
+import { type Authority, hasScope, type Scope } from '../agent/model/permission/authority.ts'
 import type { Identity } from '../agent/model/permission/roles.ts'
 import { BoundedMap } from '../agent/model/bounded-map.ts'
 import { createTenants } from '../db/tenants.ts'
 import { ownerTenant } from '../db/schema.ts'
 import { AppError } from './errors.ts'
+import { owner, toVerifiedKey, type VerifiedKey } from './login/key-identity.ts'
+import { readCookie, verifyCookie } from './login/login-cookie.ts'
 import { accessToken, isToken, resolveLogin } from './login/resolve-login.ts'
 import { requireShield } from './shield.ts'
 
@@ -22,26 +25,12 @@ const keyCache = new BoundedMap<
   { readonly identity: Identity; readonly until: number; readonly adminKey: string }
 >(10_000)
 
-const keyIdentity = (tenantId: string, id: string, entitlement: Entitlement): Identity => ({
-  tenantId,
-  principal: { kind: 'key', id },
-  entitlements: [entitlement],
-  taint: 'none',
-})
-
-const owner = keyIdentity(ownerTenant, 'admin', { scopes })
-
 export async function authenticate(
   request: Request,
   env: Env,
   waitUntil: (work: Promise<unknown>) => void,
 ): Promise<Identity> {
-  if (!env.ADMIN_KEY || env.ADMIN_KEY.length < minKeyLength)
-    throw new AppError(
-      503,
-      'not_configured',
-      `Set the secret ADMIN_KEY (at least ${minKeyLength} characters), for example with: npx wrangler secret put ADMIN_KEY`,
-    )
+  requireAdminKey(env)
   const presented = presentedKey(request)
   if (!presented) throw unauthorised()
   const now = Date.now()
@@ -54,6 +43,15 @@ export async function authenticate(
   return identity
 }
 
+export function requireAdminKey({ ADMIN_KEY }: Env): void {
+  if (ADMIN_KEY && ADMIN_KEY.length >= minKeyLength) return
+  throw new AppError(
+    503,
+    'not_configured',
+    `Set the secret ADMIN_KEY (at least ${minKeyLength} characters), for example with: npx wrangler secret put ADMIN_KEY`,
+  )
+}
+
 export function requireScope(authority: Authority, scope: Scope): void {
   if (!hasScope(authority, scope))
     throw new AppError(403, 'insufficient_scope', `This key lacks the scope "${scope}".`, { param: scope })
@@ -64,32 +62,40 @@ export function requireScope(authority: Authority, scope: Scope): void {
 /** Called in the isolate that revokes a key or suspends a tenant, and by tests. */
 export const clearKeyCache = (): void => keyCache.clear()
 
-type VerifiedKey = { readonly identity: Identity; readonly expiresAt: number | null }
-
-async function resolveKey(
+/** Verifies a key, a token of an identity provider, or the cookie of a login. Throws a 401 when it gives no access. */
+export async function resolveKey(
   presented: string,
   env: Env,
   now: number,
   later: (work: Promise<unknown>) => void,
 ): Promise<VerifiedKey> {
+  if (presented.startsWith(cookieMark))
+    return (await verifyCookie(env, presented.slice(cookieMark.length))) ?? throwUnauthorised()
   if (isToken(presented)) return (await resolveLogin(presented, env, later)) ?? throwUnauthorised()
   if (await isAdminKey(presented, env.ADMIN_KEY ?? '')) return { identity: owner, expiresAt: null }
   const repository = createTenants(env.DB)
   const found = await repository.verify(presented, now)
   if (!found) throw unauthorised()
-  if (found.status === 'suspended')
-    throw new AppError(403, 'tenant_suspended', 'This tenant is suspended. Ask the operator of this deployment.')
+  const verified = toVerifiedKey(found)
   later(repository.touch(found.keyId, now))
-  const entitlement = { scopes: found.scopes, ...(found.role !== null && { role: found.role }) }
-  return { identity: keyIdentity(found.tenantId, found.keyId, entitlement), expiresAt: found.expiresAt }
+  return verified
 }
 
-/** The key in the header. Without one, the token that Cloudflare Access adds. */
+/** Keys have no spaces, so a header cannot contain a cookie. */
+const cookieMark = 'cookie '
+
+/** The key in the header. Without one, the cookie of our page, or the token that Cloudflare Access adds. */
 function presentedKey(request: Request): string | undefined {
   const header = request.headers.get('authorization')
-  const presented = header === null ? accessToken(request) : /^Bearer\s+(\S+)\s*$/i.exec(header)?.[1]
+  if (header === null) return markedCookie(request) ?? accessToken(request)
+  const presented = /^Bearer\s+(\S+)\s*$/i.exec(header)?.[1]
   const isLong = presented !== undefined && presented.length > maxKeyChars && !isToken(presented)
   return isLong ? undefined : presented
+}
+
+function markedCookie(request: Request): string | undefined {
+  const value = readCookie(request)
+  return value === undefined ? undefined : cookieMark + value
 }
 
 const throwUnauthorised = (): never => {

@@ -2,6 +2,7 @@
 
 import { createLogins } from '../../db/logins.ts'
 import { createGuardedFetch } from '../../durable/platform/guarded-fetch.ts'
+import { isForeign } from './same-origin.ts'
 import { recordLogin } from './record-login.ts'
 import { verifyLogin, type VerifiedLogin } from './verify-login.ts'
 
@@ -15,13 +16,6 @@ export const isToken = (presented: string): boolean => presented.length <= maxTo
 /** The token of a request without a key. Access adds it to every request of a browser: pages of others get no access. */
 export const accessToken = (request: Request): string | undefined =>
   isForeign(request) ? undefined : (request.headers.get(accessHeader) ?? undefined)
-
-function isForeign({ headers, url }: Request): boolean {
-  const site = headers.get('sec-fetch-site')
-  if (site !== null) return site !== 'same-origin' && site !== 'none'
-  const origin = headers.get('origin')
-  return origin !== null && origin !== new URL(url).origin
-}
 
 /** Undefined when the token gives no access; the result does not reveal why. `later` keeps the request alive for the audit log. */
 export async function resolveLogin(

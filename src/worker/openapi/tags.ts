@@ -18,6 +18,7 @@ const descriptions: Readonly<Record<string, string>> = {
   Credentials: 'Provider keys of the tenant, and secrets for commands. They are write-only.',
   Channels: 'Connections to messaging platforms, their webhooks, and the people who may write.',
   Usage: 'Tokens, cost and limits of the tenant, and the hosts that its agents call.',
+  'Sign-in': 'The cookie of the page, links that sign in once, and the rights of a key.',
   Audit: 'Who did and decided what.',
   Administration: 'Tenants, keys and login rules, for the owner of the deployment.',
   Health: 'Whether the deployment works, and what it has.',

@@ -215,6 +215,8 @@ const unaudited: readonly RegExp[] = [
   /^POST \/api\/questions\/\{id\}$/,
   // Content of the tenant, as conversations are. A job keeps who made it, and a record of every run.
   /^\w+ \/api\/(?:memory|jobs)(?:$|\/)/,
+  // The page signs in with a key, as every request does.
+  /^\w+ \/api\/login(?:$|\/links$)/,
   // Reads the account of a bot.
   /^POST \/api\/channels\/\{id\}\/test$/,
   // The platform sends them.
