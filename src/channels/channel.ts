@@ -1,8 +1,29 @@
 /** Defines the port that every messaging platform implements. Each platform has a folder; channels.ts lists them. */
 
-import type { MessageChunk, SendOutcome } from '../agent/model/delivery.ts'
+import type { MediaKind, MediaReference } from '../agent/model/media/media-reference.ts'
+import type { MessageChunk, ReplyHandle, SendOutcome } from '../agent/model/delivery.ts'
 
 export type Secrets = Readonly<Record<string, string>>
+
+/** A request to an address that a platform or a person named. The network guard judges it. */
+export type ForeignRequest = {
+  readonly url: string
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array<ArrayBuffer>
+  readonly maxBytes?: number
+}
+
+/** An email as the deployment's binding sends it. */
+export type OutboundEmail = {
+  readonly from: string
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly html?: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly attachments: readonly OutboundFile[]
+}
 
 /** A tenant's connection to a platform: its API address, its secrets and its webhook address. */
 export type ChannelConnection = {
@@ -10,6 +31,12 @@ export type ChannelConnection = {
   readonly secrets: Secrets
   /** The address registered with the platform. Some signatures cover it. */
   readonly webhookUrl: string
+  /** The agent's own address on a platform whose settings name one (email). */
+  readonly ownAddress?: string
+  /** Calls the API at `apiBase`. Tests and local runs replace the address, not this function. */
+  readonly fetchForeign: (request: ForeignRequest) => Promise<Response>
+  /** Absent: the deployment has no binding for email. Rejects when the mail was not accepted. */
+  readonly sendEmail?: (email: OutboundEmail) => Promise<void>
 }
 
 /** The account under which the agent acts on the platform. */
@@ -17,7 +44,13 @@ export type BotAccount = { readonly id: string; readonly name: string }
 
 export type ChatAddress = { readonly chat: string; readonly thread?: string }
 
-export type Sender = { readonly id: string; readonly name: string }
+export type Sender = {
+  readonly id: string
+  readonly name: string
+  readonly isBot?: true
+  /** Other ids under which the platform names the same person, such as a phone number. */
+  readonly aliases?: readonly string[]
+}
 
 /** A webhook request as it arrived. Signatures are checked against `body`, never against re-serialised content. */
 export type InboundRequest = {
@@ -29,25 +62,51 @@ export type InboundRequest = {
   readonly receivedAt: number
 }
 
-/** One message or button press that a platform reported. */
-export type InboundEvent = {
+/** The message that a message replies to. */
+export type Quote = { readonly messageId: string; readonly sender?: Sender; readonly text?: string }
+
+type EventSource = {
   /** Deduplication key: the same in every delivery of the event, unique within the connection. */
   readonly key: string
   readonly address: ChatAddress
   readonly isGroup: boolean
   readonly sender: Sender
-} & (
-  | {
-      readonly kind: 'message'
-      readonly messageId: string
-      readonly text: string
-      /** Ids and lower-case names of the mentioned accounts. */
-      readonly mentions: readonly string[]
-      /** The author of the message that this one replies to. */
-      readonly repliesToSender?: string
-    }
-  | { readonly kind: 'press'; readonly pressId: string; readonly messageId: string; readonly data: string }
-)
+  /** A token with which the answer must be sent, or can be sent for free, until it expires. */
+  readonly replyHandle?: ReplyHandle
+}
+
+export type MessageContent = {
+  readonly messageId: string
+  /** Without the notes for media, which the gateway adds. Empty for a message that is only media. */
+  readonly text: string
+  readonly media: readonly MediaReference[]
+  /** Ids and lower-case names of the mentioned accounts. */
+  readonly mentions: readonly string[]
+  readonly quote?: Quote
+  /** Messages with the same id belong together and arrive one after another. */
+  readonly albumId?: string
+}
+
+/** One event that a platform reported. */
+export type InboundEvent = EventSource &
+  (
+    | ({ readonly kind: 'message' } & MessageContent)
+    /** An earlier message with its new content. */
+    | ({ readonly kind: 'edit' } & MessageContent)
+    /** `pressId`: what `answerPress` needs. `messageId`: the message that contains the button. */
+    | { readonly kind: 'press'; readonly pressId: string; readonly messageId: string; readonly data: string }
+    /** A native command. `text` is the whole line as a person would type it, like `/status` or an ordinary message. */
+    | { readonly kind: 'command'; readonly text: string }
+    | ({ readonly kind: 'lifecycle' } & Lifecycle)
+  )
+
+export type Lifecycle =
+  /** The chat continues under another id. */
+  | { readonly change: 'moved'; readonly to: string }
+  /** The bot was added to the chat, or removed from it. */
+  | { readonly change: 'added' | 'removed' }
+  /** What became of a message of ours, by its platform id. `outcome` is never `sent` or `retry`. */
+  | { readonly change: 'not-delivered'; readonly messageId: string; readonly outcome: SendOutcome }
 
 export type Received = {
   /** Sent after all events are stored. Without one, the platform gets an empty 200. */
@@ -55,28 +114,88 @@ export type Received = {
   readonly events: readonly InboundEvent[]
 }
 
+export type OutboundFile = {
+  readonly kind: MediaKind
+  readonly name: string
+  readonly mime: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
 export type OutboundMessage = {
   readonly address: ChatAddress
+  /** Empty text when `file` is present. */
   readonly chunk: MessageChunk
+  readonly file?: OutboundFile
   readonly replyToMessageId?: string
   /** The bot's own message that this one replaces. */
   readonly editedMessageId?: string
+  /** Present only until it expires. */
+  readonly replyHandle?: ReplyHandle
 }
+
+export type FetchedMedia =
+  | {
+      readonly kind: 'fetched'
+      readonly bytes: Uint8Array<ArrayBuffer>
+      /** As the platform names it; undefined: unknown. */
+      readonly mime?: string
+      readonly name?: string
+    }
+  /** `canRetry`: the same request may succeed later. */
+  | { readonly kind: 'failed'; readonly detail: string; readonly canRetry: boolean }
+
+/** What a platform can do. An absent entry: it cannot, and the port's function for it is never called. */
+export type Capabilities = {
+  /** The pause between two edits of one message. */
+  readonly edit?: { readonly intervalMs: (isGroup: boolean) => number }
+  /** The time for which the platform shows a typing indicator. */
+  readonly typing?: { readonly durationMs: number }
+  readonly buttons?: {
+    readonly maxRows: number
+    readonly maxPerRow: number
+    readonly maxLabelChars: number
+    /** Bytes of UTF-8. */
+    readonly maxDataBytes: number
+  }
+  readonly threads?: true
+  /** Files out. A larger file is sent as a link. */
+  readonly files?: { readonly maxBytes: number }
+  /** Time after the person's last message in which the agent may write. Later, `send` returns `window`. */
+  readonly replyWindowMs?: number
+  /** The platform stores a message once, however often `send` repeats its key. */
+  readonly idempotencyKeys?: true
+}
+
+/** The size of one message: UTF-16 units, bytes of UTF-8 or code points. */
+export type TextLimit = { readonly max: number; readonly unit: 'utf16' | 'utf8' | 'codepoint' }
+
+export type SecretShape = {
+  readonly shape: RegExp
+  readonly hint: string
+  /** A missing one is generated. */
+  readonly isGenerated?: true
+}
+
+/** A chat that a person or a job names. */
+export type ResolvedTarget =
+  | { readonly kind: 'found'; readonly address: ChatAddress; readonly isGroup: boolean }
+  /** `detail` says why, for the person who named it. */
+  | { readonly kind: 'unknown'; readonly detail: string }
+  /** The platform did not answer. */
+  | { readonly kind: 'unavailable'; readonly detail: string }
+
+export type Registration = { readonly ok: boolean; readonly detail: string }
 
 export type Channel = {
   readonly platform: string
   /** The default API address, and the variable of the deployment that replaces it. */
   readonly apiBase: { readonly variable: string; readonly url: string }
-  /** The secrets that a connection needs, with the shape of each. `isGenerated`: a missing one is generated. */
-  readonly secrets: Readonly<
-    Record<string, { readonly shape: RegExp; readonly hint: string; readonly isGenerated?: true }>
-  >
-  /** The platform stores a message once, however often `send` repeats its key. */
-  readonly hasIdempotencyKeys: boolean
-  /** Pause between two edits of one message. */
-  readonly editIntervalMs: (isGroup: boolean) => number
-  /** The time for which the platform shows a typing indicator. */
-  readonly typingDurationMs: number
+  /** The secrets that a connection needs, with the shape of each. */
+  readonly secrets: Readonly<Record<string, SecretShape>>
+  /** The connection needs the setting `address`. */
+  readonly needsAddress?: true
+  readonly capabilities: Capabilities
+  readonly textLimit: TextLimit
   /**
    * Verifies the request, then parses it. A request that is not proven to come from the platform returns `refused()`.
    * A proven one never fails: unknown content returns no events. Has no effects of its own.
@@ -86,10 +205,20 @@ export type Channel = {
   readonly render: (text: string, format: 'markdown' | 'plain') => readonly MessageChunk[]
   /** Never rejects. `key` identifies the message over all attempts to send it. */
   readonly send: (connection: ChannelConnection, message: OutboundMessage, key: string) => Promise<SendOutcome>
-  readonly showTyping: (connection: ChannelConnection, address: ChatAddress) => Promise<SendOutcome>
-  /** Shows a short text to the person who pressed a button. */
-  readonly answerPress: (connection: ChannelConnection, pressId: string, text: string) => Promise<SendOutcome>
+  readonly showTyping?: (connection: ChannelConnection, address: ChatAddress) => Promise<SendOutcome>
+  /** Shows a short text to the person who pressed a button. Absent: the gateway sends a message instead. */
+  readonly answerPress?: (connection: ChannelConnection, pressId: string, text: string) => Promise<SendOutcome>
   readonly getAccount: (connection: ChannelConnection) => Promise<BotAccount | { readonly refused: string }>
+  /** Reads a file of a message. Never rejects. A file of more than `maxBytes` fails without a retry. */
+  readonly fetchMedia?: (
+    connection: ChannelConnection,
+    reference: MediaReference,
+    maxBytes: number,
+  ) => Promise<FetchedMedia>
+  /** Tells the platform the webhook address (or takes it back), and checks that it arrived. Never rejects. */
+  readonly register?: (connection: ChannelConnection, isOn: boolean) => Promise<Registration>
+  /** Checks that a chat exists and can be written to. Never rejects. */
+  readonly resolveTarget: (connection: ChannelConnection, address: ChatAddress) => Promise<ResolvedTarget>
 }
 
 /** The result of `receive` for a request with a missing, wrong or outdated proof. It gives no reason. */
@@ -97,3 +226,9 @@ export const refused = (status: 401 | 403 = 401): Received => ({
   response: new Response(null, { status }),
   events: [],
 })
+
+/** The size of a text in the platform's unit. */
+export function textSize(text: string, { unit }: Pick<TextLimit, 'unit'>): number {
+  if (unit === 'utf16') return text.length
+  return unit === 'utf8' ? new TextEncoder().encode(text).length : [...text].length
+}

@@ -1,17 +1,29 @@
-/** Lists the messaging platforms. */
+/** Lists the messaging platforms. The code of each is loaded with its first use. */
 
 import type { Channel } from './channel.ts'
-import { telegram } from './telegram/telegram.ts'
 
-const platforms: readonly Channel[] = [telegram]
+type Loader = () => Promise<Channel>
+
+const platforms: Readonly<Record<string, Loader>> = {
+  telegram: async () => (await import('./telegram/telegram.ts')).telegram,
+}
 let current = platforms
+const loaded = new Map<string, Channel>()
 
-export const listChannels = (): readonly Channel[] => current
+export const listPlatforms = (): readonly string[] => Object.keys(current)
 
-export const findChannel = (platform: string): Channel | undefined =>
-  current.find((channel) => channel.platform === platform)
+/** Undefined for an unknown platform. */
+export async function loadChannel(platform: string): Promise<Channel | undefined> {
+  const known = loaded.get(platform)
+  if (known) return known
+  const load = Object.hasOwn(current, platform) ? current[platform] : undefined
+  const channel = await load?.()
+  if (channel) loaded.set(platform, channel)
+  return channel
+}
 
-/** For tests: replaces the list in this isolate; without an argument the platforms above are used again. */
-export function replaceChannels(channels: readonly Channel[] = platforms): void {
-  current = channels
+/** For tests: adds platforms in this isolate; without an argument only those above are known again. */
+export function addPlatforms(more: Readonly<Record<string, Loader>> = {}): void {
+  current = { ...platforms, ...more }
+  loaded.clear()
 }

@@ -6,30 +6,55 @@ import type { ChannelSettings } from './settings.ts'
 /** `unaddressed`: a group message that is not meant for the agent, but is context for its next turn there. */
 export type EventClass = 'accept' | 'unaddressed' | 'ignore'
 
-type Rules = Pick<ChannelSettings, 'allow_users' | 'allow_chats' | 'require_mention'>
+type Rules = Pick<
+  ChannelSettings,
+  'allow_users' | 'allow_chats' | 'require_mention' | 'mention_names' | 'free_chats' | 'allow_bots'
+>
+type MessageEvent = Extract<InboundEvent, { mentions: unknown }>
 
 export function classifyEvent(event: InboundEvent, rules: Rules, account: BotAccount | undefined): EventClass {
   if (!isAllowed(event, rules)) return 'ignore'
-  if (event.kind === 'press' || !event.isGroup || !rules.require_mention) return 'accept'
-  return isAddressed(event, account) ? 'accept' : 'unaddressed'
+  if (!event.isGroup || !('mentions' in event)) return 'accept'
+  const isFree = !rules.require_mention || isListed(rules.free_chats, event.address.chat)
+  const isAddressed = addresses(event, rules, account)
+  if (event.sender.isBot) return rules.allow_bots === 'all' && isFree ? 'accept' : isAddressed ? 'accept' : 'ignore'
+  return isFree || isAddressed ? 'accept' : 'unaddressed'
 }
 
-/** A group is allowed as a whole; a direct chat is allowed by its person or by its id. */
+const isListed = (ids: readonly string[], id: string): boolean => ids.includes('*') || ids.includes(id)
+
+/** A group is allowed as a whole; a direct chat is allowed by its person or by its id. Bots are no people. */
 function isAllowed(
   { isGroup, sender, address }: InboundEvent,
-  { allow_users: users, allow_chats: chats }: Rules,
+  { allow_users: users, allow_chats: chats, allow_bots: bots }: Rules,
 ): boolean {
-  if (isGroup) return chats.includes('*') || chats.includes(address.chat)
-  return users.includes('*') || users.includes(sender.id) || chats.includes(address.chat)
+  if (sender.isBot && (bots === 'none' || !isGroup)) return false
+  if (isGroup) return isListed(chats, address.chat)
+  return [sender.id, ...(sender.aliases ?? [])].some((id) => isListed(users, id)) || chats.includes(address.chat)
 }
 
-function isAddressed(event: Extract<InboundEvent, { kind: 'message' }>, account: BotAccount | undefined): boolean {
+/** A mention, a reply to a message of the bot, or one of its names as a word. */
+function addresses(event: MessageEvent, { mention_names: names }: Rules, account: BotAccount | undefined): boolean {
+  if (containsName(event.text, names)) return true
   if (!account) return false
-  const { mentions, repliesToSender } = event
+  const { mentions, quote } = event
   return (
-    repliesToSender === account.id || mentions.includes(account.id) || mentions.includes(account.name.toLowerCase())
+    quote?.sender?.id === account.id || mentions.includes(account.id) || mentions.includes(account.name.toLowerCase())
   )
 }
+
+/** Searched without regular expressions: the names come from settings. */
+function containsName(text: string, names: readonly string[]): boolean {
+  const lower = text.toLowerCase()
+  return names.some((name) => {
+    const word = name.toLowerCase()
+    for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + 1))
+      if (!isWordPart(lower[at - 1]) && !isWordPart(lower[at + word.length])) return true
+    return false
+  })
+}
+
+const isWordPart = (letter: string | undefined): boolean => letter !== undefined && /[\p{L}\p{N}_]/u.test(letter)
 
 /** Removes the bot's own name from the beginning of a text. */
 export function stripMention(text: string, account: BotAccount | undefined): string {

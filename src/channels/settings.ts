@@ -2,14 +2,21 @@
 
 import * as z from 'zod'
 import type { Entitlement } from '../agent/model/permission/authority.ts'
+import { commandNames } from '../agent/policy/slash-command/command-table.ts'
 import { roleName } from '../agent/model/settings.ts'
 
+const id = z.union([z.string().trim().min(1).max(200), z.int().transform(String)])
 const ids = z
-  .array(z.union([z.string().trim().min(1).max(200), z.int().transform(String)]))
+  .array(id)
   .max(1_000)
   .describe('Ids of the platform; "*" stands for everybody.')
 
+export const progressModes = ['off', 'new', 'all', 'verbose'] as const
+/** The parts of a running turn that a chat shows: nothing, each tool once, each call, or calls and what they print. */
+export type ProgressMode = (typeof progressModes)[number]
+
 const fields = {
+  address: z.email().max(320).nullable().describe('The own address of the agent, on email. null elsewhere.'),
   allow_users: ids,
   allow_chats: ids,
   admins: ids.describe(
@@ -21,12 +28,42 @@ const fields = {
   role: roleName.nullable().describe('A role of the settings for people who are no admins. null: none.'),
   admin_role: roleName.nullable().describe('A role of the settings for the admins. null: none.'),
   require_mention: z.boolean().describe('In groups, only messages that address the bot begin a turn.'),
+  mention_names: z
+    .array(z.string().trim().min(2).max(100))
+    .max(20)
+    .describe('Words that address the bot in a group, as a mention does.'),
+  free_chats: ids.describe('Groups whose messages need no mention.'),
+  allow_bots: z
+    .enum(['none', 'mentions', 'all'])
+    .describe('Messages of other bots in allowed groups: none, those that mention this bot, or all.'),
+  group_sessions: z
+    .enum(['person', 'chat'])
+    .describe('In groups each person has a session of their own, or the group shares one. Threads are always shared.'),
+  same_person: z
+    .array(z.array(id).min(2).max(8))
+    .max(200)
+    .describe('Lists of ids that are one person. The first id of a list counts.'),
+  commands: z
+    .array(z.enum(commandNames))
+    .max(100)
+    .nullable()
+    .describe('The commands of people who are no admins, besides /help and /whoami. null: the scopes alone decide.'),
+  jobs: z
+    .enum(['nobody', 'admins', 'everybody'])
+    .describe('Who holds the scope `jobs`, and may let the agent make jobs that deliver into the chat.'),
   busy_mode: z.enum(['interrupt', 'queue', 'steer']),
+  busy_notice: z.boolean().describe('A message that waits behind a turn is confirmed, at most twice a minute.'),
   streaming: z.boolean().describe('Answers appear while they are written.'),
-  burst_ms: z.literal(0, 'Messages are never merged here: only 0 is possible.'),
+  progress: z.enum(progressModes).describe('One message shows what the running turn does, by edits.'),
+  burst_ms: z
+    .int()
+    .min(0)
+    .max(10_000)
+    .describe('Messages of one person within this time are one message. Commands and media are not held back.'),
 }
 
 export const channelSettings = z.strictObject({
+  address: fields.address.default(null),
   allow_users: fields.allow_users.default([]),
   allow_chats: fields.allow_chats.default([]),
   admins: fields.admins.default([]),
@@ -34,8 +71,17 @@ export const channelSettings = z.strictObject({
   role: fields.role.default(null),
   admin_role: fields.admin_role.default(null),
   require_mention: fields.require_mention.default(true),
+  mention_names: fields.mention_names.default([]),
+  free_chats: fields.free_chats.default([]),
+  allow_bots: fields.allow_bots.default('none'),
+  group_sessions: fields.group_sessions.default('person'),
+  same_person: fields.same_person.default([]),
+  commands: fields.commands.default(null),
+  jobs: fields.jobs.default('nobody'),
   busy_mode: fields.busy_mode.default('interrupt'),
+  busy_notice: fields.busy_notice.default(false),
   streaming: fields.streaming.default(false),
+  progress: fields.progress.default('off'),
   burst_ms: fields.burst_ms.default(0),
 })
 export type ChannelSettings = z.infer<typeof channelSettings>
@@ -44,18 +90,26 @@ export type ChannelSettings = z.infer<typeof channelSettings>
 export const settingsChange = z.strictObject(fields).partial()
 
 /**
- * A person may chat, and nothing else. An admin of the channel also holds the policy scope, and everybody may read where
- * the owner has widened the search. A role takes away from that.
+ * A person may chat, and nothing else. An admin of the channel also holds the policy scope, everybody may read where the
+ * owner has widened the search, and make jobs where the owner has given that. A role takes away from all of it.
  */
 export function entitlementOf(
-  settings: Pick<ChannelSettings, 'search_scope' | 'role' | 'admin_role'>,
+  settings: Pick<ChannelSettings, 'search_scope' | 'role' | 'admin_role' | 'jobs'>,
   isAdmin: boolean,
 ): Entitlement {
   const role = isAdmin ? settings.admin_role : settings.role
+  const mayMakeJobs = settings.jobs === 'everybody' || (isAdmin && settings.jobs === 'admins')
   const scopes = [
     'chat' as const,
     ...(settings.search_scope === 'tenant' ? ['read' as const] : []),
+    ...(mayMakeJobs ? ['jobs' as const] : []),
     ...(isAdmin ? ['approve' as const] : []),
   ]
   return { scopes, ...(role !== null && { role }) }
 }
+
+/** The id that counts for a person whom the platform names by several. */
+export const canonicalPerson = (
+  { same_person: lists }: Pick<ChannelSettings, 'same_person'>,
+  person: string,
+): string => lists.find((ids) => ids.includes(person))?.[0] ?? person

@@ -12,6 +12,7 @@ const direct: InboundEvent = {
   sender,
   messageId: '7',
   text: 'hi',
+  media: [],
   mentions: [],
 }
 const inGroup = (fields: Partial<Extract<InboundEvent, { kind: 'message' }>> = {}): InboundEvent => ({
@@ -45,11 +46,16 @@ describe('classifyEvent', () => {
     ['ignores a group of allowed people', inGroup(), { ...none, allow_users: ['11', '*'] }, 'ignore'],
     ['accepts a mention by name', inGroup({ mentions: ['talariabot'] }), group, 'accept'],
     ['accepts a mention by id', inGroup({ mentions: ['4711'] }), group, 'accept'],
-    ['accepts a reply to the bot', inGroup({ repliesToSender: '4711' }), group, 'accept'],
+    ['accepts a reply to the bot', inGroup({ quote: { messageId: '1', sender: account } }), group, 'accept'],
     ['accepts a press in a group', press, group, 'accept'],
     ['ignores a press in another group', press, none, 'ignore'],
     ['keeps a message without a mention', inGroup(), group, 'unaddressed'],
-    ['keeps a reply to another person', inGroup({ repliesToSender: '12' }), group, 'unaddressed'],
+    [
+      'keeps a reply to another person',
+      inGroup({ quote: { messageId: '1', sender: { id: '12', name: 'Bert' } } }),
+      group,
+      'unaddressed',
+    ],
     ['keeps a mention of another person', inGroup({ mentions: ['bert'] }), group, 'unaddressed'],
     ['accepts all messages without require_mention', inGroup(), { ...group, require_mention: false }, 'accept'],
   ])('%s', (_name, event, rules, expected) => expect(classifyEvent(event, rules, account)).toBe(expected))

@@ -3,7 +3,16 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { SendOutcome } from '../../src/agent/model/delivery.ts'
-import type { Channel, ChannelConnection, InboundRequest, Received } from '../../src/channels/channel.ts'
+import type { MediaReference } from '../../src/agent/model/media/media-reference.ts'
+import {
+  type Channel,
+  type ChannelConnection,
+  type ChatAddress,
+  type InboundEvent,
+  type InboundRequest,
+  type Received,
+  textSize,
+} from '../../src/channels/channel.ts'
 
 export type SampleMessage = {
   readonly id: string
@@ -13,8 +22,11 @@ export type SampleMessage = {
   readonly text: string
 }
 
-/** The next answer of the platform's API. `lost`: the request arrives, and the connection breaks. */
-export type ApiFailure = 'busy' | 'unavailable' | 'lost' | 'forbidden' | 'too-long'
+/** The next answer of the platform's API. `lost`: the request arrives, and the connection breaks. A busy one asks for two seconds. */
+export type ApiFailure = 'busy' | 'unavailable' | 'lost' | 'forbidden' | 'too-long' | 'format' | 'window'
+
+/** A signed body of the platform, and the event that it means. */
+export type EventSample = { readonly name: string; readonly body: string; readonly event: object }
 
 export type ChannelFixture = {
   readonly channel: Channel
@@ -24,15 +36,29 @@ export type ChannelFixture = {
   readonly maxEventsPerRequest: number
   /** What the signature covers besides a shared secret. */
   readonly signs: { readonly body: boolean; readonly time: boolean }
-  readonly maxChars: number
+  /** The ids of a direct chat and of a group, as the platform writes them. Default: `11` and `-50`. */
+  readonly chats?: { readonly direct: ChatAddress; readonly group: ChatAddress }
+  /** The person who writes. Default: 11, Anna. */
+  readonly person?: { readonly id: string; readonly name: string }
+  /** Failures that the platform's API cannot report. */
+  readonly unknownFailures?: readonly ApiFailure[]
   readonly encodeMessages: (messages: readonly SampleMessage[]) => string
-  readonly encodePress: (press: { readonly id: string; readonly data: string }) => string
+  /** Absent: the platform has no buttons. */
+  readonly encodePress?: (press: { readonly id: string; readonly data: string }) => string
+  /** Edits, commands, lifecycle events, quotes, messages of bots and media. */
+  readonly samples?: readonly EventSample[]
   /** Signs a body with the secrets of a connection, as sent at a time. */
   readonly sign: (body: Uint8Array, by: ChannelConnection, at: number) => Promise<HeadersInit>
   /** Requests that must be answered at once, and the expected answers. */
   readonly handshakes: readonly { readonly name: string; readonly request: InboundRequest; readonly answer: string }[]
+  /** A file that the API has, and one that it does not know. */
+  readonly media?: { readonly known: MediaReference; readonly bytes: Uint8Array; readonly unknown: MediaReference }
+  /** A chat that exists, and one that does not. */
+  readonly targets: { readonly known: ChatAddress; readonly unknown: ChatAddress }
   readonly api: {
-    /** The next call fails so. A busy platform asks for two seconds. */
+    /** The files that stand in its chats now. */
+    readonly files?: () => readonly { readonly name: string; readonly bytes: number }[]
+    /** The next call that sends fails so. */
     readonly failNext: (failure: ApiFailure) => void
     /** The texts that stand in its chats now. */
     readonly texts: () => readonly string[]
@@ -40,17 +66,19 @@ export type ChannelFixture = {
 }
 
 const receivedAt = 1_800_000_000_000
-const address = { chat: '11' }
-const anna = { id: '11', name: 'Anna' }
-const bytesOf = (text: string) => new TextEncoder().encode(text)
-const sample = (id: string, more: Partial<SampleMessage> = {}): SampleMessage => ({
-  id,
-  chat: '11',
-  isGroup: false,
-  sender: anna,
-  text: `text of ${id}`,
-  ...more,
-})
+const defaultChats = { direct: { chat: '11' }, group: { chat: '-50' } }
+const defaultPerson = { id: '11', name: 'Anna' }
+const bytesOf = (text: string) => Uint8Array.from(new TextEncoder().encode(text))
+const sampleOf =
+  ({ chats = defaultChats, person = defaultPerson }: ChannelFixture) =>
+  (id: string, more: Partial<SampleMessage> = {}): SampleMessage => ({
+    id,
+    chat: chats.direct.chat,
+    isGroup: false,
+    sender: person,
+    text: `text of ${id}`,
+    ...more,
+  })
 const withoutBlanks = (text: string) => text.replace(/\s+/g, '')
 
 export function testChannel(createFixture: () => ChannelFixture): void {
@@ -64,7 +92,13 @@ export function testChannel(createFixture: () => ChannelFixture): void {
   })
   describe(`${fixture.channel.platform}: send`, () => {
     testSend(createFixture)
+    testEdits(createFixture)
     testFailures(createFixture)
+  })
+  describe(`${fixture.channel.platform}: files, targets and capabilities`, () => {
+    testMedia(createFixture)
+    testTargets(createFixture)
+    testCapabilities(fixture)
   })
 }
 
@@ -83,25 +117,42 @@ async function receiveSigned(fixture: ChannelFixture, body: string | Uint8Array)
 }
 
 function testEvents(fixture: ChannelFixture): void {
-  const { channel, connection, encodeMessages, maxEventsPerRequest: max } = fixture
+  const { channel, connection, encodeMessages, encodePress, maxEventsPerRequest: max } = fixture
+  const { chats = defaultChats, person = defaultPerson, samples = [] } = fixture
+  const sample = sampleOf(fixture)
 
   it.each([
     ['a direct chat', sample('1')],
-    ['a group', sample('2', { chat: '-50', isGroup: true, text: 'emoji 😀 & "quotes" + 100 %' })],
+    ['a group', sample('2', { chat: chats.group.chat, isGroup: true, text: 'emoji 😀 & "quotes" + 100 %' })],
   ])('parses a message of %s', async (_name, message) => {
     const { response, events } = await receiveSigned(fixture, encodeMessages([message]))
     const { chat, isGroup, sender, text } = message
     expect(events).toEqual([
-      expect.objectContaining({ kind: 'message', address: { chat }, isGroup, sender, text, key: expect.any(String) }),
+      expect.objectContaining({
+        kind: 'message',
+        address: expect.objectContaining({ chat }),
+        isGroup,
+        sender,
+        text,
+        media: [],
+        key: expect.any(String),
+      }),
     ])
     expect(response?.ok ?? true).toBe(true)
   })
 
-  it('parses the press of a button', async () => {
-    const { events } = await receiveSigned(fixture, fixture.encodePress({ id: 'p1', data: 'ask:1:0' }))
+  it.runIf(encodePress)('parses the press of a button', async () => {
+    const { events } = await receiveSigned(fixture, encodePress?.({ id: 'p1', data: 'ask:1:0' }) ?? '')
+    const address = expect.objectContaining({ chat: chats.direct.chat })
     expect(events).toEqual([
-      expect.objectContaining({ kind: 'press', address, sender: anna, pressId: 'p1', data: 'ask:1:0' }),
+      expect.objectContaining({ kind: 'press', address, sender: person, pressId: 'p1', data: 'ask:1:0' }),
     ])
+  })
+
+  it.each(samples)('parses $name', async ({ body, event }) => {
+    const { events } = await receiveSigned(fixture, body)
+    expect(events).toEqual([expect.objectContaining(event)])
+    for (const parsed of events) expectLegal(parsed)
   })
 
   it('gives every delivery of an event the same key, and different events different keys', async () => {
@@ -138,7 +189,7 @@ function testEvents(fixture: ChannelFixture): void {
 
 function testRefusals(fixture: ChannelFixture): void {
   const { channel, connection, other } = fixture
-  const body = bytesOf(fixture.encodeMessages([sample('1')]))
+  const body = bytesOf(fixture.encodeMessages([sampleOf(fixture)('1')]))
 
   /** A refusal has an empty body: it gives no reason. */
   const refusal = { isRefused: true, text: '', events: [] }
@@ -198,7 +249,7 @@ function testRefusals(fixture: ChannelFixture): void {
   })
 }
 
-function testRender({ channel, maxChars }: ChannelFixture): void {
+function testRender({ channel }: ChannelFixture): void {
   it.each(['markdown', 'plain'] as const)('makes no message of blank text: %s', (format) => {
     expect(channel.render(' \n', format)).toEqual([])
   })
@@ -214,7 +265,7 @@ function testRender({ channel, maxChars }: ChannelFixture): void {
         const source = words.join(' ')
         const chunks = channel.render(source, format)
         for (const { text } of chunks) {
-          expect(text.length).toBeLessThanOrEqual(maxChars)
+          expect(textSize(text, channel.textLimit)).toBeLessThanOrEqual(channel.textLimit.max)
           expect(text.isWellFormed() && text.trim() !== '').toBe(true)
         }
         expect(withoutBlanks(chunks.map(({ text }) => text).join(''))).toBe(withoutBlanks(source))
@@ -225,73 +276,160 @@ function testRender({ channel, maxChars }: ChannelFixture): void {
 }
 
 const chunkOf = (text: string) => ({ text, spans: [] })
+const addressOf = ({ chats = defaultChats }: ChannelFixture) => chats.direct
 
 function testSend(createFixture: () => ChannelFixture): void {
-  it('sends a message, and edits it by the returned id', async () => {
-    const { channel, connection, api } = createFixture()
-    const sent = await channel.send(connection, { address, chunk: chunkOf('first') }, 'k1')
-    expect(sent).toEqual({ of: 'sent', id: expect.any(String) })
-    const editedMessageId = (sent.of === 'sent' && sent.id) || ''
-    const edit = { address, chunk: chunkOf('second'), editedMessageId }
-    expect(await channel.send(connection, edit, 'k2')).toEqual({ of: 'sent', id: editedMessageId })
-    expect(api.texts()).toEqual(['second'])
-  })
-
-  it('treats an edit that changes nothing as sent', async () => {
-    const { channel, connection } = createFixture()
-    const sent = await channel.send(connection, { address, chunk: chunkOf('same') }, 'k1')
-    const edit = { address, chunk: chunkOf('same'), editedMessageId: (sent.of === 'sent' && sent.id) || '' }
-    expect((await channel.send(connection, edit, 'k2')).of).toBe('sent')
-  })
-
-  it('reports that an edited message is gone', async () => {
-    const { channel, connection } = createFixture()
-    const edit = { address, chunk: chunkOf('x'), editedMessageId: '999' }
-    expect((await channel.send(connection, edit, 'k1')).of).toBe('gone')
+  it('sends a message, and returns its id where the platform gives one', async () => {
+    const fixture = createFixture()
+    const { channel, connection, api } = fixture
+    const sent = await channel.send(connection, { address: addressOf(fixture), chunk: chunkOf('first') }, 'k1')
+    expect(sent.kind).toBe('sent')
+    expect(api.texts()).toEqual([expect.stringContaining('first')])
   })
 
   it('stores a message once for one key where it declares idempotency keys', async () => {
-    const { channel, connection, api } = createFixture()
+    const fixture = createFixture()
+    const { channel, connection, api } = fixture
     api.failNext('lost')
-    const message = { address, chunk: chunkOf('hi') }
-    expect((await channel.send(connection, message, 'k1')).of).toBe('lost')
-    expect((await channel.send(connection, message, 'k1')).of).toBe('sent')
-    expect((await channel.send(connection, message, 'k2')).of).toBe('sent')
-    expect(api.texts()).toHaveLength(channel.hasIdempotencyKeys ? 2 : 3)
+    const message = { address: addressOf(fixture), chunk: chunkOf('hi') }
+    expect((await channel.send(connection, message, 'k1')).kind).toBe('ambiguous')
+    expect((await channel.send(connection, message, 'k1')).kind).toBe('sent')
+    expect((await channel.send(connection, message, 'k2')).kind).toBe('sent')
+    expect(api.texts()).toHaveLength(channel.capabilities.idempotencyKeys ? 2 : 3)
   })
 
   it('shows typing, answers a press, and names its account', async () => {
-    const { channel, connection } = createFixture()
-    expect((await channel.showTyping(connection, address)).of).toBe('sent')
-    expect((await channel.answerPress(connection, 'p1', 'done')).of).toBe('sent')
+    const fixture = createFixture()
+    const { channel, connection } = fixture
+    const typing = channel.capabilities.typing && (await channel.showTyping?.(connection, addressOf(fixture)))
+    expect(typing?.kind).toBe(channel.capabilities.typing ? 'sent' : undefined)
+    const answered = await channel.answerPress?.(connection, 'p1', 'done')
+    expect(answered?.kind ?? 'sent').toBe('sent')
     expect(await channel.getAccount(connection)).toEqual({ id: expect.any(String), name: expect.any(String) })
   })
 }
 
-function testFailures(createFixture: () => ChannelFixture): void {
-  it.each<[ApiFailure, object]>([
-    ['busy', { of: 'busy', waitMs: 2_000 }],
-    ['unavailable', { of: 'failed' }],
-    ['lost', { of: 'lost' }],
-    ['forbidden', { of: 'refused', scope: 'chat' }],
-    ['too-long', { of: 'refused', scope: 'message' }],
-  ])('classifies a failure: %s', async (failure, expected) => {
-    const { channel, connection, api } = createFixture()
-    api.failNext(failure)
-    const outcome = await channel.send(connection, { address, chunk: chunkOf('hi') }, 'k1')
-    expect(outcome).toMatchObject(expected)
-    expectNoSecret(outcome, connection)
+function testEdits(createFixture: () => ChannelFixture): void {
+  const canEdit = createFixture().channel.capabilities.edit !== undefined
+
+  it.runIf(canEdit)('edits a message by the returned id', async () => {
+    const fixture = createFixture()
+    const { channel, connection, api } = fixture
+    const address = addressOf(fixture)
+    const sent = await channel.send(connection, { address, chunk: chunkOf('first') }, 'k1')
+    expect(sent).toEqual({ kind: 'sent', id: expect.any(String) })
+    const editedMessageId = (sent.kind === 'sent' && sent.id) || ''
+    const edit = { address, chunk: chunkOf('second'), editedMessageId }
+    expect(await channel.send(connection, edit, 'k2')).toEqual({ kind: 'sent', id: editedMessageId })
+    expect(api.texts()).toEqual(['second'])
   })
 
+  it.runIf(canEdit)('treats an edit that changes nothing as sent', async () => {
+    const fixture = createFixture()
+    const { channel, connection } = fixture
+    const address = addressOf(fixture)
+    const sent = await channel.send(connection, { address, chunk: chunkOf('same') }, 'k1')
+    const edit = { address, chunk: chunkOf('same'), editedMessageId: (sent.kind === 'sent' && sent.id) || '' }
+    expect((await channel.send(connection, edit, 'k2')).kind).toBe('sent')
+  })
+
+  it.runIf(canEdit)('reports that an edited message is gone', async () => {
+    const fixture = createFixture()
+    const { channel, connection } = fixture
+    const edit = { address: addressOf(fixture), chunk: chunkOf('x'), editedMessageId: '999' }
+    expect((await channel.send(connection, edit, 'k1')).kind).toBe('gone')
+  })
+}
+
+function testFailures(createFixture: () => ChannelFixture): void {
+  const { unknownFailures = [] } = createFixture()
+  const failures: readonly (readonly [ApiFailure, object])[] = [
+    ['busy', { kind: 'retry', waitMs: 2_000 }],
+    ['unavailable', { kind: 'retry' }],
+    ['lost', { kind: 'ambiguous' }],
+    ['forbidden', { kind: 'forbidden' }],
+    ['too-long', { kind: 'too_long' }],
+    ['format', { kind: 'format' }],
+    ['window', { kind: 'window' }],
+  ]
+
+  it.each(failures.filter(([failure]) => !unknownFailures.includes(failure)))(
+    'classifies a failure: %s',
+    async (failure, expected) => {
+      const fixture = createFixture()
+      const { channel, connection, api } = fixture
+      api.failNext(failure)
+      const outcome = await channel.send(connection, { address: addressOf(fixture), chunk: chunkOf('hi') }, 'k1')
+      expect(outcome).toMatchObject(expected)
+      expectNoSecret(outcome, connection)
+    },
+  )
+
   it('reports wrong secrets as a refusal of the chat, without the secrets', async () => {
-    const { channel, connection } = createFixture()
+    const fixture = createFixture()
+    const { channel, connection } = fixture
+    if (!Object.keys(connection.secrets).length) return
     const secrets = Object.fromEntries(Object.keys(connection.secrets).map((name) => [name, `wrong-${name}`]))
     const wrong = { ...connection, secrets }
-    const outcome = await channel.send(wrong, { address, chunk: chunkOf('hi') }, 'k1')
-    expect(outcome).toMatchObject({ of: 'refused', scope: 'chat' })
+    const outcome = await channel.send(wrong, { address: addressOf(fixture), chunk: chunkOf('hi') }, 'k1')
+    expect(outcome).toMatchObject({ kind: 'forbidden' })
     expectNoSecret(outcome, wrong)
     expect(await channel.getAccount(wrong)).toEqual({ refused: expect.any(String) })
   })
+}
+
+function testMedia(createFixture: () => ChannelFixture): void {
+  const { media, channel, api: declared } = createFixture()
+
+  it.runIf(channel.fetchMedia)('reads a file of a message, and no more than is allowed', async () => {
+    const { connection } = createFixture()
+    if (!media || !channel.fetchMedia) throw new Error('The fixture has no media.')
+    const fetched = await channel.fetchMedia(connection, media.known, media.bytes.length)
+    expect(fetched).toMatchObject({ kind: 'fetched', bytes: media.bytes })
+    const tooLarge = await channel.fetchMedia(connection, media.known, media.bytes.length - 1)
+    expect(tooLarge).toMatchObject({ kind: 'failed', canRetry: false })
+    const unknown = await channel.fetchMedia(connection, media.unknown, 1_000)
+    expect(unknown).toMatchObject({ kind: 'failed', canRetry: false })
+    for (const secret of Object.values(connection.secrets)) expect(JSON.stringify(unknown)).not.toContain(secret)
+  })
+
+  it.runIf(channel.capabilities.files && declared.files)('sends a file', async () => {
+    const fixture = createFixture()
+    const file = { kind: 'document', name: 'a b.txt', mime: 'text/plain', bytes: bytesOf('content') } as const
+    const message = { address: addressOf(fixture), chunk: chunkOf(''), file }
+    expect((await channel.send(fixture.connection, message, 'k1')).kind).toBe('sent')
+    expect(fixture.api.files?.()).toEqual([{ name: 'a b.txt', bytes: 7 }])
+  })
+}
+
+function testTargets(createFixture: () => ChannelFixture): void {
+  it('resolves a chat that exists, and no other', async () => {
+    const { channel, connection, targets } = createFixture()
+    expect(await channel.resolveTarget(connection, targets.known)).toMatchObject({
+      kind: 'found',
+      address: targets.known,
+    })
+    const unknown = await channel.resolveTarget(connection, targets.unknown)
+    expect(unknown).toEqual({ kind: 'unknown', detail: expect.any(String) })
+    for (const secret of Object.values(connection.secrets)) expect(JSON.stringify(unknown)).not.toContain(secret)
+  })
+}
+
+function testCapabilities({ channel, encodePress }: ChannelFixture): void {
+  it('declares what it implements', () => {
+    const { capabilities } = channel
+    expect(capabilities.typing === undefined).toBe(channel.showTyping === undefined)
+    expect(capabilities.buttons === undefined).toBe(encodePress === undefined)
+    // The data of our buttons.
+    expect(capabilities.buttons?.maxDataBytes ?? 64).toBeGreaterThanOrEqual(32)
+  })
+}
+
+/** Limits that hold for the events of every platform. */
+function expectLegal(event: InboundEvent): void {
+  expect(event.key.length).toBeLessThanOrEqual(400)
+  if (event.kind !== 'message' && event.kind !== 'edit') return
+  for (const { reference } of event.media) expect(reference.length).toBeLessThanOrEqual(2_000)
 }
 
 function expectNoSecret(outcome: SendOutcome, { secrets }: ChannelConnection): void {

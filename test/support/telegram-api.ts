@@ -34,6 +34,12 @@ export class TelegramApi {
   readonly calls: BotCall[] = []
   /** Current messages of the chat, by id. */
   readonly messages = new Map<number, string>()
+  /** Files that people have sent, by their ids. */
+  readonly files = new Map<string, Uint8Array>()
+  /** Types of the known chats, by id. Without any, every chat is known. */
+  readonly chats = new Map<number, string>()
+  readonly sentFiles: { readonly name: string; readonly bytes: number }[] = []
+  webhook: { readonly url?: string; readonly [more: string]: unknown } = {}
   #next = 100
   #overrides: { readonly method: string; readonly what: AnswerOverride }[] = []
 
@@ -57,6 +63,21 @@ export class TelegramApi {
   waitForText = (text: string | RegExp) =>
     until(() => this.messageTexts.some((one) => (typeof text === 'string' ? one.includes(text) : text.test(one))))
 
+  readFile(id: string): Response {
+    const bytes = this.files.get(id)
+    return bytes ? new Response(bytes as Uint8Array<ArrayBuffer>) : notFound()
+  }
+
+  /** An upload is logged with its fields, and with the name and the size of its file. */
+  answerUpload(method: string, form: FormData): Promise<Response> {
+    const fields = [...form].map(([name, value]) => {
+      if (!(value instanceof File)) return [name, value]
+      this.sentFiles.push({ name: value.name, bytes: value.size })
+      return [name, `${value.name} (${value.type}, ${value.size})`]
+    })
+    return this.answer(method, Object.fromEntries(fields) as BotCall['body'])
+  }
+
   async answer(method: string, body: BotCall['body']): Promise<Response> {
     const at = this.#overrides.findIndex((one) => one.method === method)
     const [instead] = at < 0 ? [] : this.#overrides.splice(at, 1)
@@ -72,12 +93,39 @@ export class TelegramApi {
 
   #perform(method: string, body: BotCall['body']): Response {
     if (method === 'getMe') return ok({ id: 4711, is_bot: true, username: 'TalariaBot' })
-    if (method === 'sendMessage') {
+    if (/^send(Message|Photo|Voice|Audio|Video|Document)$/.test(method)) {
       const id = ++this.#next
-      this.messages.set(id, body.text ?? '')
+      if (method === 'sendMessage') this.messages.set(id, body.text ?? '')
       return ok({ message_id: id })
     }
-    if (method !== 'editMessageText') return ok(true)
+    if (method === 'editMessageText') return this.#edit(body)
+    return this.#performOther(method, body)
+  }
+
+  #performOther(method: string, body: BotCall['body']): Response {
+    switch (method) {
+      case 'getFile':
+        return this.files.has(String(body['file_id']))
+          ? ok({ file_id: body['file_id'], file_path: `documents/${String(body['file_id'])}` })
+          : refusal({ status: 400, description: 'Bad Request: wrong file_id or the file is temporarily unavailable' })
+      case 'getChat': {
+        const type = this.chats.size ? this.chats.get(Number(body.chat_id)) : 'private'
+        return type
+          ? ok({ id: body.chat_id, type })
+          : refusal({ status: 400, description: 'Bad Request: chat not found' })
+      }
+      case 'setWebhook':
+      case 'deleteWebhook':
+        this.webhook = method === 'setWebhook' ? { ...body, url: String(body['url']) } : {}
+        return ok(true)
+      case 'getWebhookInfo':
+        return ok({ url: this.webhook.url ?? '' })
+      default:
+        return ok(true)
+    }
+  }
+
+  #edit(body: BotCall['body']): Response {
     const id = Number(body.message_id)
     if (!this.messages.has(id)) return refusal({ status: 400, description: 'Bad Request: message to edit not found' })
     if (this.messages.get(id) === body.text)
@@ -87,6 +135,7 @@ export class TelegramApi {
   }
 }
 
+const notFound = () => new Response('{}', { status: 404 })
 const ok = (result: unknown) => Response.json({ ok: true, result })
 
 function refusal({ status, description, retryAfter, raw }: Extract<AnswerOverride, { status: number }>): Response {
@@ -106,13 +155,17 @@ export function createTelegramApi(): TelegramApi {
 }
 
 const address = /^https:\/\/telegram\.test\/bot([^/]+)\/(\w+)$/
+const fileAddress = /^https:\/\/telegram\.test\/file\/bot([^/]+)\/documents\/(.+)$/
 const outside = globalThis.fetch.bind(globalThis)
 
 globalThis.fetch = (input: RequestInfo | URL, init?: RequestInit) => {
   const url = input instanceof Request ? input.url : String(input)
+  const [, owner, file] = fileAddress.exec(url) ?? []
+  if (owner !== undefined && file !== undefined) return Promise.resolve(bots.get(owner)?.readFile(file) ?? notFound())
   const [, token, method] = address.exec(url) ?? []
   if (token === undefined || method === undefined) return outside(input, init)
   const bot = bots.get(token)
   if (!bot) return Promise.resolve(refusal({ status: 401, description: 'Unauthorized' }))
+  if (init?.body instanceof FormData) return bot.answerUpload(method, init.body)
   return bot.answer(method, JSON.parse(String(init?.body ?? '{}')) as BotCall['body'])
 }

@@ -12,6 +12,7 @@ import {
   loadBundledIndex,
   loadSkillModule,
 } from '../../src/backends/modules.ts'
+import { listPlatforms, loadChannel } from '../../src/channels/channels.ts'
 import worker from '../../src/worker/index.ts'
 import { type BilledRows, countRows } from './billed-rows.ts'
 import { deployment } from './deployment.ts'
@@ -19,6 +20,7 @@ import { withDatabaseOutage, withSlowBlobs, withTenantDatabaseOutage, withTenant
 
 // An import that begins in an object which a test evicts would never end for the others.
 await Promise.all([inlineOpenai(), inlineAnthropic(), inlineBedrock(), inlineDemo(), inlineWorkersAi()])
+await Promise.all(listPlatforms().map(loadChannel))
 await loadShellPolicy()
 await loadSkillModule()
 await loadBundledIndex()

@@ -8,10 +8,12 @@ export type ChatOrigin = {
   readonly chat: string
   readonly thread?: string
   readonly isGroup: boolean
+  /** The person of a group whose own session this is. Absent: the chat shares the session. */
+  readonly person?: string
 }
 
 /** The author and the message that a turn answers, by the ids of the platform. */
-export type ChatAuthor = { readonly person: string; readonly message?: string }
+export type ChatAuthor = { readonly person: string; readonly message?: string; readonly replyHandle?: ReplyHandle }
 
 /** A styled range of a text, in UTF-16 units. */
 export type TextSpan = {
@@ -31,21 +33,29 @@ export type MessageChunk = {
 
 export type Button = { readonly label: string; readonly data: string }
 
+/** A token of the platform with which an answer is sent, for example that of an interaction. */
+export type ReplyHandle = { readonly token: string; readonly expiresAt: number }
+
 /** The known result of one attempt to send. */
 export type SendOutcome =
-  | { readonly of: 'sent'; readonly id?: string }
-  /** Rejected by a rate limit. */
-  | { readonly of: 'busy'; readonly waitMs?: number; readonly detail: string }
-  /** Rejected because the platform failed. */
-  | { readonly of: 'failed'; readonly detail: string }
+  | { readonly kind: 'sent'; readonly id?: string }
+  /** Not accepted now: a rate limit with its pause, or a failure of the platform. */
+  | { readonly kind: 'retry'; readonly waitMs?: number; readonly detail: string }
   /** Sent without an answer: the platform may have accepted it. */
-  | { readonly of: 'lost'; readonly detail: string }
+  | { readonly kind: 'ambiguous'; readonly detail: string }
   /** Rejected because of the formatting. */
-  | { readonly of: 'format'; readonly detail: string }
+  | { readonly kind: 'format'; readonly detail: string }
+  | { readonly kind: 'too_long'; readonly detail: string }
   /** The message to edit does not exist any more. */
-  | { readonly of: 'gone'; readonly detail: string }
-  /** Rejected for good: all messages of the chat, or this one. */
-  | { readonly of: 'refused'; readonly scope: 'chat' | 'message'; readonly detail: string }
+  | { readonly kind: 'gone'; readonly detail: string }
+  /** The chat accepts nothing from this connection: it is blocked or unknown, or the secrets are wrong. */
+  | { readonly kind: 'forbidden'; readonly detail: string }
+  /** The time in which the platform lets the agent answer is over. */
+  | { readonly kind: 'window'; readonly detail: string }
+  /** Rejected for good, for another reason: only this message. */
+  | { readonly kind: 'fatal'; readonly detail: string }
+  /** The chat continues under another id. */
+  | { readonly kind: 'moved'; readonly to: string; readonly detail: string }
 
 /**
  * `prepared → sending → sent | unknown | expired | dead`. `unknown`: it may have arrived, and is not sent again.

@@ -14,8 +14,6 @@ export const maxNoticeAgeMs = 24 * 3_600_000
 const maxAttempts = { reply: 30, longLived: 400 }
 const maxPauseMs = 5 * 60_000
 const firstPauseMs = 1_000
-/** The pause when a busy platform does not name one. */
-const defaultBusyMs = 5_000
 
 export type DeliveryOptions = {
   /** A repetition changes nothing: an edit, or a platform with idempotency keys. */
@@ -73,28 +71,33 @@ export function afterAttempt(
   options: DeliveryOptions,
   now: number,
 ): DeliveryRecord {
-  switch (outcome.of) {
+  switch (outcome.kind) {
     case 'sent':
       return { ...record, state: 'sent', ...(outcome.id !== undefined && { platformId: outcome.id }) }
-    case 'busy':
-      return scheduleRetry(record, options, {
-        at: now + Math.max(outcome.waitMs ?? defaultBusyMs, 0),
-        detail: outcome.detail,
-      })
-    case 'failed':
-      return scheduleRetry(record, options, { at: now + pauseAfter(record.tries), detail: outcome.detail })
-    case 'lost':
+    case 'retry':
+      return scheduleRetry(record, options, { at: now + pauseOf(record, outcome.waitMs), detail: outcome.detail })
+    case 'ambiguous':
       return markDoubtful(record, options, { now, detail: outcome.detail })
     case 'format':
-      return record.isPlain
-        ? { ...record, state: 'dead', error: `refused: ${outcome.detail}` }
-        : scheduleRetry({ ...record, isPlain: true }, options, { at: 0, detail: outcome.detail })
+      if (record.isPlain) return { ...record, state: 'dead', error: `refused: ${outcome.detail}` }
+      return scheduleRetry({ ...record, isPlain: true }, options, { at: 0, detail: outcome.detail })
     case 'gone':
+    case 'moved':
       return scheduleRetry(record, options, { at: 0, detail: outcome.detail })
-    case 'refused':
-      return { ...record, state: 'dead', error: outcome.detail }
+    default:
+      return { ...record, state: 'dead', error: describeRefusal(outcome) }
   }
 }
+
+type Refusal = Extract<SendOutcome, { kind: 'window' | 'too_long' | 'forbidden' | 'fatal' }>
+
+const describeRefusal = ({ kind, detail }: Refusal): string => (kind === 'window' ? `window: ${detail}` : detail)
+
+const pauseOf = ({ tries }: DeliveryRecord, waitMs: number | undefined): number =>
+  waitMs === undefined ? pauseAfter(tries) : Math.max(waitMs, 0)
+
+/** Whether the outcome holds for every message to the chat. */
+export const endsChat = ({ kind }: SendOutcome): boolean => kind === 'forbidden' || kind === 'window'
 
 /** Returns the state after a failed probe: the part itself was not sent. */
 export const afterFailedProbe = (
@@ -103,7 +106,7 @@ export const afterFailedProbe = (
   options: DeliveryOptions,
   now: number,
 ): DeliveryRecord =>
-  outcome.of === 'lost'
+  outcome.kind === 'ambiguous'
     ? scheduleRetry(record, options, { at: now + pauseAfter(record.tries), detail: outcome.detail })
     : afterAttempt(record, outcome, options, now)
 
@@ -131,6 +134,14 @@ function scheduleRetry(
 
 /** Returns a pause of 1 s, 2 s, 4 s … at most 5 minutes. */
 const pauseAfter = (tries: number): number => Math.min(firstPauseMs * 2 ** tries, maxPauseMs)
+
+/** Describes in one line which parts of a text did not arrive, and why. Undefined: none is known to have failed. */
+export function describeFailures(parts: readonly DeliveryRecord[]): string | undefined {
+  const [failed, ...more] = parts.filter(({ state }) => ['unknown', 'expired', 'dead'].includes(state))
+  if (!failed) return undefined
+  const which = parts.length > 1 ? ` (${more.length + 1} of ${parts.length} parts)` : ''
+  return `${failed.error ?? failed.state}${which}`
+}
 
 const silentAnswers = ['[SILENT]', 'SILENT', 'NO_REPLY', 'NO REPLY']
 

@@ -1,7 +1,8 @@
 /** Parses updates of Telegram's Bot API into inbound events. */
 
 import * as z from 'zod'
-import type { InboundEvent } from '../channel.ts'
+import type { MediaReference } from '../../agent/model/media/media-reference.ts'
+import type { InboundEvent, MessageContent, Quote, Sender } from '../channel.ts'
 
 const id = z.int().transform(String)
 const user = z.object({
@@ -18,58 +19,72 @@ const entity = z.object({
   length: z.int(),
   user: z.object({ id }).optional(),
 })
+const file = z.object({
+  file_id: z.string().max(1_000),
+  file_name: z.string().max(1_000).optional(),
+  mime_type: z.string().max(200).optional(),
+  file_size: z.number().optional(),
+})
+const place = { chat, message_thread_id: z.int().optional(), is_topic_message: z.boolean().optional() }
 const message = z.object({
   message_id: id,
-  message_thread_id: z.int().optional(),
-  is_topic_message: z.boolean().optional(),
-  chat,
+  ...place,
   from: user.optional(),
   text: z.string().optional(),
   caption: z.string().optional(),
   entities: z.array(entity).optional(),
   caption_entities: z.array(entity).optional(),
-  reply_to_message: z.object({ from: z.object({ id }).optional() }).optional(),
-  photo: z.unknown().optional(),
-  document: z.unknown().optional(),
-  voice: z.unknown().optional(),
-  audio: z.unknown().optional(),
-  video: z.unknown().optional(),
-  video_note: z.unknown().optional(),
-  sticker: z.unknown().optional(),
-  location: z.unknown().optional(),
+  reply_to_message: z
+    .object({ message_id: id, from: user.optional(), text: z.string().optional(), caption: z.string().optional() })
+    .optional()
+    .catch(undefined),
+  /** The part of the message that the person has marked. */
+  quote: z.object({ text: z.string() }).optional().catch(undefined),
+  media_group_id: z.string().optional(),
+  photo: z.array(file).optional().catch(undefined),
+  document: file.optional().catch(undefined),
+  voice: file.optional().catch(undefined),
+  audio: file.optional().catch(undefined),
+  video: file.optional().catch(undefined),
+  video_note: file.optional().catch(undefined),
+  animation: file.optional().catch(undefined),
+  sticker: z.object({ emoji: z.string().optional() }).optional().catch(undefined),
+  location: z.object({ latitude: z.number(), longitude: z.number() }).optional().catch(undefined),
+  contact: z.object({ phone_number: z.string(), first_name: z.string() }).optional().catch(undefined),
+  migrate_to_chat_id: id.optional(),
+  migrate_from_chat_id: id.optional(),
 })
 type Message = z.infer<typeof message>
+const member = z.object({ chat, from: user, new_chat_member: z.object({ status: z.string() }) })
+const press = z.object({
+  id: z.string(),
+  from: user,
+  message: z.object({ message_id: id, ...place }).optional(),
+  data: z.string().optional(),
+})
 const update = z.object({
   update_id: id,
   message: message.optional(),
-  callback_query: z
-    .object({
-      id: z.string(),
-      from: user,
-      message: z
-        .object({
-          message_id: id,
-          chat,
-          message_thread_id: z.int().optional(),
-          is_topic_message: z.boolean().optional(),
-        })
-        .optional(),
-      data: z.string().optional(),
-    })
-    .optional(),
+  edited_message: message.optional(),
+  callback_query: press.optional(),
+  my_chat_member: member.optional(),
 })
 
-const attachments = ['photo', 'document', 'voice', 'audio', 'video', 'video_note', 'sticker', 'location'] as const
-
-/** Returns undefined for edits, channel posts, messages of bots (this one included) and unknown updates. */
+/** Returns undefined for channel posts, messages of this bot's own chat service, and unknown updates. */
 export function parseUpdate(body: unknown): InboundEvent | undefined {
   const parsed = update.safeParse(body)
   if (!parsed.success) return undefined
-  const { update_id: key, message: sent, callback_query: pressed } = parsed.data
-  if (sent) return parseMessage(key, sent)
-  if (!pressed?.message || pressed.data === undefined || pressed.from.is_bot) return undefined
+  const { update_id: key, message: sent, edited_message: edited, callback_query: pressed } = parsed.data
+  if (sent) return parseMove(sent) ?? parseMessage(key, 'message', sent)
+  if (edited) return parseMessage(key, 'edit', edited)
+  if (pressed) return parsePress(key, pressed)
+  return parseMembership(key, parsed.data.my_chat_member)
+}
+
+function parsePress(key: string, pressed: z.infer<typeof press>): InboundEvent | undefined {
+  if (!pressed.message || pressed.data === undefined || pressed.from.is_bot) return undefined
   return {
-    ...chatOf(pressed.message),
+    ...placeOf(pressed.message),
     kind: 'press',
     key,
     sender: senderOf(pressed.from),
@@ -79,30 +94,101 @@ export function parseUpdate(body: unknown): InboundEvent | undefined {
   }
 }
 
-function parseMessage(key: string, sent: Message): InboundEvent | undefined {
-  if (!sent.from || sent.from.is_bot || sent.chat.type === 'channel') return undefined
-  const text = textOf(sent)
-  if (!text.trim()) return undefined
-  const repliesToSender = sent.reply_to_message?.from?.id
+/** Both chats report a move; the key is the same. */
+function parseMove(sent: Message): InboundEvent | undefined {
+  const { chat: here, migrate_to_chat_id: to, migrate_from_chat_id: from } = sent
+  const [before, after] = to === undefined ? [from, here.id] : [here.id, to]
+  if (before === undefined) return undefined
   return {
-    ...chatOf(sent),
-    kind: 'message',
-    key,
-    sender: senderOf(sent.from),
-    messageId: sent.message_id,
-    text,
-    mentions: mentionsIn(sent),
-    ...(repliesToSender !== undefined && { repliesToSender }),
+    kind: 'lifecycle',
+    change: 'moved',
+    to: after,
+    key: `moved:${before}:${after}`,
+    address: { chat: before },
+    isGroup: true,
+    sender: sent.from ? senderOf(sent.from) : { id: before, name: '' },
   }
 }
 
-/** Attachments cannot be read yet; a note in the text names them to the model. */
-function textOf(sent: Message): string {
-  const text = sent.text ?? sent.caption ?? ''
-  const present = attachments.filter((kind) => sent[kind] !== undefined)
-  if (!present.length) return text
-  const note = `[attached, and not readable here: ${present.map((kind) => kind.replace('_', ' ')).join(', ')}]`
-  return text ? `${text}\n${note}` : note
+function parseMembership(key: string, changed: z.infer<typeof member> | undefined): InboundEvent | undefined {
+  if (!changed || changed.chat.type === 'channel') return undefined
+  const { status } = changed.new_chat_member
+  const isRemoved = status === 'left' || status === 'kicked'
+  return {
+    ...placeOf(changed),
+    kind: 'lifecycle',
+    change: isRemoved ? 'removed' : 'added',
+    key,
+    sender: senderOf(changed.from),
+  }
+}
+
+function parseMessage(key: string, kind: 'message' | 'edit', sent: Message): InboundEvent | undefined {
+  if (!sent.from || sent.chat.type === 'channel') return undefined
+  const content = contentOf(sent)
+  if (!content.text.trim() && !content.media.length) return undefined
+  return { ...placeOf(sent), kind, key, sender: senderOf(sent.from), ...content }
+}
+
+function contentOf(sent: Message): MessageContent {
+  const { message_id: messageId, media_group_id: albumId } = sent
+  const quote = quoteOf(sent)
+  return {
+    messageId,
+    text: textOf(sent),
+    media: mediaOf(sent),
+    mentions: mentionsIn(sent),
+    ...(quote && { quote }),
+    ...(albumId !== undefined && { albumId }),
+  }
+}
+
+/** Content that is neither text nor a file stands in brackets. */
+function textOf({ text, caption, sticker, location, contact }: Message): string {
+  const notes = [
+    sticker && `[sticker${sticker.emoji ? ` ${sticker.emoji}` : ''}]`,
+    location && `[location: ${location.latitude}, ${location.longitude}]`,
+    contact && `[contact: ${contact.first_name}, ${contact.phone_number}]`,
+  ]
+  return [text ?? caption, ...notes].filter(Boolean).join('\n')
+}
+
+const kinds = {
+  document: 'document',
+  voice: 'voice',
+  audio: 'audio',
+  video: 'video',
+  video_note: 'video',
+} as const satisfies Partial<Record<keyof Message, MediaReference['kind']>>
+
+function mediaOf(sent: Message): readonly MediaReference[] {
+  // Telegram lists one image in several sizes, the largest last. An animation comes as a document too.
+  const photo = sent.photo?.at(-1)
+  const files = Object.entries(kinds).flatMap(([field, kind]) => {
+    const found = sent[field as keyof typeof kinds]
+    return found ? [referenceTo(kind, found)] : []
+  })
+  return photo ? [referenceTo('image', { mime_type: 'image/jpeg', ...photo }), ...files] : files
+}
+
+const referenceTo = (kind: MediaReference['kind'], found: z.infer<typeof file>): MediaReference => ({
+  kind,
+  reference: found.file_id,
+  ...(found.file_name !== undefined && { name: found.file_name }),
+  ...(found.mime_type !== undefined && { mime: found.mime_type }),
+  ...(found.file_size !== undefined && { bytes: found.file_size }),
+})
+
+/** The first message of a topic is the service message that opened it: every message of the topic replies to it. */
+function quoteOf({ reply_to_message: replied, quote, ...sent }: Message): Quote | undefined {
+  const isTopicStart = sent.is_topic_message === true && replied?.message_id === String(sent.message_thread_id)
+  if (!replied || isTopicStart) return undefined
+  const text = quote?.text ?? replied.text ?? replied.caption
+  return {
+    messageId: replied.message_id,
+    ...(replied.from && { sender: senderOf(replied.from) }),
+    ...(text !== undefined && { text }),
+  }
 }
 
 type InChat = Pick<Message, 'chat' | 'message_thread_id' | 'is_topic_message'>
@@ -111,7 +197,7 @@ type InChat = Pick<Message, 'chat' | 'message_thread_id' | 'is_topic_message'>
  * Only topics count as threads: replies in a group without topics carry a thread id too. The general topic has id 1,
  * which `sendMessage` does not accept.
  */
-function chatOf({ chat: { id: chatId, type }, message_thread_id: thread, is_topic_message: isTopic }: InChat) {
+function placeOf({ chat: { id: chatId, type }, message_thread_id: thread, is_topic_message: isTopic }: InChat) {
   const isNamedTopic = isTopic === true && thread !== undefined && thread !== 1
   return {
     address: { chat: chatId, ...(isNamedTopic && { thread: String(thread) }) },
@@ -119,10 +205,10 @@ function chatOf({ chat: { id: chatId, type }, message_thread_id: thread, is_topi
   }
 }
 
-const senderOf = ({ id: sender, first_name: first, last_name: last, username }: z.infer<typeof user>) => ({
-  id: sender,
-  name: [first, last].filter(Boolean).join(' ') || username || sender,
-})
+function senderOf({ id: sender, is_bot: isBot, first_name: first, last_name: last, username }: z.infer<typeof user>) {
+  const name = [first, last].filter(Boolean).join(' ') || username || sender
+  return { id: sender, name, ...(isBot && { isBot }) } satisfies Sender
+}
 
 /** Finds `@name`, `/command@name`, and mentions of users without a user name. */
 function mentionsIn({ text, caption, entities, caption_entities: captionEntities }: Message): string[] {

@@ -1,15 +1,30 @@
 /** Implements the channel port for Telegram: updates arrive by webhook, messages leave through the Bot API. */
 
-import type { MessageChunk, SendOutcome, TextSpan } from '../../agent/model/delivery.ts'
-import { type Channel, type ChannelConnection, type ChatAddress, type OutboundMessage, refused } from '../channel.ts'
+import type { MediaReference } from '../../agent/model/media/media-reference.ts'
+import type { SendOutcome } from '../../agent/model/delivery.ts'
+import {
+  type Channel,
+  type ChannelConnection,
+  type ChatAddress,
+  type FetchedMedia,
+  type OutboundMessage,
+  refused,
+  type Registration,
+  type ResolvedTarget,
+} from '../channel.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { splitText } from '../text/split-text.ts'
-import { type BotApiResult, callBotApi } from './bot-api.ts'
+import { type BotApiResult, callBotApi, downloadFile } from './bot-api.ts'
+import { addressFields, fileForm, messageFields } from './outbound.ts'
 import { parseUpdate } from './parse-update.ts'
 
-/** Telegram accepts 4096 UTF-16 units; the rest is room for a line in front. */
-const limits = { maxChars: 4_000, maxSpans: 100 }
+const textLimit = { max: 4_096, unit: 'utf16' } as const
+/** Room for a line in front of a message. */
+const prefixChars = 96
+/** Files that `getFile` hands out, and files that the Bot API accepts. */
+const maxDownloadBytes = 20_000_000
+const maxUploadBytes = 50_000_000
 
 export const telegram: Channel = {
   platform: 'telegram',
@@ -22,9 +37,14 @@ export const telegram: Channel = {
       isGenerated: true,
     },
   },
-  hasIdempotencyKeys: false,
-  editIntervalMs: (isGroup) => (isGroup ? 3_100 : 1_100),
-  typingDurationMs: 5_000,
+  capabilities: {
+    edit: { intervalMs: (isGroup) => (isGroup ? 3_100 : 1_100) },
+    typing: { durationMs: 5_000 },
+    buttons: { maxRows: 100, maxPerRow: 8, maxLabelChars: 60, maxDataBytes: 64 },
+    threads: true,
+    files: { maxBytes: maxUploadBytes },
+  },
+  textLimit,
   receive: async ({ headers, body }, { secrets }) => {
     const token = headers.get('x-telegram-bot-api-secret-token')
     if (!(await isSameSecret(token, secrets['webhook_secret']))) return refused()
@@ -33,7 +53,7 @@ export const telegram: Channel = {
   },
   render: (source, format) => {
     const { text, spans } = format === 'plain' ? { text: source, spans: [] } : parseMarkdown(source)
-    return splitText(text, spans, limits)
+    return splitText(text, spans, { ...textLimit, max: textLimit.max - prefixChars, maxSpans: 100 })
   },
   send,
   showTyping: (connection, address) =>
@@ -42,10 +62,13 @@ export const telegram: Channel = {
     outcomeOf(callBotApi(connection, 'answerCallbackQuery', { callback_query_id: pressId, text })),
   getAccount: async (connection) => {
     const answer = await callBotApi(connection, 'getMe', {})
-    if (answer.of !== 'done') return { refused: answer.detail }
+    if (answer.kind !== 'done') return { refused: answer.detail }
     const { id, username } = (answer.result ?? {}) as { id?: number; username?: string }
     return { id: String(id ?? ''), name: username ?? '' }
   },
+  fetchMedia,
+  register,
+  resolveTarget,
 }
 
 function parseJson(bytes: Uint8Array): unknown {
@@ -58,57 +81,83 @@ function parseJson(bytes: Uint8Array): unknown {
 
 async function send(connection: ChannelConnection, message: OutboundMessage): Promise<SendOutcome> {
   const { editedMessageId } = message
-  const method = editedMessageId === undefined ? 'sendMessage' : 'editMessageText'
-  const answer = await callBotApi(connection, method, messageFields(message))
+  const answer = await callWith(connection, message)
   // Telegram accepted nothing, so the message can go to the chat without the deleted topic.
-  if (answer.of !== 'no-thread') return outcomeOf(answer, editedMessageId)
+  if (answer.kind !== 'no-thread') return outcomeOf(answer, editedMessageId)
   const { thread: _thread, ...address } = message.address
-  return outcomeOf(callBotApi(connection, 'sendMessage', messageFields({ ...message, address })))
+  const { editedMessageId: _edited, ...rest } = message
+  return outcomeOf(callWith(connection, { ...rest, address }))
 }
 
-function messageFields({ address, chunk, replyToMessageId, editedMessageId }: OutboundMessage): object {
-  const { buttons } = chunk
-  const content = {
-    text: chunk.text,
-    ...(chunk.spans.length > 0 && { entities: chunk.spans.map(entityOf) }),
-    // A preview makes Telegram fetch the address, which could leak what the conversation contains.
-    link_preview_options: { is_disabled: true },
-    ...(buttons && { reply_markup: { inline_keyboard: keyboardOf(buttons) } }),
-  }
-  if (editedMessageId !== undefined)
-    return { chat_id: Number(address.chat), message_id: Number(editedMessageId), ...content }
-  const reply = replyToMessageId !== undefined && {
-    reply_parameters: { message_id: Number(replyToMessageId), allow_sending_without_reply: true },
-  }
-  return { ...addressFields(address), ...content, ...reply }
+async function callWith(connection: ChannelConnection, message: OutboundMessage): Promise<BotApiResult> {
+  const { file, editedMessageId } = message
+  if (!file)
+    return callBotApi(
+      connection,
+      editedMessageId === undefined ? 'sendMessage' : 'editMessageText',
+      messageFields(message),
+    )
+  const { method, form } = fileForm(message, file)
+  const answer = await callBotApi(connection, method, form)
+  if (answer.kind !== 'no-photo') return answer
+  const asDocument = fileForm(message, { ...file, kind: 'document' })
+  return callBotApi(connection, asDocument.method, asDocument.form)
 }
-
-const addressFields = ({ chat, thread }: ChatAddress) => ({
-  chat_id: Number(chat),
-  ...(thread !== undefined && { message_thread_id: Number(thread) }),
-})
-
-const keyboardOf = (buttons: NonNullable<MessageChunk['buttons']>) =>
-  buttons.map((row) => row.map(({ label, data }) => ({ text: label, callback_data: data })))
-
-const entityTypes: Readonly<Record<TextSpan['type'], string>> = {
-  bold: 'bold',
-  italic: 'italic',
-  underline: 'underline',
-  strikethrough: 'strikethrough',
-  spoiler: 'spoiler',
-  code: 'code',
-  pre: 'pre',
-  link: 'text_link',
-  quote: 'blockquote',
-}
-
-const entityOf = ({ type, ...rest }: TextSpan) => ({ type: entityTypes[type], ...rest })
 
 async function outcomeOf(result: BotApiResult | Promise<BotApiResult>, editedId?: string): Promise<SendOutcome> {
   const answer = await result
-  if (answer.of === 'no-thread') return { of: 'refused', scope: 'chat', detail: answer.detail }
-  if (answer.of !== 'done') return answer
+  if (answer.kind === 'no-thread') return { kind: 'forbidden', detail: answer.detail }
+  if (answer.kind === 'no-photo') return { kind: 'fatal', detail: answer.detail }
+  if (answer.kind !== 'done') return answer
   const id = (answer.result as { message_id?: number } | undefined)?.message_id ?? editedId
-  return { of: 'sent', ...(id !== undefined && { id: String(id) }) }
+  return { kind: 'sent', ...(id !== undefined && { id: String(id) }) }
+}
+
+async function fetchMedia(
+  connection: ChannelConnection,
+  { reference, mime, name }: MediaReference,
+  maxBytes: number,
+): Promise<FetchedMedia> {
+  const found = await callBotApi(connection, 'getFile', { file_id: reference })
+  if (found.kind !== 'done')
+    return { kind: 'failed', detail: found.detail, canRetry: found.kind === 'retry' || found.kind === 'ambiguous' }
+  const { file_path: path } = (found.result ?? {}) as { file_path?: string }
+  if (path === undefined) return { kind: 'failed', detail: 'the platform has no such file', canRetry: false }
+  const read = await downloadFile(connection, path, Math.min(maxBytes, maxDownloadBytes))
+  if (read.kind === 'failed') return read
+  return { kind: 'fetched', bytes: read.bytes, name: name ?? path.split('/').at(-1) ?? 'file', ...(mime && { mime }) }
+}
+
+async function register(connection: ChannelConnection, isOn: boolean): Promise<Registration> {
+  const { webhookUrl: url, secrets } = connection
+  if (!isOn) {
+    const removed = await callBotApi(connection, 'deleteWebhook', {})
+    return removed.kind === 'done' ? { ok: true, detail: 'The webhook was removed.' } : failed(removed)
+  }
+  const set = await callBotApi(connection, 'setWebhook', {
+    url,
+    secret_token: secrets['webhook_secret'],
+    allowed_updates: ['message', 'edited_message', 'callback_query', 'my_chat_member'],
+  })
+  if (set.kind !== 'done') return failed(set)
+  const info = await callBotApi(connection, 'getWebhookInfo', {})
+  if (info.kind !== 'done') return failed(info)
+  const registered = (info.result ?? {}) as { url?: string }
+  return registered.url === url
+    ? { ok: true, detail: 'Telegram sends its updates to this channel.' }
+    : { ok: false, detail: 'Telegram sends the updates of this bot to another address.' }
+}
+
+const failed = (answer: Exclude<BotApiResult, { kind: 'done' }>): Registration => ({ ok: false, detail: answer.detail })
+
+async function resolveTarget(connection: ChannelConnection, { chat, thread }: ChatAddress): Promise<ResolvedTarget> {
+  if (!/^-?\d{1,19}$/.test(chat)) return { kind: 'unknown', detail: 'A chat of Telegram is a number.' }
+  if (thread !== undefined && !/^\d{1,12}$/.test(thread))
+    return { kind: 'unknown', detail: 'A topic of Telegram is a number.' }
+  const answer = await callBotApi(connection, 'getChat', { chat_id: Number(chat) })
+  if (answer.kind === 'retry' || answer.kind === 'ambiguous') return { kind: 'unavailable', detail: answer.detail }
+  if (answer.kind !== 'done') return { kind: 'unknown', detail: answer.detail }
+  const { id, type } = (answer.result ?? {}) as { id?: number; type?: string }
+  const address = { chat: String(id ?? chat), ...(thread !== undefined && { thread }) }
+  return { kind: 'found', address, isGroup: type !== 'private' }
 }

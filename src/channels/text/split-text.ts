@@ -6,8 +6,9 @@
 import type { MessageChunk, TextSpan } from '../../agent/model/delivery.ts'
 
 export type ChunkLimits = {
-  /** UTF-16 units of one message. */
-  readonly maxChars: number
+  /** The size of one message, in `unit`. */
+  readonly max: number
+  readonly unit: 'utf16' | 'utf8' | 'codepoint'
   /** Styled spans of one message. */
   readonly maxSpans: number
 }
@@ -16,7 +17,7 @@ export function splitText(text: string, spans: readonly TextSpan[], limits: Chun
   const chunks: MessageChunk[] = []
   let from = 0
   while (from < text.length) {
-    const end = findChunkEnd(text, from, limits.maxChars)
+    const end = findChunkEnd(text, from, limits)
     const chunk = chunkBetween(text, spans, from, end)
     if (chunk.text) chunks.push({ ...chunk, spans: chunk.spans.slice(0, limits.maxSpans) })
     from = end
@@ -24,9 +25,9 @@ export function splitText(text: string, spans: readonly TextSpan[], limits: Chun
   return chunks
 }
 
-function findChunkEnd(text: string, from: number, maxChars: number): number {
-  if (text.length - from <= maxChars) return text.length
-  const last = from + maxChars
+export function findChunkEnd(text: string, from: number, limits: ChunkLimits): number {
+  const last = findLastFit(text, from, limits)
+  if (last === text.length) return last
   // A shorter chunk that ends at a paragraph reads better than a full one that ends in a sentence.
   for (const [separator, minFill] of [
     ['\n\n', 0.5],
@@ -34,16 +35,34 @@ function findChunkEnd(text: string, from: number, maxChars: number): number {
     [' ', 0.8],
   ] as const) {
     const at = text.lastIndexOf(separator, last - separator.length)
-    if (at >= from + maxChars * minFill) return at + separator.length
+    if (at >= from + (last - from) * minFill) return at + separator.length
   }
-  return isInsideSurrogatePair(text, last) ? last - 1 : last
+  return last
 }
+
+/** The largest end of a chunk that begins at `from`. It never splits a code point. */
+function findLastFit(text: string, from: number, { max, unit }: ChunkLimits): number {
+  if (unit === 'utf16') {
+    const last = Math.min(from + max, text.length)
+    return isInsideSurrogatePair(text, last) ? last - 1 : last
+  }
+  let [at, size] = [from, 0]
+  while (at < text.length) {
+    const code = text.codePointAt(at) ?? 0
+    size += unit === 'utf8' ? utf8Bytes(code) : 1
+    if (size > max) return at
+    at += code > 0xff_ff ? 2 : 1
+  }
+  return at
+}
+
+const utf8Bytes = (code: number): number => (code < 0x80 ? 1 : code < 0x8_00 ? 2 : code < 0x1_00_00 ? 3 : 4)
 
 const isInsideSurrogatePair = (text: string, at: number) =>
   /[\uD800-\uDBFF]/.test(text[at - 1] ?? '') && /[\uDC00-\uDFFF]/.test(text[at] ?? '')
 
 /** Trims as platforms do: otherwise their offsets of the styles would differ from ours. */
-function chunkBetween(text: string, spans: readonly TextSpan[], from: number, end: number): MessageChunk {
+export function chunkBetween(text: string, spans: readonly TextSpan[], from: number, end: number): MessageChunk {
   const whole = text.slice(from, end)
   const start = from + (/^\s*\n/.exec(whole)?.[0].length ?? 0)
   const trimmed = text.slice(start, end).trimEnd()

@@ -5,11 +5,12 @@
 
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import type { BotAccount, Channel, ChannelConnection, Secrets } from '../../channels/channel.ts'
-import { findChannel } from '../../channels/channels.ts'
+import { loadChannel } from '../../channels/channels.ts'
 import { channelSettings, type ChannelSettings } from '../../channels/settings.ts'
 import { getConnectionById, type Connection } from '../../db/channel-connections.ts'
 import { rememberSecrets } from '../platform/redaction.ts'
 import { unseal } from '../platform/seal.ts'
+import { createTenantFetch } from '../tenant/tenant-fetch.ts'
 import { sealForTenant } from '../tenant/secrets/tenant-seal.ts'
 import { variablesOf } from '../platform/variables.ts'
 
@@ -59,7 +60,7 @@ export const forgetConnection = (id: string): void => void cache.delete(id)
 
 async function openConnection(env: Env, stored: Connection): Promise<LoadedConnection | Unusable> {
   const { id, tenantId, platform, status, secrets: sealedSecrets, settings, account } = stored
-  const channel = findChannel(platform)
+  const channel = await loadChannel(platform)
   if (!channel) return { refused: `There is no platform ${platform}.` }
   const unsealed = await unseal(env, sealedSecrets, sealContext(tenantId, id))
   if (unsealed.kind === 'unreadable') return { refused: unsealed.reason }
@@ -77,8 +78,27 @@ async function openConnection(env: Env, stored: Connection): Promise<LoadedConne
 }
 
 /** Builds the part of a connection that the channel port needs. */
-function accessOf(env: Env, { apiBase }: Channel, { webhookUrl }: Connection, secrets: Secrets): ChannelConnection {
-  return { apiBase: variablesOf(env)[apiBase.variable] || apiBase.url, secrets, webhookUrl }
+function accessOf(env: Env, channel: Channel, stored: Connection, secrets: Secrets): ChannelConnection {
+  const apiBase = variablesOf(env)[channel.apiBase.variable] || channel.apiBase.url
+  const { address } = channelSettings.parse(stored.settings)
+  return {
+    apiBase,
+    secrets,
+    webhookUrl: stored.webhookUrl,
+    ...(address !== null && { ownAddress: address }),
+    fetchForeign: foreignFetch(env, stored.tenantId, apiBase),
+  }
+}
+
+/** The API of the platform is trusted, also where a platform's answer names an address of it. */
+function foreignFetch(env: Env, tenantId: string, apiBase: string): ChannelConnection['fetchForeign'] {
+  const guardedFetch = createTenantFetch(env, tenantId, (work) => void work)
+  const { origin } = new URL(apiBase)
+  return async ({ url, ...request }) => {
+    const isTrusted = URL.canParse(url) && new URL(url).origin === origin
+    const { response } = await guardedFetch({ ...request, url, isTrusted, follow: true })
+    return response
+  }
 }
 
 /** Builds it from a stored connection. Secrets that cannot be opened are left out. */

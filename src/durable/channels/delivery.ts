@@ -12,16 +12,16 @@ import type { MessageSource } from '../../agent/model/message.ts'
 import { isSilent } from '../../agent/schedule/job/answer.ts'
 import * as policy from '../../agent/policy/delivery-attempt.ts'
 import type { OutboundMessage } from '../../channels/channel.ts'
-import { findChannel } from '../../channels/channels.ts'
+import { loadChannel } from '../../channels/channels.ts'
 import { withPrefix } from '../../channels/text/split-text.ts'
 import { maskPendingRequest, renderPendingRequest, withRowNumber } from './pending-request-message.ts'
 import { loadConnection, type LoadedConnection } from './connection.ts'
-import { type Chat, Presence } from './presence.ts'
-import { renderSafely } from './preview.ts'
+import { Presence } from './presence.ts'
+import { firstChunk, renderSafely } from './preview.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { InboundEvents } from './inbound-events.ts'
-import { Outbox, type OutboxRow } from './outbox.ts'
+import { Outbox, type OutboxRow, type RowSource } from './outbox.ts'
 import { personRequests } from '../turn/pending-requests.ts'
 import type { SessionStore } from '../storage/store.ts'
 import { leaseMs } from '../platform/schedule.ts'
@@ -45,6 +45,7 @@ type DeliverySession = {
   readonly resetObject: (reason: string) => void
 }
 
+const noText = { text: '', spans: [] } as const
 /** Pause after an unexpected error, for example when the connection cannot be read. */
 const errorPauseMs = 15_000
 /** The maximum wait until the platform allows another edit of a preview. */
@@ -82,10 +83,8 @@ export class Delivery {
     })
   }
 
-  get #chat(): Chat | undefined {
-    const origin = this.#session.exists ? this.#session.meta.origin : undefined
-    const channel = origin && findChannel(origin.platform)
-    return channel && { origin, channel }
+  get #chat(): ChatOrigin | undefined {
+    return this.#session.exists ? this.#session.meta.origin : undefined
   }
 
   get isSending(): boolean {
@@ -119,7 +118,7 @@ export class Delivery {
     const chat = this.#chat
     if (!chat || this.#isClosed || events.some(needsNoAnswer)) return
     try {
-      for (const event of events) this.#handleEvent(event, chat)
+      for (const event of events) this.#handleEvent(event)
     } catch (error) {
       // An answer without its outbox row would never be sent. Aborting undoes both, and the turn repeats the step.
       this.#session.resetObject('The outbox could not be written.')
@@ -129,10 +128,9 @@ export class Delivery {
 
   /** Sends a text of the system itself, such as an error notice. */
   sendNotice(text: string, run = '', format: 'plain' | 'markdown' = 'plain'): void {
-    const channel = this.#chat?.channel
-    const chunks = channel && (format === 'plain' ? channel.render(text, 'plain') : renderSafely(channel, text))
-    for (const chunk of chunks ?? [])
-      this.outbox.add({ run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk })
+    if (!this.#chat || !text.trim()) return
+    const custody = policy.createDelivery(clock.now())
+    this.outbox.add({ run, kind: 'notice', custody, chunk: noText, source: { text, format } })
     this.#startSending()
   }
 
@@ -140,13 +138,10 @@ export class Delivery {
   getDeliveryError(run: string): string | undefined {
     if (!this.#chat) return undefined
     const parts = this.outbox.listByRun(run).filter(({ kind }) => kind === 'reply')
-    const [failed, ...more] = parts.filter(({ custody }) => ['unknown', 'expired', 'dead'].includes(custody.state))
-    if (!failed) return undefined
-    const which = parts.length > 1 ? ` (${more.length + 1} of ${parts.length} parts)` : ''
-    return `${failed.custody.error ?? failed.custody.state}${which}`
+    return policy.describeFailures(parts.map(({ custody }) => custody))
   }
 
-  #handleEvent(event: SessionEvent, chat: Chat): void {
+  #handleEvent(event: SessionEvent): void {
     switch (event.type) {
       case 'run.started':
       case 'approval.responded':
@@ -159,26 +154,26 @@ export class Delivery {
       case 'tool.started':
         return this.#presence.endStep(event.run_id)
       case 'approval.request':
-        return this.#addPendingRequest(event.approval_id, event.run_id, chat)
+        return this.#addPendingRequest(event.approval_id, event.run_id)
       case 'question.request':
-        return this.#addPendingRequest(event.question_id, event.run_id, chat)
+        return this.#addPendingRequest(event.question_id, event.run_id)
       case 'run.completed':
       case 'run.failed':
-        return this.#addReply(event.run_id, event.output, chat)
+        return this.#addReply(event.run_id, event.output)
       case 'run.cancelled':
-        return this.#finishCancelled(event.run_id, event.output, chat)
+        return this.#finishCancelled(event.run_id, event.output)
     }
   }
 
   /** A cancelled turn gets no answer, but a preview that is visible must show where it ended. */
-  #finishCancelled(run: string, text: string, chat: Chat): void {
-    if (this.#previewOf(run)) this.#addReply(run, text, chat)
+  #finishCancelled(run: string, text: string): void {
+    if (this.#previewOf(run)) this.#addReply(run, text)
     else this.#presence.end()
   }
 
   // --- adding rows
 
-  #addReply(run: string, text: string, { channel }: Chat): void {
+  #addReply(run: string, text: string): void {
     const editableAt = this.#presence.end()
     const now = clock.now()
     const replyTo = this.#replyTo()
@@ -186,39 +181,35 @@ export class Delivery {
     // A visible preview must be replaced by a text, even if the answer is empty.
     const isAwaited = preview !== undefined || this.#isAnsweringPerson()
     const shown = isAwaited || !isSilent(text) ? policy.renderAnswer(text, isAwaited) : ''
-    renderSafely(channel, shown).forEach((chunk, n) => {
-      const isFirst = n === 0
-      const due = isFirst && preview ? Math.min(editableAt, now + maxEditWaitMs) : 0
-      this.outbox.add({
-        run,
-        kind: 'reply',
-        custody: { ...policy.createDelivery(now), due },
-        chunk,
-        ...(isFirst && replyTo !== undefined && { replyTo }),
-        ...(isFirst && preview && { edits: preview.id }),
-      })
+    if (!shown.trim()) return
+    this.outbox.add({
+      run,
+      kind: 'reply',
+      custody: { ...policy.createDelivery(now), due: preview ? Math.min(editableAt, now + maxEditWaitMs) : 0 },
+      chunk: noText,
+      source: { text: shown, format: 'markdown' },
+      ...(replyTo !== undefined && { replyTo }),
+      ...(preview && { edits: preview.id }),
     })
     this.#startSending()
   }
 
-  #addPendingRequest(id: string, run: string, { channel }: Chat): void {
+  #addPendingRequest(id: string, run: string): void {
     this.#presence.end()
     const pending = personRequests(this.#session).find((one) => one.id === id)
     if (!pending) return
-    const shown = this.#chat?.origin.isGroup ? maskPendingRequest(pending) : pending
+    const shown = this.#chat?.isGroup ? maskPendingRequest(pending) : pending
     const { text, buttons, choices } = renderPendingRequest(shown, this.#mayAskerChangePolicy())
     const person = this.#asker()?.person
     const request = id.slice(this.#session.sessionId.length + 1)
-    const chunks = channel.render(text, 'plain')
-    chunks.forEach((chunk, n) =>
-      this.outbox.add({
-        run,
-        kind: 'ask',
-        custody: policy.createDelivery(clock.now()),
-        chunk: n === chunks.length - 1 ? { ...chunk, buttons } : chunk,
-        asks: { request, choices, ...(person !== undefined && { person }) },
-      }),
-    )
+    this.outbox.add({
+      run,
+      kind: 'ask',
+      custody: policy.createDelivery(clock.now()),
+      chunk: { ...noText, buttons },
+      source: { text, format: 'plain' },
+      asks: { request, choices, ...(person !== undefined && { person }) },
+    })
     this.#startSending()
   }
 
@@ -246,7 +237,7 @@ export class Delivery {
 
   /** In a group, an answer quotes the message that it answers. */
   #replyTo(): string | undefined {
-    return this.#chat?.origin.isGroup ? this.#asker()?.message : undefined
+    return this.#chat?.isGroup ? this.#asker()?.message : undefined
   }
 
   #startSending(): void {
@@ -258,7 +249,7 @@ export class Delivery {
 
   async #sendDueRows(): Promise<void> {
     try {
-      if (!this.#hasRecovered) this.#recoverInterrupted()
+      if (!this.#hasRecovered) await this.#recoverInterrupted()
       this.#hasRecovered = true
       while (await this.#processNext());
     } catch (error) {
@@ -272,11 +263,12 @@ export class Delivery {
   }
 
   /** Resolves the rows whose attempt was interrupted by the end of the previous instance. */
-  #recoverInterrupted(): void {
+  async #recoverInterrupted(): Promise<void> {
+    const isIdempotent = await this.#hasIdempotencyKeys()
     const now = clock.now()
     for (const row of this.outbox.listOpen()) {
       if (row.custody.state !== 'sending') continue
-      const custody = policy.interrupt(row.custody, this.#optionsOf(row), now)
+      const custody = policy.interrupt(row.custody, this.#optionsOf(row, isIdempotent), now)
       // A preview is never repeated: the answer itself follows.
       this.outbox.update({ ...row, custody: row.kind === 'preview' ? { ...custody, state: 'dead' } : custody })
     }
@@ -285,33 +277,45 @@ export class Delivery {
   /** Sends or expires the next row. Returns false when no row is due. */
   async #processNext(): Promise<boolean> {
     const [row] = this.outbox.listOpen()
-    const origin = this.#chat?.origin
+    const origin = this.#chat
     if (!row || !origin || this.#isClosed || this.#session.access.isPaused) return false
-    const options = this.#optionsOf(row)
-    const step = policy.nextDeliveryStep(row.custody, options, clock.now())
-    if (step.do === 'wait') return false
-    if (step.do === 'expire') {
+    const due = policy.nextDeliveryStep(row.custody, this.#optionsOf(row), clock.now())
+    if (due.do === 'wait') return false
+    if (due.do === 'expire') {
       this.#expire(row)
       return true
     }
     const connection = await this.#loadConnection(origin)
-    if ('refused' in connection) this.#recordOutcome(row, { of: 'refused', scope: 'chat', detail: connection.refused })
-    else await this.#send(row, step, { connection, origin })
+    if ('refused' in connection) this.#recordOutcome(row, { kind: 'forbidden', detail: connection.refused })
+    else if (row.source) this.#render(row, row.source, connection)
+    else await this.#send(row, { connection, origin })
     return true
+  }
+
+  /** Replaces the row by the messages that the platform accepts. */
+  #render(row: OutboxRow, { text, format, isFirstOnly }: RowSource, { channel }: LoadedConnection): void {
+    const chunks = format === 'plain' ? channel.render(text, 'plain') : renderSafely(channel, text)
+    const shown = isFirstOnly ? [firstChunk(chunks)] : chunks
+    const { buttons } = row.chunk
+    this.outbox.expand(
+      row,
+      shown.map((chunk, n) => (buttons && n === shown.length - 1 ? { ...chunk, buttons } : chunk)),
+    )
   }
 
   async #send(
     row: OutboxRow,
-    step: Extract<policy.DeliveryStep, { do: 'send' }>,
     { connection, origin }: { readonly connection: LoadedConnection; readonly origin: ChatOrigin },
   ): Promise<void> {
     const { channel } = connection
-    const options = this.#optionsOf(row)
+    const options = this.#optionsOf(row, channel.capabilities.idempotencyKeys)
+    const step = policy.nextDeliveryStep(row.custody, options, clock.now())
+    if (step.do !== 'send') return
     if (row.edits !== undefined) await this.#presence.waitForEdit()
     await failpoint('before-send')
-    if (step.needsProbe) {
+    if (step.needsProbe && channel.showTyping) {
       const probe = await channel.showTyping(connection, origin)
-      if (probe.of !== 'sent')
+      if (probe.kind !== 'sent')
         return this.#updateCustody(row, policy.afterFailedProbe(row.custody, probe, options, clock.now()))
     }
     if (this.#isClosed) return
@@ -322,7 +326,7 @@ export class Delivery {
     void failpoint('during-send')
     const outcome = await attempt
     await failpoint('after-send')
-    this.#recordOutcome(sending, outcome)
+    this.#recordOutcome(sending, outcome, options)
   }
 
   #messageOf(row: OutboxRow, isMarked: boolean, origin: ChatOrigin): OutboundMessage {
@@ -342,11 +346,11 @@ export class Delivery {
     return `${this.#session.sessionId}:${id}:${custody.preparedAt}`
   }
 
-  #recordOutcome(row: OutboxRow, outcome: SendOutcome): void {
-    const custody = policy.afterAttempt(row.custody, outcome, this.#optionsOf(row), clock.now())
+  #recordOutcome(row: OutboxRow, outcome: SendOutcome, options = this.#optionsOf(row)): void {
+    const custody = policy.afterAttempt(row.custody, outcome, options, clock.now())
     const { edits, ...rest } = row
-    this.#updateCustody(outcome.of === 'gone' || edits === undefined ? rest : { ...rest, edits }, custody)
-    if (outcome.of !== 'refused' || outcome.scope !== 'chat') return
+    this.#updateCustody(outcome.kind === 'gone' || edits === undefined ? rest : { ...rest, edits }, custody)
+    if (!policy.endsChat(outcome)) return
     // The chat accepts nothing, so the other parts of the answer are dead too.
     for (const other of this.outbox.listOpen())
       if (other.run === row.run && other.kind === row.kind) this.#updateCustody(other, { ...custody, state: 'dead' })
@@ -365,14 +369,19 @@ export class Delivery {
     if (row.kind !== 'reply') return
     const notice = this.outbox.listOpen().find(({ missed }) => missed !== undefined)
     const missed = (notice?.missed ?? 0) + 1
-    const chunk = { text: policy.renderDigest(missed, row.chunk.text), spans: [] }
+    const chunk = { text: policy.renderDigest(missed, row.source?.text ?? row.chunk.text), spans: [] }
     if (notice) this.outbox.update({ ...notice, chunk, missed })
     else this.outbox.add({ run: row.run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk, missed })
   }
 
-  #optionsOf(row: OutboxRow): policy.DeliveryOptions {
+  async #hasIdempotencyKeys(): Promise<boolean> {
+    const channel = this.#chat && (await loadChannel(this.#chat.platform))
+    return channel?.capabilities.idempotencyKeys === true
+  }
+
+  #optionsOf(row: OutboxRow, hasIdempotencyKeys = false): policy.DeliveryOptions {
     return {
-      isIdempotent: this.#chat?.channel.hasIdempotencyKeys === true || this.#editedMessageId(row) !== undefined,
+      isIdempotent: hasIdempotencyKeys || this.#editedMessageId(row) !== undefined,
       isLongLived: row.kind === 'notice' || row.kind === 'ask',
     }
   }

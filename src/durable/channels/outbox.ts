@@ -16,7 +16,10 @@ export type OutboxRow = {
   readonly kind: 'reply' | 'preview' | 'notice' | 'ask'
   /** The delivery state. Stored under this name. */
   readonly custody: DeliveryRecord
+  /** Without text while `source` is present. */
   readonly chunk: MessageChunk
+  /** The text before it is rendered for the platform, whose code may not be loaded when the row is added. */
+  readonly source?: RowSource
   /** The platform's id of the quoted message. */
   readonly replyTo?: string
   /** The row whose message is edited into this one. */
@@ -27,10 +30,22 @@ export type OutboxRow = {
   readonly asks?: { readonly request: string; readonly person?: string; readonly choices: readonly string[] }
 }
 
+export type RowSource = {
+  readonly text: string
+  readonly format: 'markdown' | 'plain'
+  /** Only the first message of the text is sent. */
+  readonly isFirstOnly?: true
+}
+
+/** Rendering turns a row into several with the ids that follow. The next added row has an id behind all of them. */
+const idsPerRow = 10_000
+
 const schema = [
   'CREATE TABLE outbox (id INTEGER PRIMARY KEY, run TEXT NOT NULL, state TEXT NOT NULL, body TEXT NOT NULL)',
   "CREATE INDEX outbox_open ON outbox(id) WHERE state IN ('prepared', 'sending')",
 ]
+const prune = `DELETE FROM outbox WHERE state NOT IN ('prepared', 'sending')
+  AND id < (SELECT id FROM outbox ORDER BY id DESC LIMIT 1 OFFSET ?)`
 /** Closed rows are kept for delivery errors of runs and for buttons that are pressed late. */
 const maxClosedRows = 500
 
@@ -60,19 +75,30 @@ export class Outbox {
     if (!this.#hasTable) for (const statement of schema) this.#sql.exec(statement)
     this.#hasTable = true
     this.#lastId ??= this.#sql.exec<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM outbox').one().id
-    const added = { ...row, id: ++this.#lastId }
+    const added = { ...row, id: nextId(this.#lastId) }
     const open = this.listOpen()
-    const prune = "DELETE FROM outbox WHERE id <= ? AND state NOT IN ('prepared', 'sending')"
-    this.#sql.exec(prune, added.id - maxClosedRows)
-    this.#sql.exec(
-      'INSERT INTO outbox VALUES (?, ?, ?, ?)',
-      added.id,
-      added.run,
-      added.custody.state,
-      JSON.stringify(added),
-    )
+    this.#sql.exec(prune, maxClosedRows)
+    this.#insert(added)
+    this.#lastId = added.id
     this.#open = [...open.filter(({ id }) => id !== added.id), added]
     return added
+  }
+
+  /** Replaces a row by its rendered messages. The first keeps its id; without one the row is removed. */
+  expand({ id, source: _source, ...row }: OutboxRow, chunks: readonly MessageChunk[]): void {
+    const { edits: _edits, replyTo: _replyTo, ...following } = row
+    const rows = chunks
+      .slice(0, idsPerRow)
+      .map((chunk, n) => ({ ...(n === 0 ? row : following), id: id + n, chunk }) satisfies OutboxRow)
+    const open = this.listOpen()
+    this.#sql.exec('DELETE FROM outbox WHERE id = ?', id)
+    for (const each of rows) this.#insert(each)
+    this.#lastId = Math.max(this.#lastId ?? 0, rows.at(-1)?.id ?? 0)
+    this.#open = open.flatMap((other) => (other.id === id ? rows : [other]))
+  }
+
+  #insert(row: OutboxRow): void {
+    this.#sql.exec('INSERT INTO outbox VALUES (?, ?, ?, ?)', row.id, row.run, row.custody.state, JSON.stringify(row))
   }
 
   update(row: OutboxRow): void {
@@ -91,3 +117,5 @@ export class Outbox {
     return this.#sql.exec<Raw>('SELECT body FROM outbox WHERE run = ? ORDER BY id', run).toArray().map(rowOf)
   }
 }
+
+const nextId = (last: number): number => (Math.floor((last - 1) / idsPerRow) + 1) * idsPerRow + 1

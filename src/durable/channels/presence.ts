@@ -6,18 +6,15 @@
 import { log } from '../../agent/model/log.ts'
 import type { ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
 import { createDelivery } from '../../agent/policy/delivery-attempt.ts'
-import type { Channel } from '../../channels/channel.ts'
 import type { LoadedConnection } from './connection.ts'
 import { firstChunk, Preview, renderSafely } from './preview.ts'
 import { TypingIndicator } from './typing-indicator.ts'
 import type { Outbox, OutboxRow } from './outbox.ts'
 import { clock } from '../platform/clock.ts'
 
-export type Chat = { readonly origin: ChatOrigin; readonly channel: Channel }
-
 export type PresenceOptions = {
   readonly outbox: Outbox
-  readonly chat: () => Chat | undefined
+  readonly chat: () => ChatOrigin | undefined
   readonly loadConnection: (origin: ChatOrigin) => Promise<LoadedConnection | { readonly refused: string }>
   /** The message that the answer quotes, if answers quote in this chat. */
   readonly replyTo: () => string | undefined
@@ -43,14 +40,18 @@ export class Presence {
 
   showTyping(): void {
     const chat = this.#options.chat()
-    if (!chat) return
-    const { origin, channel } = chat
-    const show = async (): Promise<SendOutcome> => {
-      const connection = await this.#options.loadConnection(origin)
-      return 'refused' in connection ? removed : channel.showTyping(connection, origin)
-    }
-    // Repeated a little before the platform hides it.
-    this.#runInBackground(this.#typing.start(show, channel.typingDurationMs * 0.8))
+    if (chat) this.#runInBackground(this.#typing.start(() => this.#showTypingOnce(chat)))
+  }
+
+  /** Returns the time until typing must be shown again. */
+  async #showTypingOnce(chat: ChatOrigin): Promise<number | undefined> {
+    const connection = await this.#options.loadConnection(chat)
+    if ('refused' in connection) return undefined
+    const { capabilities, showTyping } = connection.channel
+    if (!capabilities.typing || !showTyping) return undefined
+    const outcome = await showTyping(connection, chat)
+    // A little before the platform hides it.
+    return outcome.kind === 'sent' ? capabilities.typing.durationMs * 0.8 : undefined
   }
 
   appendDelta(run: string, delta: string): void {
@@ -78,25 +79,25 @@ export class Presence {
       )
   }
 
-  /** Returns undefined when the connection does not stream answers. */
+  /** Returns undefined when the connection does not stream answers, or the platform cannot edit. */
   async #editIntervalMs(): Promise<number | undefined> {
     const chat = this.#options.chat()
-    const connection = chat && (await this.#options.loadConnection(chat.origin))
+    const connection = chat && (await this.#options.loadConnection(chat))
     if (!connection || 'refused' in connection || !connection.settings.streaming) return undefined
-    return chat.channel.editIntervalMs(chat.origin.isGroup)
+    return connection.channel.capabilities.edit?.intervalMs(chat.isGroup)
   }
 
   #ensureRow(run: string, text: string): OutboxRow {
     const { outbox } = this.#options
     const existing = outbox.listByRun(run).find(({ kind }) => kind === 'preview')
     if (existing) return existing
-    const chat = this.#options.chat()
     const replyTo = this.#options.replyTo()
     const row = outbox.add({
       run,
       kind: 'preview',
       custody: createDelivery(clock.now()),
-      chunk: firstChunk(chat ? renderSafely(chat.channel, text) : []),
+      chunk: noText,
+      source: { text, format: 'markdown', isFirstOnly: true },
       ...(replyTo !== undefined && { replyTo }),
     })
     this.#typing.stop()
@@ -106,12 +107,14 @@ export class Presence {
 
   async #edit(id: string, text: string): Promise<SendOutcome> {
     const chat = this.#options.chat()
-    const connection = chat && (await this.#options.loadConnection(chat.origin))
+    const connection = chat && (await this.#options.loadConnection(chat))
     if (!connection || 'refused' in connection) return removed
-    const chunk = firstChunk(renderSafely(chat.channel, text))
+    const { channel } = connection
+    const chunk = firstChunk(renderSafely(channel, text))
     const key = `${id}:${clock.now()}` // each edit is a message of its own, and none is repeated
-    return chat.channel.send(connection, { address: chat.origin, chunk, editedMessageId: id }, key)
+    return channel.send(connection, { address: chat, chunk, editedMessageId: id }, key)
   }
 }
 
-const removed = { of: 'gone', detail: 'the channel was removed' } as const
+const noText = { text: '', spans: [] } as const
+const removed = { kind: 'gone', detail: 'the channel was removed' } as const

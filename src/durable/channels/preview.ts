@@ -88,7 +88,7 @@ export class Preview {
     this.#lastEdit = edit.catch(() => undefined)
     const outcome = await edit
     shown.sentText = text
-    return outcome.of === 'sent'
+    return outcome.kind === 'sent'
   }
 }
 

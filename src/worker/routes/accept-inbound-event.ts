@@ -27,6 +27,7 @@ export async function acceptInboundEvent(web: Web, connection: LoadedConnection,
   const first = isPaired ? 'accept' : classifyEvent(event, settings, connection.account)
   if (first === 'ignore') return
   if (event.kind === 'press') return acceptPress(web, connection, event)
+  if (event.kind !== 'message') return
   // Our own account matters only where the message must mention it.
   const isAccountNeeded = first === 'unaddressed' && !connection.account
   const account = isAccountNeeded ? await fetchAccount(web.env, connection) : connection.account
@@ -116,7 +117,7 @@ async function showPressAnswer(
   { toast, ends }: { readonly toast: string; readonly ends?: string },
 ): Promise<void> {
   const { channel } = connection
-  await channel.answerPress(connection, pressId, toast)
+  await channel.answerPress?.(connection, pressId, toast)
   const [chunk] = ends === undefined ? [] : channel.render(ends, 'plain')
   if (chunk) await channel.send(connection, { address, chunk, editedMessageId: messageId }, `press:${key}`)
 }

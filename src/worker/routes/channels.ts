@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { actorOf } from '../../agent/model/permission/audit.ts'
 import type { Channel, Secrets } from '../../channels/channel.ts'
-import { findChannel, listChannels } from '../../channels/channels.ts'
+import { listPlatforms, loadChannel } from '../../channels/channels.ts'
 import { channelSettings, settingsChange } from '../../channels/settings.ts'
 import { type Connection, type ConnectionChange, createConnections } from '../../db/channel-connections.ts'
 import { forgetConnection, sealSecrets, unsealConnection, unsealSecrets } from '../../durable/channels/connection.ts'
@@ -70,11 +70,10 @@ const toHex = (byte: number) => byte.toString(16).padStart(2, '0')
 const endingsOf = (secrets: Secrets) =>
   Object.fromEntries(Object.entries(secrets).map(([key, value]) => [key, value.length < 8 ? '****' : value.slice(-4)]))
 
-function requireChannel(platform: string): Channel {
-  const channel = findChannel(platform)
+async function requireChannel(platform: string): Promise<Channel> {
+  const channel = await loadChannel(platform)
   if (channel) return channel
-  const supported = listChannels().map((each) => each.platform)
-  throw invalid(`Unknown platform ${platform}. Supported: ${supported.join(', ')}.`, 'platform')
+  throw invalid(`Unknown platform ${platform}. Supported: ${listPlatforms().join(', ')}.`, 'platform')
 }
 
 /** The public origin of the deployment. */
@@ -110,7 +109,7 @@ async function changeSecrets(
     const stored = await getConnection(call)
     // Secrets that cannot be opened any more are missing here, so the request must give all of them.
     const current = await unsealSecrets(env, stored)
-    const merged = validateSecrets(requireChannel(stored.platform), { ...current, ...secrets })
+    const merged = validateSecrets(await requireChannel(stored.platform), { ...current, ...secrets })
     const sealed = await sealSecrets(env, tenant.id, stored.id, merged)
     const to = { ...changes, secrets: { secrets: sealed, endings: endingsOf(merged), before: stored.secrets } }
     const changed = await createConnections(env.DB, tenant.id, actorOf(authority)).update(stored.id, to)
@@ -165,7 +164,7 @@ export const channelRoutes = [
     handle: async (call) => {
       const { env, authority, tenant, body } = call
       requireChannelPolicy(call, undefined, body.settings)
-      const channel = requireChannel(body.platform)
+      const channel = await requireChannel(body.platform)
       const generated = generateSecrets(channel, body.secrets)
       const secrets = validateSecrets(channel, { ...body.secrets, ...generated })
       requireEncryptionKey(env)
@@ -247,7 +246,7 @@ export const channelRoutes = [
     handle: async (call) => {
       const { env, tenant } = call
       const connection = await getConnection(call)
-      const channel = requireChannel(connection.platform)
+      const channel = await requireChannel(connection.platform)
       const account = await channel.getAccount(await unsealConnection(env, channel, connection))
       if ('refused' in account) return Response.json({ ok: false, detail: account.refused })
       await createConnections(env.DB, tenant.id).setAccount(connection, account)

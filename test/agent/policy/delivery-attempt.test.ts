@@ -24,9 +24,9 @@ const began = 1_000_000_000
 const out = () => startSending(createDelivery(began))
 const send = { do: 'send', isMarkedDuplicate: false, needsProbe: false }
 const marked = { do: 'send', isMarkedDuplicate: true, needsProbe: true }
-const failed: SendOutcome = { of: 'failed', detail: 'HTTP 502' }
-const lost: SendOutcome = { of: 'lost', detail: 'the connection broke' }
-const format: SendOutcome = { of: 'format', detail: "can't parse entities" }
+const failed: SendOutcome = { kind: 'retry', detail: 'HTTP 502' }
+const lost: SendOutcome = { kind: 'ambiguous', detail: 'the connection broke' }
+const format: SendOutcome = { kind: 'format', detail: "can't parse entities" }
 
 describe('a part that was prepared', () => {
   it('is sent', () => expect(nextDeliveryStep(createDelivery(began), plain, began)).toEqual(send))
@@ -50,17 +50,20 @@ describe('a part that was prepared', () => {
 
 describe('an attempt', () => {
   it('that succeeds is the last one, and its id is stored', () => {
-    expect(afterAttempt(out(), { of: 'sent', id: '7' }, plain, began)).toMatchObject({ state: 'sent', platformId: '7' })
+    expect(afterAttempt(out(), { kind: 'sent', id: '7' }, plain, began)).toMatchObject({
+      state: 'sent',
+      platformId: '7',
+    })
   })
 
   it('that hits a rate limit waits as long as the platform asks', () => {
-    const after = afterAttempt(out(), { of: 'busy', waitMs: 7_000, detail: '429' }, plain, began)
+    const after = afterAttempt(out(), { kind: 'retry', waitMs: 7_000, detail: '429' }, plain, began)
     expect(nextDeliveryStep(after, plain, began)).toEqual({ do: 'wait', until: began + 7_000 })
     expect(nextDeliveryStep(after, plain, began + 7_000)).toEqual(send)
   })
 
   it('that must wait longer than a reply may be old expires at once', () => {
-    const after = afterAttempt(out(), { of: 'busy', waitMs: 3_600_000, detail: '429' }, plain, began)
+    const after = afterAttempt(out(), { kind: 'retry', waitMs: 3_600_000, detail: '429' }, plain, began)
     expect(nextDeliveryStep(after, plain, began)).toEqual({ do: 'expire' })
   })
 
@@ -86,7 +89,7 @@ describe('an attempt', () => {
   })
 
   it('that is refused for good is the last one', () => {
-    const refused: SendOutcome = { of: 'refused', scope: 'chat', detail: 'Forbidden: bot was blocked by the user' }
+    const refused: SendOutcome = { kind: 'forbidden', detail: 'Forbidden: bot was blocked by the user' }
     expect(afterAttempt(out(), refused, plain, began)).toMatchObject({ state: 'dead', error: refused.detail })
   })
 })
@@ -129,11 +132,11 @@ const outcome: fc.Arbitrary<SendOutcome | 'death'> = fc.constantFrom<(SendOutcom
   lost,
   format,
   'death',
-  { of: 'sent', id: '1' },
-  { of: 'busy', waitMs: 1_000, detail: '429' },
-  { of: 'busy', detail: '429' },
-  { of: 'gone', detail: 'message to edit not found' },
-  { of: 'refused', scope: 'message', detail: 'Bad Request' },
+  { kind: 'sent', id: '1' },
+  { kind: 'retry', waitMs: 1_000, detail: '429' },
+  { kind: 'retry', detail: '429' },
+  { kind: 'gone', detail: 'message to edit not found' },
+  { kind: 'fatal', detail: 'Bad Request' },
 )
 
 describe('in any order of outcomes', () => {
@@ -150,8 +153,8 @@ describe('in any order of outcomes', () => {
             if (step.do === 'expire') break
             continue
           }
-          const isLost = what === 'death' || what.of === 'lost'
-          if (isLost ? takenWhenLost : what.of === 'sent') arrived.push(step.isMarkedDuplicate)
+          const isLost = what === 'death' || what.kind === 'ambiguous'
+          if (isLost ? takenWhenLost : what.kind === 'sent') arrived.push(step.isMarkedDuplicate)
           record =
             what === 'death'
               ? interrupt(startSending(record), plain, now)

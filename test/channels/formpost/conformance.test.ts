@@ -9,12 +9,19 @@ const failures = {
   unavailable: { status: 503 },
   lost: 'lost',
   forbidden: { status: 403 },
-  'too-long': { status: 400 },
+  'too-long': { status: 413 },
+  format: { status: 415 },
+  window: { status: 470 },
 } as const satisfies Record<ApiFailure, unknown>
 
 testChannel(() => {
   const api = new FormpostApi()
-  const connectionOf = ({ secrets }: FormpostApi) => ({ apiBase: formpost.apiBase.url, secrets, webhookUrl })
+  const connectionOf = ({ secrets }: FormpostApi) => ({
+    apiBase: formpost.apiBase.url,
+    secrets,
+    webhookUrl,
+    fetchForeign: () => Promise.reject(new Error('not used')),
+  })
   const challenge = `?verify_token=${api.secrets.verify_token}&challenge=abc%20123`
   return {
     channel: formpost,
@@ -22,7 +29,8 @@ testChannel(() => {
     other: connectionOf(new FormpostApi()),
     maxEventsPerRequest: 10,
     signs: { body: true, time: true },
-    maxChars: 500,
+    chats: { direct: { chat: '11' }, group: { chat: '-50' } },
+    targets: { known: { chat: 'c1' }, unknown: { chat: 'x' } },
     encodeMessages: (messages) =>
       formOf(
         ...messages.map(({ id, chat, isGroup, sender, text }) => ({

@@ -19,6 +19,8 @@ import { splitText } from '../../../src/channels/text/split-text.ts'
 const signatureWindowMs = 300_000
 const shape = /^\S{1,200}$/
 
+const textLimit = { max: 500, unit: 'utf8' } as const
+
 export const formpost: Channel = {
   platform: 'formpost',
   apiBase: { variable: 'FORMPOST_API_BASE', url: 'https://formpost.test' },
@@ -27,12 +29,17 @@ export const formpost: Channel = {
     signing_secret: { shape, hint: 'Signs the events.' },
     verify_token: { shape, hint: 'Proves the challenge.' },
   },
-  hasIdempotencyKeys: true,
-  editIntervalMs: () => 1_000,
-  typingDurationMs: 5_000,
+  capabilities: {
+    edit: { intervalMs: () => 1_000 },
+    typing: { durationMs: 5_000 },
+    buttons: { maxRows: 3, maxPerRow: 1, maxLabelChars: 60, maxDataBytes: 64 },
+    replyWindowMs: 86_400_000,
+    idempotencyKeys: true,
+  },
+  textLimit,
   receive: (request, connection) =>
     request.method === 'GET' ? answerChallenge(request, connection) : receiveEvents(request, connection),
-  render: (text) => splitText(text, [], { maxChars: 500, maxSpans: 0 }),
+  render: (text) => splitText(text, [], { ...textLimit, maxSpans: 0 }),
   send: async (connection, { address, chunk, editedMessageId }, key) =>
     call(connection, 'messages', {
       key,
@@ -45,8 +52,14 @@ export const formpost: Channel = {
   answerPress: (connection, pressId, text) => call(connection, 'presses', { pressId, text }),
   getAccount: async (connection) => {
     const outcome = await call(connection, 'account', {})
-    return outcome.of === 'sent' ? { id: outcome.id ?? '', name: 'FormpostBot' } : { refused: outcome.detail }
+    return outcome.kind === 'sent'
+      ? { id: outcome.id ?? '', name: 'FormpostBot' }
+      : { refused: 'detail' in outcome ? outcome.detail : '' }
   },
+  resolveTarget: async (_connection, address) =>
+    address.chat.startsWith('c')
+      ? { kind: 'found', address, isGroup: false }
+      : { kind: 'unknown', detail: 'A chat of Formpost begins with c.' },
 }
 
 async function answerChallenge({ url }: InboundRequest, { secrets }: ChannelConnection): Promise<Received> {
@@ -91,7 +104,7 @@ function parseEvent(source: string): readonly InboundEvent[] {
     messageId: get('message'),
   }
   if (fields.has('press')) return [{ ...event, kind: 'press', pressId: get('press'), data: get('data') }]
-  return [{ ...event, kind: 'message', text: get('text'), mentions: fields.getAll('mention') }]
+  return [{ ...event, kind: 'message', text: get('text'), media: [], mentions: fields.getAll('mention') }]
 }
 
 async function call({ apiBase, secrets }: ChannelConnection, method: string, body: object): Promise<SendOutcome> {
@@ -100,13 +113,21 @@ async function call({ apiBase, secrets }: ChannelConnection, method: string, bod
     const headers = { authorization: `Bearer ${secrets['access_token']}` }
     response = await fetch(`${apiBase}/${method}`, { method: 'POST', headers, body: JSON.stringify(body) })
   } catch {
-    return { of: 'lost', detail: 'the connection broke' }
+    return { kind: 'ambiguous', detail: 'the connection broke' }
   }
   const detail = `HTTP ${response.status}`
-  if (response.ok) return { of: 'sent', ...(await response.json<{ id?: string }>()) }
+  if (response.ok) return { kind: 'sent', ...(await response.json<{ id?: string }>()) }
   if (response.status === 429)
-    return { of: 'busy', detail, waitMs: Number(response.headers.get('retry-after')) * 1_000 }
-  if (response.status >= 500) return { of: 'failed', detail }
-  if (response.status === 410) return { of: 'gone', detail }
-  return { of: 'refused', scope: response.status === 400 ? 'message' : 'chat', detail }
+    return { kind: 'retry', detail, waitMs: Number(response.headers.get('retry-after')) * 1_000 }
+  if (response.status >= 500) return { kind: 'retry', detail }
+  return { kind: refusals[response.status] ?? 'fatal', detail }
+}
+
+const refusals: Readonly<Record<number, 'forbidden' | 'gone' | 'format' | 'too_long' | 'window'>> = {
+  401: 'forbidden',
+  403: 'forbidden',
+  410: 'gone',
+  413: 'too_long',
+  415: 'format',
+  470: 'window',
 }

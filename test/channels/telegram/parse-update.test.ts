@@ -17,6 +17,7 @@ describe('parseUpdate', () => {
       sender: { id: '11', name: 'Anna B' },
       messageId: '7',
       text: 'hi',
+      media: [],
       mentions: [],
     })
   })
@@ -36,7 +37,6 @@ describe('parseUpdate', () => {
   })
 
   it.each([
-    ['an edit', { update_id: 1, edited_message: { message_id: 7, chat: direct, from: anna, text: 'hi' } }],
     [
       'a post of a channel',
       { update_id: 1, channel_post: { message_id: 7, chat: { id: -1, type: 'channel' }, text: 'x' } },
@@ -45,13 +45,6 @@ describe('parseUpdate', () => {
     ['an update without content', { update_id: 1 }],
     ['a text', 'hello'],
     ['a message without an update id', { message: { message_id: 7, chat: direct, from: anna, text: 'hi' } }],
-    [
-      'a message of another bot',
-      {
-        update_id: 1,
-        message: { message_id: 7, chat: group, from: { id: 5, is_bot: true, first_name: 'b' }, text: 'hi' },
-      },
-    ],
     [
       'a new member of a group',
       { update_id: 1, message: { message_id: 7, chat: group, from: anna, new_chat_members: [{}] } },
@@ -66,12 +59,17 @@ describe('parseUpdate', () => {
     ['a reply in a group without topics', { chat: group, message_thread_id: 5 }, { chat: '-100123' }],
   ])('finds the address of %s', (_name, fields, address) => expect(parseMessage(fields)?.address).toEqual(address))
 
-  it('names attachments that the model cannot read', () => {
-    const photo = parseMessage({ text: undefined, caption: 'look', photo: [{}] })
-    expect(photo).toMatchObject({ text: 'look\n[attached, and not readable here: photo]' })
-    expect(parseMessage({ text: undefined, voice: {} })).toMatchObject({
-      text: '[attached, and not readable here: voice]',
+  it('writes content that is neither text nor a file into the text', () => {
+    expect(parseMessage({ text: undefined, sticker: { file_id: 's', emoji: '👍' } })).toMatchObject({
+      text: '[sticker 👍]',
+      media: [],
     })
+    const here = parseMessage({ text: undefined, location: { latitude: 1.5, longitude: -2 } })
+    expect(here).toMatchObject({ text: '[location: 1.5, -2]' })
+  })
+
+  it('ignores a file whose fields have other types, and keeps the text', () => {
+    expect(parseMessage({ document: { file_id: 5 }, photo: 'x' })).toMatchObject({ text: 'hi', media: [] })
   })
 
   it('finds mentions by name, by command and by id', () => {
@@ -86,8 +84,13 @@ describe('parseUpdate', () => {
     expect(parseMessage(photo)).toMatchObject({ mentions: ['talariabot', 'bert', '13'] })
   })
 
-  it('finds the author of the message that is replied to', () => {
-    const reply = parseMessage({ reply_to_message: { from: { id: 4711 } } })
-    expect(reply).toMatchObject({ repliesToSender: '4711' })
+  it('finds the message that is replied to, but not the one that opened the topic', () => {
+    const from = { id: 4711, is_bot: true, first_name: 'T' }
+    const reply = parseMessage({ reply_to_message: { message_id: 6, from, text: 'before' } })
+    expect(reply).toMatchObject({
+      quote: { messageId: '6', sender: { id: '4711', name: 'T', isBot: true }, text: 'before' },
+    })
+    const topic = { chat: group, message_thread_id: 5, is_topic_message: true }
+    expect(parseMessage({ ...topic, reply_to_message: { message_id: 5, from } })).not.toHaveProperty('quote')
   })
 })

@@ -7,7 +7,7 @@ describe('splitText', () => {
   const words = (count: number) => Array.from({ length: count }, (_, n) => `word${n}`).join(' ')
   const splitMarkdown = (markdown: string, length = 4_000) => {
     const { text, spans } = parseMarkdown(markdown)
-    return { text, chunks: splitText(text, spans, { maxChars: length, maxSpans: 100 }) }
+    return { text, chunks: splitText(text, spans, { max: length, unit: 'utf16', maxSpans: 100 }) }
   }
   const withoutBlanks = (text: string) => text.replace(/\s+/g, '')
 

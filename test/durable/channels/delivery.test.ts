@@ -376,7 +376,7 @@ describe('a preview', () => {
         throw new Error('seen')
       },
       getRow: () => undefined,
-      edit: async () => ({ of: 'gone', detail: '' }),
+      edit: async () => ({ kind: 'gone', detail: '' }),
     })
     for (const text of ['\n', '[SIL', 'ENT]']) expect(preview.append('run', text)).toBeUndefined()
     await expect(preview.append('run', ' night')).rejects.toThrow('seen')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listChannels, replaceChannels } from '../../../src/channels/channels.ts'
+import { addPlatforms } from '../../../src/channels/channels.ts'
 import { formpost } from '../../channels/formpost/formpost.ts'
 import { FormpostApi, formOf, signedHeaders } from '../../channels/formpost/formpost-api.ts'
 import { inObject } from '../../durable/support/object.ts'
@@ -155,8 +155,8 @@ const eventOf = (id: string, fields: Readonly<Record<string, string>> = {}) => (
 })
 
 describe('/webhooks with a platform unlike Telegram', () => {
-  beforeAll(() => replaceChannels([...listChannels(), formpost]))
-  afterAll(() => replaceChannels())
+  beforeAll(() => addPlatforms({ formpost: async () => formpost }))
+  afterAll(() => addPlatforms())
 
   it('answers a GET challenge, and refuses one without the token', async () => {
     const { api, path } = await newFormpostChat([])

@@ -1,0 +1,85 @@
+/**
+ * Decides for whom an event of a platform acts and which session it belongs to: the person behind the sender, their
+ * authority, the limits of their commands, and the session of the chat or of the person.
+ */
+
+import { type Authority, systemAuthority } from '../../agent/model/permission/authority.ts'
+import { resolveAuthority } from '../../agent/model/permission/roles.ts'
+import type { ChatOrigin } from '../../agent/model/delivery.ts'
+import type { InboundEvent, Sender } from '../../channels/channel.ts'
+import { canonicalPerson, type ChannelSettings, entitlementOf } from '../../channels/settings.ts'
+import { chatSessionId } from '../tenant/jobs/chat-session.ts'
+import type { TenantSnapshot } from '../tenant/tenant-snapshot.ts'
+import { tenantStub } from '../tenant/tenant-stub.ts'
+
+/** The parts of a connection that decide about people. */
+export type GatewayConnection = {
+  readonly id: string
+  readonly tenantId: string
+  readonly channel: { readonly platform: string }
+  readonly settings: ChannelSettings
+}
+
+/** The limits of the commands of a person (agent/policy/slash-command). */
+export type ChatCommands = { readonly allowed: readonly string[] | null; readonly isOperator: boolean }
+
+/** The id that counts for a sender whom the platform may name by several. */
+export async function resolvePerson(env: Env, connection: GatewayConnection, sender: Sender): Promise<string> {
+  const { tenantId, channel, settings } = connection
+  const { id, aliases = [] } = sender
+  const ids = [id, ...aliases]
+  const named = ids.map((one) => canonicalPerson(settings, one)).find((one, at) => one !== ids[at])
+  if (named !== undefined || !aliases.length) return named ?? id
+  const authority = systemAuthority(tenantId, { kind: 'job', id: 'people' })
+  return tenantStub(env, tenantId).chats.resolvePerson(authority, channel.platform, ids)
+}
+
+/** The chat as its session knows it. In a group without threads each person may have a session of their own. */
+export function originOf(
+  { id, channel, settings }: GatewayConnection,
+  { isGroup, address }: Pick<InboundEvent, 'isGroup' | 'address'>,
+  person: string,
+): ChatOrigin {
+  const isOwn = isGroup && settings.group_sessions === 'person' && address.thread === undefined
+  return { connection: id, platform: channel.platform, isGroup, ...address, ...(isOwn && { person }) }
+}
+
+export const sessionIdOf = (origin: ChatOrigin): Promise<string> => chatSessionId(origin.connection, origin)
+
+/** The group without its people: the place of what is said there to nobody. */
+export const groupName = ({ connection, chat, thread }: ChatOrigin): string =>
+  JSON.stringify([connection, chat, thread ?? null])
+
+type Acting = {
+  readonly person: string
+  readonly chat: string
+  readonly tenant: Pick<TenantSnapshot, 'access'>
+  readonly requestId: string | undefined
+}
+
+/** A person acts in this chat only. */
+export function authorityOf(connection: GatewayConnection, { person, chat, tenant, requestId }: Acting): Authority {
+  const { id, tenantId, settings } = connection
+  const isAdmin = settings.admins.includes(person)
+  const identity = {
+    tenantId,
+    principal: { kind: 'person', connection: id, person, isAdmin },
+    entitlements: [entitlementOf(settings, isAdmin)],
+    channel: { connection: id, chat },
+    taint: 'none',
+    ...(requestId !== undefined && { requestId }),
+  } as const
+  return resolveAuthority(identity, tenant.access?.roles ?? {})
+}
+
+/**
+ * Admins may use what operates the channel. Where the owner has named no admins, people whom the owner has named by their
+ * ids may: not everybody who is let in by `*` or by a code.
+ */
+export const commandsOf = (
+  { settings: { admins, allow_users: users, commands } }: GatewayConnection,
+  person: string,
+): ChatCommands => ({
+  allowed: commands,
+  isOperator: admins.length ? admins.includes(person) : users.includes(person),
+})
