@@ -16,6 +16,13 @@ export const usageShape = z.object({
   cost_status: z.enum(['actual', 'estimated', 'unknown', 'included']),
 })
 
+const activityShape = z.object({ doing: z.string(), since: time.nullable(), until: time.optional() })
+export const eventSeq = z
+  .int()
+  .describe(
+    'Listen with `GET …/events?after=` this number: everything before it is in the messages. Deltas behind it belong to no listed message.',
+  )
+
 const tallyShape = usageShape.extend({
   model: z.string(),
   task: z.string().nullable().describe('null: the conversation itself.'),
@@ -35,6 +42,24 @@ export const sessionShape = z.object({
   expires_at: time.nullable().describe('When it deletes itself. null: it stays, or a turn is open.'),
   usage: usageShape,
   settings: settingsSchema,
+  event_seq: eventSeq.optional(),
+  run: z
+    .object({
+      run_id: z.string(),
+      status: z.enum(['running', 'waiting', 'stopping']),
+      activity: activityShape,
+      started_at: time.nullable(),
+    })
+    .nullish()
+    .describe('The open run. Only in the answer for one session, as the next two.'),
+  queued: z
+    .array(z.object({ run_id: z.string(), input: z.string().describe('The first 2000 characters.') }))
+    .optional()
+    .describe('Runs that begin after the open one, in order.'),
+  context: z
+    .object({ tokens: z.int(), window: z.int() })
+    .optional()
+    .describe('The tokens of the next request, estimated, and the context window of the model.'),
 })
 
 const callShape = z.object({
@@ -66,6 +91,7 @@ export const messageShape = z.object({
   source: z.string().optional(),
   created_at: time,
   compacted: z.boolean(),
+  truncated: z.boolean().optional().describe('Its texts were cut, as `preview` asked.'),
 })
 
 export const runShape = z.object({
@@ -79,7 +105,7 @@ export const runShape = z.object({
   completed: z.boolean(),
   error: z.string().nullable(),
   delivery_error: z.string().optional().describe('Why a part of the answer was not delivered to the chat.'),
-  activity: z.object({ doing: z.string(), since: time.nullable(), until: time.optional() }),
+  activity: activityShape,
   started_at: time.nullable().describe('null: the run is queued.'),
   ended_at: time.nullable(),
   steps: z.int().describe('Model calls that count against the budget.'),

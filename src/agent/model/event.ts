@@ -114,6 +114,10 @@ export type Event =
   | { readonly type: 'context.compressed' }
   /** Deltas between `from_seq` and this event belong to a discarded answer. */
   | { readonly type: 'turn.restarted'; readonly from_seq: number; readonly reason: string }
+  /** A run waits behind the open one. `run_id` is its own, not that of the open run. */
+  | { readonly type: 'run.queued'; readonly run_id: string; readonly input: string }
+  /** A queued run was taken back: it never begins. */
+  | { readonly type: 'run.dequeued'; readonly run_id: string }
   | {
       readonly type: 'run.steered'
       readonly input: string

@@ -2,7 +2,6 @@
 
 import { createRunEnded } from '../../agent/loop/announce.ts'
 import type { SessionEvent, RunEnded } from '../../agent/model/event.ts'
-import type { Entry } from '../../agent/model/history.ts'
 import { isOver } from '../../agent/model/turn.ts'
 import { renderServerSentEvent } from '../../agent/public-api/server-sent-events.ts'
 import { toPlacedEvent } from '../storage/event-log.ts'
@@ -11,43 +10,9 @@ import { replayMessages } from './responses/replay-messages.ts'
 import type { Session } from './session.ts'
 import type { Submitted } from './intake/intake.ts'
 import { runUsage } from '../storage/session-record.ts'
-import { messageView, type MessageView, type RunView, runView, type SessionStatus } from './api-views.ts'
+import { type RunView, runView, type SessionStatus } from './api-views.ts'
 import { clock } from '../platform/clock.ts'
 import { takenBackEnd } from './clients/queued-runs.ts'
-
-/** Asks for the newest `limit` messages with a seq below `before`; long messages make a page shorter. Oldest first. */
-export type MessagePage = { readonly limit: number; readonly before?: number | undefined }
-
-/** Above this no further row is added: a page is one RPC message, of at most 32 MiB. */
-const maxPageChars = 4_000_000
-
-export function listMessages(
-  { journal, sessionId, meta }: Session,
-  { limit, before = Number.MAX_SAFE_INTEGER }: MessagePage,
-): { readonly data: MessageView[]; readonly next_cursor: string | null } {
-  const { newestFirst, found, more } = readPage(journal, { limit, before })
-  const summary = journal.summaryFrom(before) ?? found
-  const page = newestFirst.slice(0, limit).toReversed()
-  return {
-    data: page.map((entry) => messageView(entry, { sessionId, summary, earlierThrough: meta.earlierThrough })),
-    next_cursor: more ? String(page[0]?.seq ?? 0) : null,
-  }
-}
-
-function readPage(journal: Session['journal'], { limit, before }: Required<MessagePage> & { readonly before: number }) {
-  const newestFirst: Entry[] = []
-  let found: Entry | undefined
-  let length = 0
-  for (const row of journal.entriesNewestFirst(before)) {
-    if (newestFirst.length > limit || length > maxPageChars) return { newestFirst, found, more: true }
-    for (const entry of row.entries.toReversed()) {
-      if (entry.covers !== undefined) found ??= entry
-      if (entry.seq < before) newestFirst.push(entry)
-    }
-    length += row.length
-  }
-  return { newestFirst, found, more: newestFirst.length > limit }
-}
 
 /** `waiting`: for a person. A turn that waits for a child session or a job counts as running. */
 export function statusOf({ store }: Session): SessionStatus {
@@ -74,7 +39,8 @@ export function isLastRun(session: Session, runId: string): boolean {
   if (session.store.hasOpenTurn) return session.store.turn().id === runId
   const aside = session.journal.asides.find(runId)
   if (aside) return aside.after === session.store.lastMessageSeq()
-  return listMessages(session, { limit: 1 }).data[0]?.run_id === runId
+  const [newest] = session.journal.entriesNewestFirst()
+  return newest?.entries.at(-1)?.runId === runId
 }
 
 /** The end of a run; undefined while it is open. */

@@ -34,7 +34,7 @@ export type EventPosition = {
 /** Returns the event as subscribers get it. */
 export function toPlacedEvent(event: Event, position: EventPosition): SessionEvent {
   const { seq, at, runId, sessionId } = position
-  return { ...toPublicEvent(event, position), seq, at: toIso(at), run_id: runId, session_id: sessionId }
+  return { run_id: runId, ...toPublicEvent(event, position), seq, at: toIso(at), session_id: sessionId }
 }
 
 /** Formats times as text, and ids as the API takes them for an answer. */

@@ -87,7 +87,7 @@ export class Journal {
   }
 
   /** Whether a table of another room existed when the object woke. */
-  hasTable(table: 'process' | 'outbox' | 'heard' | 'delivered' | 'child'): boolean {
+  hasTable(table: 'process' | 'outbox' | 'heard' | 'delivered' | 'child' | 'media_call'): boolean {
     return this.#tables.has(table)
   }
 
@@ -176,6 +176,14 @@ export class Journal {
       ;[length, batchChars] = [0, Math.min(batchChars * 2, maxBatchChars)]
     }
     yield* parseRows(batch)
+  }
+
+  /** Entries of the conversation's rows from the one with message `from` on, oldest row first. */
+  *entriesOldestFirst(from: number): Generator<RowEntries> {
+    if (!this.#hasSteps || this.#isEmpty) return
+    const first = 'coalesce((SELECT max(n) FROM step WHERE gone = 0 AND n <= ?), 1)'
+    const oldestFirst = `SELECT n, entries FROM step WHERE gone = 0 AND n >= ${first} ORDER BY n`
+    for (const row of this.#sql.exec<RawEntries>(oldestFirst, from)) yield* parseRows([row])
   }
 
   /** The newest summary in the rows from `n` on. */

@@ -1,6 +1,7 @@
 /** Finds the numbers of the last message and event, from which a session counts on after a restart. */
 
 import type { Turn } from '../../agent/model/turn.ts'
+import { isDelta } from './event-log.ts'
 import type { StepRow } from './journal.ts'
 import type { LastNumbers } from './session-metadata.ts'
 
@@ -18,4 +19,14 @@ export function lastNumbers(newest: StepRow | undefined, initial: LastNumbers = 
     message: Math.max(newest.entries.at(-1)?.seq ?? newest.n - 1, initial.message),
     event: Math.max(newest.events.at(-1)?.[0] ?? 0, initial.event),
   }
+}
+
+/**
+ * The event through which the messages of a session show everything: of an open row, the messages have the deltas that
+ * belong to one, and not what came after them.
+ */
+export function shownThrough(row: StepRow | undefined, last: number): number {
+  const shown = row?.events.findLast((logged) => isDelta(logged) && logged[4] !== 0)?.[0]
+  const first = row?.events[0]?.[0]
+  return shown ?? (first === undefined ? last : first - 1)
 }

@@ -15,8 +15,9 @@ import { type Commit, isOver, newDecisions, type Turn } from '../../agent/model/
 import { keepsNothing, type Summary } from '../../agent/model/context/compression.ts'
 import { createSummaryMessage } from '../../agent/prompt/compression/summary-message.ts'
 import { estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
-import type { LastNumbers } from './session-metadata.ts'
-import { hasUnwrittenEvents, lastNumbers, maxEventsPerCall } from './last-numbers.ts'
+import { firstCurrent, isCurrent } from './conversation-span.ts'
+import type { LastNumbers, SessionMetadata } from './session-metadata.ts'
+import { hasUnwrittenEvents, lastNumbers, maxEventsPerCall, shownThrough } from './last-numbers.ts'
 import { addToContext, type Context, createContext } from './context.ts'
 import { RecentProgress } from './recent-progress.ts'
 import {
@@ -38,8 +39,8 @@ export type StoreOptions = {
   readonly now: () => number
   /** The last numbers that a lost object of the session has used. They are not in the rows. */
   readonly lastNumbers?: LastNumbers | undefined
-  /** Messages up to this seq belong to earlier conversations. Absent: none. */
-  readonly earlierThrough?: () => number
+  /** Tells which messages belong to the current conversation. Absent: all. */
+  readonly conversation?: () => Pick<SessionMetadata, 'earlierThrough' | 'resumed'>
   /** Called after each write with its events, in order. */
   readonly publish: (events: readonly SessionEvent[]) => void
   /** Called in the same synchronous stretch as each write. */
@@ -101,6 +102,7 @@ export class SessionStore implements Store {
   }
 
   lastEventSeq = (): number => this.#lastEvent
+  shownThrough = (): number => (this.hasOpenTurn ? shownThrough(this.#row, this.#lastEvent) : this.#lastEvent)
   lastMessageSeq = (): number => this.#lastSeq
 
   /** The messages that models get: the newest summary, if any, and everything after the messages it replaces. */
@@ -227,9 +229,7 @@ export class SessionStore implements Store {
   }
 
   /** Reads the context again with its next use: another conversation has begun. */
-  dropContext(): void {
-    this.#context = undefined
-  }
+  dropContext = (): void => void (this.#context = undefined)
 
   /** Removes the turns from message `from` on from the conversation. */
   undo(from: number): void {
@@ -385,9 +385,11 @@ export class SessionStore implements Store {
   #read() {
     const newestFirst: Entry[] = []
     let summary: Entry | undefined
-    const earlier = this.#options.earlierThrough?.() ?? 0
+    const conversation = this.#options.conversation?.() ?? {}
+    const first = firstCurrent(conversation)
     for (const { n, entries } of this.#journal.entriesNewestFirst()) {
-      if (n <= earlier) break
+      if (n < first) break
+      if (!isCurrent(conversation, n)) continue
       for (const entry of entries.toReversed())
         if (entry.covers === undefined) newestFirst.push(entry)
         else summary ??= entry

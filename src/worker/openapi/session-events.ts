@@ -16,8 +16,12 @@ const position = {
 const callId = z.string()
 const tool = z.string().describe('The name of the tool.')
 const parent = { parent_call_id: z.string().optional().describe('The call of the program that made this call.') }
+const step = {
+  step: z.int().optional().describe('The number of the reply. Calls are unique by `run_id`, `step` and `call_id`.'),
+}
 const call = { call_id: callId, tool, ...parent }
-const delta = { delta: z.string().describe('The next piece of text.') }
+const piece = { delta: z.string().describe('The next piece of text.') }
+const delta = { ...piece, ...step }
 const requestId = { request_id: z.string().optional().describe('The run id of the request.') }
 const end = {
   output: z.string().describe('The answer.'),
@@ -32,11 +36,17 @@ const descriptions: Readonly<Record<PublicEvent['type'], readonly [description: 
   'run.started': ['A run begins.', { input: z.string().describe('The first 2000 characters of the message.') }],
   'message.delta': ['A piece of the answer.', delta],
   'reasoning.delta': ['A piece of the reasoning.', delta],
-  'tool.started': ['A tool call starts, or continues after an approval.', { ...call, input: z.unknown() }],
-  'tool.progress': ['What a running call prints. It is not stored.', { ...call, ...delta }],
+  'tool.started': ['A tool call starts, or continues after an approval.', { ...call, ...step, input: z.unknown() }],
+  'tool.progress': ['What a running call prints. It is not stored.', { ...call, ...piece }],
   'tool.completed': [
     'A tool call has its result.',
-    { ...call, failed: z.boolean(), duration_ms: z.number(), preview: z.string().describe('At most 200 characters.') },
+    {
+      ...call,
+      ...step,
+      failed: z.boolean(),
+      duration_ms: z.number(),
+      preview: z.string().describe('At most 200 characters.'),
+    },
   ],
   'approval.request': [
     'A tool call waits for an approval.',
@@ -118,6 +128,11 @@ const descriptions: Readonly<Record<PublicEvent['type'], readonly [description: 
     'A partly streamed answer is discarded; another one follows.',
     { from_seq: z.int().describe('Deltas between this number and `seq` are to be dropped.'), reason: z.string() },
   ],
+  'run.queued': [
+    'A message waits behind the open run. `run_id` is that of its own run.',
+    { input: z.string().describe('The first 2000 characters of the message.') },
+  ],
+  'run.dequeued': ['A queued run was taken back; it never begins.', {}],
   'run.steered': [
     'A message joined the running turn.',
     { input: z.string(), mode: z.enum(['steer', 'redirect']), ...requestId },

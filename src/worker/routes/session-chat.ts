@@ -27,6 +27,9 @@ const chatSchema = z.strictObject({
   max_turns: z.int().min(1).max(10_000).optional(),
 })
 type Chat = z.infer<typeof chatSchema>
+const waitingChatSchema = chatSchema.extend({
+  wait: z.boolean().default(true).describe('false: answers 202 as soon as the message is stored.'),
+})
 
 const tag = 'Chat'
 const stoppedShape = z.object({ session_id: z.string(), status: z.enum(['stopping', 'idle']) })
@@ -68,12 +71,20 @@ export const sessionChatRoutes = [
     path: '/api/sessions/:id/chat',
     scope: 'chat',
     tag,
-    summary: 'Send a message and wait for the end of the run',
+    summary: 'Send a message and wait for the end of the run, or not',
     headers: [idempotencyKeyHeader, toolsetsHeader],
-    body: chatSchema,
-    responses: ok('The finished run', runShape),
+    body: waitingChatSchema,
+    responses: {
+      ...ok('The finished run', runShape),
+      202: { description: 'With `wait: false`: the run, which goes on', schema: acceptedShape },
+    },
     handle: async (call) => {
       const { session, command, ids } = await prepare(call)
+      if (!call.body.wait) {
+        const { runId, status } = await submitNow(session, command, ids)
+        const answer = { run_id: runId, session_id: call.param('id'), status }
+        return Response.json(answer, { status: 202, headers: replayHeaders(ids) })
+      }
       const { run } = await submitAndWait(session, command, ids)
       return Response.json(run, { headers: replayHeaders(ids) })
     },
@@ -137,6 +148,22 @@ export const sessionChatRoutes = [
       Response.json(
         requireFound(requireFound(await sessionStub(env, tenant.id, param('id')).runs.get(authority, param('run')))),
       ),
+  }),
+  route({
+    method: 'delete',
+    path: '/api/sessions/:id/runs/:run',
+    scope: 'chat',
+    tag,
+    summary: 'Take a queued run back before it begins',
+    responses: { 204: { description: 'Taken back' } },
+    handle: async ({ env, authority, tenant, param }) => {
+      const session = sessionStub(env, tenant.id, param('id'))
+      const outcome = requireFound(await session.runs.takeBack(authority, param('run')))
+      if (outcome === 'begun')
+        throw new AppError(409, 'conflict', 'This run is not queued any more. Stop it with POST …/stop.')
+      requireFound(outcome === 'unknown' ? undefined : outcome)
+      return new Response(null, { status: 204 })
+    },
   }),
   route({
     method: 'post',

@@ -13,7 +13,7 @@ import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { requireAdmission } from '../limits.ts'
 import { route } from '../route.ts'
 import { requireFound, sessionStub, getStatuses } from '../sessions.ts'
-import { created, listOf, messageShape, ok, pageQuery, sessionShape } from '../shapes.ts'
+import { created, listOf, ok, pageQuery, sessionShape } from '../shapes.ts'
 import { sealHeaders } from '../secrets/seal-headers.ts'
 import { requireKnownSettings } from '../input/known-settings.ts'
 import { requirePromptSettings } from '../input/prompt-settings.ts'
@@ -112,10 +112,10 @@ export const sessionRoutes = [
     path: '/api/sessions/:id',
     scope: 'read',
     tag,
-    summary: 'One session',
+    summary: 'One session, with what runs and waits in it',
     responses: ok('The session', sessionShape),
     handle: async ({ env, authority, tenant, param }) =>
-      Response.json(requireFound(await sessionStub(env, tenant.id, param('id')).info.get(authority))),
+      Response.json(requireFound(await sessionStub(env, tenant.id, param('id')).info.detail(authority))),
   }),
   route({
     method: 'patch',
@@ -168,38 +168,30 @@ export const sessionRoutes = [
     },
   }),
   route({
-    method: 'get',
-    path: '/api/sessions/:id/messages',
-    scope: 'read',
-    tag,
-    summary: 'Messages, newest last; the cursor leads to older ones',
-    query: z.strictObject({ ...pageQuery, cursor: z.coerce.number().int().min(1).optional() }),
-    responses: ok('A page of messages', listOf(messageShape)),
-    handle: async ({ env, authority, tenant, param, query }) =>
-      Response.json(
-        requireFound(
-          await sessionStub(env, tenant.id, param('id')).conversation.messages(authority, {
-            limit: query.limit,
-            before: query.cursor,
-          }),
-        ),
-      ),
-  }),
-  route({
     method: 'post',
     path: '/api/sessions/:id/fork',
     scope: 'chat',
     tag,
-    summary: 'Copy the session, files included, into a new one',
+    summary: 'Copy the session, files included, into a new one; all of it, or through a run',
     headers: [idempotencyKeyHeader],
-    body: z.strictObject({ title: title.optional() }),
+    body: z.strictObject({
+      title: title.optional(),
+      through: z
+        .string()
+        .min(1)
+        .max(300)
+        .optional()
+        .describe('The last run to copy. The files are those at its end, as far as checkpoints reach back.'),
+    }),
     responses: created('The new session', sessionShape),
     handle: async (call) => {
       const { env, authority, tenant, param, body } = call
       const source = sessionStub(env, tenant.id, param('id'))
       const ids = await claimIds(call)
       const target = sessionStub(env, tenant.id, ids.sessionId)
-      const forked = () => forkSession(call, source, target, { spec: { title: body.title, parentId: param('id') } })
+      const upTo = body.through !== undefined && { upTo: body.through, withEarlierFiles: true }
+      const fork = { spec: { title: body.title, parentId: param('id') }, ...upTo }
+      const forked = () => forkSession(call, source, target, fork)
       // For a repeated request the original may be deleted already.
       const view = (ids.replayed && (await target.info.get(authority))) || (await releaseOnError(ids, forked))
       return Response.json(view, { status: 201, headers: replayHeaders(ids) })

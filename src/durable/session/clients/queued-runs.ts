@@ -40,6 +40,7 @@ export class QueuedRuns {
     const queued = store.queued().find(({ item }) => item.runId === runId)
     if (!queued) return false
     store.removeFromInbox([queued.id])
+    store.addEvent({ type: 'run.dequeued', run_id: runId })
     store.write()
     this.#remember(queued.item)
     // It is not stored: nothing that a later subscriber sees has happened.

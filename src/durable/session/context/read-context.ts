@@ -14,7 +14,7 @@ import { iso } from '../api-views.ts'
 import type { Session } from '../session.ts'
 
 /** The window that is assumed for an unknown model, as in the view of the loop. */
-const assumedWindow = 128_000
+export const assumedWindow = 128_000
 const maxListedTools = 20
 
 export type ContextView = Awaited<ReturnType<typeof readContext>>

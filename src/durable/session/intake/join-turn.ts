@@ -2,7 +2,7 @@
 
 import { narrowTurn } from '../../../agent/loop/intake.ts'
 import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { UserMessage } from '../../../agent/model/message.ts'
+import { textIn, type UserMessage } from '../../../agent/model/message.ts'
 import { callerCalls } from '../../../agent/model/turn.ts'
 import type { TurnOptions } from '../../../agent/model/turn-options.ts'
 import { defaultSettings } from '../../../agent/model/settings.ts'
@@ -49,6 +49,8 @@ function addToOpenTurn(
   if (!message) return joined
   if (mode === 'queue') {
     store.addToInbox({ kind: 'queued', runId, message, options })
+    store.addEvent({ type: 'run.queued', run_id: runId, input: textIn(message).slice(0, maxInputChars) })
+    store.write()
     return { runId, status: 'queued' }
   }
   narrowOpenTurn(session, options.authority)
@@ -70,6 +72,9 @@ function accepted(session: Session, outcome: Submitted): Submitted {
   void failpoint('accepted')
   return outcome
 }
+
+/** The event has the beginning of the message. */
+const maxInputChars = 2_000
 
 /** Limits of the inbox, because it is loaded into memory as a whole. */
 const maxWaitingMessages = 200

@@ -4,7 +4,9 @@ import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '../../../agent/model/permission/authority.ts'
 import { compressNow, type CompressResult } from '../compress.ts'
 import { type Attachment, readAttachment } from '../attachments/message-attachments.ts'
-import { type EventPage, eventsAfter, listMessages, type MessagePage } from '../read-session.ts'
+import type { MessageView } from '../api-views.ts'
+import { getMessage, listMessages, type MessageList, type MessagePage } from '../messages/list-messages.ts'
+import { type EventPage, eventsAfter } from '../read-session.ts'
 import { type UndoResult, undoTurns } from '../undo.ts'
 import { type ClaimedAnswer, type ConversationMatch, matchConversation } from '../clients/match-conversation.ts'
 import { hashState } from '../clients/state-hash.ts'
@@ -18,8 +20,13 @@ export class ConversationSubject extends RpcTarget {
     this.#host = host
   }
 
-  messages(authority: Authority, page: MessagePage): Promise<ReturnType<typeof listMessages> | undefined> {
+  messages(authority: Authority, page: MessagePage): Promise<MessageList | undefined> {
     return this.#host.with(authority, (session) => listMessages(session, page))
+  }
+
+  /** Null when the conversation has no such message. */
+  message(authority: Authority, seq: number): Promise<MessageView | null | undefined> {
+    return this.#host.with(authority, (session) => getMessage(session, seq) ?? null)
   }
 
   /** Null when no message shows such an image. */

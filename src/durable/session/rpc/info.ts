@@ -9,6 +9,7 @@ import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import { rebuildPrompt } from '../../turn/prepare-turn.ts'
 import { type ContextView, readContext } from '../context/read-context.ts'
 import { sessionView, type SessionStatus, type SessionView } from '../api-views.ts'
+import { readSessionDetail, type SessionDetail } from '../messages/session-detail.ts'
 import { statusOf } from '../read-session.ts'
 import { tightenSettings } from '../../../agent/policy/settings/tighten-settings.ts'
 import { expandToolsets } from '../../../tools/tools-for.ts'
@@ -47,6 +48,11 @@ export class InfoSubject extends RpcTarget {
 
   get(authority: Authority): Promise<SessionView | undefined> {
     return this.#host.with(authority, (session) => sessionView(session.record(), statusOf(session)))
+  }
+
+  /** With what runs and waits, and how full the context is. */
+  detail(authority: Authority): Promise<SessionDetail | undefined> {
+    return this.#host.with(authority, readSessionDetail)
   }
 
   /** Does not read history, because lists call it for many sessions. */

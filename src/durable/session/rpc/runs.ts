@@ -117,6 +117,14 @@ export class RunsSubject extends RpcTarget {
     })
   }
 
+  /** Takes a queued run back. `begun`: it runs or has ended. */
+  takeBack(authority: Authority, runId: string): Promise<'taken' | 'begun' | 'unknown' | undefined> {
+    return this.#host.with(authority, (session) => {
+      if (session.queue.takeBack(runId) || session.queue.wasTakenBack(runId)) return 'taken'
+      return runOf(session, runId) ? 'begun' : 'unknown'
+    })
+  }
+
   /** The client with this name has gone away: nobody waits for its run any more. */
   async leave(authority: Authority, client: string): Promise<void> {
     if (this.#host.isOwn(authority)) this.#host.session.clients.leave(client)
