@@ -30,21 +30,21 @@ export async function authenticate(
   env: Env,
   waitUntil: (work: Promise<unknown>) => void,
 ): Promise<Identity> {
-  requireAdminKey(env)
+  const adminKey = requireAdminKey(env)
   const presented = presentedKey(request)
   if (!presented) throw unauthorised()
   const now = Date.now()
   const cached = keyCache.get(presented)
-  if (cached && cached.until > now && cached.adminKey === env.ADMIN_KEY) return cached.identity
+  if (cached && cached.until > now && cached.adminKey === adminKey) return cached.identity
   await requireShield(env, request)
   const { identity, expiresAt } = await resolveKey(presented, env, now, waitUntil)
   const until = Math.min(now + keyCacheMs, expiresAt ?? Infinity)
-  keyCache.set(presented, { identity, until, adminKey: env.ADMIN_KEY })
+  keyCache.set(presented, { identity, until, adminKey })
   return identity
 }
 
-export function requireAdminKey({ ADMIN_KEY }: Env): void {
-  if (ADMIN_KEY && ADMIN_KEY.length >= minKeyLength) return
+export function requireAdminKey({ ADMIN_KEY }: Env): string {
+  if (ADMIN_KEY && ADMIN_KEY.length >= minKeyLength) return ADMIN_KEY
   throw new AppError(
     503,
     'not_configured',

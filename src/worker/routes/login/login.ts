@@ -27,7 +27,7 @@ import { type Call, type OpenRoute, route, type Web } from '../../route.ts'
 import { nameSchemas } from '../../schema-names.ts'
 import { requireShield } from '../../shield.ts'
 import { ok } from '../../shapes.ts'
-import { apiVersion } from '../../version.ts'
+import { apiVersion } from '../../../agent/public-api/version.ts'
 
 const tag = 'Sign-in'
 const maxBodyBytes = 8_192
