@@ -6,10 +6,7 @@ import { commandNames } from '../agent/policy/slash-command/command-table.ts'
 import { roleName } from '../agent/model/settings.ts'
 
 const id = z.union([z.string().trim().min(1).max(200), z.int().transform(String)])
-const ids = z
-  .array(id)
-  .max(1_000)
-  .describe('Ids of the platform; "*" stands for everybody.')
+const ids = z.array(id).max(1_000).describe('Ids of the platform; "*" stands for everybody.')
 
 export const progressModes = ['off', 'new', 'all', 'verbose'] as const
 /** The parts of a running turn that a chat shows: nothing, each tool once, each call, or calls and what they print. */
@@ -39,6 +36,9 @@ const fields = {
   group_sessions: z
     .enum(['person', 'chat'])
     .describe('In groups each person has a session of their own, or the group shares one. Threads are always shared.'),
+  moved_chats: z
+    .record(z.string().max(200), z.string().max(200))
+    .describe('Chats that the platform has given a new id: the new one, and the first one. Kept by the system.'),
   same_person: z
     .array(z.array(id).min(2).max(8))
     .max(200)
@@ -75,6 +75,7 @@ export const channelSettings = z.strictObject({
   free_chats: fields.free_chats.default([]),
   allow_bots: fields.allow_bots.default('none'),
   group_sessions: fields.group_sessions.default('person'),
+  moved_chats: fields.moved_chats.default({}),
   same_person: fields.same_person.default([]),
   commands: fields.commands.default(null),
   jobs: fields.jobs.default('nobody'),
@@ -109,7 +110,5 @@ export function entitlementOf(
 }
 
 /** The id that counts for a person whom the platform names by several. */
-export const canonicalPerson = (
-  { same_person: lists }: Pick<ChannelSettings, 'same_person'>,
-  person: string,
-): string => lists.find((ids) => ids.includes(person))?.[0] ?? person
+export const canonicalPerson = ({ same_person: lists }: Pick<ChannelSettings, 'same_person'>, person: string): string =>
+  lists.find((list) => list.includes(person))?.[0] ?? person

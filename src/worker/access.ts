@@ -7,7 +7,7 @@ import { type Access, findRefusal, fullAccess, keyOf } from '../agent/model/perm
 import type { Authority } from '../agent/model/permission/authority.ts'
 import { findDeletedRole, type Identity, narrowByRoles, resolveAuthority } from '../agent/model/permission/roles.ts'
 import { refusalBody } from '../agent/public-api/access-refusal.ts'
-import { fetchTenantSnapshot, type TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
+import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
 import { AppError } from './errors.ts'
 
 export function requireAccess({ access = fullAccess }: TenantSnapshot, identity: Identity): Authority {
@@ -34,10 +34,4 @@ function requireRole({ roles = {} }: Access, identity: Identity): Authority {
   if (deleted === undefined) return authority
   const message = `The role "${deleted}" of this key does not exist any more, so it may do nothing.`
   throw new AppError(403, 'insufficient_scope', message, { param: 'role' })
-}
-
-/** Whether events from outside may start anything for the tenant. */
-export async function isTenantActive(env: Env, tenantId: string): Promise<boolean> {
-  const { access = fullAccess } = await fetchTenantSnapshot(env, tenantId)
-  return access.status === 'active'
 }

@@ -27,6 +27,12 @@ function pathsIn(text: string): readonly string[] {
   return [...named, ...linked].flatMap(([, path = '']) => (isWorkspacePath(path) ? [decodePath(path)] : []))
 }
 
+/** The text without the tags of files that are sent beside it. */
+export const withoutMediaTags = (text: string, paths: readonly string[]): string =>
+  text.replace(/(^|\s)MEDIA:\s?(\S{1,1024})/g, (tag, before: string, path: string) =>
+    paths.includes(decodePath(path)) ? before : tag,
+  )
+
 /** Addresses, fragments and absolute paths outside of the workspace are no files of it. */
 const isWorkspacePath = (path: string): boolean =>
   !/^[A-Za-z][A-Za-z0-9+.-]*:|^[#?]|^\/(?!workspace\/)|(?:^|\/)\.\.(?:\/|$)/.test(path)

@@ -23,15 +23,20 @@ export type GatewayConnection = {
 /** The limits of the commands of a person (agent/policy/slash-command). */
 export type ChatCommands = { readonly allowed: readonly string[] | null; readonly isOperator: boolean }
 
-/** The id that counts for a sender whom the platform may name by several. */
-export async function resolvePerson(env: Env, connection: GatewayConnection, sender: Sender): Promise<string> {
+/** The id that counts for a sender whom the platform may name by several. `isStranger`: nobody has let them in yet. */
+export async function resolvePerson(
+  env: Env,
+  connection: GatewayConnection,
+  sender: Sender,
+  isStranger = false,
+): Promise<string> {
   const { tenantId, channel, settings } = connection
   const { id, aliases = [] } = sender
   const ids = [id, ...aliases]
   const named = ids.map((one) => canonicalPerson(settings, one)).find((one, at) => one !== ids[at])
   if (named !== undefined || !aliases.length) return named ?? id
   const authority = systemAuthority(tenantId, { kind: 'job', id: 'people' })
-  return tenantStub(env, tenantId).chats.resolvePerson(authority, channel.platform, ids)
+  return tenantStub(env, tenantId).chats.resolvePerson(authority, channel.platform, ids, isStranger)
 }
 
 /** The chat as its session knows it. In a group without threads each person may have a session of their own. */
@@ -44,7 +49,11 @@ export function originOf(
   return { connection: id, platform: channel.platform, isGroup, ...address, ...(isOwn && { person }) }
 }
 
-export const sessionIdOf = (origin: ChatOrigin): Promise<string> => chatSessionId(origin.connection, origin)
+/** A chat that continues under another id keeps its sessions. */
+export const sessionIdOf = (
+  origin: ChatOrigin,
+  { moved_chats: moved }: Pick<ChannelSettings, 'moved_chats'>,
+): Promise<string> => chatSessionId(origin.connection, { ...origin, chat: moved[origin.chat] ?? origin.chat })
 
 /** The group without its people: the place of what is said there to nobody. */
 export const groupName = ({ connection, chat, thread }: ChatOrigin): string =>

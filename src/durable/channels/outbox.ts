@@ -3,7 +3,7 @@
  * so neither an answer nor its row can exist alone. The first row creates the table.
  */
 
-import type { MessageChunk, DeliveryRecord } from '../../agent/model/delivery.ts'
+import type { DeliveryRecord, MessageChunk, ReplyHandle } from '../../agent/model/delivery.ts'
 import { isOpen } from '../../agent/policy/delivery-attempt.ts'
 
 export type OutboxRow = {
@@ -20,6 +20,9 @@ export type OutboxRow = {
   readonly chunk: MessageChunk
   /** The text before it is rendered for the platform, whose code may not be loaded when the row is added. */
   readonly source?: RowSource
+  /** A file of the workspace, which is sent instead of a text. */
+  readonly file?: string
+  readonly replyHandle?: ReplyHandle
   /** The platform's id of the quoted message. */
   readonly replyTo?: string
   /** The row whose message is edited into this one. */
@@ -110,6 +113,13 @@ export class Outbox {
   get(id: number): OutboxRow | undefined {
     if (!this.#hasTable) return undefined
     return this.#sql.exec<Raw>('SELECT body FROM outbox WHERE id = ?', id).toArray().map(rowOf)[0]
+  }
+
+  /** The message that the platform knows by this id. */
+  findSent(platformId: string): OutboxRow | undefined {
+    if (!this.#hasTable) return undefined
+    const query = "SELECT body FROM outbox WHERE state = 'sent' AND body ->> '$.custody.platformId' = ?"
+    return this.#sql.exec<Raw>(query, platformId).toArray().map(rowOf)[0]
   }
 
   listByRun(run: string): readonly OutboxRow[] {

@@ -41,20 +41,33 @@ const buttonOf = (label: string, n: number): Button => ({
   data: `${n}`,
 })
 
+/** Platforms return only a few bytes (Telegram 64): a longer id of a person is left out. */
+const maxOwnerChars = 40
+
 /**
- * Adds the number of the outbox row to the data of each button. The row holds the rest: platforms return only a few
- * bytes (Telegram 64).
+ * Adds the number of the outbox row to the data of each button; the row holds the rest. `owner`: the person whose own
+ * session of a group asks, so that a press finds it.
  */
-export const withRowNumber = (chunk: MessageChunk, row: number): MessageChunk =>
+export const withRowNumber = (chunk: MessageChunk, row: number, owner?: string): MessageChunk =>
   chunk.buttons
     ? {
         ...chunk,
-        buttons: chunk.buttons.map((line) => line.map(({ label, data }) => ({ label, data: `ask:${row}:${data}` }))),
+        buttons: chunk.buttons.map((line) =>
+          line.map(({ label, data }) => ({ label, data: `ask:${row}:${data}${ownerPart(owner)}` })),
+        ),
       }
     : chunk
 
+const ownerPart = (owner: string | undefined): string =>
+  owner !== undefined && owner.length <= maxOwnerChars ? `:${owner}` : ''
+
+const buttonPattern = new RegExp(`^ask:(\\d{1,15}):(\\d{1,3})(?::(.{1,${maxOwnerChars}}))?$`, 's')
+
 /** Returns undefined for data that no button of ours carries. */
 export function parseButtonData(data: string): { readonly row: number; readonly choice: number } | undefined {
-  const [, row, choice] = /^ask:(\d{1,15}):(\d{1,3})$/.exec(data) ?? []
+  const [, row, choice] = buttonPattern.exec(data) ?? []
   return row === undefined ? undefined : { row: Number(row), choice: Number(choice) }
 }
+
+/** The person whose own session of a group shows the button. */
+export const ownerOfButton = (data: string): string | undefined => buttonPattern.exec(data)?.[3]

@@ -5,9 +5,12 @@
 
 import { log } from '../../agent/model/log.ts'
 import type { ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
+import type { ProgressMode } from '../../channels/settings.ts'
+import type { CallEvent } from '../../channels/text/progress-lines.ts'
 import { createDelivery } from '../../agent/policy/delivery-attempt.ts'
 import type { LoadedConnection } from './connection.ts'
 import { firstChunk, Preview, renderSafely } from './preview.ts'
+import { ProgressDisplay } from './progress-display.ts'
 import { TypingIndicator } from './typing-indicator.ts'
 import type { Outbox, OutboxRow } from './outbox.ts'
 import { clock } from '../platform/clock.ts'
@@ -18,6 +21,8 @@ export type PresenceOptions = {
   readonly loadConnection: (origin: ChatOrigin) => Promise<LoadedConnection | { readonly refused: string }>
   /** The message that the answer quotes, if answers quote in this chat. */
   readonly replyTo: () => string | undefined
+  /** The choice of the session. Undefined: the settings of the channel decide. */
+  readonly progress: () => ProgressMode | undefined
   readonly runInBackground: (work: Promise<unknown>) => void
   /** Called after a row was added to the outbox. */
   readonly startSending: () => void
@@ -27,6 +32,7 @@ export class Presence {
   readonly #options: PresenceOptions
   readonly #typing = new TypingIndicator()
   readonly #preview: Preview
+  readonly #progress: ProgressDisplay
 
   constructor(options: PresenceOptions) {
     this.#options = options
@@ -34,7 +40,13 @@ export class Presence {
       editIntervalMs: () => this.#editIntervalMs(),
       ensureRow: (run, text) => this.#ensureRow(run, text),
       getRow: (id) => options.outbox.get(id),
-      edit: (id, text) => this.#edit(id, text),
+      edit: (id, text) => this.#edit(id, text, 'markdown'),
+    })
+    this.#progress = new ProgressDisplay({
+      getMode: () => this.#progressMode(),
+      ensureRow: (run, text) => this.#ensureProgressRow(run, text),
+      getRow: (id) => options.outbox.get(id),
+      edit: (id, text) => this.#edit(id, text, 'plain'),
     })
   }
 
@@ -58,12 +70,18 @@ export class Presence {
     this.#runInBackground(this.#preview.append(run, delta))
   }
 
+  /** Shows a call of the turn, if the chat shows them. */
+  addCall(run: string, event: CallEvent): void {
+    this.#runInBackground(this.#progress.add(run, event))
+  }
+
   endStep = (run: string): void => this.#preview.endStep(run)
   discardText = (run: string): void => this.#preview.discardText(run)
 
   /** Ends the display. Returns when the platform allows the next edit of the preview. */
   end(): number {
     this.#typing.stop()
+    this.#progress.end()
     return this.#preview.end()
   }
 
@@ -87,6 +105,29 @@ export class Presence {
     return connection.channel.capabilities.edit?.intervalMs(chat.isGroup)
   }
 
+  /** Undefined when the platform cannot edit. Edits of an answer and of the progress share the rate of the platform. */
+  async #progressMode() {
+    const chat = this.#options.chat()
+    const connection = chat && (await this.#options.loadConnection(chat))
+    if (!connection || 'refused' in connection) return undefined
+    const { progress, streaming } = connection.settings
+    const intervalMs = connection.channel.capabilities.edit?.intervalMs(chat.isGroup)
+    const mode = this.#options.progress() ?? progress
+    return intervalMs === undefined ? undefined : { mode, intervalMs: streaming ? intervalMs * 2 : intervalMs }
+  }
+
+  #ensureProgressRow(run: string, text: string): OutboxRow {
+    const row = this.#options.outbox.add({
+      run: `${run}:progress`,
+      kind: 'preview',
+      custody: createDelivery(clock.now()),
+      chunk: noText,
+      source: { text, format: 'plain', isFirstOnly: true },
+    })
+    this.#options.startSending()
+    return row
+  }
+
   #ensureRow(run: string, text: string): OutboxRow {
     const { outbox } = this.#options
     const existing = outbox.listByRun(run).find(({ kind }) => kind === 'preview')
@@ -105,12 +146,12 @@ export class Presence {
     return row
   }
 
-  async #edit(id: string, text: string): Promise<SendOutcome> {
+  async #edit(id: string, text: string, format: 'markdown' | 'plain'): Promise<SendOutcome> {
     const chat = this.#options.chat()
     const connection = chat && (await this.#options.loadConnection(chat))
     if (!connection || 'refused' in connection) return removed
     const { channel } = connection
-    const chunk = firstChunk(renderSafely(channel, text))
+    const chunk = firstChunk(format === 'plain' ? channel.render(text, format) : renderSafely(channel, text))
     const key = `${id}:${clock.now()}` // each edit is a message of its own, and none is repeated
     return channel.send(connection, { address: chat, chunk, editedMessageId: id }, key)
   }

@@ -4,12 +4,12 @@
  * any response but 2xx makes the platform deliver again.
  */
 
+import { SessionUnavailable } from '../../durable/channels/accept-events.ts'
+import { acceptRequest } from '../../durable/channels/accept-request.ts'
 import { loadConnection } from '../../durable/channels/connection.ts'
-import { isTenantActive } from '../access.ts'
 import { readLimited } from '../input/body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, Web } from '../route.ts'
-import { acceptInboundEvent } from './accept-inbound-event.ts'
 
 const maxBytes = 1024 * 1024
 const connectionId = /^[A-Za-z0-9_]{1,100}$/
@@ -50,15 +50,19 @@ async function receiveWebhook(web: Web): Promise<Response> {
   const connection = connectionId.test(id) ? await loadConnection(web.env, id, receivedAt) : undefined
   if (!connection) throw notFound()
   if ('refused' in connection) throw new AppError(503, 'not_configured', 'This channel cannot be used now.')
-  const { channel, status } = connection
-  if (channel.platform !== web.req.param('platform')) throw notFound()
+  if (connection.channel.platform !== web.req.param('platform')) throw notFound()
   const { method, headers } = web.req.raw
   const body = await readLimited(web.req.raw, maxBytes, '1 MB')
   const request = { method, url: new URL(web.req.url), headers, body, receivedAt }
-  const { response, events } = await channel.receive(request, connection)
-  // In order, and none after a failed one: the platform repeats the request, and events that were accepted count once.
-  // Connections are cached for longer than the status of their tenant.
-  const isActive = status === 'active' && events.length > 0 && (await isTenantActive(web.env, connection.tenantId))
-  if (isActive) for (const event of events) await acceptInboundEvent(web, connection, event)
-  return response ?? new Response(null, { status: 200 })
+  const context = {
+    env: web.env,
+    requestId: web.get('requestId'),
+    runInBackground: (work: Promise<unknown>) => web.executionCtx.waitUntil(work),
+  }
+  try {
+    return await acceptRequest(context, connection, request)
+  } catch (error) {
+    if (!(error instanceof SessionUnavailable)) throw error
+    throw new AppError(503, 'unavailable', 'This session is being deleted. Try again in a moment.')
+  }
 }

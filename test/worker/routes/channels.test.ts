@@ -39,18 +39,17 @@ describe('/api/channels', () => {
       name: 'Ours',
       status: 'active',
       webhook_url: `https://talaria.test/webhooks/telegram/${id}`,
-      settings: {
+      settings: expect.objectContaining({
         allow_users: ['5', '6'],
         allow_chats: [],
         admins: [],
         search_scope: 'chat',
-        role: null,
-        admin_role: null,
         require_mention: true,
         busy_mode: 'interrupt',
         streaming: false,
-        burst_ms: 0,
-      },
+        address: null,
+        moved_chats: {},
+      }),
       secrets: { bot_token: 'mnop', webhook_secret: 'rs-1' },
       created_at: expect.any(String),
     })
@@ -152,7 +151,7 @@ describe('/api/channels', () => {
     ],
     ['an unknown setting', { platform: 'telegram', secrets, settings: { colour: 1 } }, 'settings.colour'],
     ['an unknown busy mode', { platform: 'telegram', secrets, settings: { busy_mode: 'drop' } }, 'settings.busy_mode'],
-    ['merging of bursts', { platform: 'telegram', secrets, settings: { burst_ms: 500 } }, 'settings.burst_ms'],
+    ['merging of bursts over more than ten seconds', { platform: 'telegram', secrets, settings: { burst_ms: 10_001 } }, 'settings.burst_ms'],
   ])('refuses %s', async (_name, body, param) => {
     const answer = await create(body)
     expect([answer.status, answer.body.error.param]).toEqual([400, param])

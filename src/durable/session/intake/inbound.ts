@@ -3,67 +3,62 @@
  * stretch: however often and however concurrently the platform delivers an event, it counts once.
  */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { ChatAuthor, ChatOrigin } from '../../../agent/model/delivery.ts'
+import { log } from '../../../agent/model/log.ts'
 import { userText } from '../../../agent/model/message.ts'
+import { renderSpeaker } from '../../../channels/text/quote-person.ts'
+import { groupName } from '../../channels/gateway.ts'
 import { clock } from '../../platform/clock.ts'
-import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { GroupLine } from '../../tenant/channels/chats.ts'
 import { isQuestion, pendingRequests } from '../../turn/pending-requests.ts'
 import { resetIfDue } from '../commands/reset-chat.ts'
 import { joinOpenTurn } from './join-turn.ts'
 import type { Session } from '../session.ts'
+import { editHeld, holdMessage } from './hold-message.ts'
+import type { InboundCommand } from './inbound-command.ts'
 import type { BusyMode, Intake, Submitted } from './intake.ts'
+import { noFiles, receiveFiles, type ReceivedFiles, withFiles } from './receive-files.ts'
 import { prepareTypedDecisions, type TypedDecisions } from './typed-decision.ts'
 
-export type InboundCommand = {
-  readonly kind: 'inbound'
-  /** That of the person who wrote the message. */
-  readonly authority: Authority
-  /** The same for every delivery of the same event. */
-  readonly key: string
-  /** The id of the run that the event starts: also the same for every delivery. */
-  readonly runId: string
-  readonly origin: ChatOrigin
-  readonly asker: ChatAuthor
-  /** The display name of the sender. */
-  readonly name: string
-  readonly text: string
-  /** The message is not meant for the agent: the next turn of this chat includes it. */
-  readonly isUnaddressed: boolean
-  readonly mode: BusyMode
-  readonly tenant: TenantSnapshot
-}
-
 export function inboundIntake(session: Session, command: InboundCommand): Intake {
-  const { key, runId, origin, asker, authority, tenant, isUnaddressed } = command
-  const { inboundEvents } = session.delivery
+  const { runId, origin, asker, authority, tenant } = command
   let typed: TypedDecisions | undefined
+  let context: readonly GroupLine[] = []
+  let files = noFiles
   return {
     runId,
     open: async () => {
-      await session.tenant.update(tenant)
+      if (tenant) await session.tenant.update(tenant)
+      else await session.ensureTenant()
       if (session.turns.isClosing) return false
-      if (!session.exists && !(await session.load())) session.create({ source: origin.platform, origin })
-      if (!isUnaddressed && !inboundEvents.has(key)) resetIfDue(session)
+      if (!session.exists && !(await session.load())) {
+        // There is no message that could be edited.
+        if (command.edits !== undefined) return false
+        session.create({ source: origin.platform, origin })
+      }
+      followMove(session, command)
+      if (!isKnown(session, command)) resetIfDue(session)
       return session.exists && 'exists'
     },
     findOutcome: (isRecheck) => {
-      if (inboundEvents.has(key)) return { runId, status: 'duplicate' }
-      return command.isUnaddressed && !isRecheck ? storeUnaddressed(session, command) : undefined
+      if (isKnown(session, command)) return { runId, status: 'duplicate' }
+      return isRecheck ? undefined : (applyEdit(session, command) ?? holdMessage(session, command))
     },
-    compose: () => ({ message: composeMessage(session, command), options: { asker, authority } }),
+    compose: () => ({
+      message: withFiles(composeMessage(session, command, context), files),
+      options: { asker, authority },
+    }),
     prepare: async () => {
       if (session.store.hasOpenTurn) typed = await prepareTypedDecisions(session, authority, userText(command.text))
+      context = await readContext(session, command)
+      if (command.media) files = await receiveFiles(session, command, command.media)
     },
-    join: () => (typed ? decide(session, command, typed) : join(session, command)),
+    join: () => (typed ? decide(session, command, typed) : join(session, command, { context, files })),
     acknowledge: (text) => {
-      inboundEvents.record(key, clock.now())
-      storeSession(session)
+      recordEvent(session, command)
       if (text) session.delivery.sendNotice(text, runId)
     },
     refuse: () => {
-      inboundEvents.record(key, clock.now())
-      storeSession(session)
+      recordEvent(session, command)
       session.delivery.sendNotice(
         'A limit of this tenant is reached, so this was not accepted. Please try again later.',
       )
@@ -71,44 +66,100 @@ export function inboundIntake(session: Session, command: InboundCommand): Intake
   }
 }
 
-const lineOf = ({ origin, name, text }: InboundCommand): string => (origin.isGroup ? `${name}: ${text}` : text)
-
-/** Stores the session, so that the object finds it after an eviction even without a turn. */
-function storeSession(session: Session): void {
-  if (session.journal.isBlank) session.updateMeta({})
+/** The platform may have given the chat another id since the last message. */
+function followMove(session: Session, { origin }: InboundCommand): void {
+  if (session.exists && session.meta.origin && session.meta.origin.chat !== origin.chat) session.updateMeta({ origin })
 }
 
-function storeUnaddressed(session: Session, command: InboundCommand): Submitted {
-  storeSession(session)
-  session.delivery.inboundEvents.record(command.key, clock.now(), lineOf(command))
-  return { runId: command.runId, status: 'stored' }
+/** The new text of a message counts while the message waits, or while its turn runs. Later it changes nothing. */
+function applyEdit(session: Session, command: InboundCommand): Submitted | undefined {
+  const { edits, text, runId } = command
+  if (edits === undefined) return undefined
+  const isRunning = session.store.hasOpenTurn && session.store.current()?.options.asker?.message === edits
+  if (!editHeld(session, edits, text) && isRunning) return undefined
+  recordEvent(session, command)
+  return { runId, status: 'stored' }
 }
 
-function composeMessage(session: Session, command: InboundCommand) {
+/** Whether the event, or all messages that it lets go, took effect before. */
+function isKnown({ delivery: { inboundEvents } }: Session, { key, releases }: InboundCommand): boolean {
+  if (!releases) return inboundEvents.has(key)
+  const held = new Set(inboundEvents.held().map((one) => one.key))
+  return !releases.some((one) => held.has(one))
+}
+
+/** Stored with the session, so that the object finds it after an eviction even without a turn. */
+function recordEvent(session: Session, { key, releases }: InboundCommand): void {
   const { inboundEvents } = session.delivery
-  inboundEvents.record(command.key, clock.now())
+  if (session.journal.isBlank) session.updateMeta({})
+  if (releases) inboundEvents.release(releases)
+  else inboundEvents.record(key, clock.now())
+}
+
+/** What was said in the group since the last turn. Without the tenant's object the turn goes without it. */
+async function readContext(session: Session, { origin, authority }: InboundCommand): Promise<readonly GroupLine[]> {
+  if (!origin.isGroup) return []
+  try {
+    return await session.tenantObject().chats.linesSince(authority, groupName(origin), session.meta.groupThrough ?? 0)
+  } catch (error) {
+    log.warn('channel.context_unread', 'What was said in a group cannot be read now.', { error })
+    return []
+  }
+}
+
+/** A session that a group shares names its speakers. */
+function lineOf({ origin, name, text, edits }: InboundCommand): string {
+  const shown = edits === undefined ? text : `[My message now reads:]\n${text}`
+  return origin.isGroup && origin.person === undefined ? renderSpeaker(name, shown) : shown
+}
+
+function composeMessage(session: Session, command: InboundCommand, context: readonly GroupLine[]) {
+  recordEvent(session, command)
   const line = lineOf(command)
-  const before = inboundEvents.takeUnaddressed()
-  return userText(before.length ? `[Said in the group before, not to you:]\n${before.join('\n')}\n\n${line}` : line)
+  // Another message may have taken some of the lines meanwhile.
+  const { groupThrough = 0 } = session.meta
+  const fresh = context.filter(({ n }) => n > groupThrough)
+  const last = fresh.at(-1)
+  if (!last) return userText(line)
+  session.updateMeta({ groupThrough: last.n })
+  return userText(`[Said in the group before, not to you:]\n${fresh.map((one) => one.line).join('\n')}\n\n${line}`)
 }
 
 /** Applies a decision that was typed into the chat. It is no part of the conversation. */
 function decide(session: Session, command: InboundCommand, { mayDecide, decisions }: TypedDecisions): Submitted {
-  const { key, runId, mode, asker, authority } = command
-  session.delivery.inboundEvents.record(key, clock.now())
+  const { runId, mode, asker, authority } = command
+  recordEvent(session, command)
   if (!mayDecide) session.delivery.sendNotice('Only who asked, or an admin, may answer this.')
   else if (!decisions.length) session.delivery.sendNotice('This cannot be decided so. Press a button instead.')
   return joinOpenTurn(session, { runId, mode, options: { asker, authority }, answers: { decisions } }, undefined)
 }
 
-function join(session: Session, command: InboundCommand): Submitted {
-  const { asker, authority } = command
-  const message = composeMessage(session, command)
+type Prepared = { readonly context: readonly GroupLine[]; readonly files: ReceivedFiles }
+
+function join(session: Session, command: InboundCommand, { context, files }: Prepared): Submitted {
+  const { asker, authority, runId } = command
+  const message = withFiles(composeMessage(session, command, context), files)
   // While a question is open, a message of the person is its answer in every busy mode.
   const hasQuestion = pendingRequests(session).some(isQuestion)
-  const mode = hasQuestion ? 'steer' : command.mode
-  const outcome = joinOpenTurn(session, { runId: command.runId, mode, options: { asker, authority } }, message)
+  const mode = hasQuestion || command.edits !== undefined ? 'steer' : command.mode
+  const outcome = joinOpenTurn(session, { runId, mode, options: { asker, authority } }, message)
   if (outcome.status === 'too-large')
     session.delivery.sendNotice('Too many messages wait already, so this was not accepted. Please send it again later.')
+  else if (command.hasBusyNotice && !hasQuestion) confirmWaiting(session, mode)
   return outcome
+}
+
+const busyNotices: Readonly<Record<BusyMode, string>> = {
+  queue: 'Noted: this comes after the turn that runs. /stop ends that turn, /status shows what it does.',
+  steer: 'Noted: the turn that runs reads this with its next step. /stop ends it.',
+  interrupt: 'Noted: the turn that runs goes on with this. /stop ends it.',
+}
+/** A confirmation comes at most so often. */
+const noticeIntervalMs = 30_000
+
+function confirmWaiting(session: Session, mode: BusyMode): void {
+  const now = clock.now()
+  if (now - (session.meta.busyNoticeAt ?? 0) < noticeIntervalMs) return
+  session.updateMeta({ busyNoticeAt: now })
+  session.delivery.sendNotice(busyNotices[mode])
 }

@@ -17,7 +17,7 @@ export type IncomingFile = {
 }
 
 /** The path is the same for a repeat of the request. */
-function pathOfFile(runId: string, { name }: IncomingFile, n: number): string {
+export function pathOfFile(runId: string, { name }: Pick<IncomingFile, 'name'>, n: number): string {
   const safe = name
     .normalize('NFC')
     .replace(/[^\p{L}\p{N}._ -]/gu, '_')
@@ -40,19 +40,28 @@ export const withFileReader = (options: TurnOptions, files: readonly IncomingFil
     ? { ...options, toolsets: [...(options.toolsets ?? []), 'read_file'] }
     : options
 
-/** A file that cannot be written is logged; the agent finds it missing. */
-export async function writeIncomingFiles(
+/** Writes the files of a request, one after another. */
+export async function placeIncomingFiles(
   session: Session,
   runId: string,
   files: readonly IncomingFile[],
   blobs: R2Bucket | undefined,
 ): Promise<void> {
-  const { userFiles, resolve } = session.toolRuntime.backend
   for (const [n, file] of files.entries()) {
     const bytes = await readIncoming(session.tenantId, file, blobs)
-    if (!bytes) continue
+    if (bytes) await writeIncomingFiles(session, [{ path: pathOfFile(runId, file, n), bytes }])
+  }
+}
+
+/** A file that cannot be written is logged; the agent finds it missing. */
+export async function writeIncomingFiles(
+  session: Session,
+  files: readonly { readonly path: string; readonly bytes: Uint8Array }[],
+): Promise<void> {
+  const { userFiles, resolve } = session.toolRuntime.backend
+  for (const { path, bytes } of files) {
     try {
-      await userFiles.write(resolve(pathOfFile(runId, file, n)), bytes)
+      await userFiles.write(resolve(path), bytes)
     } catch (error) {
       if (!(error instanceof BackendError)) throw error
       log.warn('workspace.file_unwritten', 'A file of a message could not be written.', { error })

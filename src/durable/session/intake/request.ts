@@ -6,7 +6,7 @@ import type { TurnOptions } from '../../../agent/model/turn-options.ts'
 import type { NewSession } from '../../storage/session-metadata.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import { attachmentPrefix, canStore, discardImages, storeImages } from '../../workspace/attachments.ts'
-import { type IncomingFile, withFileNames, withFileReader, writeIncomingFiles } from './incoming-files.ts'
+import { type IncomingFile, withFileNames, withFileReader, placeIncomingFiles } from './incoming-files.ts'
 import { joinOpenTurn } from './join-turn.ts'
 import { isLastRun, findJoinedRun, runOf } from '../read-session.ts'
 import type { Session } from '../session.ts'
@@ -60,7 +60,7 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
   const placeFiles = () => {
     if (areFilesPlaced) return undefined
     areFilesPlaced = true
-    return writeIncomingFiles(session, runId, files, blobs)
+    return placeIncomingFiles(session, runId, files, blobs)
   }
   const open = async () => {
     await session.tenant.update(tenant)

@@ -1,8 +1,13 @@
 /** RPC subject `inbound`: accepts events of messaging platforms. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { InboundCommand } from '../intake/inbound.ts'
+import type { SendOutcome } from '../../../agent/model/delivery.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { InboundCommand } from '../intake/inbound-command.ts'
 import type { Submitted } from '../intake/intake.ts'
+import { releaseHeld } from '../chat/release-held.ts'
+import { canHold } from '../intake/hold-message.ts'
+import { isOwnTenant } from '../own-tenant.ts'
 import { submit } from '../submit.ts'
 import type { SessionHost } from '../session-host.ts'
 
@@ -14,8 +19,22 @@ export class InboundSubject extends RpcTarget {
     this.#host = host
   }
 
+  /** Records that a message of ours did not arrive, as the platform reports later. */
+  reportUndelivered(
+    authority: Authority,
+    { messageId, outcome }: { readonly messageId: string; readonly outcome: SendOutcome },
+  ): Promise<void> {
+    return this.#host
+      .with(authority, ({ delivery }) => delivery.reportUndelivered(messageId, outcome))
+      .then(() => undefined)
+  }
+
   /** Creates the session when there is none. Undefined only while it is being deleted. */
-  submit(command: InboundCommand): Promise<Submitted | undefined> {
+  async submit(command: InboundCommand): Promise<Submitted | undefined> {
+    const { session } = this.#host
+    // What is not held follows what was: the messages keep their order.
+    const isLast = session.exists && canHold(session, command)
+    if (session.exists && !isLast && isOwnTenant(session, command.authority)) await releaseHeld(session)
     return submit(this.#host.session, command)
   }
 }

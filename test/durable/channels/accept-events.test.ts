@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { countRows, inObject } from '../../durable/support/object.ts'
+import { countRows, inObject } from '../support/object.ts'
 import {
   settleDeliveries,
   bert,
@@ -12,12 +12,12 @@ import {
   createUpdate,
 } from '../../support/chat.ts'
 import { Gate, says, until } from '../../support/scripted-model.ts'
-import { call, applyMigrations, newTenant } from '../client.ts'
-import { listLines } from '../listen.ts'
+import { call, applyMigrations, newTenant } from '../../worker/client.ts'
+import { listLines } from '../../worker/listen.ts'
 
 beforeAll(applyMigrations)
 
-describe('acceptInboundEvent', () => {
+describe('acceptEvents', () => {
   it('runs one turn for eight concurrent deliveries, and for one after the object died', async () => {
     const chat = await createChat([says('Hello.')])
     const update = createUpdate({ message: createMessage('hi') })

@@ -1,0 +1,38 @@
+/** Writes the addresses of links behind their labels, for platforms without links. */
+
+import type { TextSpan } from '../../agent/model/delivery.ts'
+import type { StyledText } from './parse-inline.ts'
+
+export function writeLinkAddresses({ text, spans }: Readonly<StyledText>): StyledText {
+  const links = spans.filter(({ type }) => type === 'link').toSorted((one, other) => endOf(one) - endOf(other))
+  let out = ''
+  let at = 0
+  const inserted: { readonly after: number; readonly length: number }[] = []
+  for (const link of links) {
+    const end = endOf(link)
+    const { url = '' } = link
+    // The label already is the address, or another link ends here.
+    if (end < at || !url || text.slice(link.offset, end) === url.replace(/^(mailto|tel):/, '')) continue
+    if (text.slice(link.offset, end) === url) continue
+    const address = ` (${url.replace(/^(mailto|tel):/, '')})`
+    out += text.slice(at, end) + address
+    inserted.push({ after: end, length: address.length })
+    at = end
+  }
+  return {
+    text: out + text.slice(at),
+    spans: spans.filter(({ type }) => type !== 'link').map((span) => shift(span, inserted)),
+  }
+}
+
+const endOf = ({ offset, length }: TextSpan): number => offset + length
+
+/** An address at the end of a style stays outside of it. */
+function shift(span: TextSpan, inserted: readonly { readonly after: number; readonly length: number }[]): TextSpan {
+  let [offset, end] = [span.offset, endOf(span)]
+  for (const { after, length } of inserted) {
+    if (after <= span.offset) offset += length
+    if (after < endOf(span)) end += length
+  }
+  return { ...span, offset, length: end - offset }
+}

@@ -1,0 +1,91 @@
+/** Renders what a running turn does as a few lines: one for each call of a tool, and the end of what it prints. */
+
+import { maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
+import type { ProgressMode } from '../settings.ts'
+
+type Line = {
+  readonly id: string
+  readonly tool: string
+  readonly input: string
+  readonly printed: string
+  readonly state: State
+}
+type State = 'running' | 'done' | 'failed'
+
+/** The calls of a turn so far, oldest first. `hidden`: earlier ones that are not shown any more. */
+export type ProgressLines = { readonly lines: readonly Line[]; readonly hidden: number }
+
+export const noProgress: ProgressLines = { lines: [], hidden: 0 }
+
+/** The events of calls, as the session publishes them. */
+export type CallEvent =
+  | { readonly type: 'tool.started'; readonly call_id: string; readonly tool: string; readonly input: unknown }
+  | { readonly type: 'tool.progress'; readonly call_id: string; readonly tool: string; readonly delta: string }
+  | { readonly type: 'tool.completed'; readonly call_id: string; readonly tool: string; readonly failed: boolean }
+
+const maxLines = 10
+const maxInputChars = 100
+const maxPrintedChars = 400
+const maxPrintedLines = 3
+
+export function addCall(progress: ProgressLines, event: CallEvent): ProgressLines {
+  switch (event.type) {
+    case 'tool.started':
+      return started(progress, event)
+    case 'tool.progress':
+      return change(progress, event.call_id, (line) => ({
+        ...line,
+        printed: `${line.printed}${event.delta}`.slice(-maxPrintedChars),
+      }))
+    case 'tool.completed':
+      return change(progress, event.call_id, (line) => ({
+        ...line,
+        printed: '',
+        state: event.failed ? 'failed' : 'done',
+      }))
+  }
+}
+
+function started(
+  { lines, hidden }: ProgressLines,
+  { call_id: id, tool, input }: Extract<CallEvent, { type: 'tool.started' }>,
+) {
+  const line: Line = { id, tool, input: describeInput(input), printed: '', state: 'running' }
+  const all = [...lines, line]
+  return { lines: all.slice(-maxLines), hidden: hidden + Math.max(0, all.length - maxLines) }
+}
+
+const change = ({ lines, hidden }: ProgressLines, id: string, to: (line: Line) => Line): ProgressLines => ({
+  lines: lines.map((line) => (line.id === id ? to(line) : line)),
+  hidden,
+})
+
+/** The first text among the arguments says most: a command, a path or a query. Others may read along. */
+function describeInput(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return ''
+  const [text = ''] = Object.values(input).filter((value) => typeof value === 'string')
+  return cut(maskSecrets(text).replace(/\s+/g, ' ').trim(), maxInputChars)
+}
+
+const cut = (text: string, max: number): string =>
+  text.length > max ? `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text
+
+const marks: Readonly<Record<State, string>> = { running: '▸', done: '✓', failed: '✗' }
+
+/** Empty while there is nothing to show. */
+export function renderProgress({ lines, hidden }: ProgressLines, mode: ProgressMode): string {
+  if (mode === 'off' || !lines.length) return ''
+  if (mode === 'new') return [...new Set(lines.map(({ tool }) => tool))].map((tool) => `▸ ${tool}`).join('\n')
+  const shown = lines.flatMap((line) => renderLine(line, mode === 'verbose'))
+  return [...(hidden ? [`… ${hidden} earlier`] : []), ...shown].join('\n')
+}
+
+function renderLine({ tool, input, printed, state }: Line, isVerbose: boolean): readonly string[] {
+  const head = `${marks[state]} ${tool}${input ? `: ${input}` : ''}`
+  if (!isVerbose) return [head]
+  const last = maskSecrets(printed)
+    .split('\n')
+    .filter((one) => one.trim() !== '')
+    .slice(-maxPrintedLines)
+  return [head, ...last.map((one) => `    ${cut(one.trimEnd(), maxInputChars)}`)]
+}

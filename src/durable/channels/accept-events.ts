@@ -1,0 +1,201 @@
+/**
+ * Accepts events of a messaging platform: checks who may write, and submits messages to the session of the chat. Resolves
+ * once the result is durable; rejects when the platform must deliver the events again.
+ */
+
+import { log } from '../../agent/model/log.ts'
+import { type Authority, hasScope, systemAuthority } from '../../agent/model/permission/authority.ts'
+import type { BotAccount, InboundEvent, MessageContent } from '../../channels/channel.ts'
+import { classifyEvent, stripMention } from '../../channels/classify-event.ts'
+import { renderContextLine } from '../../channels/text/quote-person.ts'
+import { renderQuote } from '../../channels/text/render-quote.ts'
+import { createConnections } from '../../db/channel-connections.ts'
+import { newRunId } from '../platform/ids.ts'
+import { hashParts } from '../tenant/jobs/chat-session.ts'
+import { fetchTenantSnapshot, type TenantSnapshot } from '../tenant/tenant-snapshot.ts'
+import { tenantStub } from '../tenant/tenant-stub.ts'
+import { acceptLifecycle } from './accept-lifecycle.ts'
+import { forgetConnection, type LoadedConnection } from './connection.ts'
+import { authorityOf, commandsOf, groupName, originOf, resolvePerson, sessionIdOf } from './gateway.ts'
+import { ownerOfButton } from './pending-request-message.ts'
+
+export type AcceptContext = {
+  readonly env: Env
+  readonly requestId?: string
+  readonly runInBackground: (work: Promise<unknown>) => void
+}
+
+/** A message, an edit of one, or a native command. */
+type TextEvent = Extract<InboundEvent, { text: string }>
+type PressEvent = Extract<InboundEvent, { kind: 'press' }>
+
+/** Of a session that is being deleted. The next delivery begins a new one. */
+export class SessionUnavailable extends Error {
+  override readonly name = 'SessionUnavailable'
+}
+
+/** In order, and none after a failed one: the platform repeats the request, and events that were accepted count once. */
+export async function acceptEvents(
+  context: AcceptContext,
+  connection: LoadedConnection,
+  events: readonly InboundEvent[],
+): Promise<void> {
+  for (const event of events) await acceptEvent(context, connection, event)
+}
+
+async function acceptEvent(context: AcceptContext, connection: LoadedConnection, event: InboundEvent): Promise<void> {
+  const { settings } = connection
+  if (event.kind === 'lifecycle') return acceptLifecycle(context.env, connection, event)
+  const isPaired = await checkPairing(context, connection, event)
+  const first = isPaired ? 'accept' : classifyEvent(event, settings, connection.account)
+  if (first === 'ignore') return
+  if (event.kind === 'press') return acceptPress(context, connection, event)
+  // Our own account matters only where the message must mention it.
+  const isAccountNeeded = first === 'unaddressed' && !connection.account
+  const account = isAccountNeeded ? await fetchAccount(context.env, connection) : connection.account
+  const isUnaddressed = first === 'unaddressed' && classifyEvent(event, settings, account) === 'unaddressed'
+  // Nobody answers an edit of what was not meant for the agent.
+  if (isUnaddressed && event.kind === 'edit') return
+  const text = stripMention(event.text, account)
+  const sender = await findSender(context, connection, event)
+  // Their role was deleted: nobody answers, as if they were not known.
+  if (!hasScope(sender.authority, 'chat')) return
+  if (isUnaddressed) return storeLine(context, connection, { event, sender, text })
+  await submitMessage(context, connection, { event, sender, text })
+}
+
+type Acting = { readonly person: string; readonly authority: Authority; readonly tenant: TenantSnapshot }
+type Accepted = { readonly event: TextEvent; readonly sender: Acting; readonly text: string }
+
+/** The person behind the sender, and for whom the message acts. */
+async function findSender(
+  { env, requestId }: AcceptContext,
+  connection: LoadedConnection,
+  event: InboundEvent,
+): Promise<Acting> {
+  const person = await resolvePerson(env, connection, event.sender)
+  const tenant = await fetchTenantSnapshot(env, connection.tenantId)
+  const acting = { person, chat: event.address.chat, tenant, requestId }
+  return { person, tenant, authority: authorityOf(connection, acting) }
+}
+
+/** Context for later turns of the group, whoever begins them. */
+async function storeLine(
+  { env }: AcceptContext,
+  connection: LoadedConnection,
+  { event, sender, text }: Accepted,
+): Promise<void> {
+  const { chats } = tenantStub(env, connection.tenantId)
+  const line = renderContextLine(event.sender.name, text)
+  await chats.addLine(sender.authority, groupName(originOf(connection, event, sender.person)), { key: event.key, line })
+}
+
+async function submitMessage(
+  { env }: AcceptContext,
+  connection: LoadedConnection,
+  { event, sender, text }: Accepted,
+): Promise<void> {
+  const { id, tenantId, settings } = connection
+  const { person, authority, tenant } = sender
+  const origin = originOf(connection, event, person)
+  const sessionId = await sessionIdOf(origin, settings)
+  const { replyHandle } = event
+  const {
+    messageId: message,
+    media = [],
+    albumId,
+    quote,
+  }: Partial<MessageContent> = event.kind === 'command' ? {} : event
+  const submitted = await sessionStub(env, tenantId, sessionId).inbound.submit({
+    kind: 'inbound',
+    authority,
+    key: event.key,
+    runId: newRunId(sessionId, await hashParts([id, event.key])),
+    origin,
+    asker: { person, ...(message !== undefined && { message }), ...(replyHandle && { replyHandle }) },
+    name: event.sender.name,
+    // A command stands at the beginning of its message.
+    text: quote && !text.startsWith('/') ? renderQuote(quote, text) : text,
+    mode: settings.busy_mode,
+    commands: commandsOf(connection, person),
+    burstMs: settings.burst_ms,
+    hasBusyNotice: settings.busy_notice,
+    tenant,
+    ...(media.length > 0 && { media }),
+    ...(albumId !== undefined && { albumId }),
+    ...(event.kind === 'edit' && { edits: event.messageId }),
+  })
+  if (!submitted && event.kind !== 'edit') throw new SessionUnavailable('This session is being deleted.')
+}
+
+const sessionStub = ({ SESSION }: Env, tenantId: string, sessionId: string) =>
+  SESSION.getByName(`t/${tenantId}/s/${sessionId}`)
+
+/**
+ * Tells whether the tenant has let in a person whom no setting names. Sends an unknown person in a direct chat a code;
+ * the code is not stored in an outbox, because a person who misses it gets another one by writing again.
+ */
+async function checkPairing(
+  { env, runInBackground }: AcceptContext,
+  connection: LoadedConnection,
+  event: Exclude<InboundEvent, { kind: 'lifecycle' }>,
+): Promise<boolean> {
+  const { channel, settings, tenantId, account } = connection
+  if (event.isGroup || classifyEvent(event, settings, account) !== 'ignore') return false
+  const id = await resolvePerson(env, connection, event.sender, true)
+  const person = { platform: channel.platform, person: id, name: event.sender.name }
+  const status = await tenantStub(env, tenantId).pairing.check(
+    systemAuthority(tenantId, { kind: 'job', id: 'pairing' }),
+    person,
+    event.kind === 'message',
+  )
+  if (status.kind === 'code') {
+    const text = `You are not known here yet. Give this code to the owner of this bot: ${status.code}\nIt is valid for an hour.`
+    const message = { address: event.address, chunk: { text, spans: [] } }
+    runInBackground(channel.send(connection, message, `pairing:${event.key}`))
+  }
+  return status.kind === 'approved'
+}
+
+/** Fetches the bot's account once and stores it. Undefined while the platform does not answer: no message mentions it then. */
+async function fetchAccount(env: Env, connection: LoadedConnection): Promise<BotAccount | undefined> {
+  const { id, tenantId, sealedSecrets } = connection
+  const account = await connection.channel.getAccount(connection)
+  if ('refused' in account) return undefined
+  await createConnections(env.DB, tenantId).setAccount({ id, secrets: sealedSecrets }, account)
+  forgetConnection(id)
+  return account
+}
+
+/** The result is durable before the press is answered. Showing it may fail without harm. */
+async function acceptPress(context: AcceptContext, connection: LoadedConnection, event: PressEvent): Promise<void> {
+  const { env, runInBackground } = context
+  const { tenantId, settings } = connection
+  const { person, authority } = await findSender(context, connection, event)
+  // In a group an admin may press the button of another person's session.
+  const origin = originOf(connection, event, ownerOfButton(event.data) ?? person)
+  const session = sessionStub(env, tenantId, await sessionIdOf(origin, settings))
+  const answer = await session.pending.press(authority, event.data)
+  const shown = showPressAnswer(connection, event, answer ?? { toast: 'Expired: there is no such session any more.' })
+  runInBackground(
+    shown.catch((error: unknown) =>
+      log.warn('channel.press_unanswered', 'A button press was not answered.', { error, tenant_id: tenantId }),
+    ),
+  )
+}
+
+async function showPressAnswer(
+  connection: LoadedConnection,
+  { key, pressId, messageId, address, replyHandle }: PressEvent,
+  { toast, ends }: { readonly toast: string; readonly ends?: string },
+): Promise<void> {
+  const { channel } = connection
+  const to = { address, ...(replyHandle && { replyHandle }) }
+  const sendText = async (text: string, edit: { readonly editedMessageId?: string } = {}) => {
+    const [chunk] = channel.render(text, 'plain')
+    if (chunk) await channel.send(connection, { ...to, ...edit, chunk }, `press:${key}`)
+  }
+  if (!channel.answerPress) return sendText(toast)
+  await channel.answerPress(connection, pressId, toast)
+  if (ends !== undefined && channel.capabilities.edit) await sendText(ends, { editedMessageId: messageId })
+}

@@ -1,0 +1,51 @@
+/** Reads a file that an answer gives to the user, for a platform that shows files; else its link. */
+
+import type { Files } from '../../agent/model/backend.ts'
+import { mediaTypeOf } from '../../agent/model/media/media-type.ts'
+import type { MediaKind } from '../../agent/model/media/media-reference.ts'
+import type { OutboundFile } from '../../channels/channel.ts'
+import { clock } from '../platform/clock.ts'
+import { createLink } from '../platform/signed-links.ts'
+
+/** The workspace of a session. */
+export type FileSource = {
+  readonly tenantId: string
+  readonly sessionId: string
+  readonly resolve: (path: string) => string
+  readonly userFiles: Pick<Files, 'read' | 'stat'>
+}
+
+/** The object has 128 MB of memory. */
+const maxReadBytes = 30_000_000
+
+type Request = { readonly path: string; readonly maxBytes: number }
+
+/** Undefined for a path that is no file of the workspace. */
+export async function readOutboundFile(
+  env: Env,
+  { tenantId, sessionId, resolve, userFiles }: FileSource,
+  { path, maxBytes }: Request,
+): Promise<{ readonly file: OutboundFile } | { readonly text: string } | undefined> {
+  const resolved = resolve(path)
+  const root = `${resolve('.')}/`
+  const stat = resolved.startsWith(root) ? await userFiles.stat(resolved) : undefined
+  if (stat?.type !== 'file') return undefined
+  const relative = resolved.slice(root.length)
+  const name = relative.split('/').at(-1) ?? relative
+  const bytes =
+    stat.size > 0 && stat.size <= Math.min(maxBytes, maxReadBytes) ? await userFiles.read(resolved) : undefined
+  if (bytes) {
+    const mime = mediaTypeOf(relative)
+    return { file: { kind: kindOf(mime), name, mime, bytes: Uint8Array.from(bytes) } }
+  }
+  const link = await createLink(env, { tenantId, sessionId, path: relative }, clock.now())
+  const origin = env.PUBLIC_URL?.replace(/\/{1,20}$/, '')
+  return { text: link && origin ? `${name}: ${origin}${link}` : `${name} is in the workspace: ${relative}` }
+}
+
+/** Speech in Ogg is what platforms show as a voice message. */
+function kindOf(mime: string): MediaKind {
+  if (mime === 'audio/ogg') return 'voice'
+  const [type] = mime.split('/')
+  return type === 'image' || type === 'audio' || type === 'video' ? type : 'document'
+}

@@ -1,0 +1,77 @@
+/**
+ * Shows what a running turn does: one message of the chat, edited as calls begin, print and end. The message is an outbox
+ * row; the edits are not stored. An error ends the display and affects nothing else.
+ */
+
+import type { SendOutcome } from '../../agent/model/delivery.ts'
+import type { ProgressMode } from '../../channels/settings.ts'
+import {
+  addCall,
+  type CallEvent,
+  noProgress,
+  type ProgressLines,
+  renderProgress,
+} from '../../channels/text/progress-lines.ts'
+import { clock } from '../platform/clock.ts'
+import type { OutboxRow } from './outbox.ts'
+
+export type ProgressOptions = {
+  /** Undefined: this chat shows no progress. */
+  readonly getMode: () => Promise<{ readonly mode: ProgressMode; readonly intervalMs: number } | undefined>
+  /** Returns the row of the run's message, and adds it if there is none. */
+  readonly ensureRow: (run: string, text: string) => OutboxRow
+  readonly getRow: (id: number) => OutboxRow | undefined
+  readonly edit: (id: string, text: string) => Promise<SendOutcome>
+}
+
+type ShownRun = { readonly run: string; progress: ProgressLines; sentText: string; row?: number }
+
+export class ProgressDisplay {
+  readonly #options: ProgressOptions
+  #shown: ShownRun | undefined
+
+  constructor(options: ProgressOptions) {
+    this.#options = options
+  }
+
+  /** Returns a promise when this starts the display of the run. */
+  add(run: string, event: CallEvent): Promise<void> | undefined {
+    const current = this.#shown?.run === run ? this.#shown : undefined
+    if (current) {
+      current.progress = addCall(current.progress, event)
+      return undefined
+    }
+    this.#shown = { run, progress: addCall(noProgress, event), sentText: '' }
+    return this.#show(this.#shown)
+  }
+
+  end(): void {
+    this.#shown = undefined
+  }
+
+  async #show(shown: ShownRun): Promise<void> {
+    const found = await this.#options.getMode()
+    if (!found || found.mode === 'off') return
+    for (let isOver = false; !isOver;) {
+      isOver = this.#shown !== shown
+      if (!(await this.#update(shown, renderProgress(shown.progress, found.mode)))) return
+      if (!isOver) await clock.wait(found.intervalMs)
+    }
+  }
+
+  /** Returns false when nothing more is shown. */
+  async #update(shown: ShownRun, text: string): Promise<boolean> {
+    if (!text || text === shown.sentText) return true
+    if (shown.row === undefined) {
+      shown.row = this.#options.ensureRow(shown.run, text).id
+      shown.sentText = text
+      return true
+    }
+    const { custody } = this.#options.getRow(shown.row) ?? {}
+    const isSent = custody?.state === 'sent' && custody.platformId !== undefined
+    if (!isSent) return custody?.state === 'prepared' || custody?.state === 'sending'
+    const outcome = await this.#options.edit(custody.platformId ?? '', text)
+    shown.sentText = text
+    return outcome.kind === 'sent'
+  }
+}

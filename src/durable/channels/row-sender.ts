@@ -1,0 +1,254 @@
+/**
+ * Sends the rows of an outbox one at a time, as agent/policy decides. A row becomes messages of its platform right before
+ * it is sent. After a crash, the policy also decides whether an interrupted row is sent again.
+ */
+
+import { log } from '../../agent/model/log.ts'
+import type { ChatOrigin, DeliveryRecord, MessageChunk, SendOutcome } from '../../agent/model/delivery.ts'
+import * as policy from '../../agent/policy/delivery-attempt.ts'
+import type { OutboundMessage } from '../../channels/channel.ts'
+import { loadChannel } from '../../channels/channels.ts'
+import { withPrefix } from '../../channels/text/split-text.ts'
+import { clock } from '../platform/clock.ts'
+import { failpoint } from '../platform/failpoint.ts'
+import { isOwnReset } from '../platform/object-reset.ts'
+import { leaseMs } from '../platform/schedule.ts'
+import type { LoadedConnection } from './connection.ts'
+import type { Outbox, OutboxRow, RowSource } from './outbox.ts'
+import { readOutboundFile, type FileSource } from './outbound-file.ts'
+import { fitButtons } from './fit-buttons.ts'
+import { withRowNumber } from './pending-request-message.ts'
+import { firstChunk, renderSafely } from './preview.ts'
+
+export type RowSenderOptions = {
+  readonly env: Env
+  readonly sessionId: string
+  readonly outbox: Outbox
+  /** Undefined: the session has no chat. */
+  readonly chat: () => ChatOrigin | undefined
+  /** While the tenant is suspended nothing is sent. */
+  readonly isPaused: () => boolean
+  readonly loadConnection: (origin: ChatOrigin) => Promise<LoadedConnection | { readonly refused: string }>
+  /** Resolves when the last edit of the preview has its outcome. */
+  readonly waitForEdit: () => Promise<unknown>
+  /** The platform has given the chat another id. */
+  readonly moveChat: (to: string) => void
+  readonly files: () => FileSource
+  readonly arm: () => void
+}
+
+type Target = { readonly connection: LoadedConnection; readonly origin: ChatOrigin }
+
+/** Pause after an unexpected error, for example when the connection cannot be read. */
+const errorPauseMs = 15_000
+
+export class RowSender {
+  readonly #options: RowSenderOptions
+  #sending: Promise<void> | undefined
+  #pausedUntil = 0
+  /** Rows that the previous instance of the object left in `sending` are resolved. */
+  #hasRecovered = false
+  #isClosed = false
+
+  constructor(options: RowSenderOptions) {
+    this.#options = options
+  }
+
+  get isSending(): boolean {
+    return this.#sending !== undefined
+  }
+
+  /** Returns when the alarm must call `start`. */
+  getNextWake(now: number): number | undefined {
+    if (!this.#options.chat() || this.#isClosed) return undefined
+    if (this.#sending) return now + leaseMs
+    const [row] = this.#options.outbox.listOpen()
+    if (!row) return undefined
+    const step = policy.nextDeliveryStep(row.custody, this.#policyFor(row), now)
+    return Math.max(this.#pausedUntil, step.do === 'wait' ? step.until : now)
+  }
+
+  /** Sends all rows that are due, then resolves. Never rejects. */
+  start(): Promise<void> {
+    if (this.#isClosed || !this.#options.chat()) return Promise.resolve()
+    return (this.#sending ??= this.#sendDueRows())
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  async #sendDueRows(): Promise<void> {
+    try {
+      if (!this.#hasRecovered) await this.#recoverInterrupted()
+      this.#hasRecovered = true
+      while (await this.#processNext());
+    } catch (error) {
+      // The next instance of the object continues from the rows.
+      if (isOwnReset(error)) return
+      log.warn('delivery.failed', 'Delivery failed and will be retried.', { error })
+      this.#pausedUntil = clock.now() + errorPauseMs
+    }
+    this.#sending = undefined
+    if (!this.#isClosed) this.#options.arm()
+  }
+
+  /** Resolves the rows whose attempt was interrupted by the end of the previous instance. */
+  async #recoverInterrupted(): Promise<void> {
+    const { outbox, chat } = this.#options
+    const origin = chat()
+    const interrupted = outbox.listOpen().filter(({ custody }) => custody.state === 'sending')
+    const channel = origin && interrupted.length ? await loadChannel(origin.platform) : undefined
+    const now = clock.now()
+    for (const row of interrupted) {
+      const options = this.#policyFor(row, channel?.capabilities.idempotencyKeys)
+      const custody = policy.interrupt(row.custody, options, now)
+      // A preview is never repeated: the answer itself follows.
+      outbox.update({ ...row, custody: row.kind === 'preview' ? { ...custody, state: 'dead' } : custody })
+    }
+  }
+
+  /** Sends, renders or expires the next row. Returns false when no row is due. */
+  async #processNext(): Promise<boolean> {
+    const { outbox, chat, isPaused, loadConnection } = this.#options
+    const [row] = outbox.listOpen()
+    const origin = chat()
+    if (!row || !origin || this.#isClosed || isPaused()) return false
+    const due = policy.nextDeliveryStep(row.custody, this.#policyFor(row), clock.now())
+    if (due.do === 'wait') return false
+    if (due.do === 'expire') {
+      this.#expire(row)
+      return true
+    }
+    const connection = await loadConnection(origin)
+    if ('refused' in connection) this.#recordOutcome(row, { kind: 'forbidden', detail: connection.refused })
+    else if (row.source) this.#render(row, row.source, connection)
+    else await this.#send(row, { connection, origin })
+    return true
+  }
+
+  /** Replaces the row by the messages that the platform accepts. */
+  #render(row: OutboxRow, { text, format, isFirstOnly }: RowSource, { channel }: LoadedConnection): void {
+    const asked = fitButtons(text, row.chunk.buttons, channel.capabilities.buttons)
+    const chunks = format === 'plain' ? channel.render(asked.text, 'plain') : renderSafely(channel, asked.text)
+    const shown = isFirstOnly ? [firstChunk(chunks)] : chunks
+    const { buttons } = asked
+    this.#options.outbox.expand(
+      row,
+      shown.map((chunk, n) => (buttons && n === shown.length - 1 ? { ...chunk, buttons } : chunk)),
+    )
+  }
+
+  async #send(row: OutboxRow, target: Target): Promise<void> {
+    const { channel } = target.connection
+    const { outbox, waitForEdit } = this.#options
+    const options = this.#policyFor(row, channel.capabilities.idempotencyKeys)
+    const step = policy.nextDeliveryStep(row.custody, options, clock.now())
+    if (step.do !== 'send') return
+    if (row.edits !== undefined) await waitForEdit()
+    await failpoint('before-send')
+    if (step.needsProbe && channel.showTyping) {
+      const probe = await channel.showTyping(target.connection, target.origin)
+      if (probe.kind !== 'sent')
+        return this.#updateCustody(row, policy.afterFailedProbe(row.custody, probe, options, clock.now()))
+    }
+    const message = await this.#messageOf(row, step.isMarkedDuplicate, target)
+    if (this.#isClosed) return
+    if (!message) return outbox.expand(row, [])
+    const sending = { ...row, custody: policy.startSending(row.custody) }
+    outbox.update(sending)
+    // No await before the call: the output gate holds the request until the row is durable.
+    const attempt = channel.send(target.connection, message, this.#keyOf(row))
+    void failpoint('during-send')
+    const outcome = await attempt
+    await failpoint('after-send')
+    this.#recordOutcome(sending, outcome, options)
+  }
+
+  /** Undefined for a file that does not exist any more. */
+  async #messageOf(
+    row: OutboxRow,
+    isMarked: boolean,
+    { connection, origin }: Target,
+  ): Promise<OutboundMessage | undefined> {
+    const { custody, replyTo, replyHandle } = row
+    const content = row.file === undefined ? { chunk: row.chunk } : await this.#fileOf(row.file, connection)
+    if (!content) return undefined
+    const editedMessageId = this.#editedMessageId(row)
+    const plain: MessageChunk = custody.isPlain ? { ...content.chunk, spans: [] } : content.chunk
+    const chunk = withRowNumber(plain, row.id, origin.person)
+    return {
+      address: origin,
+      ...content,
+      chunk: isMarked ? withPrefix(chunk, policy.duplicateMark) : chunk,
+      ...(editedMessageId !== undefined ? { editedMessageId } : replyTo !== undefined && { replyToMessageId: replyTo }),
+      ...(replyHandle && replyHandle.expiresAt > clock.now() && { replyHandle }),
+    }
+  }
+
+  async #fileOf(
+    path: string,
+    { channel }: LoadedConnection,
+  ): Promise<Pick<OutboundMessage, 'chunk' | 'file'> | undefined> {
+    const { env, files } = this.#options
+    const content = await readOutboundFile(env, files(), { path, maxBytes: channel.capabilities.files?.maxBytes ?? 0 })
+    if (!content) return undefined
+    return 'file' in content
+      ? { chunk: { text: '', spans: [] }, file: content.file }
+      : { chunk: channel.render(content.text, 'plain')[0] ?? { text: content.text, spans: [] } }
+  }
+
+  /** The same for all attempts of a row. A deleted and recreated session numbers its rows from 1 again. */
+  #keyOf({ id, custody }: OutboxRow): string {
+    return `${this.#options.sessionId}:${id}:${custody.preparedAt}`
+  }
+
+  #recordOutcome(row: OutboxRow, outcome: SendOutcome, options = this.#policyFor(row)): void {
+    if (outcome.kind === 'moved') this.#options.moveChat(outcome.to)
+    const custody = policy.afterAttempt(row.custody, outcome, options, clock.now())
+    const { edits, ...rest } = row
+    this.#updateCustody(outcome.kind === 'gone' || edits === undefined ? rest : { ...rest, edits }, custody)
+    if (!policy.endsChat(outcome)) return
+    // The chat accepts nothing, so the other parts of the answer are dead too.
+    for (const other of this.#options.outbox.listOpen())
+      if (other.run === row.run && other.kind === row.kind) this.#updateCustody(other, { ...custody, state: 'dead' })
+  }
+
+  /** A platform may accept a message first, and report later that it did not arrive. */
+  reportUndelivered(messageId: string, outcome: SendOutcome): void {
+    const row = this.#options.outbox.findSent(messageId)
+    if (!row || outcome.kind === 'sent') return
+    const custody = policy.afterAttempt(row.custody, outcome, this.#policyFor(row), clock.now())
+    this.#updateCustody(row, { ...custody, state: 'dead', error: custody.error ?? outcome.detail })
+  }
+
+  #updateCustody(row: OutboxRow, custody: DeliveryRecord): void {
+    this.#options.outbox.update({ ...row, custody })
+    if (custody.state === 'dead' && row.kind !== 'preview')
+      log.warn('delivery.given_up', `Not delivered: ${custody.error}`)
+  }
+
+  /** Expires all open parts of an answer together. One notice stands for all expired answers. */
+  #expire(row: OutboxRow): void {
+    const { outbox } = this.#options
+    const parts = outbox.listOpen().filter((other) => other.run === row.run && other.kind === row.kind)
+    for (const part of parts) this.#updateCustody(part, policy.expire(part.custody))
+    if (row.kind !== 'reply') return
+    const notice = outbox.listOpen().find(({ missed }) => missed !== undefined)
+    const missed = (notice?.missed ?? 0) + 1
+    const chunk = { text: policy.renderDigest(missed, row.source?.text ?? row.chunk.text), spans: [] }
+    if (notice) outbox.update({ ...notice, chunk, missed })
+    else outbox.add({ run: row.run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk, missed })
+  }
+
+  #policyFor(row: OutboxRow, hasIdempotencyKeys = false): policy.DeliveryOptions {
+    return {
+      isIdempotent: hasIdempotencyKeys || this.#editedMessageId(row) !== undefined,
+      isLongLived: row.kind === 'notice' || row.kind === 'ask',
+    }
+  }
+
+  #editedMessageId({ edits }: OutboxRow): string | undefined {
+    return edits === undefined ? undefined : this.#options.outbox.get(edits)?.custody.platformId
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Holds a message for a moment, because the person may be writing another one: both are then one message. A message with
+ * files is held until they are read, so that the platform gets its answer before.
+ */
+
+import { parseCommand } from '../../../agent/policy/slash-command/parse-command.ts'
+import { clock } from '../../platform/clock.ts'
+import { isWaitingForCaller } from '../../turn/pending-requests.ts'
+import type { Session } from '../session.ts'
+import type { InboundCommand } from './inbound-command.ts'
+import type { Submitted } from './intake.ts'
+
+/** A person who never stops writing is answered after all. */
+const maxHeld = 20
+
+/** Commands, answers to what a turn waits for, and messages that were held are not held. */
+export function canHold(session: Session, command: InboundCommand): boolean {
+  const { burstMs = 0, media = [], releases, text } = command
+  if (releases) return false
+  if (media.length) return true
+  if (parseCommand(text)) return false
+  // What follows a file in its chat is read together with it.
+  if (hasHeldMedia(session)) return true
+  if (burstMs <= 0) return false
+  const { store } = session
+  return !(store.hasOpenTurn && isWaitingForCaller(store.turn().stage))
+}
+
+const hasHeldMedia = ({ delivery }: Session): boolean =>
+  delivery.inboundEvents.held().some(({ body }) => (JSON.parse(body) as InboundCommand).media !== undefined)
+
+/** The parts of an album arrive one after another. */
+const albumPauseMs = 1_500
+
+/** Undefined when the message takes effect at once. */
+export function holdMessage(session: Session, command: InboundCommand): Submitted | undefined {
+  const { inboundEvents } = session.delivery
+  if (!canHold(session, command) || inboundEvents.held().length >= maxHeld) return undefined
+  const { tenant: _tenant, ...held } = command
+  const now = clock.now()
+  if (session.journal.isBlank) session.updateMeta({})
+  const until = now + Math.max(command.burstMs ?? 0, command.albumId === undefined ? 0 : albumPauseMs)
+  inboundEvents.hold({ key: command.key, until, body: JSON.stringify(held) }, now)
+  session.arm()
+  return { runId: command.runId, status: 'stored' }
+}
+
+/** The messages of one person that follow each other, as one message. */
+export function mergeHeld(session: Session): InboundCommand | undefined {
+  const held = session.delivery.inboundEvents.held().map(({ body }) => JSON.parse(body) as InboundCommand)
+  const [first] = held
+  if (!first) return undefined
+  const other = held.findIndex(({ asker }) => asker.person !== first.asker.person)
+  const together = other < 0 ? held : held.slice(0, other)
+  const { media: _media, ...last } = together.at(-1) ?? first
+  const media = together.flatMap((one) => one.media ?? [])
+  return {
+    ...last,
+    ...(media.length > 0 && { media }),
+    key: first.key,
+    runId: first.runId,
+    text: together
+      .map(({ text }) => text)
+      .filter(Boolean)
+      .join('\n'),
+    releases: together.map(({ key }) => key),
+  }
+}
+
+/** Changes the text of a held message. False when no such message is held. */
+export function editHeld({ delivery: { inboundEvents } }: Session, messageId: string, text: string): boolean {
+  for (const { key, until, body } of inboundEvents.held()) {
+    const held = JSON.parse(body) as InboundCommand
+    if (held.asker.message !== messageId) continue
+    inboundEvents.replaceHeld({ key, until, body: JSON.stringify({ ...held, text }) })
+    return true
+  }
+  return false
+}

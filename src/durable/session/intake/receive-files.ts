@@ -1,0 +1,105 @@
+/**
+ * Reads the files of a message of a chat into the workspace before its turn. Images also become a part of the message,
+ * short texts and what was said in a voice message stand in it. A file that cannot be read leaves a note.
+ */
+
+import { encodeBase64Bytes } from '../../../agent/model/base64.ts'
+import { detectMediaType } from '../../../agent/model/media/detect-media-type.ts'
+import type { MediaReference } from '../../../agent/model/media/media-reference.ts'
+import type { ImagePart, UserMessage } from '../../../agent/model/message.ts'
+import type { FetchedMedia } from '../../../channels/channel.ts'
+import { escapeName } from '../../../channels/text/quote-person.ts'
+import { transcribeVoice } from '../attachments/transcribe-voice.ts'
+import type { Session } from '../session.ts'
+import type { InboundCommand } from './inbound-command.ts'
+import { pathOfFile, writeIncomingFiles } from './incoming-files.ts'
+
+export type ReceivedFiles = { readonly notes: readonly string[]; readonly images: readonly ImagePart[] }
+
+export const noFiles: ReceivedFiles = { notes: [], images: [] }
+
+const maxFiles = 20
+/** Larger texts are read from the workspace. */
+const maxInlineBytes = 100_000
+/** Larger images are files only: models do not accept them. */
+const maxImageBytes = 4_500_000
+const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+export const withFiles = (message: UserMessage, { notes, images }: ReceivedFiles): UserMessage =>
+  notes.length || images.length
+    ? {
+        ...message,
+        content: [...message.content, ...notes.map((text) => ({ type: 'text', text }) as const), ...images],
+      }
+    : message
+
+export async function receiveFiles(
+  session: Session,
+  { origin, runId }: InboundCommand,
+  media: readonly MediaReference[],
+): Promise<ReceivedFiles> {
+  const notes: string[] = []
+  const images: ImagePart[] = []
+  for (const [n, reference] of media.slice(0, maxFiles).entries()) {
+    const fetched = await session.delivery.media.fetch(origin, reference)
+    const file = fetched.kind === 'fetched' ? describeFile(reference, fetched) : undefined
+    if (!file) {
+      notes.push(reportUnread(session, reference, fetched))
+      continue
+    }
+    const path = pathOfFile(runId, file, n)
+    await writeIncomingFiles(session, [{ path, bytes: file.bytes }])
+    notes.push(`\n[Attached file: ${path} (${file.mediaType})]${await contentOf(session, reference, file)}`)
+    const image =
+      file.bytes.length <= maxImageBytes && imageTypes.has(file.mediaType) ? await imageOf(session, file) : undefined
+    if (image) images.push(image)
+  }
+  if (media.length > maxFiles) notes.push(`\n[${media.length - maxFiles} more files were left out]`)
+  return { notes, images }
+}
+
+type ReceivedFile = { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array<ArrayBuffer> }
+
+const extensions: Readonly<Record<MediaReference['kind'], string>> = {
+  image: 'image.jpg',
+  voice: 'voice.ogg',
+  audio: 'audio.mp3',
+  video: 'video.mp4',
+  document: 'file',
+}
+
+/** The type of images is that of their bytes: platforms and people name others. */
+function describeFile(
+  { kind, name, mime }: MediaReference,
+  fetched: Extract<FetchedMedia, { kind: 'fetched' }>,
+): ReceivedFile {
+  const detected = detectMediaType(fetched.bytes)?.mime
+  const mediaType = detected ?? fetched.mime ?? mime ?? 'application/octet-stream'
+  return {
+    name: name ?? fetched.name ?? extensions[kind],
+    mediaType: /^[\w.+-]{1,60}\/[\w.+-]{1,80}$/.test(mediaType) ? mediaType : 'application/octet-stream',
+    bytes: fetched.bytes,
+  }
+}
+
+/** Tells the person too. The text of the message counts in any case. */
+function reportUnread(session: Session, { kind, name }: MediaReference, fetched: FetchedMedia): string {
+  const shown = name === undefined ? `the ${kind}` : `the ${kind} ${escapeName(name)}`
+  const detail = fetched.kind === 'failed' ? fetched.detail : 'it is empty'
+  session.delivery.sendNotice(`I could not read ${shown}: ${detail}. I go on with the text alone.`)
+  return `\n[The person sent ${shown}, which could not be read: ${detail}]`
+}
+
+/** What stands in a short text, or what was said. Empty for other files. */
+async function contentOf(session: Session, { kind }: MediaReference, file: ReceivedFile): Promise<string> {
+  if (kind === 'voice') {
+    const said = await transcribeVoice(session, file)
+    return said === undefined ? '\n[What was said could not be transcribed here.]' : `\n[Said in it:]\n${said}`
+  }
+  const isText = /^(text\/|application\/(json|xml|yaml|x-yaml|toml))/.test(file.mediaType)
+  if (!isText || file.bytes.length > maxInlineBytes) return ''
+  return `\n[It contains:]\n${new TextDecoder().decode(file.bytes)}`
+}
+
+const imageOf = (session: Session, { mediaType, bytes }: ReceivedFile): Promise<ImagePart | undefined> =>
+  session.delivery.media.storeImage({ type: 'image', mediaType, data: encodeBase64Bytes(bytes) })
