@@ -20,6 +20,7 @@ import { linkedFileRoutes } from './routes/linked-files.ts'
 import { loginPageRoutes, signInRoutes } from './routes/login/login.ts'
 import { loginRoutes } from './routes/logins.ts'
 import { memoryRoutes } from './routes/memory/memory.ts'
+import { mediaRoutes } from './routes/v1/media.ts'
 import { modelRoutes } from './routes/v1/models.ts'
 import { livenessRoutes } from './routes/liveness.ts'
 import { createOpenRoutes } from './routes/open.ts'
@@ -35,8 +36,10 @@ import { skillRoutes } from './routes/skills/skills.ts'
 import { storedResponseRoutes } from './routes/v1/stored-responses.ts'
 import { sessionContextRoutes } from './routes/session-context.ts'
 import { sessionChatRoutes } from './routes/session-chat.ts'
+import { commandRoutes } from './routes/session/commands.ts'
 import { sessionGoalRoutes } from './routes/session/goal.ts'
 import { sessionMessageRoutes } from './routes/session/messages.ts'
+import { tenantEventRoutes } from './routes/session/tenant-events.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { subagentRoutes } from './routes/subagents.ts'
 import { tenantRoutes } from './routes/tenant.ts'
@@ -60,9 +63,12 @@ export const routes: readonly Route[] = [
   ...runRoutes,
   ...uploadRoutes,
   ...embeddingRoutes,
+  ...mediaRoutes,
   ...sessionRoutes,
   ...sessionMessageRoutes,
+  ...tenantEventRoutes,
   ...sessionGoalRoutes,
+  ...commandRoutes,
   ...sessionChatRoutes,
   ...sessionContextRoutes,
   ...fileRoutes,

@@ -5,7 +5,6 @@
 
 import { closeCodes, renderRefusalEvent } from '../agent/public-api/access-refusal.ts'
 import type { AccessRefusal } from '../agent/model/permission/access.ts'
-import type { SessionEvent } from '../agent/model/event.ts'
 import type { EventPage } from '../durable/session/read-session.ts'
 import { invalid } from './errors.ts'
 import type { Web } from './route.ts'
@@ -89,8 +88,8 @@ function relaySocket(socket: WebSocket, writer: WritableStreamDefaultWriter<Uint
     writer.write(bytes).then(() => (pendingBytes -= bytes.byteLength), end)
   }
   socket.addEventListener('message', ({ data }) => {
-    const event = JSON.parse(String(data)) as SessionEvent
-    write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${String(data)}\n\n`)
+    const { type, seq } = JSON.parse(String(data)) as { readonly type: string; readonly seq?: number }
+    write(`${seq === undefined ? '' : `id: ${seq}\n`}event: ${type}\ndata: ${String(data)}\n\n`)
   })
   socket.addEventListener('close', ({ reason }) => {
     const refusal = refusalOf(reason)

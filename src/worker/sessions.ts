@@ -4,7 +4,7 @@ import { log } from '../agent/model/log.ts'
 import type { Authority } from '../agent/model/permission/authority.ts'
 import { isRunOf, sessionNamePattern, splitAtDot } from '../agent/model/session-name.ts'
 import type { SessionDO } from '../durable/session/session-object.ts'
-import type { SessionStatus } from '../durable/session/api-views.ts'
+import type { SessionStatus } from '../durable/turn/pending-requests.ts'
 import { notFound } from './errors.ts'
 
 /** Throws 404 for a malformed id, as for an unknown one. */

@@ -17,11 +17,11 @@ import {
 import { toPublicTallies, toPublicUsage } from '../../agent/public-api/usage.ts'
 import type { AnswerFile } from '../../agent/public-api/answer-attachments.ts'
 import { isWaitingForCaller } from '../turn/pending-requests.ts'
+import type { SessionStatus } from '../turn/pending-requests.ts'
+import { type Conversation, isCurrent } from '../storage/conversation-span.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 
 export const iso = (ms: number): string => new Date(ms).toISOString()
-
-export type SessionStatus = 'idle' | 'running' | 'waiting'
 
 export function sessionView(record: SessionRecord, status: SessionStatus) {
   const { settings, expiresAt } = record.state as SessionMetadata
@@ -45,13 +45,13 @@ type MessageContext = {
   readonly sessionId: string
   /** The newest one. */
   readonly summary: Entry | undefined
-  /** Messages up to this seq belong to earlier conversations. */
-  readonly earlierThrough?: number | undefined
+  /** Tells which messages belong to the current conversation. */
+  readonly conversation: Conversation
 }
 
 export function messageView(
   { id, seq, runId, at, message }: Entry,
-  { sessionId, summary, earlierThrough = 0 }: MessageContext,
+  { sessionId, summary, conversation }: MessageContext,
 ) {
   const thinking = message.role === 'assistant' ? thinkingIn(message) : ''
   return {
@@ -75,7 +75,7 @@ export function messageView(
     ...(thinking && { reasoning: thinking }),
     ...('source' in message && message.source && { source: message.source }),
     created_at: iso(at),
-    compacted: seq <= earlierThrough || isCompacted(seq, summary),
+    compacted: !isCurrent(conversation, seq) || isCompacted(seq, summary),
   }
 }
 export type MessageView = ReturnType<typeof messageView>

@@ -46,5 +46,6 @@ export async function deleteOutside(session: Session, env: Env, actor?: string):
   await session.subagents.deleteAll()
   await session.toolRuntime.removeFiles()
   await session.pendingList.clear()
+  await session.announcer.removed()
   await session.billing.releaseStorage()
 }

@@ -5,20 +5,13 @@ import type { SessionEvent, RunEnded } from '../../agent/model/event.ts'
 import { isOver } from '../../agent/model/turn.ts'
 import { renderServerSentEvent } from '../../agent/public-api/server-sent-events.ts'
 import { toPlacedEvent } from '../storage/event-log.ts'
-import { isWaitingForCaller } from '../turn/pending-requests.ts'
 import { replayMessages } from './responses/replay-messages.ts'
 import type { Session } from './session.ts'
 import type { Submitted } from './intake/intake.ts'
 import { runUsage } from '../storage/session-record.ts'
-import { type RunView, runView, type SessionStatus } from './api-views.ts'
+import { type RunView, runView } from './api-views.ts'
 import { clock } from '../platform/clock.ts'
 import { takenBackEnd } from './clients/queued-runs.ts'
-
-/** `waiting`: for a person. A turn that waits for a child session or a job counts as running. */
-export function statusOf({ store }: Session): SessionStatus {
-  if (!store.hasOpenTurn) return 'idle'
-  return isWaitingForCaller(store.turn().stage) ? 'waiting' : 'running'
-}
 
 export function runOf(session: Session, runId: string): RunView | undefined {
   const current = session.store.current()

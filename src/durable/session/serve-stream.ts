@@ -11,9 +11,10 @@ import { narrowByRoles } from '../../agent/model/permission/roles.ts'
 import type { SessionEvent } from '../../agent/model/event.ts'
 import { toPublicEvent } from '../../agent/public-api/server-sent-events.ts'
 import { type Format, renderOf } from '../events/stream-format.ts'
-import { tagsOf } from '../events/reader-tags.ts'
 import { maxSubscribers, type Reader, type Render, type RunPart } from '../events/streams.ts'
 import { watchOpening } from '../events/stream-opening.ts'
+import { authorityHeader, decodeAuthority } from '../platform/authority-header.ts'
+import { tagsOf } from '../platform/reader-tags.ts'
 import { isWaitingForCaller, personRequests } from '../turn/pending-requests.ts'
 import type { ContinueCommand } from './intake/continue.ts'
 import type { RequestCommand } from './intake/request.ts'
@@ -31,11 +32,6 @@ export type FollowRequest = RunPart & { readonly authority: Authority; readonly 
 
 /** Names the run in the response of a stream. */
 export const runHeader = 'x-talaria-run-id'
-/** Carries the authority of a request without a body. Only the worker reaches the object, so it is not signed. */
-export const authorityHeader = 'x-talaria-authority'
-export const encodeAuthority = (authority: Authority): string => encodeURIComponent(JSON.stringify(authority))
-const decodeAuthority = (header: string | null): Authority | undefined =>
-  header === null ? undefined : (JSON.parse(decodeURIComponent(header)) as Authority)
 
 /** Marks a response that holds the JSON of a `Submitted` which was not accepted, instead of a stream. */
 export const notAcceptedStatus = 409

@@ -12,7 +12,7 @@ import { retireConversation } from './clients/retire-conversation.ts'
 import { isOwnTenant } from './own-tenant.ts'
 import { endSession, deleteOutside } from './deletion.ts'
 import { IncomingCopy } from './fork.ts'
-import { statusOf } from './read-session.ts'
+import { statusOf } from '../turn/pending-requests.ts'
 import { Session } from './session.ts'
 
 /** The maximum wait until history contains a created session, so that lists show it at once. */

@@ -13,10 +13,11 @@ import { isUnattendedTurn } from '../../agent/policy/unattended.ts'
 import type { Route } from '../../agent/routing/route.ts'
 import { createD1History } from '../../db/history.ts'
 import { Delivery } from '../channels/delivery.ts'
-import { readerOf } from '../events/reader-tags.ts'
+import { SessionAnnouncer } from '../events/session-announcer.ts'
 import { Streams } from '../events/streams.ts'
 import type { SideCall } from '../models/side-call.ts'
 import { clock } from '../platform/clock.ts'
+import { readerOf } from '../platform/reader-tags.ts'
 import { redactorFor } from '../platform/redaction.ts'
 import { withLogContext } from '../platform/log-context.ts'
 import { processRows } from '../processes/process-rows.ts'
@@ -42,6 +43,7 @@ import { PendingList } from '../turn/pending-list.ts'
 import { turnAuthority } from '../turn/turn-authority.ts'
 import { ToolRuntime } from '../turn/tool-runtime.ts'
 import { SessionAccess } from './access.ts'
+import { mediaSessionOf } from './attachments/media-session.ts'
 import { QueuedRuns } from './clients/queued-runs.ts'
 import { RunClients } from './clients/run-clients.ts'
 import { recallContext } from '../turn/recall/outside-memory.ts'
@@ -88,12 +90,15 @@ export class Session {
   readonly projection: Projection
   readonly turns: TurnControl
   readonly access: SessionAccess
+  readonly announcer: SessionAnnouncer
   readonly queue: QueuedRuns
   readonly clients: RunClients
   /** The turn that was open when the object woke. */
   readonly openAtWake: string | undefined
   /** Replaced when the session is rebuilt: read it again after each wait. */
   store: SessionStore
+  /** The bindings and the storage of the object, for what commands do beyond the session. */
+  readonly outside: { readonly env: Env; readonly storage: DurableObjectStorage }
   readonly #ctx: DurableObjectState
   readonly #env: Env
   #meta: SessionMetadata | undefined
@@ -102,6 +107,7 @@ export class Session {
   constructor(ctx: DurableObjectState, env: Env, { deleteSession, deliver }: SessionCallbacks) {
     this.#ctx = ctx
     this.#env = env
+    this.outside = { env, storage: ctx.storage }
     const [, tenantId = '', sessionId = ''] = /^t\/([^/]+)\/s\/([^/]+)$/.exec(ctx.id.name ?? '') ?? []
     this.tenantId = tenantId
     this.sessionId = sessionId
@@ -122,6 +128,7 @@ export class Session {
     this.subagents = new SessionSubagents({ session: this, env, deliver })
     this.turns = new TurnControl(this, ctx.storage)
     this.access = this.#createAccess(deleteSession)
+    this.announcer = new SessionAnnouncer(this)
     this.queue = new QueuedRuns(this)
     this.clients = new RunClients(this)
     const machine = createTurnMachine(this, env)
@@ -280,7 +287,6 @@ export class Session {
     return withLogContext(readIds, work)
   }
 
-  /** Runs work in the background; the platform keeps the object alive for it. */
   /** Looks in the background for what the conversation teaches, when it is time. */
   startReview(): void {
     const onFailure = (error: unknown) =>
@@ -288,6 +294,7 @@ export class Session {
     this.runInBackground(learnFromTurn(this, this.#env).catch(onFailure))
   }
 
+  /** The platform keeps the object alive for the work. */
   runInBackground(work: Promise<unknown>): void {
     this.#ctx.waitUntil(work)
   }
@@ -296,19 +303,18 @@ export class Session {
   readonly resetObject = (reason: string): void => this.#ctx.abort(reason)
 
   /** Sets the alarm again after a part has changed its next wake time. */
-  arm(): void {
-    this.turns.arm()
-  }
+  readonly arm = (): void => this.turns.arm()
 
   #openStore(): SessionStore {
     return new SessionStore(this.journal, {
       sessionId: this.sessionId,
       now: clock.now,
       lastNumbers: this.#meta?.given,
-      earlierThrough: () => this.#meta?.earlierThrough ?? 0,
+      conversation: () => this.#meta ?? {},
       publish: (events) => {
         this.delivery.handleEvents(events)
         this.streams.publish(events)
+        this.announcer.handleEvents(events)
         traceTurnEnd(this, this.#env, events)
         storeAnsweredTurn(this, this.#env, events)
       },
@@ -333,6 +339,7 @@ export class Session {
       subagents: () => this.subagents,
       runInBackground: (work) => this.runInBackground(work),
       processes: { rows: processRows(sql, journal.hasTable('process')), step: () => this.store.lastMessageSeq() },
+      media: mediaSessionOf(this),
     })
   }
 

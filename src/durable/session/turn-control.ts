@@ -14,7 +14,8 @@ import { armAlarm, leaseMs } from '../platform/schedule.ts'
 import type { Journal } from '../storage/journal.ts'
 import type { Deliveries } from '../storage/deliveries.ts'
 import type { Projection } from '../storage/projection.ts'
-import { conversationAfter, type SessionMetadata } from '../storage/session-metadata.ts'
+import { beginConversation } from '../storage/conversation-span.ts'
+import type { SessionMetadata } from '../storage/session-metadata.ts'
 import { sessionUsage } from '../storage/session-record.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { SessionTenant } from '../tenant/session-tenant.ts'
@@ -42,12 +43,17 @@ type ControlledSession = ReportingSession & {
   readonly projection: Projection
   readonly pendingList: PendingList
   readonly titles: Titles
+  readonly announcer: { readonly changed: () => void }
   readonly access: { readonly isPaused: boolean; readonly stopChecks: () => void }
   readonly deliveries: Deliveries
   readonly subagents: { readonly getNextWake: () => number | undefined; readonly dropLate: () => void }
   readonly selfStart: { readonly getNextWake: () => number | undefined }
-  readonly delivery: { readonly getNextWake: (now: number) => number | undefined }
+  readonly delivery: {
+    readonly getNextWake: (now: number) => number | undefined
+    readonly inboundEvents: { readonly getNextWake: () => number | undefined }
+  }
   readonly toolRuntime: {
+    readonly paidMedia: { readonly getNextWake: () => number | undefined }
     readonly processes: {
       readonly getNextWake: (isIdle: boolean) => number | undefined
       readonly postponeNotice: (ms: number) => void
@@ -164,7 +170,7 @@ export class TurnControl {
     const { meta, settings, store } = this.#session
     this.#schedule = schedules.turnChanged(this.#schedule)
     if (meta.startsAnew) {
-      this.#session.updateMeta(conversationAfter(store.lastMessageSeq()))
+      this.#session.updateMeta(beginConversation(meta, { lastSeq: store.lastMessageSeq(), now: clock.now() }))
       store.dropContext()
     }
     store.openTurn(runId, [message], {
@@ -214,6 +220,8 @@ export class TurnControl {
       newsAt: this.#nextDelivery(),
       subagentsAt: this.isClosing ? undefined : this.#session.subagents.getNextWake(),
       selfStartAt: this.isClosing ? undefined : this.#session.selfStart.getNextWake(),
+      mediaAt: this.isClosing ? undefined : toolRuntime.paidMedia.getNextWake(),
+      heldAt: this.isClosing ? undefined : delivery.inboundEvents.getNextWake(),
       deliveryAt: delivery.getNextWake(clock.now()),
       expiresAt,
     }
@@ -248,6 +256,7 @@ export class TurnControl {
     try {
       await Promise.all([projection.run(), billing.flush()])
       this.#schedule = schedules.projectionSucceeded(this.#schedule)
+      this.#session.announcer.changed()
     } catch (error) {
       log.warn('history.unreachable', 'History cannot be reached; the session sends it later.', { error })
       this.#schedule = schedules.projectionFailed(this.#schedule, clock.now())

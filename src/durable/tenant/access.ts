@@ -21,6 +21,8 @@ export type TenantAccessOptions = {
   readonly roles: () => Roles
   /** Tells a session about the change. Resolves to whether the session still watches. */
   readonly announce: (sessionId: string, access: Access) => Promise<boolean>
+  /** Called with every change, before it is announced. */
+  readonly onChange: (access: Access) => void
   readonly armAlarm: () => void
 }
 
@@ -155,7 +157,8 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
   /** The intent is stored first: the alarm repeats an announcement that fails or is interrupted. */
   async #announce(): Promise<void> {
     this.#access = undefined
-    const { values, armAlarm } = this.#options
+    const { values, armAlarm, onChange } = this.#options
+    onChange(this.get())
     values.set(announcedName, Math.max(clock.now() + retryMs, (this.wakeAt() ?? 0) + 1))
     armAlarm()
     try {

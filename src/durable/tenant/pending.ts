@@ -2,16 +2,10 @@
 
 import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '../../agent/model/permission/authority.ts'
+import type { PendingItem } from './events/pending-item.ts'
+import { pendingEvents } from './events/tenant-event.ts'
+import type { TenantSockets } from './events/tenant-sockets.ts'
 import { type ChangeCheck, requireOwn } from './own-tenant.ts'
-import type { PersonRequest } from '../../agent/model/pending-request.ts'
-
-/** A request with the ids by which API and channels answer it. */
-export type PendingItem = PersonRequest & {
-  readonly id: string
-  readonly session_id: string
-  readonly run_id: string
-  readonly call_id: string
-}
 
 const schema = 'CREATE TABLE IF NOT EXISTS waiting (session TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID'
 
@@ -19,16 +13,20 @@ export class TenantPending extends RpcTarget {
   readonly #mayChange: ChangeCheck
   readonly #sql: SqlStorage
 
-  constructor(mayChange: ChangeCheck, sql: SqlStorage) {
+  readonly #sockets: TenantSockets
+
+  constructor(mayChange: ChangeCheck, sql: SqlStorage, sockets: TenantSockets) {
     super()
     this.#mayChange = mayChange
     this.#sql = sql
+    this.#sockets = sockets
     sql.exec(schema)
   }
 
   /** Replaces the requests of a session. An empty list removes it. */
   set(authority: Authority, sessionId: string, items: readonly PendingItem[]): void {
     requireOwn(this.#mayChange, authority)
+    if (this.#sockets.isWatched) this.#sockets.send(pendingEvents(this.#of(sessionId), items))
     if (items.length)
       this.#sql.exec(
         'INSERT INTO waiting VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
@@ -36,6 +34,12 @@ export class TenantPending extends RpcTarget {
         JSON.stringify(items),
       )
     else this.#sql.exec('DELETE FROM waiting WHERE session = ?', sessionId)
+  }
+
+  #of(sessionId: string): readonly PendingItem[] {
+    const query = 'SELECT body FROM waiting WHERE session = ?'
+    const [row] = this.#sql.exec<{ body: string }>(query, sessionId).toArray()
+    return row ? (JSON.parse(row.body) as PendingItem[]) : []
   }
 
   list(authority: Authority): PendingItem[] {

@@ -17,6 +17,8 @@ import { clock } from '../platform/clock.ts'
 
 /** The age at which a new turn loads new settings. */
 const settingsMaxAgeMs = 5_000
+/** A session that nobody watched asks again after this time. */
+const unwatchedMs = 60_000
 
 export class SessionTenant {
   snapshot: TenantSnapshot | undefined
@@ -27,6 +29,8 @@ export class SessionTenant {
   #accessAt = 0
   #accessTriedAt = 0
   #refreshingAccess: Promise<void> | undefined
+  #isWatched = false
+  #watchedAt = 0
   readonly #env: Env
   readonly #id: string
   #loadedAt = 0
@@ -54,6 +58,17 @@ export class SessionTenant {
     this.snapshot = shareSettings(snapshot)
     this.#loadedAt = clock.now()
     this.setAccess(snapshot.access ?? fullAccess, snapshot.loadedAt)
+    this.noteWatched(snapshot.isWatched ?? false, snapshot.loadedAt)
+  }
+
+  /** Whether anybody may listen to the tenant's events. When nobody did, it is asked again after a while. */
+  get mayBeWatched(): boolean {
+    return this.#isWatched || clock.now() - this.#watchedAt > unwatchedMs
+  }
+
+  noteWatched(isWatched: boolean, at = clock.now()): void {
+    this.#isWatched = isWatched
+    this.#watchedAt = at
   }
 
   /** Replaces the access, unless a newer one is here already. */
@@ -79,8 +94,9 @@ export class SessionTenant {
   async #loadAccess(): Promise<void> {
     this.#accessTriedAt = clock.now()
     try {
-      const { access = fullAccess, loadedAt } = await fetchTenantSnapshot(this.#env, this.#id)
+      const { access = fullAccess, isWatched = false, loadedAt } = await fetchTenantSnapshot(this.#env, this.#id)
       this.setAccess(access, loadedAt)
+      this.noteWatched(isWatched, loadedAt)
     } catch (error) {
       if (isOwnReset(error)) throw error
       log.warn('tenant.unreachable', 'The tenant cannot be reached; its last access stays in use.', { error })

@@ -15,6 +15,7 @@ import { TenantAccess } from './access.ts'
 import { type ScheduledParts, TenantAlarm } from './alarm.ts'
 import { TenantAudit } from './audit.ts'
 import { TenantBilling } from './billing/billing.ts'
+import { TenantChats } from './channels/chats.ts'
 import { TenantClaims } from './claims.ts'
 import { TenantConversations } from './conversations.ts'
 import { TenantCredentials } from './secrets/credentials.ts'
@@ -22,6 +23,8 @@ import { TenantDataKeys } from './secrets/data-keys.ts'
 import { TenantDeletions } from './deletions.ts'
 import { effectiveLimits } from './effective-limits.ts'
 import { TenantImageDescriptions } from './image-descriptions.ts'
+import { TenantEvents } from './events/tenant-events.ts'
+import { TenantSockets } from './events/tenant-sockets.ts'
 import { TenantFixes } from './learning/fixes.ts'
 import { createTenantJobs } from './jobs/create-jobs.ts'
 import type { TenantJobs } from './jobs/jobs.ts'
@@ -32,7 +35,7 @@ import { TenantMemory } from './memory/memory.ts'
 import { readMemoryMaterial } from './memory/memory-material.ts'
 import { MemoryRows } from './memory/memory-rows.ts'
 import { createChangeCheck, requireOwn } from './own-tenant.ts'
-import { TenantPairing } from './pairing.ts'
+import { TenantPairing } from './channels/pairing.ts'
 import { TenantPending } from './pending.ts'
 import { MaterialVersion, TenantPrompt } from './prompt-material.ts'
 import { TenantSecrets } from './secrets/secrets.ts'
@@ -98,8 +101,15 @@ export class TenantDO extends DurableObject<Env> {
   readonly #secrets = new TenantSecrets(this.#mayChange, this.#values, this.#audit)
   readonly #dataKeys = new TenantDataKeys(this.#mayChange, this.#values)
   readonly #windows = new TenantWindows(this.#mayChange, this.#values)
-  readonly #pending = new TenantPending(this.#mayChange, this.#sql)
+  readonly #sockets = new TenantSockets({
+    mayChange: this.#mayChange,
+    ctx: this.ctx,
+    access: () => this.#access.get(),
+  })
+  readonly #events = new TenantEvents(this.#mayChange, this.#sockets)
+  readonly #pending = new TenantPending(this.#mayChange, this.#sql, this.#sockets)
   readonly #pairing = new TenantPairing(this.#mayChange, this.#sql, this.#audit)
+  readonly #chats = new TenantChats(this.#mayChange, this.#sql, this.#values)
   readonly #materialVersion = new MaterialVersion(this.#values)
   /** Each part that contributes to prompts gets `#materialVersion.increment` and adds its field here. */
   readonly #prompt = new TenantPrompt(this.#mayChange, this.#materialVersion, () => ({
@@ -128,6 +138,7 @@ export class TenantDO extends DurableObject<Env> {
     mayChange: this.#mayChange,
     snapshot: () => this.snapshot(),
     skills: this.#skills,
+    findHome: this.#chats.findHome,
     armAlarm: () => this.armAlarm(),
     runInBackground: (work) => this.ctx.waitUntil(work),
   })
@@ -141,6 +152,7 @@ export class TenantDO extends DurableObject<Env> {
     values: this.#values,
     announce: (sessionId, access) =>
       this.env.SESSION.getByName(`t/${this.#id}/s/${sessionId}`).access.change(this.#announcer, access),
+    onChange: (access) => this.#sockets.closeRefused(access),
     armAlarm: () => this.armAlarm(),
   })
   readonly #alarm = new TenantAlarm(this.ctx.storage, () => ({
@@ -211,6 +223,10 @@ export class TenantDO extends DurableObject<Env> {
     return this.#windows
   }
 
+  get events(): TenantEvents {
+    return this.#events
+  }
+
   get pending(): TenantPending {
     return this.#pending
   }
@@ -247,6 +263,10 @@ export class TenantDO extends DurableObject<Env> {
     return this.#pairing
   }
 
+  get chats(): TenantChats {
+    return this.#chats
+  }
+
   /** Everything that a request or a turn needs from the tenant, in one call. */
   snapshot(): TenantSnapshot {
     const credentials = this.#credentials.sealed()
@@ -262,6 +282,7 @@ export class TenantDO extends DurableObject<Env> {
       ...(credentials && { credentials }),
       ...(secrets && { secrets }),
       ...(promptVersion !== undefined && { promptVersion }),
+      ...(this.#sockets.isWatched && { isWatched: true as const }),
     }
   }
 
@@ -280,6 +301,19 @@ export class TenantDO extends DurableObject<Env> {
     if (JSON.stringify(before.roles) !== JSON.stringify(after.roles))
       this.ctx.waitUntil(this.#access.rolesChanged(authority))
     if (before.sessions?.retention_days !== after.sessions?.retention_days) this.armAlarm()
+  }
+
+  /** Opens a WebSocket with the events of the tenant. */
+  override fetch(request: Request): Response {
+    return this.#sockets.serve(request)
+  }
+
+  override webSocketMessage(): void {
+    // Sockets only receive events.
+  }
+
+  override webSocketClose(socket: WebSocket, code: number): void {
+    socket.close(code === 1005 || code === 1006 ? 1000 : code)
   }
 
   override alarm(): Promise<void> {

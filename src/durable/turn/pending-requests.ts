@@ -13,7 +13,7 @@ import { splitAtDot } from '../../agent/model/session-name.ts'
 import { pendingRequestId, withStep } from '../storage/event-log.ts'
 import type { Journal } from '../storage/journal.ts'
 import type { SessionStore } from '../storage/store.ts'
-import type { PendingItem } from '../tenant/pending.ts'
+import type { PendingItem } from '../tenant/events/pending-item.ts'
 import type { Driver } from './driver.ts'
 
 /** A pending request with the ids by which API, channels and jobs refer to it. */
@@ -89,4 +89,12 @@ export function createAnswer(item: Question, answer: string): ToolMessage {
   const result = { question: item.question, choices_offered: item.choices, user_response: answer }
   const content = [{ type: 'text' as const, text: JSON.stringify(result) }]
   return { role: 'tool', callId: item.call_id, name: 'clarify', content, failed: false }
+}
+
+export type SessionStatus = 'idle' | 'running' | 'waiting'
+
+/** `waiting`: for a person. A turn that waits for a child session or a job counts as running. */
+export function statusOf({ store }: { readonly store: SessionStore }): SessionStatus {
+  if (!store.hasOpenTurn) return 'idle'
+  return isWaitingForCaller(store.turn().stage) ? 'waiting' : 'running'
 }

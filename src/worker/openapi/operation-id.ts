@@ -31,6 +31,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'post /api/sessions/delete': 'deleteSessions',
   'post /api/approvals/{id}': 'decideApproval',
   'post /api/questions/{id}': 'answerQuestion',
+  'get /api/events': 'streamTenantEvents',
   'get /api/settings': 'getSettings',
   'get /api/settings/models': 'listModelFacts',
   'get /api/search': 'searchMessages',

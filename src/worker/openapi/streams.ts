@@ -5,18 +5,25 @@ import { type Components, type Json, refTo } from './components.ts'
 import { chunkShape, responseEvents } from './openai-events.ts'
 import { toPascalCase } from './operation-id.ts'
 import { sessionEvents } from './session-events.ts'
+import { tenantEvents } from './tenant-events.ts'
 
 const discriminated = 'The data of one server-sent event. `type` is the name of the event.'
 
 export function addStreams(components: Components): void {
   components.add('ChatCompletionChunk', components.convert(chunkShape, 'output'))
   addUnion(components, 'SessionEvent', sessionEvents)
+  addUnion(components, 'TenantEvent', tenantEvents, 'Tenant')
   addUnion(components, 'ResponseStreamEvent', responseEvents)
 }
 
-function addUnion(components: Components, name: string, events: Readonly<Record<string, z.ZodType>>): void {
+function addUnion(
+  components: Components,
+  name: string,
+  events: Readonly<Record<string, z.ZodType>>,
+  prefix = '',
+): void {
   const members = Object.entries(events).map(([type, schema]) =>
-    components.add(`${toPascalCase(type)}Event`, components.convert(schema, 'output')),
+    components.add(`${prefix}${toPascalCase(type)}Event`, components.convert(schema, 'output')),
   )
   components.add(name, { description: discriminated, oneOf: members.map(refTo) })
 }
@@ -24,5 +31,6 @@ function addUnion(components: Components, name: string, events: Readonly<Record<
 /** The schema of the events of a stream. OpenAPI 3.1 describes the data of one event. */
 export const eventOf = (path: string): Json => {
   if (path === '/v1/chat/completions') return refTo('ChatCompletionChunk')
+  if (path === '/api/events') return refTo('TenantEvent')
   return refTo(path.startsWith('/v1/responses') ? 'ResponseStreamEvent' : 'SessionEvent')
 }

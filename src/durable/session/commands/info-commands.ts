@@ -6,29 +6,17 @@ import { modelId } from '../../../agent/model/settings.ts'
 import { contextTokens } from '../../turn/context-tokens.ts'
 import { sessionUsage } from '../../storage/session-record.ts'
 import { runView } from '../api-views.ts'
-import { statusOf } from '../read-session.ts'
+import { statusOf } from '../../turn/pending-requests.ts'
 import type { Session } from '../session.ts'
 import { describeTurns, describeUsage } from './describe.ts'
-import { reply, type SessionCommand } from './command.ts'
+import { reply, type CommandHandler } from './command.ts'
 
 /** Messengers send it when a person opens the chat. */
-export const startCommand: SessionCommand = {
-  name: 'start',
-  usage: '',
-  description: 'Does nothing: messengers send it when a chat begins.',
-  scope: 'chat',
-  run: () => reply(''),
-}
+export const startCommand: CommandHandler = () => reply('')
 
-export const statusCommand: SessionCommand = {
-  name: 'status',
-  usage: '',
-  description: 'Shows what the session does now.',
-  scope: 'chat',
-  run: async (session) => {
-    await session.ensureTenant()
-    return reply(describeStatus(session))
-  },
+export const statusCommand: CommandHandler = async (session) => {
+  await session.ensureTenant()
+  return reply(describeStatus(session))
 }
 
 function describeStatus(session: Session): string {
@@ -52,33 +40,20 @@ function describeStatus(session: Session): string {
   return lines.join('\n')
 }
 
-export const usageCommand: SessionCommand = {
-  name: 'usage',
-  usage: '',
-  description: 'Shows the tokens and the cost of the session and of its last turn.',
-  scope: 'chat',
-  run: ({ meta, store }) => {
-    const turn = store.current()
-    const last = turn ? [`Last turn: ${describeUsage(turn.usage)}`] : []
-    return reply([`Session: ${describeUsage(sessionUsage(meta, store))}`, ...last].join('\n'))
-  },
+export const usageCommand: CommandHandler = ({ meta, store }) => {
+  const turn = store.current()
+  const last = turn ? [`Last turn: ${describeUsage(turn.usage)}`] : []
+  return reply([`Session: ${describeUsage(sessionUsage(meta, store))}`, ...last].join('\n'))
 }
 
-export const modelCommand: SessionCommand = {
-  name: 'model',
-  usage: '[PROVIDER/MODEL|default]',
-  description: 'Shows or changes the model of the session.',
-  scope: 'write',
-  run: async (session, { words: [name, ...more] }) => {
-    await session.ensureTenant()
-    if (name === undefined) return reply(`The model is ${currentModel(session)}.`)
-    if (session.store.hasOpenTurn) return reply('A turn is running. Send /stop first, or wait.')
-    if (more.length) return reply(unknownModel([name, ...more].join(' ')))
-    if (name !== 'default' && !isUsable(session, name)) return reply(unknownModel(name))
-    session.updateMeta({ model: name === 'default' ? null : name, oneShot: undefined })
-    session.runInBackground(session.turns.project())
-    return reply(`The model is now ${currentModel(session)}.`)
-  },
+export const modelCommand: CommandHandler = async (session, { words: [name, ...more] }) => {
+  await session.ensureTenant()
+  if (name === undefined) return reply(`The model is ${currentModel(session)}.`)
+  if (more.length) return reply(unknownModel([name, ...more].join(' ')))
+  if (name !== 'default' && !isUsable(session, name)) return reply(unknownModel(name))
+  session.updateMeta({ model: name === 'default' ? null : name, oneShot: undefined })
+  session.runInBackground(session.turns.project())
+  return reply(`The model is now ${currentModel(session)}.`)
 }
 
 /** The model of the next turn. */

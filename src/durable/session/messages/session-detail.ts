@@ -4,7 +4,8 @@ import { textIn } from '../../../agent/model/message.ts'
 import { contextTokens } from '../../turn/context-tokens.ts'
 import { type RunView, sessionView, type SessionView } from '../api-views.ts'
 import { assumedWindow } from '../context/read-context.ts'
-import { runOf, statusOf } from '../read-session.ts'
+import { statusOf } from '../../turn/pending-requests.ts'
+import { runOf } from '../read-session.ts'
 import type { Session } from '../session.ts'
 
 export type SessionDetail = SessionView & {

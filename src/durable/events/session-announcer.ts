@@ -1,0 +1,114 @@
+/**
+ * Tells the tenant's object what those who watch all sessions want to know: that a run has begun, waits or has ended, and
+ * that the line of the session in a list has changed. Nothing is sent before the first word of an answer, and nothing at
+ * all while nobody watches.
+ */
+
+import { isRunEnd, type SessionEvent } from '../../agent/model/event.ts'
+import type { SessionRecord } from '../../agent/model/history.ts'
+import { log } from '../../agent/model/log.ts'
+import type { Authority } from '../../agent/model/permission/authority.ts'
+import type { TenantEvent } from '../tenant/events/tenant-event.ts'
+import type { SessionTenant } from '../tenant/session-tenant.ts'
+import { statusOf } from '../turn/pending-requests.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { TenantDO } from '../tenant/tenant-object.ts'
+
+type AnnouncedSession = {
+  readonly exists: boolean
+  readonly store: SessionStore
+  readonly record: () => SessionRecord
+  readonly sessionId: string
+  readonly ownAuthority: Authority
+  readonly tenant: SessionTenant
+  readonly tenantObject: () => DurableObjectStub<TenantDO>
+  readonly runInBackground: (work: Promise<unknown>) => void
+}
+
+export class SessionAnnouncer {
+  readonly #session: AnnouncedSession
+  /** A run has begun and has said nothing yet. */
+  #isStarting = false
+  #isChanged = false
+  #isSending = false
+  #ended: TenantEvent[] = []
+
+  constructor(session: AnnouncedSession) {
+    this.#session = session
+  }
+
+  handleEvents(events: readonly SessionEvent[]): void {
+    for (const event of events) this.#handle(event)
+  }
+
+  /** The line of the session in a list may have changed. */
+  changed(): void {
+    if (this.#isStarting || !this.#session.tenant.mayBeWatched) return
+    this.#isChanged = true
+    if (this.#isSending) return
+    this.#isSending = true
+    this.#session.runInBackground(this.#send())
+  }
+
+  /** The session is being deleted. Never rejects: lists that are read again do not have it. */
+  async removed(): Promise<void> {
+    const { sessionId, tenant } = this.#session
+    if (tenant.mayBeWatched) await this.#publish([{ type: 'session.removed', id: sessionId }])
+  }
+
+  #handle(event: SessionEvent): void {
+    if (event.type === 'run.started') {
+      this.#isStarting = true
+      return
+    }
+    const isFirst = this.#isStarting && event.type !== 'status'
+    if (isFirst) this.#isStarting = false
+    if (isRunEnd(event) && this.#session.tenant.mayBeWatched) this.#ended.push(toEnded(event))
+    if (isFirst || isRunEnd(event) || changesStatus(event)) this.changed()
+  }
+
+  async #send(): Promise<void> {
+    // What happens in the same stretch is one change.
+    await Promise.resolve()
+    try {
+      while (this.#isChanged && this.#session.exists) {
+        this.#isChanged = false
+        await this.#publish([...this.#ended.splice(0), changeOf(this.#session)])
+      }
+    } finally {
+      this.#isSending = false
+    }
+  }
+
+  async #publish(events: readonly TenantEvent[]): Promise<void> {
+    const session = this.#session
+    try {
+      const isWatched = await session.tenantObject().events.publish(session.ownAuthority, events)
+      session.tenant.noteWatched(isWatched)
+    } catch (error) {
+      log.warn('session.unannounced', 'A change of a session could not be announced.', { error })
+    }
+  }
+}
+
+function changeOf(session: AnnouncedSession): TenantEvent {
+  const { id, title, source, updatedAt } = session.record()
+  const updated_at = new Date(updatedAt).toISOString()
+  return { type: 'session.changed', id, title, status: statusOf(session), source, updated_at }
+}
+
+const changesStatus = ({ type }: SessionEvent): boolean =>
+  type === 'approval.request' ||
+  type === 'question.request' ||
+  type === 'approval.responded' ||
+  type === 'question.answered' ||
+  type === 'client_call.request'
+
+const toEnded = ({ type, session_id, run_id, exit_reason }: Extract<SessionEvent, { exit_reason: string }>) =>
+  ({
+    type: 'run.ended',
+    session_id,
+    run_id,
+    status: type === 'run.completed' ? 'completed' : type === 'run.failed' ? 'failed' : 'cancelled',
+    exit_reason,
+  }) as const satisfies TenantEvent

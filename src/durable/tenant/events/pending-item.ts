@@ -1,0 +1,11 @@
+/** Defines a pending request as the tenant's object lists it. */
+
+import type { PersonRequest } from '../../../agent/model/pending-request.ts'
+
+/** A request with the ids by which API and channels answer it. */
+export type PendingItem = PersonRequest & {
+  readonly id: string
+  readonly session_id: string
+  readonly run_id: string
+  readonly call_id: string
+}

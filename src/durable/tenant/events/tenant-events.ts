@@ -1,0 +1,27 @@
+/**
+ * Publishes what changes in the sessions of a tenant to those who listen. Nothing is stored: a reader that connects again
+ * reads the lists again.
+ */
+
+import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import type { TenantEvent } from './tenant-event.ts'
+import type { TenantSockets } from './tenant-sockets.ts'
+
+export class TenantEvents extends RpcTarget {
+  readonly #mayChange: ChangeCheck
+  readonly #sockets: TenantSockets
+
+  constructor(mayChange: ChangeCheck, sockets: TenantSockets) {
+    super()
+    this.#mayChange = mayChange
+    this.#sockets = sockets
+  }
+
+  /** Called by sessions. Resolves to whether anybody listens, so that the caller may save the next call. */
+  publish(authority: Authority, events: readonly TenantEvent[]): boolean {
+    requireOwn(this.#mayChange, authority)
+    return this.#sockets.send(events)
+  }
+}

@@ -1,0 +1,66 @@
+/** Holds the WebSockets that listen to a tenant. They hibernate with the tenant's object. */
+
+import { type Access, findRefusal, holderOf } from '../../../agent/model/permission/access.ts'
+import { hasScope } from '../../../agent/model/permission/authority.ts'
+import { closeCodes } from '../../../agent/public-api/access-refusal.ts'
+import { authorityHeader, decodeAuthority } from '../../platform/authority-header.ts'
+import { clock } from '../../platform/clock.ts'
+import { readerOf, tagsOf } from '../../platform/reader-tags.ts'
+import type { ChangeCheck } from '../own-tenant.ts'
+import type { TenantEvent } from './tenant-event.ts'
+
+type TenantSocketsOptions = {
+  readonly mayChange: ChangeCheck
+  readonly ctx: Pick<DurableObjectState, 'acceptWebSocket' | 'getWebSockets' | 'getTags'>
+  readonly access: () => Access
+}
+
+const maxSockets = 1_000
+
+export class TenantSockets {
+  readonly #options: TenantSocketsOptions
+
+  constructor(options: TenantSocketsOptions) {
+    this.#options = options
+  }
+
+  get isWatched(): boolean {
+    return this.#open.length > 0
+  }
+
+  /** Returns whether anybody listens. */
+  send(events: readonly TenantEvent[]): boolean {
+    const sockets = this.#open
+    const at = new Date(clock.now()).toISOString()
+    for (const event of sockets.length ? events : []) {
+      const text = JSON.stringify({ ...event, at })
+      for (const socket of sockets) socket.send(text)
+    }
+    return sockets.length > 0
+  }
+
+  /** Opens a socket for the reader whom the header names. */
+  serve(request: Request): Response {
+    const { mayChange, ctx, access } = this.#options
+    const authority = decodeAuthority(request.headers.get(authorityHeader))
+    const mayRead = authority && mayChange(authority) && hasScope(authority, 'read')
+    if (!mayRead || findRefusal(access(), holderOf(authority, 'read'))) return new Response(null, { status: 404 })
+    if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
+    if (ctx.getWebSockets().length >= maxSockets) return new Response(null, { status: 429 })
+    const { 0: client, 1: server } = new WebSocketPair()
+    ctx.acceptWebSocket(server, tagsOf(authority))
+    return new Response(null, { status: 101, webSocket: client })
+  }
+
+  /** Closes the sockets of readers who may not read any more. */
+  closeRefused(access: Access): void {
+    for (const socket of this.#open) {
+      const refusal = findRefusal(access, readerOf(this.#options.ctx.getTags(socket)))
+      if (refusal) socket.close(closeCodes[refusal], refusal)
+    }
+  }
+
+  get #open(): readonly WebSocket[] {
+    return this.#options.ctx.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN)
+  }
+}

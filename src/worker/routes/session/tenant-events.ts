@@ -1,0 +1,40 @@
+/** `/api/events`: what changes in the sessions of the tenant, for lists and inboxes. */
+
+import { authorityHeader, encodeAuthority } from '../../../durable/platform/authority-header.ts'
+import { forgetSnapshot } from '../../../durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '../../../durable/tenant/tenant-stub.ts'
+import { AppError } from '../../errors.ts'
+import { streamEvents } from '../../event-bridge.ts'
+import { type Call, route } from '../../route.ts'
+import { requireFound } from '../../sessions.ts'
+
+async function listen({ env, tenant, authority }: Call<unknown, unknown>): Promise<Response> {
+  const headers = { upgrade: 'websocket', [authorityHeader]: encodeAuthority(authority) }
+  const answer = await tenantStub(env, tenant.id).fetch(new Request('https://tenant/events', { headers }))
+  if (answer.status === 429)
+    throw new AppError(429, 'limit_exceeded', 'This tenant has too many subscribers.', { retryAfter: 15 })
+  // Sessions learn from the next snapshot that somebody listens.
+  forgetSnapshot(tenant.id)
+  return answer
+}
+
+export const tenantEventRoutes = [
+  route({
+    method: 'get',
+    path: '/api/events',
+    scope: 'read',
+    tag: 'Sessions',
+    summary: 'Stream what changes in all sessions: server-sent events, or a WebSocket on upgrade',
+    responses: { 200: { description: 'Server-sent events', type: 'text/event-stream' } },
+    handle: async (call) => {
+      const { req } = call.web
+      if (req.header('upgrade')?.toLowerCase() === 'websocket') {
+        const answer = await listen(call)
+        requireFound(answer.webSocket ?? undefined)
+        return answer
+      }
+      const socket = async () => (await listen(call)).webSocket ?? undefined
+      return requireFound(await streamEvents({ page: async () => undefined, socket }, undefined, req.raw.signal))
+    },
+  }),
+]
