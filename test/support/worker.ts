@@ -24,6 +24,11 @@ await Promise.all(listPlatforms().map(loadChannel))
 await loadShellPolicy()
 await loadSkillModule()
 await loadBundledIndex()
+await import('../../src/durable/session/commands/run-commands.ts')
+await import('../../src/durable/turn/media/create-media.ts')
+await import('../../src/durable/turn/media/look.ts')
+await import('../../src/durable/turn/media/start-video.ts')
+await import('../../src/durable/turn/media/continue-media.ts')
 
 export { FilesObject } from '../backends/support/files-object.ts'
 export { TenantWithJobs } from '../durable/tenant/fake-jobs.ts'

@@ -245,8 +245,8 @@ describe('a command in a chat', () => {
     expect(await listMessages(session, tenant.key)).toEqual([])
   })
 
-  it('that changes the conversation is for admins in a group', async () => {
-    const chatFixture = await createChat([says('Hi.')], { require_mention: false })
+  it('that changes the conversation is for admins in a session that a group shares', async () => {
+    const chatFixture = await createChat([says('Hi.')], { require_mention: false, group_sessions: 'chat' })
     const group = { chat: { id: -5, type: 'group' } }
     await receiveMessage(chatFixture, '/new', group)
     const session = await getSessionId(chatFixture, '-5')

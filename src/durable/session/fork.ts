@@ -57,8 +57,8 @@ export function copySession(session: Session, upTo?: string, withEarlierFiles = 
 
 /** A copy that ends within an earlier conversation goes on with that one. */
 function conversationAt(meta: SessionMetadata, lastRow: number): SessionMetadata {
-  const { earlierThrough = 0, startsAnew: _startsAnew, ...rest } = meta
-  return lastRow > earlierThrough && earlierThrough > 0 ? { ...rest, earlierThrough } : rest
+  const { earlierThrough = 0, startsAnew: _startsAnew, resumed, conversations, ...rest } = meta
+  return lastRow > earlierThrough && earlierThrough > 0 ? { ...rest, earlierThrough, resumed, conversations } : rest
 }
 
 async function* rowLines(journal: Journal, rows: readonly { readonly n: number }[]): AsyncGenerator<string> {

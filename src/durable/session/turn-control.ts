@@ -54,6 +54,7 @@ type ControlledSession = ReportingSession & {
   }
   readonly toolRuntime: {
     readonly paidMedia: { readonly getNextWake: () => number | undefined }
+    readonly browser: { readonly getNextWake: () => number | undefined }
     readonly processes: {
       readonly getNextWake: (isIdle: boolean) => number | undefined
       readonly postponeNotice: (ms: number) => void
@@ -221,6 +222,7 @@ export class TurnControl {
       subagentsAt: this.isClosing ? undefined : this.#session.subagents.getNextWake(),
       selfStartAt: this.isClosing ? undefined : this.#session.selfStart.getNextWake(),
       mediaAt: this.isClosing ? undefined : toolRuntime.paidMedia.getNextWake(),
+      browserAt: this.isClosing ? undefined : toolRuntime.browser.getNextWake(),
       heldAt: this.isClosing ? undefined : delivery.inboundEvents.getNextWake(),
       deliveryAt: delivery.getNextWake(clock.now()),
       expiresAt,

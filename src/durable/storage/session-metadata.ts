@@ -9,7 +9,9 @@ import type { Settings } from '../../agent/model/settings.ts'
 import type { Goal } from '../../agent/schedule/goal/goal.ts'
 import type { Heartbeat, Loop } from '../../agent/schedule/recurring/recurring.ts'
 import { noUsage, type Usage } from '../../agent/model/usage.ts'
+import type { ProgressMode } from '../../channels/settings.ts'
 import type { HostRecord } from '../../backends/host/host-port.ts'
+import type { Conversations } from './conversation-span.ts'
 
 /** The backend that has the files of a session. Without it they are in the session's object. */
 export type WorkspaceLocation = {
@@ -54,7 +56,7 @@ export type SubagentLink = {
   readonly missed?: readonly string[]
 }
 
-export type SessionMetadata = {
+export type SessionMetadata = Conversations & {
   readonly subagent?: SubagentLink
   readonly id: string
   readonly tenantId: string
@@ -87,18 +89,20 @@ export type SessionMetadata = {
   readonly goal?: Goal | undefined
   readonly heartbeat?: Heartbeat | undefined
   readonly loop?: Loop | undefined
-  /** Messages up to this seq belong to earlier conversations: models do not get them (commands/new-conversation.ts). */
-  readonly earlierThrough?: number | undefined
   /** Messages up to this seq were looked at by a review (learning/start-review.ts). */
   readonly reviewedThrough?: number
-  /** The next turn begins a new conversation. */
-  readonly startsAnew?: true | undefined
   /** Messages from this seq on were undone, but history still has them. */
   readonly retractedFrom?: number | undefined
   /** Only in the copy of history: a rebuilt session continues after these numbers. */
   readonly given?: LastNumbers
   /** The chat that gets every answer. */
   readonly origin?: ChatOrigin
+  /** Lines of the group up to this number have been part of a turn (tenant/chats.ts). */
+  readonly groupThrough?: number
+  /** When the last message that waits was confirmed. */
+  readonly busyNoticeAt?: number
+  /** How much of the running turn the chat shows. Absent: as the channel is set. */
+  readonly progress?: ProgressMode | undefined
   /** A fork whose files are still being copied: it does not exist for callers yet. */
   readonly arriving?: true
   /** The run of a job that the session belongs to. */
@@ -131,10 +135,4 @@ export const createMetadata = (
   ...(oneShot && { oneShot }),
   ...(subagent && { subagent }),
   ...(jobRun !== undefined && { jobRun }),
-})
-
-/** Begins a new conversation behind the message with this seq. */
-export const conversationAfter = (seq: number): Pick<SessionMetadata, 'earlierThrough' | 'startsAnew'> => ({
-  earlierThrough: seq,
-  startsAnew: undefined,
 })

@@ -15,8 +15,8 @@ import { type Commit, isOver, newDecisions, type Turn } from '../../agent/model/
 import { keepsNothing, type Summary } from '../../agent/model/context/compression.ts'
 import { createSummaryMessage } from '../../agent/prompt/compression/summary-message.ts'
 import { estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
-import { firstCurrent, isCurrent } from './conversation-span.ts'
-import type { LastNumbers, SessionMetadata } from './session-metadata.ts'
+import { type Conversation, firstCurrent, isCurrent } from './conversation-span.ts'
+import type { LastNumbers } from './session-metadata.ts'
 import { hasUnwrittenEvents, lastNumbers, maxEventsPerCall, shownThrough } from './last-numbers.ts'
 import { addToContext, type Context, createContext } from './context.ts'
 import { RecentProgress } from './recent-progress.ts'
@@ -40,7 +40,7 @@ export type StoreOptions = {
   /** The last numbers that a lost object of the session has used. They are not in the rows. */
   readonly lastNumbers?: LastNumbers | undefined
   /** Tells which messages belong to the current conversation. Absent: all. */
-  readonly conversation?: () => Pick<SessionMetadata, 'earlierThrough' | 'resumed'>
+  readonly conversation?: () => Conversation
   /** Called after each write with its events, in order. */
   readonly publish: (events: readonly SessionEvent[]) => void
   /** Called in the same synchronous stretch as each write. */

@@ -10,7 +10,7 @@ import { explainMissingBackend, resolveBackendKind } from '../../durable/workspa
 import { tools as builtIn } from '../../tools/index.ts'
 import { listToolsetMembers, toolsFor } from '../../tools/tools-for.ts'
 import { toolsets } from '../../tools/toolsets.ts'
-import { apiVersion } from '../version.ts'
+import { apiVersion } from '../../agent/public-api/version.ts'
 import { pageByPosition } from '../input/page.ts'
 import { type Route, route } from '../route.ts'
 import { listOf, longPageQuery, ok } from '../shapes.ts'

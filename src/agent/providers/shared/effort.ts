@@ -1,6 +1,6 @@
 /** Clamps a reasoning effort to the levels that a model supports. */
 
-const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const
+export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const
 export type Effort = (typeof efforts)[number]
 
 const rankOf = (effort: string): number => efforts.indexOf(effort as Effort)

@@ -1,16 +1,10 @@
 /** `/background`: gives a prompt to a session of its own, whose result comes back as one message. */
 
 import type { Session } from '../session.ts'
-import { type CommandCall, type CommandReply, reply, type SessionCommand, usageReply } from './command.ts'
+import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 
-export const backgroundCommand: SessionCommand = {
-  name: 'background',
-  aliases: ['bg', 'btw'],
-  usage: 'PROMPT',
-  description: 'Works on a prompt beside the conversation. The result comes back as a message.',
-  scope: 'chat',
-  run: (session, call) => (call.text ? startBackground(session, call) : usageReply(backgroundCommand)),
-}
+export const backgroundCommand: CommandHandler = (session, call) =>
+  call.text ? startBackground(session, call) : usageReply('background')
 
 /** A subagent needs a conversation that its result belongs to. */
 async function startBackground(session: Session, { text, runId, authority }: CommandCall): Promise<CommandReply> {

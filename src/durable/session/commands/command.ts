@@ -1,8 +1,14 @@
-/** Defines the commands of a conversation: what they are called, who may use them, and how they are answered. */
+/** Defines how the commands of a conversation are called, and how they answer. */
 
 import type { Authority, Scope } from '../../../agent/model/permission/authority.ts'
 import type { OpeningMessage } from '../../../agent/model/message.ts'
 import type { TurnOptions } from '../../../agent/model/turn-options.ts'
+import {
+  type CommandName,
+  type CommandRights,
+  findCommand,
+  renderUsage,
+} from '../../../agent/policy/slash-command/command-table.ts'
 import type { BusyMode } from '../intake/intake.ts'
 import type { Session } from '../session.ts'
 
@@ -17,6 +23,8 @@ export type CommandCall = {
   readonly text: string
   /** The words of the text; see splitWords. */
   readonly words: readonly string[]
+  /** The limits of a person in a chat. Absent for keys, whose scopes decide. */
+  readonly rights?: CommandRights
 }
 
 export type CommandReply =
@@ -34,22 +42,11 @@ export type CommandReply =
 
 export type ComposedTurn = { readonly message: OpeningMessage; readonly options: TurnOptions }
 
-export type SessionCommand = {
-  /** Lower-case letters, digits and `-`. */
-  readonly name: string
-  readonly aliases?: readonly string[]
-  /** The arguments, as `/help` shows them: `[N]`, `TEXT`. */
-  readonly usage: string
-  /** One line for `/help`. */
-  readonly description: string
-  /**
-   * A key needs this scope. People in chats hold scopes of their own: in a direct chat they may also use commands that
-   * need `write`, because the conversation is theirs; in a group those are for admins.
-   */
-  readonly scope: Scope
-  /** May answer at once: then the answer and what the command changes are one write. */
-  readonly run: (session: Session, call: CommandCall) => CommandReply | Promise<CommandReply>
-}
+/**
+ * The code of a command of the table (agent/policy/slash-command/command-table.ts). It may answer at once: then the
+ * answer and what the command changes are one write.
+ */
+export type CommandHandler = (session: Session, call: CommandCall) => CommandReply | Promise<CommandReply>
 
 /** Answers commands that the list does not have, such as the names of skills. Undefined: not known here either. */
 export type CommandFallback = {
@@ -62,5 +59,7 @@ export type CommandFallback = {
 export const reply = (text: string): CommandReply => ({ kind: 'text', text })
 
 /** Says how a command is used, after a wrong argument. */
-export const usageReply = ({ name, usage }: Pick<SessionCommand, 'name' | 'usage'>): CommandReply =>
-  reply(`Usage: ${`/${name} ${usage}`.trim()}`)
+export function usageReply(name: CommandName): CommandReply {
+  const command = findCommand(name)
+  return reply(`Usage: ${command ? renderUsage(command) : `/${name}`}`)
+}

@@ -6,29 +6,14 @@ import { startNewConversation } from './new-conversation.ts'
 import { importRunId } from '../../storage/journal.ts'
 import type { Session } from '../session.ts'
 import { undoTurns } from '../undo.ts'
-import { type CommandCall, type CommandReply, reply, type SessionCommand, usageReply } from './command.ts'
+import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 
-const busy = reply('A turn is running. Send /stop first, or wait.')
-
-export const newCommand: SessionCommand = {
-  name: 'new',
-  aliases: ['reset', 'clear'],
-  usage: '[TITLE]',
-  description: 'Begins a new conversation here. The files and the history stay.',
-  scope: 'write',
-  run: async (session, { text }) => {
-    await startNewConversation(session, { title: text.slice(0, maxTitleChars) || null })
-    return reply('A new conversation begins. The earlier one stays in the history and can be searched.')
-  },
+export const newCommand: CommandHandler = async (session, { text }) => {
+  await startNewConversation(session, { title: text.slice(0, maxTitleChars) || null })
+  return reply('A new conversation begins. The earlier one stays in the history and can be searched.')
 }
 
-export const retryCommand: SessionCommand = {
-  name: 'retry',
-  usage: '',
-  description: 'Takes the last answer back and sends your last message again.',
-  scope: 'chat',
-  run: (session, call) => (session.store.hasOpenTurn ? busy : retryLast(session, call)),
-}
+export const retryCommand: CommandHandler = (session, call) => retryLast(session, call)
 
 function retryLast(session: Session, { authority }: CommandCall): CommandReply {
   const [last] = undoneBy(session, 1)
@@ -43,31 +28,17 @@ function retryLast(session: Session, { authority }: CommandCall): CommandReply {
   }
 }
 
-export const undoCommand: SessionCommand = {
-  name: 'undo',
-  usage: '[N]',
-  description: 'Takes your last message and its answer out of the conversation, or the last N.',
-  scope: 'write',
-  run: (session, { text }) => {
-    const n = text ? Number(text) : 1
-    if (!Number.isInteger(n) || n < 1 || n > maxUndone) return usageReply(undoCommand)
-    if (session.store.hasOpenTurn) return busy
-    const { turns } = undoTurns(session, n)
-    if (!turns.length) return reply('There is nothing to undo.')
-    const texts = turns.map((turn) => `> ${shorten(turn.text).replaceAll('\n', '\n> ')}`)
-    return reply(`Undone: ${describeTurns(turns.length)}.\n\n${texts.join('\n\n')}`)
-  },
+export const undoCommand: CommandHandler = (session, { text }) => {
+  const n = text ? Number(text) : 1
+  if (!Number.isInteger(n) || n < 1 || n > maxUndone) return usageReply('undo')
+  const { turns } = undoTurns(session, n)
+  if (!turns.length) return reply('There is nothing to undo.')
+  const texts = turns.map((turn) => `> ${shorten(turn.text).replaceAll('\n', '\n> ')}`)
+  return reply(`Undone: ${describeTurns(turns.length)}.\n\n${texts.join('\n\n')}`)
 }
 
-export const compressCommand: SessionCommand = {
-  name: 'compress',
-  aliases: ['compact'],
-  usage: '[FOCUS]',
-  description: 'Replaces older messages by a summary. The focus says what it must keep.',
-  scope: 'chat',
-  run: async (session, { text }) =>
-    reply(describeCompression(await compressNow(session, text.slice(0, maxFocusChars) || undefined))),
-}
+export const compressCommand: CommandHandler = async (session, { text }) =>
+  reply(describeCompression(await compressNow(session, text.slice(0, maxFocusChars) || undefined)))
 
 function describeCompression(result: CompressResult): string {
   switch (result.kind) {
@@ -86,18 +57,12 @@ function describeCompression(result: CompressResult): string {
   }
 }
 
-export const titleCommand: SessionCommand = {
-  name: 'title',
-  usage: '[TITLE]',
-  description: 'Shows or changes the title of the conversation.',
-  scope: 'write',
-  run: (session, { text }) => {
-    if (!text) return reply(session.meta.title ?? 'The conversation has no title.')
-    if (text.length > maxTitleChars) return reply(`A title has at most ${maxTitleChars} characters.`)
-    session.updateMeta({ title: text, oneShot: undefined })
-    session.runInBackground(session.turns.project())
-    return reply(`The title is now: ${text}`)
-  },
+export const titleCommand: CommandHandler = (session, { text }) => {
+  if (!text) return reply(session.meta.title ?? 'The conversation has no title.')
+  if (text.length > maxTitleChars) return reply(`A title has at most ${maxTitleChars} characters.`)
+  session.updateMeta({ title: text, oneShot: undefined })
+  session.runInBackground(session.turns.project())
+  return reply(`The title is now: ${text}`)
 }
 
 /** The same as in the API. */

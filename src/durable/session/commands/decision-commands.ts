@@ -2,27 +2,16 @@
 
 import { parseDecision } from '../../../agent/public-api/waiting-text.ts'
 import { isApproval, pendingRequests } from '../../turn/pending-requests.ts'
+import type { CommandName } from '../../../agent/policy/slash-command/command-table.ts'
 import type { Session } from '../session.ts'
-import { type CommandCall, type CommandReply, reply, type SessionCommand, usageReply } from './command.ts'
+import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 
-export const approveCommand: SessionCommand = {
-  name: 'approve',
-  usage: '[all] [session|always]',
-  description: 'Allows the call that waits for approval: once, for this session, or always.',
-  scope: 'chat',
-  run: (session, call) => decide(session, call, approveCommand),
-}
+export const approveCommand: CommandHandler = (session, call) => decide(session, call, 'approve')
 
-export const denyCommand: SessionCommand = {
-  name: 'deny',
-  usage: '[all] [REASON]',
-  description: 'Denies the call that waits for approval. The agent reads the reason.',
-  scope: 'chat',
-  run: (session, call) => decide(session, call, denyCommand),
-}
+export const denyCommand: CommandHandler = (session, call) => decide(session, call, 'deny')
 
 /** Who may decide is checked with each approval. */
-function decide(session: Session, { name, text }: CommandCall, command: SessionCommand): CommandReply {
+function decide(session: Session, { name, text }: CommandCall, command: CommandName): CommandReply {
   if (!parseDecision(`/${name} ${text}`)) return usageReply(command)
   return session.store.hasOpenTurn && pendingRequests(session).some(isApproval)
     ? { kind: 'decision' }

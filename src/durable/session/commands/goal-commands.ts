@@ -17,41 +17,28 @@ import {
 import { describeGoalState, renderGoal, renderGoalStart } from '../../../agent/schedule/goal/goal-text.ts'
 import { saveGoal } from '../self-started/save-goal.ts'
 import type { Session } from '../session.ts'
-import { type CommandCall, type CommandReply, reply, type SessionCommand, usageReply } from './command.ts'
+import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 
 type Action = (session: Session, call: CommandCall, rest: string) => CommandReply
 
-export const goalCommand: SessionCommand = {
-  name: 'goal',
-  usage:
-    '[TEXT | draft TEXT | start | show | status | FIELD TEXT | gate COMMAND | ungate N | wait PROCESS | pause | resume | clear]',
-  description: 'Works towards a goal over several turns, until a judge says that it is reached.',
-  scope: 'chat',
-  run: (session, call) => {
-    const [word = ''] = call.words
-    const action = actions[word.toLowerCase()]
-    if (!call.text) return showGoal(session)
-    if (!action) return setGoal(session, call, call.text)
-    return action(session, call, call.text.slice(word.length).trim())
-  },
+export const goalCommand: CommandHandler = (session, call) => {
+  const [word = ''] = call.words
+  const action = actions[word.toLowerCase()]
+  if (!call.text) return showGoal(session)
+  if (!action) return setGoal(session, call, call.text)
+  return action(session, call, call.text.slice(word.length).trim())
 }
 
-export const subgoalCommand: SessionCommand = {
-  name: 'subgoal',
-  usage: 'TEXT | remove N',
-  description: 'Adds a criterion to the goal, or removes one.',
-  scope: 'chat',
-  run: (session, { text }) => {
-    const { goal } = session.meta
-    if (!goal) return noGoal
-    const [, n] = /^remove (\d{1,3})$/i.exec(text) ?? []
-    if (!text) return usageReply(subgoalCommand)
-    if (n === undefined && goal.criteria.length >= maxCriteria)
-      return reply(`A goal has at most ${maxCriteria} criteria.`)
-    const criteria =
-      n === undefined ? [...goal.criteria, text.slice(0, maxGateChars)] : goal.criteria.toSpliced(Number(n) - 1, 1)
-    return change(session, { ...goal, criteria })
-  },
+export const subgoalCommand: CommandHandler = (session, { text }) => {
+  const { goal } = session.meta
+  if (!goal) return noGoal
+  const [, n] = /^remove (\d{1,3})$/i.exec(text) ?? []
+  if (!text) return usageReply('subgoal')
+  if (n === undefined && goal.criteria.length >= maxCriteria)
+    return reply(`A goal has at most ${maxCriteria} criteria.`)
+  const criteria =
+    n === undefined ? [...goal.criteria, text.slice(0, maxGateChars)] : goal.criteria.toSpliced(Number(n) - 1, 1)
+  return change(session, { ...goal, criteria })
 }
 
 const noGoal = reply('There is no goal. /goal TEXT sets one.')
@@ -59,7 +46,7 @@ const noGoal = reply('There is no goal. /goal TEXT sets one.')
 /** The words after `/goal` that are no text of a goal. */
 const actions: Readonly<Record<string, Action>> = {
   draft: (session, call, text) =>
-    text ? keep(session, newGoal(session, call, { text, at: 'draft' })) : usageReply(goalCommand),
+    text ? keep(session, newGoal(session, call, { text, at: 'draft' })) : usageReply('goal'),
   start: (session, call) => withGoal(session, (goal) => startGoal(session, call, goal)),
   show: (session) => showGoal(session),
   status: (session) => showGoal(session),
@@ -116,7 +103,7 @@ function startGoal(session: Session, { authority }: CommandCall, goal: Goal): Co
 }
 
 function addGate(session: Session, goal: Goal, command: string): CommandReply {
-  if (!command || command.length > maxGateChars) return usageReply(goalCommand)
+  if (!command || command.length > maxGateChars) return usageReply('goal')
   if (goal.gates.length >= maxGates) return reply(`A goal has at most ${maxGates} gates.`)
   return change(session, { ...goal, gates: [...goal.gates, command] })
 }

@@ -2,22 +2,16 @@
 
 import type { MemoryOperation, MemoryResult, PendingMemory } from '../../../agent/model/recall/memory.ts'
 import type { Session } from '../session.ts'
-import { type CommandCall, type CommandReply, reply, type SessionCommand, usageReply } from './command.ts'
+import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 
 const maxShownChars = 200
 
-export const memoryCommand: SessionCommand = {
-  name: 'memory',
-  usage: '[pending | approve ID|all | reject ID|all]',
-  description: 'Shows what the agent remembers, and approves or rejects what it wants to remember.',
-  scope: 'write',
-  run: async (session, call) => {
-    const [action = '', id = ''] = call.words
-    if (action === '') return reply(await renderStores(session, call))
-    if (action === 'pending') return reply(await renderPending(session, call))
-    if ((action === 'approve' || action === 'reject') && id) return decide(session, call, { action, id })
-    return usageReply(memoryCommand)
-  },
+export const memoryCommand: CommandHandler = async (session, call) => {
+  const [action = '', id = ''] = call.words
+  if (action === '') return reply(await renderStores(session, call))
+  if (action === 'pending') return reply(await renderPending(session, call))
+  if ((action === 'approve' || action === 'reject') && id) return decide(session, call, { action, id })
+  return usageReply('memory')
 }
 
 const memoryOf = (session: Session) => session.tenantObject().memory

@@ -1,31 +1,33 @@
 /**
- * Begins a new conversation in a session. Its id stays: a chat is always the same session. Earlier messages stay in the
- * history and the search, but no model gets them any more, and an undo does not reach them.
+ * Begins a conversation in a session: a new one, or an earlier one that is resumed. The id of the session stays: a chat
+ * is always the same session. Other conversations stay in the history and the search, but no model gets them, and an
+ * undo does not reach them.
  */
 
 import { clock } from '../../platform/clock.ts'
 import { stopAll } from './turn-commands.ts'
-import { conversationAfter } from '../../storage/session-metadata.ts'
+import { beginConversation, type MessageSpan } from '../../storage/conversation-span.ts'
 import type { Session } from '../session.ts'
 
 /** A tool that does not react to its stop delays the new conversation at most so long. */
 const stopTimeoutMs = 3_000
 
+type Begun = { readonly title?: string | null; readonly spans?: readonly MessageSpan[] }
+
 /** Stops what runs. While the stopped turn has not ended, the next turn begins the conversation. */
-export async function startNewConversation(
-  session: Session,
-  { title = null }: { readonly title?: string | null } = {},
-): Promise<void> {
+export async function startNewConversation(session: Session, { title = null, spans = [] }: Begun = {}): Promise<void> {
   stopAll(session)
   if (session.driver.isDriving) await Promise.race([session.driver.start(), clock.wait(stopTimeoutMs)])
   if (!session.exists) return
+  const { meta, store } = session
+  const next = { leftTitle: meta.title, spans }
   const ended = { goal: undefined, heartbeat: undefined, loop: undefined, grants: [], todos: [], title } as const
   const forgotten = { ...ended, prompt: undefined, promptRecord: undefined } as const
   session.updateMeta(
-    session.store.hasOpenTurn
-      ? { ...ended, startsAnew: true }
-      : { ...forgotten, ...conversationAfter(session.store.lastMessageSeq()) },
+    store.hasOpenTurn
+      ? { ...ended, startsAnew: next }
+      : { ...forgotten, ...beginConversation(meta, { lastSeq: store.lastMessageSeq(), now: clock.now() }, next) },
   )
-  session.store.dropContext()
+  store.dropContext()
   session.runInBackground(session.turns.project())
 }

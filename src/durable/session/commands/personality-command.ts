@@ -4,24 +4,18 @@ import { patchSettings } from '../../../agent/model/settings.ts'
 import { findPersonality, listPersonalities, noPersonality } from '../../../agent/prompt/personalities.ts'
 import { rebuildPrompt } from '../../turn/prepare-turn.ts'
 import type { Session } from '../session.ts'
-import { reply, type SessionCommand } from './command.ts'
+import { reply, type CommandHandler } from './command.ts'
 
-export const personalityCommand: SessionCommand = {
-  name: 'personality',
-  usage: '[NAME|none]',
-  description: 'Shows or changes how the agent speaks in this conversation.',
-  scope: 'write',
-  run: async (session, { text }) => {
-    await session.ensureTenant()
-    const { personality = noPersonality, personalities } = session.settings.agent ?? {}
-    const known = `Known: ${listPersonalities(personalities).join(', ')}, ${noPersonality}.`
-    const name = text.toLowerCase()
-    if (!name) return reply(`The personality is ${personality}. ${known}`)
-    if (name !== noPersonality && !findPersonality(name, personalities))
-      return reply(`There is no personality ${name}. ${known}`)
-    await setPersonality(session, name)
-    return reply(`The personality is now ${name}. It counts from the next answer on.`)
-  },
+export const personalityCommand: CommandHandler = async (session, { text }) => {
+  await session.ensureTenant()
+  const { personality = noPersonality, personalities } = session.settings.agent ?? {}
+  const known = `Known: ${listPersonalities(personalities).join(', ')}, ${noPersonality}.`
+  const name = text.toLowerCase()
+  if (!name) return reply(`The personality is ${personality}. ${known}`)
+  if (name !== noPersonality && !findPersonality(name, personalities))
+    return reply(`There is no personality ${name}. ${known}`)
+  await setPersonality(session, name)
+  return reply(`The personality is now ${name}. It counts from the next answer on.`)
 }
 
 /** The prompt is built again at once: a person who asks for another tone expects it in the next answer. */

@@ -6,7 +6,6 @@ import {
   createLoop,
   type Heartbeat,
   type Loop,
-  maxLoopTicks,
   maxPauseMs,
   maxPromptChars,
   minHeartbeatMs,
@@ -16,29 +15,18 @@ import {
 } from '../../../agent/schedule/recurring/recurring.ts'
 import { clock } from '../../platform/clock.ts'
 import type { Session } from '../session.ts'
-import { type CommandCall, type CommandReply, reply, type SessionCommand, usageReply } from './command.ts'
+import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 
-export const heartbeatCommand: SessionCommand = {
-  name: 'heartbeat',
-  usage: 'every 30m PROMPT | pause | resume | clear',
-  description: 'Sends a prompt at an interval of at least a minute, while the session is idle.',
-  scope: 'chat',
-  run: (session, call) => manage(session, call, 'heartbeat') ?? setHeartbeat(session, call),
-}
+export const heartbeatCommand: CommandHandler = (session, call) =>
+  manage(session, call, 'heartbeat') ?? setHeartbeat(session, call)
 
-export const loopCommand: SessionCommand = {
-  name: 'loop',
-  usage: '[every 5m] PROMPT | pause | resume | clear',
-  description: `Sends a prompt again until the work is done, at most ${maxLoopTicks} times. Without an interval the model chooses the pause.`,
-  scope: 'chat',
-  run: (session, call) => manage(session, call, 'loop') ?? setLoop(session, call),
-}
+export const loopCommand: CommandHandler = (session, call) => manage(session, call, 'loop') ?? setLoop(session, call)
 
 type Kind = 'heartbeat' | 'loop'
 
 function setHeartbeat(session: Session, { text, authority }: CommandCall): CommandReply {
   const { ms, text: prompt } = splitDuration(text)
-  if (ms === undefined || !prompt || prompt.length > maxPromptChars) return usageReply(heartbeatCommand)
+  if (ms === undefined || !prompt || prompt.length > maxPromptChars) return usageReply('heartbeat')
   if (ms < minHeartbeatMs || ms > maxPauseMs)
     return reply(
       `A heartbeat comes at most every ${renderDuration(minHeartbeatMs)} and at least every ${renderDuration(maxPauseMs)}.`,
@@ -48,7 +36,7 @@ function setHeartbeat(session: Session, { text, authority }: CommandCall): Comma
 
 function setLoop(session: Session, { text, authority }: CommandCall): CommandReply {
   const { ms, text: prompt } = splitDuration(text)
-  if (!prompt || prompt.length > maxPromptChars) return usageReply(loopCommand)
+  if (!prompt || prompt.length > maxPromptChars) return usageReply('loop')
   if (ms !== undefined && (ms < minLoopMs || ms > maxPauseMs))
     return reply(
       `A loop comes at most every ${renderDuration(minLoopMs)} and at least every ${renderDuration(maxPauseMs)}.`,

@@ -3,7 +3,7 @@
 import { defaultSettings } from '../../../agent/model/settings.ts'
 import { isResetDue } from '../../../agent/schedule/session-reset.ts'
 import { clock } from '../../platform/clock.ts'
-import { conversationAfter } from '../../storage/session-metadata.ts'
+import { beginConversation } from '../../storage/conversation-span.ts'
 import { isUnused } from '../self-started/self-start-timer.ts'
 import type { Session } from '../session.ts'
 
@@ -26,7 +26,7 @@ export function resetIfDue(session: Session): void {
     todos: [],
     prompt: undefined,
     promptRecord: undefined,
-    ...conversationAfter(store.lastMessageSeq()),
+    ...beginConversation(meta, { lastSeq: store.lastMessageSeq(), now: clock.now() }),
   })
   store.dropContext()
   session.delivery.sendNotice(notice)

@@ -8,12 +8,13 @@ import { textIn, type UserMessage } from '../../../agent/model/message.ts'
 import { parseCommand, splitWords } from '../../../agent/policy/slash-command/parse-command.ts'
 import { clock } from '../../platform/clock.ts'
 import type { ContinueCommand } from '../intake/continue.ts'
-import type { InboundCommand } from '../intake/inbound.ts'
+import type { InboundCommand } from '../intake/inbound-command.ts'
 import type { Intake, Submitted } from '../intake/intake.ts'
 import type { RequestCommand } from '../intake/request.ts'
 import type { Session } from '../session.ts'
 import type { CommandCall, CommandReply } from './command.ts'
-import { answerCommand } from './find-command.ts'
+import { prepareAnswer } from './find-command.ts'
+import { rightsOf } from './may-use.ts'
 
 type TypedMessage = RequestCommand | ContinueCommand | InboundCommand
 
@@ -36,7 +37,9 @@ export function parseTyped(
   const { authority, runId } = message
   const { kind } = authority.principal
   const parsed = kind === 'key' || kind === 'person' ? parseCommand(textOf(message)) : undefined
-  return parsed && { message, call: { authority, runId, ...parsed, words: splitWords(parsed.text) } }
+  if (!parsed) return undefined
+  const rights = rightsOf(message)
+  return { message, call: { authority, runId, ...parsed, words: splitWords(parsed.text), ...(rights && { rights }) } }
 }
 
 const isTypedMessage = (message: { readonly kind: string }): message is TypedMessage =>
@@ -58,7 +61,12 @@ export async function runCommand(
   { message, call, intake }: { readonly message: TypedMessage; readonly call: CommandCall; readonly intake: Intake },
 ): Promise<CommandOutcome> {
   if (!session.exists) await createFor(session, intake)
-  const answering = answerCommand(session, call)
+  // The code is loaded first: what a command changes and its answer are one write, if it answers at once.
+  const answer = await prepareAnswer(session, call)
+  if (!session.exists) return { kind: 'goes-on', change: {} }
+  const repeated = intake.findOutcome(true)
+  if (repeated) return { kind: 'answered', submitted: repeated }
+  const answering = answer()
   const given = answering instanceof Promise ? await answering : answering
   if (!given) return { kind: 'goes-on', change: {} }
   // The session may have been deleted, or a repeat of the message answered, during the wait.

@@ -6,31 +6,15 @@ import { pauseGoal } from '../../../agent/schedule/goal/goal.ts'
 import { pause } from '../../../agent/schedule/recurring/recurring.ts'
 import { saveGoal } from '../self-started/save-goal.ts'
 import type { Session } from '../session.ts'
-import { reply, type SessionCommand, usageReply } from './command.ts'
+import { reply, type CommandHandler, usageReply } from './command.ts'
 
-export const stopCommand: SessionCommand = {
-  name: 'stop',
-  usage: '',
-  description: 'Stops the turn and the background processes, drops queued messages, and pauses the goal and the loop.',
-  scope: 'chat',
-  run: (session) => reply(renderStopped(stopAll(session))),
-}
+export const stopCommand: CommandHandler = (session) => reply(renderStopped(stopAll(session)))
 
-export const steerCommand: SessionCommand = {
-  name: 'steer',
-  usage: 'TEXT',
-  description: 'Sends a message into the running turn without stopping it.',
-  scope: 'chat',
-  run: (_session, { text }) => (text ? { kind: 'message', text, mode: 'steer' } : usageReply(steerCommand)),
-}
+export const steerCommand: CommandHandler = (_session, { text }) =>
+  text ? { kind: 'message', text, mode: 'steer' } : usageReply('steer')
 
-export const queueCommand: SessionCommand = {
-  name: 'queue',
-  usage: 'TEXT',
-  description: 'Sends a message that gets a turn of its own after the running one.',
-  scope: 'chat',
-  run: (_session, { text }) => (text ? { kind: 'message', text, mode: 'queue' } : usageReply(queueCommand)),
-}
+export const queueCommand: CommandHandler = (_session, { text }) =>
+  text ? { kind: 'message', text, mode: 'queue' } : usageReply('queue')
 
 export type Stopped = {
   readonly wasRunning: boolean

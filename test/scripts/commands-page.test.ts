@@ -1,0 +1,18 @@
+/** Checks that docs/commands-in-chat.md documents every command of the table. */
+
+import { readFile } from 'node:fs/promises'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type CommandSpec, commandTable } from '../../src/agent/policy/slash-command/command-table.ts'
+
+const table: readonly CommandSpec[] = commandTable
+
+describe('docs/commands-in-chat.md', () => {
+  let page = ''
+  beforeAll(async () => {
+    page = await readFile(new URL('../../docs/commands-in-chat.md', import.meta.url), 'utf8')
+  })
+
+  it.each(table)('documents /$name with its aliases', ({ name, aliases = [] }) => {
+    for (const one of [name, ...aliases]) expect(page).toMatch(new RegExp(`\`/${one}[ \`]`))
+  })
+})
