@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { InboundEvent } from '../../src/channels/channel.ts'
 import { classifyEvent, stripMention } from '../../src/channels/classify-event.ts'
+import { channelSettings } from '../../src/channels/settings.ts'
 
 const account = { id: '4711', name: 'TalariaBot' }
 const sender = { id: '11', name: 'Anna' }
+const bot = { id: '99', name: 'Other bot', isBot: true } as const
 const direct: InboundEvent = {
   kind: 'message',
   key: '1',
@@ -33,7 +35,7 @@ const press: InboundEvent = {
 }
 
 describe('classifyEvent', () => {
-  const none = { allow_users: [] as string[], allow_chats: [] as string[], require_mention: true }
+  const none = { ...channelSettings.parse({}), allow_users: [] as string[], allow_chats: [] as string[] }
   const group = { ...none, allow_chats: ['-100'] }
 
   type Rules = Parameters<typeof classifyEvent>[1]
@@ -58,6 +60,46 @@ describe('classifyEvent', () => {
     ],
     ['keeps a mention of another person', inGroup({ mentions: ['bert'] }), group, 'unaddressed'],
     ['accepts all messages without require_mention', inGroup(), { ...group, require_mention: false }, 'accept'],
+    ['accepts all messages of a free chat', inGroup(), { ...group, free_chats: ['-100'] }, 'accept'],
+    [
+      'accepts a name of the bot as a word',
+      inGroup({ text: 'hey Hermes, hi' }),
+      { ...group, mention_names: ['hermes'] },
+      'accept',
+    ],
+    [
+      'keeps a name within a word',
+      inGroup({ text: 'thermestat' }),
+      { ...group, mention_names: ['hermes'] },
+      'unaddressed',
+    ],
+    ['takes names literally', inGroup({ text: 'aaa' }), { ...group, mention_names: ['.*'] }, 'unaddressed'],
+    ['ignores a bot', inGroup({ sender: bot, mentions: ['4711'] }), group, 'ignore'],
+    [
+      'ignores a bot in a direct chat',
+      { ...direct, sender: bot },
+      { ...none, allow_users: ['*'], allow_bots: 'all' },
+      'ignore',
+    ],
+    [
+      'accepts a bot that mentions us',
+      inGroup({ sender: bot, mentions: ['4711'] }),
+      { ...group, allow_bots: 'mentions' },
+      'accept',
+    ],
+    ['keeps nothing of a bot', inGroup({ sender: bot }), { ...group, allow_bots: 'all' }, 'ignore'],
+    [
+      'accepts all of a bot where all is accepted',
+      inGroup({ sender: bot }),
+      { ...group, allow_bots: 'all', require_mention: false },
+      'accept',
+    ],
+    [
+      'accepts a person by another id',
+      { ...direct, sender: { ...sender, aliases: ['+49'] } },
+      { ...none, allow_users: ['+49'] },
+      'accept',
+    ],
   ])('%s', (_name, event, rules, expected) => expect(classifyEvent(event, rules, account)).toBe(expected))
 
   it('finds no mention while the account is unknown', () => {

@@ -2,6 +2,8 @@
 
 import { clock } from '../platform/clock.ts'
 import { leaseMs, segmentMs } from '../platform/schedule.ts'
+import { releaseDue } from './chat/release-held.ts'
+import { continueMedia } from './attachments/continue-media.ts'
 import { pollProcesses } from './deliver.ts'
 import { runSelfStarted } from './self-started/run-self-started.ts'
 import type { Session } from './session.ts'
@@ -13,9 +15,12 @@ export async function handleAlarm(session: Session): Promise<void> {
   if (isTenantKnown && (await session.access.pausesAlarm())) return
   const sent = delivery.start()
   if (!isTenantKnown) return
+  await releaseDue(session)
   if (!turns.isSettled && store.hasOpenTurn) turns.resume()
   else if (!turns.isSettled) turns.settle()
   await pollProcesses(session)
+  await continueMedia(session)
+  await toolRuntime.browser.closeIdle()
   await within(leaseMs, session.subagents.handleDriverStop())
   await runSelfStarted(session)
   const processesAt = toolRuntime.processes.getNextWake(false) ?? Infinity

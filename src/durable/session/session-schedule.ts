@@ -31,6 +31,12 @@ export type SessionFacts = {
   readonly newsAt: number | undefined
   /** The time at which the goal, the heartbeat or the loop of the session is looked at. */
   readonly selfStartAt: number | undefined
+  /** The time at which paid media are stored or followed. */
+  readonly mediaAt: number | undefined
+  /** The time at which an unused browser is closed. */
+  readonly browserAt: number | undefined
+  /** The time at which held messages of a chat take effect. */
+  readonly heldAt: number | undefined
   /** The time at which the outbox of the channel sends next. */
   readonly deliveryAt: number | undefined
   /** The time at which an ephemeral session is deleted. */
@@ -45,6 +51,9 @@ export type WakeReason =
   | 'news'
   | 'subagents'
   | 'selfStart'
+  | 'media'
+  | 'browser'
+  | 'held'
   | 'delivery'
   | 'expiry'
 
@@ -125,6 +134,9 @@ export function wakesOf(schedule: SessionSchedule, facts: SessionFacts, now: num
     news: isClosing ? undefined : facts.newsAt,
     subagents: isClosing ? undefined : facts.subagentsAt,
     selfStart: isClosing ? undefined : facts.selfStartAt,
+    media: isClosing ? undefined : facts.mediaAt,
+    browser: isClosing ? undefined : facts.browserAt,
+    held: isClosing ? undefined : facts.heldAt,
     delivery: facts.deliveryAt,
     expiry: facts.expiresAt,
   }

@@ -2,7 +2,13 @@
 
 import { systemAuthority } from '../../agent/model/permission/authority.ts'
 import { log } from '../../agent/model/log.ts'
-import { createGuardedFetch, type GuardedFetch, type HostUse } from '../platform/guarded-fetch.ts'
+import {
+  type AddressGuard,
+  createAddressGuard,
+  createGuardedFetch,
+  type GuardedFetch,
+  type HostUse,
+} from '../platform/guarded-fetch.ts'
 import { tenantStub } from './tenant-stub.ts'
 
 /** Uses that were not sent to the tenant's object yet. */
@@ -18,6 +24,13 @@ export const createTenantFetch = (
   tenantId: string,
   runInBackground: (work: Promise<unknown>) => void,
 ): GuardedFetch => createGuardedFetch(env, { record: (use) => runInBackground(record(env, tenantId, use)) })
+
+/** Judges addresses as the guarded fetch does, and counts the refused ones. */
+export const createTenantAddressGuard = (
+  env: Env,
+  tenantId: string,
+  runInBackground: (work: Promise<unknown>) => void,
+): AddressGuard => createAddressGuard(env, (use) => runInBackground(record(env, tenantId, use)))
 
 function record(env: Env, tenantId: string, use: HostUse): Promise<void> {
   const ledger = ledgers.get(tenantId) ?? { uses: [], sending: undefined }

@@ -31,6 +31,7 @@ import type { TenantJobs } from './jobs/jobs.ts'
 import { TenantKeyHealth } from './secrets/key-health.ts'
 import { TenantLimits } from './limits.ts'
 import { TenantNetwork } from './network.ts'
+import { TenantBrowsers } from './tools/browsers.ts'
 import { TenantMemory } from './memory/memory.ts'
 import { readMemoryMaterial } from './memory/memory-material.ts'
 import { MemoryRows } from './memory/memory-rows.ts'
@@ -145,6 +146,7 @@ export class TenantDO extends DurableObject<Env> {
   readonly #fixes = new TenantFixes(this.#mayChange, this.#sql)
   readonly #imageDescriptions = new TenantImageDescriptions(this.#mayChange, this.#sql)
   readonly #network = new TenantNetwork(this.#mayChange, this.#sql)
+  readonly #browsers = new TenantBrowsers(this.#mayChange, this.#sql, () => effectiveLimits(this.#values))
   readonly #access = new TenantAccess({
     mayChange: this.#mayChange,
     roles: () => this.#settings.get().roles ?? {},
@@ -253,6 +255,10 @@ export class TenantDO extends DurableObject<Env> {
 
   get imageDescriptions(): TenantImageDescriptions {
     return this.#imageDescriptions
+  }
+
+  get browsers(): TenantBrowsers {
+    return this.#browsers
   }
 
   get network(): TenantNetwork {

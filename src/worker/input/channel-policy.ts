@@ -12,7 +12,17 @@ import { policyError } from './settings-patch.ts'
 type Caller = Pick<Call<unknown, unknown>, 'authority' | 'tenant'>
 
 /** The settings that say who may write, and what they may do. */
-const rightsFields = ['allow_users', 'allow_chats', 'admins', 'search_scope', 'role', 'admin_role'] as const
+const rightsFields = [
+  'allow_users',
+  'allow_chats',
+  'allow_bots',
+  'admins',
+  'same_person',
+  'search_scope',
+  'jobs',
+  'role',
+  'admin_role',
+] as const
 
 /** The scope `approve` in chats, reading beyond them and roles are policy. `before`: undefined for a new channel. */
 export function requireChannelPolicy(
@@ -29,6 +39,8 @@ export function requireChannelPolicy(
     (name) =>
       (name === 'admins' && after.admins.some((person) => !old.admins.includes(person))) ||
       (name === 'search_scope' && after.search_scope === 'tenant') ||
+      (name === 'jobs' && rank(after.jobs) > rank(old.jobs)) ||
+      (name === 'same_person' && after.admins.length > 0) ||
       (!isNew && (name === 'role' || name === 'admin_role')),
   )
   if (policy && !hasScope(caller.authority, 'approve'))
@@ -56,3 +68,5 @@ export const requireMayPair = ({ authority, tenant }: Caller, settings: ChannelS
   requireMayGive(authority, entitlementOf(settings, false), { roles: rolesOf({ tenant }), param: 'platform' })
 
 const rolesOf = ({ tenant: { access } }: Pick<Caller, 'tenant'>) => access?.roles ?? {}
+
+const rank = (jobs: ChannelSettings['jobs']): number => ['nobody', 'admins', 'everybody'].indexOf(jobs)

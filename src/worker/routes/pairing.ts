@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { channelSettings } from '../../channels/settings.ts'
 import { createConnections } from '../../db/channel-connections.ts'
-import type { PairedPerson } from '../../durable/tenant/pairing.ts'
+import type { PairedPerson } from '../../durable/tenant/channels/pairing.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
 import { requireMayPair } from '../input/channel-policy.ts'

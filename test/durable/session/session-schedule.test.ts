@@ -10,7 +10,9 @@ const idle: schedules.SessionFacts = {
   processesAt: undefined,
   newsAt: undefined,
   selfStartAt: undefined,
+  mediaAt: undefined,
   subagentsAt: undefined,
+  heldAt: undefined,
   deliveryAt: undefined,
   expiresAt: undefined,
 }

@@ -8,6 +8,8 @@ export type Target =
   | { readonly kind: 'session'; readonly sessionId: string }
   /** `connection`: its id, or the name of a platform that has one connection. */
   | { readonly kind: 'chat'; readonly connection: string; readonly chat: string; readonly thread?: string }
+  /** The home chat of a platform. */
+  | { readonly kind: 'home'; readonly platform: string }
   | { readonly kind: 'webhook'; readonly url: string }
 
 export type ParsedTargets =
@@ -15,7 +17,7 @@ export type ParsedTargets =
   | { readonly ok: false; readonly error: string }
 
 const maxTargets = 10
-const hint = 'Use local, origin, session:ID, PLATFORM:CHAT, CONNECTION:CHAT or an https address.'
+const hint = 'Use local, origin, session:ID, PLATFORM, PLATFORM:CHAT, CONNECTION:CHAT or an https address.'
 
 /** Parses a list with commas. `none` is another word for `local`. */
 export function parseTargets(text: string): ParsedTargets {
@@ -35,6 +37,7 @@ function parseTarget(word: string): Target | undefined {
   if (word === 'local' || word === 'none') return { kind: 'local' }
   if (word === 'origin') return { kind: 'origin' }
   if (/^https?:\/\//i.test(word)) return URL.canParse(word) ? { kind: 'webhook', url: word } : undefined
+  if (/^[a-z]{2,40}$/.test(word)) return { kind: 'home', platform: word }
   if (!word.startsWith('session:')) return parseChat(word)
   const sessionId = word.slice('session:'.length)
   return sessionNamePattern.test(sessionId) ? { kind: 'session', sessionId } : undefined
@@ -53,6 +56,8 @@ export function renderTarget(target: Target): string {
       return `session:${target.sessionId}`
     case 'chat':
       return [target.connection, target.chat, target.thread].filter((part) => part !== undefined).join(':')
+    case 'home':
+      return target.platform
     case 'webhook':
       return target.url.replace(/[?#].*$/s, '')
     default:

@@ -250,6 +250,7 @@ function isWithin(target: Target, channel: NonNullable<Authority['channel']>, or
       return target.sessionId === origin?.sessionId
     case 'chat':
       return target.connection === channel.connection && target.chat === channel.chat
+    case 'home':
     case 'webhook':
       return false
   }

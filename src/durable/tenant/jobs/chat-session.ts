@@ -1,11 +1,12 @@
-/** Names the session of a chat: one for each chat and thread of a connection. */
+/** Names the session of a chat: one for each chat and thread of a connection, or for each person of a group. */
 
 import type { ChatOrigin } from '../../../agent/model/delivery.ts'
 
 export const chatSessionId = async (
   connection: string,
-  { chat, thread }: Pick<ChatOrigin, 'chat' | 'thread'>,
-): Promise<string> => `ses_${await hashParts([connection, chat, thread ?? null])}`
+  { chat, thread, person }: Pick<ChatOrigin, 'chat' | 'thread' | 'person'>,
+): Promise<string> =>
+  `ses_${await hashParts([connection, chat, thread ?? null, ...(person === undefined ? [] : [person])])}`
 
 /** 32 hexadecimal digits. */
 export async function hashParts(parts: readonly (string | null)[]): Promise<string> {

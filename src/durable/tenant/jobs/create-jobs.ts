@@ -7,6 +7,7 @@ import type { Sources } from '../../../agent/routing/route.ts'
 import { keySource, openKeys } from '../../models/credentials.ts'
 import { sourcesFor } from '../../models/catalog.ts'
 import { createTenantFetch } from '../tenant-fetch.ts'
+import type { TenantChats } from '../channels/chats.ts'
 import type { ChangeCheck } from '../own-tenant.ts'
 import type { TenantSkills } from '../skills/skills.ts'
 import type { TenantSnapshot } from '../tenant-snapshot.ts'
@@ -22,6 +23,8 @@ export type JobsTenant = {
   readonly mayChange: ChangeCheck
   readonly snapshot: () => TenantSnapshot
   readonly skills: Pick<TenantSkills, 'view'>
+  /** The home chat of a platform. */
+  readonly findHome: TenantChats['findHome']
   readonly armAlarm: () => void
   readonly runInBackground: (work: Promise<unknown>) => void
 }
@@ -44,7 +47,8 @@ export function createTenantJobs(tenant: JobsTenant): TenantJobs {
     zone: () => snapshot().settings.timezone ?? defaultSettings.timezone,
     maxJobs: () => snapshot().limits.jobs ?? defaultMaxJobs,
     defaultModel: async () => defaultModelOf(await sources()),
-    checkTargets: (authority, change) => checkTargets({ env, tenantId, hasSession }, authority, change),
+    checkTargets: (authority, change) =>
+      checkTargets({ env, tenantId, hasSession, findHome: tenant.findHome }, authority, change),
     sources,
     guardedFetch: createTenantFetch(env, tenantId, runInBackground),
     sessionOf: (sessionId) => ({

@@ -6,6 +6,7 @@ import { createConnections } from '../../../db/channel-connections.ts'
 import { clock } from '../../platform/clock.ts'
 import { failpoint } from '../../platform/failpoint.ts'
 import type { GuardedFetch } from '../../platform/guarded-fetch.ts'
+import type { TenantChats } from '../channels/chats.ts'
 import { chatSessionId } from './chat-session.ts'
 import type { DeliveryRows, Destination, JobDelivery } from './delivery-rows.ts'
 import type { SessionJobs } from './session-port.ts'
@@ -25,6 +26,7 @@ export type DeliveryContext = {
   readonly sessionOf: (sessionId: string) => SessionJobs
   readonly acceptMessage: AcceptMessage
   readonly guardedFetch: GuardedFetch
+  readonly findHome: TenantChats['findHome']
   /** Records why a target did not get the result. */
   readonly fail: (delivery: JobDelivery, error: string) => void
 }
@@ -92,6 +94,8 @@ function tryDelivery(context: DeliveryContext, delivery: JobDelivery): Promise<A
       return notifyChat(context, delivery, to)
     case 'chat':
       return deliverToChat(context, delivery, to)
+    case 'home':
+      return deliverToHome(context, delivery, to.platform)
     case 'webhook':
       return callWebhook(context, delivery, to.url)
   }
@@ -127,6 +131,13 @@ async function deliverToChat(context: DeliveryContext, delivery: JobDelivery, ta
     isGroup: chat.startsWith('-'),
   }
   return notifyChat(context, delivery, { sessionId: await chatSessionId(found.id, origin), chat: origin })
+}
+
+async function deliverToHome(context: DeliveryContext, delivery: JobDelivery, platform: string): Promise<Attempt> {
+  const home = context.findHome(platform)
+  return home
+    ? notifyChat(context, delivery, home)
+    : { kind: 'failed', error: `${platform} has no home chat any more.` }
 }
 
 /** By its id, else the only active one of a platform. */

@@ -7,7 +7,7 @@ import type { JobRun } from './run-rows.ts'
 
 /** Where a delivery goes: `origin` is resolved when the run ends. */
 export type Destination =
-  | Extract<Target, { readonly kind: 'session' | 'chat' | 'webhook' }>
+  | Extract<Target, { readonly kind: 'session' | 'chat' | 'home' | 'webhook' }>
   | { readonly kind: 'origin-chat'; readonly sessionId: string; readonly chat: ChatOrigin }
 
 export type JobDelivery = {

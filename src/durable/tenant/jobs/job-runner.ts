@@ -31,6 +31,7 @@ export type RunnerOptions = {
   readonly sources: () => Promise<Sources>
   readonly loadSkills: (authority: Authority, names: readonly string[]) => Promise<Material['skills']>
   readonly guardedFetch: GuardedFetch
+  readonly findHome: DeliveryContext['findHome']
   readonly armAlarm: () => void
   readonly runInBackground: (work: Promise<unknown>) => void
 }

@@ -4,10 +4,10 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import { clock } from '../platform/clock.ts'
-import type { TenantAudit } from './audit.ts'
-import { type ChangeCheck, requireOwn } from './own-tenant.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import { clock } from '../../platform/clock.ts'
+import type { TenantAudit } from '../audit.ts'
+import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
 
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 const codeChars = 8

@@ -1,0 +1,108 @@
+/**
+ * Knows what belongs to the chats of a tenant and to no single session: the home chat of each platform, the last messages
+ * of groups that were not meant for the agent, and the ids under which a platform knows the same person.
+ */
+
+import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { ChatOrigin } from '../../../agent/model/delivery.ts'
+import { clock } from '../../platform/clock.ts'
+import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import type { StoredValues } from '../stored-values.ts'
+
+/** The chat that gets what is sent to a platform without a chat. */
+export type HomeChat = { readonly sessionId: string; readonly chat: ChatOrigin }
+
+/** A message of a group that was not meant for the agent. Later ones have a higher number. */
+export type GroupLine = { readonly n: number; readonly line: string }
+
+const homesName = 'chat_homes'
+const schema = [
+  `CREATE TABLE IF NOT EXISTS group_line (n INTEGER PRIMARY KEY AUTOINCREMENT, chat TEXT NOT NULL, key TEXT NOT NULL,
+    at INTEGER NOT NULL, line TEXT NOT NULL)`,
+  'CREATE UNIQUE INDEX IF NOT EXISTS group_line_key ON group_line(chat, key)',
+  'CREATE TABLE IF NOT EXISTS person_alias (platform TEXT NOT NULL, alias TEXT NOT NULL, person TEXT NOT NULL, PRIMARY KEY (platform, alias)) WITHOUT ROWID',
+]
+/** Of each group. */
+const maxLines = 50
+/** Older lines are no context any more. */
+const retentionMs = 2 * 86_400_000
+const maxAliases = 8
+
+export class TenantChats extends RpcTarget {
+  readonly #mayChange: ChangeCheck
+  readonly #sqlStorage: SqlStorage
+  readonly #values: StoredValues
+  #hasTables = false
+
+  constructor(mayChange: ChangeCheck, sql: SqlStorage, values: StoredValues) {
+    super()
+    this.#mayChange = mayChange
+    this.#sqlStorage = sql
+    this.#values = values
+  }
+
+  /** Undefined removes the home. */
+  setHome(authority: Authority, platform: string, home: HomeChat | undefined): void {
+    requireOwn(this.#mayChange, authority, 'chat', 'write')
+    const { [platform]: _before, ...others } = this.#homes()
+    this.#values.set(homesName, home ? { ...others, [platform]: home } : others)
+  }
+
+  home(authority: Authority, platform: string): HomeChat | undefined {
+    requireOwn(this.#mayChange, authority)
+    return this.findHome(platform)
+  }
+
+  /** For other parts of the tenant's object. */
+  readonly findHome = (platform: string): HomeChat | undefined => {
+    const homes = this.#homes()
+    return Object.hasOwn(homes, platform) ? homes[platform] : undefined
+  }
+
+  #homes = (): Readonly<Record<string, HomeChat>> => this.#values.get(homesName) ?? {}
+
+  /** Stores a line once. `chat`: the name of the group with its thread. `key`: the same in every delivery. */
+  addLine(authority: Authority, chat: string, { key, line }: { readonly key: string; readonly line: string }): void {
+    requireOwn(this.#mayChange, authority, 'chat')
+    const now = clock.now()
+    const insert = 'INSERT INTO group_line (chat, key, at, line) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
+    this.#sql.exec(insert, chat, key, now, line)
+    this.#sql.exec('DELETE FROM group_line WHERE at < ?', now - retentionMs)
+    const prune = `DELETE FROM group_line WHERE chat = ? AND n <= coalesce((SELECT n FROM group_line WHERE chat = ?
+      ORDER BY n DESC LIMIT 1 OFFSET ${maxLines}), 0)`
+    this.#sql.exec(prune, chat, chat)
+  }
+
+  /** The lines behind the number `after`, oldest first. */
+  linesSince(authority: Authority, chat: string, after: number): readonly GroupLine[] {
+    requireOwn(this.#mayChange, authority)
+    const query = 'SELECT n, line FROM group_line WHERE chat = ? AND n > ? AND at >= ? ORDER BY n'
+    return this.#sql.exec<GroupLine>(query, chat, after, clock.now() - retentionMs).toArray()
+  }
+
+  /**
+   * The id under which a person was seen first. Platforms name one person by a number, a user id or both; every id that
+   * ever came together with a known one means the same person. Nothing is stored about strangers.
+   */
+  resolvePerson(authority: Authority, platform: string, ids: readonly string[], isStranger: boolean): string {
+    requireOwn(this.#mayChange, authority)
+    const [first = '', ...others] = [...new Set(ids)].slice(0, maxAliases)
+    const find = 'SELECT person FROM person_alias WHERE platform = ? AND alias = ?'
+    const known = [first, ...others]
+      .flatMap((alias) => this.#sql.exec<{ person: string }>(find, platform, alias).toArray())
+      .map(({ person }) => person)[0]
+    const person = known ?? first
+    if (isStranger || !others.length) return person
+    const insert = 'INSERT INTO person_alias VALUES (?, ?, ?) ON CONFLICT DO NOTHING'
+    for (const alias of [first, ...others]) this.#sql.exec(insert, platform, alias, person)
+    return person
+  }
+
+  /** Creates the tables at the first use: most tenants have no channel. */
+  get #sql(): SqlStorage {
+    if (!this.#hasTables) for (const statement of schema) this.#sqlStorage.exec(statement)
+    this.#hasTables = true
+    return this.#sqlStorage
+  }
+}
