@@ -6,6 +6,11 @@ type Loader = () => Promise<Channel>
 
 const platforms: Readonly<Record<string, Loader>> = {
   telegram: async () => (await import('./telegram/telegram.ts')).telegram,
+  slack: async () => (await import('./slack/slack.ts')).slack,
+  discord: async () => (await import('./discord/discord.ts')).discord,
+  whatsapp: async () => (await import('./whatsapp/whatsapp.ts')).whatsapp,
+  sms: async () => (await import('./sms/sms.ts')).sms,
+  email: async () => (await import('./email/email.ts')).email,
 }
 let current = platforms
 const loaded = new Map<string, Channel>()

@@ -1,0 +1,79 @@
+/** Writes Discord's Markdown, and reads the texts of its messages. */
+
+import type { MessageChunk } from '../../agent/model/delivery.ts'
+import { encodeMarks, type MarkDialect, separateTicks } from '../text/encode-marks.ts'
+import { parseMarkdown } from '../text/parse-markdown.ts'
+import { splitEncoded } from '../text/split-encoded.ts'
+
+/** Discord counts characters; UTF-16 units are never fewer. */
+export const maxTextChars = 2_000
+const maxLanguageChars = 30
+
+/** Discord takes everything up to a blank as the address. */
+const bareUrl = /https?:\/\/[^\s<>]{1,2000}/g
+
+const escape = (text: string): string => text.replace(/[\\*_~`|[\]<]/g, (mark) => `\\${mark}`)
+
+const percentCodes: Readonly<Record<string, string>> = { '*': '%2A', '|': '%7C', '`': '%60', '\\': '%5C' }
+
+const encodeUrl = (url: string): string => url.replace(/[*|`\\]/g, (char) => percentCodes[char] ?? char)
+
+/** A bare address is one link for Discord: escapes would become part of it. */
+function escapeText(text: string, before: string): string {
+  let out = ''
+  let at = 0
+  for (const { 0: url, index } of text.matchAll(bareUrl)) {
+    out += escape(text.slice(at, index)) + encodeUrl(url)
+    at = index + url.length
+  }
+  out += escape(text.slice(at))
+  return before === '' ? escapeLineStart(out) : out
+}
+
+/** Headings, small text, quotes, and lists begin lines. */
+const escapeLineStart = (line: string): string => line.replace(/^(\s{0,200})([#>+-])/, '$1\\$2')
+
+const dialect: MarkDialect = {
+  marks: { bold: '**', italic: '*', underline: '__', strikethrough: '~~', spoiler: '||' },
+  needsBoundaries: false,
+  escapeText,
+  encodeCode,
+  encodeLink: (url, label, text) => {
+    if (text === url) return encodeUrl(url)
+    // Discord shows a label that looks like an address as it is written.
+    return /^https?:/i.test(url) && !text.includes('://')
+      ? `[${label}](<${encodeUrl(url)}>)`
+      : `${label} (${encodeUrl(url)})`
+  },
+  encodePre: separateTicks,
+  openPre: (language = '') =>
+    language.length <= maxLanguageChars && /^[\w+#.-]*$/.test(language) ? `\`\`\`${language}` : '```',
+}
+
+/** Longer marks than any run of ticks inside. */
+function encodeCode(code: string): string | undefined {
+  if (!code.includes('`')) return `\`${code}\``
+  return code.includes('``') ? undefined : `\`\` ${code} \`\``
+}
+
+export const encodeDiscord = (chunk: MessageChunk): string => encodeMarks(chunk, dialect)
+
+const sizeOf = ({ text, spans }: MessageChunk): number =>
+  Math.max(encodeDiscord({ text, spans }).length, encodeDiscord({ text, spans: [] }).length)
+
+export const renderDiscord = (source: string, format: 'markdown' | 'plain'): readonly MessageChunk[] => {
+  const styled = format === 'plain' ? { text: source, spans: [] } : parseMarkdown(source)
+  return splitEncoded(styled, { max: maxTextChars, size: sizeOf })
+}
+
+type Mentioned = { readonly id: string; readonly username: string }
+
+/** Replaces mentions by names. Those of the bot at the beginning are left out: they only address it. */
+export function decodeContent(content: string, mentioned: readonly Mentioned[], bots: readonly string[]): string {
+  let text = content
+  for (const bot of bots) text = text.replace(new RegExp(`^\\s{0,100}<@!?${bot}>[\\s,:]{0,20}`), '')
+  return text.replace(/<@!?(\d{1,20})>/g, (whole, id: string) => {
+    const name = mentioned.find((one) => one.id === id)?.username
+    return name === undefined ? whole : `@${name}`
+  })
+}

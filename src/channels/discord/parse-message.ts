@@ -1,0 +1,117 @@
+/** Parses messages that Discord's gateway reports. */
+
+import * as z from 'zod'
+import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
+import type { InboundEvent, Quote } from '../channel.ts'
+import { decodeContent } from './discord-markdown.ts'
+import { addressOf, type ChannelKind, discordUser } from './parse-interaction.ts'
+
+const attachment = z.object({
+  id: z.string(),
+  filename: z.string().optional(),
+  content_type: z.string().nullish(),
+  size: z.number().optional(),
+  url: z.string(),
+})
+const message = z.object({
+  id: z.string(),
+  channel_id: z.string(),
+  guild_id: z.string().nullish(),
+  type: z.int().default(0),
+  author: discordUser,
+  webhook_id: z.string().nullish(),
+  member: z.object({ nick: z.string().nullish() }).nullish(),
+  content: z.string().default(''),
+  edited_timestamp: z.string().nullish(),
+  flags: z.int().optional(),
+  mentions: z.array(discordUser).default([]),
+  mention_roles: z.array(z.string()).default([]),
+  attachments: z.array(z.unknown()).default([]),
+  referenced_message: z
+    .object({ id: z.string(), content: z.string().optional(), author: discordUser.optional() })
+    .nullish(),
+})
+type Message = z.infer<typeof message>
+
+const voiceMessageFlag = 1 << 13
+/** An ordinary message, and an answer to one. */
+const written = new Set([0, 19])
+
+export type DispatchSource = {
+  /** The ids under which the bot itself appears. */
+  readonly bots: readonly string[]
+  readonly channel?: ChannelKind | undefined
+}
+
+/** Returns the id of the channel in which a dispatch stands. */
+export const channelIdOf = (data: unknown): string | undefined =>
+  z.object({ channel_id: z.string() }).safeParse(data).data?.channel_id
+
+/** Returns undefined for the bot's own messages, and for everything that is no message of a chat. */
+export function parseDispatch(type: string, data: unknown, source: DispatchSource): InboundEvent | undefined {
+  if (type !== 'MESSAGE_CREATE' && type !== 'MESSAGE_UPDATE') return undefined
+  const parsed = message.safeParse(data)
+  if (!parsed.success) return undefined
+  const sent = parsed.data
+  const { id, author, edited_timestamp: edited } = sent
+  if (source.bots.includes(author.id) || !written.has(sent.type)) return undefined
+  if (type === 'MESSAGE_UPDATE' && !edited) return undefined // only a preview was added
+  const content = contentOf(sent, source)
+  if (!content.text.trim() && !content.media.length) return undefined
+  const event = {
+    ...content,
+    address: addressOf(sent.channel_id, source.channel),
+    isGroup: sent.guild_id !== undefined && sent.guild_id !== null,
+    sender: senderOf(sent),
+  }
+  return type === 'MESSAGE_CREATE'
+    ? { ...event, kind: 'message', key: id }
+    : { ...event, kind: 'edit', key: `${id}:${edited}` }
+}
+
+function contentOf(sent: Message, { bots }: DispatchSource) {
+  const quote = quoteOf(sent)
+  return {
+    messageId: sent.id,
+    text: decodeContent(sent.content, sent.mentions, bots),
+    media: sent.attachments.flatMap((one) => mediaOf(one, (sent.flags ?? 0) & voiceMessageFlag)),
+    mentions: [...sent.mentions.map((one) => one.id), ...sent.mention_roles],
+    ...(quote && { quote }),
+  }
+}
+
+function senderOf({ author, member, webhook_id: webhook }: Message) {
+  const isBot = author.bot === true || (webhook !== undefined && webhook !== null)
+  const name = member?.nick || author.global_name || author.username || author.id
+  return { id: author.id, name, ...(isBot && { isBot: true as const }) }
+}
+
+function quoteOf({ referenced_message: quoted }: Message): Quote | undefined {
+  if (!quoted) return undefined
+  const { id, author, content } = quoted
+  return {
+    messageId: id,
+    ...(author && { sender: { id: author.id, name: author.global_name || author.username } }),
+    ...(content && { text: content }),
+  }
+}
+
+function mediaOf(value: unknown, isVoice: number): readonly MediaReference[] {
+  const parsed = attachment.safeParse(value)
+  if (!parsed.success) return []
+  const { url, filename: name, content_type: mime, size: bytes } = parsed.data
+  return [
+    {
+      kind: isVoice ? 'voice' : kindOf(mime ?? ''),
+      reference: url,
+      ...(name !== undefined && { name }),
+      ...(mime && { mime }),
+      ...(bytes !== undefined && { bytes }),
+    },
+  ]
+}
+
+function kindOf(mime: string): MediaKind {
+  const [type] = mime.split('/')
+  return type === 'image' || type === 'audio' || type === 'video' ? type : 'document'
+}

@@ -1,0 +1,124 @@
+/** Parses a mail that the deployment's address received. */
+
+import PostalMime, { type Email } from 'postal-mime'
+import type { InboundEvent } from '../channel.ts'
+import { stripQuotedReply, textOfHtml } from './email-text.ts'
+
+/** Answers to a mail keep its subject and its place in the conversation. */
+export type MailThread = { readonly subject: string; readonly messageId: string; readonly references: string }
+
+/** A conversation by mail may rest for long. */
+const replyHandleMs = 90 * 86_400_000
+const maxReferencesBytes = 1_800
+const maxSubjectChars = 300
+const maxIdChars = 400
+
+type Envelope = { readonly from: string; readonly to: string; readonly receivedAt: number }
+
+/** Returns undefined for mail of machines, and for mail whose sender is not proven. */
+export async function parseMail(
+  raw: Uint8Array,
+  envelope: Envelope,
+  ownAddress: string | undefined,
+): Promise<InboundEvent | undefined> {
+  const mail = await PostalMime.parse(Uint8Array.from(raw)).catch(() => undefined)
+  const from = mail && senderOf(mail)
+  if (!mail || !from || !isPerson(mail, from, envelope, ownAddress) || !isAuthenticated(mail)) return undefined
+  const text = textOf(mail)
+  if (!text) return undefined
+  const thread = await threadOf(mail, raw)
+  const { messageId, quoted, root, subject, references } = thread
+  const handle: MailThread = { subject, messageId, references }
+  return {
+    kind: 'message',
+    key: messageId,
+    address: { chat: from, thread: root },
+    isGroup: false,
+    sender: { id: from, name: mail.from?.name || from },
+    messageId,
+    text: root === messageId ? withSubject(text, subject) : text,
+    media: [],
+    mentions: [],
+    ...(quoted !== undefined && { quote: { messageId: quoted } }),
+    replyHandle: { token: JSON.stringify(handle), expiresAt: envelope.receivedAt + replyHandleMs },
+  }
+}
+
+const senderOf = (mail: Email): string | undefined => mail.from?.address?.toLowerCase()
+
+/** A conversation is named by the id of its first mail, which every answer repeats. */
+async function threadOf(mail: Email, raw: Uint8Array) {
+  const messageId = idsIn(mail.messageId)[0] ?? `<${await digestOf(raw)}@mail.invalid>`
+  const earlier = idsIn(mail.references)
+  const [quoted] = idsIn(mail.inReplyTo)
+  const ids = quoted === undefined || earlier.includes(quoted) ? earlier : [...earlier, quoted]
+  const subject = (mail.subject ?? '').replace(/\s+/g, ' ').trim().slice(0, maxSubjectChars)
+  return { messageId, quoted, root: ids[0] ?? messageId, subject, references: joinReferences(ids, messageId) }
+}
+
+/** The subject of the first mail is part of the message, unless the message is a command. */
+const withSubject = (text: string, subject: string): string =>
+  subject && !text.startsWith('/') ? `Subject: ${subject}\n\n${text}` : text
+
+function textOf(mail: Email): string {
+  const plain = mail.text?.trim()
+  const text = stripQuotedReply(plain || textOfHtml(mail.html ?? ''))
+  const files = mail.attachments.filter(({ disposition }) => disposition !== 'inline')
+  if (!files.length) return text
+  const names = files.map(({ filename, mimeType }) => filename || mimeType)
+  return `${text}\n[attached, and not readable here: ${names.join(', ')}]`.trim()
+}
+
+const headerOf = (mail: Email, name: string): string =>
+  mail.headers.find(({ key }) => key === name)?.value.toLowerCase() ?? ''
+
+const machineSender = /^(mailer-daemon|postmaster|bounces?|(?:do-?not-?|no-?)reply)(?:[+._-].{0,200})?@/
+
+/** Answering a machine may begin a loop of two machines. */
+function isPerson(mail: Email, from: string, envelope: Envelope, ownAddress: string | undefined): boolean {
+  const submitted = headerOf(mail, 'auto-submitted')
+  const precedence = headerOf(mail, 'precedence')
+  const isList = ['list-unsubscribe', 'list-id', 'x-auto-response-suppress', 'x-autoreply'].some((name) =>
+    headerOf(mail, name),
+  )
+  return (
+    envelope.from !== '' &&
+    envelope.from !== '<>' &&
+    from !== ownAddress?.toLowerCase() &&
+    (submitted === '' || submitted.startsWith('no')) &&
+    !/bulk|junk|list/.test(precedence) &&
+    !isList &&
+    !machineSender.test(from)
+  )
+}
+
+/**
+ * Cloudflare writes the result of its checks in front of the mail, so that the first header is its own. Without one, or
+ * without a passed DMARC, anybody may have written the sender's name.
+ */
+function isAuthenticated(mail: Email): boolean {
+  const [first] = mail.headers.filter(({ key }) => key === 'authentication-results')
+  return first !== undefined && /(?:^|[\s;])dmarc\s{0,5}=\s{0,5}pass(?:$|[\s;(])/i.test(first.value)
+}
+
+/** Ids come from strangers and go back into headers, so nothing else passes. */
+const idsIn = (value: string | undefined): readonly string[] =>
+  (value ?? '').match(/<[\x21-\x3b\x3d\x3f-\x7e]{1,400}>/g)?.filter((id) => id.length <= maxIdChars) ?? []
+
+/** Keeps the first and the newest ids: a header has room for 2048 bytes. */
+function joinReferences(ids: readonly string[], last: string): string {
+  const [root, ...rest] = ids
+  const kept: string[] = [last]
+  let bytes = last.length + (root?.length ?? 0) + 1
+  for (const id of rest.toReversed()) {
+    bytes += id.length + 1
+    if (bytes > maxReferencesBytes) break
+    kept.unshift(id)
+  }
+  return [...(root !== undefined && root !== last ? [root] : []), ...kept].join(' ')
+}
+
+async function digestOf(raw: Uint8Array): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', Uint8Array.from(raw)))
+  return [...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}

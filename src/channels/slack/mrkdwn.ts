@@ -1,0 +1,98 @@
+/** Writes Slack's mrkdwn, and reads the texts of its events. */
+
+import type { MessageChunk } from '../../agent/model/delivery.ts'
+import { encodeMarks, type MarkDialect, separateMarks, separateTicks } from '../text/encode-marks.ts'
+import { parseMarkdown } from '../text/parse-markdown.ts'
+import { splitEncoded } from '../text/split-encoded.ts'
+
+/** `chat.update` accepts 4000 characters. The rest is room for a line in front. */
+export const maxTextChars = 3_900
+/** One section of blocks accepts 3000. */
+const maxSectionChars = 2_900
+
+const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+
+const bareUrl = /https?:\/\/[^\s<>*`)\]|]{1,2000}/g
+
+/** A bare address becomes a link, so that its characters are never marks. */
+function escapeText(text: string, before: string): string {
+  let out = ''
+  let at = 0
+  let previous = before
+  for (const { 0: url, index } of text.matchAll(bareUrl)) {
+    const between = text.slice(at, index)
+    out += escape(separateMarks(between, previous)) + `<${escape(url)}>`
+    at = index + url.length
+    previous = url.at(-1) ?? ''
+  }
+  return out + escape(separateMarks(text.slice(at), previous))
+}
+
+const dialect: MarkDialect = {
+  marks: { bold: '*', italic: '_', strikethrough: '~' },
+  needsBoundaries: true,
+  escapeText,
+  encodeCode: (code) => (code.includes('`') ? undefined : `\`${escape(code)}\``),
+  // A label shows marks as characters, so it is the text without styles.
+  encodeLink: (url, _label, text) => `<${escape(url).replaceAll('|', '%7C')}${text === url ? '' : `|${escape(text)}`}>`,
+  encodePre: (line) => escape(separateTicks(line)),
+  openPre: () => '```',
+}
+
+export const encodeMrkdwn = (chunk: MessageChunk): string => encodeMarks(chunk, dialect)
+
+/** Counts the form that is longer: with styles, or without, which is sent when Slack rejects the styles. */
+const sizeOf = ({ text, spans }: MessageChunk): number =>
+  Math.max(encodeMrkdwn({ text, spans }).length, encodeMrkdwn({ text, spans: [] }).length)
+
+export const renderMrkdwn = (source: string, format: 'markdown' | 'plain'): readonly MessageChunk[] => {
+  const styled = format === 'plain' ? { text: source, spans: [] } : parseMarkdown(source)
+  return splitEncoded(styled, { max: maxTextChars, size: sizeOf })
+}
+
+/** The sections of a message with blocks. */
+export const renderSections = ({ text, spans }: MessageChunk): readonly string[] =>
+  splitEncoded({ text, spans: [...spans] }, { max: maxSectionChars, size: sizeOf }).map(encodeMrkdwn)
+
+type Decoded = { readonly text: string; readonly mentions: readonly string[] }
+
+const reference = /<([^<>]{1,3000})>/g
+
+/** Reads the text of an event. Mentions of the bot at the beginning are left out: they only address it. */
+export function decodeMrkdwn(source: string, bot: string | undefined): Decoded {
+  const mentions: string[] = []
+  const text = source.replace(reference, (_whole, inner: string) => {
+    const [target = '', label] = splitOnce(inner, '|')
+    if (target.startsWith('@')) mentions.push(target.slice(1))
+    return decodeReference(target, label)
+  })
+  const addressed = bot === undefined ? text : stripLeadingMention(text, `@${bot}`)
+  return { text: unescape(addressed), mentions }
+}
+
+function decodeReference(target: string, label: string | undefined): string {
+  switch (target[0]) {
+    case '@':
+      return `@${label ?? target.slice(1)}`
+    case '#':
+      return `#${label ?? target.slice(1)}`
+    case '!':
+      return label ?? `@${splitOnce(target.slice(1), '^')[0]}`
+    default:
+      return label === undefined || label === target ? target.replace(/^mailto:/, '') : `${label} (${target})`
+  }
+}
+
+function splitOnce(text: string, at: string): readonly [string, string?] {
+  const index = text.indexOf(at)
+  return index < 0 ? [text] : [text.slice(0, index), text.slice(index + 1)]
+}
+
+function stripLeadingMention(text: string, mention: string): string {
+  const trimmed = text.trimStart()
+  if (!trimmed.startsWith(mention)) return text
+  const rest = trimmed.slice(mention.length)
+  return /^\w/.test(rest) ? text : rest.replace(/^[\s,:]{1,20}/, '')
+}
+
+const unescape = (text: string): string => text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')

@@ -1,0 +1,222 @@
+/** Parses what Slack sends: events, presses of buttons, and the command `/talaria`. */
+
+import * as z from 'zod'
+import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
+import type { InboundEvent, Quote, Sender } from '../channel.ts'
+import { decodeMrkdwn } from './mrkdwn.ts'
+
+const file = z.object({
+  id: z.string(),
+  name: z.string().nullish(),
+  mimetype: z.string().nullish(),
+  subtype: z.string().nullish(),
+  size: z.number().nullish(),
+  url_private_download: z.string().nullish(),
+  url_private: z.string().nullish(),
+})
+const message = z.object({
+  user: z.string().optional(),
+  bot_id: z.string().optional(),
+  app_id: z.string().optional(),
+  username: z.string().optional(),
+  user_profile: z.object({ display_name: z.string().optional(), real_name: z.string().optional() }).optional(),
+  text: z.string().default(''),
+  ts: z.string(),
+  thread_ts: z.string().optional(),
+  parent_user_id: z.string().optional(),
+  files: z.array(z.unknown()).optional(),
+  edited: z.object({ ts: z.string() }).optional(),
+})
+type Message = z.infer<typeof message>
+const event = z.object({
+  type: z.string(),
+  subtype: z.string().optional(),
+  channel: z.string(),
+  channel_type: z.string().optional(),
+  event_ts: z.string().optional(),
+})
+const callback = z.object({
+  type: z.literal('event_callback'),
+  team_id: z.string().default(''),
+  api_app_id: z.string().optional(),
+  event: z.unknown(),
+  authorizations: z.array(z.object({ user_id: z.string().optional() })).optional(),
+})
+type Callback = { readonly team: string; readonly app: string | undefined; readonly bot: string | undefined }
+
+/** Messages that people write. Others report changes of the channel. */
+const written = new Set([undefined, 'file_share', 'thread_broadcast', 'me_message', 'bot_message'])
+
+/** Returns undefined for the bot's own messages, and for everything that is no message. */
+export function parseCallback(body: unknown): InboundEvent | undefined {
+  const parsed = callback.safeParse(body)
+  const outer = event.safeParse(parsed.data?.event)
+  if (!parsed.success || !outer.success) return undefined
+  const { team_id: team, api_app_id: app, authorizations } = parsed.data
+  return parseByType(parsed.data.event, outer.data, { team, app, bot: authorizations?.[0]?.user_id })
+}
+
+type Outer = z.infer<typeof event>
+
+function parseByType(body: unknown, outer: Outer, source: Callback): InboundEvent | undefined {
+  const { type, subtype } = outer
+  if (type === 'member_joined_channel' || type === 'member_left_channel') return parseMembership(body, outer, source)
+  if (type !== 'message' && type !== 'app_mention') return undefined
+  if (subtype === 'message_changed') return parseEdit(body, outer, source)
+  if (!written.has(subtype)) return undefined
+  const sent = message.safeParse(body)
+  return sent.success ? parseMessage(sent.data, outer, source) : undefined
+}
+
+/** One mention arrives as `message` and as `app_mention`, with different event ids and the same time. */
+function parseMessage(sent: Message, outer: Outer, source: Callback): InboundEvent | undefined {
+  const sender = senderOf(sent, source)
+  const { text, mentions } = decodeMrkdwn(sent.text, source.bot)
+  const media = mediaOf(sent.files)
+  if (!sender || (!text.trim() && !media.length)) return undefined
+  const isAddressed = outer.type === 'app_mention' || (source.bot !== undefined && mentions.includes(source.bot))
+  const quote = quoteOf(sent)
+  return {
+    ...chatOf(outer, sent, isAddressed),
+    kind: 'message',
+    key: `${source.team}:${outer.channel}:${sent.ts}`,
+    sender,
+    messageId: sent.ts,
+    text,
+    media,
+    mentions,
+    ...(quote && { quote }),
+  }
+}
+
+const change = z.object({ message, previous_message: z.object({ text: z.string().optional() }).optional() })
+
+/** Slack also reports a change when it has added a preview to a message. That is no edit. */
+function parseEdit(body: unknown, outer: Outer, source: Callback): InboundEvent | undefined {
+  const parsed = change.safeParse(body)
+  if (!parsed.success) return undefined
+  const { message: sent, previous_message: before } = parsed.data
+  if (!sent.edited || sent.text === before?.text) return undefined
+  const edit = parseMessage(sent, outer, source)
+  if (edit?.kind !== 'message') return undefined
+  return { ...edit, kind: 'edit', key: `${edit.key}:${sent.edited.ts}` }
+}
+
+function parseMembership(body: unknown, outer: Outer, { team, bot }: Callback): InboundEvent | undefined {
+  const parsed = z.object({ user: z.string() }).safeParse(body)
+  if (!parsed.success || bot === undefined || parsed.data.user !== bot) return undefined
+  return {
+    address: { chat: outer.channel },
+    isGroup: true,
+    kind: 'lifecycle',
+    change: outer.type === 'member_joined_channel' ? 'added' : 'removed',
+    key: `${team}:${outer.channel}:${outer.type}:${outer.event_ts ?? ''}`,
+    sender: { id: bot, name: bot },
+  }
+}
+
+function senderOf(sent: Message, { app, bot }: Callback): Sender | undefined {
+  const { user, bot_id: otherBot, app_id: otherApp } = sent
+  const isOwn =
+    (user !== undefined && user === bot) || (otherBot !== undefined && otherApp !== undefined && otherApp === app)
+  const id = user ?? otherBot
+  if (isOwn || id === undefined) return undefined
+  return { id, name: nameOf(sent) || id, ...(otherBot !== undefined && { isBot: true as const }) }
+}
+
+const nameOf = ({ user_profile: profile, username }: Message) => profile?.display_name || profile?.real_name || username
+
+/**
+ * A mention outside of a thread begins one, because the answer to it stands there. Direct chats are one conversation
+ * unless a person begins a thread.
+ */
+function chatOf({ channel, channel_type: type }: Outer, { ts, thread_ts: thread }: Message, isAddressed: boolean) {
+  const isGroup = !isDirect(channel, type)
+  const within = thread ?? (isGroup && isAddressed ? ts : undefined)
+  return { address: { chat: channel, ...(within !== undefined && { thread: within }) }, isGroup }
+}
+
+const isDirect = (channel: string, type?: string): boolean =>
+  type === undefined ? channel.startsWith('D') : type === 'im'
+
+function quoteOf({ ts, thread_ts: thread, parent_user_id: parent }: Message): Quote | undefined {
+  if (thread === undefined || thread === ts) return undefined
+  return { messageId: thread, ...(parent !== undefined && { sender: { id: parent, name: parent } }) }
+}
+
+function mediaOf(files: readonly unknown[] | undefined): readonly MediaReference[] {
+  return (files ?? []).flatMap((one) => {
+    const parsed = file.safeParse(one)
+    if (!parsed.success) return []
+    const { id, name, mimetype: mime, subtype, size, url_private_download: download, url_private: url } = parsed.data
+    return {
+      kind: kindOf(mime ?? '', subtype ?? ''),
+      reference: download ?? url ?? id,
+      ...(name && { name }),
+      ...(mime && { mime }),
+      ...(typeof size === 'number' && { bytes: size }),
+    }
+  })
+}
+
+function kindOf(mime: string, subtype: string): MediaKind {
+  if (subtype === 'slack_audio') return 'voice'
+  const [type] = mime.split('/')
+  return type === 'image' || type === 'audio' || type === 'video' ? type : 'document'
+}
+
+const press = z.object({
+  type: z.literal('block_actions'),
+  trigger_id: z.string(),
+  response_url: z.string().default(''),
+  user: z.object({ id: z.string(), name: z.string().optional(), username: z.string().optional() }),
+  channel: z.object({ id: z.string() }),
+  message: z.object({ ts: z.string(), thread_ts: z.string().optional() }),
+  actions: z.array(z.object({ value: z.string().optional() })).min(1),
+})
+
+/** Parses a form: a payload of interactivity, or a command. */
+export function parseForm(form: URLSearchParams): InboundEvent | undefined {
+  const payload = form.get('payload')
+  return payload === null ? parseCommand(form) : parsePress(payload)
+}
+
+function parsePress(payload: string): InboundEvent | undefined {
+  let body: unknown
+  try {
+    body = JSON.parse(payload)
+  } catch {
+    return undefined // signed, but no press
+  }
+  const parsed = press.safeParse(body)
+  const data = parsed.data?.actions[0]?.value
+  if (!parsed.success || data === undefined) return undefined
+  const { trigger_id: trigger, response_url: response, user, channel, message: pressed } = parsed.data
+  const thread = pressed.thread_ts
+  return {
+    kind: 'press',
+    key: `press:${trigger}`,
+    address: { chat: channel.id, ...(thread !== undefined && { thread }) },
+    isGroup: !isDirect(channel.id),
+    sender: { id: user.id, name: user.name ?? user.username ?? user.id },
+    pressId: response,
+    messageId: pressed.ts,
+    data,
+  }
+}
+
+function parseCommand(form: URLSearchParams): InboundEvent | undefined {
+  const [command, chat, user, trigger] = ['command', 'channel_id', 'user_id', 'trigger_id'].map((name) =>
+    form.get(name),
+  )
+  const text = (form.get('text') ?? '').trim()
+  if (!command || !chat || !user) return undefined
+  return {
+    kind: 'command',
+    key: `command:${trigger ?? `${chat}:${user}:${text}`}`,
+    address: { chat },
+    isGroup: !isDirect(chat),
+    sender: { id: user, name: form.get('user_name') || user },
+    text: text || '/help',
+  }
+}

@@ -1,0 +1,228 @@
+/** Implements the channel port for Slack: the Events API, interactivity and `/talaria` arrive at one address. */
+
+import type { MediaReference } from '../../agent/model/media/media-reference.ts'
+import type { MessageChunk, SendOutcome } from '../../agent/model/delivery.ts'
+import {
+  type Channel,
+  type ChannelConnection,
+  type ChatAddress,
+  type InboundRequest,
+  type OutboundFile,
+  type OutboundMessage,
+  type Received,
+  refused,
+  type ResolvedTarget,
+} from '../channel.ts'
+import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
+import { computeHmac, concatBytes, toHex } from '../hmac.ts'
+import { isSameSecret } from '../is-same-secret.ts'
+import { parseJson } from '../parse-json.ts'
+import { encodeMrkdwn, maxTextChars, renderMrkdwn, renderSections } from './mrkdwn.ts'
+import { parseCallback, parseForm } from './parse-event.ts'
+import { callSlack } from './slack-api.ts'
+
+const signatureWindowMs = 300_000
+const fileDomains = ['slack.com', 'slack-edge.com', 'slack-files.com']
+
+export const slack: Channel = {
+  platform: 'slack',
+  apiBase: { variable: 'SLACK_API_BASE', url: 'https://slack.com/api' },
+  secrets: {
+    bot_token: { shape: /^xox[a-z]-[A-Za-z0-9-]{1,300}$/, hint: 'The bot token of the app, like xoxb-…' },
+    signing_secret: {
+      shape: /^[\x21-\x7e]{1,200}$/,
+      hint: 'The signing secret from the basic information of the app.',
+    },
+  },
+  capabilities: {
+    edit: { intervalMs: () => 1_200 },
+    // Slack shows a status for two minutes.
+    typing: { durationMs: 60_000 },
+    buttons: { maxRows: 20, maxPerRow: 5, maxLabelChars: 75, maxDataBytes: 2_000 },
+    threads: true,
+    files: { maxBytes: 50_000_000 },
+  },
+  textLimit: { max: maxTextChars, unit: 'utf16' },
+  receive,
+  render: renderMrkdwn,
+  send: (connection, message) =>
+    message.file ? sendFile(connection, message, message.file) : sendText(connection, message),
+  showTyping,
+  answerPress: async (connection, responseUrl, text) => {
+    const body = JSON.stringify({
+      response_type: 'ephemeral',
+      replace_original: false,
+      text: encodeMrkdwn(plain(text)),
+    })
+    const headers = { 'content-type': 'application/json' }
+    try {
+      const response = await connection.fetchForeign({ url: responseUrl, method: 'POST', headers, body })
+      if (response.ok) return { kind: 'sent' }
+      return { kind: 'fatal', detail: `HTTP ${response.status}` }
+    } catch {
+      return { kind: 'ambiguous', detail: 'the connection to the platform broke' }
+    }
+  },
+  getAccount: async (connection) => {
+    const answer = await callSlack(connection, 'auth.test', {})
+    if (answer.kind === 'failed') return { refused: answer.outcome.detail }
+    return { id: stringOf(answer.result['user_id']), name: stringOf(answer.result['user']) }
+  },
+  fetchMedia,
+  resolveTarget,
+}
+
+const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const plain = (text: string): MessageChunk => ({ text, spans: [] })
+
+async function receive(request: InboundRequest, { secrets }: ChannelConnection): Promise<Received> {
+  if (!(await isSigned(request, secrets['signing_secret']))) return refused()
+  const text = new TextDecoder().decode(request.body)
+  if (!text.trimStart().startsWith('{')) return eventsOf(parseForm(new URLSearchParams(text)))
+  const body = parseJson(text) as { readonly type?: unknown; readonly challenge?: unknown } | undefined
+  if (body?.type === 'url_verification') return { response: new Response(stringOf(body.challenge)), events: [] }
+  return eventsOf(parseCallback(body))
+}
+
+const eventsOf = (event: Received['events'][number] | undefined): Received => ({ events: event ? [event] : [] })
+
+async function isSigned({ headers, body, receivedAt }: InboundRequest, secret: string | undefined): Promise<boolean> {
+  const timestamp = headers.get('x-slack-request-timestamp') ?? ''
+  if (!secret || !/^\d{1,12}$/.test(timestamp)) return false
+  if (Math.abs(receivedAt - Number(timestamp) * 1_000) > signatureWindowMs) return false
+  const expected = await computeHmac('SHA-256', secret, concatBytes(`v0:${timestamp}:`, body))
+  return isSameSecret(headers.get('x-slack-signature'), `v0=${toHex(expected)}`)
+}
+
+async function sendText(connection: ChannelConnection, message: OutboundMessage): Promise<SendOutcome> {
+  const { editedMessageId } = message
+  const method = editedMessageId === undefined ? 'chat.postMessage' : 'chat.update'
+  const answer = await callSlack(connection, method, messageFields(message))
+  if (answer.kind === 'done') return { kind: 'sent', id: stringOf(answer.result['ts']) }
+  const isWithoutThread = ['thread_not_found', 'invalid_thread_ts', 'cannot_reply_to_message'].includes(answer.error)
+  if (!isWithoutThread || editedMessageId !== undefined) return answer.outcome
+  // Slack accepted nothing, so the message can go to the chat without the deleted thread.
+  const { thread: _thread, ...address } = message.address
+  const { replyToMessageId: _reply, ...rest } = message
+  const again = await callSlack(connection, method, messageFields({ ...rest, address }))
+  return again.kind === 'done' ? { kind: 'sent', id: stringOf(again.result['ts']) } : again.outcome
+}
+
+function messageFields(message: OutboundMessage): Record<string, unknown> {
+  const { address, chunk, editedMessageId } = message
+  const content = {
+    channel: address.chat,
+    text: encodeMrkdwn(chunk),
+    // Without blocks an edit would leave the buttons of the earlier version.
+    ...(chunk.buttons ? { blocks: blocksOf(chunk) } : editedMessageId !== undefined && { blocks: [] }),
+  }
+  if (editedMessageId !== undefined) return { ...content, ts: editedMessageId }
+  const thread = threadOf(message)
+  return {
+    ...content,
+    ...(chunk.spans.length === 0 && { mrkdwn: false }),
+    ...(thread !== undefined && { thread_ts: thread }),
+    // A preview makes Slack fetch the address, which could leak what the conversation contains.
+    unfurl_links: false,
+    unfurl_media: false,
+  }
+}
+
+/** An answer in a channel stands in the thread of the message that it answers. */
+const threadOf = ({ address, replyToMessageId }: OutboundMessage): string | undefined =>
+  address.thread ?? replyToMessageId
+
+const blocksOf = (chunk: MessageChunk) => [
+  ...renderSections(chunk).map((text) => ({ type: 'section', text: { type: 'mrkdwn', text } })),
+  ...(chunk.buttons ?? []).map((row) => ({
+    type: 'actions',
+    elements: row.map(({ label, data }) => ({
+      type: 'button',
+      action_id: data,
+      value: data,
+      text: { type: 'plain_text', text: label, emoji: true },
+    })),
+  })),
+]
+
+/** Files are uploaded to an address of their own and then shared. */
+async function sendFile(
+  connection: ChannelConnection,
+  message: OutboundMessage,
+  file: OutboundFile,
+): Promise<SendOutcome> {
+  const query = new URLSearchParams({ filename: file.name, length: String(file.bytes.length) })
+  const begun = await callSlack(connection, `files.getUploadURLExternal?${query}`, {})
+  if (begun.kind === 'failed') return begun.outcome
+  const { upload_url: url, file_id: id } = begun.result
+  const isUploaded = await upload(connection, stringOf(url), file)
+  if (!isUploaded) return { kind: 'retry', detail: 'the file could not be uploaded' }
+  const thread = threadOf(message)
+  const shared = await callSlack(connection, 'files.completeUploadExternal', {
+    files: [{ id: stringOf(id), title: file.name }],
+    channel_id: message.address.chat,
+    ...(thread !== undefined && { thread_ts: thread }),
+  })
+  return shared.kind === 'done' ? { kind: 'sent' } : shared.outcome
+}
+
+async function upload(connection: ChannelConnection, url: string, { bytes, mime }: OutboundFile): Promise<boolean> {
+  try {
+    const headers = { 'content-type': mime }
+    return (await connection.fetchForeign({ url, method: 'POST', headers, body: bytes })).ok
+  } catch {
+    return false
+  }
+}
+
+/** Slack shows a status only in threads. Elsewhere this call proves that the platform can be reached. */
+async function showTyping(connection: ChannelConnection, { chat, thread }: ChatAddress): Promise<SendOutcome> {
+  const fields = { channel_id: chat, thread_ts: thread, status: 'is thinking…' }
+  const answer = await (thread === undefined
+    ? callSlack(connection, 'auth.test', {})
+    : callSlack(connection, 'assistant.threads.setStatus', fields))
+  if (answer.kind === 'done') return { kind: 'sent' }
+  const { outcome } = answer
+  // The app has no permission for it, or the thread does not show one. Messages are sent all the same.
+  const isOptional = thread !== undefined && (outcome.kind === 'fatal' || answer.error === 'missing_scope')
+  return isOptional ? { kind: 'sent' } : outcome
+}
+
+async function fetchMedia(connection: ChannelConnection, { reference, mime, name }: MediaReference, maxBytes: number) {
+  const url = URL.canParse(reference) ? reference : await fileAddress(connection, reference)
+  if (url === undefined)
+    return { kind: 'failed', detail: 'the file is not available any more', canRetry: false } as const
+  const isOwn = isSameOrigin(url, connection.apiBase) || isOnDomain(url, fileDomains)
+  const headers = isOwn ? { authorization: `Bearer ${connection.secrets['bot_token'] ?? ''}` } : {}
+  return fetchMediaFrom(connection, { url, headers, mime, name }, maxBytes)
+}
+
+async function fileAddress(connection: ChannelConnection, id: string): Promise<string | undefined> {
+  const answer = await callSlack(connection, `files.info?${new URLSearchParams({ file: id })}`, {})
+  if (answer.kind === 'failed') return undefined
+  const { url_private_download: download, url_private: url } = (answer.result['file'] ?? {}) as Record<string, unknown>
+  return stringOf(download) || stringOf(url) || undefined
+}
+
+async function resolveTarget(connection: ChannelConnection, address: ChatAddress): Promise<ResolvedTarget> {
+  if (/^[UW][A-Z0-9]{2,30}$/.test(address.chat)) return openDirectChat(connection, address.chat)
+  if (!/^[CDG][A-Z0-9]{2,30}$/.test(address.chat))
+    return { kind: 'unknown', detail: 'Slack names chats by ids like C0123456789.' }
+  const isGroup = !address.chat.startsWith('D')
+  const answer = await callSlack(connection, `conversations.info?${new URLSearchParams({ channel: address.chat })}`, {})
+  // Reading the channel needs a permission that sending does not.
+  if (answer.kind === 'done' || answer.error === 'missing_scope') return { kind: 'found', address, isGroup }
+  return unresolved(answer.outcome)
+}
+
+async function openDirectChat(connection: ChannelConnection, user: string): Promise<ResolvedTarget> {
+  const answer = await callSlack(connection, 'conversations.open', { users: user })
+  if (answer.kind === 'failed') return unresolved(answer.outcome)
+  const { id } = (answer.result['channel'] ?? {}) as { readonly id?: unknown }
+  return { kind: 'found', address: { chat: stringOf(id) }, isGroup: false }
+}
+
+const unresolved = ({ kind, detail }: Exclude<SendOutcome, { kind: 'sent' }>): ResolvedTarget =>
+  kind === 'retry' || kind === 'ambiguous'
+    ? { kind: 'unavailable', detail }
+    : { kind: 'unknown', detail: `Slack does not know this chat, or the bot cannot write there: ${detail}` }

@@ -1,0 +1,199 @@
+/** Implements the channel port for SMS through Twilio. */
+
+import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
+import type { SendOutcome } from '../../agent/model/delivery.ts'
+import { type ApiAnswer, callApi, classifyStatus, type FailedOutcome, joinUrl } from '../call-api.ts'
+import {
+  type Channel,
+  type ChannelConnection,
+  type InboundEvent,
+  type InboundRequest,
+  type OutboundMessage,
+  type Received,
+  refused,
+} from '../channel.ts'
+import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
+import { computeHmac } from '../hmac.ts'
+import { isSameSecret } from '../is-same-secret.ts'
+import { maxTextChars, renderSms } from './sms-text.ts'
+
+const apiVersion = '2010-04-01'
+const maxMedia = 10
+
+export const sms: Channel = {
+  platform: 'sms',
+  apiBase: { variable: 'TWILIO_API_BASE', url: 'https://api.twilio.com' },
+  secrets: {
+    account_sid: { shape: /^AC[A-Za-z0-9]{1,64}$/, hint: 'The account SID of Twilio: AC and 32 characters.' },
+    auth_token: { shape: /^[\x21-\x7e]{1,200}$/, hint: 'The auth token of the account. It also signs the webhooks.' },
+    from: {
+      shape: /^(\+\d{5,20}|\d{3,8}|MG[A-Za-z0-9]{1,64})$/,
+      hint: 'The number that sends, like +15550001111, or the SID of a messaging service.',
+    },
+  },
+  capabilities: {},
+  textLimit: { max: maxTextChars, unit: 'utf16' },
+  receive,
+  render: renderSms,
+  send,
+  getAccount: async (connection) => {
+    const answer = await callTwilio(connection, 'GET', '.json')
+    if (answer.kind === 'failed') return { refused: answer.outcome.detail }
+    const { friendly_name: name } = answer.result
+    return { id: connection.secrets['from'] ?? '', name: typeof name === 'string' ? name : '' }
+  },
+  fetchMedia: (connection, { reference, mime, name }: MediaReference, maxBytes) => {
+    const isOwn = isSameOrigin(reference, connection.apiBase) || isOnDomain(reference, ['twilio.com'])
+    const headers = isOwn ? { authorization: authorizationOf(connection) } : {}
+    return fetchMediaFrom(connection, { url: reference, headers, mime, name }, maxBytes)
+  },
+  // Twilio looks a number up for money only.
+  resolveTarget: async (_connection, { chat }) =>
+    /^\+\d{5,20}$/.test(chat)
+      ? { kind: 'found', address: { chat }, isGroup: false }
+      : { kind: 'unknown', detail: 'SMS needs a number with the country code, like +15550002222.' },
+}
+
+async function receive(request: InboundRequest, connection: ChannelConnection): Promise<Received> {
+  const form = new URLSearchParams(new TextDecoder().decode(request.body))
+  if (!(await isSigned(request, form, connection))) return refused()
+  const response = new Response('<?xml version="1.0" encoding="UTF-8"?><Response/>', {
+    headers: { 'content-type': 'text/xml' },
+  })
+  const event = parseForm(form)
+  return { response, events: event ? [event] : [] }
+}
+
+/** Twilio signs the address as it was registered, and then each field in the order of the names. */
+async function isSigned(
+  { headers, url }: InboundRequest,
+  form: URLSearchParams,
+  { secrets, webhookUrl }: ChannelConnection,
+): Promise<boolean> {
+  const token = secrets['auth_token']
+  const signature = headers.get('x-twilio-signature')
+  if (!token || !signature) return false
+  const names = [...new Set(form.keys())].toSorted()
+  // Fields with several values count each value once, in order.
+  const fields = names.flatMap((name) => [...new Set(form.getAll(name))].toSorted().map((value) => name + value))
+  const signed = new TextEncoder().encode(webhookUrl + url.search + fields.join(''))
+  const expected = btoa(String.fromCodePoint(...(await computeHmac('SHA-1', token, signed))))
+  return isSameSecret(signature, expected)
+}
+
+/** Words with which people subscribe and unsubscribe. Twilio answers them itself. */
+const subscriptions: Readonly<Record<string, 'added' | 'removed'>> = { STOP: 'removed', START: 'added' }
+
+function parseForm(form: URLSearchParams): InboundEvent | undefined {
+  const get = (name: string) => form.get(name) ?? ''
+  const sid = get('MessageSid') || get('SmsSid')
+  const state = get('MessageStatus')
+  if (!sid) return undefined
+  if (state && state !== 'received') return parseStatus(form, sid)
+  const from = get('From')
+  const text = get('Body')
+  const media = mediaOf(form)
+  if (!from) return undefined
+  const source = {
+    key: sid,
+    address: { chat: from },
+    isGroup: false,
+    sender: { id: from, name: get('ProfileName') || from },
+  }
+  const change = subscriptions[get('OptOutType').toUpperCase()]
+  if (change) return { ...source, kind: 'lifecycle', change }
+  if (get('OptOutType') || (!text.trim() && !media.length)) return undefined
+  return { ...source, kind: 'message', messageId: sid, text, media, mentions: [] }
+}
+
+function parseStatus(form: URLSearchParams, sid: string): InboundEvent | undefined {
+  const state = form.get('MessageStatus') ?? ''
+  const to = form.get('To')
+  if (!['failed', 'undelivered'].includes(state) || !to) return undefined
+  const code = Number(form.get('ErrorCode') ?? 0)
+  const detail = `${state}${code ? `: error ${code} of Twilio` : ''}`
+  return {
+    key: `${sid}:${state}`,
+    address: { chat: to },
+    isGroup: false,
+    sender: { id: to, name: to },
+    kind: 'lifecycle',
+    change: 'not-delivered',
+    messageId: sid,
+    outcome: { kind: unreachable.has(code) ? 'forbidden' : 'fatal', detail },
+  }
+}
+
+function mediaOf(form: URLSearchParams): readonly MediaReference[] {
+  const count = Math.min(Number(form.get('NumMedia')) || 0, maxMedia)
+  return Array.from({ length: count }, (_, n) => n).flatMap((n) => {
+    const reference = form.get(`MediaUrl${n}`)
+    const mime = form.get(`MediaContentType${n}`)
+    return reference ? [{ kind: kindOf(mime ?? ''), reference, ...(mime && { mime }) }] : []
+  })
+}
+
+function kindOf(mime: string): MediaKind {
+  const [type] = mime.split('/')
+  return type === 'image' || type === 'audio' || type === 'video' ? type : 'document'
+}
+
+type TwilioResult =
+  | { readonly kind: 'done'; readonly result: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'failed'; readonly outcome: FailedOutcome }
+
+const authorizationOf = ({ secrets }: ChannelConnection): string =>
+  `Basic ${btoa(`${secrets['account_sid'] ?? ''}:${secrets['auth_token'] ?? ''}`)}`
+
+async function callTwilio(
+  connection: ChannelConnection,
+  method: 'GET' | 'POST',
+  path: string,
+  form?: Readonly<Record<string, string>>,
+): Promise<TwilioResult> {
+  const { apiBase, secrets } = connection
+  const account = `${apiVersion}/Accounts/${encodeURIComponent(secrets['account_sid'] ?? '')}`
+  const answer = await callApi(joinUrl(apiBase, account + path), {
+    method,
+    headers: {
+      authorization: authorizationOf(connection),
+      ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
+    },
+    ...(form && { body: new URLSearchParams(form).toString() }),
+  })
+  if (answer.kind === 'ambiguous') return { kind: 'failed', outcome: answer }
+  const { body } = answer
+  if (answer.status >= 200 && answer.status < 300 && typeof body === 'object' && body !== null)
+    return { kind: 'done', result: body as Record<string, unknown> }
+  return { kind: 'failed', outcome: classifyFailure(answer) }
+}
+
+/** Numbers that get nothing from us: unsubscribed, invalid, or not reachable from this account. */
+const unreachable = new Set([
+  20_003, 21_211, 21_214, 21_408, 21_610, 21_612, 21_614, 30_003, 30_004, 30_005, 30_006, 63_016,
+])
+const tooLong = new Set([21_605, 21_617])
+
+function classifyFailure(answer: ApiAnswer): FailedOutcome {
+  const { code, message } = (answer.body ?? {}) as { readonly code?: number; readonly message?: string }
+  const byStatus = classifyStatus(answer, message ?? '')
+  if (answer.status === 429 || answer.status >= 500 || code === undefined) return byStatus
+  const { detail } = byStatus
+  if (tooLong.has(code)) return { kind: 'too_long', detail }
+  return unreachable.has(code) ? { kind: 'forbidden', detail } : byStatus
+}
+
+async function send(connection: ChannelConnection, { address, chunk }: OutboundMessage): Promise<SendOutcome> {
+  const { secrets, webhookUrl } = connection
+  const from = secrets['from'] ?? ''
+  const answer = await callTwilio(connection, 'POST', '/Messages.json', {
+    To: address.chat,
+    ...(from.startsWith('MG') ? { MessagingServiceSid: from } : { From: from }),
+    Body: chunk.text,
+    // Twilio rejects an address that it cannot reach.
+    ...(webhookUrl.startsWith('https://') && { StatusCallback: webhookUrl }),
+  })
+  if (answer.kind === 'failed') return answer.outcome
+  const { sid } = answer.result
+  return { kind: 'sent', ...(typeof sid === 'string' && { id: sid }) }
+}

@@ -1,0 +1,187 @@
+/** Parses the webhooks of the WhatsApp Cloud API: batches of messages and statuses. */
+
+import * as z from 'zod'
+import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
+import type { SendOutcome } from '../../agent/model/delivery.ts'
+import type { InboundEvent, Quote, Sender } from '../channel.ts'
+import { classifyCode } from './whatsapp-api.ts'
+
+const media = z.object({
+  id: z.string(),
+  mime_type: z.string().optional(),
+  filename: z.string().optional(),
+  caption: z.string().optional(),
+  voice: z.boolean().optional(),
+})
+const reply = z.object({ id: z.string(), title: z.string().optional() })
+const message = z.object({
+  from: z.string().optional(),
+  /** The id of a person within the business, for people whose number is hidden. */
+  from_user_id: z.string().optional(),
+  group_id: z.string().optional(),
+  id: z.string(),
+  type: z.string(),
+  text: z.object({ body: z.string() }).optional(),
+  image: media.optional(),
+  audio: media.optional(),
+  video: media.optional(),
+  document: media.optional(),
+  sticker: media.optional(),
+  interactive: z.object({ button_reply: reply.optional(), list_reply: reply.optional() }).optional(),
+  button: z.object({ text: z.string().optional(), payload: z.string().optional() }).optional(),
+  location: z.object({ latitude: z.number(), longitude: z.number(), name: z.string().optional() }).optional(),
+  system: z
+    .object({ type: z.string().optional(), wa_id: z.string().optional(), new_wa_id: z.string().optional() })
+    .optional(),
+  context: z.object({ id: z.string().optional(), from: z.string().optional() }).optional(),
+})
+type Message = z.infer<typeof message>
+const contact = z.object({
+  wa_id: z.string().optional(),
+  user_id: z.string().optional(),
+  profile: z.object({ name: z.string().optional() }).optional(),
+})
+type Contact = z.infer<typeof contact>
+const status = z.object({
+  id: z.string(),
+  status: z.string(),
+  recipient_id: z.string().optional(),
+  recipient_user_id: z.string().optional(),
+  errors: z
+    .array(z.object({ code: z.number(), title: z.string().optional(), message: z.string().optional() }))
+    .optional(),
+})
+const value = z.object({
+  metadata: z.object({ phone_number_id: z.string(), display_phone_number: z.string().optional() }),
+  contacts: z.array(z.unknown()).default([]),
+  messages: z.array(z.unknown()).default([]),
+  statuses: z.array(z.unknown()).default([]),
+})
+const webhook = z.object({
+  object: z.literal('whatsapp_business_account'),
+  entry: z.array(z.object({ changes: z.array(z.object({ field: z.string(), value: z.unknown() })) })),
+})
+
+/** Events of other numbers of the same app belong to other connections. */
+export function parseWebhook(body: unknown, phoneNumberId: string): readonly InboundEvent[] {
+  const parsed = webhook.safeParse(body)
+  if (!parsed.success) return []
+  const changes = parsed.data.entry.flatMap((entry) => entry.changes)
+  return changes.flatMap(({ field, value: content }) => {
+    const change = value.safeParse(content)
+    if (field !== 'messages' || !change.success) return []
+    const { metadata, contacts, messages, statuses } = change.data
+    if (metadata.phone_number_id !== phoneNumberId) return []
+    const people = listOf(contact, contacts)
+    return [
+      ...listOf(message, messages).flatMap((sent) => parseMessage(sent, people, metadata.display_phone_number) ?? []),
+      ...listOf(status, statuses).flatMap((one) => parseStatus(one) ?? []),
+    ]
+  })
+}
+
+/** One unknown element does not hide the others. */
+function listOf<T>(schema: z.ZodType<T>, values: readonly unknown[]): readonly T[] {
+  return values.flatMap((one) => {
+    const parsed = schema.safeParse(one)
+    return parsed.success ? [parsed.data] : []
+  })
+}
+
+function parseMessage(sent: Message, people: readonly Contact[], number: string | undefined): InboundEvent | undefined {
+  const sender = senderOf(sent, people)
+  if (!sender) return undefined
+  const { id, group_id: group, interactive, context } = sent
+  const source = { key: id, address: { chat: group ?? sender.id }, isGroup: group !== undefined, sender }
+  const pressed = interactive?.button_reply ?? interactive?.list_reply
+  if (pressed) return { ...source, kind: 'press', pressId: id, messageId: context?.id ?? '', data: pressed.id }
+  const moved = newNumberOf(sent)
+  if (moved !== undefined) return { ...source, kind: 'lifecycle', change: 'moved', to: moved }
+  const content = contentOf(sent, number)
+  return content.text.trim() || content.media.length ? { ...source, kind: 'message', ...content } : undefined
+}
+
+function contentOf(sent: Message, number: string | undefined) {
+  const text = textOf(sent)
+  const quote = quoteOf(sent)
+  const mentions = mentionsIn(text, number)
+  return { messageId: sent.id, text, media: mediaOf(sent), mentions, ...(quote && { quote }) }
+}
+
+/** A person has a new number. */
+const newNumberOf = ({ system }: Message): string | undefined =>
+  system?.new_wa_id ?? (system?.type === 'user_changed_number' ? system.wa_id : undefined)
+
+/** The number identifies a person, if WhatsApp tells it. Its other id then is an alias. */
+function senderOf({ from, from_user_id: userId }: Message, people: readonly Contact[]): Sender | undefined {
+  const isSame = (one: Contact) => (from ? one.wa_id === from : userId !== undefined && one.user_id === userId)
+  const person = people.find(isSame) ?? (people.length === 1 ? people[0] : undefined)
+  const [id, ...aliases] = [from ?? person?.wa_id, userId ?? person?.user_id].flatMap((one) => one || [])
+  if (id === undefined) return undefined
+  return { id, name: person?.profile?.name || id, ...(aliases.length > 0 && { aliases }) }
+}
+
+const mediaTypes = ['image', 'audio', 'video', 'document', 'sticker'] as const
+
+function textOf(sent: Message): string {
+  const { text, location, button } = sent
+  if (text) return text.body
+  if (button) return button.text ?? ''
+  if (location) return [location.name, `${location.latitude}, ${location.longitude}`].filter(Boolean).join(': ')
+  return mediaTypes.flatMap((type) => sent[type]?.caption ?? []).join('\n')
+}
+
+function mediaOf(sent: Message): readonly MediaReference[] {
+  return mediaTypes.flatMap((type) => {
+    const file = sent[type]
+    if (!file) return []
+    const kind: MediaKind = type === 'sticker' ? 'image' : type === 'audio' && file.voice ? 'voice' : type
+    return [
+      {
+        kind,
+        reference: file.id,
+        ...(file.filename !== undefined && { name: file.filename }),
+        ...(file.mime_type !== undefined && { mime: file.mime_type }),
+      },
+    ]
+  })
+}
+
+/** `context.from` is a number; our own is that of the account. */
+function quoteOf({ context, type }: Message): Quote | undefined {
+  if (context?.id === undefined || type === 'interactive') return undefined
+  const { id, from } = context
+  return { messageId: id, ...(from !== undefined && { sender: { id: from, name: from } }) }
+}
+
+/** WhatsApp writes mentions as `@` and a number. */
+function mentionsIn(text: string, number: string | undefined): readonly string[] {
+  const own = number?.replace(/\D/g, '')
+  return own && text.includes(`@${own}`) ? [own] : []
+}
+
+/** Only failures matter. The statuses of a message arrive in any order. */
+function parseStatus({
+  id,
+  status: state,
+  recipient_id: number,
+  recipient_user_id: userId,
+  errors,
+}: z.infer<typeof status>) {
+  const recipient = number ?? userId
+  if (state !== 'failed' || !recipient) return undefined
+  const [error] = errors ?? []
+  const detail = error ? `${error.code}${error.title ? `: ${error.title}` : ''}` : 'the message was not delivered'
+  const outcome: SendOutcome = error ? classifyCode(error.code, detail) : { kind: 'fatal', detail }
+  return {
+    kind: 'lifecycle',
+    change: 'not-delivered',
+    key: `${id}:failed`,
+    address: { chat: recipient },
+    isGroup: false,
+    sender: { id: recipient, name: recipient },
+    messageId: id,
+    // Already accepted once: another attempt is a new message.
+    outcome: outcome.kind === 'retry' ? { kind: 'fatal', detail } : outcome,
+  } as const satisfies InboundEvent
+}

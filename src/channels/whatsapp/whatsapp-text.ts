@@ -1,0 +1,44 @@
+/** Writes the marks of WhatsApp. It has no escapes and no links. */
+
+import type { MessageChunk } from '../../agent/model/delivery.ts'
+import { encodeMarks, type MarkDialect, separateMarks, separateTicks } from '../text/encode-marks.ts'
+import { parseMarkdown } from '../text/parse-markdown.ts'
+import { writeLinkAddresses } from '../text/plain-links.ts'
+import { splitEncoded } from '../text/split-encoded.ts'
+
+/** WhatsApp accepts 4096 characters. The rest is room for a line in front. */
+export const maxTextChars = 4_000
+
+const bareUrl = /https?:\/\/[^\s<>*`)\]]{1,2000}/g
+
+function escapeText(text: string, before: string): string {
+  let out = ''
+  let at = 0
+  let previous = before
+  for (const { 0: url, index } of text.matchAll(bareUrl)) {
+    out += separateMarks(text.slice(at, index), previous) + url
+    at = index + url.length
+    previous = url.at(-1) ?? ''
+  }
+  return out + separateMarks(text.slice(at), previous)
+}
+
+const dialect: MarkDialect = {
+  marks: { bold: '*', italic: '_', strikethrough: '~' },
+  needsBoundaries: true,
+  escapeText,
+  encodeCode: (code) => (code.includes('`') ? undefined : `\`${code}\``),
+  encodeLink: (_url, label) => label,
+  encodePre: separateTicks,
+  openPre: () => '```',
+}
+
+export const encodeWhatsapp = (chunk: MessageChunk): string => encodeMarks(chunk, dialect)
+
+const sizeOf = ({ text, spans }: MessageChunk): number =>
+  Math.max(encodeWhatsapp({ text, spans }).length, encodeWhatsapp({ text, spans: [] }).length)
+
+export const renderWhatsapp = (source: string, format: 'markdown' | 'plain'): readonly MessageChunk[] => {
+  const styled = format === 'plain' ? { text: source, spans: [] } : writeLinkAddresses(parseMarkdown(source))
+  return splitEncoded(styled, { max: maxTextChars, size: sizeOf })
+}

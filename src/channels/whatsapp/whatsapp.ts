@@ -1,0 +1,182 @@
+/** Implements the channel port for the WhatsApp Cloud API. */
+
+import type { MediaReference } from '../../agent/model/media/media-reference.ts'
+import type { SendOutcome } from '../../agent/model/delivery.ts'
+import {
+  type Channel,
+  type ChannelConnection,
+  type FetchedMedia,
+  type InboundRequest,
+  type OutboundFile,
+  type OutboundMessage,
+  type Received,
+  refused,
+} from '../channel.ts'
+import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
+import { computeHmac, toHex } from '../hmac.ts'
+import { isSameSecret } from '../is-same-secret.ts'
+import { parseJson } from '../parse-json.ts'
+import { parseWebhook } from './parse-webhook.ts'
+import { callGraph, type GraphResult } from './whatsapp-api.ts'
+import { encodeWhatsapp, maxTextChars, renderWhatsapp } from './whatsapp-text.ts'
+
+const mediaDomains = ['facebook.com', 'fbsbx.com', 'whatsapp.net', 'fbcdn.net']
+const maxButtons = 3
+const buttonLabelChars = 20
+const rowLabelChars = 24
+/** The text above buttons. */
+const maxBodyChars = 1_024
+
+export const whatsapp: Channel = {
+  platform: 'whatsapp',
+  apiBase: { variable: 'WHATSAPP_API_BASE', url: 'https://graph.facebook.com' },
+  secrets: {
+    access_token: { shape: /^[\x21-\x7e]{1,1000}$/, hint: 'A permanent access token of a system user.' },
+    app_secret: { shape: /^[\x21-\x7e]{1,200}$/, hint: 'The secret of the app, from its basic settings.' },
+    verify_token: { shape: /^[\x21-\x7e]{1,200}$/, hint: 'The token that you enter with the webhook.' },
+    phone_number_id: { shape: /^[A-Za-z0-9]{1,50}$/, hint: 'The id of the phone number (not the number itself).' },
+  },
+  capabilities: {
+    buttons: { maxRows: 10, maxPerRow: 1, maxLabelChars: buttonLabelChars, maxDataBytes: 200 },
+    files: { maxBytes: 16_000_000 },
+    replyWindowMs: 24 * 3_600_000,
+  },
+  textLimit: { max: maxTextChars, unit: 'utf16' },
+  receive: (request, connection) =>
+    request.method === 'GET' ? answerChallenge(request, connection) : receiveEvents(request, connection),
+  render: renderWhatsapp,
+  send: async (connection, message) => {
+    if (message.file) return sendFile(connection, message, message.file)
+    return sendOutcome(await callGraph(connection, messageRequest(connection, message, contentOf(message))))
+  },
+  getAccount: async (connection) => {
+    const answer = await callGraph(connection, {
+      method: 'GET',
+      path: `${numberOf(connection)}?fields=display_phone_number,verified_name`,
+    })
+    if (answer.kind === 'failed') return { refused: answer.outcome.detail }
+    const { display_phone_number: number, verified_name: name } = answer.result
+    // Messages name our number without blanks and signs.
+    return { id: String(number ?? '').replace(/\D/g, ''), name: typeof name === 'string' ? name : '' }
+  },
+  fetchMedia,
+  // The API has no call that tells whether a number uses WhatsApp.
+  resolveTarget: async (_connection, address) =>
+    addressPattern.test(address.chat)
+      ? { kind: 'found', address: { chat: address.chat.replace(/^\+/, '') }, isGroup: isGroupId(address.chat) }
+      : { kind: 'unknown', detail: 'WhatsApp names chats by numbers with the country code, like 15550002222.' },
+}
+
+const addressPattern = /^(\+?\d{5,20}|[A-Z]{2}\.\w{1,100}|[\w=-]{20,200})$/
+const isGroupId = (chat: string): boolean => !/^\+?\d{5,20}$/.test(chat) && !/^[A-Z]{2}\.\w{1,100}$/.test(chat)
+const numberOf = ({ secrets }: ChannelConnection): string => secrets['phone_number_id'] ?? ''
+
+async function answerChallenge({ url }: InboundRequest, { secrets }: ChannelConnection): Promise<Received> {
+  const get = (name: string) => url.searchParams.get(`hub.${name}`)
+  const isProven = await isSameSecret(get('verify_token'), secrets['verify_token'])
+  if (!isProven || get('mode') !== 'subscribe') return refused(403)
+  // Never a page: the challenge is text of whoever knows the token.
+  return { response: new Response(get('challenge') ?? '', { headers: { 'content-type': 'text/plain' } }), events: [] }
+}
+
+async function receiveEvents(request: InboundRequest, connection: ChannelConnection): Promise<Received> {
+  const { headers, body } = request
+  const secret = connection.secrets['app_secret']
+  if (!secret) return refused()
+  const expected = toHex(await computeHmac('SHA-256', secret, body))
+  if (!(await isSameSecret(headers.get('x-hub-signature-256'), `sha256=${expected}`))) return refused()
+  return { events: parseWebhook(parseJson(body), numberOf(connection)) }
+}
+
+function messageRequest(connection: ChannelConnection, message: OutboundMessage, content: object) {
+  const { address, replyToMessageId } = message
+  const body = {
+    messaging_product: 'whatsapp',
+    ...recipientOf(address.chat),
+    ...(replyToMessageId !== undefined && { context: { message_id: replyToMessageId } }),
+    ...content,
+  }
+  return { method: 'POST', path: `${numberOf(connection)}/messages`, body } as const
+}
+
+/** People without a visible number have an id within the business. */
+function recipientOf(chat: string): object {
+  if (/^[A-Z]{2}\.\w{1,100}$/.test(chat)) return { recipient_type: 'individual', recipient: chat }
+  return { recipient_type: isGroupId(chat) ? 'group' : 'individual', to: chat }
+}
+
+function contentOf({ chunk }: OutboundMessage): object {
+  const text = encodeWhatsapp(chunk)
+  const buttons = chunk.buttons?.flat() ?? []
+  // A preview makes WhatsApp fetch the address, which could leak what the conversation contains.
+  if (!buttons.length) return { type: 'text', text: { body: text, preview_url: false } }
+  const interactive = { body: { text: endOf(text, maxBodyChars) } }
+  if (buttons.length <= maxButtons) {
+    const replies = buttons.map(({ label, data }) => ({
+      type: 'reply',
+      reply: { id: data, title: beginningOf(label, buttonLabelChars) },
+    }))
+    return { type: 'interactive', interactive: { type: 'button', ...interactive, action: { buttons: replies } } }
+  }
+  const rows = buttons.slice(0, 10).map(({ label, data }) => ({ id: data, title: beginningOf(label, rowLabelChars) }))
+  const action = { button: 'Choose', sections: [{ title: 'Choose', rows }] }
+  return { type: 'interactive', interactive: { type: 'list', ...interactive, action } }
+}
+
+const beginningOf = (text: string, max: number): string =>
+  text.length > max ? `${sliceWhole(text, 0, max - 1)}…` : text
+const endOf = (text: string, max: number): string =>
+  text.length > max ? `…${sliceWhole(text, text.length - max + 1, text.length)}` : text
+/** Leaves out halves of characters at the edges. */
+const sliceWhole = (text: string, from: number, to: number): string =>
+  text.slice(from, to).replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '')
+
+function sendOutcome(answer: GraphResult): SendOutcome {
+  if (answer.kind === 'failed') return answer.outcome
+  const { messages } = answer.result as { readonly messages?: readonly { readonly id?: string }[] }
+  const id = messages?.[0]?.id
+  return { kind: 'sent', ...(typeof id === 'string' && { id }) }
+}
+
+const fileTypes = { image: 'image', audio: 'audio', voice: 'audio', video: 'video', document: 'document' } as const
+
+async function sendFile(
+  connection: ChannelConnection,
+  message: OutboundMessage,
+  file: OutboundFile,
+): Promise<SendOutcome> {
+  const form = new FormData()
+  form.set('messaging_product', 'whatsapp')
+  form.set('type', file.mime)
+  form.set('file', new File([file.bytes], file.name, { type: file.mime }))
+  const uploaded = await callGraph(connection, { method: 'POST', path: `${numberOf(connection)}/media`, body: form })
+  if (uploaded.kind === 'failed')
+    return uploaded.outcome.kind === 'ambiguous'
+      ? { kind: 'retry', detail: uploaded.outcome.detail } // an upload alone shows nothing
+      : uploaded.outcome
+  const type = fileTypes[file.kind]
+  const media = { id: uploaded.result['id'], ...(type === 'document' && { filename: file.name }) }
+  return sendOutcome(await callGraph(connection, messageRequest(connection, message, { type, [type]: media })))
+}
+
+async function fetchMedia(
+  connection: ChannelConnection,
+  { reference, mime, name }: MediaReference,
+  maxBytes: number,
+): Promise<FetchedMedia> {
+  const answer = await callGraph(connection, { method: 'GET', path: encodeURIComponent(reference) })
+  if (answer.kind === 'failed') {
+    const { kind, detail } = answer.outcome
+    return { kind: 'failed', detail, canRetry: kind === 'retry' || kind === 'ambiguous' }
+  }
+  const { url, mime_type: type, file_size: bytes } = answer.result
+  if (typeof url !== 'string') return { kind: 'failed', detail: 'the file is not available any more', canRetry: false }
+  if (Number(bytes) > maxBytes) return { kind: 'failed', detail: `more than ${maxBytes} bytes`, canRetry: false }
+  const isOwn = isSameOrigin(url, connection.apiBase) || isOnDomain(url, mediaDomains)
+  const headers = isOwn ? { authorization: `Bearer ${connection.secrets['access_token'] ?? ''}` } : {}
+  return fetchMediaFrom(
+    connection,
+    { url, headers, mime: mime ?? (typeof type === 'string' ? type : undefined), name },
+    maxBytes,
+  )
+}
