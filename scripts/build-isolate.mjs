@@ -10,6 +10,7 @@ import { amended } from './lib/just-bash.mjs'
 import { clientOnly } from './lib/openai.mjs'
 import { readable } from './lib/pdfjs.mjs'
 import { copyReference } from './lib/reference.mjs'
+import { buildWeb } from './build-web.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const backends = join(root, 'src/backends')
@@ -20,6 +21,7 @@ const rooms = [
   'pdf',
   'office',
   'search',
+  'web',
   'jose',
   'dialects',
   'shell-policy',
@@ -38,6 +40,8 @@ const targets = [
   { entry: 'pdf/inside/inline.ts', file: 'pdf.inline.mjs' },
   { entry: 'office/inside/entry.ts', file: 'office.isolate.txt' },
   { entry: 'office/inside/inline.ts', file: 'office.inline.mjs' },
+  { entry: 'web/page/inside/entry.ts', file: 'page.isolate.txt' },
+  { entry: 'web/page/inside/inline.ts', file: 'page.inline.mjs' },
   { entry: 'search/inside/entry.ts', file: 'search.isolate.txt' },
   { entry: 'search/inside/inline.ts', file: 'search.inline.mjs' },
   { entry: 'shell-policy/inline.ts', file: 'shell-policy.inline.mjs' },
@@ -65,6 +69,9 @@ const inputs = [
   join(root, 'node_modules/isomorphic-git/package.json'),
   join(root, 'node_modules/modern-tar/package.json'),
   join(root, 'node_modules/acorn/package.json'),
+  join(root, 'node_modules/@mdream/js/package.json'),
+  join(root, 'node_modules/@mozilla/readability/package.json'),
+  join(root, 'node_modules/linkedom/package.json'),
   join(root, 'node_modules/aws4fetch/package.json'),
   join(root, 'node_modules/eventsource-parser/package.json'),
   join(root, 'node_modules/sucrase/package.json'),
@@ -152,4 +159,5 @@ async function build() {
 }
 
 await copyReference()
+await buildWeb()
 if (targets.some((target) => age(outputOf(target)) < newest)) await build()

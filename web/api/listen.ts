@@ -1,0 +1,118 @@
+/**
+ * Receives the events of a session, each once and in order: over a WebSocket, because streams of server-sent events would
+ * use up the six connections that browsers open to a host. Without WebSockets (some proxies) it uses server-sent events.
+ */
+
+import type { SessionEvent } from '../model/types.ts'
+
+export type Connection = 'connecting' | 'open' | 'closed'
+export type Listening = { readonly close: () => void }
+type Options = {
+  readonly url: string
+  /** The number of the last event that the page has seen. Undefined: only new ones. */
+  readonly after: number | undefined
+  readonly onEvent: (event: SessionEvent) => void
+  readonly onState: (state: Connection) => void
+}
+
+const minDelayMs = 500
+const maxDelayMs = 15_000
+const streamFromFailure = 2
+const eventTypes = [
+  'run.started',
+  'run.queued',
+  'run.dequeued',
+  'run.waiting',
+  'message.delta',
+  'reasoning.delta',
+  'tool.started',
+  'tool.progress',
+  'tool.completed',
+  'approval.request',
+  'approval.responded',
+  'question.request',
+  'question.answered',
+  'subagent.start',
+  'subagent.complete',
+  'status',
+  'provider.fallback',
+  'context.compressed',
+  'turn.restarted',
+  'run.steered',
+  'run.completed',
+  'run.failed',
+  'run.cancelled',
+]
+
+export function listen({ url, after, onEvent, onState }: Options): Listening {
+  let last = after
+  let failures = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let end = () => {}
+  let isClosed = false
+  const receive = (text: string) => {
+    failures = 0
+    const event = JSON.parse(text) as SessionEvent
+    // Progress of a tool is not stored and may carry the number of the event before it.
+    if (last !== undefined && event.seq <= last && event.type !== 'tool.progress') return
+    last = Math.max(last ?? 0, event.seq)
+    onEvent(event)
+  }
+  const open = () => {
+    clearTimeout(timer)
+    onState('connecting')
+    const address = last === undefined ? url : `${url}?after=${last}`
+    const connect = failures >= streamFromFailure && failures % 2 === 0 ? openStream : openSocket
+    end = connect(address, { receive, onOpen: () => onState('open'), onClose: retry })
+  }
+  const retry = () => {
+    if (isClosed) return
+    onState('closed')
+    end()
+    const delay = Math.min(maxDelayMs, minDelayMs * 2 ** failures++)
+    timer = setTimeout(open, delay * (0.75 + Math.random() / 2))
+  }
+  const retryNow = () => {
+    if (isClosed || timer === undefined || document.hidden) return
+    failures = 0
+    open()
+  }
+  addEventListener('online', retryNow)
+  document.addEventListener('visibilitychange', retryNow)
+  open()
+  return {
+    close: () => {
+      isClosed = true
+      clearTimeout(timer)
+      removeEventListener('online', retryNow)
+      document.removeEventListener('visibilitychange', retryNow)
+      end()
+    },
+  }
+}
+
+type Handlers = {
+  readonly receive: (text: string) => void
+  readonly onOpen: () => void
+  readonly onClose: () => void
+}
+
+function openSocket(address: string, { receive, onOpen, onClose }: Handlers): () => void {
+  const socket = new WebSocket(address.replace(/^http/, 'ws'))
+  socket.addEventListener('open', onOpen)
+  socket.addEventListener('message', ({ data }) => receive(String(data)))
+  socket.addEventListener('close', onClose)
+  return () => {
+    socket.removeEventListener('close', onClose)
+    socket.close()
+  }
+}
+
+/** The browser itself sends `Last-Event-ID` when it connects again. */
+function openStream(address: string, { receive, onOpen, onClose }: Handlers): () => void {
+  const stream = new EventSource(address)
+  stream.addEventListener('open', onOpen)
+  stream.addEventListener('error', () => stream.readyState === EventSource.CLOSED && onClose())
+  for (const type of eventTypes) stream.addEventListener(type, (event) => receive(String((event as MessageEvent).data)))
+  return () => stream.close()
+}

@@ -1,0 +1,19 @@
+/** Starts the page: words, theme, sign-in, then the screen that the address names. */
+
+import { render } from 'preact'
+import { me, start, takeLink } from './api/me.ts'
+import { loadReader } from './markdown/late.ts'
+import { applyTheme } from './parts/theme.ts'
+import { loadWords } from './words/words.ts'
+import { App } from './screens/app.tsx'
+
+/** Before anything else, so that the link stays in no history. */
+const link = takeLink()
+applyTheme()
+await loadWords()
+const root = document.getElementById('app')
+if (root) render(<App />, root)
+const loading = loadReader()
+await start(link)
+if (me.value === undefined) me.value = null
+await loading

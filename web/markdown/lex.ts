@@ -1,0 +1,102 @@
+/**
+ * Reads Markdown into a tree of our own, which contains no HTML: the HTML of a text stays text. Addresses are checked
+ * here, so that drawing the tree can request nothing.
+ */
+
+import { lexer, type Token, type Tokens } from 'marked'
+import { checkLink, type CheckedLink } from './links.ts'
+import { decodeEntities } from './entities.ts'
+
+export type Node =
+  | { readonly tag: 'text'; readonly text: string }
+  | { readonly tag: 'code'; readonly text: string }
+  | { readonly tag: 'pre'; readonly text: string; readonly lang: string }
+  | { readonly tag: 'link'; readonly link: CheckedLink; readonly children: readonly Node[] }
+  | { readonly tag: 'image'; readonly text: string; readonly host: string; readonly data: string | undefined }
+  | { readonly tag: 'heading'; readonly depth: number; readonly children: readonly Node[] }
+  | { readonly tag: 'list'; readonly start: number | undefined; readonly items: readonly ListItem[] }
+  | { readonly tag: 'table'; readonly rows: readonly (readonly Cell[])[]; readonly head: readonly Cell[] }
+  | { readonly tag: 'br' | 'hr' }
+  | { readonly tag: 'p' | 'quote' | 'em' | 'strong' | 'del' | 'span'; readonly children: readonly Node[] }
+type ListItem = { readonly checked: boolean | undefined; readonly children: readonly Node[] }
+type Cell = { readonly align: string | null; readonly children: readonly Node[] }
+
+/** Deeper nesting is shown as text: the lexer uses the stack. */
+const maxDepth = 24
+
+export type Block = { readonly raw: string; readonly nodes: readonly Node[] }
+
+/** Reads the blocks of a text. `raw` is the part of the text that a block has been read from. */
+export function lex(text: string): readonly Block[] {
+  try {
+    return lexer(text).map((token) => ({ raw: token.raw, nodes: toNodes([token], 0) }))
+  } catch {
+    // A text with thousands of nested quotes overflows the stack of the lexer.
+    return [{ raw: text, nodes: [{ tag: 'pre', text, lang: '' }] }]
+  }
+}
+
+const toNodes = (tokens: readonly Token[] | undefined, depth: number): readonly Node[] =>
+  (tokens ?? []).flatMap((token) =>
+    depth > maxDepth ? [{ tag: 'text' as const, text: token.raw }] : toNode(token, depth + 1),
+  )
+
+type Reader = (token: never, depth: number) => readonly Node[]
+const group =
+  (tag: 'p' | 'quote' | 'em' | 'strong' | 'del' | 'span'): Reader =>
+  (token: Tokens.Generic, depth) => [{ tag, children: toNodes(token.tokens, depth) }]
+
+const readers: Readonly<Record<string, Reader>> = {
+  space: () => [],
+  def: () => [],
+  paragraph: group('p'),
+  blockquote: group('quote'),
+  em: group('em'),
+  strong: group('strong'),
+  del: group('del'),
+  br: () => [{ tag: 'br' }],
+  hr: () => [{ tag: 'hr' }],
+  heading: (token: Tokens.Heading, depth) => [
+    { tag: 'heading', depth: token.depth, children: toNodes(token.tokens, depth) },
+  ],
+  code: (token: Tokens.Code) => [{ tag: 'pre', text: token.text, lang: (token.lang ?? '').split(/\s/, 1)[0] ?? '' }],
+  codespan: (token: Tokens.Codespan) => [{ tag: 'code', text: token.text }],
+  link: (token: Tokens.Link, depth) => readLink(token, depth),
+  image: (token: Tokens.Image) => [readImage(token)],
+  list: (token: Tokens.List, depth) => [
+    {
+      tag: 'list',
+      start: token.ordered ? Number(token.start) || 1 : undefined,
+      items: token.items.map((item) => ({
+        checked: item.task ? item.checked === true : undefined,
+        children: toNodes(item.tokens, depth),
+      })),
+    },
+  ],
+  checkbox: () => [],
+  table: (token: Tokens.Table, depth) => {
+    const cell = ({ align, tokens }: Tokens.TableCell) => ({ align, children: toNodes(tokens, depth) })
+    return [{ tag: 'table', head: token.header.map(cell), rows: token.rows.map((row) => row.map(cell)) }]
+  },
+  text: (token: Tokens.Text, depth) =>
+    token.tokens ? toNodes(token.tokens, depth) : [{ tag: 'text', text: decodeEntities(token.text) }],
+  escape: (token: Tokens.Escape) => [{ tag: 'text', text: token.text }],
+}
+
+/** HTML and every unknown token is shown as it was written. */
+const toNode = (token: Token, depth: number): readonly Node[] => {
+  const reader = Object.hasOwn(readers, token.type) ? readers[token.type] : undefined
+  return reader ? reader(token as never, depth) : [{ tag: 'text', text: token.raw }]
+}
+
+function readLink(token: Tokens.Link, depth: number): readonly Node[] {
+  const children = toNodes(token.tokens, depth)
+  const link = checkLink(decodeEntities(token.href), token.text)
+  return link ? [{ tag: 'link', link, children }] : [{ tag: 'text', text: token.raw }]
+}
+
+/** Only data of pictures is shown. Any other address would tell a server that it was seen, and more in its query. */
+function readImage({ href, text }: Tokens.Image): Node {
+  const isData = /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/=]{1,1400000}$/.test(href)
+  return { tag: 'image', text, host: isData ? '' : (checkLink(href, '')?.host ?? ''), data: isData ? href : undefined }
+}

@@ -1,0 +1,132 @@
+/** Turns stored messages into the blocks that the chat shows, each of which is one element of its list. */
+
+import type { Message } from './types.ts'
+
+type Common = { readonly key: string; readonly runId: string; readonly at?: string }
+
+export type TextBlock = Common & {
+  readonly kind: 'text' | 'thinking'
+  readonly text: string
+  readonly step?: number | undefined
+  /** The length of the text after each event. Empty: it is stored. */
+  readonly marks: readonly (readonly [seq: number, length: number])[]
+}
+
+export type ToolBlock = Common & {
+  readonly kind: 'tool'
+  readonly callId: string
+  readonly step?: number | undefined
+  readonly tool: string
+  readonly input: unknown
+  readonly state: 'running' | 'waiting' | 'done' | 'failed'
+  readonly progress: string
+  readonly result?: string
+  readonly startedAt?: string
+  readonly ms?: number
+}
+
+export type UserBlock = Common & {
+  readonly kind: 'user'
+  readonly text: string
+  /** Addresses of images in our API, or data. */
+  readonly images: readonly string[]
+  readonly state: 'stored' | 'sending' | 'sent' | 'failed'
+}
+
+export type Block =
+  | TextBlock
+  | ToolBlock
+  | UserBlock
+  | (Common & { readonly kind: 'notice'; readonly text: string; readonly source?: string })
+  | (Common & {
+      readonly kind: 'subagent'
+      readonly session: string
+      readonly goal: string
+      readonly state: string
+      readonly summary?: string
+    })
+
+export function toBlocks(messages: readonly Message[]): readonly Block[] {
+  const results = new Map(
+    messages.flatMap((message) =>
+      message.role === 'tool' ? [[`${message.run_id} ${message.tool_call_id}`, message]] : [],
+    ),
+  )
+  return messages.flatMap((message) => blocksOf(message, results))
+}
+
+/** Stored and live blocks in one list. A call that is stored without a result has a live card. */
+export function joinBlocks(stored: readonly Block[], live: readonly Block[]): readonly Block[] {
+  const running = new Set(live.flatMap((block) => (block.kind === 'tool' ? [`${block.runId} ${block.callId}`] : [])))
+  const isShownLive = (block: Block) =>
+    block.kind === 'tool' && block.result === undefined && running.has(`${block.runId} ${block.callId}`)
+  const results = new Set(
+    stored.flatMap((block) =>
+      block.kind === 'tool' && block.result !== undefined ? [`${block.runId} ${block.step} ${block.callId}`] : [],
+    ),
+  )
+  const isShownStored = (block: Block) =>
+    block.kind === 'tool' && block.step !== undefined && results.has(`${block.runId} ${block.step} ${block.callId}`)
+  return [...stored.filter((block) => !isShownLive(block)), ...live.filter((block) => !isShownStored(block))]
+}
+
+function blocksOf(message: Message, results: ReadonlyMap<string, Message>): readonly Block[] {
+  const common = { runId: message.run_id, at: message.created_at }
+  if (message.role === 'tool') return []
+  if (message.role === 'user') return [userBlock(message)]
+  const text = textOf(message)
+  return [
+    ...(message.reasoning
+      ? [{ ...common, kind: 'thinking' as const, key: `${message.seq}-thinking`, text: message.reasoning, marks: [] }]
+      : []),
+    ...(text ? [{ ...common, kind: 'text' as const, key: `${message.seq}-text`, text, marks: [] }] : []),
+    ...(message.tool_calls ?? []).map((call, at) => {
+      const result = results.get(`${message.run_id} ${call.id}`)
+      return toolBlock({ ...common, key: `${message.seq}-${at}`, step: message.seq }, call, result && textOf(result))
+    }),
+  ]
+}
+
+function userBlock(message: Message): Block {
+  const common = { key: `${message.seq}`, runId: message.run_id, at: message.created_at }
+  if (message.source) return { ...common, kind: 'notice', text: textOf(message), source: message.source }
+  const parts = Array.isArray(message.content) ? message.content : []
+  const images = parts.flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : []))
+  return { ...common, kind: 'user', text: textOf(message), images, state: 'stored' }
+}
+
+type StoredCall = NonNullable<Message['tool_calls']>[number]
+
+const toolBlock = (
+  common: Common & { readonly step: number },
+  { id, function: { name, arguments: text } }: StoredCall,
+  result: string | undefined,
+): Block => ({
+  ...common,
+  kind: 'tool',
+  callId: id,
+  tool: name,
+  input: parse(text),
+  state: result === undefined ? 'running' : isFailure(parse(result)) ? 'failed' : 'done',
+  progress: '',
+  ...(result !== undefined && { result }),
+})
+
+export function textOf({ content }: Pick<Message, 'content'>): string {
+  if (typeof content === 'string' || content === null) return content ?? ''
+  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+}
+
+/** Text that is not JSON stays text. */
+export function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+const isFailure = (result: unknown): boolean =>
+  typeof result === 'object' &&
+  result !== null &&
+  (('error' in result && Boolean(result.error)) || ('success' in result && result.success === false))

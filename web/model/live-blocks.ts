@@ -1,0 +1,70 @@
+/** Changes the blocks of a run that is not stored yet. */
+
+import type { SessionEvent } from './types.ts'
+import type { Block, TextBlock, ToolBlock } from './blocks.ts'
+
+type Delta = Extract<SessionEvent, { readonly delta: string; readonly type: 'message.delta' | 'reasoning.delta' }>
+
+/** Continues the last block of this kind, or begins one. */
+export function appendDelta(
+  live: readonly Block[],
+  kind: 'text' | 'thinking',
+  { run_id: runId, seq, delta, step }: Delta,
+): readonly Block[] {
+  const last = live.at(-1)
+  if (last?.kind === kind && last.runId === runId && last.step === step) {
+    const text = last.text + delta
+    return [...live.slice(0, -1), { ...last, text, marks: [...last.marks, [seq, text.length]] }]
+  }
+  const block: TextBlock = { kind, key: `${runId}-${seq}`, runId, step, text: delta, marks: [[seq, delta.length]] }
+  return [...live, block]
+}
+
+/** Removes the deltas after an event: another answer follows. */
+export const dropAfter = (live: readonly Block[], runId: string, from: number): readonly Block[] =>
+  live.flatMap((block): readonly Block[] => {
+    if ((block.kind !== 'text' && block.kind !== 'thinking') || block.runId !== runId) return [block]
+    const marks = block.marks.filter(([seq]) => seq <= from)
+    const length = marks.at(-1)?.[1] ?? 0
+    return length ? [{ ...block, marks, text: block.text.slice(0, length) }] : []
+  })
+
+type Call = {
+  readonly call_id: string
+  readonly tool: string
+  readonly run_id: string
+  readonly seq: number
+  readonly step?: number
+}
+
+/** Changes the card of a call, which an approval may show before the call begins. */
+export function updateTool(
+  live: readonly Block[],
+  call: Call,
+  change: (block: ToolBlock) => ToolBlock,
+): readonly Block[] {
+  const at = live.findLastIndex(
+    (block) =>
+      block.kind === 'tool' && block.callId === call.call_id && block.runId === call.run_id && isSameStep(block, call),
+  )
+  const found = live[at]
+  if (found?.kind === 'tool') return live.with(at, change(found))
+  return [
+    ...live,
+    change({
+      kind: 'tool',
+      key: `${call.run_id}-${call.step ?? ''}-${call.call_id}-${call.seq}`,
+      runId: call.run_id,
+      step: call.step,
+      callId: call.call_id,
+      tool: call.tool,
+      input: undefined,
+      state: 'running',
+      progress: '',
+    }),
+  ]
+}
+
+/** A model may use the id of a call again in a later step. */
+const isSameStep = ({ step }: ToolBlock, call: Call): boolean =>
+  step === undefined || call.step === undefined || step === call.step

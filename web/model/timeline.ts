@@ -1,0 +1,242 @@
+/**
+ * Reduces the history and the events of a session to what the chat shows. History only fills what is older: words on
+ * the screen are replaced by their stored message at the end of a run, and by nothing else.
+ */
+
+import type { Approval, Message, Question, SessionEvent } from './types.ts'
+import type { Block } from './blocks.ts'
+import { appendDelta, dropAfter, updateTool } from './live-blocks.ts'
+
+export type Outcome = {
+  readonly runId: string
+  readonly kind: 'completed' | 'failed' | 'cancelled'
+  readonly error?: string
+}
+
+export type Timeline = {
+  /** Oldest first. */
+  readonly messages: readonly Message[]
+  /** The cursor of the page before. null: `messages` begins with the first one. */
+  readonly older: string | null
+  /** Of runs whose messages are not in `messages` yet. */
+  readonly live: readonly Block[]
+  readonly run: string | undefined
+  readonly stopping: boolean
+  readonly queued: readonly { readonly runId: string; readonly text: string }[]
+  readonly approvals: readonly Approval[]
+  readonly questions: readonly Question[]
+  /** The state of the run apart from its answer, as `waiting` or `compressing`. */
+  readonly status: string | undefined
+  readonly ended: Outcome | undefined
+}
+
+export const emptyTimeline: Timeline = {
+  messages: [],
+  older: null,
+  live: [],
+  run: undefined,
+  stopping: false,
+  queued: [],
+  approvals: [],
+  questions: [],
+  status: undefined,
+  ended: undefined,
+}
+
+/** Adds stored messages, each once, and drops the live blocks of the runs that have ended with them. */
+export function addMessages(timeline: Timeline, added: readonly Message[], endedRun?: string): Timeline {
+  const known = new Map(timeline.messages.map((message) => [message.seq, message]))
+  for (const message of added) known.set(message.seq, message)
+  const messages = [...known.values()].toSorted((one, other) => one.seq - other.seq)
+  const live = endedRun === undefined ? timeline.live : timeline.live.filter(({ runId }) => runId !== endedRun)
+  return { ...timeline, messages, live }
+}
+
+type Sent = { readonly key: string; readonly text: string; readonly images?: readonly string[] }
+
+/** Shows what a person has sent before the server knows of it. */
+export const addSent = (timeline: Timeline, { key, text, images = [] }: Sent): Timeline => ({
+  ...timeline,
+  live: [...timeline.live, { kind: 'user', key, runId: key, text, images, state: 'sending' }],
+})
+
+/** Names the run of what was sent. An event may have shown it already. */
+export function confirmSent(timeline: Timeline, key: string, runId: string): Timeline {
+  const isShown = timeline.live.some((block) => block.kind === 'user' && block.runId === runId)
+  const isStored = timeline.messages.some((message) => message.run_id === runId)
+  const live = timeline.live.flatMap((block): readonly Block[] => {
+    if (block.key !== key || block.kind !== 'user') return [block]
+    return isShown || isStored ? [] : [{ ...block, runId, state: 'sent' }]
+  })
+  return { ...timeline, live }
+}
+
+export const failSent = (timeline: Timeline, key: string): Timeline => ({
+  ...timeline,
+  live: timeline.live.map((block) =>
+    block.key === key && block.kind === 'user' ? { ...block, state: 'failed' } : block,
+  ),
+})
+
+export const dropBlock = (timeline: Timeline, key: string): Timeline => ({
+  ...timeline,
+  live: timeline.live.filter((block) => block.key !== key),
+})
+
+type Of<Type extends SessionEvent['type']> = Extract<SessionEvent, { readonly type: Type }>
+type Reducers = {
+  readonly [Type in SessionEvent['type']]?: (timeline: Timeline, event: Of<Type>) => Timeline
+}
+
+const endRun =
+  (kind: Outcome['kind']) =>
+  (timeline: Timeline, event: Of<'run.completed' | 'run.failed' | 'run.cancelled'>): Timeline => ({
+    ...timeline,
+    run: undefined,
+    stopping: false,
+    status: undefined,
+    approvals: timeline.approvals.filter(({ run_id: id }) => id !== event.run_id),
+    questions: timeline.questions.filter(({ run_id: id }) => id !== event.run_id),
+    ended: { runId: event.run_id, kind, ...(event.error !== undefined && { error: event.error }) },
+  })
+
+const reducers: Reducers = {
+  'run.started': (timeline, { run_id: runId, input = '' }) =>
+    showUser(
+      {
+        ...timeline,
+        run: runId,
+        stopping: false,
+        ended: undefined,
+        queued: timeline.queued.filter((one) => one.runId !== runId),
+      },
+      runId,
+      input,
+    ),
+  'run.queued': (timeline, { run_id: runId, input = '' }) => ({
+    ...timeline,
+    live: timeline.live.filter((block) => block.runId !== runId),
+    queued: [...timeline.queued.filter((one) => one.runId !== runId), { runId, text: input }],
+  }),
+  'run.dequeued': (timeline, { run_id: runId }) => ({
+    ...timeline,
+    queued: timeline.queued.filter((one) => one.runId !== runId),
+  }),
+  'message.delta': (timeline, event) => ({
+    ...timeline,
+    status: undefined,
+    live: appendDelta(timeline.live, 'text', event),
+  }),
+  'reasoning.delta': (timeline, event) => ({
+    ...timeline,
+    status: undefined,
+    live: appendDelta(timeline.live, 'thinking', event),
+  }),
+  'tool.started': (timeline, event) => ({
+    ...timeline,
+    live: updateTool(timeline.live, event, (block) => ({
+      ...block,
+      input: event.input,
+      state: 'running',
+      startedAt: event.at,
+    })),
+  }),
+  'tool.progress': (timeline, event) => ({
+    ...timeline,
+    live: updateTool(timeline.live, event, (block) => ({
+      ...block,
+      progress: (block.progress + event.delta).slice(-8_000),
+    })),
+  }),
+  'tool.completed': (timeline, event) => ({
+    ...timeline,
+    live: updateTool(timeline.live, event, (block) => ({
+      ...block,
+      state: event.failed ? 'failed' : 'done',
+      result: event.preview,
+      ms: event.duration_ms,
+    })),
+  }),
+  'approval.request': (timeline, event) => ({
+    ...timeline,
+    live: updateTool(timeline.live, event, (block) => ({ ...block, input: event.input, state: 'waiting' })),
+    approvals: [
+      ...timeline.approvals.filter(({ id }) => id !== event.approval_id),
+      { ...event, id: event.approval_id },
+    ],
+  }),
+  'approval.responded': (timeline, { approval_id: decided }) => ({
+    ...timeline,
+    approvals: timeline.approvals.filter(({ id }) => id !== decided),
+  }),
+  'question.request': (timeline, event) => ({
+    ...timeline,
+    questions: [
+      ...timeline.questions.filter(({ id }) => id !== event.question_id),
+      { ...event, id: event.question_id },
+    ],
+  }),
+  'question.answered': (timeline, { question_id: answered }) => ({
+    ...timeline,
+    questions: timeline.questions.filter(({ id }) => id !== answered),
+  }),
+  'subagent.start': (timeline, { run_id: runId, subagent_id: id, goal }) => ({
+    ...timeline,
+    live: [...timeline.live, { kind: 'subagent', key: `sub-${id}`, runId, session: id, goal, state: 'running' }],
+  }),
+  'subagent.complete': (timeline, { subagent_id: id, status, summary }) => ({
+    ...timeline,
+    live: timeline.live.map((block) =>
+      block.kind === 'subagent' && block.session === id ? { ...block, state: status, summary } : block,
+    ),
+  }),
+  status: (timeline, { state, detail }) => ({
+    ...timeline,
+    status: state === 'resumed' ? undefined : (detail ?? state),
+  }),
+  'provider.fallback': (timeline, { run_id: runId, seq, from, to, reason }) => ({
+    ...timeline,
+    live: [...timeline.live, { kind: 'notice', key: `fallback-${seq}`, runId, text: `${from} → ${to}: ${reason}` }],
+  }),
+  'turn.restarted': (timeline, { run_id: runId, from_seq: from }) => ({
+    ...timeline,
+    live: dropAfter(timeline.live, runId, from),
+  }),
+  'run.steered': (timeline, { run_id: runId, seq, input, request_id: request = `steer-${seq}` }) => {
+    const isShown = timeline.live.some((block) => block.kind === 'user' && block.runId === request)
+    const live = timeline.live.map((block) =>
+      block.kind === 'user' && block.runId === request ? { ...block, runId, state: 'sent' as const } : block,
+    )
+    if (isShown) return { ...timeline, live }
+    return {
+      ...timeline,
+      live: [...live, { kind: 'user', key: request, runId, text: input, images: [], state: 'sent' }],
+    }
+  },
+  'run.completed': endRun('completed'),
+  'run.failed': endRun('failed'),
+  'run.cancelled': endRun('cancelled'),
+}
+
+/** Deltas of a reply that is a message already would show it twice. `step` is the number of that message. */
+const isStored = ({ messages }: Timeline, event: SessionEvent): boolean =>
+  (event.type === 'message.delta' || event.type === 'reasoning.delta') &&
+  event.step !== undefined &&
+  messages.some(({ seq }) => seq === event.step)
+
+export function reduce(timeline: Timeline, event: SessionEvent): Timeline {
+  if (isStored(timeline, event)) return timeline
+  const reducer = reducers[event.type] as ((before: Timeline, one: SessionEvent) => Timeline) | undefined
+  return reducer ? reducer(timeline, event) : timeline
+}
+
+function showUser(timeline: Timeline, runId: string, text: string): Timeline {
+  const isShown =
+    timeline.live.some((block) => block.kind === 'user' && block.runId === runId) ||
+    timeline.messages.some((message) => message.run_id === runId)
+  if (isShown || !text) return timeline
+  return {
+    ...timeline,
+    live: [...timeline.live, { kind: 'user', key: `run-${runId}`, runId, text, images: [], state: 'sent' }],
+  }
+}

@@ -1,0 +1,36 @@
+/** Draws icons as paths of 24 by 24 units. They are decoration: the button beside them has a name. */
+
+const paths = {
+  menu: 'M4 6h16M4 12h16M4 18h16',
+  plus: 'M12 5v14M5 12h14',
+  send: 'M12 19V5M6 11l6-6 6 6',
+  stop: 'M7 7h10v10H7z',
+  close: 'M6 6l12 12M18 6L6 18',
+  chat: 'M4 5h16v11H9l-5 4z',
+  inbox: 'M4 13l3-8h10l3 8v6H4zM4 13h5l1 3h4l1-3h5',
+  files: 'M4 6h6l2 2h8v11H4z',
+  models: 'M12 3l8 5v8l-8 5-8-5V8zM12 12l8-4M12 12v9M12 12L4 8',
+  settings: 'M4 7h10M18 7h2M4 17h2M10 17h10M14 4v6M6 14v6',
+  usage: 'M5 20V10M12 20V4M19 20v-7',
+  channels: 'M21 4L3 11l6 2 2 6 10-15z',
+  jobs: 'M12 7v5l3 2M12 3a9 9 0 100 18 9 9 0 000-18z',
+  memory: 'M6 4h12v16l-6-4-6 4z',
+  skills: 'M13 3L5 14h6l-1 7 8-11h-6z',
+  owner: 'M12 12a4 4 0 100-8 4 4 0 000 8zM4 21c1-5 15-5 16 0',
+  copy: 'M8 8h12v12H8zM4 16V4h12',
+  edit: 'M4 20l1-5L16 4l4 4L9 19z',
+  retry: 'M20 11a8 8 0 10-2 6M20 5v6h-6',
+  branch: 'M7 4v10M7 14a3 3 0 100 6 3 3 0 000-6zM17 4a3 3 0 100 6 3 3 0 000-6zM17 10c0 5-10 2-10 5',
+  attach: 'M8 12l6-6a3 3 0 014 4l-8 8a5 5 0 01-7-7l8-8',
+  more: 'M5 12h.01M12 12h.01M19 12h.01',
+  down: 'M6 9l6 6 6-6',
+  trash: 'M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13',
+  pin: 'M9 4h6l-1 6 4 4H6l4-4zM12 14v7',
+} as const
+export type IconName = keyof typeof paths
+
+export const Icon = ({ name }: { readonly name: IconName }) => (
+  <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+    <path d={paths[name]} />
+  </svg>
+)

@@ -1,0 +1,66 @@
+/** Loads the data of a panel. A panel that fails says why and can be tried again, and the others go on. */
+
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { t } from '../words/words.ts'
+import { Button } from './button.tsx'
+import { explain } from './toast.ts'
+
+export type Loaded<T> = {
+  readonly data: T | undefined
+  readonly error: unknown
+  readonly reload: () => Promise<void>
+  readonly set: (data: T) => void
+}
+
+/** Loads again when `key` changes. */
+export function useLoad<T>(load: () => Promise<T>, key: string): Loaded<T> {
+  const [state, setState] = useState<{ key: string; data?: T; error?: unknown }>({ key })
+  const reload = useCallback(async () => {
+    try {
+      const data = await load()
+      setState({ key, data })
+    } catch (error) {
+      setState((before) => ({ ...before, error }))
+    }
+  }, [key])
+  useEffect(() => void reload(), [reload])
+  const isCurrent = state.key === key
+  return {
+    data: isCurrent ? state.data : undefined,
+    error: state.error,
+    reload,
+    set: (data) => setState({ key, data }),
+  }
+}
+
+type PanelProps<T> = {
+  readonly of: Loaded<T>
+  readonly children: (data: T) => ComponentChildren
+}
+
+export function Panel<T>({ of, children }: PanelProps<T>) {
+  if (of.data !== undefined) return <>{children(of.data)}</>
+  if (of.error === undefined) return <div class="skeleton" aria-label={t('loading')} role="img" />
+  return (
+    <div class="failure" role="alert">
+      <p>{explain(of.error)}</p>
+      <Button onClick={of.reload}>{t('retry')}</Button>
+    </div>
+  )
+}
+
+type ScreenProps = {
+  readonly title: string
+  readonly children: ComponentChildren
+  readonly actions?: ComponentChildren
+}
+export const Screen = ({ title, children, actions }: ScreenProps) => (
+  <div class="screen">
+    <header class="screen-head">
+      <h1>{title}</h1>
+      <div class="row">{actions}</div>
+    </header>
+    {children}
+  </div>
+)

@@ -1,0 +1,35 @@
+/** Keeps errors and confirmations that are shown, and the sentence for screen readers. */
+
+import { signal } from '@preact/signals'
+import { ApiError } from '../api/client.ts'
+import { t } from '../words/words.ts'
+
+type Toast = { readonly id: number; readonly text: string; readonly isError: boolean }
+export const toasts = signal<readonly Toast[]>([])
+export const spoken = signal('')
+let count = 0
+const shownMs = 6_000
+
+export const dismiss = (id: number): void => void (toasts.value = toasts.value.filter((one) => one.id !== id))
+
+function show(text: string, isError: boolean): void {
+  const id = ++count
+  toasts.value = [...toasts.value.slice(-3), { id, text, isError }]
+  if (!isError) setTimeout(dismiss, shownMs, id)
+}
+
+export const showDone = (text: string): void => show(text, false)
+
+export function showError(error: unknown): void {
+  if (error instanceof Error && error.name === 'AbortError') return
+  show(explain(error), true)
+}
+
+export function explain(error: unknown): string {
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
+  if (error.code === 'offline') return t('offline')
+  return error.param ? `${error.message} (${error.param})` : error.message
+}
+
+/** Says a sentence politely to screen readers. */
+export const say = (text: string): void => void (spoken.value = text)

@@ -1,0 +1,62 @@
+/** The frame of the page: navigation, sessions, and the open screen. */
+
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { me, signInError } from '../api/me.ts'
+import { confirmLinksBy } from '../markdown/open-link.ts'
+import { IconButton } from '../parts/button.tsx'
+import { ask, Questions } from '../parts/dialog.tsx'
+import { place } from '../parts/route.ts'
+import { Toasts } from '../parts/toasts.tsx'
+import { t } from '../words/words.ts'
+import { Chat } from './chat/chat.tsx'
+import { LateScreen } from './late-screen.tsx'
+import { Navigation } from './navigation.tsx'
+import { watchKeys } from './keys.ts'
+import { watchSessions } from './sessions/sessions.ts'
+import { SignIn } from './sign-in.tsx'
+
+confirmLinksBy(async (href) => (await ask({ title: t('openLink'), text: href, action: t('open') })) !== undefined)
+
+export function App() {
+  if (me.value === undefined && !signInError.value)
+    return <div class="skeleton page" role="img" aria-label={t('loading')} />
+  return (
+    <>
+      {me.value ? <Frame /> : <SignIn />}
+      <Questions />
+      <Toasts />
+    </>
+  )
+}
+
+function Frame() {
+  const isOpen = useSignal(false)
+  useEffect(watchSessions, [])
+  useEffect(watchKeys, [])
+  useEffect(() => void (isOpen.value = false), [place.value])
+  return (
+    <div class={isOpen.value ? 'frame open' : 'frame'}>
+      <a class="skip" href="#main" onClick={skipToMain}>
+        {t('skip')}
+      </a>
+      <div class="top">
+        <IconButton
+          icon={isOpen.value ? 'close' : 'menu'}
+          label={t('menu')}
+          onClick={() => (isOpen.value = !isOpen.value)}
+        />
+      </div>
+      <Navigation />
+      <main id="main" tabIndex={-1}>
+        {place.value.screen === 'chat' ? <Chat /> : <LateScreen name={place.value.screen} />}
+      </main>
+    </div>
+  )
+}
+
+/** The fragment names the screen, so the link moves the focus itself. */
+function skipToMain(event: Event): void {
+  event.preventDefault()
+  document.getElementById('main')?.focus()
+}

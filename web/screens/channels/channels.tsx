@@ -1,0 +1,165 @@
+/** Connections to messaging platforms, and the people who may write. */
+
+import { useState } from 'preact/hooks'
+import { api, get, type Page, path } from '../../api/client.ts'
+import { can } from '../../api/me.ts'
+import { ask } from '../../parts/dialog.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Choice, Field, Form } from '../../parts/form.tsx'
+import { Panel, Screen, useLoad } from '../../parts/load.tsx'
+import { showDone, showError } from '../../parts/toast.ts'
+import { t } from '../../words/words.ts'
+import { platformFields, platforms } from './platforms.ts'
+
+type Channel = {
+  readonly id: string
+  readonly platform: string
+  readonly name: string
+  readonly status: 'active' | 'paused'
+  readonly webhook_url: string
+}
+type Person = { readonly id: string; readonly platform: string; readonly name: string; readonly status: string }
+type Check = { readonly ok: boolean; readonly detail: string }
+
+export function Channels() {
+  const channels = useLoad(() => get<Page<Channel>>('/api/channels'), '')
+  return (
+    <Screen title={t('channels')}>
+      <Panel of={channels}>
+        {({ data }) => (
+          <ul class="list-of">
+            {data.map((channel) => (
+              <ChannelCard key={channel.id} channel={channel} onChange={channels.reload} />
+            ))}
+            {!data.length && <p class="note">{t('noChannels')}</p>}
+          </ul>
+        )}
+      </Panel>
+      {can('write') && <NewChannel onAdded={channels.reload} />}
+      <People />
+    </Screen>
+  )
+}
+
+type CardProps = { readonly channel: Channel; readonly onChange: () => Promise<void> }
+
+function ChannelCard({ channel, onChange }: CardProps) {
+  const { id, platform, name, status, webhook_url: address } = channel
+  const test = async () => {
+    const { ok, detail } = await api<Check>('POST', `${path`/api/channels/${id}`}/test`)
+    if (ok) showDone(detail)
+    else showError(new Error(detail))
+  }
+  const toggle = async () => {
+    await api('POST', `${path`/api/channels/${id}`}/${status === 'active' ? 'pause' : 'resume'}`)
+    await onChange()
+  }
+  const remove = async () => {
+    if ((await ask({ title: t('delete'), text: name, action: t('delete'), isDangerous: true })) === undefined) return
+    await api('DELETE', path`/api/channels/${id}`)
+    await onChange()
+  }
+  return (
+    <li class="card">
+      <p class="row">
+        <strong dir="auto">{name}</strong> <span class="badge">{platform}</span>
+        <span class={`badge ${status === 'active' ? 'good' : 'warn'}`}>{t(`channel_${status}`)}</span>
+      </p>
+      <p>
+        {t('webhook')}: <code class="code-once">{address}</code>
+      </p>
+      {can('write') && (
+        <div class="row">
+          <Button onClick={test}>{t('test')}</Button>
+          <Button onClick={toggle}>{t(status === 'active' ? 'pause' : 'resume')}</Button>
+          <Button onClick={remove}>{t('delete')}</Button>
+        </div>
+      )}
+    </li>
+  )
+}
+
+function NewChannel({ onAdded }: { readonly onAdded: () => Promise<void> }) {
+  const [platform, setPlatform] = useState(platforms[0] ?? '')
+  const [name, setName] = useState('')
+  const [secrets, setSecrets] = useState<Readonly<Record<string, string>>>({})
+  const add = async () => {
+    const given = Object.fromEntries(Object.entries(secrets).filter(([, value]) => value.trim()))
+    await api('POST', '/api/channels', {
+      body: { platform, secrets: given, ...(name.trim() && { name: name.trim() }) },
+    })
+    setSecrets({})
+    showDone(t('writeToBot'))
+    await onAdded()
+  }
+  return (
+    <Form label={t('newChannel')} action={t('add')} onSend={add}>
+      <Choice
+        label={t('platform')}
+        value={platform}
+        options={platforms.map((one) => [one, one] as const)}
+        onChange={(one) => {
+          setPlatform(one)
+          setSecrets({})
+        }}
+      />
+      <Field label={t('name')} value={name} onChange={setName} />
+      {platformFields(platform).map((field) => (
+        <Field
+          key={field}
+          label={field}
+          kind="password"
+          value={secrets[field] ?? ''}
+          onChange={(value) => setSecrets({ ...secrets, [field]: value })}
+        />
+      ))}
+    </Form>
+  )
+}
+
+function People() {
+  const people = useLoad(() => get<Page<Person>>('/api/pairing?limit=200'), '')
+  const [platform, setPlatform] = useState(platforms[0] ?? '')
+  const [code, setCode] = useState('')
+  const approve = async () => {
+    await api('POST', '/api/pairing/approve', { body: { platform, code: code.trim() } })
+    setCode('')
+    await people.reload()
+  }
+  const remove = async (id: string) => {
+    await api('DELETE', path`/api/pairing/${id}`)
+    await people.reload()
+  }
+  return (
+    <section class="list-of">
+      <h2>{t('people')}</h2>
+      <Panel of={people}>
+        {({ data }) => (
+          <ul class="list-of">
+            {data.map(({ id, platform: where, name, status }) => (
+              <li key={id} class="card row">
+                <strong dir="auto">{name || id}</strong> <span class="badge">{where}</span>
+                <span class={`badge ${status === 'approved' ? 'good' : 'warn'}`}>
+                  {t(`person_${status === 'approved' ? 'approved' : 'pending'}`)}
+                </span>
+                <span class="grow" />
+                {can('approve') && <Button onClick={() => remove(id)}>{t('remove')}</Button>}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Panel>
+      {can('approve') && (
+        <Form label={t('approvePerson')} action={t('approve')} onSend={approve}>
+          <Choice
+            label={t('platform')}
+            value={platform}
+            options={platforms.map((one) => [one, one] as const)}
+            onChange={setPlatform}
+          />
+          <Field label={t('pairingCode')} value={code} onChange={setCode} />
+        </Form>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,116 @@
+/** The chat: messages, what waits for the person, and the composer. */
+
+import { useEffect } from 'preact/hooks'
+import { can } from '../../api/me.ts'
+import { ask } from '../../parts/dialog.tsx'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { goTo, place, replacePlace } from '../../parts/route.ts'
+import { explain } from '../../parts/toast.ts'
+import { formatCost, formatNumber } from '../../words/format.ts'
+import { t } from '../../words/words.ts'
+import { changeSession, createSession } from '../sessions/sessions.ts'
+import { Composer } from './composer.tsx'
+import { MessageList } from './list.tsx'
+import { Pending } from './pending.tsx'
+import {
+  closeSession,
+  connection,
+  type Draft,
+  loadError,
+  openSession,
+  refresh,
+  sendMessage,
+  session,
+  takeBack,
+  timeline,
+} from './store.ts'
+import { Welcome } from './welcome.tsx'
+
+export function Chat() {
+  const { id } = place.value
+  useEffect(() => {
+    if (id) void openSession(id)
+    else closeSession()
+  }, [id])
+  return (
+    <div class="chat">
+      <Head id={id} />
+      <Body id={id} />
+      <Pending />
+      <Queue />
+      <Composer key={id} onSend={(draft) => submit(id, draft)} />
+    </div>
+  )
+}
+
+function Body({ id }: { readonly id: string }) {
+  if (!id) return <Welcome />
+  if (loadError.value !== undefined)
+    return (
+      <div class="failure grow" role="alert">
+        <p>{explain(loadError.value)}</p>
+        <Button onClick={refresh}>{t('retry')}</Button>
+      </div>
+    )
+  return session.value?.id === id ? <MessageList key={id} /> : <div class="skeleton grow" />
+}
+
+async function submit(id: string, draft: Draft): Promise<void> {
+  if (!id) {
+    const created = await createSession(draft.model)
+    await openSession(created.id)
+    replacePlace('chat', created.id)
+  }
+  await sendMessage(draft)
+}
+
+function Head({ id }: { readonly id: string }) {
+  const open = session.value
+  if (!id || !open) return <header class="chat-head" />
+  return (
+    <header class="chat-head">
+      <h1 dir="auto">{open.title ?? t('untitled')}</h1>
+      {connection.value === 'closed' && <span class="badge warn">{t('reconnecting')}</span>}
+      <Meter />
+      {can('write') && <IconButton icon="edit" label={t('rename')} onClick={() => rename(open.id, open.title)} />}
+      <IconButton icon="files" label={t('files')} onClick={() => goTo('files', open.id)} />
+    </header>
+  )
+}
+
+async function rename(id: string, title: string | null): Promise<void> {
+  const name = await ask({ title: t('rename'), action: t('save'), field: title ?? '' })
+  if (name?.trim()) session.value = await changeSession(id, { title: name.trim().slice(0, 100) })
+}
+
+function Meter() {
+  const open = session.value
+  if (!open) return null
+  const { context, usage } = open
+  const tokens = context
+    ? t('contextOf', { used: formatNumber(context.tokens), all: formatNumber(context.window) })
+    : t('tokens', { count: formatNumber(usage.input + usage.output) })
+  return (
+    <span class="meter">
+      {tokens} · {formatCost(usage.cost_usd)}
+    </span>
+  )
+}
+
+function Queue() {
+  const { queued } = timeline.value
+  if (!queued.length) return null
+  return (
+    <ul class="queue" aria-label={t('queued')}>
+      {queued.map(({ runId, text }) => (
+        <li key={runId}>
+          <span class="badge">{t('queued')}</span>
+          <span class="clip" dir="auto">
+            {text}
+          </span>
+          <IconButton icon="close" label={t('takeBack')} onClick={() => takeBack(runId)} />
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,15 @@
+/** Keeps what is being written: of each session in this tab, and across reloads. */
+
+import { signal } from '@preact/signals'
+
+const prefix = 'talaria.draft.'
+export const suggestion = signal<string | undefined>(undefined)
+
+/** Puts words into the composer, which the person may change before they are sent. */
+export const suggest = (text: string): void => void (suggestion.value = text)
+
+export const readDraft = (id: string): string => sessionStorage.getItem(prefix + id) ?? ''
+export function keepDraft(id: string, text: string): void {
+  if (text) sessionStorage.setItem(prefix + id, text)
+  else sessionStorage.removeItem(prefix + id)
+}

@@ -1,0 +1,107 @@
+/** The messages of a session. At most `maxShown` are elements of the page, however long the session is. */
+
+import { useComputed, useSignal } from '@preact/signals'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { type Block, joinBlocks, toBlocks } from '../../model/blocks.ts'
+import { type Anchor, findAnchor, isAtEnd, restoreAnchor } from './anchor.ts'
+import { IconButton } from '../../parts/button.tsx'
+import { showError } from '../../parts/toast.ts'
+import { t } from '../../words/words.ts'
+import { BlockView } from './block.tsx'
+import { EndOfRun } from './end-of-run.tsx'
+import { loadOlder, timeline } from './store.ts'
+
+const maxShown = 200
+const pageSize = 50
+const nearPx = 600
+
+export function MessageList() {
+  const ref = useRef<HTMLDivElement>(null)
+  const stored = useComputed(() => toBlocks(timeline.value.messages))
+  const blocks = useComputed((): readonly Block[] => joinBlocks(stored.value, timeline.value.live))
+  /** Undefined: the end is shown and followed. */
+  const last = useSignal<string | undefined>(undefined)
+  const shown = useSignal(pageSize)
+  const anchor = useRef<Anchor | undefined>(undefined)
+  const end = last.value === undefined ? blocks.value.length : indexAfter(blocks.value, last.value)
+  const start = Math.max(0, end - shown.value)
+  const isFollowing = useRef(true)
+  useLayoutEffect(() => {
+    const list = ref.current
+    if (!list) return
+    if (isFollowing.current && last.value === undefined) list.scrollTop = list.scrollHeight
+    else if (anchor.current) restoreAnchor(list, anchor.current)
+  })
+  useEffect(() => watchSize(ref.current, isFollowing), [])
+  const onScroll = () => {
+    const list = ref.current
+    if (!list) return
+    isFollowing.current = last.value === undefined && isAtEnd(list)
+    anchor.current = findAnchor(list)
+    const window = { start, end, blocks: blocks.value, shown: shown.value }
+    if (list.scrollTop < nearPx) showOlder(window, { last, shown })
+    else if (list.scrollHeight - list.scrollTop - list.clientHeight < nearPx) showNewer(window, { last })
+  }
+  const toEnd = () => {
+    last.value = undefined
+    shown.value = pageSize
+    isFollowing.current = true
+    ref.current?.scrollTo({ top: ref.current.scrollHeight })
+  }
+  return (
+    <div class="list-frame">
+      <div
+        class="list"
+        ref={ref}
+        role="log"
+        aria-live="off"
+        aria-label={t('conversation')}
+        tabIndex={0}
+        onScroll={onScroll}
+      >
+        {(start > 0 || timeline.value.older) && <p class="note">{t('olderAbove')}</p>}
+        {blocks.value.slice(start, end).map((block) => (
+          <BlockView key={block.key} block={block} />
+        ))}
+        {end === blocks.value.length && <EndOfRun />}
+      </div>
+      <div class="to-end">
+        <IconButton icon="down" label={t('toEnd')} onClick={toEnd} />
+      </div>
+    </div>
+  )
+}
+
+function indexAfter(blocks: readonly Block[], key: string): number {
+  const at = blocks.findIndex((block) => block.key === key)
+  return at < 0 ? blocks.length : at + 1
+}
+
+type Shown = { readonly start: number; readonly end: number; readonly blocks: readonly Block[]; readonly shown: number }
+type Signals = { readonly last: { value: string | undefined }; readonly shown: { value: number } }
+
+/** Shows more above. When that is too many, those at the end are dropped. */
+function showOlder({ start, end, blocks, shown: count }: Shown, { last, shown }: Signals): void {
+  if (start > 0) {
+    const dropped = Math.max(0, count + pageSize - maxShown)
+    if (dropped) last.value = blocks[end - dropped - 1]?.key
+    shown.value = Math.min(maxShown, count + pageSize)
+  } else if (timeline.value.older) loadOlder().catch(showError)
+}
+
+function showNewer({ end, blocks }: Shown, { last }: Pick<Signals, 'last'>): void {
+  if (end >= blocks.length) {
+    if (last.value !== undefined) last.value = undefined
+    return
+  }
+  const next = Math.min(blocks.length, end + pageSize)
+  last.value = next === blocks.length ? undefined : blocks[next - 1]?.key
+}
+
+/** Pictures and folded parts change heights without an event of the session. */
+function watchSize(list: HTMLElement | null, isFollowing: { readonly current: boolean }): (() => void) | undefined {
+  if (!list) return undefined
+  const observer = new ResizeObserver(() => isFollowing.current && (list.scrollTop = list.scrollHeight))
+  observer.observe(list)
+  return () => observer.disconnect()
+}

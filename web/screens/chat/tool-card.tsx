@@ -1,0 +1,71 @@
+/** A tool call: its target and state, and inside its input and its result. */
+
+import { useState } from 'preact/hooks'
+import { parse, type ToolBlock } from '../../model/blocks.ts'
+import { targetOf } from '../../model/tools.ts'
+import { formatDuration } from '../../words/format.ts'
+import { t } from '../../words/words.ts'
+import { Diff } from '../../parts/diff.tsx'
+import { findDiff } from '../../model/diff.ts'
+import { showBidi } from '../../markdown/links.ts'
+
+export function ToolCard({ block }: { readonly block: ToolBlock }) {
+  const [isOpen, setOpen] = useState(false)
+  const { tool, input, state, ms } = block
+  return (
+    <details class={`card tool ${state}`} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <span class="tool-name">{tool}</span> <code class="clip">{showBidi(targetOf(tool, input))}</code>
+        <span class="badge">{t(state)}</span>
+        {ms !== undefined && <span class="note">{formatDuration(ms)}</span>}
+      </summary>
+      {isOpen ? <Inside block={block} /> : null}
+    </details>
+  )
+}
+
+function Inside({ block }: { readonly block: ToolBlock }) {
+  const { input, result = '', progress } = block
+  const value = parse(result)
+  const diff = findDiff(input, value)
+  return (
+    <>
+      {diff ? <Diff text={diff} /> : <Value label={t('input')} value={input} />}
+      {progress && !result && <Value label={t('output')} value={progress} />}
+      {result && <Value label={t('result')} value={value} />}
+    </>
+  )
+}
+
+/** Text as it is, anything else field by field. */
+export function Value({ label, value }: { readonly label: string; readonly value: unknown }) {
+  if (value === undefined || value === '') return null
+  return (
+    <section aria-label={label}>
+      <h3>{label}</h3>
+      {isFields(value) ? (
+        <dl class="fields">
+          {Object.entries(value).map(([name, field]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                <Text value={field} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      ) : (
+        <Text value={value} />
+      )}
+    </section>
+  )
+}
+
+const Text = ({ value }: { readonly value: unknown }) => (
+  <pre tabIndex={0} dir="auto">
+    {showBidi(typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? ''))}
+  </pre>
+)
+
+const isFields = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,114 @@
+/** Shows a file as text or as a picture, never as a page. Text can be edited, without overwriting a newer version. */
+
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, filePath, send } from '../../api/client.ts'
+import { can } from '../../api/me.ts'
+import { findMime } from '../../model/picture-type.ts'
+import { ask } from '../../parts/dialog.tsx'
+import { Button } from '../../parts/button.tsx'
+import { download } from '../../parts/download.ts'
+import { Panel, useLoad } from '../../parts/load.tsx'
+import { goTo } from '../../parts/route.ts'
+import { showDone } from '../../parts/toast.ts'
+import { t } from '../../words/words.ts'
+
+type Props = { readonly session: string; readonly path: string }
+type File = {
+  readonly blob: Blob
+  readonly tag: string | null
+  readonly text: string | undefined
+  readonly picture: string | undefined
+}
+
+const maxTextBytes = 500_000
+
+async function load(session: string, path: string): Promise<File> {
+  const response = await send('GET', filePath(session, path))
+  const blob = await response.blob()
+  const bytes = new Uint8Array(await blob.slice(0, 512).arrayBuffer())
+  const picture = findMime(bytes, path)
+  const isText = picture === undefined && !bytes.includes(0) && blob.size <= maxTextBytes
+  return { blob, tag: response.headers.get('etag'), picture, text: isText ? await blob.text() : undefined }
+}
+
+export function Preview({ session, path }: Props) {
+  const file = useLoad(() => load(session, path), path)
+  const remove = async () => {
+    if ((await ask({ title: t('delete'), text: path, action: t('delete'), isDangerous: true })) === undefined) return
+    await send('DELETE', filePath(session, path))
+    goTo('files', session)
+  }
+  return (
+    <section class="preview list-of" aria-label={path}>
+      <h2>{path}</h2>
+      <Panel of={file}>
+        {(data) => (
+          <>
+            <div class="row">
+              <Button onClick={() => download(path.split('/').at(-1) ?? 'file', data.blob)}>{t('download')}</Button>
+              {can('write') && <Button onClick={remove}>{t('delete')}</Button>}
+            </div>
+            <Content file={data} session={session} path={path} onSaved={file.reload} />
+          </>
+        )}
+      </Panel>
+    </section>
+  )
+}
+
+type ContentProps = Props & { readonly file: File; readonly onSaved: () => Promise<void> }
+
+function Content({ file, session, path, onSaved }: ContentProps) {
+  if (file.picture !== undefined) return <Picture blob={file.blob} mime={file.picture} name={path} />
+  if (file.text === undefined) return <p class="note">{t('noPreview')}</p>
+  return <Editor key={file.tag ?? file.text} file={file} session={session} path={path} onSaved={onSaved} />
+}
+
+function Editor({ file, session, path, onSaved }: ContentProps) {
+  const [text, setText] = useState(file.text ?? '')
+  const save = async () => {
+    try {
+      const headers = file.tag ? { 'if-match': file.tag } : {}
+      await send('PUT', filePath(session, path), { body: new Blob([text]), headers })
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 412) throw error
+      const overwrite = await ask({
+        title: t('conflict'),
+        text: t('conflictText'),
+        action: t('overwrite'),
+        isDangerous: true,
+      })
+      if (overwrite === undefined) return
+      await send('PUT', filePath(session, path), { body: new Blob([text]) })
+    }
+    showDone(t('saved'))
+    await onSaved()
+  }
+  return (
+    <div class="form">
+      <textarea
+        aria-label={path}
+        spellcheck={false}
+        value={text}
+        readOnly={!can('write')}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      {can('write') && (
+        <Button kind="main" onClick={save} disabled={text === file.text}>
+          {t('save')}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** An image element runs no script of an SVG. */
+function Picture({ blob, mime, name }: { readonly blob: Blob; readonly mime: string; readonly name: string }) {
+  const [url, setUrl] = useState('')
+  useEffect(() => {
+    const made = URL.createObjectURL(blob.slice(0, blob.size, mime))
+    setUrl(made)
+    return () => URL.revokeObjectURL(made)
+  }, [blob])
+  return url ? <img src={url} alt={name} /> : null
+}

@@ -1,0 +1,137 @@
+/** Asks for the approval of a call. No button works at once, so that a click for something else decides nothing. */
+
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { api, path } from '../../api/client.ts'
+import { can } from '../../api/me.ts'
+import type { Approval, Decision } from '../../model/types.ts'
+import { ask } from '../../parts/dialog.tsx'
+import { addressOf } from '../../parts/route.ts'
+import { showError } from '../../parts/toast.ts'
+import { formatTime } from '../../words/format.ts'
+import { t } from '../../words/words.ts'
+import { Value } from '../chat/tool-card.tsx'
+import { countWaiting } from '../sessions/sessions.ts'
+
+const deadMs = 400
+const order: readonly Decision[] = ['once', 'session', 'always', 'deny']
+
+type Props = {
+  readonly approval: Approval
+  readonly isLinked?: boolean
+  readonly onDecided?: () => void
+}
+
+export function ApprovalCard({ approval, isLinked = false, onDecided }: Props) {
+  const ref = useRef<HTMLElement>(null)
+  const isDead = useDeadTime(ref)
+  const [isBusy, setBusy] = useState(false)
+  const choices = order.filter((one) => approval.choices.includes(one))
+  const decide = async (decision: Decision) => {
+    if (isDead || isBusy || !can('approve')) return
+    const reason = await confirm(decision, approval)
+    if (reason === undefined) return
+    setBusy(true)
+    try {
+      await api('POST', path`/api/approvals/${approval.id}`, { body: { decision, ...(reason && { reason }) } })
+      onDecided?.()
+      await countWaiting()
+    } catch (error) {
+      showError(error)
+    } finally {
+      setBusy(false)
+    }
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const choice = choices[Number(event.key) - 1]
+    if (choice && event.target === ref.current) void decide(choice)
+  }
+  return (
+    <section
+      class="card waiting"
+      ref={ref}
+      tabIndex={0}
+      role="alertdialog"
+      aria-label={t('approvalOf', { tool: approval.tool })}
+      onKeyDown={onKeyDown}
+    >
+      <Facts approval={approval} isLinked={isLinked} />
+      <div class="row">
+        {choices.map((choice, at) => (
+          <button
+            key={choice}
+            type="button"
+            class={`button ${choice === 'deny' ? 'danger' : choice === 'once' ? 'main' : 'plain'}`}
+            aria-keyshortcuts={String(at + 1)}
+            disabled={isDead || isBusy || !can('approve')}
+            onClick={() => void decide(choice)}
+          >
+            {t(choice)}
+          </button>
+        ))}
+      </div>
+      {!can('approve') && <p class="note">{t('mayNotApprove')}</p>}
+    </section>
+  )
+}
+
+const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLinked'>>) => (
+  <>
+    <p class="row">
+      <strong>{t('approvalOf', { tool: approval.tool })}</strong>
+      <span class="badge warn">{t('risk', { risk: approval.risk })}</span>
+      <time dateTime={approval.created_at}>{formatTime(approval.created_at)}</time>
+      {isLinked && <a href={addressOf('chat', approval.session_id)}>{t('toSession')}</a>}
+    </p>
+    {approval.reasons.length > 0 && (
+      <ul dir="auto">
+        {approval.reasons.map((reason) => (
+          <li key={reason}>{reason}</li>
+        ))}
+      </ul>
+    )}
+    <Value label={t('input')} value={approval.input} />
+  </>
+)
+
+/** `always` changes what is asked from now on, so it is asked again. A denial may have a reason. */
+function confirm(decision: Decision, { tool, input }: Approval): Promise<string | undefined> {
+  if (decision === 'deny')
+    return ask({ title: t('deny'), text: t('denyReason'), action: t('deny'), field: '', isDangerous: true })
+  if (decision !== 'always') return Promise.resolve('')
+  const shown = JSON.stringify(input, null, 2)
+  return ask({
+    title: t('always'),
+    text: `${t('alwaysMeans', { tool })}\n\n${shown}`,
+    action: t('always'),
+    isDangerous: true,
+  })
+}
+
+/** True for a moment after the card has appeared or moved. */
+function useDeadTime(ref: { readonly current: HTMLElement | null }): boolean {
+  const [isDead, setDead] = useState(true)
+  const place = useRef<number | undefined>(undefined)
+  useEffect(() => {
+    let timer = setTimeout(setDead, deadMs, false)
+    const check = () => {
+      const top = ref.current?.getBoundingClientRect().top
+      if (place.current !== undefined && top !== undefined && Math.abs(top - place.current) > 8) {
+        clearTimeout(timer)
+        setDead(true)
+        timer = setTimeout(setDead, deadMs, false)
+      }
+      place.current = top
+    }
+    check()
+    const observer = new ResizeObserver(check)
+    if (ref.current) observer.observe(ref.current)
+    if (ref.current?.parentElement) observer.observe(ref.current.parentElement)
+    addEventListener('resize', check)
+    return () => {
+      clearTimeout(timer)
+      observer.disconnect()
+      removeEventListener('resize', check)
+    }
+  }, [])
+  return isDead
+}

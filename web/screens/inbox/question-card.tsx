@@ -1,0 +1,70 @@
+/** Shows a question of the agent: choices, or a field. */
+
+import { useState } from 'preact/hooks'
+import { api, path } from '../../api/client.ts'
+import type { Question } from '../../model/types.ts'
+import { Button } from '../../parts/button.tsx'
+import { addressOf } from '../../parts/route.ts'
+import { t } from '../../words/words.ts'
+import { countWaiting } from '../sessions/sessions.ts'
+
+type Props = { readonly question: Question; readonly isLinked?: boolean; readonly onAnswered?: () => void }
+
+export function QuestionCard({ question, isLinked = false, onAnswered }: Props) {
+  const { id, question: text, choices, multi_select: isMulti } = question
+  const [chosen, setChosen] = useState<readonly string[]>([])
+  const [written, setWritten] = useState('')
+  const answer = async (given: string | readonly string[]) => {
+    await api('POST', path`/api/questions/${id}`, { body: { answer: given } })
+    onAnswered?.()
+    await countWaiting()
+  }
+  const toggle = (choice: string) =>
+    setChosen((before) => (before.includes(choice) ? before.filter((one) => one !== choice) : [...before, choice]))
+  return (
+    <section class="card waiting" role="alertdialog" aria-label={t('question')}>
+      <p class="row">
+        <strong dir="auto">{text}</strong>
+        {isLinked && <a href={addressOf('chat', question.session_id)}>{t('toSession')}</a>}
+      </p>
+      <div class="row">
+        {choices.map((choice) =>
+          isMulti ? (
+            <label key={choice} class="check">
+              <input type="checkbox" checked={chosen.includes(choice)} onChange={() => toggle(choice)} />
+              <span dir="auto">{choice}</span>
+            </label>
+          ) : (
+            <Button key={choice} onClick={() => answer(choice)}>
+              {choice}
+            </Button>
+          ),
+        )}
+      </div>
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault()
+        }}
+      >
+        <input
+          class="grow"
+          dir="auto"
+          aria-label={t('answer')}
+          placeholder={t('answer')}
+          value={written}
+          onInput={(event) => setWritten(event.currentTarget.value)}
+        />
+        <Button
+          kind="main"
+          disabled={!written.trim() && !chosen.length}
+          onClick={() =>
+            answer(chosen.length ? [...chosen, ...(written.trim() ? [written.trim()] : [])] : written.trim())
+          }
+        >
+          {t('send')}
+        </Button>
+      </form>
+    </section>
+  )
+}

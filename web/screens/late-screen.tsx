@@ -1,0 +1,27 @@
+/** Loads a screen when it is first opened. */
+
+import type { FunctionComponent } from 'preact'
+import { useLoad, Panel } from '../parts/load.tsx'
+import { t } from '../words/words.ts'
+
+type Load = () => Promise<FunctionComponent>
+const screens: Readonly<Record<string, Load>> = {
+  inbox: async () => (await import('./inbox/inbox.tsx')).Inbox,
+  files: async () => (await import('./files/files.tsx')).Files,
+  models: async () => (await import('./models/models.tsx')).Models,
+  settings: async () => (await import('./settings/settings.tsx')).SettingsScreen,
+  usage: async () => (await import('./usage/usage.tsx')).UsageScreen,
+  channels: async () => (await import('./channels/channels.tsx')).Channels,
+  jobs: async () => (await import('./jobs/jobs.tsx')).Jobs,
+  memory: async () => (await import('./memory/memory.tsx')).Memory,
+  skills: async () => (await import('./skills/skills.tsx')).Skills,
+  owner: async () => (await import('./owner/owner.tsx')).Owner,
+  account: async () => (await import('./account/account.tsx')).Account,
+  keys: async () => (await import('./account/key-help.tsx')).KeyHelp,
+}
+
+export function LateScreen({ name }: { readonly name: string }) {
+  const load = Object.hasOwn(screens, name) ? screens[name] : undefined
+  const loaded = useLoad(async () => ({ Screen: load ? await load() : undefined }), name)
+  return <Panel of={loaded}>{({ Screen }) => (Screen ? <Screen /> : <p class="note">{t('noScreen')}</p>)}</Panel>
+}

@@ -1,0 +1,128 @@
+/** Facts that the agent keeps, the profile of the person, and changes that wait for a decision. */
+
+import { useState } from 'preact/hooks'
+import { api, get, type Page, path } from '../../api/client.ts'
+import { can } from '../../api/me.ts'
+import { ask } from '../../parts/dialog.tsx'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { Panel, Screen, useLoad } from '../../parts/load.tsx'
+import { formatNumber } from '../../words/format.ts'
+import { t } from '../../words/words.ts'
+
+type Store = { readonly entries: readonly string[]; readonly chars: number; readonly limit: number }
+type Target = 'memory' | 'user'
+type Stores = Readonly<Record<Target, Store>>
+type Operation = { readonly action: string; readonly old_text?: string; readonly content?: string }
+type Waiting = { readonly id: string; readonly target: Target; readonly operations: readonly Operation[] }
+
+export function Memory() {
+  const stores = useLoad(() => get<Stores>('/api/memory'), '')
+  const change = async (target: Target, operation: Operation) => {
+    await api('PATCH', '/api/memory', { body: { target, operations: [operation] } })
+    await stores.reload()
+  }
+  return (
+    <Screen title={t('memory')}>
+      <Pending onDecided={stores.reload} />
+      <Panel of={stores}>
+        {(data) => (
+          <>
+            <Entries title={t('memoryOfTenant')} store={data.memory} onChange={(one) => change('memory', one)} />
+            <Entries title={t('profile')} store={data.user} onChange={(one) => change('user', one)} />
+          </>
+        )}
+      </Panel>
+    </Screen>
+  )
+}
+
+type EntriesProps = {
+  readonly title: string
+  readonly store: Store
+  readonly onChange: (operation: Operation) => Promise<void>
+}
+
+function Entries({ title, store: { entries, chars, limit }, onChange }: EntriesProps) {
+  const [text, setText] = useState('')
+  const edit = async (old: string) => {
+    const content = await ask({ title: t('edit'), action: t('save'), field: old })
+    if (content?.trim() && content !== old) await onChange({ action: 'replace', old_text: old, content })
+  }
+  const add = async () => {
+    await onChange({ action: 'add', content: text.trim() })
+    setText('')
+  }
+  return (
+    <section class="list-of" aria-label={title}>
+      <h2>{title}</h2>
+      <label class="limit">
+        <span class="note">{t('charsOf', { used: formatNumber(chars), all: formatNumber(limit) })}</span>
+        <meter min={0} max={limit} value={chars} />
+      </label>
+      <ul class="list-of">
+        {entries.map((entry) => (
+          <li key={entry} class="card row">
+            <span class="grow pre-line" dir="auto">
+              {entry}
+            </span>
+            {can('write') && <IconButton icon="edit" label={t('edit')} onClick={() => edit(entry)} />}
+            {can('write') && (
+              <IconButton
+                icon="trash"
+                label={t('delete')}
+                onClick={() => onChange({ action: 'remove', old_text: entry })}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+      {can('write') && (
+        <div class="row">
+          <input
+            class="grow"
+            dir="auto"
+            aria-label={t('newEntry')}
+            placeholder={t('newEntry')}
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+          <Button onClick={add} disabled={!text.trim()}>
+            {t('add')}
+          </Button>
+        </div>
+      )}
+    </section>
+  )
+}
+
+function Pending({ onDecided }: { readonly onDecided: () => Promise<void> }) {
+  const waiting = useLoad(() => get<Page<Waiting>>('/api/memory/pending'), '')
+  const decide = async (id: string, decision: 'approve' | 'reject') => {
+    await api('POST', path`/api/memory/pending/${id}`, { body: { decision } })
+    await Promise.all([waiting.reload(), onDecided()])
+  }
+  return (
+    <>
+      {waiting.data?.data.map(({ id, operations }) => (
+        <section key={id} class="card waiting">
+          <h2>{t('memoryWaits')}</h2>
+          <ul>
+            {operations.map(({ action, content, old_text: old }, at) => (
+              <li key={at} dir="auto">
+                <span class="badge">{action}</span> {old && <del>{old}</del>} {content}
+              </li>
+            ))}
+          </ul>
+          <div class="row">
+            <Button kind="main" onClick={() => decide(id, 'approve')}>
+              {t('accept')}
+            </Button>
+            <Button kind="danger" onClick={() => decide(id, 'reject')}>
+              {t('deny')}
+            </Button>
+          </div>
+        </section>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,161 @@
+/** Which models can be used, why others cannot, and the keys of providers. */
+
+import { useState } from 'preact/hooks'
+import { api, get, type Page, path } from '../../api/client.ts'
+import { can } from '../../api/me.ts'
+import { ask } from '../../parts/dialog.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Choice, Field, Form } from '../../parts/form.tsx'
+import { Panel, Screen, useLoad } from '../../parts/load.tsx'
+import { showDone } from '../../parts/toast.ts'
+import { formatCost, formatNumber } from '../../words/format.ts'
+import { t } from '../../words/words.ts'
+
+type Model = {
+  readonly id: string
+  readonly context_window: number
+  readonly prices: { readonly input: number; readonly output: number } | null
+}
+type Missing = { readonly provider: string; readonly model: string | null; readonly reason: string }
+type Models = { readonly data: readonly Model[]; readonly unavailable: readonly Missing[] }
+type Settings = { readonly model?: { readonly default?: string } }
+type Credential = {
+  readonly id: string
+  readonly provider: string
+  readonly name: string | null
+  readonly last_four: string
+  readonly status: string
+  readonly reason: string | null
+}
+
+async function load() {
+  const [models, settings] = await Promise.all([get<Models>('/api/settings/models'), get<Settings>('/api/settings')])
+  return { ...models, chosen: settings.model?.default ?? '' }
+}
+
+export function Models() {
+  const models = useLoad(load, '')
+  return (
+    <Screen title={t('models')}>
+      <Panel of={models}>
+        {({ data, unavailable, chosen }) => (
+          <>
+            <DefaultModel models={data} chosen={chosen} onChange={models.reload} />
+            <Usable models={data} />
+            <Credentials onChange={models.reload} />
+            <Unavailable list={unavailable} />
+          </>
+        )}
+      </Panel>
+    </Screen>
+  )
+}
+
+type DefaultProps = {
+  readonly models: readonly Model[]
+  readonly chosen: string
+  readonly onChange: () => Promise<void>
+}
+
+function DefaultModel({ models, chosen, onChange }: DefaultProps) {
+  const choose = async (id: string) => {
+    await api('PATCH', '/api/settings', { body: { model: { default: id || null } } })
+    showDone(t('saved'))
+    await onChange()
+  }
+  const names = [...new Set([...(chosen ? [chosen] : []), ...models.map(({ id }) => id)])]
+  return (
+    <Choice
+      label={t('defaultModel')}
+      value={chosen}
+      options={[['', t('automatic')], ...names.map((id) => [id, id] as const)]}
+      onChange={(id) => void choose(id)}
+    />
+  )
+}
+
+const Usable = ({ models }: { readonly models: readonly Model[] }) => (
+  <section>
+    <h2>{t('usable')}</h2>
+    <div class="table" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th>{t('model')}</th>
+            <th>{t('window')}</th>
+            <th>{t('pricePerMillion')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {models.map(({ id, context_window: size, prices }) => (
+            <tr key={id}>
+              <td>{id}</td>
+              <td>{formatNumber(size)}</td>
+              <td>{prices ? `${formatCost(prices.input)} / ${formatCost(prices.output)}` : '–'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  </section>
+)
+
+const Unavailable = ({ list }: { readonly list: readonly Missing[] }) => (
+  <details>
+    <summary>{t('notUsable', { count: list.length })}</summary>
+    <ul class="list-of">
+      {list.map(({ provider, model, reason }) => (
+        <li key={`${provider}/${model}`}>
+          <strong>{model ? `${provider}/${model}` : provider}</strong> <span class="note">{reason}</span>
+        </li>
+      ))}
+    </ul>
+  </details>
+)
+
+function Credentials({ onChange }: { readonly onChange: () => Promise<void> }) {
+  const list = useLoad(() => get<Page<Credential>>('/api/credentials'), '')
+  const changed = async () => void (await Promise.all([list.reload(), onChange()]))
+  const remove = async ({ id, provider, last_four: end }: Credential) => {
+    const text = `${provider} …${end}`
+    if ((await ask({ title: t('delete'), text, action: t('delete'), isDangerous: true })) === undefined) return
+    await api('DELETE', path`/api/credentials/${id}`)
+    await changed()
+  }
+  return (
+    <section class="list-of">
+      <h2>{t('providerKeys')}</h2>
+      <Panel of={list}>
+        {({ data }) => (
+          <ul class="list-of">
+            {data.map((one) => (
+              <li key={one.id} class="card row">
+                <strong>{one.provider}</strong> {one.name} <code>…{one.last_four}</code>
+                <span class={`badge ${one.status === 'usable' ? 'good' : 'warn'}`}>{one.status}</span>
+                <span class="note grow">{one.reason}</span>
+                {can('write') && <Button onClick={() => remove(one)}>{t('delete')}</Button>}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Panel>
+      {can('write') && <NewKey onAdded={changed} />}
+    </section>
+  )
+}
+
+function NewKey({ onAdded }: { readonly onAdded: () => Promise<void> }) {
+  const [provider, setProvider] = useState('')
+  const [key, setKey] = useState('')
+  const add = async () => {
+    await api('POST', '/api/credentials', { body: { provider: provider.trim(), key: key.trim() } })
+    setKey('')
+    await onAdded()
+  }
+  return (
+    <Form label={t('addKey')} action={t('add')} onSend={add}>
+      <Field label={t('provider')} value={provider} onChange={setProvider} hint="openai, anthropic, openrouter …" />
+      <Field label={t('key')} value={key} onChange={setKey} kind="password" />
+    </Form>
+  )
+}

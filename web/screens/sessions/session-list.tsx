@@ -1,0 +1,135 @@
+/** The sessions beside the chat, by day, with a search over titles and texts. */
+
+import { useEffect, useState } from 'preact/hooks'
+import { get, type Page } from '../../api/client.ts'
+import { can } from '../../api/me.ts'
+import type { Session } from '../../model/types.ts'
+import { ask } from '../../parts/dialog.tsx'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { addressOf, goTo, place } from '../../parts/route.ts'
+import { showError } from '../../parts/toast.ts'
+import { formatDay } from '../../words/format.ts'
+import { t } from '../../words/words.ts'
+import { changeSession, deleteSession, isLoaded, loadSessions, nextCursor, query, sessions } from './sessions.ts'
+
+type Hit = {
+  readonly session_id: string
+  readonly title: string | null
+  readonly snippet: string
+  readonly message_id: string
+}
+const searchDelayMs = 250
+
+export function SessionList() {
+  const [hits, setHits] = useState<readonly Hit[]>([])
+  useEffect(() => {
+    const timer = setTimeout(() => search(setHits).catch(showError), searchDelayMs)
+    return () => clearTimeout(timer)
+  }, [query.value])
+  return (
+    <div class="sessions">
+      <input
+        type="search"
+        aria-label={t('search')}
+        placeholder={t('search')}
+        value={query.value}
+        onInput={(event) => void (query.value = event.currentTarget.value)}
+      />
+      <Days />
+      {nextCursor.value && <Button onClick={() => loadSessions(nextCursor.value ?? undefined)}>{t('more')}</Button>}
+      {hits.length > 0 && <Hits hits={hits} />}
+      {isLoaded.value && !sessions.value.length && !hits.length && <p class="note">{t('noSessions')}</p>}
+    </div>
+  )
+}
+
+async function search(setHits: (hits: readonly Hit[]) => void): Promise<void> {
+  const text = query.value.trim()
+  if (isLoaded.value) await loadSessions()
+  setHits(text.length < 2 ? [] : (await get<Page<Hit>>(`/api/search?q=${encodeURIComponent(text)}`)).data)
+}
+
+function Days() {
+  const pinned = sessions.value.filter((one) => one.pinned)
+  const days = Map.groupBy(
+    sessions.value.filter((one) => !one.pinned && !one.archived),
+    ({ updated_at: at }) => formatDay(at),
+  )
+  const groups = [...(pinned.length ? [[t('pinned'), pinned] as const] : []), ...days]
+  return (
+    <>
+      {groups.map(([day, list]) => (
+        <section key={day} aria-label={day}>
+          <h2>{day}</h2>
+          <ul>
+            {list.map((session) => (
+              <Entry key={session.id} session={session} />
+            ))}
+          </ul>
+        </section>
+      ))}
+    </>
+  )
+}
+
+function Entry({ session }: { readonly session: Session }) {
+  const { id, title, status, source } = session
+  const isOpen = place.value.id === id
+  return (
+    <li class={isOpen ? 'open' : undefined}>
+      <a href={addressOf('chat', id)} aria-current={isOpen ? 'page' : undefined}>
+        <span class="clip" dir="auto">
+          {title ?? t('untitled')}
+        </span>
+        {source !== 'api' && <span class="badge">{source}</span>}
+        {status !== 'idle' && <span class={`state ${status}`} role="img" aria-label={t(status)} />}
+      </a>
+      {can('write') && <Actions session={session} />}
+    </li>
+  )
+}
+
+const Actions = ({ session }: { readonly session: Session }) => (
+  <span class="actions">
+    {session.pinned !== undefined && (
+      <IconButton
+        icon="pin"
+        label={t('pin')}
+        pressed={session.pinned}
+        onClick={() => changeSession(session.id, { pinned: !session.pinned })}
+      />
+    )}
+    <IconButton
+      icon="trash"
+      label={`${t('delete')}: ${session.title ?? t('untitled')}`}
+      onClick={() => remove(session)}
+    />
+  </span>
+)
+
+async function remove({ id, title }: Session): Promise<void> {
+  const text = t('deleteSession', { title: title ?? t('untitled') })
+  if ((await ask({ title: t('delete'), text, action: t('delete'), isDangerous: true })) === undefined) return
+  await deleteSession(id)
+  if (place.value.id === id) goTo('chat')
+}
+
+const Hits = ({ hits }: { readonly hits: readonly Hit[] }) => (
+  <section aria-label={t('inTexts')}>
+    <h2>{t('inTexts')}</h2>
+    <ul>
+      {hits.map((hit) => (
+        <li key={hit.message_id}>
+          <a href={addressOf('chat', hit.session_id)}>
+            <span class="clip" dir="auto">
+              {hit.title ?? t('untitled')}
+            </span>
+            <span class="note clip" dir="auto">
+              {hit.snippet}
+            </span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  </section>
+)

@@ -1,0 +1,50 @@
+/** One field takes a key or a link. */
+
+import { useState } from 'preact/hooks'
+import { signIn, signInError } from '../api/me.ts'
+import { Button } from '../parts/button.tsx'
+import { t } from '../words/words.ts'
+
+export function SignIn() {
+  const [value, setValue] = useState('')
+  const submit = async () => {
+    const given = value.trim()
+    if (given) await signIn(given.includes('#in=') ? { link: given } : { key: given })
+  }
+  const error = signInError.value
+  return (
+    <main class="sign-in">
+      <h1>Talaria</h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void submit()
+        }}
+      >
+        <label>
+          {t('keyOrLink')}
+          <input
+            type="password"
+            autocomplete="current-password"
+            value={value}
+            autofocus
+            onInput={(event) => setValue(event.currentTarget.value)}
+          />
+        </label>
+        {error && (
+          <p class="failure" role="alert">
+            {error.code === 'offline' ? t('offline') : error.message}
+          </p>
+        )}
+        <Button kind="main" onClick={submit}>
+          {t('signIn')}
+        </Button>
+      </form>
+      <p class="note">{t('whereKey')}</p>
+      {!isSecureContext && <p class="failure">{t('plainHttp')}</p>}
+      <p class="note">
+        <a href="/docs">{t('apiReference')}</a>
+      </p>
+    </main>
+  )
+}

@@ -1,0 +1,128 @@
+/** Skills: which there are, their instructions, and own ones. */
+
+import { useState } from 'preact/hooks'
+import { api, get, type Page, path } from '../../api/client.ts'
+import { can } from '../../api/me.ts'
+import { ask } from '../../parts/dialog.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Field, Form } from '../../parts/form.tsx'
+import { Panel, Screen, useLoad } from '../../parts/load.tsx'
+import { addressOf, goTo, place } from '../../parts/route.ts'
+import { Markdown } from '../../markdown/draw.tsx'
+import { t } from '../../words/words.ts'
+
+type Skill = {
+  readonly name: string
+  readonly description: string
+  readonly category: string
+  readonly source: string
+  readonly pinned: boolean
+  readonly archived: boolean
+}
+type Stored = Skill & { readonly content: string; readonly files: readonly { readonly path: string }[] }
+
+export const Skills = () => (place.value.id ? <OneSkill name={place.value.id} /> : <AllSkills />)
+
+function AllSkills() {
+  const skills = useLoad(() => get<Page<Skill>>('/api/skills?limit=200'), '')
+  const [search, setSearch] = useState('')
+  return (
+    <Screen title={t('skills')}>
+      <Field label={t('search')} value={search} onChange={setSearch} />
+      <Panel of={skills}>
+        {({ data }) => (
+          <ul class="list-of">
+            {data
+              .filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(search.toLowerCase()))
+              .map((skill) => (
+                <li key={skill.name}>
+                  <a class="card link" href={addressOf('skills', skill.name)}>
+                    <span class="row">
+                      <strong>{skill.name}</strong> <span class="badge">{skill.source}</span>
+                      {skill.archived && <span class="badge warn">{t('archived')}</span>}
+                    </span>
+                    <span class="note" dir="auto">
+                      {skill.description}
+                    </span>
+                  </a>
+                </li>
+              ))}
+          </ul>
+        )}
+      </Panel>
+      {can('write') && <NewSkill />}
+    </Screen>
+  )
+}
+
+function OneSkill({ name }: { readonly name: string }) {
+  const skill = useLoad(() => get<Stored>(path`/api/skills/${name}`), name)
+  return (
+    <Screen title={name} actions={<a href={addressOf('skills')}>{t('skills')}</a>}>
+      <Panel of={skill}>
+        {(data) => (
+          <>
+            <p dir="auto">{data.description}</p>
+            {can('write') && <SkillActions skill={data} onChange={skill.reload} />}
+            {can('write') && data.source !== 'bundled' ? (
+              <Editor skill={data} onSaved={skill.reload} />
+            ) : (
+              <div class="card">
+                <Markdown text={data.content.replace(/^---\n[\s\S]{0,5000}?\n---\n/, '')} />
+              </div>
+            )}
+          </>
+        )}
+      </Panel>
+    </Screen>
+  )
+}
+
+type SkillProps = { readonly skill: Stored; readonly onChange: () => Promise<void> }
+
+function SkillActions({ skill: { name, pinned, archived, source }, onChange }: SkillProps) {
+  const mark = async (change: object) => {
+    await api('PATCH', path`/api/skills/${name}`, { body: change })
+    await onChange()
+  }
+  const remove = async () => {
+    if ((await ask({ title: t('delete'), text: name, action: t('delete'), isDangerous: true })) === undefined) return
+    await api('DELETE', path`/api/skills/${name}`)
+    goTo('skills')
+  }
+  return (
+    <div class="row">
+      <Button onClick={() => mark({ pinned: !pinned })}>{t(pinned ? 'unpin' : 'pin')}</Button>
+      <Button onClick={() => mark({ archived: !archived })}>{t(archived ? 'restore' : 'archive')}</Button>
+      {source !== 'bundled' && <Button onClick={remove}>{t('delete')}</Button>}
+    </div>
+  )
+}
+
+function Editor({ skill, onSaved }: { readonly skill: Stored; readonly onSaved: () => Promise<void> }) {
+  const [text, setText] = useState(skill.content)
+  const save = async () => {
+    await api('PUT', path`/api/skills/${skill.name}`, { body: { content: text } })
+    await onSaved()
+  }
+  return (
+    <Form label="SKILL.md" action={t('save')} onSend={save}>
+      <Field label={t('content')} value={text} onChange={setText} kind="area" />
+    </Form>
+  )
+}
+
+function NewSkill() {
+  const [name, setName] = useState('')
+  const [text, setText] = useState('---\nname: \ndescription: \n---\n\n')
+  const add = async () => {
+    await api('POST', '/api/skills', { body: { name: name.trim(), content: text } })
+    goTo('skills', name.trim())
+  }
+  return (
+    <Form label={t('newSkill')} action={t('add')} onSend={add}>
+      <Field label={t('name')} value={name} onChange={setName} />
+      <Field label="SKILL.md" value={text} onChange={setText} kind="area" />
+    </Form>
+  )
+}

@@ -1,0 +1,26 @@
+/** Formats times, sizes and money in the language of the page. */
+
+import { language } from './words.ts'
+
+export const formatTime = (at: string): string =>
+  new Date(at).toLocaleTimeString(language.value, { hour: '2-digit', minute: '2-digit' })
+export const formatDate = (at: string): string =>
+  new Date(at).toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })
+export const formatDay = (at: string): string =>
+  new Date(at).toLocaleDateString(language.value, { dateStyle: 'medium' })
+export const formatNumber = (value: number): string => value.toLocaleString(language.value)
+export const formatCost = (usd: number): string =>
+  usd.toLocaleString(language.value, {
+    style: 'currency',
+    currency: 'USD',
+    maximumFractionDigits: usd && usd < 0.1 ? 4 : 2,
+  })
+
+export function formatBytes(bytes: number): string {
+  const unit = bytes < 1_024 ? 0 : bytes < 1_048_576 ? 1 : 2
+  const value = bytes / 1_024 ** unit
+  return `${value.toLocaleString(language.value, { maximumFractionDigits: unit ? 1 : 0 })} ${['B', 'KiB', 'MiB'][unit]}`
+}
+
+export const formatDuration = (ms: number): string =>
+  ms < 1_000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min`
