@@ -55,7 +55,7 @@ describe('while subagents work', () => {
     for (const gate of gates) await gate.waitUntilReached()
     await kill(id)
     for (const gate of gates) gate.open()
-    await rest(id)
+    await rest(id, () => childrenOf(id))
     await expectResults(id)
     expect(ofChildren()).toHaveLength(2)
     expect(await childrenOf(id)).toHaveLength(2)
@@ -98,6 +98,8 @@ describe('while subagents work', () => {
     // The next instance asks, and sees what the first one does.
     await kill(id)
     await until(async () => {
+      // The alarm of the one at the gate rings as long as its turn waits.
+      for (const one of await childrenOf(id)) void fireAlarm(one).catch(() => undefined)
       await fireAlarm(id).catch(() => undefined)
       return (await treeOf(id))[0]?.activity === 'thinking'
     })
@@ -123,7 +125,8 @@ describe('the death of the parent', () => {
       await cameTo(name)
       armFailpoints('')
       await kill(id)
-      await rest(id)
+      // The start of the other one was in flight: its own alarm takes over what was begun.
+      await rest(id, () => childrenOf(id))
       await expectResults(id)
       expect(ofChildren()).toHaveLength(2)
     },
@@ -135,7 +138,7 @@ describe('the death of the parent', () => {
     await cameTo('before-subagent-report')
     armFailpoints('')
     await kill(id)
-    await rest(id)
+    await rest(id, () => childrenOf(id))
     await expectResults(id)
     expect(ofChildren()).toHaveLength(2)
   })
@@ -152,7 +155,7 @@ describe('the death of the parent', () => {
       armFailpoints('')
       await kill(id)
       await until(async () => {
-        await rest(id)
+        await rest(id, () => childrenOf(id))
         return (await linesOf(id)).at(-1) === 'assistant: It is done.'
       })
       const delivered = (await linesOf(id)).filter((line) => line.startsWith('subagent:'))
