@@ -1,6 +1,17 @@
 /** Lists all built-in tools. Written by `npm run tools`. A test compares it with the folder. */
 
 import type { Tool } from '../agent/model/tool.ts'
+import browserBack from './browser/browser-back.tool.ts'
+import browserClick from './browser/browser-click.tool.ts'
+import browserConsole from './browser/browser-console.tool.ts'
+import browserDialog from './browser/browser-dialog.tool.ts'
+import browserGetImages from './browser/browser-get-images.tool.ts'
+import browserNavigate from './browser/browser-navigate.tool.ts'
+import browserPress from './browser/browser-press.tool.ts'
+import browserScroll from './browser/browser-scroll.tool.ts'
+import browserSnapshot from './browser/browser-snapshot.tool.ts'
+import browserType from './browser/browser-type.tool.ts'
+import browserVision from './browser/browser-vision.tool.ts'
 import clarify from './clarify/clarify.tool.ts'
 import executeCode from './code/execute-code.tool.ts'
 import cronjob from './cronjob/cronjob.tool.ts'
@@ -9,6 +20,10 @@ import patch from './file/patch.tool.ts'
 import readFile from './file/read-file.tool.ts'
 import searchFiles from './file/search-files.tool.ts'
 import writeFile from './file/write-file.tool.ts'
+import imageGenerate from './media/image-generate.tool.ts'
+import textToSpeech from './media/text-to-speech.tool.ts'
+import videoGenerate from './media/video-generate.tool.ts'
+import visionAnalyze from './media/vision-analyze.tool.ts'
 import memory from './memory/memory.tool.ts'
 import sessionSearch from './session-search/session-search.tool.ts'
 import skillManage from './skills/skill-manage.tool.ts'
@@ -19,6 +34,17 @@ import terminal from './terminal/terminal.tool.ts'
 import todo from './todo/todo.tool.ts'
 
 export const tools: readonly Tool[] = [
+  browserBack,
+  browserClick,
+  browserConsole,
+  browserDialog,
+  browserGetImages,
+  browserNavigate,
+  browserPress,
+  browserScroll,
+  browserSnapshot,
+  browserType,
+  browserVision,
   clarify,
   executeCode,
   cronjob,
@@ -27,6 +53,10 @@ export const tools: readonly Tool[] = [
   readFile,
   searchFiles,
   writeFile,
+  imageGenerate,
+  textToSpeech,
+  videoGenerate,
+  visionAnalyze,
   memory,
   sessionSearch,
   skillManage,

@@ -5,11 +5,14 @@
 
 import * as z from 'zod'
 import { backendKinds } from './backend.ts'
+import { browserSettings } from './browser/browser-settings.ts'
+import { mediaSettings } from './media/media-settings.ts'
 import { risks } from './permission/approval.ts'
 import { scopes } from './permission/authority.ts'
 import { memoryProviders } from './recall/memory-provider.ts'
 import { keepMaskedHeaders } from './secrets/provider-headers.ts'
 import { maxGrantedSecrets, secretName } from './secrets/secret-name.ts'
+import { webSettings } from './vendor/web-settings.ts'
 
 const count = (max: number) => z.int().min(1).max(max)
 
@@ -59,6 +62,7 @@ export const limitsSchema = z.strictObject({
   jobs: count(100_000).optional(),
   children: count(10_000).optional(),
   sandboxes: count(10_000).optional(),
+  browsers: count(10_000).optional(),
 })
 export type Limits = z.infer<typeof limitsSchema>
 
@@ -331,6 +335,7 @@ export const settingsSchema = z.strictObject({
     .refine((roles) => Object.keys(roles).length <= maxRoles, `At most ${maxRoles} roles.`)
     .optional()
     .describe('Limits of keys, logins and people in chats, by name.'),
+  web: webSettings.optional(),
   timezone: timezone.optional(),
   sessions: z
     .strictObject({
@@ -351,6 +356,8 @@ export const settingsSchema = z.strictObject({
     .strictObject({ enabled: z.boolean().optional(), ttl: z.enum(['5m', '1h']).optional() })
     .optional()
     .describe('Cache marks for providers that cache prompts only on request.'),
+  ...mediaSettings,
+  ...browserSettings,
   limits: limitsSchema.optional(),
 })
 export type Settings = z.infer<typeof settingsSchema>

@@ -5,8 +5,10 @@ import type { Assessment, Risk } from './permission/approval.ts'
 import type { Authority } from './permission/authority.ts'
 import type { ShellPolicy } from './permission/shell-policy.ts'
 import type { ExecutionBackend } from './backend.ts'
+import type { Browser } from './browser/browser.ts'
 import type { Clock } from './clock.ts'
 import type { Documents } from './media/document.ts'
+import type { Media, Vision } from './media/media.ts'
 import type { ImagePart, Message, MessageSource, TextPart, ToolMessage } from './message.ts'
 import type { JobScheduler } from './job/job-scheduler.ts'
 import type { PendingRequest } from './pending-request.ts'
@@ -15,6 +17,7 @@ import type { Skills } from './skills/skill.ts'
 import type { Processes } from './process.ts'
 import type { SubagentLimits, Subagents } from './subagent/subagent.ts'
 import type { Availability, ToolDeployment } from './vendor/tool-deployment.ts'
+import type { Web } from './vendor/web.ts'
 
 /**
  * Whether a call may run again after a crash. `pure` runs again; `keyed` runs again with the call id as its idempotency
@@ -112,8 +115,16 @@ export type Services = {
   readonly subagents: Subagents
   /** Prompts and scripts that run at their times. */
   readonly jobs: JobScheduler
+  /** Makes images, speech and video. */
+  readonly media: Media
+  /** Looks at images. */
+  readonly vision: Vision
+  /** The one browser of the session. */
+  readonly browser: Browser
   /** A person can answer questions. */
   readonly person: true
+  /** Searches and pages of the web. */
+  readonly web: Web
 }
 export type ServiceName = keyof Services
 

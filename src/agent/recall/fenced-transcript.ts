@@ -7,8 +7,8 @@ import { hash53 } from '../model/hash53.ts'
 import type { Message, ToolMessage, UserMessage } from '../model/message.ts'
 import { fenceUntrusted, minFencedChars } from './fence.ts'
 
-/** Pages, browsers and foreign servers: what their tools return was written by strangers. */
-export const isUntrustedTool = (name: string): boolean => /^(?:web|browser|mcp)_/.test(name)
+/** Pages, browsers, foreign servers and texts in images: what their tools return was written by strangers. */
+export const isUntrustedTool = (name: string): boolean => /^(?:web|browser|mcp|vision)_/.test(name)
 
 /** The same message each time, so that what is computed once for a message stays valid, and its bytes too. */
 const rendered = new WeakMap<Message, Message>()

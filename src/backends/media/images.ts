@@ -13,7 +13,7 @@ import {
   type VendorRequest,
 } from './vendor.ts'
 
-export const aspects = ['landscape', 'square', 'portrait'] as const
+const aspects = ['landscape', 'square', 'portrait'] as const
 export type Aspect = (typeof aspects)[number]
 
 export type ImageInput = { readonly mime: string; readonly bytes: Uint8Array<ArrayBuffer> }

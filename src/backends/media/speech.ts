@@ -12,7 +12,7 @@ import {
   type VendorRequest,
 } from './vendor.ts'
 
-export const soundFormats = ['mp3', 'opus', 'wav', 'aac', 'flac', 'pcm'] as const
+const soundFormats = ['mp3', 'opus', 'wav', 'aac', 'flac', 'pcm'] as const
 export type SoundFormat = (typeof soundFormats)[number]
 
 export type SpeechRequest = {

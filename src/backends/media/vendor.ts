@@ -86,7 +86,7 @@ const errorShape = z.union([
 ])
 
 /** The message of an error as the vendors write it. */
-export const errorMessageIn = (answer: unknown): string | undefined =>
+const errorMessageIn = (answer: unknown): string | undefined =>
   errorShape.safeParse(answer).data?.slice(0, maxMessageChars)
 
 const failureKinds: Readonly<Record<number, MediaFailureKind>> = {

@@ -74,7 +74,7 @@ export class Journal {
     this.#sql = sql
     const names = sql
       .exec<{ name: string }>(
-        "SELECT name FROM sqlite_master WHERE name IN ('step', 'inbox', 'process', 'outbox', 'heard', 'delivered', 'aside', 'child')",
+        "SELECT name FROM sqlite_master WHERE name IN ('step', 'inbox', 'process', 'outbox', 'heard', 'delivered', 'aside', 'child', 'media_call', 'browser')",
       )
       .toArray()
     this.#tables = new Set(names.map(({ name }) => name))
@@ -87,7 +87,7 @@ export class Journal {
   }
 
   /** Whether a table of another room existed when the object woke. */
-  hasTable(table: 'process' | 'outbox' | 'heard' | 'delivered' | 'child' | 'media_call'): boolean {
+  hasTable(table: 'process' | 'outbox' | 'heard' | 'delivered' | 'child' | 'media_call' | 'browser'): boolean {
     return this.#tables.has(table)
   }
 

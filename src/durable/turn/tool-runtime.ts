@@ -31,6 +31,9 @@ import { type ProgramLog, withPrograms } from './programs.ts'
 import { createSessionJobs } from './tools/session-jobs.ts'
 import { createSessionSkills } from './tools/session-skills.ts'
 import { addFixHints } from './tools/fix-hints.ts'
+import { createSessionMedia, type SessionMedia } from './tools/session-media.ts'
+import { type BrowserSession, SessionBrowser } from './tools/browser/session-browser.ts'
+import type { MediaSession } from './media/media-host.ts'
 import { createSessionMemory } from './tools/session-memory.ts'
 import { createSessionSubagents } from './tools/session-subagents.ts'
 import { type SessionTools, turnTools } from './tools/session-tools.ts'
@@ -49,6 +52,7 @@ import { keySource, type TenantKeys } from '../models/credentials.ts'
 import { createToolDeployment } from '../models/tool-deployment.ts'
 import { createTenantFetch } from '../tenant/tenant-fetch.ts'
 import { clock } from '../platform/clock.ts'
+import type { GuardedFetch } from '../platform/guarded-fetch.ts'
 import { newNonce } from '../platform/ids.ts'
 import { redactorFor } from '../platform/redaction.ts'
 import type { OpenedSecrets } from '../platform/tenant-secrets.ts'
@@ -74,6 +78,8 @@ export type ToolRuntimeOptions = {
   readonly subagents: () => Subagents
   readonly runInBackground: (work: Promise<unknown>) => void
   readonly processes: { readonly rows: ProcessRows; readonly step: () => number }
+  readonly media: MediaSession
+  readonly browser: BrowserSession
   /** Tools of MCP servers, plugins and skills: the same array as long as they are the same. Absent: there are none. */
   readonly tenantTools?: () => readonly Tool[]
 }
@@ -107,6 +113,8 @@ export class ToolRuntime {
   readonly backend: SessionBackend
   readonly processes: SessionProcesses
   readonly skills: Skills
+  readonly paidMedia: SessionMedia
+  readonly browser: SessionBrowser
   readonly #hints: FolderHints
   /** The run that made the last calls. */
   #runId = ''
@@ -173,8 +181,15 @@ export class ToolRuntime {
       variables: () => Object.keys(grantedSecrets(now(), options.secrets())),
       toolNames: () => this.#toolbox?.selected.tools ?? new Map(),
     })
-    const { runInBackground } = options
-    this.#ports = {
+    this.#ports = this.#createPorts(guardedFetch)
+    this.paidMedia = createSessionMedia(this.#ports, sql, options.media)
+    this.browser = new SessionBrowser(this.#ports, sql, options.browser)
+    this.#services = this.#createServices()
+  }
+
+  #createPorts(guardedFetch: GuardedFetch): ToolPorts {
+    const { env, tenantId, sessionId, runInBackground } = this.#options
+    return {
       env,
       tenantId,
       sessionId,
@@ -184,7 +199,6 @@ export class ToolRuntime {
       runId: () => this.#runId,
       runInBackground,
     }
-    this.#services = this.#createServices()
   }
 
   #createServices(): Omit<Services, 'programs'> {
@@ -212,6 +226,9 @@ export class ToolRuntime {
         isGroup: () => meta().origin?.isGroup === true,
       }),
       subagents: createSessionSubagents(subagents),
+      media: this.paidMedia.media,
+      vision: this.paidMedia.vision,
+      browser: this.browser,
       person: true,
     }
   }

@@ -132,7 +132,7 @@ describe('video', () => {
     const sent = videoVendors.fal.createRequest({ ...request, model: 'fal-ai/kling/v2', seconds: 5 }, access)
     expect(sent.url).toBe('https://api.test/fal-ai/kling/v2')
     expect(JSON.parse(sent.body as string)).toEqual({ prompt: 'waves', duration: '5', aspect_ratio: '9:16' })
-    expect(videoVendors.fal.parseResult({ video: { url: 'https://files.test/v.mp4' } })).toEqual({
+    expect(videoVendors.fal.parseResult?.({ video: { url: 'https://files.test/v.mp4' } })).toEqual({
       kind: 'address',
       url: 'https://files.test/v.mp4',
     })

@@ -54,6 +54,9 @@ const toolSuperset: SettingClass = ordered((tenant, own, expand) => {
   return missing.length ? [...asList(own), ...missing] : own
 })
 
+/** A session may switch off what the tenant has switched on. */
+const onlyWhereAllowed: SettingClass = ordered((tenant, own) => tenant === true && own === true)
+
 /** Only the tenant's value holds. */
 const tenantOnly: SettingClass = ordered((tenant) => tenant)
 
@@ -79,6 +82,12 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   // Both act on what belongs to the tenant, whatever a session says.
   ['memory.write_approval', tenantOnly],
   ['memory.provider', fixed],
+  // They choose who gets the queries and addresses of a turn.
+  ['web.backend', fixed],
+  ['web.search_backend', fixed],
+  ['web.extract_backend', fixed],
+  ['web.keyless_fallback', ranked(['false', 'true'], 'true')],
+  ['web.cache_ttl_minutes', preference],
   ['memory.*', preference],
   ['roles.*.*', tenantOnly],
   ['providers.**', fixed],
@@ -104,6 +113,13 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['sessions.*', preference],
   ['prompt_caching.*', preference],
   ['learning.*', preference],
+  ['image.*', preference],
+  ['tts.*', preference],
+  ['stt.*', preference],
+  // Another backend may be paid, and an expression acts with the logins of the page.
+  ['browser.backend', fixed],
+  ['browser.allow_expressions', onlyWhereAllowed],
+  ['browser.*', preference],
 ]
 
 const compiled = classes.map(([path, found]) => ({ names: path.split('.'), found }))

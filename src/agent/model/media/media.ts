@@ -1,0 +1,77 @@
+/** Defines the ports of tools that look at images, and make images, speech and video. */
+
+import type { CallContext } from '../tool.ts'
+import type { ImagePart } from '../message.ts'
+
+export type MediaCall = Pick<CallContext, 'callId' | 'signal' | 'authority'>
+
+/** A file that was made: in the workspace and in R2. `path`: in the workspace. */
+export type MediaFile = {
+  readonly path: string
+  readonly mime: string
+  readonly bytes: number
+  /** Works without a key for an hour. Empty without `ENCRYPTION_KEY`. */
+  readonly url: string
+}
+
+export type Refusal = { readonly kind: 'refused'; readonly error: string; readonly reason: string }
+
+export type MediaAnswer =
+  | {
+      readonly kind: 'made'
+      readonly files: readonly MediaFile[]
+      /** `provider/model`. */
+      readonly model: string
+      /** For the model, when something is not as usual. */
+      readonly note?: string
+    }
+  | Refusal
+
+export type ImageWish = {
+  readonly prompt: string
+  readonly aspect: 'landscape' | 'square' | 'portrait'
+  /** Addresses or workspace paths of images to edit. */
+  readonly images: readonly string[]
+}
+
+export type SpeechWish = {
+  readonly text: string
+  readonly voice?: string | undefined
+  readonly format?: 'mp3' | 'opus' | 'wav' | undefined
+}
+
+export type VideoWish = {
+  readonly prompt: string
+  readonly aspect: 'landscape' | 'portrait'
+  readonly seconds: number
+  readonly image?: string | undefined
+}
+
+/** `workId`: of the job whose result comes as a message. */
+export type VideoAnswer = { readonly kind: 'started'; readonly workId: string; readonly model: string } | Refusal
+
+export type Media = {
+  readonly createImage: (wish: ImageWish, call: MediaCall) => Promise<MediaAnswer>
+  readonly createSpeech: (wish: SpeechWish, call: MediaCall) => Promise<MediaAnswer>
+  readonly startVideo: (wish: VideoWish, call: MediaCall) => Promise<VideoAnswer>
+}
+
+/** Region: left, top, width and height in pixels. */
+export type LookRequest = {
+  readonly source: string
+  readonly question: string
+  readonly region?: readonly number[] | undefined
+}
+
+export type Vision = {
+  /** Reads an image from an address or the workspace. */
+  readonly load: (
+    request: LookRequest,
+    signal: AbortSignal,
+  ) => Promise<{ readonly kind: 'image'; readonly image: ImagePart } | Refusal>
+  /** Asks a model that sees. */
+  readonly ask: (
+    image: ImagePart,
+    question: string,
+  ) => Promise<{ readonly kind: 'answered'; readonly text: string; readonly model: string } | Refusal>
+}

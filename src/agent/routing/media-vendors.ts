@@ -1,0 +1,122 @@
+/** Chooses who makes images, speech, transcriptions and video: by the settings, else the first vendor that has a key. */
+
+import {
+  imageProviders,
+  speechProviders,
+  transcriptionProviders,
+  videoProviders,
+} from '../model/media/media-settings.ts'
+import type { Availability, ToolDeployment } from '../model/vendor/tool-deployment.ts'
+
+const uses = {
+  image: imageProviders,
+  speech: speechProviders,
+  transcription: transcriptionProviders,
+  video: videoProviders,
+} as const
+export type MediaUse = keyof typeof uses
+export type MediaProvider<Use extends MediaUse> = (typeof uses)[Use][number]
+
+/** `usd`: for one unit: an image, 1,000 characters, a minute, or a second of video. Estimates from price lists. */
+type MediaModel = { readonly model: string; readonly usd: number }
+
+/** The first model is the default. */
+const models: Readonly<Record<MediaUse, Readonly<Record<string, readonly MediaModel[]>>>> = {
+  image: {
+    openai: [
+      { model: 'gpt-image-2', usd: 0.053 },
+      { model: 'gpt-image-1.5', usd: 0.053 },
+    ],
+    gemini: [{ model: 'gemini-3.1-flash-image', usd: 0.067 }],
+    fal: [{ model: 'fal-ai/flux-2-pro', usd: 0.05 }],
+    'workers-ai': [{ model: '@cf/black-forest-labs/flux-1-schnell', usd: 0.001 }],
+  },
+  speech: {
+    openai: [{ model: 'gpt-4o-mini-tts', usd: 0.015 }],
+    elevenlabs: [{ model: 'eleven_multilingual_v2', usd: 0.3 }],
+    'workers-ai': [{ model: '@cf/deepgram/aura-1', usd: 0.015 }],
+  },
+  transcription: {
+    openai: [
+      { model: 'gpt-4o-mini-transcribe', usd: 0.003 },
+      { model: 'gpt-4o-transcribe', usd: 0.006 },
+      { model: 'whisper-1', usd: 0.006 },
+    ],
+    groq: [{ model: 'whisper-large-v3-turbo', usd: 0.000_67 }],
+    deepgram: [{ model: 'nova-3', usd: 0.005_2 }],
+    'workers-ai': [{ model: '@cf/openai/whisper-large-v3-turbo', usd: 0.000_5 }],
+  },
+  video: {
+    openai: [{ model: 'sora-2', usd: 0.1 }],
+    fal: [{ model: 'fal-ai/kling-video/v2.5-turbo/pro/text-to-video', usd: 0.07 }],
+  },
+}
+
+export type MediaChoice<Use extends MediaUse = MediaUse> = {
+  readonly provider: MediaProvider<Use>
+  readonly model: string
+  /** USD for one unit; undefined for a model without a known price. */
+  readonly usd: number | undefined
+  /** Empty for the binding. */
+  readonly baseUrl: string
+  readonly keys: readonly string[]
+}
+
+/** Another path at the same vendor than the one that models and searches use. */
+const mediaAddress: Readonly<Record<string, (baseUrl: string) => string>> = {
+  gemini: (baseUrl) => baseUrl.replace(/\/openai$/, ''),
+  groq: (baseUrl) => (baseUrl.endsWith('/v1') ? baseUrl : `${baseUrl}/v1`),
+}
+
+const settingOf = { image: 'image', speech: 'tts', transcription: 'stt' } as const
+
+type Wanted = { readonly provider?: string | undefined; readonly model?: string | undefined }
+
+/** `wanted`: of the request. It replaces the settings. */
+export function chooseMedia<Use extends MediaUse>(
+  use: Use,
+  deployment: ToolDeployment,
+  wanted?: Wanted,
+): MediaChoice<Use> | { readonly reason: string } {
+  const setting: Wanted = wanted?.provider ? wanted : (settingsOf(use, deployment) ?? {})
+  const providers = uses[use] as readonly MediaProvider<Use>[]
+  const named = providers.filter((provider) => setting.provider === undefined || provider === setting.provider)
+  const provider = named.find((one) => isUsable(one, deployment))
+  if (provider === undefined) return { reason: explainMissing(named, deployment) }
+  const { baseUrl, keys } = deployment.vendor(provider)
+  const address = mediaAddress[provider]?.(baseUrl) ?? baseUrl
+  return {
+    provider,
+    ...chooseModel(models[use][provider] ?? [], wanted?.model ?? setting.model),
+    baseUrl: address,
+    keys,
+  }
+}
+
+function chooseModel(known: readonly MediaModel[], wanted: string | undefined) {
+  const model = wanted ?? known[0]?.model ?? ''
+  return { model, usd: known.find((one) => one.model === model)?.usd }
+}
+
+const settingsOf = (use: MediaUse, { settings }: ToolDeployment): Wanted | undefined =>
+  use === 'video' ? undefined : settings[settingOf[use]]
+
+const isUsable = (provider: string, deployment: ToolDeployment): boolean =>
+  provider === 'workers-ai' ? deployment.hasBinding('AI') : deployment.vendor(provider).keys.length > 0
+
+function explainMissing(providers: readonly string[], deployment: ToolDeployment): string {
+  const names = providers.map((one) =>
+    one === 'workers-ai' ? 'bind AI' : `set ${deployment.vendor(one).variable || `${one.toUpperCase()}_API_KEY`}`,
+  )
+  const all = names.length > 1 ? `${names.slice(0, -1).join(', ')} or ${names.at(-1)}` : names[0]
+  const text = `${all}, or store a key with POST /api/credentials.`
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** Tells tools whether somebody makes these media. */
+export const mediaAvailability =
+  (use: MediaUse) =>
+  (deployment: ToolDeployment): Availability => {
+    const found = chooseMedia(use, deployment)
+    return 'reason' in found ? found : { by: found.provider }
+  }

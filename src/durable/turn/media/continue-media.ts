@@ -1,0 +1,82 @@
+/** Goes on with paid media after their calls: stores what could not be stored, and follows videos to their end. */
+
+import { log } from '../../../agent/model/log.ts'
+import { chooseMedia } from '../../../agent/routing/media-vendors.ts'
+import { MediaFailure } from '../../../backends/media/vendor.ts'
+import { readVideo } from '../../models/media/make-video.ts'
+import { clock } from '../../platform/clock.ts'
+import { keepBytes } from './buy-once.ts'
+import { type MediaHost, transportOf } from './media-host.ts'
+import type { LateJob, MediaRow } from './media-rows.ts'
+import { describeFile, storeKept, type StoredRow } from './store-media.ts'
+
+/** A result for the conversation. `confirm` is called when it is durable there. */
+export type LateResult = { readonly key: string; readonly text: string; readonly confirm: () => void }
+
+const pollMs = 15_000
+const timeoutMs = 3_600_000
+
+export async function continueMedia(host: MediaHost): Promise<readonly LateResult[]> {
+  const results: LateResult[] = []
+  for (const row of host.rows.listOpen()) {
+    if (row.nextAt > clock.now()) break
+    const result = row.state === 'kept' ? await storeAgain(host, row) : await follow(host, row)
+    if (result) results.push(result)
+  }
+  return results
+}
+
+async function storeAgain(host: MediaHost, row: MediaRow): Promise<LateResult | undefined> {
+  if (!row.made) return end(host, row)
+  const stored = await storeKept(host, { ...row, made: row.made })
+  return row.late && stored.state !== 'kept' ? announce(host, stored, row.late) : undefined
+}
+
+async function follow(host: MediaHost, row: MediaRow): Promise<LateResult | undefined> {
+  const { late, queuedId } = row
+  if (!late || queuedId === undefined) return end(host, row)
+  if (late.text !== undefined) return resultOf(host, row, late.text)
+  if (row.file) return announce(host, { ...row, file: row.file }, late)
+  // Before the request: an eviction in it does not make the alarm spin.
+  host.rows.put({ ...row, nextAt: clock.now() + pollMs })
+  try {
+    const choice = chooseMedia('video', host.deployment(), { provider: late.provider, model: late.name })
+    if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
+    const made = await readVideo(transportOf(host), choice, queuedId)
+    if (made) return storeAgain(host, keepBytes(host, { ...row, stem: late.stem }, made))
+    if (clock.now() - late.startedAt > timeoutMs) throw new MediaFailure('failed', 'It was not ready after an hour.')
+    return undefined
+  } catch (error) {
+    if (!isFinal(error, late)) {
+      log.warn('media.unpolled', 'A video could not be asked for; the alarm tries again.', { error })
+      return undefined
+    }
+    return fail(host, row, late, error instanceof Error ? error.message : '')
+  }
+}
+
+/** Whether asking again is useless. A vendor that is busy or unreachable is asked until the time is over. */
+const isFinal = (error: unknown, { startedAt }: LateJob): boolean =>
+  (error instanceof MediaFailure && error.kind === 'refused') || clock.now() - startedAt > timeoutMs
+
+async function announce(host: MediaHost, row: StoredRow, late: LateJob): Promise<LateResult> {
+  const result = JSON.stringify({ success: true, ...(await describeFile(host, row.file)), model: row.model })
+  const text = `[The video that you have started is ready. The system wrote this, not the user.]\n${result}\nTell the user, and write MEDIA:${row.file.path} to attach it.`
+  host.rows.put({ ...row, state: 'queued', late: { ...late, text }, nextAt: clock.now() + pollMs })
+  return resultOf(host, row, text)
+}
+
+function fail(host: MediaHost, row: MediaRow, late: LateJob, reason: string): LateResult {
+  const text = `[The video that you have started was not made. The system wrote this, not the user.]\n${JSON.stringify({ success: false, error: reason })}`
+  host.rows.put({ ...row, late: { ...late, text }, nextAt: clock.now() + pollMs })
+  return resultOf(host, row, text)
+}
+
+function resultOf(host: MediaHost, row: MediaRow, text: string): LateResult {
+  return { key: `media ${row.queuedId}`, text, confirm: () => void end(host, row) }
+}
+
+/** Nothing is left to do for the row. */
+function end({ rows }: MediaHost, { nextAt: _nextAt, ...row }: MediaRow): undefined {
+  rows.put({ ...row, state: 'done' })
+}

@@ -1,0 +1,80 @@
+/** Makes images and speech for a session: chosen by the settings, paid once, stored, and linked. */
+
+import { log } from '../../../agent/model/log.ts'
+import type { ImageWish, MediaAnswer, MediaCall, SpeechWish } from '../../../agent/model/media/media.ts'
+import { chooseMedia } from '../../../agent/routing/media-vendors.ts'
+import { MediaFailure } from '../../../backends/media/vendor.ts'
+import { makeImages } from '../../models/media/make-image.ts'
+import { makeSpeech } from '../../models/media/make-speech.ts'
+import { buyOnce, callKey } from './buy-once.ts'
+import { loadPictures } from './load-picture.ts'
+import { type MediaHost, transportOf } from './media-host.ts'
+import { describeFile, stemOf, type StoredRow } from './store-media.ts'
+
+export function createImage(host: MediaHost, wish: ImageWish, { callId, signal }: MediaCall): Promise<MediaAnswer> {
+  return orRefused(async () => {
+    const choice = chooseMedia('image', host.deployment())
+    if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
+    const images = await loadPictures(host, wish.images, signal)
+    const transport = transportOf(host, signal)
+    const request = { prompt: wish.prompt, aspect: wish.aspect, images }
+    const offer = {
+      id: callKey(host, callId),
+      use: 'image',
+      choice,
+      units: 1,
+      stem: stemOf(wish.prompt, 'image'),
+    } as const
+    const bought = await buyOnce(host, offer, async (buying) => {
+      const [first] = await makeImages(transport, choice, { request, ...buying })
+      if (!first) throw new MediaFailure('failed', `${choice.provider} sent no image.`)
+      return first
+    })
+    return answerOf(host, bought)
+  })
+}
+
+/** Prices of speech are for this many characters. */
+const pricedChars = 1_000
+
+export function createSpeech(host: MediaHost, wish: SpeechWish, { callId, signal }: MediaCall): Promise<MediaAnswer> {
+  return orRefused(async () => {
+    const choice = chooseMedia('speech', host.deployment())
+    if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
+    const voice = wish.voice ?? host.deployment().settings.tts?.voice
+    const offer = {
+      id: callKey(host, callId),
+      use: 'speech',
+      choice,
+      units: wish.text.length / pricedChars,
+      stem: stemOf(wish.text, 'speech'),
+    } as const
+    const { text } = wish
+    const format = wish.format ?? defaultFormat(host, choice.provider)
+    const bought = await buyOnce(host, offer, () =>
+      makeSpeech(transportOf(host, signal), choice, { text, voice, format }),
+    )
+    return answerOf(host, bought)
+  })
+}
+
+/** Chats that show Opus as a voice message. */
+const voicePlatforms: ReadonlySet<string> = new Set(['telegram', 'whatsapp', 'discord', 'signal', 'matrix'])
+
+const defaultFormat = ({ platform }: MediaHost, provider: string): 'opus' | 'mp3' =>
+  provider !== 'workers-ai' && voicePlatforms.has(platform() ?? '') ? 'opus' : 'mp3'
+
+async function answerOf(host: MediaHost, { file, model, state }: StoredRow): Promise<MediaAnswer> {
+  const note = 'It is paid and kept, and appears in the workspace as soon as its storage answers.'
+  return { kind: 'made', files: [await describeFile(host, file)], model, ...(state === 'kept' && { note }) }
+}
+
+async function orRefused(work: () => Promise<MediaAnswer>): Promise<MediaAnswer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof MediaFailure)) throw error
+    log.warn('media.failed', 'Media could not be made.', { reason: error.kind })
+    return { kind: 'refused', error: error.message, reason: error.kind }
+  }
+}

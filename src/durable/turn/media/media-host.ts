@@ -1,0 +1,28 @@
+/** What paid calls of a session need from it. */
+
+import type { MediaTransport } from '../../models/media/vendor-transport.ts'
+import type { SideCall } from '../../models/side-call.ts'
+import type { SessionBilling } from '../../tenant/billing/session-billing.ts'
+import type { Turn } from '../../../agent/model/turn.ts'
+import type { ToolPorts } from '../tools/tool-ports.ts'
+import type { MediaRows } from './media-rows.ts'
+
+export type MediaSession = {
+  readonly billing: () => SessionBilling
+  readonly openTurn: () => Turn | undefined
+  readonly side: () => SideCall
+  /** The number of the last message, which is the same for all attempts of a call. */
+  readonly step: () => number
+  /** Of the chat of the session. */
+  readonly platform: () => string | undefined
+  readonly arm: () => void
+  readonly hasTable: boolean
+}
+
+export type MediaHost = ToolPorts & MediaSession & { readonly rows: MediaRows }
+
+export const transportOf = ({ env, guardedFetch }: MediaHost, signal?: AbortSignal): MediaTransport => ({
+  env,
+  guardedFetch,
+  signal,
+})

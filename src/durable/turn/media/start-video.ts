@@ -1,0 +1,55 @@
+/** Starts a video for a session. The alarm follows its job, and a message brings the result. */
+
+import type { MediaCall, VideoAnswer, VideoWish } from '../../../agent/model/media/media.ts'
+import { chooseMedia } from '../../../agent/routing/media-vendors.ts'
+import { MediaFailure } from '../../../backends/media/vendor.ts'
+import { videoVendors } from '../../../backends/media/video.ts'
+import { startVideo } from '../../models/media/make-video.ts'
+import { clock } from '../../platform/clock.ts'
+import { callKey, lostCall, openBill } from './buy-once.ts'
+import { loadPicture } from './load-picture.ts'
+import { type MediaHost, transportOf } from './media-host.ts'
+import { stemOf } from './store-media.ts'
+
+const firstPollMs = 15_000
+
+export async function beginVideo(host: MediaHost, wish: VideoWish, call: MediaCall): Promise<VideoAnswer> {
+  try {
+    return await begin(host, wish, call)
+  } catch (error) {
+    if (error instanceof MediaFailure) return { kind: 'refused', error: error.message, reason: error.kind }
+    throw error
+  }
+}
+
+async function begin(host: MediaHost, wish: VideoWish, { callId, signal }: MediaCall): Promise<VideoAnswer> {
+  const id = callKey(host, callId)
+  const known = host.rows.get(id)
+  if (known?.queuedId !== undefined) return { kind: 'started', workId: known.queuedId, model: known.model }
+  if (known) throw lostCall()
+  const choice = chooseMedia('video', host.deployment())
+  if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
+  const { provider, model: name } = choice
+  const possible: readonly number[] = videoVendors[provider].seconds
+  const seconds = possible.find((length) => length >= wish.seconds) ?? possible.at(-1) ?? 0
+  const image = wish.image === undefined ? undefined : await loadPicture(host, wish.image, signal)
+  const bill = await openBill(host, { id, use: 'video', choice, units: seconds, stem: '' })
+  const model = `${provider}/${name}`
+  host.rows.put({ id, state: 'sent', model, tries: 0 })
+  try {
+    const { prompt, aspect } = wish
+    const queuedId = await startVideo(transportOf(host, signal), choice, { prompt, aspect, seconds, image })
+    const startedAt = clock.now()
+    const late = { provider, name, startedAt, stem: stemOf(prompt, 'video') }
+    host.rows.put({ id, state: 'queued', model, tries: 0, queuedId, late, nextAt: startedAt + firstPollMs })
+    bill.pay()
+    host.arm()
+    return { kind: 'started', workId: queuedId, model }
+  } catch (error) {
+    if (error instanceof MediaFailure && error.kind !== 'unknown') {
+      host.rows.delete(id)
+      bill.cancel()
+    } else bill.pay()
+    throw error
+  }
+}

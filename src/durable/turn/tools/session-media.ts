@@ -1,0 +1,34 @@
+/** Provides images, speech and vision to the tools of a session. Their code is loaded when it is used. */
+
+import type { Media, Vision } from '../../../agent/model/media/media.ts'
+import type { LateResult } from '../media/continue-media.ts'
+import type { MediaHost, MediaSession } from '../media/media-host.ts'
+import { MediaRows } from '../media/media-rows.ts'
+import type { ToolPorts } from './tool-ports.ts'
+
+export type SessionMedia = {
+  readonly media: Media
+  readonly vision: Vision
+  /** When the alarm goes on with what is paid and not finished. */
+  readonly getNextWake: () => number | undefined
+  /** Goes on with it. The results are for the conversation. */
+  readonly continueDue: () => Promise<readonly LateResult[]>
+}
+
+export function createSessionMedia(ports: ToolPorts, sql: SqlStorage, session: MediaSession): SessionMedia {
+  const rows = new MediaRows(sql, session.hasTable)
+  const host: MediaHost = { ...ports, ...session, rows }
+  return {
+    media: {
+      createImage: async (wish, call) => (await import('../media/create-media.ts')).createImage(host, wish, call),
+      createSpeech: async (wish, call) => (await import('../media/create-media.ts')).createSpeech(host, wish, call),
+      startVideo: async (wish, call) => (await import('../media/start-video.ts')).beginVideo(host, wish, call),
+    },
+    vision: {
+      load: async (request, signal) => (await import('../media/look.ts')).lookAt(host, request, signal),
+      ask: async (image, question) => (await import('../media/look.ts')).askAbout(host, image, question),
+    },
+    getNextWake: () => rows.getNextWake(),
+    continueDue: async () => (await import('../media/continue-media.ts')).continueMedia(host),
+  }
+}

@@ -1,0 +1,82 @@
+/** `/v1/audio/…` and `/v1/images/generations`: speech, transcriptions and images by the configured providers. */
+
+import * as z from 'zod'
+import { AppError } from '../../errors.ts'
+import { route } from '../../route.ts'
+import { ok } from '../../shapes.ts'
+
+const tag = 'OpenAI'
+
+const speechBody = z.strictObject({
+  model: z.string().max(300).describe('A model of the provider, a name of `openai`, or provider/model.'),
+  input: z.string().min(1).max(50_000),
+  voice: z.union([z.string().max(100), z.strictObject({ id: z.string().max(100) })]).nullish(),
+  response_format: z.enum(['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm']).nullish(),
+  speed: z.number().min(0.25).max(4).nullish(),
+  instructions: z.string().max(4_096).nullish(),
+  stream_format: z.enum(['audio', 'sse']).nullish().describe('Only audio.'),
+})
+
+const imagesBody = z.strictObject({
+  prompt: z.string().min(1).max(32_000),
+  model: z.string().max(300).nullish(),
+  n: z.int().min(1).max(10).nullish(),
+  size: z.string().max(20).nullish(),
+  quality: z.string().max(20).nullish(),
+  background: z.string().max(20).nullish(),
+  output_format: z.enum(['png', 'jpeg', 'webp']).nullish(),
+  response_format: z.enum(['b64_json', 'url']).nullish().describe('Only b64_json.'),
+  user: z.string().max(500).nullish(),
+})
+
+const imagesShape = z.object({
+  created: z.int().describe('Seconds since 1970.'),
+  data: z.array(z.object({ b64_json: z.string() })),
+  output_format: z.string().optional(),
+})
+
+const transcriptionShape = z.object({
+  text: z.string(),
+  usage: z.object({ type: z.literal('duration'), seconds: z.number() }).optional(),
+})
+
+export const mediaRoutes = [
+  route({
+    method: 'post',
+    path: '/v1/audio/transcriptions',
+    scope: 'chat',
+    tag,
+    summary: 'Text of a sound file (multipart/form-data with `file`, `model`, `language`, `prompt`, `response_format`)',
+    bytes: true,
+    responses: ok('The text', transcriptionShape),
+    handle: async (call) => (await import('../../media/create-transcription.ts')).createTranscription(call),
+  }),
+  route({
+    method: 'post',
+    path: '/v1/audio/speech',
+    scope: 'chat',
+    tag,
+    summary: 'Speech of a text, by a configured provider',
+    body: speechBody,
+    responses: { 200: { description: 'The sound', type: 'audio/mpeg' } },
+    handle: async (call) => {
+      if (call.body.stream_format === 'sse')
+        throw new AppError(400, 'unsupported', 'Speech is sent as one file.', { param: 'stream_format' })
+      return (await import('../../media/create-speech.ts')).createSpeech(call, call.body)
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/v1/images/generations',
+    scope: 'chat',
+    tag,
+    summary: 'Images of a description, by a configured provider',
+    body: imagesBody,
+    responses: ok('The images', imagesShape),
+    handle: async (call) => {
+      if (call.body.response_format === 'url')
+        throw new AppError(400, 'unsupported', 'Images are sent as b64_json.', { param: 'response_format' })
+      return (await import('../../media/create-images.ts')).createImages(call, call.body)
+    },
+  }),
+]

@@ -1,0 +1,305 @@
+/** Tests `/v1/audio/…` and `/v1/images/generations`: with the official SDK, by several providers, billed and limited. */
+
+import { SELF } from 'cloudflare:test'
+import OpenAI, { toFile } from 'openai'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { encodeBase64Bytes } from '../../../src/agent/model/base64.ts'
+import { mp3Bytes, opusBytes, pngBytes, wavBytes } from '../../backends/media/fixtures.ts'
+import { deployment } from '../../support/deployment.ts'
+import { sentTo, vendors } from '../../support/media-vendors.ts'
+import { applyMigrations, bindings, call, type ErrorBody, newTenant } from '../client.ts'
+
+beforeAll(applyMigrations)
+afterEach(() => delete deployment.ai)
+
+const image = encodeBase64Bytes(pngBytes('made'))
+beforeEach(() =>
+  vendors.begin(({ url }) => {
+    if (url.endsWith('/images/generations')) return Response.json({ created: 1, data: [{ b64_json: image }] })
+    if (url.endsWith('/audio/speech')) return new Response(mp3Bytes('spoken'))
+    if (url.endsWith('/audio/transcriptions'))
+      return Response.json({ text: 'Hello there.', usage: { type: 'duration', seconds: 3 } })
+    return undefined
+  }),
+)
+
+const client = (apiKey: string) =>
+  new OpenAI({
+    baseURL: 'https://talaria.test/v1',
+    apiKey,
+    maxRetries: 0,
+    fetch: (url, init) => SELF.fetch(url as string, init as RequestInit<RequestInitCfProperties>),
+  })
+
+const speak = (key: string, body: object) =>
+  SELF.fetch('https://talaria.test/v1/audio/speech', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'tts-1', voice: 'alloy', ...body }),
+  })
+
+async function withCredential(provider: string, settings: object) {
+  const tenant = await newTenant()
+  await call('POST', '/api/credentials', { key: tenant.key, body: { provider, key: `key-of-${provider}` } })
+  expect((await call('PATCH', '/api/settings', { key: tenant.key, body: settings })).status).toBe(200)
+  return tenant
+}
+
+describe('the official SDK', () => {
+  it('makes images', async () => {
+    const { key } = await newTenant()
+    const made = await client(key).images.generate({ model: 'gpt-image-1.5', prompt: 'a fox', size: '1024x1024', n: 1 })
+    expect(made.data?.[0]?.b64_json).toBe(image)
+    expect(sentTo('/images/')).toEqual([{ model: 'gpt-image-1.5', prompt: 'a fox', size: '1024x1024' }])
+    expect(vendors.calls[0]?.key).toBe('Bearer test-key')
+  })
+
+  it('speaks', async () => {
+    const { key } = await newTenant()
+    const answer = await client(key).audio.speech.create({ model: 'gpt-4o-mini-tts', voice: 'nova', input: 'Hello.' })
+    expect([answer.headers.get('content-type'), new Uint8Array(await answer.arrayBuffer())]).toEqual([
+      'audio/mpeg',
+      mp3Bytes('spoken'),
+    ])
+    expect(sentTo('/audio/speech')).toEqual([
+      { model: 'gpt-4o-mini-tts', input: 'Hello.', voice: 'nova', response_format: 'mp3' },
+    ])
+  })
+
+  it('transcribes', async () => {
+    const { key } = await newTenant()
+    const file = await toFile(opusBytes(['sound']), 'anything.bin')
+    const sdk = client(key)
+    const json = await sdk.audio.transcriptions.create({ file, model: 'whisper-1', language: 'en' })
+    const text = await sdk.audio.transcriptions.create({ file, model: 'whisper-1', response_format: 'text' })
+    expect([json.text, String(text).trim()]).toEqual(['Hello there.', 'Hello there.'])
+    const form = vendors.calls[0]?.form
+    const sent = form?.get('file') as File
+    // The type by the bytes, whatever the client calls the file.
+    expect([form?.get('model'), form?.get('language'), sent.name, sent.type]).toEqual([
+      'whisper-1',
+      'en',
+      'audio.ogg',
+      'audio/ogg',
+    ])
+  })
+})
+
+describe('other providers', () => {
+  it('Groq transcribes with times, as subtitles too', async () => {
+    const { key } = await withCredential('groq', { stt: { provider: 'groq' } })
+    vendors.begin(() =>
+      Response.json({
+        text: 'One. Two.',
+        duration: 3.5,
+        language: 'english',
+        segments: [
+          { start: 0, end: 1.5, text: ' One.' },
+          { start: 1.5, end: 3_661.25, text: ' Two.' },
+        ],
+      }),
+    )
+    const file = await toFile(wavBytes('x'.repeat(28)), 'a.wav')
+    const options = { file, model: 'whisper-1', response_format: 'srt' } as const
+    const srt: unknown = await client(key).audio.transcriptions.create(options)
+    expect(srt).toBe('1\n00:00:00,000 --> 00:00:01,500\nOne.\n\n2\n00:00:01,500 --> 01:01:01,250\nTwo.\n\n')
+    const verbose = await client(key).audio.transcriptions.create({ ...options, response_format: 'verbose_json' })
+    expect(verbose).toMatchObject({ text: 'One. Two.', duration: 3.5, segments: [{ id: 0 }, { id: 1 }] })
+    expect([vendors.calls[0]?.url, vendors.calls[0]?.key, vendors.calls[0]?.form?.get('model')]).toEqual([
+      'https://api.groq.com/openai/v1/audio/transcriptions',
+      'Bearer key-of-groq',
+      'whisper-large-v3-turbo',
+    ])
+  })
+
+  it('ElevenLabs speaks with its own voice, whatever voice of OpenAI the client names', async () => {
+    const { key } = await withCredential('elevenlabs', { tts: { provider: 'elevenlabs', voice: 'abc123' } })
+    vendors.begin(() => new Response(opusBytes(['x'])))
+    const answer = await speak(key, { input: 'Hello.', response_format: 'opus' })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'audio/ogg'])
+    expect([vendors.calls[0]?.url, vendors.calls[0]?.key]).toEqual([
+      'https://api.elevenlabs.io/v1/text-to-speech/abc123?output_format=opus_48000_64',
+      'key-of-elevenlabs',
+    ])
+  })
+
+  it('FAL makes images in its queue', async () => {
+    const { key } = await withCredential('fal', { image: { provider: 'fal' } })
+    let asked = 0
+    vendors.begin(({ url }) => {
+      if (url.endsWith('/status')) return Response.json({ status: ++asked > 1 ? 'COMPLETED' : 'IN_QUEUE' })
+      if (url.includes('/requests/')) return Response.json({ images: [{ url: 'https://files.fal.media/a.png' }] })
+      if (url.startsWith('https://files.fal.media')) return new Response(pngBytes('fal'))
+      return Response.json({ request_id: 'r1', status_url: 'https://evil.test/' })
+    })
+    const made = await client(key).images.generate({ model: 'gpt-image-2', prompt: 'a fox', size: '1024x1536' })
+    expect(made.data?.[0]?.b64_json).toBe(encodeBase64Bytes(pngBytes('fal')))
+    expect(vendors.calls.map(({ url }) => url)).toEqual([
+      'https://queue.fal.run/fal-ai/flux-2-pro',
+      'https://queue.fal.run/fal-ai/flux-2-pro/requests/r1/status',
+      'https://queue.fal.run/fal-ai/flux-2-pro/requests/r1/status',
+      'https://queue.fal.run/fal-ai/flux-2-pro/requests/r1',
+      'https://files.fal.media/a.png',
+    ])
+    // The key goes to FAL alone.
+    expect(vendors.calls.map((one) => one.key)).toEqual([...Array.from({ length: 4 }, () => 'Key key-of-fal'), ''])
+    expect(sentTo('queue.fal.run').at(0)).toMatchObject({ image_size: 'portrait_16_9' })
+  })
+
+  it('Workers AI does all three by its binding', async () => {
+    const asked: (readonly [string, object])[] = []
+    deployment.ai = {
+      run: async (model, input) => {
+        asked.push([model, input])
+        if (model.includes('flux')) return { image }
+        if (model.includes('whisper')) return { text: 'Bound.', transcription_info: { duration: 1 } }
+        return new Response(mp3Bytes('bound')).body
+      },
+    }
+    const provider = { provider: 'workers-ai' }
+    const { key } = await withCredential('openai', { image: provider, tts: provider, stt: provider })
+    const sdk = client(key)
+    const file = await toFile(mp3Bytes(), 'a.mp3')
+    expect((await sdk.images.generate({ prompt: 'a fox' })).data?.[0]?.b64_json).toBe(image)
+    expect((await sdk.audio.transcriptions.create({ file, model: 'whisper-1' })).text).toBe('Bound.')
+    expect(new Uint8Array(await (await speak(key, { input: 'Hi.' })).arrayBuffer())).toEqual(mp3Bytes('bound'))
+    expect(asked).toEqual([
+      ['@cf/black-forest-labs/flux-1-schnell', { prompt: 'a fox', steps: 4 }],
+      ['@cf/openai/whisper-large-v3-turbo', { audio: encodeBase64Bytes(mp3Bytes()) }],
+      ['@cf/deepgram/aura-1', { text: 'Hi.', encoding: 'mp3' }],
+    ])
+  })
+})
+
+describe('a long text', () => {
+  it('is spoken in pieces and comes as one file in the order of the text', async () => {
+    const { key } = await newTenant()
+    vendors.begin(async ({ body }) => {
+      const { input } = JSON.parse(body) as { readonly input: string }
+      return new Response(mp3Bytes(`<${input.slice(0, 8)}>`))
+    })
+    const input = Array.from({ length: 1_000 }, (_, at) => `Line ${String(at).padStart(3, '0')}.`).join(' ')
+    const whole = new Uint8Array(await (await speak(key, { input })).arrayBuffer())
+    const starts = [...new TextDecoder('latin1').decode(whole).matchAll(/<(Line \d{3})>/g)].map(([, start]) => start)
+    expect(starts.length).toBe(3)
+    expect(starts).toEqual(starts.toSorted())
+    expect(
+      sentTo('/audio/speech')
+        .map(({ input: piece }) => piece)
+        .join(' '),
+    ).toBe(input)
+  })
+})
+
+describe('money', () => {
+  it('is in the usage of the tenant', async () => {
+    const { key } = await newTenant()
+    await client(key).images.generate({ prompt: 'a fox' })
+    const { body } = await call<{ data: readonly object[] }>('GET', '/api/usage?group=model', { key })
+    expect(body.data).toEqual([expect.objectContaining({ key: 'openai/gpt-image-2', calls: 1, cost_usd: 0.053 })])
+  })
+
+  it('that is spent sends nothing', async () => {
+    const { id, key } = await newTenant()
+    await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.05 } } })
+    const ask = () => call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox' } })
+    const answers = [await ask(), await ask()]
+    expect(answers.map(({ status, body }) => [status, body.error?.param])).toEqual([
+      [200, undefined],
+      [429, 'usd_per_day'],
+    ])
+    expect(vendors.calls).toHaveLength(1)
+  })
+
+  it('cannot be counted for a model without a known price: nothing is sent', async () => {
+    const { id, key } = await newTenant()
+    await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 1 } } })
+    const body = { model: 'tts-1', voice: 'alloy', input: 'x' }
+    const answer = await call<ErrorBody>('POST', '/v1/audio/speech', { key, body })
+    expect([answer.status, answer.body.error.param, vendors.calls.length]).toEqual([400, 'model', 0])
+  })
+
+  it('is settled: what a refused call has reserved is free again', async () => {
+    const { id, key } = await newTenant()
+    await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.01 } } })
+    vendors.begin(() => Response.json({ error: { message: 'not allowed' } }, { status: 400 }))
+    const ask = () => call('POST', '/v1/images/generations', { key, body: { prompt: 'x' } })
+    expect([(await ask()).status, (await ask()).status]).toEqual([400, 400])
+  })
+})
+
+describe('failures', () => {
+  it.each([
+    { status: 401, body: { error: { message: 'bad key' } }, expected: [401, 'provider_key_rejected'] },
+    { status: 429, body: { error: { message: 'slow' } }, expected: [429, 'rate_limit_exceeded'] },
+    { status: 400, body: { error: { message: 'rejected' } }, expected: [400, 'invalid_request'] },
+    { status: 500, body: { error: { message: 'down' } }, expected: [502, 'provider_error'] },
+    { status: 200, body: null, expected: [502, 'provider_error'] },
+    { status: 200, body: [], expected: [502, 'provider_error'] },
+    { status: 200, body: { error: { message: 'rejected' } }, expected: [400, 'invalid_request'] },
+    { status: 200, body: { data: [{ b64_json: btoa('<html>') }] }, expected: [502, 'provider_error'] },
+  ])('of the vendor are errors: $status $body', async ({ status, body, expected }) => {
+    const { key } = await newTenant()
+    vendors.begin(() => Response.json(body, { status }))
+    const answer = await call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox' } })
+    expect([answer.status, answer.body.error.code]).toEqual(expected)
+    expect(JSON.stringify(answer.body)).not.toContain('test-key')
+  })
+
+  it('HTML where JSON is expected is one', async () => {
+    const { key } = await newTenant()
+    vendors.begin(() => new Response('<html>challenge</html>'))
+    const answer = await call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox' } })
+    expect([answer.status, answer.body.error.message]).toEqual([502, expect.stringContaining('no JSON')])
+  })
+
+  it('an image at a private address is not fetched', async () => {
+    const { key } = await newTenant()
+    vendors.begin(() => Response.json({ data: [{ url: 'http://169.254.169.254/latest/meta-data' }] }))
+    const answer = await call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox' } })
+    expect([answer.status, answer.body.error.message]).toEqual([502, expect.stringContaining('may not be called')])
+    expect(vendors.calls).toHaveLength(1)
+  })
+
+  it.each([
+    ['images/generations', { prompt: 'x' }, { image: { provider: 'fal' } }, 'FAL_API_KEY'],
+    ['audio/speech', { model: 'tts-1', input: 'x' }, { tts: { provider: 'elevenlabs' } }, 'ELEVENLABS_API_KEY'],
+    ['images/generations', { prompt: 'x' }, { image: { provider: 'workers-ai' } }, 'ind AI'],
+    ['images/generations', { prompt: 'x', model: 'gemini/gemini-3.1-flash-image' }, {}, 'GEMINI_API_KEY'],
+  ])('%s without a provider says what to set', async (path, body, settings, hint) => {
+    const { key } = await newTenant()
+    await call('PATCH', '/api/settings', { key, body: settings })
+    const answer = await call<ErrorBody>('POST', `/v1/${path}`, { key, body })
+    expect([answer.status, answer.body.error.code]).toEqual([501, 'not_configured'])
+    expect(answer.body.error.message).toContain(hint)
+  })
+
+  it.each([
+    [{}, 400],
+    [{ prompt: '' }, 400],
+    [{ prompt: 'x', n: 11 }, 400],
+    [{ prompt: 'x', response_format: 'url' }, 400],
+    [{ prompt: 'x', wings: 2 }, 400],
+  ])('images refuse %j', async (body, status) => {
+    const { key } = await newTenant()
+    expect((await call('POST', '/v1/images/generations', { key, body })).status).toBe(status)
+    expect(vendors.calls).toHaveLength(0)
+  })
+
+  it('transcriptions refuse what is no sound', async () => {
+    const { key } = await newTenant()
+    const file = await toFile(pngBytes(), 'voice.mp3', { type: 'audio/mpeg' })
+    await expect(client(key).audio.transcriptions.create({ file, model: 'whisper-1' })).rejects.toMatchObject({
+      status: 400,
+    })
+    expect(vendors.calls).toHaveLength(0)
+  })
+})
+
+it('no key of a tenant is sent for another tenant', async () => {
+  await withCredential('openai', {})
+  const { key } = await newTenant()
+  await client(key).images.generate({ prompt: 'a fox' })
+  expect(vendors.calls[0]?.key).toBe('Bearer test-key')
+  expect(bindings.BLOBS).toBeDefined()
+})
