@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config'
 import { dropExpectedMessages } from './test/support/runtime-messages.ts'
 
 /** Backends that reach a host over HTTP. Their tests start that host, so they run in Node. So do the tables of media vendors. */
-const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel,media}/**/*.test.ts'
+const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel,media,web,browser}/**/*.test.ts'
 
 /** Long enough for a busy machine; only a test that hangs exceeds them. */
 const timeouts = { testTimeout: 60_000, hookTimeout: 90_000 }
@@ -14,7 +14,7 @@ const pure = {
   test: {
     name: 'pure',
     ...timeouts,
-    include: ['test/{agent,tools,support,scripts,channels,sandbox}/**/*.test.ts', remote, 'bench/**/*.test.ts'],
+    include: ['test/{agent,tools,support,scripts,channels,sandbox,web}/**/*.test.ts', remote, 'bench/**/*.test.ts'],
   },
 }
 

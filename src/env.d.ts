@@ -2,9 +2,13 @@ interface Env {
   readonly DB: D1Database
   readonly SESSION: DurableObjectNamespace<import('./durable/session/session-object.ts').SessionDO>
   readonly TENANT: DurableObjectNamespace<import('./durable/tenant/tenant-object.ts').TenantDO>
+  /** Keeps the sockets of platforms that do not send messages by webhook. */
+  readonly CONNECTION?: DurableObjectNamespace<import('./durable/channels/connection-object.ts').ConnectionDO>
   readonly BLOBS?: R2Bucket
   readonly LOADER?: WorkerLoader
   readonly IMAGES?: ImagesBinding
+  /** Browser Run. */
+  readonly BROWSER?: Fetcher
   readonly ASSETS?: Fetcher
   /** Limits requests with unknown keys. */
   readonly SHIELD?: RateLimit

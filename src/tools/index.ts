@@ -32,6 +32,8 @@ import skillsList from './skills/skills-list.tool.ts'
 import process from './terminal/process.tool.ts'
 import terminal from './terminal/terminal.tool.ts'
 import todo from './todo/todo.tool.ts'
+import webExtract from './web/web-extract.tool.ts'
+import webSearch from './web/web-search.tool.ts'
 
 export const tools: readonly Tool[] = [
   browserBack,
@@ -65,4 +67,6 @@ export const tools: readonly Tool[] = [
   process,
   terminal,
   todo,
+  webExtract,
+  webSearch,
 ]

@@ -36,6 +36,8 @@ const vendors: readonly Vendor[] = [
   vendor('elevenlabs', 'https://api.elevenlabs.io'),
   vendor('deepgram', 'https://api.deepgram.com'),
   vendor('groq', 'https://api.groq.com/openai'),
+  vendor('browserbase', 'https://api.browserbase.com'),
+  vendor('steel', 'https://api.steel.dev'),
 ]
 
 /** Whether credentials can be stored for a vendor of this name. */

@@ -36,6 +36,14 @@ export type HostUse = { readonly host: string; readonly bytes: number; readonly 
 
 export type GuardedFetch = (request: GuardedRequest) => Promise<GuardedResponse>
 
+/** Judges addresses that another program calls, such as a browser. */
+export type AddressGuard = {
+  /** The reason why an address may not be called; undefined when it may. */
+  readonly check: (url: string) => Promise<string | undefined>
+  /** Hosts of `WEB_HOST_MAP`, which only the guarded fetch reaches. */
+  readonly mappedHosts: readonly string[]
+}
+
 export type GuardOptions = {
   /** Sends one request without following redirects. */
   readonly send?: (request: Request) => Promise<Response>
@@ -94,12 +102,27 @@ async function follow(request: GuardedRequest, guard: Guard): Promise<GuardedRes
   throw new BlockedAddress(`more than ${maxRedirects} redirects`)
 }
 
+/** The same judgement as that of the guarded fetch. */
+export function createAddressGuard(env: Env, record: Guard['record']): AddressGuard {
+  const guard: Guard = { env, send: (request) => fetch(request), record }
+  return { check: (url) => judge(url, 'web', guard), mappedHosts: Object.keys(hostMap(env)) }
+}
+
 async function requirePublic(url: string, { ports = 'web' }: GuardedRequest, guard: Guard): Promise<void> {
+  const reason = await judge(url, ports, guard)
+  if (reason === undefined) return
+  throw new BlockedAddress(`${url.slice(0, 500)} may not be called: ${reason}`)
+}
+
+async function judge(
+  url: string,
+  ports: NonNullable<AddressRules['ports']>,
+  guard: Guard,
+): Promise<string | undefined> {
   const reason =
     checkPublicAddress(url, { ports, ownHosts: ownHosts(guard.env) }) ?? (await checkResolved(new URL(url), guard))
-  if (reason === undefined) return
-  guard.record({ host: hostOf(url), bytes: 0, isRefused: true })
-  throw new BlockedAddress(`${url.slice(0, 500)} may not be called: ${reason}`)
+  if (reason !== undefined) guard.record({ host: hostOf(url), bytes: 0, isRefused: true })
+  return reason
 }
 
 /** Judges the addresses that the name resolves to, where the deployment has a resolver. Mapped names are not resolved. */

@@ -27,7 +27,8 @@ async function endRuns(session: Session): Promise<void> {
   store.removeFromInbox(queued.map(({ id }) => id))
   const run = session.turns.stop() ? [store.turn().id] : []
   if (driver.isDriving) await Promise.race([driver.start(), clock.wait(endTimeoutMs)])
-  const others = [session.projection.settled(), session.toolRuntime.processes.killAll()]
+  const { processes, browser } = session.toolRuntime
+  const others = [session.projection.settled(), processes.killAll(), browser.close('its session was deleted')]
   await Promise.race([Promise.all(others), clock.wait(endTimeoutMs)])
   await Promise.all([...run, ...queued.map(({ item }) => item.runId)].map((id) => settleRun(session, id)))
   // An earlier attempt may have stopped the last run without releasing its slot.

@@ -16,6 +16,7 @@ import { type ScheduledParts, TenantAlarm } from './alarm.ts'
 import { TenantAudit } from './audit.ts'
 import { TenantBilling } from './billing/billing.ts'
 import { TenantChats } from './channels/chats.ts'
+import { TenantHooks } from './channels/hooks.ts'
 import { TenantClaims } from './claims.ts'
 import { TenantConversations } from './conversations.ts'
 import { TenantCredentials } from './secrets/credentials.ts'
@@ -111,6 +112,7 @@ export class TenantDO extends DurableObject<Env> {
   readonly #pending = new TenantPending(this.#mayChange, this.#sql, this.#sockets)
   readonly #pairing = new TenantPairing(this.#mayChange, this.#sql, this.#audit)
   readonly #chats = new TenantChats(this.#mayChange, this.#sql, this.#values)
+  readonly #hooks = new TenantHooks(this.#mayChange)
   readonly #materialVersion = new MaterialVersion(this.#values)
   /** Each part that contributes to prompts gets `#materialVersion.increment` and adds its field here. */
   readonly #prompt = new TenantPrompt(this.#mayChange, this.#materialVersion, () => ({
@@ -267,6 +269,10 @@ export class TenantDO extends DurableObject<Env> {
 
   get pairing(): TenantPairing {
     return this.#pairing
+  }
+
+  get hooks(): TenantHooks {
+    return this.#hooks
   }
 
   get chats(): TenantChats {

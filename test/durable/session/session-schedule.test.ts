@@ -11,6 +11,7 @@ const idle: schedules.SessionFacts = {
   newsAt: undefined,
   selfStartAt: undefined,
   mediaAt: undefined,
+  browserAt: undefined,
   subagentsAt: undefined,
   heldAt: undefined,
   deliveryAt: undefined,

@@ -1,0 +1,300 @@
+/** Performs one action on the page of a session and returns what the model sees of it. */
+
+import type { BrowserAction } from '../../agent/model/browser/browser.ts'
+import type { OpenBrowser } from '../../agent/model/browser/browser-state.ts'
+import { type CdpConnection, CdpError } from './cdp.ts'
+import { clearConsole, readConsole } from './console.ts'
+import { BrowserProblem, click, findElement, pageChanged, press, type } from './element.ts'
+import type { Page } from './page.ts'
+import { checkBrowserAddress } from './check-address.ts'
+import { type Snapshot, takeSnapshot } from './snapshot.ts'
+import type { NetworkGuard } from './request-guard.ts'
+
+export type ActionContext = {
+  readonly page: Page
+  readonly connection: CdpConnection
+  readonly state: OpenBrowser
+  readonly network: NetworkGuard
+  /** The first page of a browser may take longer. */
+  readonly isFirst: boolean
+  /** Shortens a snapshot, and stores all of it. */
+  readonly limitText: (text: string) => Promise<string>
+}
+
+export type Outcome = {
+  readonly value: Readonly<Record<string, unknown>>
+  /** A screenshot: JPEG in base64. */
+  readonly image?: string
+  /** What the session stores. */
+  readonly change: Partial<OpenBrowser>
+}
+
+type Result = Pick<Outcome, 'value' | 'image'> & { readonly snapshot?: Snapshot }
+
+/** The choice for dialogs needs no page: the session stores it. */
+export type PageAction = Exclude<BrowserAction, { kind: 'dialog' }>
+
+const openTimeoutMs = 60_000
+const firstOpenTimeoutMs = 120_000
+/** For navigations that a click or key begins. */
+const actionLoadTimeoutMs = 15_000
+const expressionTimeoutMs = 10_000
+const jpegQuality = 70
+const maxImages = 200
+const maxWindows = 10
+const maxBlocked = 5
+/** For an empty page, which needs no network. */
+const leaveTimeoutMs = 5_000
+
+export async function performAction(action: PageAction, context: ActionContext): Promise<Outcome> {
+  const { page, state } = context
+  await requireAllowedPage(context, 'before')
+  const done = await performKind(action, context)
+  await requireAllowedPage(context, 'after')
+  const [main] = await page.frames()
+  const hasChanged = !done.snapshot && state.frames[0] !== undefined && state.frames[0].loaderId !== main.loaderId
+  return {
+    ...(done.image !== undefined && { image: done.image }),
+    value: {
+      success: true,
+      ...done.value,
+      ...(hasChanged && { url: main.url, note: pageChanged }),
+      ...describeEvents(page),
+    },
+    change: {
+      url: main.url,
+      dialog: page.unusedDialog,
+      ...(done.snapshot && { frames: done.snapshot.frames, snapshotNo: state.snapshotNo + 1 }),
+    },
+  }
+}
+
+/** Tells the model about dialogs, windows and refused requests that it would not see. */
+function describeEvents({ dialogs, windows, requests }: Page): Readonly<Record<string, unknown>> {
+  const blocked = requests.blocked.filter(({ isMainDocument }) => !isMainDocument)
+  return {
+    ...(dialogs.length > 0 && { dialogs }),
+    ...(windows.length > 0 && {
+      new_windows: windows.slice(0, maxWindows),
+      windows_note: 'New windows are not opened. Use browser_navigate for their addresses.',
+    }),
+    ...(blocked.length > 0 && { blocked_requests: blocked.slice(0, maxBlocked).map(({ url }) => url.slice(0, 300)) }),
+  }
+}
+
+/** Between calls the page may have gone elsewhere, and redirects may end anywhere. */
+async function requireAllowedPage({ page, network }: ActionContext, when: 'before' | 'after'): Promise<void> {
+  const [main] = await page.frames()
+  const refused = page.requests.blocked.find(({ isMainDocument }) => isMainDocument)
+  if (refused) {
+    await leave(page)
+    throw new BrowserProblem(`${refused.url.slice(0, 500)} may not be opened: ${refused.reason}.`)
+  }
+  const reason = await checkShownPage(main.url, network)
+  if (reason === undefined) return
+  await leave(page)
+  const how = when === 'before' ? 'The page went by itself to' : 'The page led to'
+  throw new BrowserProblem(`${how} ${main.url.slice(0, 500)}, which may not be opened: ${reason}.`)
+}
+
+async function checkShownPage(url: string, network: NetworkGuard): Promise<string | undefined> {
+  if (/^(?:about:blank|chrome-error:)/.test(url)) return undefined
+  return checkBrowserAddress(url) ?? network.check(url)
+}
+
+/** Also the error page of a refused request is left, so that the next call finds an empty page. */
+async function leave(page: Page): Promise<void> {
+  await page.load.wait(leaveTimeoutMs)
+  page.load.begin()
+  await page.send('Page.navigate', { url: 'about:blank' })
+  await page.load.wait(leaveTimeoutMs)
+}
+
+function performKind(action: PageAction, context: ActionContext): Promise<Result> {
+  switch (action.kind) {
+    case 'navigate':
+      return navigate(action.url, context)
+    case 'snapshot':
+      return snapshot(action.isFull, context)
+    case 'click':
+      return withSettling(context, async () => ({
+        clicked: action.ref,
+        ...(await click(await findElement(context.page, action.ref, context.state))),
+      }))
+    case 'type':
+      return withSettling(context, async () => ({
+        element: action.ref,
+        typed: await type(await findElement(context.page, action.ref, context.state), action.text),
+      }))
+    case 'press':
+      return withSettling(context, async () => {
+        await press(context.page, action.key)
+        return { pressed: action.key }
+      })
+    case 'scroll':
+      return scroll(action.direction, context)
+    case 'back':
+      return goBack(context)
+    case 'images':
+      return listImages(context)
+    case 'console':
+      return useConsole(action, context)
+    case 'screenshot':
+      return takeScreenshot(context)
+  }
+}
+
+async function navigate(url: string, context: ActionContext): Promise<Result> {
+  const { page, isFirst, network } = context
+  const reason = checkBrowserAddress(url) ?? (await network.check(url))
+  if (reason !== undefined) throw new BrowserProblem(`${url.slice(0, 500)} may not be opened: ${reason}.`)
+  const timeoutMs = isFirst ? firstOpenTimeoutMs : openTimeoutMs
+  page.load.begin()
+  const { errorText, isDownload } = await page.send<{ errorText?: string; isDownload?: boolean }>(
+    'Page.navigate',
+    { url },
+    { timeoutMs },
+  )
+  if (isDownload || errorText === 'net::ERR_ABORTED')
+    throw new BrowserProblem('This address is a download or has no page. Try web_extract.')
+  if (errorText !== undefined) {
+    await requireAllowedPage(context, 'after')
+    throw new BrowserProblem(`The page could not be opened: ${errorText}.`)
+  }
+  const isLoaded = await page.load.wait(timeoutMs)
+  await requireAllowedPage(context, 'after')
+  return withPage(await snapshot(false, context), context, isLoaded)
+}
+
+const barriers = /captcha|just a moment|attention required|access denied|verify (?:that )?you are|are you a robot/i
+
+/** Adds the address and the title to a snapshot. */
+async function withPage(taken: Result, { page }: ActionContext, isLoaded: boolean): Promise<Result> {
+  const [main] = await page.frames()
+  const title = (await page.evaluate<string>('document.title')).slice(0, 300)
+  const warning = taken.snapshot?.hasPassword
+    ? 'The page asks for a login.'
+    : barriers.test(title) && 'The page may be a check for robots, and not the one that you want.'
+  return {
+    ...taken,
+    value: {
+      url: main.url,
+      title,
+      ...taken.value,
+      ...(warning && { auth_wall_warning: warning }),
+      ...(!isLoaded && { still_loading: true }),
+    },
+  }
+}
+
+async function snapshot(isFull: boolean, { page, limitText }: ActionContext): Promise<Result> {
+  const taken = await takeSnapshot(page, isFull)
+  const text = await limitText(taken.lines.join('\n'))
+  const note = taken.notes.length ? { note: taken.notes.join(' ') } : {}
+  return { value: { snapshot: text, element_count: taken.elements, ...note }, snapshot: taken }
+}
+
+/** Acts, and waits for the page where the action begins a navigation. */
+async function withSettling(
+  { page }: ActionContext,
+  act: () => Promise<Readonly<Record<string, unknown>>>,
+): Promise<Result> {
+  const value = await act()
+  // By the time that the page answers, its listeners have run.
+  await page.evaluate('new Promise((done) => setTimeout(done, 0))').catch(ignoreReplaced)
+  const isLoaded = await page.load.wait(actionLoadTimeoutMs)
+  return { value: { ...value, ...(!isLoaded && { still_loading: true }) } }
+}
+
+/** The document may have been replaced meanwhile. */
+function ignoreReplaced(error: unknown): void {
+  if (!(error instanceof CdpError) || error.failure !== 'refused') throw error
+}
+
+const scrollBy = (sign: 1 | -1) => `(() => {
+  const isScrollable = (element) => element.scrollHeight > element.clientHeight + 10 && /auto|scroll/.test(getComputedStyle(element).overflowY)
+  const root = document.scrollingElement ?? document.documentElement
+  let target = root
+  if (root.scrollHeight <= innerHeight + 10) {
+    let inner = document.elementFromPoint(innerWidth / 2, innerHeight / 2)
+    while (inner && !isScrollable(inner)) inner = inner.parentElement
+    target = inner ?? root
+  }
+  const before = target.scrollTop
+  target.scrollBy({ top: ${sign} * Math.max(100, target.clientHeight * 0.8), behavior: 'instant' })
+  const { scrollTop, scrollHeight, clientHeight } = target
+  return { moved: Math.round(scrollTop - before), position: Math.round(scrollTop), height: scrollHeight, view: clientHeight }
+})()`
+
+async function scroll(direction: 'up' | 'down', { page }: ActionContext): Promise<Result> {
+  const moved = await page.evaluate<Readonly<Record<string, number>>>(scrollBy(direction === 'down' ? 1 : -1))
+  return { value: { scrolled: direction, ...moved } }
+}
+
+type History = {
+  readonly currentIndex: number
+  readonly entries: readonly { readonly id: number; readonly url: string }[]
+}
+
+async function goBack(context: ActionContext): Promise<Result> {
+  const { page } = context
+  const { currentIndex, entries } = await page.send<History>('Page.getNavigationHistory')
+  const earlier = entries[currentIndex - 1]
+  if (!earlier || earlier.url === 'about:blank') throw new BrowserProblem('There is no earlier page.')
+  page.load.begin()
+  await page.send('Page.navigateToHistoryEntry', { entryId: earlier.id })
+  const isLoaded = await page.load.wait(openTimeoutMs)
+  await requireAllowedPage(context, 'after')
+  return withPage(await snapshot(false, context), context, isLoaded)
+}
+
+const findImages = `[...document.images].slice(0, ${maxImages}).map((image) => {
+  const src = image.currentSrc || image.src
+  return {
+    src: src.startsWith('data:') ? src.slice(0, 30) + '…' : src.slice(0, 1000),
+    alt: image.alt.slice(0, 200),
+    width: image.naturalWidth,
+    height: image.naturalHeight,
+  }
+})`
+
+async function listImages({ page }: ActionContext): Promise<Result> {
+  const images = await page.evaluate<readonly object[]>(findImages)
+  return { value: { images, count: images.length } }
+}
+
+type Evaluated = {
+  readonly result: { readonly value?: unknown; readonly description?: string; readonly type: string }
+  readonly exceptionDetails?: { readonly text: string; readonly exception?: { readonly description?: string } }
+}
+
+async function useConsole(
+  { isCleared, expression }: Extract<PageAction, { kind: 'console' }>,
+  { page, connection, limitText }: ActionContext,
+): Promise<Result> {
+  if (expression !== undefined) {
+    const { result, exceptionDetails } = await page.send<Evaluated>(
+      'Runtime.evaluate',
+      { expression, returnByValue: true, awaitPromise: true, timeout: expressionTimeoutMs },
+      { timeoutMs: 2 * expressionTimeoutMs },
+    )
+    if (exceptionDetails)
+      throw new BrowserProblem(
+        `The expression failed: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`,
+      )
+    const shown = result.value === undefined ? (result.description ?? result.type) : JSON.stringify(result.value)
+    return { value: { result: await limitText(shown) } }
+  }
+  const messages = await readConsole(page, connection)
+  if (isCleared) await clearConsole(page)
+  return { value: { messages, count: messages.length, ...(isCleared && { cleared: true }) } }
+}
+
+async function takeScreenshot({ page }: ActionContext): Promise<Result> {
+  const { data } = await page.send<{ data: string }>('Page.captureScreenshot', {
+    format: 'jpeg',
+    quality: jpegQuality,
+    optimizeForSpeed: true,
+  })
+  return { value: {}, image: data }
+}

@@ -1,0 +1,112 @@
+/**
+ * Takes a snapshot of a page: its accessibility tree and those of its frames. References are ids of DOM nodes, which stay
+ * valid while their document does. Of a page with too many elements only what is in view is listed.
+ */
+
+import type { SnapshotFrame } from '../../agent/model/browser/browser-state.ts'
+import { CdpError } from './cdp.ts'
+import type { Frame, Page } from './page.ts'
+import { type AxDocument, type AxNode, renderTree, type RenderedTree } from './render-tree.ts'
+import { listInView } from './in-view.ts'
+
+export type Snapshot = RenderedTree & { readonly frames: readonly SnapshotFrame[]; readonly notes: readonly string[] }
+
+/** A tree takes about 400 bytes an element. */
+const maxElements = 15_000
+/** The search for elements that react to clicks reads the whole document. */
+const maxSearchedElements = 5_000
+
+const countElements = `document.getElementsByTagName('*').length`
+
+export async function takeSnapshot(page: Page, isFull: boolean): Promise<Snapshot> {
+  const frames = await page.frames()
+  const counts = await Promise.all(frames.map(({ id }) => countIn(page, id)))
+  const places = frames.map(({ id, loaderId }) => ({ id, loaderId }))
+  if ((counts[0] ?? 0) > maxElements) return { ...(await takePartial(page, counts[0] ?? 0)), frames: places }
+  const shown = frames.filter((_, at) => (counts[at] ?? 0) <= maxElements)
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  const clickable = total <= maxSearchedElements ? await findClickable(page) : new Set<number>()
+  const documents = await Promise.all(
+    shown.map(async (frame) => ({
+      frame,
+      nodes: await readTree(page, frame),
+      owner: frame.depth === 0 ? undefined : await findOwner(page, frame),
+    })),
+  )
+  const nested = nest(documents, frames, clickable)
+  const tree = renderTree(nested, isFull)
+  // A page of texts alone has nothing for a compact snapshot.
+  return { ...(tree.lines.length ? tree : renderTree(nested, true)), frames: places, notes: [] }
+}
+
+/** Chrome would compute the tree of such a page for seconds. */
+async function takePartial(page: Page, count: number): Promise<Omit<Snapshot, 'frames'>> {
+  const lines = await listInView(page)
+  const note = `The page has ${count} elements: only headings, fields, links and buttons in view are listed. Scroll for more.`
+  return { lines, elements: lines.length, hasPassword: false, notes: [note] }
+}
+
+/** A frame that is being replaced has nothing to show. */
+const countIn = (page: Page, frameId: string): Promise<number> =>
+  page.evaluate<number>(countElements, frameId).catch(orElse(0))
+
+async function readTree(page: Page, { id, depth }: Frame): Promise<readonly AxNode[]> {
+  const read = page.send<{ nodes: readonly AxNode[] }>('Accessibility.getFullAXTree', { frameId: id }, { frameId: id })
+  const { nodes } = await (depth === 0 ? read : read.catch(orElse({ nodes: [] })))
+  return nodes
+}
+
+const orElse =
+  <T>(value: T) =>
+  (error: unknown): T => {
+    if (error instanceof CdpError && error.failure === 'refused') return value
+    throw error
+  }
+
+/** The node that shows a frame in the document around it. */
+async function findOwner(page: Page, { id, parentId = '' }: Frame): Promise<number | undefined> {
+  const owner = page.send<{ backendNodeId: number }>('DOM.getFrameOwner', { frameId: id }, { frameId: parentId })
+  return (await owner.catch(orElse(undefined)))?.backendNodeId
+}
+
+type ReadDocument = {
+  readonly frame: Frame
+  readonly nodes: readonly AxNode[]
+  readonly owner: number | undefined
+}
+
+/** Puts the documents into each other. Those of frames without an owner are left out. */
+function nest(read: readonly ReadDocument[], frames: readonly Frame[], clickable: ReadonlySet<number>): AxDocument {
+  const build = ({ frame, nodes }: ReadDocument): AxDocument => {
+    const at = frames.indexOf(frame)
+    const inside = read.filter(({ frame: { parentId }, owner }) => parentId === frame.id && owner !== undefined)
+    return {
+      prefix: at === 0 ? '' : `f${at}`,
+      nodes,
+      clickable,
+      frames: new Map(inside.map((document) => [document.owner ?? -1, build(document)])),
+    }
+  }
+  const [main] = read
+  return main ? build(main) : { prefix: '', nodes: [], clickable, frames: new Map() }
+}
+
+type CapturedDocument = {
+  readonly nodes: {
+    readonly backendNodeId?: readonly number[]
+    readonly isClickable?: { readonly index: readonly number[] }
+  }
+}
+
+/** Chrome knows the elements with listeners for clicks. */
+async function findClickable(page: Page): Promise<ReadonlySet<number>> {
+  const captured = page.send<{ documents: readonly CapturedDocument[] }>('DOMSnapshot.captureSnapshot', {
+    computedStyles: [],
+  })
+  const { documents } = await captured.catch(orElse({ documents: [] }))
+  return new Set(
+    documents.flatMap(({ nodes: { backendNodeId = [], isClickable } }) =>
+      (isClickable?.index ?? []).flatMap((index) => backendNodeId[index] ?? []),
+    ),
+  )
+}

@@ -1,0 +1,188 @@
+/** Performs the actions of browser tools: opens the browser when it is needed, attaches, stores what changed. */
+
+import type { BrowserAction, BrowserAnswer, BrowserCall } from '../../../../agent/model/browser/browser.ts'
+import type { ClosingBrowser, OpenBrowser } from '../../../../agent/model/browser/browser-state.ts'
+import { log } from '../../../../agent/model/log.ts'
+import { CdpError, type CdpFailure } from '../../../../backends/browser/cdp.ts'
+import { BrowserProblem } from '../../../../backends/browser/element.ts'
+import type { PageAction } from '../../../../backends/browser/perform.ts'
+import { openPage, usePage } from '../../../../backends/browser/use-page.ts'
+import { clock } from '../../../platform/clock.ts'
+import { claimBrowser, releaseBrowser } from './browser-claim.ts'
+import { createNetwork, openVendor, sealUrl, toAcquired } from './browser-vendor.ts'
+import { limitText } from './limit-text.ts'
+import type { BrowserHost } from './browser-host.ts'
+
+const failed = (error: string, details?: Readonly<Record<string, unknown>>): BrowserAnswer => ({
+  kind: 'failed',
+  error,
+  ...(details && { details }),
+})
+
+const noPage = 'No page is open. Open one with browser_navigate.'
+
+export async function act(host: BrowserHost, action: BrowserAction, call: BrowserCall): Promise<BrowserAnswer> {
+  try {
+    if (action.kind === 'console' && action.expression !== undefined && !mayEvaluate(host))
+      return failed('Expressions are switched off here (setting browser.allow_expressions). Use browser_snapshot.')
+    if (action.kind === 'dialog') return chooseDialog(host, action)
+    if (action.kind === 'navigate') return await navigate(host, action, call)
+    const state = host.row.get()
+    if (state?.at === 'open') return await use(host, state, action, call)
+    return failed(state ? `${describeLoss(state)} ${noPage}` : noPage)
+  } catch (error) {
+    return explain(host, error)
+  }
+}
+
+const mayEvaluate = ({ deployment }: BrowserHost): boolean => deployment().settings.browser?.allow_expressions === true
+
+function chooseDialog({ row }: BrowserHost, { isAccepted, text }: Extract<BrowserAction, { kind: 'dialog' }>) {
+  const state = row.get()
+  if (state?.at !== 'open') return failed(noPage)
+  row.put({ ...state, dialog: { isAccepted, ...(text !== undefined && { text }) }, usedAt: clock.now() })
+  const next = isAccepted ? 'accepted' : 'dismissed'
+  return { kind: 'done', value: { success: true, next_dialog: next } } as const
+}
+
+async function navigate(
+  host: BrowserHost,
+  action: Extract<PageAction, { kind: 'navigate' }>,
+  call: BrowserCall,
+): Promise<BrowserAnswer> {
+  const state = host.row.get()
+  if (state?.at === 'open') {
+    try {
+      return await use(host, state, action, call)
+    } catch (error) {
+      if (!isGone(error)) throw error
+      await forget(host, state, 'it ended outside')
+    }
+  }
+  const lost = host.row.get()
+  const opened = await open(host)
+  const answer = await use(host, opened, action, call)
+  if (answer.kind === 'failed' || !lost) return answer
+  return { ...answer, value: { ...answer.value, note: describeLoss(lost) } }
+}
+
+const isGone = (error: unknown): boolean =>
+  error instanceof CdpError && (error.failure === 'gone' || error.failure === 'crashed')
+
+const describeLoss = ({ reason, url }: { readonly reason?: string; readonly url: string }): string =>
+  `The browser was closed: ${reason ?? 'it ended'}. Its logins, forms and pages are lost; the last page was ${url.slice(0, 500)}.`
+
+/** The vendor is asked before anything is stored: a browser that nobody knows ends by itself. */
+async function open(host: BrowserHost): Promise<OpenBrowser> {
+  if (host.row.get()?.at === 'closing') await closeBrowser(host, '')
+  await claimBrowser(host)
+  const vendor = openVendor(host)
+  const acquired = await vendor.acquire()
+  try {
+    const now = clock.now()
+    const state: OpenBrowser = {
+      at: 'open',
+      backend: vendor.kind,
+      sessionId: acquired.sessionId,
+      ...(acquired.url !== undefined && { sealedUrl: await sealUrl(host, acquired.url) }),
+      targetId: await openPage(vendor, acquired),
+      frames: [],
+      snapshotNo: 0,
+      url: 'about:blank',
+      openedAt: now,
+      usedAt: now,
+    }
+    host.row.put(state)
+    host.arm()
+    return state
+  } catch (error) {
+    await vendor.release(acquired).catch(() => undefined)
+    throw error
+  }
+}
+
+async function use(
+  host: BrowserHost,
+  state: OpenBrowser,
+  action: PageAction,
+  call: BrowserCall,
+): Promise<BrowserAnswer> {
+  const vendor = openVendor(host, state.backend)
+  const acquired = await toAcquired(host, state)
+  const options = {
+    vendor,
+    network: createNetwork(host, call),
+    schedule: clock.schedule,
+    signal: call.signal,
+    isFirst: state.url === 'about:blank',
+    limitText: (text: string) => limitText(text, { files: host.backend.files, callId: call.callId }),
+  }
+  try {
+    const { value, image, change } = await usePage(action, state, acquired, options)
+    host.row.put({ ...state, ...change, usedAt: clock.now() })
+    return { kind: 'done', value, ...(image !== undefined && { image }) }
+  } catch (error) {
+    // What a failed action showed is void, and the time counts as use.
+    if (!isGone(error)) host.row.put({ ...state, usedAt: clock.now() })
+    throw error
+  }
+}
+
+async function explain(host: BrowserHost, error: unknown): Promise<BrowserAnswer> {
+  if (error instanceof BrowserProblem) return failed(error.message)
+  if (!(error instanceof CdpError)) throw error
+  if (isGone(error)) return explainLoss(host, error)
+  return failed(explanations[error.failure]?.(error.message) ?? error.message)
+}
+
+const explanations: Readonly<Partial<Record<CdpFailure, (message: string) => string>>> = {
+  stopped: () => 'Stopped by the user. What was begun may have taken effect.',
+  closed: () => 'The connection to the browser was lost. The action may have taken effect: take a browser_snapshot.',
+  timeout: (message) => `${message} Take a browser_snapshot, or try another way.`,
+  refused: (message) => `The browser refused: ${message}. Take a browser_snapshot, or try another way.`,
+}
+
+async function explainLoss(host: BrowserHost, { failure, message }: CdpError): Promise<BrowserAnswer> {
+  const state = host.row.get()
+  if (state?.at === 'open') await forget(host, state, failure === 'crashed' ? 'the page crashed' : 'it ended outside')
+  const lost = host.row.get()
+  return failed(lost?.at === 'closed' ? `${describeLoss(lost)} ${noPage}` : `The browser cannot be reached: ${message}`)
+}
+
+/** A browser that is gone needs no confirmation of its vendor. */
+async function forget(host: BrowserHost, state: OpenBrowser, reason: string): Promise<void> {
+  host.row.put({ at: 'closed', reason, url: state.url })
+  const release = async () => {
+    await openVendor(host, state.backend).release(await toAcquired(host, state))
+    await releaseBrowser(host)
+  }
+  await release().catch((error: unknown) => log.warn('browser.gone', 'A browser was gone already.', { error }))
+}
+
+const maxCloseAttempts = 3
+const closeRetryMs = 30_000
+
+/** Stores the intent first: whatever happens now, a next call does not use this browser. */
+export async function closeBrowser(host: BrowserHost, reason: string): Promise<void> {
+  const state = host.row.get()
+  if (state === undefined || state.at === 'closed') return
+  const attempts = state.at === 'closing' ? state.attempts + 1 : 1
+  const nextAt = clock.now() + closeRetryMs * attempts
+  const closing: ClosingBrowser = {
+    ...state,
+    at: 'closing',
+    reason: state.at === 'closing' ? state.reason : reason,
+    attempts,
+    nextAt,
+  }
+  host.row.put(closing)
+  const closed = { at: 'closed', reason: closing.reason, url: closing.url } as const
+  try {
+    await openVendor(host, state.backend).release(await toAcquired(host, state))
+    host.row.put(closed)
+    await releaseBrowser(host)
+  } catch (error) {
+    log.warn('browser.unclosed', 'A browser could not be closed.', { error, attempts })
+    if (attempts >= maxCloseAttempts) host.row.put(closed)
+  }
+}

@@ -1,0 +1,60 @@
+/** The browser of a session: its stored state, and when it is closed. The code that drives it is loaded when it is used. */
+
+import type { Browser } from '../../../../agent/model/browser/browser.ts'
+import type { BrowserState } from '../../../../agent/model/browser/browser-state.ts'
+import { log } from '../../../../agent/model/log.ts'
+import { clock } from '../../../platform/clock.ts'
+import type { ToolPorts } from '../tool-ports.ts'
+import { type BrowserHost, getIdleMs } from './browser-host.ts'
+import { BrowserRow } from './browser-row.ts'
+
+export type BrowserSession = {
+  /** Sets the alarm of the session again. */
+  readonly arm: () => void
+  readonly hasTable: boolean
+}
+
+export class SessionBrowser implements Browser {
+  readonly #host: BrowserHost
+  #running = 0
+
+  constructor(ports: ToolPorts, sql: SqlStorage, { arm, hasTable }: BrowserSession) {
+    this.#host = { ...ports, arm, row: new BrowserRow(sql, hasTable) }
+  }
+
+  readonly act: Browser['act'] = async (action, call) => {
+    this.#running++
+    try {
+      const { act } = await import('./act.ts')
+      return await act(this.#host, action, call)
+    } finally {
+      this.#running--
+      this.#host.arm()
+    }
+  }
+
+  /** When the browser is closed because nobody uses it, or is tried to be closed again. */
+  getNextWake(): number | undefined {
+    const state = this.#host.row.get()
+    if (state?.at === 'closing') return state.nextAt
+    return state?.at === 'open' && this.#running === 0 ? state.usedAt + getIdleMs(this.#host) : undefined
+  }
+
+  /** Called by the alarm. A failure is tried again by the next one. */
+  async closeIdle(): Promise<void> {
+    if ((this.getNextWake() ?? Infinity) > clock.now()) return
+    await this.close('it was not used for a while')
+  }
+
+  /** Never rejects. */
+  async close(reason: string): Promise<void> {
+    const state: BrowserState | undefined = this.#host.row.get()
+    if (state === undefined || state.at === 'closed') return
+    try {
+      const { closeBrowser } = await import('./act.ts')
+      await closeBrowser(this.#host, reason)
+    } catch (error) {
+      log.warn('browser.unclosed', 'A browser could not be closed.', { error })
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/** Tests on a real Chromium that pages reach no private address, whoever sends them there. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkBrowserAddress } from '../../../src/backends/browser/check-address.ts'
+import { type BrowserSession, newBrowserSession, refOf } from './support/browser-session.ts'
+import { type Chromium, chromium, startChromium } from './support/chromium.mjs'
+import { address, type Site, startSite } from './support/site.mjs'
+
+it.each([
+  'file:///etc/passwd',
+  'data:text/html,x',
+  'javascript:alert(1)',
+  'chrome://version',
+  'view-source:http://a.example.com',
+  'blob:http://a.example.com/1',
+  'about:blank',
+  'ftp://a.example.com',
+  'devtools://x',
+  'no address',
+])('refuses %s', (url) => {
+  expect(checkBrowserAddress(url)).toBeDefined()
+})
+
+describe.skipIf(chromium === undefined)('the network of a page (needs Chromium)', () => {
+  let browser: Chromium
+  let site: Site
+  let session: BrowserSession
+  /** Reaches a private network, so that every request is judged and the page stands still between calls. */
+  let inside: BrowserSession
+
+  beforeAll(async () => {
+    browser = await startChromium()
+    site = await startSite()
+    session = await newBrowserSession(browser.url, site.network)
+    inside = await newBrowserSession(browser.url, site.network, { reachesPrivate: true })
+  })
+  afterAll(async () => {
+    site.close()
+    await browser.close()
+  })
+
+  it.each([
+    'http://localhost/',
+    'http://127.0.0.1/',
+    'http://0x7f.1/',
+    'http://[::1]/',
+    'http://169.254.169.254/',
+    'http://user:pw@site.example.com/',
+    'http://site.example.com:22/',
+    'file:///etc/passwd',
+    'chrome://version',
+  ])('does not reach %s, neither at once nor by a redirect', async (url) => {
+    await expect(session.go(url)).rejects.toThrow('may not be opened')
+    await expect(session.go(address(`/to?url=${encodeURIComponent(url)}`))).rejects.toThrow(
+      /may not be opened|could not be opened/,
+    )
+    expect(session.state().url).not.toContain(url)
+  })
+
+  it('follows redirects to public addresses', async () => {
+    expect(await session.go(address('/to?url=/second'))).toContain('Second page')
+  })
+
+  it('is left when a link or a refresh leads to a private address', async () => {
+    const seen = await session.go(address('/'))
+    await expect(session.act({ kind: 'click', ref: refOf(seen, 'Private') })).rejects.toThrow('loopback')
+    expect(await session.snapshot()).toBe('')
+    await expect(session.go(address('/meta-refresh'))).rejects.toThrow('loopback')
+  })
+
+  it('blocks frames with private addresses and shows the rest', async () => {
+    const answer = await session.act({ kind: 'navigate', url: address('/private-frame') })
+    expect(answer).toMatchObject({ blocked_requests: ['http://169.254.169.254/latest/meta-data'] })
+    expect(answer['snapshot']).toContain('heading "Outside"')
+  })
+
+  it('judges every request of a page where the browser reaches a private network', async () => {
+    const answer = await inside.act({ kind: 'navigate', url: address('/private-fetch') })
+    expect(answer['blocked_requests']).toEqual(
+      expect.arrayContaining(['http://127.0.0.1:9/x', 'http://192.168.0.1/x.png']),
+    )
+    expect(await inside.act({ kind: 'console', isCleared: false, expression: 'document.title' })).toMatchObject({
+      result: '"refused"',
+    })
+  })
+
+  it('stands still between calls there', async () => {
+    const countIn = async (one: BrowserSession) => {
+      const answer = await one.act({ kind: 'console', isCleared: false, expression: 'window.ticks' })
+      return Number(answer['result'])
+    }
+    await inside.go(address('/ticks'))
+    await session.go(address('/ticks'))
+    const before = await countIn(inside)
+    while ((await countIn(session)) < 200);
+    expect((await countIn(inside)) - before).toBeLessThan(100)
+  })
+
+  it('has no permissions, and downloads nothing', async () => {
+    await session.go(address('/permissions'))
+    const { result } = await session.act({ kind: 'console', isCleared: false, expression: 'document.title' })
+    expect(result).not.toContain('granted')
+  })
+})

@@ -1,0 +1,95 @@
+/** A browser session of the tests: it keeps the stored state between calls, which each attach anew. */
+
+import type { OpenBrowser } from '../../../../src/agent/model/browser/browser-state.ts'
+import { CdpError, type CdpSocket } from '../../../../src/backends/browser/cdp.ts'
+import type { PageAction } from '../../../../src/backends/browser/perform.ts'
+import { openPage, usePage } from '../../../../src/backends/browser/use-page.ts'
+import { type BrowserVendor, type BrowserWires, openEndpoint } from '../../../../src/backends/browser/vendors.ts'
+import type { NetworkGuard } from '../../../../src/backends/browser/request-guard.ts'
+
+const schedule = (ms: number, work: () => void) => {
+  const timer = setTimeout(work, ms)
+  return () => clearTimeout(timer)
+}
+
+/** The wires of Node. */
+export const wires: BrowserWires = {
+  schedule,
+  openSocket: async (url) => {
+    const socket = new WebSocket(url)
+    await new Promise<void>((resolve, reject) => {
+      socket.addEventListener('open', () => resolve())
+      socket.addEventListener('error', () => reject(new CdpError('closed', 'The connection was refused.')))
+    })
+    return socket as unknown as CdpSocket
+  },
+  fetch: (url, init) => fetch(url, init),
+}
+
+export type BrowserSession = {
+  readonly state: () => OpenBrowser
+  /** Performs one action and returns what the model sees. Rejects with the message that the model gets. */
+  readonly act: (action: PageAction) => Promise<Readonly<Record<string, unknown>>>
+  readonly go: (url: string) => Promise<string>
+  readonly snapshot: (isFull?: boolean) => Promise<string>
+  readonly choose: (dialog: OpenBrowser['dialog']) => void
+  readonly stored: string[]
+  readonly close: () => Promise<void>
+}
+
+export async function newBrowserSession(
+  url: string,
+  network: NetworkGuard,
+  {
+    reachesPrivate = false,
+    vendor = openEndpoint({ url, reachesPrivate }, wires),
+  }: {
+    readonly reachesPrivate?: boolean
+    readonly vendor?: BrowserVendor
+  } = {},
+): Promise<BrowserSession> {
+  const browser = await vendor.acquire()
+  const targetId = await openPage(vendor, browser)
+  const stored: string[] = []
+  let state: OpenBrowser = {
+    at: 'open',
+    backend: vendor.kind,
+    sessionId: browser.sessionId,
+    targetId,
+    frames: [],
+    snapshotNo: 0,
+    url: 'about:blank',
+    openedAt: 0,
+    usedAt: 0,
+  }
+  const limitText = async (text: string) => {
+    stored.push(text)
+    return text
+  }
+  const act = async (action: PageAction) => {
+    const isFirst = state.url === 'about:blank'
+    const { value, change } = await usePage(action, state, browser, { vendor, network, schedule, isFirst, limitText })
+    // What is stored is JSON.
+    state = JSON.parse(JSON.stringify({ ...state, ...change })) as OpenBrowser
+    return value
+  }
+  return {
+    state: () => state,
+    stored,
+    act,
+    go: async (to) => String((await act({ kind: 'navigate', url: to }))['snapshot']),
+    snapshot: async (isFull = false) => String((await act({ kind: 'snapshot', isFull }))['snapshot']),
+    choose: (dialog) => {
+      state = { ...state, dialog }
+    },
+    close: () => vendor.release(browser),
+  }
+}
+
+/** The reference of the first line that contains the text. */
+export function refOf(snapshot: string, text: string): string {
+  const [, ref] =
+    new RegExp(`^.*${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}.*\\[ref=([^\\]]+)\\]`, 'm').exec(snapshot) ?? []
+  if (ref === undefined) throw new Error(`no reference for ${text} in:\n${snapshot.slice(0, 2_000)}`)
+  return ref
+}
