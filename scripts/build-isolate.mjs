@@ -20,6 +20,7 @@ const rooms = [
   'isolate',
   'pdf',
   'office',
+  'make-document',
   'search',
   'web',
   'jose',
@@ -42,6 +43,10 @@ const targets = [
   { entry: 'office/inside/inline.ts', file: 'office.inline.mjs' },
   { entry: 'web/page/inside/entry.ts', file: 'page.isolate.txt' },
   { entry: 'web/page/inside/inline.ts', file: 'page.inline.mjs' },
+  ...['docx', 'xlsx', 'pptx', 'pdf', 'svg'].map((kind) => ({
+    entry: `make-document/inside/entry-${kind}.ts`,
+    file: `write-${kind}.isolate.txt`,
+  })),
   { entry: 'search/inside/entry.ts', file: 'search.isolate.txt' },
   { entry: 'search/inside/inline.ts', file: 'search.inline.mjs' },
   { entry: 'shell-policy/inline.ts', file: 'shell-policy.inline.mjs' },
@@ -80,6 +85,9 @@ const inputs = [
   join(root, 'node_modules/re2js/package.json'),
   join(root, 'node_modules/unbash/package.json'),
   join(root, 'node_modules/unpdf/package.json'),
+  ...['docx', 'write-excel-file', 'pptxgenjs', 'pdf-lib', 'beautiful-mermaid'].map((name) =>
+    join(root, `node_modules/${name}/package.json`),
+  ),
   join(root, 'node_modules/yaml/package.json'),
   join(root, 'src/worker/shapes.ts'),
   join(root, 'src/worker/responses/response-shape.ts'),

@@ -55,6 +55,10 @@ declare module '*/workers-ai.inline.mjs' {
   export const workersAi: typeof import('./dialects/workers-ai.ts').workersAi
 }
 
+declare module '*/page.inline.mjs' {
+  export const read: import('./web/page/protocol.ts').ReadPage
+}
+
 declare module '*/search.inline.mjs' {
   export const matchLines: import('./search/protocol.ts').MatchLines
 }

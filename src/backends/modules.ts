@@ -10,6 +10,7 @@ import type { SkillModule } from './skills/protocol.ts'
 export const inlineShell = () => import('./dist/bash.inline.mjs')
 export const inlinePdf = () => import('./dist/pdf.inline.mjs')
 export const inlineOffice = () => import('./dist/office.inline.mjs')
+export const inlinePage = () => import('./dist/page.inline.mjs')
 export const inlineSearch = () => import('./dist/search.inline.mjs')
 
 let shellPolicy: ShellPolicy | undefined
@@ -50,6 +51,7 @@ export const loadOpenapi = () => import('./dist/openapi.inline.mjs')
 export const shellCode = async () => (await import('./dist/bash.isolate.txt')).default
 export const pdfCode = async () => (await import('./dist/pdf.isolate.txt')).default
 export const officeCode = async () => (await import('./dist/office.isolate.txt')).default
+export const pageCode = async () => (await import('./dist/page.isolate.txt')).default
 export const searchCode = async () => (await import('./dist/search.isolate.txt')).default
 export const compilerCode = async () => (await import('./dist/compile.isolate.txt')).default
 export const runnerCode = async () => (await import('./dist/run.isolate.txt')).default

@@ -7,6 +7,7 @@ import type { ShellPolicy } from './permission/shell-policy.ts'
 import type { ExecutionBackend } from './backend.ts'
 import type { Browser } from './browser/browser.ts'
 import type { Clock } from './clock.ts'
+import type { DocumentWriter } from './media/document-writer.ts'
 import type { Documents } from './media/document.ts'
 import type { Media, Vision } from './media/media.ts'
 import type { ImagePart, Message, MessageSource, TextPart, ToolMessage } from './message.ts'
@@ -96,6 +97,8 @@ export type Services = {
   readonly backend: ExecutionBackend
   /** Extracts text from documents. */
   readonly documents: Documents
+  /** Writes documents. */
+  readonly documentWriter: DocumentWriter
   readonly history: History
   readonly todos: { readonly read: () => readonly Todo[]; readonly write: (todos: readonly Todo[]) => void }
   /** The working directory and the exported variables between commands. */

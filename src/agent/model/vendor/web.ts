@@ -1,0 +1,30 @@
+/** Defines the port through which tools search the web and read pages. */
+
+export type SearchResult = {
+  readonly title: string
+  readonly url: string
+  readonly description: string
+  /** From 1. */
+  readonly position: number
+}
+
+export type SearchAnswer =
+  | { readonly kind: 'found'; readonly hits: readonly SearchResult[]; readonly servedBy: string }
+  /** The sentence is for the model and for people. */
+  | { readonly kind: 'failed'; readonly error: string }
+
+export type PageResult = {
+  readonly url: string
+  readonly title: string
+  /** Markdown or text: the head, the tail and the path of the full text when it is long. */
+  readonly content: string
+  readonly error?: string
+  /** The guard refused the address. */
+  readonly isBlocked?: true
+}
+
+export type Web = {
+  readonly search: (query: string, limit: number, signal: AbortSignal) => Promise<SearchAnswer>
+  /** Never rejects. */
+  readonly extract: (url: string, maxChars: number, signal: AbortSignal) => Promise<PageResult>
+}

@@ -1,0 +1,127 @@
+/**
+ * Reads the page of an address: by a request of our own, and where that needs a browser or is refused, by the browser or
+ * a vendor. Never rejects.
+ */
+
+import type { Documents } from '../../../agent/model/media/document.ts'
+import type { PageResult } from '../../../agent/model/vendor/web.ts'
+import type { ToolDeployment } from '../../../agent/model/vendor/tool-deployment.ts'
+import { checkPublicAddress } from '../../../agent/policy/network/network-address.ts'
+import { chooseExtract } from '../../../agent/routing/search-choice.ts'
+import { callVendor } from '../call-vendor.ts'
+import type { PageReader } from '../page/page.ts'
+
+export { openPageReader } from '../page/page.ts'
+import { describeError, isBlocked, type WebSend } from '../web-send.ts'
+import { type ExtractedPage, findExtractVendor } from './extract-vendors.ts'
+import { fetchPage, type FetchedPage } from './fetch-page.ts'
+import { removeInvisible, shortenPage } from './shorten-page.ts'
+
+export type ExtractContext = {
+  readonly deployment: ToolDeployment
+  /** Names the agent and how to reach its operator. */
+  readonly userAgent: string
+  readonly send: WebSend
+  readonly readPage: PageReader
+  readonly documents: Documents
+  /** Shows a page in a browser, as Markdown. Undefined: there is no browser, or it failed. */
+  readonly renderPage: (url: string, signal: AbortSignal) => Promise<ExtractedPage | undefined>
+  /** Stores a long text as a file and returns its path. */
+  readonly store: (text: string) => Promise<string>
+}
+
+export type ExtractRequest = { readonly url: string; readonly maxChars: number; readonly signal: AbortSignal }
+
+const vendorTimeoutMs = 120_000
+const maxTitleChars = 500
+
+export async function extractPage(request: ExtractRequest, context: ExtractContext): Promise<PageResult> {
+  const { url } = request
+  try {
+    const found = await readAddress(request, context)
+    const { title, content, error } = found
+    return {
+      url: found.url ?? url,
+      title: removeInvisible(title).slice(0, maxTitleChars),
+      content: await shortenPage(removeInvisible(content), request.maxChars, context.store),
+      ...(error !== undefined && { error }),
+    }
+  } catch (error) {
+    const text = describeError(error)
+    return isBlocked(error) ? { ...failure(url, text), isBlocked: true } : failure(url, text)
+  }
+}
+
+const failure = (url: string, error: string): PageResult => ({ url, title: '', content: '', error })
+
+type Found = ExtractedPage & { readonly error?: string }
+
+async function readAddress(request: ExtractRequest, context: ExtractContext): Promise<Found> {
+  const choice = chooseExtract(context.deployment)
+  if (choice.kind === 'unusable') return { title: '', content: '', error: choice.reason }
+  if (choice.first !== undefined) {
+    requirePublic(request.url)
+    return askVendor(choice.first, request, context)
+  }
+  const page = await fetchPage(request, context)
+  if (!page.needsHelp) return page
+  return (await readOtherwise(page, choice.afterwards, request, context)) ?? page
+}
+
+/** Undefined when neither the browser nor a vendor reads the page. */
+async function readOtherwise(
+  page: FetchedPage,
+  vendors: readonly string[],
+  request: ExtractRequest,
+  context: ExtractContext,
+): Promise<Found | undefined> {
+  const rendered = await context.renderPage(page.url, request.signal)
+  if (rendered && rendered.content.trim() !== '') return checkFinal(rendered)
+  for (const id of vendors) {
+    const found = await askVendor(id, { ...request, url: page.url }, context)
+    if (found.error === undefined) return found
+  }
+  return undefined
+}
+
+async function askVendor(
+  id: string,
+  { url, signal }: ExtractRequest,
+  { deployment, send }: ExtractContext,
+): Promise<Found> {
+  const vendor = findExtractVendor(id)
+  const { baseUrl, keys } = deployment.vendor(id)
+  const failed = (detail: string): Found => ({
+    title: '',
+    content: '',
+    error: `${id} could not read the page: ${detail}.`,
+  })
+  if (!vendor) return failed('it is not known')
+  let detail = 'it has no key'
+  for (const key of keys) {
+    const answer = await callVendor(vendor.request({ baseUrl, key }, url), { send, signal, timeoutMs: vendorTimeoutMs })
+    if (answer.kind === 'answered') {
+      const page = vendor.parse(answer.body)
+      if (!page) return failed('it answered in an unknown form')
+      return 'error' in page ? failed(page.error.slice(0, 300)) : checkFinal(page)
+    }
+    detail = answer.detail
+    if (answer.kind === 'failed') break
+  }
+  return failed(detail)
+}
+
+/** Where a vendor or browser was led may be an address that we would not have called. */
+function checkFinal(page: ExtractedPage): ExtractedPage {
+  if (page.url !== undefined) requirePublic(page.url)
+  return page
+}
+
+class BlockedAddress extends Error {
+  override readonly name = 'BlockedAddress'
+}
+
+function requirePublic(url: string): void {
+  const reason = checkPublicAddress(url)
+  if (reason !== undefined) throw new BlockedAddress(`${url.slice(0, 500)} may not be called: ${reason}`)
+}

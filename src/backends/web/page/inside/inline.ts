@@ -1,0 +1,3 @@
+/** Exports the reader of HTML pages as a module for deployments without a Worker Loader. */
+
+export { readPage as read } from './read-page.ts'

@@ -1,0 +1,55 @@
+/** Gives tools the web: searches and pages, by the vendors and the guarded fetch of the tenant. */
+
+import type { SearchAnswer, Web } from '../../../agent/model/vendor/web.ts'
+import type { Documents } from '../../../agent/model/media/document.ts'
+import { hash53 } from '../../../agent/model/hash53.ts'
+import { clock } from '../../platform/clock.ts'
+import { newNonce } from '../../platform/ids.ts'
+import type { PageReader } from '../../../backends/web/page/page.ts'
+import type { ToolPorts } from './tool-ports.ts'
+
+export type RenderedPage = { readonly url?: string; readonly title: string; readonly content: string }
+
+/** `renderPage`: shows a page in a browser. Absent: there is none. */
+export function createSessionWeb(
+  ports: ToolPorts,
+  documents: Documents,
+  renderPage: (url: string, signal: AbortSignal) => Promise<RenderedPage | undefined> = async () => undefined,
+): Web {
+  // Says nothing about the session or its tenant.
+  const sessionId = newNonce()
+  let readPage: PageReader | undefined
+  const inFlight = new Map<string, Promise<SearchAnswer>>()
+  return {
+    async search(query, limit, signal) {
+      const { searchWeb } = await import('../../../backends/web/search/search-web.ts')
+      const { tenantId, guardedFetch: send } = ports
+      const context = { tenantId, deployment: ports.deployment(), send, sessionId, now: clock.now, inFlight }
+      return searchWeb({ query, limit, signal }, context)
+    },
+    async extract(url, maxChars, signal) {
+      const { extractPage, openPageReader } = await import('../../../backends/web/extract/extract-page.ts')
+      const { env, guardedFetch: send, backend } = ports
+      readPage ??= openPageReader(env.LOADER)
+      return extractPage(
+        { url, maxChars, signal },
+        {
+          deployment: ports.deployment(),
+          userAgent: userAgentOf(env),
+          send,
+          readPage,
+          documents,
+          renderPage,
+          store: async (text) => {
+            const path = `/tmp/results/web-${hash53(`${url} ${text}`).toString(36)}.md`
+            await backend.files.write(path, new TextEncoder().encode(text))
+            return path
+          },
+        },
+      )
+    },
+  }
+}
+
+/** Names the agent, and the address of the deployment as a contact. */
+const userAgentOf = ({ PUBLIC_URL: contact }: Env): string => `Talaria/0.1 (agent${contact ? `; +${contact}` : ''})`

@@ -1,0 +1,108 @@
+/** Tests the reading of HTML pages: articles, bounds on hostile pages, charsets. */
+
+import { describe, expect, it } from 'vitest'
+import { readPage } from '../../../src/backends/web/page/inside/read-page.ts'
+
+const read = (html: string | Uint8Array<ArrayBuffer>, charset?: string) =>
+  readPage(new Response(html).body as ReadableStream<Uint8Array>, {
+    url: 'https://site.example/blog/post',
+    ...(charset && { charset }),
+  })
+
+const paragraphs =
+  '<p>The harbour was quiet, and the boats lay in rows along the old stone wall of the pier.</p>'.repeat(9)
+const article = `<!doctype html><html lang="en-GB"><head><title>Boats &amp; tides</title>
+<meta property="article:published_time" content="2026-03-01"></head><body>
+<nav><a href="/">Home</a><a href="/all">All posts</a></nav>
+<div id="cookie-banner" class="cookie-consent">We use cookies. <button>Accept</button></div>
+<main><article><h1>Boats &amp; tides</h1>${paragraphs}<h2>Times</h2>
+<p>See <a href="../tables/tides?day=1">the tables</a>. <img src="data:image/png;base64,AAAA" alt="chart"></p>
+<table><tr><th>day</th><th>high</th></tr><tr><td>Monday</td><td>06:12</td></tr></table>
+<pre><code class="language-js">const high = tide(1)
+print(high)</code></pre></article></main><footer>Imprint</footer></body></html>`
+
+describe('a page', () => {
+  it('keeps headings, tables, code and absolute links of its article, and nothing around it', async () => {
+    const { title, markdown, by, date, language, needsScript } = await read(article)
+    expect({ title, by, date, language, needsScript }).toEqual({
+      title: 'Boats & tides',
+      by: 'article',
+      date: '2026-03-01',
+      language: 'en-GB',
+      needsScript: false,
+    })
+    expect(markdown).toContain('## Times')
+    expect(markdown).toContain('[the tables](https://site.example/tables/tides?day=1)')
+    expect(markdown).toMatch(/\| day +\| high +\|/)
+    expect(markdown).toContain('```js\nconst high = tide(1)\nprint(high)')
+    expect(markdown).not.toMatch(/cookies|Imprint|All posts|base64/)
+  })
+
+  it('without an article is converted as a whole, without navigation and forms', async () => {
+    const { markdown, by } = await read(
+      `<body><nav>Menu</nav><p>Short <a href="/x">link</a>.</p><form>Search</form><script>x()</script></body>`,
+    )
+    expect(by).toBe('page')
+    expect(markdown).toBe('Short [link](https://site.example/x).')
+  })
+
+  it('of scripts alone says that it needs a browser', async () => {
+    expect(
+      await read('<html><head><title>App</title></head><body><div id=root></div><script src=a.js></script>'),
+    ).toMatchObject({ needsScript: true, title: 'App' })
+  })
+
+  it('names the address that it sends browsers to, and the base of its links', async () => {
+    const found = await read(
+      '<base href="https://other.example/a/"><meta http-equiv="refresh" content="0; url=b?c=1&amp;d=2"><a href=x>x</a>',
+    )
+    expect(found.refresh).toBe('https://other.example/a/b?c=1&d=2')
+    expect(found.markdown).toBe('[x](https://other.example/a/x)')
+  })
+
+  it('has no links with scripts', async () => {
+    expect(
+      (await read('<p><a href="javascript:steal()">a</a> <a href="blob:https://x.example/1">b</a></p>')).markdown,
+    ).not.toMatch(/javascript|blob/)
+  })
+})
+
+describe('the charset of a page', () => {
+  const windows1252 = Uint8Array.from([...'<p>caf'].map((sign) => sign.charCodeAt(0)).concat(0xe9, 0x80))
+  const shiftJis = Uint8Array.from([0x3c, 0x70, 0x3e, 0x93, 0xfa, 0x96, 0x7b])
+  const utf16 = Uint8Array.from([
+    0xff,
+    0xfe,
+    ...[...'<p>日本'].flatMap((sign) => [sign.charCodeAt(0) & 255, sign.charCodeAt(0) >> 8]),
+  ])
+  const withMeta = (bytes: Uint8Array, charset: string) =>
+    Uint8Array.from([...new TextEncoder().encode(`<meta charset="${charset}">`), ...bytes])
+
+  it.each([
+    ['of the header', windows1252, 'windows-1252', 'café€'],
+    ['of the header in Japanese', shiftJis, 'Shift_JIS', '日本'],
+    ['of a meta element', withMeta(shiftJis, 'shift_jis'), undefined, '日本'],
+    ['of the byte order mark', utf16, 'utf-8', '日本'],
+    ['unknown', withMeta(new TextEncoder().encode('<p>héllo'), 'nonsense'), 'also-nonsense', 'héllo'],
+  ])('%s is used', async (_name, bytes, charset, text) => {
+    expect((await read(bytes, charset)).markdown).toBe(text)
+  })
+})
+
+describe('a hostile page', () => {
+  // Each of them took from ten seconds to minutes in a step that is bounded now.
+  const pages: Readonly<Record<string, string>> = {
+    'with 100,000 nested elements': `<body>${'<div>'.repeat(100_000)}deep`,
+    'with 100,000 nested code elements': `<body>${'<code>a'.repeat(100_000)}deep`,
+    'with 100,000 attributes': `<p ${Array.from({ length: 100_000 }, (_, i) => `a${i}=1`).join(' ')}>deep</p>`,
+    'with 60,000 rows that never end': `${'<table><tr><td>x'.repeat(100)}${'<tr><td>x'.repeat(60_000)}deep`,
+    'with a million brackets': `<p>${'['.repeat(500_000)}${'](('.repeat(100_000)}deep`,
+    'with signs that look like tags': `${'<'.repeat(1_000_000)} deep`,
+    'with comments that never end': `<p>deep</p>${'<!--'.repeat(400_000)}`,
+    'with metadata that never ends': `<p>deep</p>${'<meta '.repeat(30_000)}${'<html '.repeat(30_000)}`,
+    'of one line of 2 MB': `<p>deep ${'a'.repeat(2_000_000)}`,
+  }
+  it.each(Object.entries(pages))('%s is read', async (_name, html) => {
+    expect((await read(html)).markdown).toContain('deep')
+  })
+})
