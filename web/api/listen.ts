@@ -1,17 +1,17 @@
 /**
- * Receives the events of a session, each once and in order: over a WebSocket, because streams of server-sent events would
+ * Receives the events of a session or of the tenant, those of a session each once and in order: over a WebSocket, because streams of server-sent events would
  * use up the six connections that browsers open to a host. Without WebSockets (some proxies) it uses server-sent events.
  */
 
-import type { SessionEvent } from '../model/types.ts'
-
 export type Connection = 'connecting' | 'open' | 'closed'
 export type Listening = { readonly close: () => void }
-type Options = {
+/** Events of a session have a number, so that no one is missed. */
+type Numbered = { readonly type: string; readonly seq?: number }
+type Options<Event> = {
   readonly url: string
   /** The number of the last event that the page has seen. Undefined: only new ones. */
-  readonly after: number | undefined
-  readonly onEvent: (event: SessionEvent) => void
+  readonly after?: number | undefined
+  readonly onEvent: (event: Event) => void
   readonly onState: (state: Connection) => void
 }
 
@@ -19,6 +19,9 @@ const minDelayMs = 500
 const maxDelayMs = 15_000
 const streamFromFailure = 2
 const eventTypes = [
+  'session.changed',
+  'session.removed',
+  'run.ended',
   'run.started',
   'run.queued',
   'run.dequeued',
@@ -44,7 +47,7 @@ const eventTypes = [
   'run.cancelled',
 ]
 
-export function listen({ url, after, onEvent, onState }: Options): Listening {
+export function listen<Event extends Numbered>({ url, after, onEvent, onState }: Options<Event>): Listening {
   let last = after
   let failures = 0
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -52,10 +55,11 @@ export function listen({ url, after, onEvent, onState }: Options): Listening {
   let isClosed = false
   const receive = (text: string) => {
     failures = 0
-    const event = JSON.parse(text) as SessionEvent
+    const event = JSON.parse(text) as Event
+    const { seq, type } = event
     // Progress of a tool is not stored and may carry the number of the event before it.
-    if (last !== undefined && event.seq <= last && event.type !== 'tool.progress') return
-    last = Math.max(last ?? 0, event.seq)
+    if (seq !== undefined && last !== undefined && seq <= last && type !== 'tool.progress') return
+    if (seq !== undefined) last = Math.max(last ?? 0, seq)
     onEvent(event)
   }
   const open = () => {

@@ -30,7 +30,8 @@ export type UserBlock = Common & {
   readonly text: string
   /** Addresses of images in our API, or data. */
   readonly images: readonly string[]
-  readonly state: 'stored' | 'sending' | 'sent' | 'failed'
+  /** `joining`: sent into a run that has not taken it yet. */
+  readonly state: 'stored' | 'sending' | 'sent' | 'joining' | 'failed'
 }
 
 export type Block =

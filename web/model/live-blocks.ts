@@ -5,16 +5,18 @@ import type { Block, TextBlock, ToolBlock } from './blocks.ts'
 
 type Delta = Extract<SessionEvent, { readonly delta: string; readonly type: 'message.delta' | 'reasoning.delta' }>
 
-/** Continues the last block of this kind, or begins one. */
+/** Continues the block of this kind and reply, also behind a message that came meanwhile, or begins one. */
 export function appendDelta(
   live: readonly Block[],
   kind: 'text' | 'thinking',
   { run_id: runId, seq, delta, step }: Delta,
 ): readonly Block[] {
-  const last = live.at(-1)
-  if (last?.kind === kind && last.runId === runId && last.step === step) {
+  const isSame = (block: Block) => block.kind === kind && block.runId === runId && block.step === step
+  const at = step === undefined ? live.length - 1 : live.findLastIndex(isSame)
+  const last = live[at]
+  if (last && isSame(last) && 'marks' in last) {
     const text = last.text + delta
-    return [...live.slice(0, -1), { ...last, text, marks: [...last.marks, [seq, text.length]] }]
+    return live.with(at, { ...last, text, marks: [...last.marks, [seq, text.length]] })
   }
   const block: TextBlock = { kind, key: `${runId}-${seq}`, runId, step, text: delta, marks: [[seq, delta.length]] }
   return [...live, block]

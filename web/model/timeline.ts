@@ -60,16 +60,18 @@ export const addSent = (timeline: Timeline, { key, text, images = [] }: Sent): T
   live: [...timeline.live, { kind: 'user', key, runId: key, text, images, state: 'sending' }],
 })
 
-/** Names the run of what was sent. An event may have shown it already. */
-export function confirmSent(timeline: Timeline, key: string, runId: string): Timeline {
+/** Names the run of what was sent. An event may have shown it already. `joined`: it goes into a run that goes on. */
+export function confirmSent(timeline: Timeline, key: string, { runId, isJoined }: Confirmed): Timeline {
   const isShown = timeline.live.some((block) => block.kind === 'user' && block.runId === runId)
   const isStored = timeline.messages.some((message) => message.run_id === runId)
   const live = timeline.live.flatMap((block): readonly Block[] => {
-    if (block.key !== key || block.kind !== 'user') return [block]
+    if (block.key !== key || block.kind !== 'user' || block.state !== 'sending') return [block]
+    if (isJoined) return [{ ...block, runId, state: 'joining' }]
     return isShown || isStored ? [] : [{ ...block, runId, state: 'sent' }]
   })
   return { ...timeline, live }
 }
+type Confirmed = { readonly runId: string; readonly isJoined?: boolean }
 
 export const failSent = (timeline: Timeline, key: string): Timeline => ({
   ...timeline,
@@ -202,16 +204,22 @@ const reducers: Reducers = {
     ...timeline,
     live: dropAfter(timeline.live, runId, from),
   }),
-  'run.steered': (timeline, { run_id: runId, seq, input, request_id: request = `steer-${seq}` }) => {
-    const isShown = timeline.live.some((block) => block.kind === 'user' && block.runId === request)
-    const live = timeline.live.map((block) =>
-      block.kind === 'user' && block.runId === request ? { ...block, runId, state: 'sent' as const } : block,
-    )
-    if (isShown) return { ...timeline, live }
-    return {
-      ...timeline,
-      live: [...live, { kind: 'user', key: request, runId, text: input, images: [], state: 'sent' }],
-    }
+  'run.steered': (timeline, { run_id: runId, seq, input }) => {
+    const isIt = (block: Block) =>
+      block.kind === 'user' && block.text === input && (block.state === 'sending' || block.state === 'joining')
+    const at = timeline.live.findIndex(isIt)
+    const block = timeline.live[at]
+    const sent: Block = {
+      kind: 'user',
+      key: `steer-${seq}`,
+      images: [],
+      ...block,
+      text: input,
+      runId,
+      state: 'sent',
+    } as Block
+    const others = timeline.live.filter((one) => one !== block)
+    return { ...timeline, live: [...others, sent] }
   },
   'run.completed': endRun('completed'),
   'run.failed': endRun('failed'),

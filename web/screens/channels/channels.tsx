@@ -31,7 +31,7 @@ export function Channels() {
             {data.map((channel) => (
               <ChannelCard key={channel.id} channel={channel} onChange={channels.reload} />
             ))}
-            {!data.length && <p class="note">{t('noChannels')}</p>}
+            {!data.length && <li class="note">{t('noChannels')}</li>}
           </ul>
         )}
       </Panel>

@@ -66,7 +66,7 @@ const loadPage = (id: string, cursor?: string): Promise<Page<Message>> =>
 
 /** The words of an answer that has begun come again as events, from its first one. */
 function follow(id: string, found: Session): void {
-  listening = listen({
+  listening = listen<SessionEvent>({
     url: path`/api/sessions/${id}/events`,
     after: found.event_seq,
     onEvent: receive,
@@ -196,7 +196,7 @@ export async function sendMessage({ text, attachments, mode, model }: Draft): Pr
   timeline.value = addSent(timeline.value, { key, text, images })
   const sent = attachments.map((one) => (one.type === 'image' ? { type: 'image', url: one.url } : one))
   try {
-    const { run_id: runId } = await api<Accepted>('POST', path`/api/sessions/${id}/chat`, {
+    const { run_id: runId, status } = await api<Accepted>('POST', path`/api/sessions/${id}/chat`, {
       headers: { 'idempotency-key': key },
       body: {
         input: text,
@@ -206,7 +206,7 @@ export async function sendMessage({ text, attachments, mode, model }: Draft): Pr
         ...(model && { model }),
       },
     })
-    if (openId === id) timeline.value = confirmSent(timeline.value, key, runId)
+    if (openId === id) timeline.value = confirmSent(timeline.value, key, { runId, isJoined: status === 'joined' })
   } catch (error) {
     if (openId === id) timeline.value = failSent(timeline.value, key)
     showError(error)

@@ -42,7 +42,7 @@ export function Value({ label, value }: { readonly label: string; readonly value
   if (value === undefined || value === '') return null
   return (
     <section aria-label={label}>
-      <h3>{label}</h3>
+      <p class="label">{label}</p>
       {isFields(value) ? (
         <dl class="fields">
           {Object.entries(value).map(([name, field]) => (

@@ -24,7 +24,7 @@ export function Changes({ session }: { readonly session: string }) {
           {data.map((one) => (
             <Entry key={one.n} session={session} checkpoint={one} onChange={list.reload} />
           ))}
-          {!data.length && <p class="note">{t('noCheckpoints')}</p>}
+          {!data.length && <li class="note">{t('noCheckpoints')}</li>}
         </ul>
       )}
     </Panel>

@@ -90,7 +90,7 @@ function Folder({ session, path, open }: FolderProps) {
             {data.map((entry) => (
               <Row key={entry.path} session={session} entry={entry} open={open} />
             ))}
-            {!data.length && <p class="note">{t('noFiles')}</p>}
+            {!data.length && <li class="note">{t('noFiles')}</li>}
           </ul>
         )}
       </Panel>

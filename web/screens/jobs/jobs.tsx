@@ -39,7 +39,7 @@ export function Jobs() {
             {data.map((job) => (
               <JobCard key={job.id} job={job} onChange={jobs.reload} />
             ))}
-            {!data.length && <p class="note">{t('noJobs')}</p>}
+            {!data.length && <li class="note">{t('noJobs')}</li>}
           </ul>
         )}
       </Panel>
@@ -115,7 +115,7 @@ function History({ id }: { readonly id: string }) {
               )}
             </li>
           ))}
-          {!data.length && <p class="note">{t('noRuns')}</p>}
+          {!data.length && <li class="note">{t('noRuns')}</li>}
         </ul>
       )}
     </Panel>

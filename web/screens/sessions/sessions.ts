@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals'
 import { api, get, type Page, path } from '../../api/client.ts'
+import { listen } from '../../api/listen.ts'
 import type { Approval, Question, Session } from '../../model/types.ts'
 
 export const sessions = signal<readonly Session[]>([])
@@ -9,8 +10,6 @@ export const nextCursor = signal<string | null>(null)
 export const isLoaded = signal(false)
 export const query = signal('')
 export const waitingCount = signal(0)
-
-const pollMs = 20_000
 
 export async function loadSessions(cursor?: string): Promise<void> {
   const parameters = new URLSearchParams({ limit: '50' })
@@ -22,20 +21,53 @@ export async function loadSessions(cursor?: string): Promise<void> {
   isLoaded.value = true
 }
 
-/** Asked again while the tab is visible, because sessions begin in chats and jobs too. */
+type Listed = Pick<Session, 'id' | 'title' | 'status' | 'source' | 'updated_at'>
+type TenantEvent =
+  | ({ readonly type: 'session.changed' } & Listed)
+  | { readonly type: 'session.removed'; readonly id: string }
+  | { readonly type: 'run.ended' }
+  | { readonly type: 'approval.request' | 'approval.responded' | 'question.request' | 'question.answered' }
+
+/** A hidden tab only notes that its lists are old. */
+let isOld = false
+
+const loadAll = (): Promise<unknown> => Promise.all([loadSessions(), countWaiting()])
+
+function apply(event: TenantEvent): void {
+  if (document.hidden) isOld = true
+  else if (event.type === 'session.changed') showChanged(event)
+  else if (event.type === 'session.removed') sessions.value = sessions.value.filter(({ id }) => id !== event.id)
+  else if (event.type !== 'run.ended') countWaiting().catch(() => (isOld = true))
+}
+
+function showChanged({ id, title, status, source, updated_at }: Listed): void {
+  const changed = { id, title, status, source, updated_at }
+  const known = sessions.value.find((one) => one.id === id)
+  // A new one may not match the search, and has more fields.
+  if (!known) loadSessions().catch(() => (isOld = true))
+  else if (known.updated_at === updated_at) replaceSession({ ...known, ...changed })
+  else sessions.value = [{ ...known, ...changed }, ...sessions.value.filter((one) => one.id !== id)]
+}
+
+/** Follows what changes in all sessions: they begin in chats and jobs too. */
 export function watchSessions(): () => void {
-  const poll = () => {
+  const reload = () => {
     if (document.hidden) return
-    Promise.all([nextCursor.value && sessions.value.length > 50 ? undefined : loadSessions(), countWaiting()]).catch(
-      () => undefined, // The next poll tries again, and the open screen shows why it fails.
-    )
+    isOld = false
+    loadAll().catch(() => (isOld = true))
   }
-  poll()
-  const timer = setInterval(poll, pollMs)
-  document.addEventListener('visibilitychange', poll)
+  const onVisible = () => isOld && reload()
+  const listening = listen<TenantEvent>({
+    url: '/api/events',
+    onEvent: apply,
+    // What happened while the connection was closed is in the lists alone.
+    onState: (state) => state === 'open' && reload(),
+  })
+  reload()
+  document.addEventListener('visibilitychange', onVisible)
   return () => {
-    clearInterval(timer)
-    document.removeEventListener('visibilitychange', poll)
+    listening.close()
+    document.removeEventListener('visibilitychange', onVisible)
   }
 }
 
@@ -51,8 +83,6 @@ export async function countWaiting(): Promise<void> {
 export function touchSession(id: string, status: Session['status']): void {
   const found = sessions.value.find((one) => one.id === id)
   if (found) replaceSession({ ...found, status })
-  else void loadSessions().catch(() => undefined) // The next poll tries again.
-  if (status !== 'idle') void countWaiting().catch(() => undefined) // As above.
 }
 
 const replaceSession = (changed: Session): void =>

@@ -1,0 +1,180 @@
+/** Tests the reducer of the chat: events and history in any order show every word once. */
+
+import { describe, expect, it } from 'vitest'
+import { type Block, joinBlocks, toBlocks } from '../../web/model/blocks.ts'
+import { addMessages, addSent, confirmSent, emptyTimeline, reduce, type Timeline } from '../../web/model/timeline.ts'
+import type { Message, SessionEvent } from '../../web/model/types.ts'
+
+let seq = 0
+const event = (type: SessionEvent['type'], fields: object = {}): SessionEvent =>
+  ({
+    type,
+    seq: ++seq,
+    at: '2026-11-22T10:00:00Z',
+    run_id: 'run1',
+    session_id: 's',
+    ...fields,
+  }) as unknown as SessionEvent
+const message = (number: number, role: Message['role'], fields: object = {}): Message => ({
+  id: `m${number}`,
+  seq: number,
+  run_id: 'run1',
+  role,
+  content: '',
+  created_at: '2026-11-22T10:00:00Z',
+  compacted: false,
+  ...fields,
+})
+const run = (events: readonly SessionEvent[], from: Timeline = emptyTimeline) => events.reduce(reduce, from)
+const shown = (timeline: Timeline) => joinBlocks(toBlocks(timeline.messages), timeline.live)
+const words = (timeline: Timeline) =>
+  shown(timeline).map((block: Block) =>
+    block.kind === 'tool' ? `${block.tool}:${block.state}` : 'text' in block ? block.text : block.kind,
+  )
+
+const answer = [
+  event('run.started', { input: 'Hi' }),
+  event('reasoning.delta', { delta: 'hm', step: 2 }),
+  event('message.delta', { delta: 'Hel', step: 2 }),
+  event('message.delta', { delta: 'lo', step: 2 }),
+]
+
+describe('a run', () => {
+  it('shows what was asked, thought, said and called, in this order', () => {
+    const timeline = run([
+      ...answer,
+      event('tool.started', { call_id: 'c', tool: 'terminal', step: 2, input: { command: 'ls' } }),
+      event('tool.progress', { call_id: 'c', tool: 'terminal', step: 2, delta: 'a.txt' }),
+      event('tool.completed', {
+        call_id: 'c',
+        tool: 'terminal',
+        step: 2,
+        failed: false,
+        duration_ms: 3,
+        preview: 'a.txt',
+      }),
+      event('message.delta', { delta: 'Done', step: 4 }),
+    ])
+    expect(words(timeline)).toEqual(['Hi', 'hm', 'Hello', 'terminal:done', 'Done'])
+    expect(timeline.run).toBe('run1')
+  })
+
+  it('is replaced by its messages at the end, each word once', () => {
+    const stored = [
+      message(1, 'user', { content: 'Hi' }),
+      message(2, 'assistant', { content: 'Hello', reasoning: 'hm' }),
+    ]
+    const ended = run([...answer, event('run.completed', { output: 'Hello' })])
+    expect(words(ended)).toEqual(['Hi', 'hm', 'Hello'])
+    expect(words(addMessages(ended, stored, 'run1'))).toEqual(['Hi', 'hm', 'Hello'])
+    expect(ended.run).toBeUndefined()
+  })
+
+  it('shows a reply once whose message came before its deltas', () => {
+    const stored = [message(1, 'user', { content: 'Hi' }), message(2, 'assistant', { content: 'Hello' })]
+    expect(words(run(answer, addMessages(emptyTimeline, stored)))).toEqual(['Hi', 'Hello'])
+  })
+
+  it('drops the words of an attempt that was given up', () => {
+    const [started, , first, second] = answer
+    const timeline = run([started, first, second].flatMap((one) => one ?? []))
+    const kept = run(
+      [event('turn.restarted', { from_seq: first?.seq, reason: 'x' }), event('message.delta', { delta: 'y', step: 2 })],
+      timeline,
+    )
+    expect(words(kept)).toEqual(['Hi', 'Hely'])
+    expect(words(run([event('turn.restarted', { from_seq: 0, reason: 'x' })], timeline))).toEqual(['Hi'])
+  })
+
+  it('keeps calls apart that have the same id in different steps', () => {
+    const timeline = run([
+      event('tool.started', { call_id: 'c', tool: 'a', step: 2, input: {} }),
+      event('tool.completed', { call_id: 'c', tool: 'a', step: 2, failed: true, duration_ms: 1, preview: '' }),
+      event('tool.started', { call_id: 'c', tool: 'b', step: 4, input: {} }),
+    ])
+    expect(words(timeline)).toEqual(['a:failed', 'b:running'])
+  })
+
+  it('shows a stored call without a result by its events', () => {
+    const call = { id: 'c', function: { name: 'terminal', arguments: '{"command":"ls"}' } }
+    const open = addMessages(emptyTimeline, [
+      message(1, 'user', { content: 'Hi' }),
+      message(2, 'assistant', { tool_calls: [call] }),
+    ])
+    expect(words(open)).toEqual(['Hi', 'terminal:running'])
+    const done = run(
+      [
+        event('tool.completed', {
+          call_id: 'c',
+          tool: 'terminal',
+          step: 2,
+          failed: false,
+          duration_ms: 1,
+          preview: 'x',
+        }),
+      ],
+      open,
+    )
+    expect(words(done)).toEqual(['Hi', 'terminal:done'])
+    expect(words(addMessages(done, [message(3, 'tool', { tool_call_id: 'c', content: '{"error":"no"}' })]))).toEqual([
+      'Hi',
+      'terminal:failed',
+    ])
+  })
+})
+
+describe('what a person sends', () => {
+  it('stands once, whether the answer or the event comes first', () => {
+    const sent = addSent(emptyTimeline, { key: 'k', text: 'Hi' })
+    const answered = confirmSent(sent, 'k', { runId: 'run1' })
+    expect(words(run([event('run.started', { input: 'Hi' })], answered))).toEqual(['Hi'])
+    const started = run([event('run.started', { input: 'Hi' })], sent)
+    expect(words(confirmSent(started, 'k', { runId: 'run1' }))).toEqual(['Hi'])
+  })
+
+  it('leaves the list of queued messages when its run begins or is taken back', () => {
+    const queued = run([event('run.queued', { run_id: 'run2', input: 'Next' })])
+    expect(queued.queued).toEqual([{ runId: 'run2', text: 'Next' }])
+    expect(run([event('run.started', { run_id: 'run2', input: 'Next' })], queued).queued).toEqual([])
+    expect(run([event('run.dequeued', { run_id: 'run2' })], queued).queued).toEqual([])
+  })
+
+  it('joins the run that it steers, once, and the answer goes on in one block', () => {
+    const sending = addSent(run(answer), { key: 'k', text: 'Shorter' })
+    const joining = confirmSent(sending, 'k', { runId: 'run1', isJoined: true })
+    const more = event('message.delta', { delta: ' you', step: 2 })
+    const steered = event('run.steered', { input: 'Shorter', mode: 'steer', request_id: 'run9' })
+    expect(words(run([more, steered], joining))).toEqual(['Hi', 'hm', 'Hello you', 'Shorter'])
+    const early = confirmSent(run([more, steered], sending), 'k', { runId: 'run1', isJoined: true })
+    expect(words(early)).toEqual(['Hi', 'hm', 'Hello you', 'Shorter'])
+    expect(words(run([steered], run(answer)))).toEqual(['Hi', 'hm', 'Hello', 'Shorter'])
+  })
+})
+
+describe('what waits for a person', () => {
+  it('comes with its event, and goes when it is decided anywhere', () => {
+    const asked = run([
+      event('approval.request', {
+        approval_id: 'a',
+        call_id: 'c',
+        tool: 'terminal',
+        input: {},
+        risk: 'high',
+        reasons: [],
+        choices: ['once'],
+      }),
+      event('question.request', { question_id: 'q', question: 'Which?', choices: [], multi_select: false }),
+    ])
+    expect([asked.approvals.length, asked.questions.length]).toEqual([1, 1])
+    const decided = run(
+      [
+        event('approval.responded', { approval_id: 'a', decision: 'allow' }),
+        event('question.answered', { question_id: 'q' }),
+      ],
+      asked,
+    )
+    expect([decided.approvals.length, decided.questions.length]).toEqual([0, 0])
+    const ended = run([event('run.cancelled', {})], asked)
+    expect([ended.approvals.length, ended.questions.length, ended.ended?.kind]).toEqual([0, 0, 'cancelled'])
+  })
+})
