@@ -1,6 +1,10 @@
 /** Computes the HMAC of what a platform signs. */
-export async function computeHmac(hash: 'SHA-1' | 'SHA-256', secret: string, data: Uint8Array): Promise<Uint8Array> {
-  const encoded = new TextEncoder().encode(secret)
+export async function computeHmac(
+  hash: 'SHA-1' | 'SHA-256',
+  secret: string | Uint8Array,
+  data: Uint8Array,
+): Promise<Uint8Array> {
+  const encoded = typeof secret === 'string' ? new TextEncoder().encode(secret) : Uint8Array.from(secret)
   const key = await crypto.subtle.importKey('raw', encoded, { name: 'HMAC', hash }, false, ['sign'])
   return new Uint8Array(await crypto.subtle.sign('HMAC', key, Uint8Array.from(data)))
 }

@@ -13,6 +13,9 @@ import {
 import { auditStatementIfChanged } from './audit-log.ts'
 import { createTenantDb } from './tenant-db.ts'
 
+/** Generic webhooks are connections to no platform: their rows have this one. */
+export const webhookPlatform = 'webhook'
+
 export type Connection = {
   readonly id: string
   readonly tenantId: string
@@ -62,6 +65,8 @@ export type Connections = {
   readonly list: (page: {
     readonly limit: number
     readonly before?: ConnectionCursor | undefined
+    /** Absent: both. */
+    readonly kind?: 'channel' | 'webhook'
   }) => Promise<readonly Connection[]>
   readonly get: (id: string) => Promise<Connection | undefined>
   readonly create: (connection: Omit<Connection, 'tenantId'>) => Promise<void>
@@ -93,6 +98,7 @@ const updateConnection = `UPDATE channel SET name = coalesce(?3, name), status =
   account = CASE WHEN ?6 IS NULL THEN account END WHERE tenant_id = ?1 AND id = ?2
   AND (?8 IS NULL OR secrets = ?8) RETURNING *`
 const selectNewest = `SELECT * FROM channel WHERE tenant_id = ?1 AND (created_at, id) < (?2, ?3)
+  AND (?5 IS NULL OR (platform = '${webhookPlatform}') = (?5 = 'webhook'))
   ORDER BY created_at DESC, id DESC LIMIT ?4`
 
 type FieldChange = { readonly name: string | null; readonly status: string | null; readonly settings: object }
@@ -116,8 +122,8 @@ export function createConnections(db: D1Database, tenantId: string, actor = ''):
     return result
   }
   return {
-    list: async ({ limit, before = { at: Number.MAX_SAFE_INTEGER, id: '' } }) =>
-      (await read<Row>(selectNewest, before.at, before.id, limit)).map(parseRow),
+    list: async ({ limit, before = { at: Number.MAX_SAFE_INTEGER, id: '' }, kind = null }) =>
+      (await read<Row>(selectNewest, before.at, before.id, limit, kind)).map(parseRow),
     get,
     create: async (connection) => {
       const { id, platform, name, status, createdAt, webhookUrl, secrets } = connection
@@ -173,4 +179,13 @@ export async function getConnectionById(db: D1Database, id: string): Promise<Con
   const connection = parseRow(row)
   if (row.standing === 'deleting') return undefined
   return row.standing === 'suspended' ? { ...connection, status: 'paused' } : connection
+}
+
+const selectByAddress = `SELECT id FROM channel WHERE platform = 'email'
+  AND lower(json_extract(settings, '$.address')) = ?1 ORDER BY created_at, id LIMIT 1`
+
+/** Returns the id of the connection that mail to an address belongs to. The first one with an address keeps it. */
+export async function findMailConnection(db: D1Database, address: string): Promise<string | undefined> {
+  const row = await db.prepare(selectByAddress).bind(address.trim().toLowerCase()).first<{ readonly id: string }>()
+  return row?.id
 }

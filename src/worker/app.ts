@@ -15,7 +15,9 @@ import { credentialRoutes } from './routes/credentials.ts'
 import { embeddingRoutes } from './routes/v1/embeddings.ts'
 import { exportRoutes } from './routes/export.ts'
 import { fileRoutes } from './routes/files.ts'
+import { genericWebhookRoutes } from './routes/webhooks/generic-webhooks.ts'
 import { healthRoutes } from './routes/health.ts'
+import { keyRoutes } from './routes/keys/keys.ts'
 import { linkedFileRoutes } from './routes/linked-files.ts'
 import { loginPageRoutes, signInRoutes } from './routes/login/login.ts'
 import { loginRoutes } from './routes/logins.ts'
@@ -37,6 +39,7 @@ import { storedResponseRoutes } from './routes/v1/stored-responses.ts'
 import { sessionContextRoutes } from './routes/session-context.ts'
 import { sessionChatRoutes } from './routes/session-chat.ts'
 import { commandRoutes } from './routes/session/commands.ts'
+import { deleteSessionsRoutes } from './routes/session/delete-sessions.ts'
 import { sessionGoalRoutes } from './routes/session/goal.ts'
 import { sessionMessageRoutes } from './routes/session/messages.ts'
 import { tenantEventRoutes } from './routes/session/tenant-events.ts'
@@ -49,9 +52,9 @@ import { usageRoutes } from './routes/usage.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 import { requireAccess } from './access.ts'
 import { authenticate } from './auth.ts'
-import { createHono } from './create-hono.ts'
-import { compileRoute, type KnownRoute } from './known-route.ts'
-import { explainUnknownPath } from './nearest-route.ts'
+import { createHono } from './routing/create-hono.ts'
+import { compileRoute, type KnownRoute } from './routing/known-route.ts'
+import { explainUnknownPath } from './routing/nearest-route.ts'
 
 export const routes: readonly Route[] = [
   ...modelRoutes,
@@ -67,6 +70,7 @@ export const routes: readonly Route[] = [
   ...sessionRoutes,
   ...sessionMessageRoutes,
   ...tenantEventRoutes,
+  ...deleteSessionsRoutes,
   ...sessionGoalRoutes,
   ...commandRoutes,
   ...sessionChatRoutes,
@@ -88,7 +92,9 @@ export const routes: readonly Route[] = [
   ...auditRoutes,
   ...channelRoutes,
   ...pairingRoutes,
+  ...genericWebhookRoutes,
   ...usageRoutes,
+  ...keyRoutes,
   ...createToolRoutes(() => [...openRoutes, ...routes]),
   ...adminRoutes,
   ...loginRoutes,

@@ -32,6 +32,8 @@ export class TelegramApi {
   readonly token: string
   /** All calls, in order. */
   readonly calls: BotCall[] = []
+  /** Calls that concern the webhook. */
+  readonly registrations: BotCall[] = []
   /** Current messages of the chat, by id. */
   readonly messages = new Map<number, string>()
   /** Files that people have sent, by their ids. */
@@ -83,7 +85,8 @@ export class TelegramApi {
     const [instead] = at < 0 ? [] : this.#overrides.splice(at, 1)
     const what = instead?.what
     if (what === 'refused') throw new TypeError('Network connection lost.')
-    this.calls.push({ method, body })
+    if (/Webhook/.test(method)) this.registrations.push({ method, body })
+    else this.calls.push({ method, body })
     if (what instanceof Gate) await what.waitUntilOpen()
     else if (what && what !== 'lost') return refusal(what)
     const answer = this.#perform(method, body)

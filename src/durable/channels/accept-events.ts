@@ -15,7 +15,7 @@ import { hashParts } from '../tenant/jobs/chat-session.ts'
 import { fetchTenantSnapshot, type TenantSnapshot } from '../tenant/tenant-snapshot.ts'
 import { tenantStub } from '../tenant/tenant-stub.ts'
 import { acceptLifecycle } from './accept-lifecycle.ts'
-import { forgetConnection, type LoadedConnection } from './connection.ts'
+import { forgetConnection, type LoadedConnection } from '../tenant/channels/connection.ts'
 import { authorityOf, commandsOf, groupName, originOf, resolvePerson, sessionIdOf } from './gateway.ts'
 import { ownerOfButton } from './pending-request-message.ts'
 

@@ -3,7 +3,7 @@
 import { systemAuthority } from '../../agent/model/permission/authority.ts'
 import type { InboundEvent } from '../../channels/channel.ts'
 import { createConnections } from '../../db/channel-connections.ts'
-import { forgetConnection, type LoadedConnection } from './connection.ts'
+import { forgetConnection, type LoadedConnection } from '../tenant/channels/connection.ts'
 import { originOf, sessionIdOf } from './gateway.ts'
 
 type LifecycleEvent = Extract<InboundEvent, { kind: 'lifecycle' }>

@@ -8,7 +8,7 @@ import { fullAccess } from '../../agent/model/permission/access.ts'
 import type { InboundRequest } from '../../channels/channel.ts'
 import { fetchTenantSnapshot } from '../tenant/tenant-snapshot.ts'
 import { type AcceptContext, acceptEvents } from './accept-events.ts'
-import type { LoadedConnection } from './connection.ts'
+import type { LoadedConnection } from '../tenant/channels/connection.ts'
 
 /** A paused connection and a suspended tenant answer like others, and nothing happens. */
 export async function acceptRequest(

@@ -6,7 +6,7 @@ import type { ImagePart } from '../../agent/model/message.ts'
 import type { FetchedMedia } from '../../channels/channel.ts'
 import { clock } from '../platform/clock.ts'
 import { attachmentPrefix, canStore, storeImages } from '../workspace/attachments.ts'
-import type { LoadedConnection } from './connection.ts'
+import type { LoadedConnection } from '../tenant/channels/connection.ts'
 
 /** Limit of one file. It is held in memory. */
 const maxFileBytes = 20_000_000

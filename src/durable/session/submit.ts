@@ -13,11 +13,13 @@ import { isWaitingForCaller } from '../turn/pending-requests.ts'
 import { type Preparation, prepareTurn } from '../turn/prepare-turn.ts'
 import { type ContinueCommand, continueIntake } from './intake/continue.ts'
 import { type DeliveryCommand, deliveryIntake } from './intake/delivery.ts'
-import { type InboundCommand, inboundIntake } from './intake/inbound.ts'
+import { inboundIntake } from './intake/inbound.ts'
+import type { InboundCommand } from './intake/inbound-command.ts'
 import type { Intake, Submitted } from './intake/intake.ts'
 import { type RequestCommand, requestIntake } from './intake/request.ts'
 import { type RetryCommand, retryIntake } from './intake/retry.ts'
 import { type SelfStartedCommand, selfStartedIntake } from './intake/self-started.ts'
+import { type WebhookCommand, webhookIntake } from './intake/webhook.ts'
 import { parseTyped, runCommand, typedText } from './commands/submit-command.ts'
 import type { Session } from './session.ts'
 
@@ -28,6 +30,7 @@ export type SubmitCommand =
   | DeliveryCommand
   | RetryCommand
   | SelfStartedCommand
+  | WebhookCommand
 
 function intakeOf(session: Session, command: SubmitCommand, blobs: R2Bucket | undefined): Intake {
   switch (command.kind) {
@@ -43,6 +46,8 @@ function intakeOf(session: Session, command: SubmitCommand, blobs: R2Bucket | un
       return retryIntake(session, command)
     case 'self-started':
       return selfStartedIntake(session, command)
+    case 'webhook':
+      return webhookIntake(session, command)
   }
 }
 
@@ -135,7 +140,7 @@ async function admitAndJoin(session: Session, intake: Intake): Promise<Submitted
 /** Undefined when a person has sent the command. */
 function unattendedTurnOf(session: Session, { authority, kind, ...command }: SubmitCommand) {
   const spec = 'target' in command && command.target.kind === 'create' ? command.target.spec : undefined
-  const source = session.exists ? session.meta.source : spec?.source
+  const source = session.exists ? session.meta.source : kind === 'webhook' ? kind : spec?.source
   if (!isUnattendedTurn(source ?? '', authority)) return undefined
   return { sessionId: session.sessionId, isSelfStarted: startsItself(kind, authority) }
 }

@@ -5,8 +5,19 @@ import { actorOf } from '../../agent/model/permission/audit.ts'
 import type { Channel, Secrets } from '../../channels/channel.ts'
 import { listPlatforms, loadChannel } from '../../channels/channels.ts'
 import { channelSettings, settingsChange } from '../../channels/settings.ts'
-import { type Connection, type ConnectionChange, createConnections } from '../../db/channel-connections.ts'
-import { forgetConnection, sealSecrets, unsealConnection, unsealSecrets } from '../../durable/channels/connection.ts'
+import {
+  type Connection,
+  type ConnectionChange,
+  createConnections,
+  webhookPlatform,
+} from '../../db/channel-connections.ts'
+import {
+  forgetConnection,
+  sealSecrets,
+  unsealConnection,
+  unsealSecrets,
+} from '../../durable/tenant/channels/connection.ts'
+import { checkSocket, keepSocket } from '../../durable/channels/keep-socket.ts'
 import { AppError, invalid, invalidCursor } from '../errors.ts'
 import { type Call, route } from '../route.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
@@ -26,6 +37,12 @@ const channelShape = z.object({
   settings: channelSettings,
   secrets: z.record(z.string(), z.string()).describe('The last four characters of each.'),
   generated: z.record(z.string(), z.string()).optional().describe('Secrets that were generated. Shown only here.'),
+  registration: z
+    .object({ ok: z.boolean(), detail: z.string() })
+    .optional()
+    .describe(
+      'Whether the platform sends its updates here now. Only after a change, and only where it has an API for it.',
+    ),
   created_at: z.iso.datetime(),
 })
 nameSchemas({ Channel: channelShape })
@@ -76,19 +93,48 @@ async function requireChannel(platform: string): Promise<Channel> {
   throw invalid(`Unknown platform ${platform}. Supported: ${listPlatforms().join(', ')}.`, 'platform')
 }
 
+function requireAddress({ platform, needsAddress }: Channel, { address }: z.infer<typeof channelSettings>): void {
+  if (needsAddress && address === null)
+    throw invalid(`${platform} needs settings.address: the address of the agent.`, 'settings.address')
+}
+
+/** Mail to an address belongs to one connection. */
+async function requireFreeAddress(
+  env: Env,
+  { needsAddress }: Channel,
+  { address }: z.infer<typeof channelSettings>,
+): Promise<void> {
+  if (needsAddress && address !== null && (await findMailConnection(env.DB, address)) !== undefined)
+    throw new AppError(409, 'conflict', 'This address belongs to another channel.', { param: 'settings.address' })
+}
+
+/** Tells the platform the address of the webhook. A failure is shown, and `test` tries again. */
+async function register({ env }: Pick<Call<unknown, unknown>, 'env'>, stored: Connection, isOn: boolean) {
+  const channel = await loadChannel(stored.platform)
+  if (!channel?.register) return undefined
+  return channel.register(await unsealConnection(env, channel, stored), isOn)
+}
+
+const viewWithRegistration = async (call: Pick<Call<unknown, unknown>, 'env'>, stored: Connection) => {
+  const registration = await register(call, stored, true)
+  return { ...view(stored), ...(registration && { registration }) }
+}
+
 /** The public origin of the deployment. */
 const publicOrigin = ({ env, web }: Pick<Call<unknown, unknown>, 'env' | 'web'>): string =>
   (env.PUBLIC_URL || new URL(web.req.url).origin).replace(/\/+$/, '')
 
-const getConnection = ({ env, tenant, param }: Call<unknown, unknown>): Promise<Connection> =>
-  createConnections(env.DB, tenant.id).get(param('id')).then(requireFound)
+async function getConnection({ env, tenant, param }: Call<unknown, unknown>): Promise<Connection> {
+  const stored = requireFound(await createConnections(env.DB, tenant.id).get(param('id')))
+  return requireFound(stored.platform === webhookPlatform ? undefined : stored)
+}
 
-async function changeConnection(
-  { env, authority, tenant, param }: Call<unknown, unknown>,
-  to: ConnectionChange,
-): Promise<Response> {
+async function changeConnection(call: Call<unknown, unknown>, to: ConnectionChange): Promise<Response> {
+  const { env, authority, tenant, param } = call
+  await getConnection(call)
   const changed = requireFound(await createConnections(env.DB, tenant.id, actorOf(authority)).update(param('id'), to))
   forgetConnection(changed.id)
+  if (to.status !== undefined) await keepSocket(env, changed)
   return Response.json(view(changed))
 }
 
@@ -141,7 +187,11 @@ export const channelRoutes = [
     query: z.strictObject(pageQuery),
     responses: ok('Channels, newest first', listOf(channelShape)),
     handle: async ({ env, tenant, query: { limit, cursor } }) => {
-      const listed = await createConnections(env.DB, tenant.id).list({ limit: limit + 1, before: readCursor(cursor) })
+      const listed = await createConnections(env.DB, tenant.id).list({
+        kind: 'channel',
+        limit: limit + 1,
+        before: readCursor(cursor),
+      })
       const page = listed.slice(0, limit)
       const last = page.at(-1)
       const next = listed.length > limit && last ? `${last.createdAt}-${last.id}` : null
@@ -165,6 +215,8 @@ export const channelRoutes = [
       const { env, authority, tenant, body } = call
       requireChannelPolicy(call, undefined, body.settings)
       const channel = await requireChannel(body.platform)
+      requireAddress(channel, body.settings)
+      await requireFreeAddress(env, channel, body.settings)
       const generated = generateSecrets(channel, body.secrets)
       const secrets = validateSecrets(channel, { ...body.secrets, ...generated })
       requireEncryptionKey(env)
@@ -183,8 +235,9 @@ export const channelRoutes = [
         account: null,
       }
       await createConnections(env.DB, tenant.id, actorOf(authority)).create(made)
-      const shown = Object.keys(generated).length ? { ...view(made), generated } : view(made)
-      return Response.json(shown, { status: 201 })
+      await keepSocket(env, made)
+      const shown = await viewWithRegistration(call, made)
+      return Response.json(Object.keys(generated).length ? { ...shown, generated } : shown, { status: 201 })
     },
   }),
   route({
@@ -219,7 +272,8 @@ export const channelRoutes = [
       requireEncryptionKey(env)
       const changed = await changeSecrets(call, secrets, changes)
       forgetConnection(changed.id)
-      return Response.json(view(changed))
+      await keepSocket(env, changed)
+      return Response.json(await viewWithRegistration(call, changed))
     },
   }),
   route({
@@ -229,10 +283,14 @@ export const channelRoutes = [
     tag,
     summary: 'Remove a channel; its sessions stay',
     responses: { 204: { description: 'Removed' } },
-    handle: async ({ env, authority, tenant, param }) => {
-      const connections = createConnections(env.DB, tenant.id, actorOf(authority))
-      requireFound((await connections.delete(param('id'))) || undefined)
-      forgetConnection(param('id'))
+    handle: async (call) => {
+      const { env, web, authority, tenant } = call
+      const stored = await getConnection(call)
+      requireFound((await createConnections(env.DB, tenant.id, actorOf(authority)).delete(stored.id)) || undefined)
+      forgetConnection(stored.id)
+      await keepSocket(env, { ...stored, status: 'paused' })
+      // The platform would go on sending to an address that is gone.
+      web.executionCtx.waitUntil(register(call, stored, false))
       return new Response(null, { status: 204 })
     },
   }),
@@ -241,7 +299,7 @@ export const channelRoutes = [
     path: '/api/channels/:id/test',
     scope: 'write',
     tag,
-    summary: 'Check the secrets with the platform',
+    summary: 'Check the secrets with the platform, and register the webhook where it has an API for it',
     responses: ok('The result of the check', z.object({ ok: z.boolean(), detail: z.string() })),
     handle: async (call) => {
       const { env, tenant } = call
@@ -251,7 +309,11 @@ export const channelRoutes = [
       if ('refused' in account) return Response.json({ ok: false, detail: account.refused })
       await createConnections(env.DB, tenant.id).setAccount(connection, account)
       forgetConnection(connection.id)
-      return Response.json({ ok: true, detail: `Connected as ${account.name || account.id}.` })
+      const registration = await register(call, connection, true)
+      const socket = await checkSocket(env, connection)
+      const parts = [`Connected as ${account.name || account.id}.`, registration?.detail, socket]
+      const detail = parts.filter(Boolean).join(' ')
+      return Response.json({ ok: registration?.ok ?? true, detail })
     },
   }),
   setStatus('paused', 'Ignore events until the channel is resumed'),

@@ -36,7 +36,7 @@ async function requireMayPairOn(call: Call<unknown, unknown>, platform: string):
   const connections = createConnections(call.env.DB, call.tenant.id)
   let before: { at: number; id: string } | undefined
   do {
-    const page = await connections.list({ limit: 100, before })
+    const page = await connections.list({ kind: 'channel', limit: 100, before })
     const own = page.filter((connection) => connection.platform === platform)
     for (const { settings } of own) requireMayPair(call, channelSettings.parse(settings))
     const last = page.at(-1)

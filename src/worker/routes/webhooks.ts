@@ -4,9 +4,10 @@
  * any response but 2xx makes the platform deliver again.
  */
 
+import { webhookPlatform } from '../../db/channel-connections.ts'
 import { SessionUnavailable } from '../../durable/channels/accept-events.ts'
 import { acceptRequest } from '../../durable/channels/accept-request.ts'
-import { loadConnection } from '../../durable/channels/connection.ts'
+import { loadConnection } from '../../durable/tenant/channels/connection.ts'
 import { readLimited } from '../input/body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, Web } from '../route.ts'
@@ -24,10 +25,13 @@ export const webhookRoutes: readonly OpenRoute[] = [
     summary: 'Receives events of a messaging platform, signed as the platform signs',
     responses: {
       200: { description: 'Verified, and the events are durable; some platforms expect a body' },
+      202: { description: 'A generic webhook has begun a turn or a job' },
       401: { description: 'The signature is missing or wrong' },
       413: { description: 'More than 1 MB' },
+      429: { description: 'A generic webhook was called more than 30 times in a minute' },
+      502: { description: 'What a generic webhook was to begin or to send has failed' },
     },
-    mount: (app) => void app.post(path, receiveWebhook),
+    mount: (app) => void app.post(path, receivePost),
   },
   {
     method: 'get',
@@ -43,6 +47,15 @@ export const webhookRoutes: readonly OpenRoute[] = [
     mount: (app) => void app.get(path, receiveWebhook),
   },
 ]
+
+/** `/webhooks/webhook/{id}` is a generic webhook, every other address that of a platform. */
+const receivePost = (web: Web): Promise<Response> =>
+  web.req.param('platform') === webhookPlatform ? receiveGeneric(web) : receiveWebhook(web)
+
+async function receiveGeneric(web: Web): Promise<Response> {
+  const { receiveGenericWebhook } = await import('./webhooks/receive-generic.ts')
+  return receiveGenericWebhook(web)
+}
 
 async function receiveWebhook(web: Web): Promise<Response> {
   const receivedAt = Date.now()

@@ -3,7 +3,7 @@
 import { isSealedHeader, parseSealedHeader, renderSealedHeader } from '../../agent/model/secrets/provider-headers.ts'
 import type { Authority } from '../../agent/model/permission/authority.ts'
 import { type Connection, createConnections } from '../../db/channel-connections.ts'
-import { sealSecrets, unsealSecrets } from '../../durable/channels/connection.ts'
+import { sealSecrets, unsealSecrets } from '../../durable/tenant/channels/connection.ts'
 import { credentialOwner, providerOwner } from '../../durable/models/credentials.ts'
 import { headerOwner } from '../../durable/models/provider-headers.ts'
 import { fingerprintSecret, type SecretOwner, unseal } from '../../durable/platform/seal.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { duplicateMark } from '../../../src/agent/policy/delivery-attempt.ts'
 import { userText } from '../../../src/agent/model/message.ts'
-import { forgetConnection } from '../../../src/durable/channels/connection.ts'
+import { forgetConnection } from '../../../src/durable/tenant/channels/connection.ts'
 import { Preview } from '../../../src/durable/channels/preview.ts'
 import { replaceClock } from '../../../src/durable/platform/clock.ts'
 import { forgetSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'

@@ -31,7 +31,7 @@ const maxAnswerChars = 20_000
 
 /** Undefined for ordinary messages. Only people and keys send commands. */
 export function parseTyped(
-  message: TypedMessage | { readonly kind: 'delivery' | 'retry' | 'self-started' },
+  message: TypedMessage | { readonly kind: 'delivery' | 'retry' | 'self-started' | 'webhook' },
 ): { readonly message: TypedMessage; readonly call: CommandCall } | undefined {
   if (!isTypedMessage(message)) return undefined
   const { authority, runId } = message

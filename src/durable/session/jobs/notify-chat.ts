@@ -12,7 +12,7 @@ export async function notifyChat(session: Session, { key, chat, text }: ChatNoti
     session.updateMeta({})
   }
   const { origin } = session.meta
-  if (origin?.connection !== chat.connection || origin.chat !== chat.chat) return undefined
+  if (origin?.connection !== chat.connection) return undefined
   const { delivery } = session
   if (!delivery.outbox.listByRun(key).length) delivery.sendNotice(text, key, 'markdown')
   return stateOf(delivery.outbox.listByRun(key).map(({ custody }) => custody))

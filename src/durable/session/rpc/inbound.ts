@@ -5,6 +5,7 @@ import type { SendOutcome } from '../../../agent/model/delivery.ts'
 import type { Authority } from '../../../agent/model/permission/authority.ts'
 import type { InboundCommand } from '../intake/inbound-command.ts'
 import type { Submitted } from '../intake/intake.ts'
+import type { WebhookCommand } from '../intake/webhook.ts'
 import { releaseHeld } from '../chat/release-held.ts'
 import { canHold } from '../intake/hold-message.ts'
 import { isOwnTenant } from '../own-tenant.ts'
@@ -27,6 +28,11 @@ export class InboundSubject extends RpcTarget {
     return this.#host
       .with(authority, ({ delivery }) => delivery.reportUndelivered(messageId, outcome))
       .then(() => undefined)
+  }
+
+  /** Begins the turn of a webhook's delivery. Undefined only while the session is being deleted. */
+  submitWebhook(command: WebhookCommand): Promise<Submitted | undefined> {
+    return submit(this.#host.session, command)
   }
 
   /** Creates the session when there is none. Undefined only while it is being deleted. */

@@ -6,14 +6,10 @@ import type { JobChange } from '../../../agent/schedule/job/job.ts'
 import { parseTargets, type Target } from '../../../agent/schedule/job/targets.ts'
 import { explainMissingKey } from '../../platform/master-key.ts'
 import type { JobFault } from './build-job.ts'
-import type { TenantChats } from '../channels/chats.ts'
-import { findConnection } from './deliver-result.ts'
+import { type ResolveContext, resolveChat } from '../channels/resolve-chat.ts'
 
-export type TargetContext = {
-  readonly env: Env
-  readonly tenantId: string
+export type TargetContext = ResolveContext & {
   readonly hasSession: (authority: Authority, sessionId: string) => Promise<boolean>
-  readonly findHome: TenantChats['findHome']
 }
 
 export async function checkTargets(
@@ -42,10 +38,9 @@ async function findProblem(context: TargetContext, authority: Authority, target:
         ? undefined
         : `There is no session ${target.sessionId}.`
     case 'home':
-      return findHomeProblem(context, target.platform)
     case 'chat': {
-      const found = await findConnection(context, target.connection)
-      return 'error' in found ? found.error : undefined
+      const resolved = await resolveChat(context, target)
+      return resolved.kind === 'unknown' ? resolved.detail : undefined
     }
     case 'webhook': {
       const blocked = checkPublicAddress(target.url, { ports: 'web' })
@@ -54,11 +49,4 @@ async function findProblem(context: TargetContext, authority: Authority, target:
       return missing === undefined ? undefined : `Results for webhooks are signed. ${missing}`
     }
   }
-}
-
-async function findHomeProblem(context: TargetContext, platform: string): Promise<string | undefined> {
-  const home = context.findHome(platform)
-  if (!home) return `${platform} has no home chat. Send /sethome in the chat that it should be.`
-  const found = await findConnection(context, home.chat.connection)
-  return 'error' in found ? `The channel of the home chat of ${platform} does not exist any more.` : undefined
 }

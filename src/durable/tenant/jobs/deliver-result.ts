@@ -2,11 +2,12 @@
 
 import type { Authority } from '../../../agent/model/permission/authority.ts'
 import type { ChatOrigin } from '../../../agent/model/delivery.ts'
-import { createConnections } from '../../../db/channel-connections.ts'
+import { channelSettings } from '../../../channels/settings.ts'
 import { clock } from '../../platform/clock.ts'
 import { failpoint } from '../../platform/failpoint.ts'
 import type { GuardedFetch } from '../../platform/guarded-fetch.ts'
 import type { TenantChats } from '../channels/chats.ts'
+import { findConnection } from '../channels/find-connection.ts'
 import { chatSessionId } from './chat-session.ts'
 import type { DeliveryRows, Destination, JobDelivery } from './delivery-rows.ts'
 import type { SessionJobs } from './session-port.ts'
@@ -122,15 +123,17 @@ type ChatTarget = Extract<Destination, { readonly kind: 'chat' }>
 async function deliverToChat(context: DeliveryContext, delivery: JobDelivery, target: ChatTarget): Promise<Attempt> {
   const found = await findConnection(context, target.connection)
   if ('error' in found) return { kind: 'failed', error: found.error }
-  const { chat, thread } = target
-  const origin: ChatOrigin = {
-    connection: found.id,
-    platform: found.platform,
-    chat,
-    ...(thread !== undefined && { thread }),
-    isGroup: chat.startsWith('-'),
-  }
-  return notifyChat(context, delivery, { sessionId: await chatSessionId(found.id, origin), chat: origin })
+  const { moved_chats: moved } = channelSettings.parse(found.settings)
+  const { thread } = target
+  const first = moved[target.chat] ?? target.chat
+  // The last id that the platform has given to the chat.
+  const chat = Object.keys(moved).findLast((id) => moved[id] === first) ?? target.chat
+  const place = { connection: found.id, platform: found.platform, ...(thread !== undefined && { thread }) }
+  const origin: ChatOrigin = { ...place, chat, isGroup: chat.startsWith('-') }
+  return notifyChat(context, delivery, {
+    sessionId: await chatSessionId(found.id, { ...origin, chat: first }),
+    chat: origin,
+  })
 }
 
 async function deliverToHome(context: DeliveryContext, delivery: JobDelivery, platform: string): Promise<Attempt> {
@@ -138,20 +141,6 @@ async function deliverToHome(context: DeliveryContext, delivery: JobDelivery, pl
   return home
     ? notifyChat(context, delivery, home)
     : { kind: 'failed', error: `${platform} has no home chat any more.` }
-}
-
-/** By its id, else the only active one of a platform. */
-export async function findConnection(
-  { env, tenantId }: Pick<DeliveryContext, 'env' | 'tenantId'>,
-  name: string,
-): Promise<{ readonly id: string; readonly platform: string } | { readonly error: string }> {
-  const connections = createConnections(env.DB, tenantId)
-  const byId = await connections.get(name)
-  if (byId) return byId
-  const all = await connections.list({ limit: 1_000 })
-  const [first, ...others] = all.filter(({ platform, status }) => platform === name && status === 'active')
-  if (!first) return { error: `There is no active channel "${name}". Connect it first, or use its id.` }
-  return others.length ? { error: `There is more than one channel of ${name}. Use the id of one.` } : first
 }
 
 async function callWebhook(

@@ -3,16 +3,16 @@
  * is unavailable, so that answers still leave.
  */
 
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import type { BotAccount, Channel, ChannelConnection, Secrets } from '../../channels/channel.ts'
-import { loadChannel } from '../../channels/channels.ts'
-import { channelSettings, type ChannelSettings } from '../../channels/settings.ts'
-import { getConnectionById, type Connection } from '../../db/channel-connections.ts'
-import { rememberSecrets } from '../platform/redaction.ts'
-import { unseal } from '../platform/seal.ts'
-import { createTenantFetch } from '../tenant/tenant-fetch.ts'
-import { sealForTenant } from '../tenant/secrets/tenant-seal.ts'
-import { variablesOf } from '../platform/variables.ts'
+import { BoundedMap } from '../../../agent/model/bounded-map.ts'
+import type { BotAccount, Channel, ChannelConnection, Secrets } from '../../../channels/channel.ts'
+import { loadChannel } from '../../../channels/channels.ts'
+import { channelSettings, type ChannelSettings } from '../../../channels/settings.ts'
+import { getConnectionById, type Connection } from '../../../db/channel-connections.ts'
+import { rememberSecrets } from '../../platform/redaction.ts'
+import { unseal } from '../../platform/seal.ts'
+import { createTenantFetch } from '../tenant-fetch.ts'
+import { sealForTenant } from '../secrets/tenant-seal.ts'
+import { variablesOf } from '../../platform/variables.ts'
 
 export type LoadedConnection = ChannelConnection & {
   readonly id: string
@@ -87,6 +87,7 @@ function accessOf(env: Env, channel: Channel, stored: Connection, secrets: Secre
     webhookUrl: stored.webhookUrl,
     ...(address !== null && { ownAddress: address }),
     fetchForeign: foreignFetch(env, stored.tenantId, apiBase),
+    ...(env.EMAIL && { sendEmail: mailSender(env.EMAIL) }),
   }
 }
 
@@ -100,6 +101,20 @@ function foreignFetch(env: Env, tenantId: string, apiBase: string): ChannelConne
     return response
   }
 }
+
+const mailSender =
+  (binding: SendEmail): ChannelConnection['sendEmail'] =>
+  async ({ attachments, ...mail }) => {
+    await binding.send({
+      ...mail,
+      attachments: attachments.map(({ name: filename, mime: type, bytes: content }) => ({
+        disposition: 'attachment',
+        filename,
+        type,
+        content,
+      })),
+    })
+  }
 
 /** Builds it from a stored connection. Secrets that cannot be opened are left out. */
 export const unsealConnection = async (env: Env, channel: Channel, stored: Connection): Promise<ChannelConnection> =>

@@ -1,0 +1,142 @@
+/**
+ * Accepts a request to a generic webhook, in this order: signature, events and filters, rate, durable acceptance. It then
+ * begins a turn in a session of its own, runs a job, or sends the filled prompt to a chat.
+ */
+
+import { systemAuthority } from '../../../agent/model/permission/authority.ts'
+import type { ChatOrigin } from '../../../agent/model/delivery.ts'
+import { fullAccess } from '../../../agent/model/permission/access.ts'
+import { parseTargets } from '../../../agent/schedule/job/targets.ts'
+import type { InboundRequest } from '../../../channels/channel.ts'
+import { parseJson } from '../../../channels/parse-json.ts'
+import { composePrompt, composeText } from '../../../channels/webhook/compose-prompt.ts'
+import { eventOf, isWanted } from '../../../channels/webhook/match-payload.ts'
+import { verifyWebhook } from '../../../channels/webhook/verify-webhook.ts'
+import { clock } from '../../platform/clock.ts'
+import { newRunId } from '../../platform/ids.ts'
+import { resolveChat } from '../../tenant/channels/resolve-chat.ts'
+import { chatSessionId, hashParts } from '../../tenant/jobs/chat-session.ts'
+import { fetchTenantSnapshot, type TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import { tenantStub } from '../../tenant/tenant-stub.ts'
+import type { LoadedWebhook } from './load-webhook.ts'
+
+export type WebhookOutcome =
+  /** It is not proven. Nothing is stored. */
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'ignored' | 'duplicate' | 'delivered' }
+  | { readonly kind: 'accepted'; readonly sessionId?: string; readonly runId?: string }
+  | { readonly kind: 'too-many'; readonly retryAfter: number }
+  /** The sender should try again. */
+  | { readonly kind: 'unavailable' }
+  | { readonly kind: 'failed'; readonly detail: string }
+
+/** `key`: the same for every delivery of one event. */
+type Delivery = {
+  readonly webhook: LoadedWebhook
+  readonly key: string
+  readonly payload: unknown
+  readonly event: string | undefined
+  readonly tenant: TenantSnapshot
+}
+
+export async function acceptWebhook(
+  env: Env,
+  webhook: LoadedWebhook,
+  request: InboundRequest,
+): Promise<WebhookOutcome> {
+  const { id, tenantId, settings, secret, status } = webhook
+  const verified = secret === undefined ? undefined : await verifyWebhook(settings.signature, request, secret)
+  if (!verified) return { kind: 'refused' }
+  const text = new TextDecoder().decode(request.body)
+  const payload = parseJson(text) ?? { body: text }
+  const event = eventOf(payload, verified.event)
+  const tenant = await fetchTenantSnapshot(env, tenantId)
+  const isActive = status === 'active' && (tenant.access ?? fullAccess).status === 'active'
+  if (!isActive || !isWanted(payload, event, settings)) return { kind: 'ignored' }
+  const retryAfter = await tenantStub(env, tenantId).hooks.admit(authorityOf(webhook), id)
+  if (retryAfter !== undefined) return { kind: 'too-many', retryAfter }
+  const key = await hashParts([id, verified.delivery ?? crypto.randomUUID()])
+  return perform(env, { webhook, key, payload, event, tenant })
+}
+
+function perform(env: Env, delivery: Delivery): Promise<WebhookOutcome> {
+  const { job, deliver_only: isMessage } = delivery.webhook.settings
+  if (job !== null) return runJob(env, delivery, job)
+  return isMessage ? sendMessage(env, delivery) : beginTurn(env, delivery)
+}
+
+/** What a webhook begins can chat, and nothing else. Strangers may have written what it reads. */
+const authorityOf = ({ tenantId, id }: LoadedWebhook) =>
+  ({ ...systemAuthority(tenantId, { kind: 'job', id }, ['chat']), taint: 'untrusted' }) as const
+
+async function beginTurn(env: Env, { webhook, key, payload, event, tenant }: Delivery): Promise<WebhookOutcome> {
+  const { tenantId, name, settings } = webhook
+  const target = await targetOf(env, webhook)
+  if (target && 'error' in target) return { kind: 'failed', detail: target.error }
+  const sessionId = `ses_${key}`
+  const submitted = await env.SESSION.getByName(`t/${tenantId}/s/${sessionId}`).inbound.submitWebhook({
+    kind: 'webhook',
+    authority: authorityOf(webhook),
+    key,
+    runId: newRunId(sessionId, key),
+    title: event === undefined ? name : `${name}: ${event}`.slice(0, 200),
+    text: composePrompt(settings, payload, { name, event }),
+    ...(target && { deliverTo: target }),
+    tenant,
+  })
+  if (!submitted) return { kind: 'unavailable' }
+  switch (submitted.status) {
+    case 'duplicate':
+      return { kind: 'duplicate' }
+    case 'over-limit':
+      return { kind: 'too-many', retryAfter: submitted.retryAfter }
+    case 'running':
+      return { kind: 'accepted', sessionId, runId: submitted.runId }
+    default:
+      return { kind: 'failed', detail: `The turn could not begin: ${submitted.status}.` }
+  }
+}
+
+async function runJob(env: Env, { webhook, key }: Delivery, job: string): Promise<WebhookOutcome> {
+  const authority = systemAuthority(webhook.tenantId, { kind: 'job', id: webhook.id }, ['jobs'])
+  const runId = `jobrun_${key}`
+  const outcome = await tenantStub(env, webhook.tenantId).jobs.run(authority, job, runId)
+  if (outcome.kind === 'claimed') return { kind: 'accepted', runId }
+  return outcome.kind === 'busy' ? { kind: 'unavailable' } : { kind: 'failed', detail: 'The job does not exist.' }
+}
+
+/** How long the sender waits for the platform. The message leaves in any case. */
+const deliveryTimeoutMs = 8_000
+const pollMs = 200
+
+async function sendMessage(env: Env, { webhook, key, payload }: Delivery): Promise<WebhookOutcome> {
+  const chat = await targetOf(env, webhook)
+  if (!chat || 'error' in chat) return { kind: 'failed', detail: chat?.error ?? 'The webhook has no chat.' }
+  const authority = authorityOf(webhook)
+  const session = env.SESSION.getByName(`t/${webhook.tenantId}/s/${await chatSessionId(chat.connection, chat)}`)
+  const notice = { key: `webhook:${key}`, chat, text: composeText(webhook.settings, payload) }
+  const until = clock.now() + deliveryTimeoutMs
+  for (;;) {
+    const state = await session.jobs.notify(authority, notice)
+    if (!state) return { kind: 'unavailable' }
+    if (state.kind === 'sent') return { kind: 'delivered' }
+    if (state.kind === 'failed') return { kind: 'failed', detail: state.error }
+    if (clock.now() >= until) return { kind: 'accepted' }
+    await clock.wait(pollMs)
+  }
+}
+
+/** Resolved again each time: the home chat of a platform may change, and a chat may move. */
+async function targetOf(
+  env: Env,
+  { tenantId, settings: { deliver } }: LoadedWebhook,
+): Promise<ChatOrigin | { readonly error: string } | undefined> {
+  if (deliver === null) return undefined
+  const parsed = parseTargets(deliver)
+  const [target] = parsed.ok ? parsed.targets : []
+  if (target?.kind !== 'chat' && target?.kind !== 'home') return { error: 'The target is no chat.' }
+  const authority = systemAuthority(tenantId, { kind: 'job', id: 'webhook' })
+  const findHome = (platform: string) => tenantStub(env, tenantId).chats.home(authority, platform)
+  const resolved = await resolveChat({ env, tenantId, findHome }, target)
+  return resolved.kind === 'found' ? resolved.chat : { error: resolved.detail }
+}
