@@ -18,6 +18,8 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'conflict'
   | 'idempotency_key_conflict'
+  | 'precondition_failed'
+  | 'range_not_satisfiable'
   | 'body_too_large'
   | 'limit_exceeded'
   | 'loop_detected'

@@ -19,3 +19,18 @@ export const sessionIdHeaders: readonly RequestHeader[] = [
 ]
 
 export const lastEventIdHeader: RequestHeader = { name: 'Last-Event-ID', description: 'Continues after this event.' }
+
+export const rangeHeader: RequestHeader = {
+  name: 'Range',
+  description: 'One range of bytes, as `bytes=0-1023`. With `If-Range` only of that version.',
+}
+
+export const ifNoneMatchHeader: RequestHeader = {
+  name: 'If-None-Match',
+  description: 'The `ETag` of a known version: 304 when it is the current one. With PUT, `*` creates only.',
+}
+
+export const ifMatchHeader: RequestHeader = {
+  name: 'If-Match',
+  description: 'The `ETag` of the version that may be replaced; 412 when the file has changed since.',
+}

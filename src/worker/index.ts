@@ -1,6 +1,6 @@
 /** Entry of the worker: exports the HTTP handler and the Durable Object classes. */
 
-import { createFirstApp, isFirstRoute } from './first-app.ts'
+import { createFirstApp, isFirstRoute } from './routing/first-app.ts'
 import type { App } from './route.ts'
 
 const firstApp = createFirstApp()
@@ -16,7 +16,12 @@ export default {
     const handler = app ?? (isFirstRoute(request) ? firstApp : await loadApp())
     return handler.fetch(request, env, context)
   },
+  email: async (message, env, context) => {
+    const { receiveMail } = await import('./receive-mail.ts')
+    await receiveMail(message, env, context)
+  },
 } satisfies ExportedHandler<Env>
 
+export { ConnectionDO } from '../durable/channels/connection-object.ts'
 export { SessionDO } from '../durable/session/session-object.ts'
 export { TenantDO } from '../durable/tenant/tenant-object.ts'

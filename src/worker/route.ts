@@ -71,7 +71,7 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
     ...described,
     mount: (app) => {
       // A named wildcard would make Hono use a slower router for all routes.
-      const path = definition.path.replace(/:\w+\{\.\*\}$/, '*')
+      const path = definition.path.replace(/:\w+\{\.\*\}(?:\/\w+)?$/, '*')
       const serve = async (web: Web): Promise<Response> => {
         const known = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
         const identity: Identity = { ...known, requestId: web.get('requestId') }

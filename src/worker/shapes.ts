@@ -39,6 +39,8 @@ export const sessionShape = z.object({
   created_at: time,
   updated_at: time,
   parent_id: z.string().nullable(),
+  pinned: z.boolean(),
+  archived: z.boolean().describe('Left out of lists that do not ask for it.'),
   expires_at: time.nullable().describe('When it deletes itself. null: it stays, or a turn is open.'),
   usage: usageShape,
   settings: settingsSchema,

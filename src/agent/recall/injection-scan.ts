@@ -61,18 +61,25 @@ function findPlaces(lines: readonly string[], strictness: Strictness): readonly 
   const isStrict = strictness === 'strict'
   const hidden = findHiddenLines(lines)
   const plain = lines.map((line, index) => (hidden.has(index) ? removeInvisible(line) : line).normalize('NFKC'))
-  const words = listWords(plain)
-  const ranges = [...findPhrases(words), ...findCancellations(words)]
-  const reported = isStrict ? ranges : ranges.filter((range) => !isQuotedExample(words, range))
+  const directives = [false, true].flatMap((beginsBelow) => findDirectives(plain, { isStrict, beginsBelow }))
   const places = [
     ...[...hidden].map((index): Place => ({ kind: 'invisible', line: index + 1, lastLine: index + 1 })),
-    ...reported.map((range) => toPlace(words, range)),
+    ...directives,
     ...(isStrict ? findKeys(plain) : []),
     ...plain.flatMap((line, index) => findInLine(line, index + 1, isStrict)),
   ]
   const byKey = new Map(places.map((place) => [`${place.line} ${place.kind}`, place]))
   return [...byKey.values()].toSorted((one, other) => one.line - other.line)
 }
+
+function findDirectives(lines: readonly string[], { isStrict, beginsBelow }: Reading): readonly Place[] {
+  const words = listWords(lines, { beginsBelow })
+  const ranges = [...findPhrases(words), ...findCancellations(words)]
+  const reported = isStrict ? ranges : ranges.filter((range) => !isQuotedExample(words, range))
+  return reported.map((range) => toPlace(words, range))
+}
+
+type Reading = { readonly isStrict: boolean; readonly beginsBelow: boolean }
 
 /** A private key has many lines. All of them are one finding. */
 function findKeys(lines: readonly string[]): readonly Place[] {

@@ -56,6 +56,9 @@ const headerExamples: Readonly<Record<string, string>> = {
   'X-Hermes-Session-Id': 'ses_0f8d6c7b2a9e4d31b5c0a7e9d2f4b681',
   'X-Talaria-Toolsets': 'web,memory',
   'Last-Event-ID': '42',
+  Range: 'bytes=0-1023',
+  'If-None-Match': '"5b1f0c9e8a7d4e62f00dcafe12345678"',
+  'If-Match': '"5b1f0c9e8a7d4e62f00dcafe12345678"',
 }
 
 /** Collects parameters that several operations share. */

@@ -6,13 +6,13 @@ import { actorOf, createAuditEvent } from '../../agent/model/permission/audit.ts
 import { limitsSchema, roleName } from '../../agent/model/settings.ts'
 import { ownerTenant } from '../../db/schema.ts'
 import { writeAuditEvents } from '../../db/audit-log.ts'
-import type { ApiKey } from '../../db/api-keys.ts'
 import { type Tenant, createTenants } from '../../db/tenants.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { clearKeyCache } from '../auth.ts'
 import { AppError, notFound } from '../errors.ts'
 import { needsScopesOrRole, requireGivable, unknownTenant } from '../input/given-rights.ts'
+import { keyShape, toKeyView } from './keys/key-view.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { resealSecrets } from '../secrets/reseal-secrets.ts'
 import { route } from '../route.ts'
@@ -30,31 +30,10 @@ const tenantShape = z.object({
   limits: limitsSchema,
   created_at: z.iso.datetime(),
 })
-const keyShape = z.object({
-  id: z.string(),
-  tenant_id: z.string(),
-  name: z.string().nullable(),
-  scopes: z.array(z.enum(scopes)),
-  role: z.string().nullable().describe('A role of the settings, which limits the scopes.'),
-  created_at: z.iso.datetime(),
-  expires_at: z.iso.datetime().nullable(),
-  last_used_at: z.iso.datetime().nullable(),
-  key: z.string().optional().describe('Only in the response that creates the key.'),
-})
-nameSchemas({ Tenant: tenantShape, Key: keyShape })
+nameSchemas({ Tenant: tenantShape })
 
 const tag = 'Administration'
 const toTenantView = ({ createdAt, ...tenant }: Tenant) => ({ ...tenant, created_at: iso(createdAt) })
-const toKeyView = (key: ApiKey) => ({
-  id: key.id,
-  tenant_id: key.tenantId,
-  name: key.name || null,
-  scopes: key.scopes,
-  role: key.role,
-  created_at: iso(key.createdAt),
-  expires_at: key.expiresAt && iso(key.expiresAt),
-  last_used_at: key.lastUsedAt && iso(key.lastUsedAt),
-})
 const iso = (ms: number) => new Date(ms).toISOString()
 const tenantExists = (id: string) => new AppError(409, 'conflict', `A tenant ${id} already exists.`, { param: 'id' })
 

@@ -9,6 +9,7 @@ import {
   type Connection,
   type ConnectionChange,
   createConnections,
+  findMailConnection,
   webhookPlatform,
 } from '../../db/channel-connections.ts'
 import {

@@ -22,7 +22,15 @@ const checkpointShape = z.object({
   left_out: paths.describe('Files that were too large to keep.'),
 })
 nameSchemas({ Checkpoint: checkpointShape })
-const differenceShape = z.object({ diff: z.string(), binary: paths, left_out: paths, truncated: z.boolean() })
+const differenceShape = z.object({
+  files: z
+    .array(z.object({ path: z.string(), added: z.int(), removed: z.int() }))
+    .describe('Changed texts, with lines.'),
+  diff: z.string(),
+  binary: paths,
+  left_out: paths,
+  truncated: z.boolean(),
+})
 const rollbackShape = z.object({
   restored: paths,
   kept: paths.describe('Files that a person has changed since. They stay as they are.'),
@@ -71,11 +79,20 @@ export const checkpointRoutes = [
     scope: 'read',
     tag,
     summary: 'Changes since a checkpoint, as a unified diff',
+    query: z.strictObject({
+      path: z.string().min(1).max(1_024).optional(),
+      to: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .optional()
+        .describe('A newer checkpoint to compare with. Default: the current files.'),
+    }),
     responses: ok('The differences', differenceShape),
-    handle: async ({ env, authority, tenant, param }) => {
+    handle: async ({ env, authority, tenant, param, query }) => {
       const session = sessionStub(env, tenant.id, param('id'))
       const difference = requireReachable(
-        requireFound(await session.checkpoints.diff(authority, Number(param('n')) || 0)),
+        requireFound(await session.checkpoints.diff(authority, { n: Number(param('n')) || 0, ...query })),
       )
       if (!difference) throw checkpointNotFound()
       return Response.json(difference)

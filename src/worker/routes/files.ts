@@ -4,12 +4,16 @@ import * as z from 'zod'
 import type { FileStat } from '../../agent/model/backend.ts'
 import type { FileResult } from '../../durable/session/files.ts'
 import { readBytes } from '../input/body.ts'
+import { etagOf } from '../../durable/platform/etag.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
+import { respondWithPart } from '../files/byte-range.ts'
+import { ifMatchHeader, ifNoneMatchHeader, rangeHeader } from '../headers.ts'
 import { requireStorageAdmission } from '../limits.ts'
 import { pageByPosition } from '../input/page.ts'
 import { type Call, route } from '../route.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
 import { listOf, longPageQuery, ok } from '../shapes.ts'
+import { errorShape } from '../openapi/error-responses.ts'
 import { nameSchemas } from '../schema-names.ts'
 
 const path = '/api/sessions/:id/files/:path{.*}'
@@ -33,9 +37,14 @@ const entryShape = z.object({
 })
 nameSchemas({ FileEntry: entryShape })
 
-/** Returns the path after `files/`. Refuses `..`; the session refuses every other path outside the workspace. */
-function parseFilePath({ web }: Call<unknown, unknown>): string {
-  const raw = new URL(web.req.url).pathname.split('/').slice(segmentsBeforePath).join('/')
+/** Returns the path after `files/`, without what follows it (`suffix`). Refuses `..`; the session refuses every other path outside the workspace. */
+function parseFilePath({ web }: Call<unknown, unknown>, suffix = ''): string {
+  const rest = new URL(web.req.url).pathname.split('/').slice(segmentsBeforePath).join('/')
+  if (!rest.endsWith(suffix)) throw notFound()
+  return decodeFilePath(rest.slice(0, rest.length - suffix.length))
+}
+
+function decodeFilePath(raw: string): string {
   let decoded: string
   try {
     decoded = decodeURIComponent(raw)
@@ -61,9 +70,18 @@ export const fileRoutes = [
     path,
     scope: 'read',
     tag,
-    summary: 'Read a file, or list a directory',
-    query: z.strictObject(longPageQuery).describe('For directories.'),
+    summary: 'Read a file or a part of it, or list a directory',
+    headers: [rangeHeader, ifNoneMatchHeader],
+    query: z
+      .strictObject({
+        ...longPageQuery,
+        recursive: z.enum(['0', '1']).default('0').describe('1: everything below the directory.'),
+      })
+      .describe('For directories.'),
     responses: {
+      206: { description: 'The bytes of the range', type: 'application/octet-stream' },
+      304: { description: 'The known version is the current one' },
+      416: { description: 'The file has no such bytes', schema: errorShape },
       200: {
         description: 'Bytes of the file, or the entries of the directory',
         schema: listOf(entryShape),
@@ -72,18 +90,26 @@ export const fileRoutes = [
     },
     handle: async (call) => {
       const answer = requireFound(
-        await sessionStub(call.env, call.tenant.id, call.param('id')).files.read(call.authority, parseFilePath(call)),
+        await sessionStub(call.env, call.tenant.id, call.param('id')).files.read(
+          call.authority,
+          parseFilePath(call),
+          call.query.recursive === '1',
+        ),
       )
       if (answer.kind === 'directory') return Response.json(pageByPosition(answer.entries.map(toEntry), call.query))
       if (answer.kind === 'refused') throw fileError(answer)
       if (answer.kind !== 'file') throw notFound()
-      return new Response(answer.bytes, {
-        headers: {
-          'content-type': 'application/octet-stream',
-          'content-disposition': 'attachment',
-          'x-content-type-options': 'nosniff',
-          'last-modified': new Date(answer.stat.modified).toUTCString(),
-        },
+      const headers = {
+        'content-type': 'application/octet-stream',
+        'content-disposition': 'attachment',
+        'x-content-type-options': 'nosniff',
+        'last-modified': new Date(answer.stat.modified).toUTCString(),
+      }
+      const { req } = call.web
+      return respondWithPart(answer.bytes, await etagOf(answer.bytes), headers, {
+        range: req.header('range'),
+        ifRange: req.header('if-range'),
+        ifNoneMatch: req.header('if-none-match'),
       })
     },
   }),
@@ -93,8 +119,13 @@ export const fileRoutes = [
     scope: 'write',
     tag,
     summary: 'Write a file; the body is its bytes',
+    headers: [ifMatchHeader, ifNoneMatchHeader],
     bytes: true,
-    responses: { ...ok('Replaced', entryShape), 201: { description: 'Created', schema: entryShape } },
+    responses: {
+      ...ok('Replaced', entryShape),
+      201: { description: 'Created', schema: entryShape },
+      412: { description: 'The file is another version than `If-Match` names', schema: errorShape },
+    },
     handle: async (call) => {
       const bytes = await readBytes(call.web.req.raw)
       await requireStorageAdmission(call, bytes.byteLength)
@@ -103,11 +134,35 @@ export const fileRoutes = [
           call.authority,
           parseFilePath(call),
           bytes,
+          { match: call.web.req.header('if-match'), noneMatch: call.web.req.header('if-none-match') },
         ),
       )
       if (answer.kind === 'refused') throw fileError(answer)
+      if (answer.kind === 'changed')
+        throw new AppError(412, 'precondition_failed', 'The file has changed since. Read it again.', { param: 'path' })
       if (answer.kind !== 'written' || !answer.stat) throw notFound()
-      return Response.json(toEntry(answer.stat), { status: answer.created ? 201 : 200 })
+      const headers = { etag: await etagOf(bytes) }
+      return Response.json(toEntry(answer.stat), { status: answer.created ? 201 : 200, headers })
+    },
+  }),
+  route({
+    method: 'post',
+    path: `${path}/move`,
+    scope: 'write',
+    tag,
+    summary: 'Move a file or a directory',
+    body: z.strictObject({ to: z.string().min(1).max(1_024).describe('The new path. Nothing may be there yet.') }),
+    responses: ok('The file at its new path', entryShape),
+    handle: async (call) => {
+      const from = parseFilePath(call, '/move')
+      const to = decodeFilePath(encodeURI(call.body.to))
+      const session = sessionStub(call.env, call.tenant.id, call.param('id'))
+      const answer = requireFound(await session.files.move(call.authority, from, to))
+      if (answer.kind === 'refused') throw fileError(answer)
+      if (answer.kind === 'exists')
+        throw new AppError(409, 'conflict', 'There is a file at the new path already.', { param: 'to' })
+      if (answer.kind !== 'moved' || !answer.stat) throw notFound()
+      return Response.json(toEntry(answer.stat))
     },
   }),
   route({

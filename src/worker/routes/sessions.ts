@@ -41,7 +41,28 @@ const change = z.strictObject({
     .literal('now')
     .optional()
     .describe('Builds the system prompt again, with the memory, skills, files and settings of now.'),
+  pinned: z.boolean().optional(),
+  archived: z.boolean().optional(),
 })
+
+const listQuery = z.strictObject({
+  ...pageQuery,
+  source: z.string().max(64).optional().describe('Only sessions that began there; with `!` all others.'),
+  q: z.string().max(200).optional(),
+  pinned: z.enum(['true', 'false']).optional(),
+  archived: z.enum(['true', 'false', 'all']).default('false'),
+})
+
+/** The filter of the directory for the query of a list. */
+function filterOf({ source, pinned, archived, ...page }: z.infer<typeof listQuery>) {
+  return {
+    ...page,
+    isForPeople: true,
+    ...(source?.startsWith('!') ? { notSource: source.slice(1) } : { source }),
+    ...(pinned && { pinned: pinned === 'true' }),
+    ...(archived !== 'all' && { archived: archived === 'true' }),
+  }
+}
 
 const compressedShape = z.object({
   compressed: z.boolean(),
@@ -49,6 +70,9 @@ const compressedShape = z.object({
   tokens_after: z.int().optional(),
   reason: z.string().optional().describe('Why the summary could not be requested. Nothing was removed.'),
 })
+
+/** What JSON leaves out is absent, never undefined. */
+type Present<T> = { [Field in keyof T]?: Exclude<T[Field], undefined> }
 
 const tag = 'Sessions'
 export const busyError = () =>
@@ -60,15 +84,12 @@ export const sessionRoutes = [
     path: '/api/sessions',
     scope: 'read',
     tag,
-    summary: 'Sessions, newest first; subagents only with their source',
-    query: z.strictObject({ ...pageQuery, source: z.string().max(64).optional(), q: z.string().max(200).optional() }),
+    summary: 'Sessions, newest first; archived ones and subagents only when asked for',
+    query: listQuery,
     responses: ok('A page of sessions', listOf(sessionShape)),
     handle: async ({ env, authority, tenant, query }) => {
       if (query.cursor !== undefined && !decodeCursor(query.cursor)) throw invalidCursor()
-      const { data, nextCursor } = await createD1History(env.DB, tenant.id).listSessions({
-        ...query,
-        isForPeople: true,
-      })
+      const { data, nextCursor } = await createD1History(env.DB, tenant.id).listSessions(filterOf(query))
       const statuses = await getStatuses({ env, authority }, data)
       return Response.json({
         data: data.map((record) => sessionView(record, statuses.get(record.id) ?? 'idle')),
@@ -122,11 +143,11 @@ export const sessionRoutes = [
     path: '/api/sessions/:id',
     scope: 'write',
     tag,
-    summary: 'Change title, model or settings, or build the prompt again',
+    summary: 'Change title, model or settings, pin, archive, or build the prompt again',
     body: change,
     responses: ok('The session', sessionShape),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const { title: newTitle, model, settings, prompt } = body
+      const { model, settings, ...others } = body
       if (settings) {
         validatePatch(settings)
         requireKnownSettings(settings as Settings, 'session')
@@ -145,9 +166,8 @@ export const sessionRoutes = [
       const stored = (settings as Settings | undefined)?.providers && (await session.info.get(authority))
       const updated = requireFound(
         await session.info.update(authority, {
-          ...(newTitle !== undefined && { title: newTitle }),
+          ...(others as Present<typeof others>),
           ...(model !== undefined && { model }),
-          ...(prompt && { prompt }),
           ...(settings && { settings: await sealHeaders(env, tenant.id, settings, stored?.settings) }),
         }),
       )

@@ -1,8 +1,9 @@
 /** `/api/usage`: reports tokens and cost of a tenant, summed from the stored turns. */
 
 import * as z from 'zod'
+import { dayMs, momentOf, resolveZone } from '../../agent/schedule/civil-time.ts'
 import type { Authority } from '../../agent/model/permission/authority.ts'
-import { type UsageCursor, usageGroups, reportUsage } from '../../db/usage-report.ts'
+import { type UsageCursor, type UsageGroup, usageGroups, reportUsage } from '../../db/usage-report.ts'
 import { countsSpending } from '../../durable/tenant/billing/spending.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
@@ -17,11 +18,23 @@ const sums = {
   cut_calls: z.int().describe('Model calls that broke off or reported no usage: estimated.'),
   ...usageShape.shape,
 }
+/** One group, or two in order. */
+const groupings = usageGroups.flatMap((one) => [
+  one,
+  ...usageGroups.flatMap((other) => (one === other ? [] : [`${one},${other}` as const])),
+])
+const name = z.string().optional()
+
 const reportShape = z.object({
-  group: z.enum(usageGroups),
+  group: z.enum(groupings),
+  tz: z.string(),
   from: z.iso.datetime(),
   to: z.iso.datetime(),
-  data: z.array(z.object({ key: z.string(), ...sums })),
+  data: z.array(
+    z
+      .object({ key: z.string(), day: name, model: name, session: name, source: name, ...sums })
+      .describe('With two groups the line names both.'),
+  ),
   totals: z.object(sums).describe('Sums of the whole span, not of this page.'),
   limits: z
     .array(
@@ -39,14 +52,15 @@ const reportShape = z.object({
 })
 
 const timeSchema = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
-const dayMs = 86_400_000
 const defaultDays = 30
 
 const query = z.strictObject({
   ...pageQuery,
   from: timeSchema.optional().describe('A day or a moment; default: 30 days ago.'),
   to: timeSchema.optional().describe('A day, which counts in full, or a moment; default: now.'),
-  group: z.enum(usageGroups).default('day').describe('Days are those of UTC.'),
+  group: z.enum(groupings).default('day'),
+  tz: z.string().max(64).optional().describe('The IANA zone of the days. Default: that of the tenant, else UTC.'),
+  session_id: z.string().max(300).optional().describe('Only this session.'),
 })
 
 const hostShape = z.object({
@@ -78,15 +92,19 @@ export const usageRoutes = [
     path: '/api/usage',
     scope: 'read',
     tag: 'Usage',
-    summary: 'Tokens and cost of the tenant by day, model, session or source; the newest or the largest first',
+    summary: 'Tokens and cost of the tenant by day, model, session or source, or two of them',
     query,
     responses: ok('A page of the report, and the sums of all', reportShape),
-    handle: async ({ env, authority, tenant, query: { group, limit, from, to, cursor } }) => {
-      const span = resolveSpan(from, to, Date.now())
-      const filter = { ...span, group, limit, cursor: readCursor(cursor) }
+    handle: async ({ env, authority, tenant, query: asked }) => {
+      const { group, limit, cursor, session_id: sessionId } = asked
+      const zone = resolveTimeZone(asked.tz ?? tenant.settings.timezone ?? 'UTC')
+      const span = resolveSpan(asked, zone, Date.now())
+      const [first, secondGroup] = group.split(',') as [UsageGroup, UsageGroup?]
+      const filter = { ...span, group: first, secondGroup, zone, sessionId, limit, cursor: readCursor(cursor) }
       const { data, totals, next } = await reportUsage(env.DB, tenant.id, filter)
       return Response.json({
         group,
+        tz: zone,
         from: new Date(span.from).toISOString(),
         to: new Date(span.to).toISOString(),
         data,
@@ -114,10 +132,19 @@ async function listLimits(env: Env, { id, limits }: TenantSnapshot, authority: A
   }))
 }
 
-function resolveSpan(from: string | undefined, to: string | undefined, now: number) {
-  const isDay = to !== undefined && !to.includes('T')
-  const end = to === undefined ? now + 1 : Date.parse(to) + (isDay ? dayMs : 0)
-  const begin = from === undefined ? end - defaultDays * dayMs : Date.parse(from)
+function resolveTimeZone(asked: string): string {
+  const zone = resolveZone(asked)
+  if (zone === undefined) throw invalid('The time zone must be a name of the IANA database.', 'tz')
+  return zone
+}
+
+/** A day begins in its zone. */
+const momentIn = (zone: string, text: string, days = 0): number =>
+  text.includes('T') ? Date.parse(text) : momentOf(zone, Date.parse(text) + days * dayMs)
+
+function resolveSpan({ from, to }: Pick<z.infer<typeof query>, 'from' | 'to'>, zone: string, now: number) {
+  const end = to === undefined ? now + 1 : momentIn(zone, to, 1)
+  const begin = from === undefined ? end - defaultDays * dayMs : momentIn(zone, from)
   if (begin >= end) throw invalid('`from` must be before `to`.', 'to')
   return { from: begin, to: end }
 }

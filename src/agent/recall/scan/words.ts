@@ -40,23 +40,30 @@ const plainWord = /^[a-z]+$/
 
 export const listLines = (text: string): readonly string[] => text.replace(lineEnds, '\n').split('\n')
 
-/** Lists the words of lines without invisible characters, in Unicode's form NFKC. */
-export function listWords(lines: readonly string[]): readonly Word[] {
+/**
+ * Lists the words of lines without invisible characters, in Unicode's form NFKC. A line below a heading or an item may go on
+ * with it, or begin something else: `beginsBelow` says how it is read.
+ */
+export function listWords(lines: readonly string[], { beginsBelow = false } = {}): readonly Word[] {
   const words: Word[] = []
   let sentence = 0
+  let isBelowBlock = false
   for (const [index, line] of lines.entries()) {
-    if (newBlock.test(line)) sentence++
+    const isBlock = newBlock.test(line)
+    if (isBlock) sentence++
     const plain = joinSpacedLetters(line.toLowerCase().replace(emphasis, '$2'))
-    sentence = addWords(words, { line: plain, number: index + 1, sentence })
+    const startsClause = beginsBelow && isBelowBlock
+    sentence = addWords(words, { line: plain, number: index + 1, sentence, startsClause })
+    isBelowBlock = isBlock
   }
   return words
 }
 
 /** Returns the number of the sentence that the line ends in. */
-function addWords(words: Word[], { line, number, sentence: first }: NumberedLine): number {
+function addWords(words: Word[], { line, number, sentence: first, startsClause: isClause }: NumberedLine): number {
   let sentence = first
   let isQuoted = false
-  let startsClause = false
+  let startsClause = isClause
   for (const [piece] of line.matchAll(pieces)) {
     const text = isWord(piece) ? normaliseWord(piece) : ''
     if (text) {
@@ -75,7 +82,12 @@ function addWords(words: Word[], { line, number, sentence: first }: NumberedLine
 /** Most pieces are plain words: the first test spares them the long pattern. */
 const isWord = (piece: string): boolean => plainWord.test(piece) || wordStart.test(piece)
 
-type NumberedLine = { readonly line: string; readonly number: number; readonly sentence: number }
+type NumberedLine = {
+  readonly line: string
+  readonly number: number
+  readonly sentence: number
+  readonly startsClause: boolean
+}
 
 const joinSpacedLetters = (line: string): string =>
   line.replace(spacedLetters, (letters) => letters.replace(/[ .\-_*]/g, ''))

@@ -5,10 +5,10 @@
 
 import { createHono, normalizePath } from './create-hono.ts'
 import { compileRoute } from './known-route.ts'
-import { livenessRoutes } from './routes/liveness.ts'
-import { sessionChatRoutes } from './routes/session-chat.ts'
-import { chatRoutes } from './routes/v1/chat-completions.ts'
-import { responseRoutes } from './routes/v1/responses.ts'
+import { livenessRoutes } from '../routes/liveness.ts'
+import { sessionChatRoutes } from '../routes/session-chat.ts'
+import { chatRoutes } from '../routes/v1/chat-completions.ts'
+import { responseRoutes } from '../routes/v1/responses.ts'
 
 const routes = [...livenessRoutes, ...chatRoutes, ...responseRoutes, ...sessionChatRoutes]
 const known = routes.map(compileRoute)

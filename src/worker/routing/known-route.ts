@@ -1,6 +1,6 @@
 /** Matches paths with the routes of a list. */
 
-import type { OpenRoute, Route } from './route.ts'
+import type { OpenRoute, Route } from '../route.ts'
 
 export type KnownRoute = { readonly method: string; readonly path: string; readonly pattern: RegExp }
 

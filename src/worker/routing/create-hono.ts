@@ -2,11 +2,11 @@
 
 import { Hono } from 'hono'
 import { getPath } from 'hono/utils/url'
-import { cors } from './cors.ts'
-import { renderError } from './errors.ts'
-import { refuseLoops } from './refuse-loops.ts'
-import { assignRequestId } from './request-id.ts'
-import type { App, OpenRoute, Route } from './route.ts'
+import { cors } from '../cors.ts'
+import { renderError } from '../errors.ts'
+import { refuseLoops } from '../refuse-loops.ts'
+import { assignRequestId } from '../request-id.ts'
+import type { App, OpenRoute, Route } from '../route.ts'
 
 export function createHono(routes: readonly (Route | OpenRoute)[]): App {
   const app: App = new Hono({ getPath: normalizePath })
