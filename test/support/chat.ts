@@ -68,13 +68,14 @@ export async function receiveMessage(chat: ChatFixture, text: string, more: obje
   if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`)
 }
 
-/** Derives the id of a chat's session from its channel, chat and thread. */
+/** Derives the id of a chat's session from its channel, chat and thread, or the person of a group. */
 export async function getSessionId(
   { channel }: Pick<ChatFixture, 'channel'>,
   chat = '11',
   thread: string | null = null,
+  ...person: readonly string[]
 ) {
-  const name = new TextEncoder().encode(JSON.stringify([channel, chat, thread]))
+  const name = new TextEncoder().encode(JSON.stringify([channel, chat, thread, ...person]))
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', name))
   return `ses_${[...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }

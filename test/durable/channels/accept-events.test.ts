@@ -93,7 +93,10 @@ describe('acceptEvents', () => {
   })
 
   it('gives every chat and topic a session of its own', async () => {
-    const chat: ChatFixture = await createChat([says('one'), says('two'), says('three')], { require_mention: false })
+    const chat: ChatFixture = await createChat([says('one'), says('two'), says('three')], {
+      require_mention: false,
+      group_sessions: 'chat',
+    })
     const group = { id: -50, type: 'supergroup' }
     await receiveMessage(chat, 'a')
     await chat.api.waitForText('one')
@@ -112,7 +115,7 @@ describe('acceptEvents', () => {
   })
 
   it('gives unaddressed messages, with names, to the next turn of the group', async () => {
-    const chat = await createChat([says('Five.')])
+    const chat = await createChat([says('Five.')], { group_sessions: 'chat' })
     const group = { chat: { id: -60, type: 'group' } }
     await receiveMessage(chat, 'lunch at five?', group)
     await receiveMessage(chat, 'fine', { ...group, from: bert })
