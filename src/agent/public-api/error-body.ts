@@ -8,7 +8,9 @@ const types: Readonly<Record<number, string>> = {
   404: 'not_found_error',
   405: 'invalid_request_error',
   409: 'conflict_error',
+  412: 'conflict_error',
   413: 'invalid_request_error',
+  416: 'invalid_request_error',
   429: 'rate_limit_error',
 }
 

@@ -5,7 +5,7 @@
 
 import { BackendError } from '../../agent/model/backend.ts'
 import { textIn } from '../../agent/model/message.ts'
-import type { Checkpoint, Checkpoints, Selection } from '../../backends/checkpoints.ts'
+import type { Change, Checkpoint, Checkpoints, Selection } from '../../backends/checkpoints.ts'
 import { checkpointLimits } from '../../backends/checkpoints.ts'
 import { renderUnifiedDiff } from '../../tools/file/patch/unified-diff.ts'
 import type { Session } from './session.ts'
@@ -23,6 +23,7 @@ export type CheckpointView = {
 }
 
 export type CheckpointDiff = {
+  readonly files: readonly { readonly path: string; readonly added: number; readonly removed: number }[]
   readonly diff: string
   readonly binary: readonly string[]
   readonly left_out: readonly string[]
@@ -83,26 +84,96 @@ export async function listCheckpoints(session: Session): Promise<readonly Checkp
   }))
 }
 
-/** Compares the files before the turn with the current ones. Null when there is no such checkpoint. */
-export async function diffSince(session: Session, n: number): Promise<CheckpointDiff | null> {
-  const { all, now } = (await currentCheckpoints(session)) ?? {}
-  const checkpoint = now?.[n - 1]
-  if (!all || !checkpoint) return null
+export type DiffRequest = {
+  readonly n: number
+  /** Compares with this later checkpoint instead of the current files. */
+  readonly to?: number | undefined
+  /** Only this file or directory. */
+  readonly path?: string | undefined
+}
+
+/**
+ * Compares the files before the turn with those before a later turn, or with the current ones. Null when there is no such
+ * checkpoint.
+ */
+export async function diffSince(session: Session, { n, to, path }: DiffRequest): Promise<CheckpointDiff | null> {
+  const current = await currentCheckpoints(session)
+  const pair = current && pairOf(current, n, to)
+  if (!current || !pair) return null
   const short = relativeTo(session)
-  let diff = ''
-  const binary: string[] = []
-  const leftOut: string[] = []
-  for await (const change of all.changes(checkpoint.id, maxFileBytes)) {
+  const isSelected = selectionOf(path === undefined ? undefined : short(session.toolRuntime.backend.resolve(path)))
+  const parts = new DiffParts()
+  for await (const change of changesBetween(current.all, ...pair)) {
     const name = short(change.path)
-    if ('tooLarge' in change) leftOut.push(name)
-    else {
-      const [before, after] = [text(change.before), text(change.after)]
-      if (before === 'binary' || after === 'binary') binary.push(name)
-      else diff += renderUnifiedDiff({ path: `/${name}`, before: before?.text, after: after?.text })
-    }
-    if (diff.length > maxDiffChars) break
+    if (isSelected(name)) parts.add(name, change)
+    if (parts.isFull) break
   }
-  return { diff: diff.slice(0, maxDiffChars), binary, left_out: leftOut, truncated: diff.length > maxDiffChars }
+  return parts.view()
+}
+
+type Pair = readonly [from: Checkpoint, to: Checkpoint | undefined]
+
+function pairOf({ now }: Current, n: number, to: number | undefined): Pair | undefined {
+  const [from, until] = [now[n - 1], now[(to ?? 0) - 1]]
+  if (!from || (to !== undefined && (!until || to > n))) return undefined
+  return [from, until]
+}
+
+/** The whole workspace resolves to its absolute path. */
+const selectionOf = (selected: string | undefined) => (name: string) =>
+  selected === undefined || selected.startsWith('/') || name === selected || name.startsWith(`${selected}/`)
+
+type AnyChange = Change | { readonly path: string; readonly tooLarge: true }
+
+/** What a file was before the later turn is its state at that time; a file that has not changed since is as it is now. */
+async function* changesBetween(
+  all: Checkpoints,
+  from: Checkpoint,
+  to: Checkpoint | undefined,
+): AsyncGenerator<AnyChange> {
+  const later = new Map<string, AnyChange>()
+  if (to) for await (const change of all.changes(to.id, maxFileBytes)) later.set(change.path, change)
+  for await (const change of all.changes(from.id, maxFileBytes)) {
+    const end = later.get(change.path)
+    later.delete(change.path)
+    yield !end || 'tooLarge' in change ? change : 'tooLarge' in end ? end : { ...change, after: end.before }
+  }
+  // These are now as they were before the first turn.
+  for (const end of later.values()) yield 'tooLarge' in end ? end : { ...end, before: end.after, after: end.before }
+}
+
+/** Collects the differences of files until they are too many. */
+class DiffParts {
+  #diff = ''
+  readonly #files: { path: string; added: number; removed: number }[] = []
+  readonly #binary: string[] = []
+  readonly #leftOut: string[] = []
+
+  get isFull(): boolean {
+    return this.#diff.length > maxDiffChars
+  }
+
+  add(name: string, change: AnyChange): void {
+    if ('tooLarge' in change) return void this.#leftOut.push(name)
+    const [before, after] = [text(change.before), text(change.after)]
+    if (before === 'binary' || after === 'binary') return void this.#binary.push(name)
+    if (before?.text === after?.text) return
+    const diff = renderUnifiedDiff({ path: `/${name}`, before: before?.text, after: after?.text })
+    this.#diff += diff
+    this.#files.push({ path: name, added: countLines(diff, '+'), removed: countLines(diff, '-') })
+  }
+
+  view(): CheckpointDiff {
+    const diff = this.#diff.slice(0, maxDiffChars)
+    return { files: this.#files, diff, binary: this.#binary, left_out: this.#leftOut, truncated: this.isFull }
+  }
+}
+
+/** Lines of a unified diff that begin with the sign, without the names of the files. */
+function countLines(diff: string, sign: '+' | '-'): number {
+  const lines = diff.split('\n')
+  const first = lines.findIndex((line) => line.startsWith('@@'))
+  return lines.slice(Math.max(0, first)).filter((line) => line.startsWith(sign)).length
 }
 
 function text(bytes: Uint8Array | undefined): { readonly text: string } | 'binary' | undefined {

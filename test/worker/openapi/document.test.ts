@@ -25,7 +25,12 @@ const routeOf = ({ method, path }: Described) =>
 
 describe('the OpenAPI document', () => {
   it('has every route that is mounted, and no other', () => {
-    const listed = operations.map((one) => nameOf(one).replace(/\{\w+\}/g, '*'))
+    // What follows a path with slashes is found by the handler.
+    const listed = operations.map((one) =>
+      nameOf(one)
+        .replace(/\{\w+\}/g, '*')
+        .replace('/files/*/move', '/files/*'),
+    )
     const mounted = createApp()
       .routes.filter(({ method }) => method !== 'ALL')
       .map(({ method, path }) => `${method} ${path.replace(/:\w+(\{[^}]*\})?/g, '*')}`)

@@ -5,6 +5,7 @@ import type { Authority } from '../../../agent/model/permission/authority.ts'
 import {
   type CheckpointView,
   type CheckpointDiff,
+  type DiffRequest,
   diffSince,
   listCheckpoints,
   orUnreachable,
@@ -27,9 +28,9 @@ export class CheckpointsSubject extends RpcTarget {
     return this.#host.with(authority, (session) => orUnreachable(() => listCheckpoints(session)))
   }
 
-  /** The changes since checkpoint `n`; 1 is the newest. Null: there is no such checkpoint. */
-  diff(authority: Authority, n: number): Promise<CheckpointDiff | null | Unreachable | undefined> {
-    return this.#host.with(authority, (session) => orUnreachable(() => diffSince(session, n)))
+  /** The changes since a checkpoint. Null: there is no such checkpoint. */
+  diff(authority: Authority, request: DiffRequest): Promise<CheckpointDiff | null | Unreachable | undefined> {
+    return this.#host.with(authority, (session) => orUnreachable(() => diffSince(session, request)))
   }
 
   rollback(authority: Authority, request: RollbackRequest): Promise<RollbackResult | Unreachable | undefined> {

@@ -2,7 +2,7 @@
 
 import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { type FileResult, workspaceFiles } from '../files.ts'
+import { type FileResult, type Precondition, workspaceFiles } from '../files.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class FilesSubject extends RpcTarget {
@@ -14,12 +14,21 @@ export class FilesSubject extends RpcTarget {
   }
 
   /** The bytes of a file, or the entries of a directory. */
-  read(authority: Authority, path: string): Promise<FileResult | undefined> {
-    return this.#host.with(authority, (session) => workspaceFiles(session).read(path))
+  read(authority: Authority, path: string, isRecursive?: boolean): Promise<FileResult | undefined> {
+    return this.#host.with(authority, (session) => workspaceFiles(session).read(path, isRecursive))
   }
 
-  write(authority: Authority, path: string, bytes: Uint8Array): Promise<FileResult | undefined> {
-    return this.#host.with(authority, (session) => workspaceFiles(session).write(path, bytes))
+  write(
+    authority: Authority,
+    path: string,
+    bytes: Uint8Array,
+    precondition?: Precondition,
+  ): Promise<FileResult | undefined> {
+    return this.#host.with(authority, (session) => workspaceFiles(session).write(path, bytes, precondition))
+  }
+
+  move(authority: Authority, from: string, to: string): Promise<FileResult | undefined> {
+    return this.#host.with(authority, (session) => workspaceFiles(session).move(from, to))
   }
 
   delete(authority: Authority, path: string): Promise<FileResult | undefined> {
