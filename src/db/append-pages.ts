@@ -25,10 +25,10 @@ const ownSession = 'FROM session WHERE tenant_id = ?1 AND id = ?2'
 
 // The update omits active_day, chat and parent_id: SQLite would write their indexes again even if the values are unchanged.
 const upsertSession = `INSERT INTO session(tenant_id, id, title, source, model, parent_id, created_at, updated_at, active_day,
-    through, usage, state, chat) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+    through, usage, state, chat, pinned, archived) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
   ON CONFLICT(tenant_id, id) DO UPDATE SET title = excluded.title, source = excluded.source, model = excluded.model,
     updated_at = excluded.updated_at, through = max(session.through, excluded.through),
-    usage = excluded.usage, state = excluded.state
+    usage = excluded.usage, state = excluded.state, pinned = excluded.pinned, archived = excluded.archived
   WHERE excluded.through > session.through
     OR (session.title, session.source, session.model, session.updated_at, session.usage, session.state)
       IS NOT (excluded.title, excluded.source, excluded.model, excluded.updated_at, excluded.usage, excluded.state)`
@@ -130,7 +130,8 @@ function sessionStatement({ statement }: TenantDb, record: SessionRecord, throug
   const usage = JSON.stringify(record.usage)
   const state = JSON.stringify(record.state ?? null)
   const values = [id, title, source, model, parentId, createdAt, updatedAt, day, through, usage, state]
-  return statement(upsertSession, ...values, record.chat ?? null)
+  const { chat = null, pinned = false, archived = false } = record
+  return statement(upsertSession, ...values, chat, Number(pinned), Number(archived))
 }
 
 function titleStatements({ statement, tenantId }: TenantDb, { id, title, source, updatedAt }: SessionRecord) {

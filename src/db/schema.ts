@@ -28,6 +28,9 @@ export const session = sqliteTable(
     state: text('state', { mode: 'json' }).$type<unknown>(),
     // The chat of the session, as ID:CHAT of its connection. It never changes.
     chat: text('chat'),
+    pinned: integer('pinned', { mode: 'boolean' }).notNull().default(false),
+    // Archived sessions are left out of lists.
+    archived: integer('archived', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     uniqueIndex('session_tenant_id').on(table.tenantId, table.id),

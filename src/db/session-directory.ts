@@ -90,6 +90,9 @@ export async function listSessions({ read, tenantId }: TenantDb, filter: Session
   }
   if (filter.source !== undefined) conditions.push(`source = ${bind(filter.source)}`)
   else if (filter.isForPeople) conditions.push(`source NOT IN (${quoteList(hiddenSources)})`)
+  if (filter.notSource !== undefined) conditions.push(`source <> ${bind(filter.notSource)}`)
+  for (const name of ['pinned', 'archived'] as const)
+    if (filter[name] !== undefined) conditions.push(`${name} = ${bind(Number(filter[name]))}`)
   if (filter.q) conditions.push(renderTitleCondition(filter.q, tenantId, bind))
   const limit = Math.max(1, Math.min(filter.limit, maxSessions))
   const rows = await read<SessionRow>(

@@ -2,6 +2,7 @@
 
 import { dayNumber } from './append-pages.ts'
 import { createTenantDb, type SqlValue } from './tenant-db.ts'
+import { wallTimeSql } from './usage-days.ts'
 import { partsTable, costStatuses, sumColumns, tokensExpression } from './usage-sql.ts'
 
 export const usageGroups = ['day', 'model', 'session', 'source'] as const
@@ -9,6 +10,11 @@ export type UsageGroup = (typeof usageGroups)[number]
 
 export type UsageFilter = {
   readonly group: UsageGroup
+  /** Divides each group further. */
+  readonly secondGroup?: UsageGroup | undefined
+  /** The IANA zone of the days. */
+  readonly zone?: string | undefined
+  readonly sessionId?: string | undefined
   /** Milliseconds since 1970; from ≤ time < to. */
   readonly from: number
   readonly to: number
@@ -28,39 +34,56 @@ export type UsageSums = {
   readonly cost_usd: number
   readonly cost_status: (typeof costStatuses)[number]
 }
-export type UsageLine = UsageSums & { readonly key: string }
+/** With two groups, a line names both besides the key. */
+export type UsageLine = UsageSums & { readonly key: string } & { readonly [Group in UsageGroup]?: string }
 export type UsageCursor = { readonly weight: number; readonly key: string }
 
-/** The grouping key and the sort weight. Days (UTC) are sorted newest first, the other groups by tokens. */
-const groupExpressions: Record<UsageGroup, readonly [key: string, weight: string]> = {
-  day: ["date(at / 1000, 'unixepoch')", 'max(at / 86400000)'],
-  model: ["iif(instr(name, ' '), substr(name, 1, instr(name, ' ') - 1), name)", `sum(${tokensExpression})`],
-  session: ['session', `sum(${tokensExpression})`],
-  source: ['source', `sum(${tokensExpression})`],
+/** The grouping key and the sort weight. Days are sorted newest first, the other groups by tokens. */
+const byTokens = `sum(${tokensExpression})`
+const groupExpressions: Record<UsageGroup, (wallTime: string) => readonly [key: string, weight: string]> = {
+  day: (at) => [`date(${at} / 1000, 'unixepoch')`, `max(${at} / 86400000)`],
+  model: () => ["iif(instr(name, ' '), substr(name, 1, instr(name, ' ') - 1), name)", byTokens],
+  session: () => ['session', byTokens],
+  source: () => ['source', byTokens],
 }
 
-type Row = Omit<UsageLine, 'cost_status'> & { readonly weight: number; readonly certainty: number }
+type Row = Omit<UsageLine, 'cost_status'> & {
+  readonly weight: number
+  readonly certainty: number
+  readonly first: string
+  readonly second: string | null
+}
 
 export async function reportUsage(db: D1Database, tenantId: string, filter: UsageFilter) {
   const { statement, readAll } = createTenantDb(db, tenantId)
-  const [key, weight] = groupExpressions[filter.group]
-  const span: SqlValue[] = [filter.from, filter.to, dayNumber(filter.from)]
-  const lines = `WITH ${partsTable}, lines AS (SELECT ${key} AS key, ${weight} AS weight, ${sumColumns} FROM parts GROUP BY 1)
-    SELECT * FROM lines WHERE ?5 IS NULL OR weight < ?5 OR (weight = ?5 AND key > ?6)
-    ORDER BY weight DESC, key LIMIT ?7`
+  const { group, secondGroup, zone = 'UTC', sessionId = null } = filter
+  const wallTime = wallTimeSql(zone, filter.from, filter.to)
+  const [first, weight] = groupExpressions[group](wallTime)
+  const second = secondGroup ? groupExpressions[secondGroup](wallTime)[0] : 'NULL'
+  const span: SqlValue[] = [filter.from, filter.to, dayNumber(filter.from), sessionId]
+  const own = 'own AS (SELECT * FROM parts WHERE ?5 IS NULL OR session = ?5)'
+  const lines = `WITH ${partsTable}, ${own}, groups AS (SELECT ${first} AS first, ${second} AS second, ${weight} AS weight,
+      ${sumColumns} FROM own GROUP BY 1, 2),
+    lines AS (SELECT iif(second IS NULL, first, first || ' ' || second) AS key, * FROM groups)
+    SELECT * FROM lines WHERE ?6 IS NULL OR weight < ?6 OR (weight = ?6 AND key > ?7)
+    ORDER BY weight DESC, key LIMIT ?8`
+  const totalsQuery = `WITH ${partsTable}, ${own} SELECT '' AS key, 0 AS weight, '' AS first, NULL AS second, ${sumColumns} FROM own`
   const [rows = [], totals = []] = await readAll<Row>([
     statement(lines, ...span, filter.cursor?.weight ?? null, filter.cursor?.key ?? null, filter.limit + 1),
-    statement(`WITH ${partsTable} SELECT '' AS key, 0 AS weight, ${sumColumns} FROM parts`, ...span),
+    statement(totalsQuery, ...span),
   ])
   const data = rows.slice(0, filter.limit)
   const last = data.at(-1)
   return {
-    data: data.map((row): UsageLine => ({ key: row.key, ...toSums(row) })),
+    data: data.map((row): UsageLine => {
+      const parts = secondGroup && { [group]: row.first, [secondGroup]: row.second ?? '' }
+      return { key: row.key, ...parts, ...toSums(row) }
+    }),
     totals: toSums(totals[0]!),
     next: rows.length > filter.limit && last ? { weight: last.weight, key: last.key } : undefined,
   }
 }
 
-function toSums({ certainty, key: _key, weight: _weight, ...counts }: Row): UsageSums {
+function toSums({ certainty, key: _key, weight: _weight, first: _first, second: _second, ...counts }: Row): UsageSums {
   return { ...counts, cost_status: costStatuses[certainty] ?? 'unknown' }
 }

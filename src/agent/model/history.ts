@@ -60,6 +60,9 @@ export type SessionRecord = {
   readonly usage: Usage
   /** The name of the chat that the session belongs to. */
   readonly chat?: string | undefined
+  readonly pinned?: boolean | undefined
+  /** Left out of lists that do not ask for it. */
+  readonly archived?: boolean | undefined
   /** The settings and other state that a rebuilt object needs; opaque JSON. */
   readonly state: unknown
 }
@@ -79,6 +82,10 @@ export type SessionFilter = {
   readonly limit: number
   readonly cursor?: string | undefined
   readonly source?: string | undefined
+  /** Leaves out sessions of this source. */
+  readonly notSource?: string | undefined
+  readonly pinned?: boolean | undefined
+  readonly archived?: boolean | undefined
   /** Substring of the title. */
   readonly q?: string | undefined
 }

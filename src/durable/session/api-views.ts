@@ -24,7 +24,7 @@ import type { SessionMetadata } from '../storage/session-metadata.ts'
 export const iso = (ms: number): string => new Date(ms).toISOString()
 
 export function sessionView(record: SessionRecord, status: SessionStatus) {
-  const { settings, expiresAt } = record.state as SessionMetadata
+  const { settings, expiresAt, pinned = false, archived = false } = record.state as SessionMetadata
   return {
     id: record.id,
     title: record.title,
@@ -35,6 +35,8 @@ export function sessionView(record: SessionRecord, status: SessionStatus) {
     updated_at: iso(record.updatedAt),
     parent_id: record.parentId,
     expires_at: expiresAt === undefined ? null : iso(expiresAt),
+    pinned,
+    archived,
     usage: toPublicUsage(record.usage),
     settings: maskHeaders(settings),
   }

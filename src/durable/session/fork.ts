@@ -174,6 +174,8 @@ async function receiveCopy(
     oneShot: _oneShot,
     grants: _grants,
     subagent: _subagent,
+    pinned: _pinned,
+    archived: _archived,
     ...rest
   } = meta
   // So does what the session starts by itself.

@@ -1,6 +1,7 @@
 /** Defines the metadata of a session: everything but its messages and events. It is stored as JSON in one row. */
 
 import type { ChatOrigin } from '../../agent/model/delivery.ts'
+import type { Exposure } from '../../agent/model/permission/authority.ts'
 import type { BackendKind } from '../../agent/model/backend.ts'
 import type { PromptRecord } from '../../agent/model/prompt/prompt-layer.ts'
 import type { Todo } from '../../agent/model/tool.ts'
@@ -81,6 +82,8 @@ export type SessionMetadata = Conversations & {
   /** Calls that a person has allowed for this session, as `tool: rule`. */
   readonly grants?: readonly string[]
   readonly machine?: WorkspaceLocation
+  /** What the run has read (turn/tools/exposure-log.ts). */
+  readonly exposure?: Exposure & { readonly runId: string }
   /** The usage of turns that are not in the rows: of a fork's parent, or of a rebuilt session. */
   readonly usageBefore: Usage
   /** Usage that was billed to a run after its end. */
@@ -107,6 +110,9 @@ export type SessionMetadata = Conversations & {
   readonly arriving?: true
   /** The run of a job that the session belongs to. */
   readonly jobRun?: string
+  /** Set by a person, for lists. */
+  readonly pinned?: boolean | undefined
+  readonly archived?: boolean | undefined
   readonly ephemeral?: boolean
   /** The session expires unless a second run keeps it. A change by the API removes this. */
   readonly oneShot?: boolean | undefined

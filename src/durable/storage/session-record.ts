@@ -20,6 +20,8 @@ export function sessionRecord(meta: SessionMetadata, store: SessionStore, expire
     updatedAt: Math.max(meta.createdAt, lastActivityAt(turn)),
     usage: sessionUsage(meta, store),
     ...(meta.origin && { chat: chatName(meta.origin) }),
+    ...(meta.pinned && { pinned: true }),
+    ...(meta.archived && { archived: true }),
     state: { ...meta, expiresAt: expires, given: { message: store.lastMessageSeq(), event: store.lastEventSeq() } },
   }
 }

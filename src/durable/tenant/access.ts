@@ -80,9 +80,9 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
     await this.#changeStatus('deleting')
   }
 
-  /** False when the authority is not the operator's. */
+  /** False when the authority is neither the operator's nor one of the tenant that may change something. */
   async revokeKey(authority: Authority, id: string): Promise<boolean> {
-    if (!this.#options.mayChange(authority, 'admin')) return false
+    if (!this.#options.mayChange(authority, 'admin', 'write')) return false
     this.#sql.exec('INSERT INTO revoked_key VALUES (?, ?) ON CONFLICT DO NOTHING', id, clock.now())
     await this.#announce()
     return true

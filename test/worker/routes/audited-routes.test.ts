@@ -149,6 +149,20 @@ const audited: Readonly<Record<string, Case>> = {
     by: 'tenant',
     path: ({ session }) => `/api/sessions/${session}/export?format=md`,
   },
+  'POST /api/sessions/delete': {
+    kind: 'session.deleted',
+    by: 'tenant',
+    path: () => '/api/sessions/delete',
+    body: ({ spare }) => ({ ids: [spare] }),
+  },
+  'POST /api/keys': {
+    kind: 'key.created',
+    by: 'tenant',
+    path: () => '/api/keys',
+    body: () => ({ scopes: ['read'] }),
+    keep: ({ id }) => ({ ownKey: id }),
+  },
+  'DELETE /api/keys/{id}': { kind: 'key.revoked', by: 'tenant', path: ({ ownKey }) => `/api/keys/${ownKey}` },
   'DELETE /api/sessions/{id}': {
     kind: 'session.deleted',
     by: 'tenant',
@@ -250,14 +264,14 @@ beforeAll(async () => {
   await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual' }, timezone: 'Europe/Berlin' } })
   await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'smart' } } })
   const [first, second] = [await start(), await start()]
-  const session = (await newSession({}, key)).id
+  const [session, spare] = [(await newSession({}, key)).id, (await newSession({}, key)).id]
   const issued = await bindings.TENANT.getByName(`t/${tenant}`).pairing.check(
     ownerAuthority(),
     { platform: 'telegram', person: '7', name: 'Ada' },
     true,
   )
   const code = issued.kind === 'code' ? issued.code : ''
-  ids = { tenant, key, session, code, approval: first.id, run: second.run_id }
+  ids = { tenant, key, session, spare, code, approval: first.id, run: second.run_id }
 })
 
 const list = async (kind: string, key?: string) =>

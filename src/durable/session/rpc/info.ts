@@ -27,6 +27,8 @@ type SessionChange = {
   readonly model?: string | null
   readonly settings?: object
   readonly prompt?: 'now'
+  readonly pinned?: boolean
+  readonly archived?: boolean
 }
 
 function isInactiveSince(session: Session, before: number): boolean {
