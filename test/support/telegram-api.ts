@@ -23,7 +23,13 @@ export type BotCall = {
 
 /** An answer that replaces the usual one. `lost`: the call is executed, then the connection breaks. `refused`: not executed. */
 export type AnswerOverride =
-  | { readonly status: number; readonly description?: string; readonly retryAfter?: number; readonly raw?: string }
+  | {
+      readonly status: number
+      readonly description?: string
+      readonly retryAfter?: number
+      readonly movedTo?: number
+      readonly raw?: string
+    }
   | 'lost'
   | 'refused'
   | Gate
@@ -141,9 +147,18 @@ export class TelegramApi {
 const notFound = () => new Response('{}', { status: 404 })
 const ok = (result: unknown) => Response.json({ ok: true, result })
 
-function refusal({ status, description, retryAfter, raw }: Extract<AnswerOverride, { status: number }>): Response {
+function refusal({
+  status,
+  description,
+  retryAfter,
+  movedTo,
+  raw,
+}: Extract<AnswerOverride, { status: number }>): Response {
   if (raw !== undefined) return new Response(raw, { status })
-  const parameters = retryAfter === undefined ? {} : { parameters: { retry_after: retryAfter } }
+  const parameters =
+    (retryAfter ?? movedTo) === undefined
+      ? {}
+      : { parameters: { retry_after: retryAfter, migrate_to_chat_id: movedTo } }
   return Response.json({ ok: false, error_code: status, description, ...parameters }, { status })
 }
 

@@ -32,6 +32,8 @@ const byField: Readonly<Record<string, unknown>> = {
   'Channel.id': 'ch_1f2e3d4c5b6a79880716253443526170',
   'Channel.webhook_url': 'https://talaria.example.com/webhooks/telegram/ch_1f2e3d4c5b6a79880716253443526170',
   'Channel.settings': {},
+  'Webhook.id': 'wh_1f2e3d4c5b6a79880716253443526170',
+  'Webhook.webhook_url': 'https://talaria.example.com/webhooks/webhook/wh_1f2e3d4c5b6a79880716253443526170',
   'Secret.name': 'DEPLOY_TOKEN',
   'Job.id': '3f9c1a7be204',
   'Job.name': 'Morning report',

@@ -176,6 +176,16 @@ const file = await client.files.create({ file: createReadStream('report.md'), pu
     },
   },
   updateChannel: { request: { name: 'support' } },
+  createWebhook: {
+    request: {
+      name: 'Pull requests',
+      signature: 'github',
+      secret: 'an-example-secret-of-yours',
+      events: ['pull_request.opened'],
+      prompt: 'Summarise this pull request: {pull_request.title}',
+    },
+  },
+  updateWebhook: { request: { prompt: 'Review this pull request: {pull_request.title}' } },
   approvePairing: { request: { platform: 'telegram', code: 'ABCD2345' } },
   createTenant: { request: { id: 'acme', name: 'Acme' } },
   updateTenant: { request: { limits: { usd_per_day: 20 } } },

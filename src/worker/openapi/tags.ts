@@ -17,6 +17,7 @@ const descriptions: Readonly<Record<string, string>> = {
   Settings: 'Preferences and policy of the tenant.',
   Credentials: 'Provider keys of the tenant, and secrets for commands. They are write-only.',
   Channels: 'Connections to messaging platforms, their webhooks, and the people who may write.',
+  Webhooks: 'Addresses to which other services deliver events, and what happens with them.',
   Keys: 'Keys of the tenant, for its own scripts and devices.',
   Usage: 'Tokens, cost and limits of the tenant, and the hosts that its agents call.',
   'Sign-in': 'The cookie of the page, links that sign in once, and the rights of a key.',

@@ -121,6 +121,34 @@ const audited: Readonly<Record<string, Case>> = {
     by: 'tenant',
     path: ({ channel }) => `/api/channels/${channel}`,
   },
+  'POST /api/webhooks': {
+    kind: 'channel.created',
+    by: 'tenant',
+    path: () => '/api/webhooks',
+    body: () => ({ name: 'CI', signature: 'gitlab', secret: 's'.repeat(20) }),
+    keep: ({ id }) => ({ webhook: id }),
+  },
+  'PATCH /api/webhooks/{id}': {
+    kind: 'channel.changed',
+    by: 'tenant',
+    path: ({ webhook }) => `/api/webhooks/${webhook}`,
+    body: () => ({ name: 'Other' }),
+  },
+  'POST /api/webhooks/{id}/pause': {
+    kind: 'channel.changed',
+    by: 'tenant',
+    path: ({ webhook }) => `/api/webhooks/${webhook}/pause`,
+  },
+  'POST /api/webhooks/{id}/resume': {
+    kind: 'channel.changed',
+    by: 'tenant',
+    path: ({ webhook }) => `/api/webhooks/${webhook}/resume`,
+  },
+  'DELETE /api/webhooks/{id}': {
+    kind: 'channel.deleted',
+    by: 'tenant',
+    path: ({ webhook }) => `/api/webhooks/${webhook}`,
+  },
   'POST /api/pairing/approve': {
     kind: 'pairing.approved',
     by: 'tenant',

@@ -2,7 +2,7 @@ import { createExecutionContext } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createApp } from '../../../src/worker/app.ts'
 import { secret } from '../../support/chat.ts'
-import { Gate } from '../../support/scripted-model.ts'
+import { Gate, until } from '../../support/scripted-model.ts'
 import { createTelegramApi } from '../../support/telegram-api.ts'
 import { adminKey, bindings, call, applyMigrations, newKey, newTenant, type ErrorBody } from '../client.ts'
 
@@ -32,8 +32,10 @@ describe('/api/channels', () => {
   it('creates, shows, changes, pauses, resumes and removes a channel', async () => {
     const made = await create({ platform: 'telegram', name: 'Ours', secrets, settings: { allow_users: [5, '6'] } })
     expect(made.status).toBe(201)
-    const { id } = made.body
-    expect(made.body).toEqual({
+    const { registration, ...shown } = made.body
+    const { id } = shown
+    expect(registration).toMatchObject({ ok: false })
+    expect(shown).toEqual({
       id: expect.stringMatching(/^ch_[0-9a-f]{32}$/),
       platform: 'telegram',
       name: 'Ours',
@@ -53,7 +55,7 @@ describe('/api/channels', () => {
       secrets: { bot_token: 'mnop', webhook_secret: 'rs-1' },
       created_at: expect.any(String),
     })
-    expect((await call('GET', `/api/channels/${id}`)).body).toEqual(made.body)
+    expect((await call('GET', `/api/channels/${id}`)).body).toEqual(shown)
     const changed = await call<Channel>('PATCH', `/api/channels/${id}`, {
       body: { settings: { streaming: true }, secrets: { bot_token: '4711:zyxwvutsrq' } },
     })
@@ -125,7 +127,7 @@ describe('/api/channels', () => {
   })
 
   it.each([
-    ['an unknown platform', { platform: 'slack', secrets: {} }, 'platform'],
+    ['an unknown platform', { platform: 'pigeon', secrets: {} }, 'platform'],
     ['a missing token', { platform: 'telegram', secrets: { webhook_secret: secret } }, 'secrets.bot_token'],
     [
       'a short secret',
@@ -151,14 +153,42 @@ describe('/api/channels', () => {
     ],
     ['an unknown setting', { platform: 'telegram', secrets, settings: { colour: 1 } }, 'settings.colour'],
     ['an unknown busy mode', { platform: 'telegram', secrets, settings: { busy_mode: 'drop' } }, 'settings.busy_mode'],
-    ['merging of bursts over more than ten seconds', { platform: 'telegram', secrets, settings: { burst_ms: 10_001 } }, 'settings.burst_ms'],
+    [
+      'merging of bursts over more than ten seconds',
+      { platform: 'telegram', secrets, settings: { burst_ms: 10_001 } },
+      'settings.burst_ms',
+    ],
   ])('refuses %s', async (_name, body, param) => {
     const answer = await create(body)
     expect([answer.status, answer.body.error.param]).toEqual([400, param])
   })
 
+  it('registers the webhook with the platform, again with a test, and takes it back at the end', async () => {
+    const api = createTelegramApi()
+    const body = { platform: 'telegram', secrets: { ...secrets, bot_token: api.token } }
+    const made = await call<Channel>('POST', '/api/channels', { body })
+    expect(made.body['registration']).toEqual({ ok: true, detail: expect.any(String) })
+    expect(api.webhook).toMatchObject({
+      url: made.body['webhook_url'],
+      secret_token: secrets.webhook_secret,
+      allowed_updates: ['message', 'edited_message', 'callback_query', 'my_chat_member'],
+    })
+    api.webhook = { url: 'https://elsewhere.test' }
+    const tested = await call<{ ok: boolean }>('POST', `/api/channels/${made.body.id}/test`)
+    expect([tested.body.ok, api.webhook.url]).toEqual([true, made.body['webhook_url']])
+    await call('DELETE', `/api/channels/${made.body.id}`)
+    await until(() => api.webhook.url === undefined)
+  })
+
+  it('creates the channel also when the platform refuses, and shows why', async () => {
+    const unknown = { platform: 'telegram', secrets: { ...secrets, bot_token: '4711:unknown-to-telegram' } }
+    const made = await call<Channel>('POST', '/api/channels', { body: unknown })
+    expect([made.status, made.body['registration']]).toEqual([201, { ok: false, detail: 'HTTP 401: Unauthorized' }])
+    expect((await call<Channel>('GET', `/api/channels/${made.body.id}`)).body).not.toHaveProperty('registration')
+  })
+
   it('names the supported platforms', async () => {
-    expect((await create({ platform: 'discord', secrets: {} })).body.error.message).toContain('telegram')
+    expect((await create({ platform: 'pigeon', secrets: {} })).body.error.message).toContain('telegram')
   })
 
   it('hides a channel from other tenants', async () => {
@@ -205,7 +235,7 @@ describe('/api/channels', () => {
     const bad = await create({ platform: 'telegram', secrets })
     expect((await call('POST', `/api/channels/${good.body.id}/test`)).body).toEqual({
       ok: true,
-      detail: 'Connected as TalariaBot.',
+      detail: 'Connected as TalariaBot. Telegram sends its updates to this channel.',
     })
     expect((await call('POST', `/api/channels/${bad.body.id}/test`)).body).toEqual({
       ok: false,

@@ -9,7 +9,6 @@ import type { MediaReference } from '../../../agent/model/media/media-reference.
 import type { ImagePart, UserMessage } from '../../../agent/model/message.ts'
 import type { FetchedMedia } from '../../../channels/channel.ts'
 import { escapeName } from '../../../channels/text/quote-person.ts'
-import { transcribeVoice } from '../attachments/transcribe-voice.ts'
 import type { Session } from '../session.ts'
 import type { InboundCommand } from './inbound-command.ts'
 import { pathOfFile, writeIncomingFiles } from './incoming-files.ts'
@@ -49,7 +48,9 @@ export async function receiveFiles(
     }
     const path = pathOfFile(runId, file, n)
     await writeIncomingFiles(session, [{ path, bytes: file.bytes }])
-    notes.push(`\n[Attached file: ${path} (${file.mediaType})]${await contentOf(session, reference, file)}`)
+    notes.push(
+      `\n[Attached file: ${path} (${file.mediaType})]${await contentOf(session, { kind: reference.kind, key: `${runId} ${n}`, file })}`,
+    )
     const image =
       file.bytes.length <= maxImageBytes && imageTypes.has(file.mediaType) ? await imageOf(session, file) : undefined
     if (image) images.push(image)
@@ -90,15 +91,26 @@ function reportUnread(session: Session, { kind, name }: MediaReference, fetched:
   return `\n[The person sent ${shown}, which could not be read: ${detail}]`
 }
 
+type Content = { readonly kind: MediaReference['kind']; readonly key: string; readonly file: ReceivedFile }
+
 /** What stands in a short text, or what was said. Empty for other files. */
-async function contentOf(session: Session, { kind }: MediaReference, file: ReceivedFile): Promise<string> {
-  if (kind === 'voice') {
-    const said = await transcribeVoice(session, file)
-    return said === undefined ? '\n[What was said could not be transcribed here.]' : `\n[Said in it:]\n${said}`
-  }
+async function contentOf(session: Session, { kind, key, file }: Content): Promise<string> {
+  if (kind === 'voice') return transcriptOf(session, key, file)
   const isText = /^(text\/|application\/(json|xml|yaml|x-yaml|toml))/.test(file.mediaType)
   if (!isText || file.bytes.length > maxInlineBytes) return ''
   return `\n[It contains:]\n${new TextDecoder().decode(file.bytes)}`
+}
+
+async function transcriptOf(
+  { toolRuntime }: Session,
+  key: string,
+  { bytes, mediaType }: ReceivedFile,
+): Promise<string> {
+  const said = await toolRuntime.paidMedia.transcribe({ key, bytes, mime: mediaType })
+  if (said.kind === 'text') return `\n[Said in it:]\n${said.text}`
+  return said.reason === 'not_configured'
+    ? '\n[What was said cannot be transcribed here.]'
+    : `\n[What was said could not be transcribed: ${said.error}]`
 }
 
 const imageOf = (session: Session, { mediaType, bytes }: ReceivedFile): Promise<ImagePart | undefined> =>

@@ -1,0 +1,196 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { calls, Gate, says } from '../../support/scripted-model.ts'
+import {
+  type ChatFixture,
+  createChat,
+  createMessage,
+  createUpdate,
+  getLastRun,
+  getSessionId,
+  postUpdate,
+  receiveMessage,
+  settleDeliveries,
+} from '../../support/chat.ts'
+import { applyMigrations, call, request } from '../../worker/client.ts'
+import { listLines } from '../../worker/listen.ts'
+import { kill } from '../support/object.ts'
+
+beforeAll(applyMigrations)
+
+/** One pixel. */
+const png = Uint8Array.from(
+  atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='),
+  (char) => char.charCodeAt(0),
+)
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+const contentOf = (chat: ChatFixture) => JSON.stringify(chat.scripted.requests.at(-1)?.messages.at(-1)?.content)
+
+describe('a message with files', () => {
+  it('gives an image to the model, and puts the file into the workspace', async () => {
+    const chat = await createChat([says('A pixel.')])
+    chat.api.files.set('photo-1', png)
+    const photo = [{ file_id: 'small' }, { file_id: 'photo-1', file_size: png.length }]
+    await receiveMessage(chat, '', { text: undefined, caption: 'what is this?', photo })
+    await chat.api.waitForText('A pixel.')
+    expect(contentOf(chat)).toContain('what is this?')
+    expect(contentOf(chat)).toContain('data:image/png;base64,')
+    const [path] = /uploads\/[\w/.-]+/.exec(contentOf(chat)) ?? []
+    const file = await request('GET', `/api/sessions/${await getSessionId(chat)}/files/${path}`)
+    expect(new Uint8Array(await file.arrayBuffer())).toEqual(png)
+  })
+
+  it('puts a short text into the message, and not a binary', async () => {
+    const chat = await createChat([says('Read.')])
+    chat.api.files.set('doc-1', bytesOf('a,b\n1,2'))
+    chat.api.files.set('doc-2', Uint8Array.from([0, 1, 2, 3]))
+    const document = { file_id: 'doc-1', file_name: '../t able.csv', mime_type: 'text/csv' }
+    await receiveMessage(chat, '', { text: undefined, document, audio: { file_id: 'doc-2', mime_type: 'audio/mpeg' } })
+    await chat.api.waitForText('Read.')
+    expect(contentOf(chat)).toContain('a,b\\n1,2')
+    expect(contentOf(chat)).not.toContain('..')
+    expect(contentOf(chat)).toContain('(audio/mpeg)')
+  })
+
+  it('says of a voice message that nobody here can transcribe it, and puts no binary into the message', async () => {
+    const chat = await createChat([says('I cannot hear.')])
+    chat.api.files.set('voice-1', bytesOf('OggS and so on'))
+    await receiveMessage(chat, '', {
+      text: undefined,
+      voice: { file_id: 'voice-1', mime_type: 'audio/ogg', duration: 2 },
+    })
+    await chat.api.waitForText('I cannot hear.')
+    expect(contentOf(chat)).toContain('cannot be transcribed here')
+    expect(contentOf(chat)).not.toContain('OggS')
+  })
+
+  it('keeps the text when a file cannot be read, and tells the model and the person', async () => {
+    const chat = await createChat([says('Without it, then.')])
+    const broken = { status: 400, description: 'Bad Request: file is too big' }
+    chat.api.overrideNext('getFile', broken)
+    await receiveMessage(chat, '', { text: undefined, caption: 'sum this up', document: { file_id: 'big' } })
+    await chat.api.waitForText('Without it, then.')
+    expect(contentOf(chat)).toMatch(/sum this up.*could not be read.*file is too big/s)
+    expect(chat.api.messageTexts.some((text) => text.includes('I could not read the document'))).toBe(true)
+  })
+
+  it('is answered before its file is read, and read after the object died', async () => {
+    const chat = await createChat([says('Seen.')])
+    chat.api.files.set('photo-1', png)
+    const gate = new Gate()
+    chat.api.overrideNext('getFile', gate)
+    const update = createUpdate({ message: createMessage('', { text: undefined, photo: [{ file_id: 'photo-1' }] }) })
+    expect((await postUpdate(chat, update)).status).toBe(200)
+    await gate.waitUntilReached()
+    const session = await getSessionId(chat)
+    await kill(session)
+    expect((await postUpdate(chat, update)).status).toBe(200)
+    await chat.api.waitForText('Seen.')
+    await settleDeliveries(session)
+    expect([chat.api.sentTexts, chat.scripted.requests.length]).toEqual([['Seen.'], 1])
+    gate.open()
+  })
+
+  it('is one message with the other parts of its album', async () => {
+    const chat = await createChat([says('Two pixels.')])
+    for (const id of ['photo-1', 'photo-2']) chat.api.files.set(id, png)
+    const part = (id: string, more: object) => ({
+      text: undefined,
+      photo: [{ file_id: id }],
+      media_group_id: 'g1',
+      ...more,
+    })
+    await receiveMessage(chat, '', part('photo-1', { caption: 'both' }))
+    await receiveMessage(chat, '', part('photo-2', { message_id: 8 }))
+    await chat.api.waitForText('Two pixels.')
+    expect(contentOf(chat).match(/data:image\/png/g)).toHaveLength(2)
+    expect(chat.scripted.requests).toHaveLength(1)
+  })
+})
+
+describe('an answer with files', () => {
+  it('sends those that it names by MEDIA, beside its text', async () => {
+    const write = calls({ id: 'c1', name: 'write_file', input: { path: 'out/list.csv', content: 'a,b' } })
+    const chat = await createChat([write, says('Here it is.\nMEDIA:out/list.csv\nMEDIA:out/missing.csv')])
+    await receiveMessage(chat, 'make a list')
+    await chat.api.waitForText('Here it is.')
+    await settleDeliveries(await getSessionId(chat))
+    expect(chat.api.sentTexts).toEqual(['Here it is.'])
+    expect(chat.api.sentFiles).toEqual([{ name: 'list.csv', bytes: 3 }])
+    expect(await getLastRun(await getSessionId(chat))).not.toHaveProperty('delivery_error')
+  })
+})
+
+describe('an edited message', () => {
+  const edit = (chat: Parameters<typeof postUpdate>[0], text: string, message = 7) =>
+    postUpdate(chat, createUpdate({ edited_message: createMessage(text, { message_id: message }) }))
+
+  it('begins no turn, neither before nor after that of its message', async () => {
+    const chat = await createChat([says('Berlin, then.')])
+    expect((await edit(chat, 'nobody asked')).status).toBe(200)
+    expect(chat.scripted.requests).toEqual([])
+    await receiveMessage(chat, 'weather in Bern')
+    await chat.api.waitForText('Berlin, then.')
+    await settleDeliveries(await getSessionId(chat))
+    expect((await edit(chat, 'weather in Berlin')).status).toBe(200)
+    expect(await listLines(await getSessionId(chat))).toEqual(['user: weather in Bern', 'assistant: Berlin, then.'])
+    expect(chat.scripted.requests).toHaveLength(1)
+  })
+
+  it('reaches the turn that answers it', async () => {
+    const gate = new Gate()
+    const chat = await createChat([says('Bern', gate, ' is sunny.'), says('Berlin is grey.')])
+    await receiveMessage(chat, 'weather in Bern')
+    await gate.waitUntilReached()
+    expect((await edit(chat, 'weather in Berlin')).status).toBe(200)
+    expect((await edit(chat, 'another message', 99)).status).toBe(200)
+    gate.open()
+    await chat.api.waitForText('Berlin is grey.')
+    expect(contentOf(chat)).toContain('[My message now reads:]')
+    expect(contentOf(chat)).not.toContain('another message')
+  })
+})
+
+describe('a group that becomes a supergroup', () => {
+  it('keeps its conversation under the new id, also where only the old one was allowed', async () => {
+    const settings = { allow_chats: ['-5'], require_mention: false, group_sessions: 'chat' }
+    const chat = await createChat([says('One.'), says('Two.')], settings)
+    await receiveMessage(chat, 'first', { chat: { id: -5, type: 'group' } })
+    await chat.api.waitForText('One.')
+    const moved = createMessage('', { text: undefined, chat: { id: -5, type: 'group' }, migrate_to_chat_id: -1005 })
+    expect((await postUpdate(chat, createUpdate({ message: moved }))).status).toBe(200)
+    await receiveMessage(chat, 'second', { chat: { id: -1005, type: 'supergroup' }, message_id: 8 })
+    await chat.api.waitForText('Two.')
+    expect(await listLines(await getSessionId(chat, '-5'))).toHaveLength(4)
+    expect(chat.api.callsOf('sendMessage').map(({ body }) => body.chat_id)).toEqual([-5, -1005])
+    const { body } = await call<{ settings: object }>('GET', `/api/channels/${chat.channel}`)
+    expect(body.settings).toMatchObject({ allow_chats: ['-5', '-1005'], moved_chats: { '-1005': '-5' } })
+  })
+
+  it('gets an answer that was on its way', async () => {
+    const chat = await createChat([says('One.')], {
+      allow_chats: ['-6'],
+      require_mention: false,
+      group_sessions: 'chat',
+    })
+    chat.api.overrideNext('sendMessage', { status: 400, description: 'group chat was upgraded', movedTo: -1006 })
+    await receiveMessage(chat, 'first', { chat: { id: -6, type: 'group' } })
+    await chat.api.waitForText('One.')
+    expect(chat.api.callsOf('sendMessage').map(({ body }) => body.chat_id)).toEqual([-6, -1006])
+  })
+})
+
+describe('a reply', () => {
+  it('shows the model what it replies to', async () => {
+    const chat = await createChat([says('Because.')])
+    const replied = {
+      message_id: 3,
+      date: 1,
+      chat: { id: 11, type: 'private' },
+      from: { id: 12, is_bot: false, first_name: 'Bert' },
+      text: 'no\nway',
+    }
+    await receiveMessage(chat, 'why?', { reply_to_message: replied })
+    await chat.api.waitForText('Because.')
+    expect(contentOf(chat)).toContain('[In reply to Bert: no way]\\nwhy?')
+  })
+})
