@@ -31,6 +31,7 @@ async function start(options) {
   const model = describeModel({ ...settings, ...bindings })
   for (const warning of listModelWarnings({ ...settings, ...bindings })) console.warn(`note: ${warning}`)
   settings.DNS_RESOLVER_URL ??= await startResolver()
+  if (!settings.BROWSER_CDP_URL) Object.assign(settings, await prepareBrowser(settings))
   const persistTo = resolve(root, options.persistTo)
   requireWritable(persistTo)
   await Promise.all([migrateLocally(persistTo), build(options)])
@@ -38,6 +39,14 @@ async function start(options) {
   endTogether(server)
   await ready(server, options)
   await announce(address(options.host, options.port), { ...options, key: settings.ADMIN_KEY, model })
+}
+
+/** The Chromium of the system, if there is one. The browser tools are hidden without it. */
+async function prepareBrowser({ CHROME_PATH }) {
+  // Loaded late, as the sources that they import.
+  const { findChromium, serveBrowser } = await import('./lib/local-browser.mjs')
+  const path = findChromium({ CHROME_PATH, ...process.env })
+  return path === undefined ? {} : { BROWSER_CDP_URL: await serveBrowser(path), BROWSER_CDP_GUARDED: 'true' }
 }
 
 function argumentsFor({ port, host, rest }, persistTo, settings) {

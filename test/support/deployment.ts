@@ -6,4 +6,6 @@ export const deployment: {
   auxModel?: string
   /** The `AI` binding. */
   ai?: AiBinding
+  /** The `BROWSER` binding. */
+  browser?: Pick<Fetcher, 'fetch'>
 } = {}

@@ -21,22 +21,35 @@ import { withDatabaseOutage, withSlowBlobs, withTenantDatabaseOutage, withTenant
 // An import that begins in an object which a test evicts would never end for the others.
 await Promise.all([inlineOpenai(), inlineAnthropic(), inlineBedrock(), inlineDemo(), inlineWorkersAi()])
 await Promise.all(listPlatforms().map(loadChannel))
+await import('../../src/durable/channels/gateway-socket.ts')
 await loadShellPolicy()
 await loadSkillModule()
 await loadBundledIndex()
+await Promise.all([
+  import('../../src/backends/web/search/search-web.ts'),
+  import('../../src/backends/web/extract/extract-page.ts'),
+])
 await import('../../src/durable/session/commands/run-commands.ts')
+await import('../../src/backends/make-document/make-document.ts')
 await import('../../src/durable/turn/media/create-media.ts')
 await import('../../src/durable/turn/media/look.ts')
 await import('../../src/durable/turn/media/start-video.ts')
+await import('../../src/durable/turn/media/transcribe-sound.ts')
 await import('../../src/durable/turn/media/continue-media.ts')
+await import('../../src/durable/turn/tools/browser/act.ts')
 
 export { FilesObject } from '../backends/support/files-object.ts'
+export { ConnectionDO } from '../../src/durable/channels/connection-object.ts'
 export { TenantWithJobs } from '../durable/tenant/fake-jobs.ts'
 
-const bound = () => deployment.ai && { AI: deployment.ai as unknown as Ai }
+const bound = () => ({
+  ...(deployment.ai && { AI: deployment.ai as unknown as Ai }),
+  ...(deployment.browser && { BROWSER: deployment.browser as Fetcher }),
+})
 
 export default {
   fetch: (request, env, context) => worker.fetch(request, { ...env, ...bound() }, context),
+  email: (message, env, context) => worker.email(message, env, context),
 } satisfies ExportedHandler<Env>
 
 /** The tenant's object of the product. Tests can fail its database (outage.ts). */

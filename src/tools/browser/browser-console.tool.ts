@@ -26,7 +26,9 @@ export default defineTool({
   needs: ['browser'],
   effect: 'effect',
   risk: ({ expression }) => (expression === undefined ? 'net' : 'exec'),
-  assess: ({ expression }) => (expression === undefined ? assessByRisk('net', []) : assessExpression(expression)),
+  // What is switched off needs nobody's approval.
+  assess: ({ expression }, { browser }) =>
+    expression && browser.mayEvaluate() ? assessExpression(expression) : assessByRisk('net', []),
   run: ({ clear, expression }, context) =>
     runBrowser({ kind: 'console', isCleared: clear, expression: expression || undefined }, context),
 })

@@ -28,6 +28,8 @@ export type BrowserCall = { readonly callId: string; readonly signal: AbortSigna
 
 /** The one browser of a session. Failures are answers, never rejections. */
 export type Browser = {
+  /** Whether the settings allow expressions in the console. */
+  readonly mayEvaluate: () => boolean
   readonly act: (action: BrowserAction, call: BrowserCall) => Promise<BrowserAnswer>
 }
 

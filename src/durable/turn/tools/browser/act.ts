@@ -21,9 +21,11 @@ const failed = (error: string, details?: Readonly<Record<string, unknown>>): Bro
 
 const noPage = 'No page is open. Open one with browser_navigate.'
 
-export async function act(host: BrowserHost, action: BrowserAction, call: BrowserCall): Promise<BrowserAnswer> {
+type Call = BrowserCall & { readonly mayEvaluate: boolean }
+
+export async function act(host: BrowserHost, action: BrowserAction, call: Call): Promise<BrowserAnswer> {
   try {
-    if (action.kind === 'console' && action.expression !== undefined && !mayEvaluate(host))
+    if (action.kind === 'console' && action.expression !== undefined && !call.mayEvaluate)
       return failed('Expressions are switched off here (setting browser.allow_expressions). Use browser_snapshot.')
     if (action.kind === 'dialog') return chooseDialog(host, action)
     if (action.kind === 'navigate') return await navigate(host, action, call)
@@ -34,8 +36,6 @@ export async function act(host: BrowserHost, action: BrowserAction, call: Browse
     return explain(host, error)
   }
 }
-
-const mayEvaluate = ({ deployment }: BrowserHost): boolean => deployment().settings.browser?.allow_expressions === true
 
 function chooseDialog({ row }: BrowserHost, { isAccepted, text }: Extract<BrowserAction, { kind: 'dialog' }>) {
   const state = row.get()

@@ -26,12 +26,15 @@ export class SessionBrowser implements Browser {
     this.#running++
     try {
       const { act } = await import('./act.ts')
-      return await act(this.#host, action, call)
+      return await act(this.#host, action, { ...call, mayEvaluate: this.mayEvaluate() })
     } finally {
       this.#running--
       this.#host.arm()
     }
   }
+
+  readonly mayEvaluate: Browser['mayEvaluate'] = () =>
+    this.#host.deployment().settings.browser?.allow_expressions === true
 
   /** When the browser is closed because nobody uses it, or is tried to be closed again. */
   getNextWake(): number | undefined {

@@ -1,0 +1,67 @@
+/** Tests the browser through `npm start`: the Chromium of the system, started by the first page. Skipped without one. */
+
+import { once } from 'node:events'
+import { createServer, type Server as HttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startModelServer } from '../support/model-server/server.ts'
+import { chromium } from './support/chromium.ts'
+import { createClient } from './support/client.ts'
+import { deleteState, newState, type Server, startServer } from './support/server.ts'
+import { modelSettings } from './support/shared.ts'
+
+const pages: Readonly<Record<string, string>> = {
+  '/': '<!doctype html><title>Shop</title><h1>Welcome</h1><a href="/second">Second</a>',
+  '/second': '<!doctype html><title>Second</title><h1>Second page</h1>',
+}
+
+describe.skipIf(chromium === undefined)('the browser of npm start (needs Chromium)', () => {
+  const state = newState()
+  let site: HttpServer
+  let model: Awaited<ReturnType<typeof startModelServer>>
+  let server: Server
+
+  beforeAll(async () => {
+    site = createServer((request, response) => {
+      const page = pages[request.url ?? '']
+      response.writeHead(page ? 200 : 404, { 'content-type': 'text/html' }).end(page)
+    }).listen(0, '127.0.0.1')
+    await once(site, 'listening')
+    model = await startModelServer()
+    const map = { 'shop.example.com': `http://127.0.0.1:${(site.address() as AddressInfo).port}` }
+    server = await startServer({ state, env: { ...modelSettings(model.url), WEB_HOST_MAP: JSON.stringify(map) } })
+  })
+  afterAll(async () => {
+    await server.stop()
+    await model.close()
+    site.close()
+    deleteState(state)
+  })
+
+  it('opens a page, follows its link by keys, and goes back; a private address is refused', async () => {
+    const owner = createClient(server.url, server.key)
+    const session = await owner.newSession()
+    const steps = [
+      'browser_navigate {"url":"http://shop.example.com/"}',
+      'browser_press {"key":"Tab"}',
+      'browser_press {"key":"Enter"}',
+      'browser_snapshot {}',
+      'browser_back {}',
+      'browser_navigate {"url":"http://127.0.0.1/"}',
+    ]
+    const run = await owner.chat(session, `[[call ${steps.join(' then ')} then say done]]`)
+    expect(run.json).toMatchObject({ status: 'completed', output: 'done' })
+    const results = (await owner.messages(session))
+      .filter(({ role }) => role === 'tool')
+      .map(({ content }) => JSON.parse(content ?? '') as Readonly<Record<string, unknown>>)
+    expect(results).toMatchObject([
+      { success: true, title: 'Shop', snapshot: expect.stringContaining('link "Second" [ref=e') },
+      { success: true, pressed: 'Tab' },
+      { success: true, pressed: 'Enter', url: 'http://shop.example.com/second' },
+      { snapshot: expect.stringContaining('heading "Second page"') },
+      { url: 'http://shop.example.com/' },
+      { error: expect.stringContaining('loopback') },
+    ])
+    expect((await owner.send('DELETE', `/api/sessions/${session}`)).status).toBe(204)
+  })
+})

@@ -1,0 +1,52 @@
+/** Tests the browser that `npm start` brings: it is found, started when it is needed, and reaches no private address. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findChromium, serveBrowser } from '../../scripts/lib/local-browser.mjs'
+import { type BrowserSession, newBrowserSession } from '../backends/browser/support/browser-session.ts'
+import { address, type Site, startSite } from '../backends/browser/support/site.mjs'
+
+const path = findChromium({ PATH: process.env['PATH'] })
+
+describe('the browser of the system', () => {
+  it('is named by CHROME_PATH, or switched off', () => {
+    expect(findChromium({ CHROME_PATH: process.execPath, PATH: '' })).toBe(process.execPath)
+    expect(findChromium({ CHROME_PATH: 'none', PATH: process.env['PATH'] })).toBeUndefined()
+    expect(findChromium({ PATH: '/nonexistent' })).toBeUndefined()
+    expect(() => findChromium({ CHROME_PATH: '/nonexistent/chrome', PATH: '' })).toThrow('cannot be run')
+  })
+})
+
+describe.skipIf(path === undefined)('its proxy (needs Chromium)', () => {
+  let site: Site
+  let url: string
+  /** The guard of this session lets everything pass: only the proxy is left. */
+  let session: BrowserSession
+
+  beforeAll(async () => {
+    site = await startSite()
+    url = await serveBrowser(path ?? '')
+    session = await newBrowserSession(url, { ...site.network, check: async () => undefined })
+  })
+  afterAll(async () => {
+    await session.close()
+    site.close()
+  })
+
+  it('reaches no private address', async () => {
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '0x7f.1']) {
+      await session.go(`http://${host}:${site.port}/second`).catch(() => undefined)
+      await session.go(`https://${host}:${site.port}/second`).catch(() => undefined)
+    }
+    expect(site.asked).toEqual([])
+  })
+
+  it('leaves what the deployment maps elsewhere to the session', async () => {
+    expect(await session.go(address('/second'))).toContain('Second page')
+  })
+
+  it('refuses sockets of an earlier browser', async () => {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/devtools/browser/unknown`)
+    await new Promise((refused) => socket.addEventListener('error', refused))
+    expect((await fetch(`${url}/json/new`)).status).toBe(404)
+  })
+})
