@@ -4,6 +4,7 @@
  */
 
 import type { ApprovalDecision, Assessment } from '../agent/model/permission/approval.ts'
+import type { Exposure } from '../agent/model/permission/authority.ts'
 import type { ApprovalRequest } from '../agent/model/pending-request.ts'
 import { showHiddenInValue } from '../agent/model/visible-text.ts'
 import type { Services, Tool } from '../agent/model/tool.ts'
@@ -17,6 +18,7 @@ import {
   assessByRisk,
 } from '../agent/policy/approval/approval.ts'
 import type { Judgement } from '../agent/policy/approval/approval-judge.ts'
+import { assessExposure } from '../agent/policy/approval/exposure.ts'
 
 export type PermissionContext = {
   readonly services: Partial<Services>
@@ -26,6 +28,8 @@ export type PermissionContext = {
   /** Asks a model. Must not throw: without a judgement it escalates. */
   readonly judge: (call: JudgedCall) => Promise<Judgement>
   readonly now: () => number
+  /** Read by the turn so far. Absent: nothing. */
+  readonly exposure?: () => Exposure
 }
 
 export type PermissionResult =
@@ -87,12 +91,14 @@ function decideCall(judgedCall: JudgedCall, context: PermissionContext): Permiss
 function describeCall(
   call: ToolCall,
   tool: Tool,
-  { services, describeLocation }: PermissionContext,
+  { services, describeLocation, exposure }: PermissionContext,
   known: Assessment | undefined,
 ): JudgedCall {
   const { id, input, granted } = call
   const risk = tool.risk(input)
-  const assessment = known ?? assessByRisk(risk, listSubjects(input, services))
+  const own = known ?? assessByRisk(risk, listSubjects(input, services))
+  const isOnline = services.backend !== undefined && services.backend.capabilities.network !== 'none'
+  const assessment = assessExposure(own, { tool: tool.name, input, risk, isOnline }, exposure?.() ?? {})
   return {
     callId: id,
     tool: tool.name,

@@ -27,6 +27,8 @@ export type DispatchOptions = {
     readonly emit: (progress: CallProgress) => void
     readonly openRedaction: () => RedactionStream
   }
+  /** Receives the result of each call before anybody else, also of calls by programs. */
+  readonly noteResult?: (input: unknown, message: ToolMessage) => void
   /** Decides whether a call may run. */
   readonly permit: (call: ToolCall, tool: Tool) => PermissionResult | Promise<PermissionResult>
   /** Earlier results of the same batch. A batch is dispatched in several groups. */
@@ -102,7 +104,9 @@ async function runCall(call: ToolCall, options: DispatchOptions, concurrent: num
   const outcome = await runTool(tool, call, options, limitToolTime(tool.timeoutMs?.(call.input), concurrent))
   await options.failpoint?.('after')
   if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later, ...decided }
-  return { of: 'tool', message: toMessage(call, outcome, options), ...decided }
+  const message = toMessage(call, outcome, options)
+  options.noteResult?.(call.input, message)
+  return { of: 'tool', message, ...decided }
 }
 
 const refusalMessage = ({ id, name }: ToolCall, refusal: Refusal): ToolMessage => ({

@@ -16,6 +16,7 @@ import clarify from './clarify/clarify.tool.ts'
 import executeCode from './code/execute-code.tool.ts'
 import cronjob from './cronjob/cronjob.tool.ts'
 import delegateTask from './delegate/delegate-task.tool.ts'
+import makeDocument from './file/documents/make-document.tool.ts'
 import patch from './file/patch.tool.ts'
 import readFile from './file/read-file.tool.ts'
 import searchFiles from './file/search-files.tool.ts'
@@ -51,6 +52,7 @@ export const tools: readonly Tool[] = [
   executeCode,
   cronjob,
   delegateTask,
+  makeDocument,
   patch,
   readFile,
   searchFiles,

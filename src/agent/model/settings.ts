@@ -8,6 +8,7 @@ import { backendKinds } from './backend.ts'
 import { browserSettings } from './browser/browser-settings.ts'
 import { mediaSettings } from './media/media-settings.ts'
 import { risks } from './permission/approval.ts'
+import { approvalRule } from './permission/approval-rule.ts'
 import { scopes } from './permission/authority.ts'
 import { memoryProviders } from './recall/memory-provider.ts'
 import { keepMaskedHeaders } from './secrets/provider-headers.ts'
@@ -143,18 +144,6 @@ const hostPattern = z
     /^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/,
     'Write it as example.org or *.example.org.',
   )
-
-const pattern = z.string().min(1).max(1_000)
-
-const approvalRule = z.strictObject({
-  do: z.enum(['allow', 'ask', 'deny']),
-  tool: pattern.max(200).describe('Name of a tool, or toolset:NAME; * and ? are wildcards.'),
-  match: pattern.optional().describe('A command, a path or an address; * and ? are wildcards.'),
-  channel: pattern
-    .max(200)
-    .optional()
-    .describe('Limits the rule to sessions of a platform, or of ID or ID:CHAT of a channel.'),
-})
 
 export const roleName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'Lower-case letters, digits, - and _.')
 

@@ -88,7 +88,9 @@ function readMcp(text: string): unknown {
   const events = text.split('\n').flatMap((line) => (line.startsWith('data:') ? [parseJson(line.slice(5))] : []))
   const answers = [parseJson(text), ...events].map(asObject)
   const failed = answers.find(({ error }) => error !== undefined)
-  if (failed) return { mcpError: asText(asObject(failed['error'])['message']) || 'the MCP server reports an error' }
+  const error = failed?.['error']
+  if (error !== undefined)
+    return { mcpError: asText(error) || asText(asObject(error)['message']) || 'the MCP server reports an error' }
   const result = answers.map((answer) => asObject(answer['result'])).find(({ content }) => Array.isArray(content))
   if (!result) return undefined
   const texts = (result['content'] as readonly unknown[]).map((item) => asText(asObject(item)['text'])).filter(Boolean)

@@ -30,7 +30,11 @@ import { FolderHints } from './folder-hints.ts'
 import { type ProgramLog, withPrograms } from './programs.ts'
 import { createSessionJobs } from './tools/session-jobs.ts'
 import { createSessionSkills } from './tools/session-skills.ts'
+import { listTouchedPaths } from './tools/touched-paths.ts'
+import { openExposureLog } from './tools/exposure-log.ts'
+import { createSessionWeb } from './tools/session-web.ts'
 import { addFixHints } from './tools/fix-hints.ts'
+import { createSessionDocuments } from './tools/session-documents.ts'
 import { createSessionMedia, type SessionMedia } from './tools/session-media.ts'
 import { type BrowserSession, SessionBrowser } from './tools/browser/session-browser.ts'
 import type { MediaSession } from './media/media-host.ts'
@@ -203,9 +207,11 @@ export class ToolRuntime {
 
   #createServices(): Omit<Services, 'programs'> {
     const { env, tenantId, sessionId, meta, updateMeta, subagents } = this.#options
+    const documents = openDocuments({ loader: env.LOADER })
     return {
       backend: this.backend,
-      documents: openDocuments({ loader: env.LOADER }),
+      documents,
+      documentWriter: createSessionDocuments(this.#ports),
       // Replaced by what the authority of each call reaches.
       history: createReachableHistory(env.DB, { tenantId, sessionId }, { kind: 'session' }),
       todos: { read: () => meta().todos, write: (todos) => updateMeta({ todos }) },
@@ -230,6 +236,7 @@ export class ToolRuntime {
       vision: this.paidMedia.vision,
       browser: this.browser,
       person: true,
+      web: createSessionWeb(this.#ports, documents),
     }
   }
 
@@ -270,16 +277,19 @@ export class ToolRuntime {
     const { env, tenantId, sessionId } = this.#options
     const history = createReachableHistory(env.DB, { tenantId, sessionId }, historyReach(authority))
     const services = { ...this.#services, history }
+    const exposure = openExposureLog(this.#options, runId, authority)
     this.backend.begin(runId)
     this.#runId = runId
     this.#hints.begin(runId)
     const { backend, shell } = services
     const describeLocation = () => `${backend.kind} ${shell.read().cwd}`
+    const permission = { services, describeLocation, now: clock.now, exposure: exposure.now, ...approvals }
     const dispatchOptions: DispatchOptions = {
       toolbox: this.toolbox(settings, scope),
       services,
-      permit: (call, tool) => checkPermission(call, tool, { services, describeLocation, now: clock.now, ...approvals }),
-      context: { sessionId, authority, signal, clock, seesImages },
+      permit: (call, tool) => checkPermission(call, tool, permission),
+      noteResult: exposure.note,
+      context: { sessionId, authority: exposure.authority, signal, clock, seesImages },
       schedule: clock.schedule,
       progress: { emit: onProgress, openRedaction: () => redactorFor(env, tenantId).stream() },
       earlierResults,
@@ -294,20 +304,10 @@ export class ToolRuntime {
       calls,
       this.#runProgram ? withPrograms(dispatchOptions, this.#runProgram, programs) : dispatchOptions,
     )
-    const hinted = this.#hints.addTo(results, (id) => this.#pathsOf(calls, id, dispatchOptions.toolbox))
+    const hinted = this.#hints.addTo(results, (id) => listTouchedPaths(calls, id, dispatchOptions))
     const isFixKnown = settings.learning?.fixes !== false && historyReach(authority).kind === 'tenant'
     const helped = addFixHints(hinted, calls, { env, authority, isEnabled: isFixKnown })
     return storeResultImages(helped, env.BLOBS, attachmentPrefix(tenantId, sessionId))
-  }
-
-  /** The absolute paths that a call works on. For a command it is the directory where the command ended. */
-  #pathsOf(calls: readonly ToolCall[], id: string, toolbox: Toolbox): readonly string[] {
-    const call = calls.find((each) => each.id === id)
-    const tool = call && toolbox.get(call.name)
-    if (!tool?.needs.includes('backend')) return []
-    const touched = tool.touches(call?.input, this.#services)
-    if (touched === 'nothing') return []
-    return touched === 'alone' ? [this.#services.shell.read().cwd] : touched
   }
 
   /** Redacts and bounds the results of tools that the client ran, and stores their images. */

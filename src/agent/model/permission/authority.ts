@@ -21,6 +21,9 @@ export type Principal =
 /** The scopes of a key, a login rule or a person, limited by a role of the tenant's settings if there is one. */
 export type Entitlement = { readonly scopes: readonly Scope[]; readonly role?: string }
 
+/** Foreign content: written by strangers. Private data: files, memory and history of the tenant. */
+export type Exposure = { readonly isForeign?: true; readonly isPrivate?: true }
+
 export type Authority = {
   readonly tenantId: string
   readonly principal: Principal
@@ -35,6 +38,8 @@ export type Authority = {
   readonly channel?: { readonly connection: string; readonly chat: string }
   /** `untrusted`: content that strangers wrote has reached the call. */
   readonly taint: 'none' | 'untrusted'
+  /** Read by the turn that started the call, such as the parent of a subagent. Absent: nothing. */
+  readonly exposure?: Exposure
   /** The key that a subagent's work began with: revoking it ends the subagent. */
   readonly keyId?: string
   /** The request that the work began with, for logs and traces. It allows nothing. */

@@ -169,7 +169,8 @@ function decideByMode(call: JudgedCall, { mode, unattended, decisions }: Approva
     return refuse('denials', `${maxDenials} calls were denied in this turn`)
   if (unattended === 'allow') return run('nobody', 'nobody is there to ask, and the settings allow it')
   if (unattended === 'deny') return refuse('nobody', 'it needs a person, and nobody is there to ask')
-  return { do: mode === 'smart' ? 'judge' : 'ask', decision: { by: 'mode', reason: describeReason(call) } }
+  const isJudged = mode === 'smart' && !call.assessment.needsPerson
+  return { do: isJudged ? 'judge' : 'ask', decision: { by: 'mode', reason: describeReason(call) } }
 }
 
 const isDenial = ({ did, by }: ApprovalDecision) => did === 'denied' && (by === 'person' || by === 'judge')

@@ -5,6 +5,7 @@ import { htmlToMarkdown, type MdreamOptions, type TransformPlugin } from '@mdrea
 /** Elements that are no content of a page. */
 const excluded = [
   'head',
+  'title',
   'nav',
   'footer',
   'aside',

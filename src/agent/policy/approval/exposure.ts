@@ -1,0 +1,83 @@
+/**
+ * Tells what a turn has read, and which calls could send it out. After foreign content and private data, whatever leaves
+ * needs a person: a page may have asked for it.
+ */
+
+import type { Assessment } from '../../model/permission/approval.ts'
+import type { Authority, Exposure } from '../../model/permission/authority.ts'
+import type { Risk } from '../../model/tool.ts'
+
+/** Strangers wrote what these return. */
+const foreignTools = /^(?:web|browser|mcp)_/
+/** What these return belongs to the tenant. Foreign servers may return both. */
+const privateTools =
+  /^(?:mcp_|ha_)|^(?:read_file|search_files|terminal|process|memory|session_search|vision_analyze|execute_code)$/
+/** Files that web_extract has written. */
+const webResults = /^\/tmp\/results\/web-[\w.-]{1,100}$/
+
+/** Returns what the result of a call adds. */
+export function exposureOf(tool: string, input: unknown, result = ''): Exposure {
+  if (tool === 'delegate_task') return exposureOfTrace(result)
+  const isForeign = foreignTools.test(tool) || isWebFile(tool, input) || isWebImage(tool, input)
+  const isPrivate =
+    privateTools.test(tool) && !isWebFile(tool, input) && !isWebImage(tool, input) && !isIsolate(tool, input)
+  return { ...(isForeign && { isForeign }), ...(isPrivate && { isPrivate }) }
+}
+
+const isWebFile = (tool: string, input: unknown) => tool === 'read_file' && webResults.test(textOf(input, 'path'))
+const isWebImage = (tool: string, input: unknown) =>
+  tool === 'vision_analyze' && /^https?:/i.test(textOf(input, 'image_url'))
+/** Programs in an isolate read only by the tools that they call. */
+const isIsolate = (tool: string, input: unknown) => tool === 'execute_code' && textOf(input, 'language') !== 'python'
+
+/** The result of subagents names the tools that they have used. */
+function exposureOfTrace(result: string): Exposure {
+  let exposure: Exposure = {}
+  for (const [, tool = ''] of result.matchAll(/"tool"\s{0,5}:\s{0,5}"([\w-]{1,100})"/g))
+    exposure = joinExposures(exposure, exposureOf(tool, {}))
+  return exposure
+}
+
+export const joinExposures = (one: Exposure, other: Exposure): Exposure => ({
+  ...((one.isForeign || other.isForeign) && { isForeign: true }),
+  ...((one.isPrivate || other.isPrivate) && { isPrivate: true }),
+})
+
+/** What the authority of a turn brings along, such as that of a subagent. */
+export const exposureOfAuthority = ({ taint, exposure = {} }: Pick<Authority, 'taint' | 'exposure'>): Exposure =>
+  joinExposures(exposure, taint === 'untrusted' ? { isForeign: true } : {})
+
+type PossibleSend = {
+  readonly tool: string
+  readonly input: unknown
+  readonly risk: Risk
+  /** Commands and code of the session reach a network. */
+  readonly isOnline: boolean
+}
+
+const leavingRisks: ReadonlySet<Risk> = new Set(['net', 'send', 'spend'])
+/** Programs that send what they are given, or what they find. */
+const networkPrograms =
+  /(?:^|[^\w-])(?:curl|wget|git|gh|ssh|scp|sftp|rsync|nc|ncat|netcat|socat|telnet|ftp|ping|dig|nslookup|host|openssl|npm|npx|pnpm|yarn|pip|pip3|uv|cargo|docker|aws|gcloud|az|kubectl|wrangler|sendmail|mail)(?![\w-])|\/dev\/(?:tcp|udp)\//
+
+function leaves({ tool, input, risk, isOnline }: PossibleSend): boolean {
+  if (leavingRisks.has(risk) || tool.startsWith('mcp_')) return true
+  if (tool === 'cronjob') return /^(?:create|update)$/.test(textOf(input, 'action'))
+  if (!isOnline) return false
+  if (tool === 'terminal') return networkPrograms.test(textOf(input, 'command'))
+  if (tool === 'execute_code') return textOf(input, 'language') === 'python'
+  return tool === 'process' && /^(?:write|submit)$/.test(textOf(input, 'action'))
+}
+
+/** Lets a person decide about a call that could send out what the turn has read. */
+export function assessExposure(assessment: Assessment, send: PossibleSend, exposure: Exposure): Assessment {
+  if (!exposure.isForeign || !exposure.isPrivate || assessment.verdict === 'hardline' || !leaves(send))
+    return assessment
+  const reason = 'the turn has read foreign content and private data, and this call sends something out'
+  return { ...assessment, verdict: 'ask', reasons: [...assessment.reasons, reason], needsPerson: true }
+}
+
+function textOf(input: unknown, name: string): string {
+  const value: unknown = typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[name] : ''
+  return typeof value === 'string' ? value : ''
+}

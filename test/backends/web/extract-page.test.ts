@@ -1,0 +1,211 @@
+/** Tests the reading of addresses: kinds of content, limits, refusals, and who helps with pages that need a browser. */
+
+import { describe, expect, it } from 'vitest'
+import { extractPage, type ExtractContext } from '../../../src/backends/web/extract/extract-page.ts'
+import { readPage } from '../../../src/backends/web/page/inside/read-page.ts'
+import { openDeployment, openWeb, type SentRequest } from './support/fake-web.ts'
+
+type Options = Parameters<typeof openDeployment>[0] & Partial<Pick<ExtractContext, 'renderPage'>>
+
+function open(answer: (request: SentRequest) => Response | Promise<Response>, options: Options = {}) {
+  const web = openWeb(answer)
+  const stored: string[] = []
+  const context: ExtractContext = {
+    deployment: openDeployment(options),
+    userAgent: 'Talaria/test',
+    send: web.send,
+    readPage: (bytes, request) => readPage(new Response(bytes).body as ReadableStream<Uint8Array>, request),
+    documents: {
+      pdf: async (bytes) => ({ pages: [`pdf of ${bytes.byteLength} bytes`, 'second'], total: 2, unread: [] }),
+      office: async (_bytes, format) => ({ text: `text of ${format}` }),
+    },
+    renderPage: options.renderPage ?? (async () => undefined),
+    store: async (text) => `/tmp/results/web-${stored.push(text)}.md`,
+  }
+  const extract = (url = 'https://site.example/page', maxChars = 15_000) =>
+    extractPage({ url, maxChars, signal: new AbortController().signal }, context)
+  return { extract, sent: web.sent, stored }
+}
+
+const serve =
+  (body: BodyInit, type: string, status = 200) =>
+  () =>
+    new Response(body, { status, headers: { 'content-type': type } })
+const bytes = (...values: number[]) => new Uint8Array(values)
+const ascii = (text: string) => new TextEncoder().encode(text)
+
+describe('an address', () => {
+  it.each([
+    ['HTML', serve('<title>T</title><h1>Head</h1><p>Text', 'text/html'), { title: 'T', content: '# Head\n\nText' }],
+    ['HTML called an image', serve('<!doctype html><p>Text', 'image/png'), { content: 'Text' }],
+    [
+      'Markdown',
+      serve('# Title\n\n<b>kept</b>', 'text/markdown; charset=utf-8'),
+      { content: '# Title\n\n<b>kept</b>' },
+    ],
+    ['JSON', serve('{"a":[1]}', 'application/json'), { content: '{"a":[1]}' }],
+    ['JSON called HTML', serve('{"a":[1]}', 'text/html'), { content: '{"a":[1]}' }],
+    [
+      'RSS',
+      serve('<?xml version="1.0"?><rss><item>x</item></rss>', 'text/html'),
+      { content: expect.stringContaining('<rss>') },
+    ],
+    [
+      'text in windows-1252',
+      serve(bytes(0x63, 0x61, 0x66, 0xe9), 'text/plain; charset=windows-1252'),
+      { content: 'café' },
+    ],
+    [
+      'PDF called HTML',
+      serve(ascii('%PDF-1.7 …'), 'text/html'),
+      { content: expect.stringContaining('[Page 2 of 2]\nsecond') },
+    ],
+    [
+      'an office document',
+      serve(ascii('PK\u0003\u0004 …'), 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'),
+      { content: 'text of docx' },
+    ],
+    [
+      'an image called HTML',
+      serve(bytes(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a), 'text/html'),
+      { error: expect.stringContaining('vision_analyze') },
+    ],
+    ['an archive', serve(ascii('PK\u0003\u0004 …'), 'application/zip'), { error: expect.stringContaining('archive') }],
+    ['a binary file', serve(bytes(1, 0, 2, 0, 3), 'text/plain'), { error: expect.stringContaining('binary') }],
+    ['nothing', serve('', 'text/html'), { error: 'The page has no text.' }],
+  ])('of %s is read by its bytes', async (_name, answer, expected) => {
+    expect(await open(answer).extract()).toMatchObject({ url: 'https://site.example/page', ...expected })
+  })
+
+  it('is asked for as a page, by an agent with a name', async () => {
+    const { extract, sent } = open(serve('x', 'text/plain'))
+    await extract()
+    expect(sent[0]).toMatchObject({ follow: true, timeoutMs: 30_000, headers: { 'user-agent': 'Talaria/test' } })
+    expect(sent[0]?.isTrusted).toBeUndefined()
+  })
+
+  it.each([
+    [204, 'no content'],
+    [302, 'no other address'],
+    [404, 'no such page'],
+    [407, 'proxy'],
+    [410, 'removed'],
+    [451, 'legal reasons'],
+    [500, 'server failed'],
+  ])('that answers with status %i is an error', async (status, text) => {
+    const { extract } = open(() => new Response(null, { status }))
+    expect(await extract()).toMatchObject({ content: '', error: expect.stringContaining(text) })
+  })
+
+  it('that the guard refuses is blocked by policy', async () => {
+    class BlockedAddress extends Error {
+      override readonly name = 'BlockedAddress'
+    }
+    const { extract } = open(() => Promise.reject(new BlockedAddress('it is private')))
+    expect(await extract()).toMatchObject({ isBlocked: true, error: 'it is private' })
+  })
+
+  it('that fails in the middle is an error, and never rejects', async () => {
+    const broken = new ReadableStream({
+      pull: (controller) => controller.error(new Error('the connection was lost')),
+    })
+    expect(await open(() => new Response(broken)).extract()).toMatchObject({ error: 'the connection was lost' })
+  })
+})
+
+describe('a long page', () => {
+  it('is given with its head, its tail and the path of the full text', async () => {
+    const lines = Array.from({ length: 4_000 }, (_, i) => `line ${i} ok`).join('\n')
+    const { extract, stored } = open(serve(lines, 'text/plain'))
+    const { content } = await extract()
+    expect(content.length).toBeLessThan(15_500)
+    expect(content.startsWith('line 0 ok\nline 1 ok')).toBe(true)
+    expect(content).toContain('line 3999 ok\n\n[The full text is in /tmp/results/web-1.md.')
+    expect(content).not.toContain('line 2500')
+    expect(stored).toEqual([lines])
+  })
+
+  it('of endless text or HTML is read up to its limit', async () => {
+    let chunks = 0
+    const endless = (first: string) => () => {
+      chunks = 0
+      const part = ascii('a'.repeat(65_535) + '\n')
+      const body = new ReadableStream<Uint8Array>({
+        pull: (controller) => controller.enqueue(chunks++ ? part : ascii(first.padEnd(2_000))),
+      })
+      return new Response(body, { headers: { 'content-type': 'text/plain' } })
+    }
+    const text = open(endless('start'))
+    expect((await text.extract()).content).toContain('Only the first 10 MB')
+    expect(chunks).toBeLessThan(200)
+    const html = open(endless('<!doctype html><p>start'))
+    expect((await html.extract()).content).toContain('Only the first 2 MB')
+    expect(chunks).toBeLessThan(50)
+  })
+
+  it('loses characters that nobody sees', async () => {
+    const { extract } = open(serve('a\u{E0041}b\u200Bc\u202Ed 👩‍👩‍👧', 'text/plain'))
+    expect((await extract()).content).toBe('abcd 👩‍👩‍👧')
+  })
+})
+
+describe('a page of scripts', () => {
+  const app = serve('<html><title>App</title><body><div id=root></div><script src=a.js></script>', 'text/html')
+  const page = { title: 'Shown', content: 'What the browser shows' }
+  const vendorAnswers: readonly (readonly [string, Readonly<Record<string, string>>, unknown])[] = [
+    [
+      'tavily',
+      { TAVILY_API_KEY: 'k' },
+      { results: [{ url: 'https://site.example/page', title: 'T', raw_content: 'by vendor' }] },
+    ],
+    [
+      'firecrawl',
+      { FIRECRAWL_API_KEY: 'k' },
+      {
+        success: true,
+        data: { markdown: 'by vendor', metadata: { title: 'T', sourceURL: 'https://site.example/page' } },
+      },
+    ],
+    ['exa', { EXA_API_KEY: 'k' }, { results: [{ url: 'https://site.example/page', title: 'T', text: 'by vendor' }] }],
+    [
+      'parallel',
+      { PARALLEL_API_KEY: 'k' },
+      { results: [{ url: 'https://site.example/page', title: 'T', full_content: 'by vendor' }] },
+    ],
+    ['jina', { JINA_API_KEY: 'k' }, { data: { url: 'https://site.example/page', title: 'T', content: 'by vendor' } }],
+  ]
+
+  it('is shown by the browser where there is one', async () => {
+    expect(await open(app, { renderPage: async () => page }).extract()).toMatchObject(page)
+  })
+
+  it.each(vendorAnswers)('is read by %s where it has a key', async (_name, variables, body) => {
+    const { extract, sent } = open((request) => (request.isTrusted ? Response.json(body) : app()), { variables })
+    expect(await extract()).toEqual({ url: 'https://site.example/page', title: 'T', content: 'by vendor' })
+    expect(JSON.stringify(sent[1])).toContain('site.example/page')
+    expect(JSON.stringify(sent[1]?.headers)).toContain('k')
+  })
+
+  it('says so where nothing shows it', async () => {
+    expect(await open(app).extract()).toMatchObject({ title: 'App', error: expect.stringContaining('need a browser') })
+  })
+
+  it.each(['http://127.0.0.1/', 'http://169.254.169.254/latest', 'file:///etc/passwd', 'http://intranet.local/'])(
+    'that leads a vendor to %s is refused',
+    async (url) => {
+      const body = { results: [{ url, title: 'T', raw_content: 'secret of the network' }] }
+      const { extract } = open((request) => (request.isTrusted ? Response.json(body) : app()), {
+        variables: { TAVILY_API_KEY: 'k' },
+      })
+      expect(await extract()).toMatchObject({ isBlocked: true, content: '' })
+    },
+  )
+
+  it('is read by the chosen vendor alone, and never at a private address', async () => {
+    const options = { web: { extract_backend: 'exa' as const }, variables: { EXA_API_KEY: 'k' } }
+    const { extract, sent } = open(() => Response.json({ results: [{ title: 'T', text: 'by exa' }] }), options)
+    expect(await extract()).toMatchObject({ content: 'by exa' })
+    expect(await extract('http://10.0.0.1/')).toMatchObject({ isBlocked: true })
+    expect(sent.map(({ url }) => url)).toEqual(['https://api.exa.ai/contents'])
+  })
+})

@@ -1,0 +1,109 @@
+/** Tests the web tools in a session: over the guarded fetch, with the bases and the map of the deployment. */
+
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { calls, model, says } from '../../../support/scripted-model.ts'
+import { applyMigrations, call, newSession, newTenant } from '../../../worker/client.ts'
+
+beforeAll(applyMigrations)
+
+/** Answers requests to the fakes of the web; all others go on, such as those to the scripted model. */
+function fakeWeb(answer: (url: string, request: Request) => Response | undefined): string[] {
+  const before = globalThis.fetch
+  const sent: string[] = []
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    const request = new Request(input as RequestInfo, init as RequestInit)
+    const found = answer(request.url, request)
+    if (!found) return before(input as RequestInfo, init as RequestInit)
+    sent.push(`${request.method} ${request.url}`)
+    return found
+  })
+  return sent
+}
+
+const article = `<!doctype html><title>Tides</title><nav>Menu</nav><article><h1>Tides</h1>${'<p>The water rises and falls twice each day, as the moon pulls it along the coast.</p>'.repeat(9)}<p>Middle <a href="/more">more</a></p></article>`
+
+const page = (url: string): Response | undefined => {
+  if (url.startsWith('https://web-site.test/article'))
+    return new Response(article, { headers: { 'content-type': 'text/html' } })
+  if (url.startsWith('https://web-site.test/away')) return Response.redirect('http://169.254.169.254/latest', 302)
+  if (url.startsWith('https://web-site.test/long')) return new Response('line of text\n'.repeat(4_000))
+  return undefined
+}
+
+async function run(steps: Parameters<typeof model>[0]) {
+  const scripted = model(steps)
+  const { key } = await newTenant()
+  await call('POST', '/api/credentials', { key, body: { provider: 'tavily', key: 'tavily-key-of-tenant' } })
+  const { id } = await newSession({ model: scripted.id }, key)
+  const answer = await call<{ status: string }>('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'Go.' } })
+  return { scripted, key, id, answer }
+}
+
+describe('the web tools of a session', () => {
+  it('search with the key of the tenant, read pages, and give results in a fence', async () => {
+    const sent = fakeWeb((url, request) =>
+      url === 'https://api.tavily.com/search'
+        ? Response.json({
+            results: [
+              {
+                title: `by ${request.headers.get('authorization')?.slice(-6)}`,
+                url: 'https://web-site.test/article',
+                content: 'about tides',
+              },
+            ],
+          })
+        : page(url),
+    )
+    const { scripted } = await run([
+      calls({ name: 'web_search', input: { query: 'tides' } }),
+      calls({
+        name: 'web_extract',
+        input: {
+          urls: [
+            'https://web-site.test/article',
+            'https://web-site.test/away',
+            'http://127.0.0.1/x',
+            'https://web-site.test/long',
+          ],
+        },
+      }),
+      says('Done.'),
+    ])
+    const messages = JSON.stringify(scripted.requests.at(-1)?.messages)
+    expect(messages).toMatch(/<untrusted-[a-z0-9]+ source=\\"web_search\\">/)
+    expect(messages).toContain('by tenant')
+    expect(messages).toContain('# Tides')
+    expect(messages).toContain('https://web-site.test/more')
+    expect(messages.match(/blocked_by_policy/g)).toHaveLength(2)
+    expect(messages).toMatch(/full text is in \/tmp\/results\/web-[a-z0-9]+\.md/)
+    expect(sent).toContain('POST https://api.tavily.com/search')
+    expect(sent.some((each) => each.includes('169.254') || each.includes('127.0.0.1'))).toBe(false)
+  })
+
+  it('wait for a person once the turn has read a page and a file', async () => {
+    const sent = fakeWeb((url) =>
+      url === 'https://api.tavily.com/search' ? Response.json({ results: [] }) : page(url),
+    )
+    const scripted = model([
+      calls({ name: 'web_extract', input: { urls: ['https://web-site.test/article'] } }),
+      calls({ name: 'write_file', input: { path: 'a.txt', content: 'mine' } }),
+      calls({ name: 'read_file', input: { path: 'a.txt' } }),
+      calls({ name: 'web_search', input: { query: 'mine' } }),
+      says('Done.'),
+    ])
+    const { key } = await newTenant()
+    const { id } = await newSession({ model: scripted.id }, key)
+    const answer = await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'Go.', wait: false } })
+    expect(answer.status).toBeLessThan(300)
+    const approvals = await vi.waitFor(
+      async () => {
+        const { body } = await call<{ data: { tool: string }[] }>('GET', '/api/approvals', { key })
+        expect(body.data).toHaveLength(1)
+        return body.data
+      },
+      { timeout: 20_000 },
+    )
+    expect(approvals[0]?.tool).toBe('web_search')
+    expect(sent.filter((each) => each.includes('search'))).toEqual([])
+  })
+})
