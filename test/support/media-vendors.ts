@@ -44,4 +44,6 @@ globalThis.fetch = async (input, init) => {
 
 /** The JSON that a call has sent. */
 export const sentTo = (part: string): readonly Record<string, unknown>[] =>
-  vendors.calls.filter(({ url, method }) => method === 'POST' && url.includes(part)).map(({ body }) => JSON.parse(body) as Record<string, unknown>)
+  vendors.calls
+    .filter(({ url, method }) => method === 'POST' && url.includes(part))
+    .map(({ body }) => JSON.parse(body) as Record<string, unknown>)

@@ -2,19 +2,20 @@
 
 import { isShownInline } from '../../agent/model/media/media-type.ts'
 
-export function respondWithFile(bytes: Uint8Array, mediaType: string, name: string): Response {
-  const isInline = isShownInline(mediaType)
-  return new Response(bytes as Uint8Array<ArrayBuffer>, {
-    headers: {
-      'content-type': isInline ? mediaType : 'application/octet-stream',
-      'content-disposition': `${isInline ? 'inline' : 'attachment'}; filename*=UTF-8''${encodeName(name)}`,
-      'x-content-type-options': 'nosniff',
-      'content-security-policy': "default-src 'none'; sandbox",
-      'referrer-policy': 'no-referrer',
-      'cache-control': 'private, no-store',
-    },
-  })
-}
+/** Types under which a browser could run what is in a file. */
+const active = /html|xml|svg|javascript|ecmascript/
+
+export const respondWithFile = (bytes: Uint8Array, mediaType: string, name: string): Response =>
+  new Response(bytes as Uint8Array<ArrayBuffer>, { headers: fileHeaders(mediaType, name) })
+
+export const fileHeaders = (mediaType: string, name: string) => ({
+  'content-type': active.test(mediaType) ? 'application/octet-stream' : mediaType,
+  'content-disposition': `${isShownInline(mediaType) ? 'inline' : 'attachment'}; filename*=UTF-8''${encodeName(name)}`,
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; sandbox",
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'private, no-store',
+})
 
 /** Encodes a name for `filename*` of RFC 8187. */
 const encodeName = (name: string): string =>

@@ -1,13 +1,17 @@
 /** `/files/{id}`: serves a file of a workspace to everybody who has a valid signed link. */
 
 import type { Authority } from '../../agent/model/permission/authority.ts'
-import { mediaTypeOf } from '../../agent/model/media/media-type.ts'
+import { detectMediaType } from '../../agent/model/media/detect-media-type.ts'
+import { isShownInline, mediaTypeOf } from '../../agent/model/media/media-type.ts'
 import { createTenants } from '../../db/tenants.ts'
+import { etagOf } from '../../durable/platform/etag.ts'
 import { openLink } from '../../durable/platform/signed-links.ts'
 import { notFound } from '../errors.ts'
-import { respondWithFile } from '../files/file-response.ts'
+import { respondWithPart } from '../files/byte-range.ts'
+import { fileHeaders } from '../files/file-response.ts'
 import type { OpenRoute, Web } from '../route.ts'
 import { sessionStub } from '../sessions.ts'
+import { errorShape } from '../openapi/error-responses.ts'
 
 const path = '/files/:id'
 
@@ -18,7 +22,12 @@ export const linkedFileRoutes: readonly OpenRoute[] = [
     scope: null,
     tag: 'Files',
     summary: 'A file by a signed link, which is valid for an hour at most',
-    responses: { 200: { description: 'The file', type: 'application/octet-stream' } },
+    responses: {
+      200: { description: 'The file', type: 'application/octet-stream' },
+      206: { description: 'The range of bytes that the header `Range` names', type: 'application/octet-stream' },
+      304: { description: 'The known version is the current one' },
+      416: { description: 'The file has no such bytes', schema: errorShape },
+    },
     mount: (app) => void app.get(path, serveLinkedFile),
   },
 ]
@@ -38,5 +47,17 @@ async function serveLinkedFile({ req, env }: Web): Promise<Response> {
   }
   const found = await sessionStub(env, file.tenantId, file.sessionId).files.read(authority, file.path)
   if (found?.kind !== 'file') throw notFound()
-  return respondWithFile(found.bytes, mediaTypeOf(file.path), file.path.slice(file.path.lastIndexOf('/') + 1))
+  const name = file.path.slice(file.path.lastIndexOf('/') + 1)
+  const headers = fileHeaders(typeOf(found.bytes, name), name)
+  return respondWithPart(found.bytes, await etagOf(found.bytes), headers, {
+    range: req.header('range'),
+    ifRange: req.header('if-range'),
+    ifNoneMatch: req.header('if-none-match'),
+  })
+}
+
+/** Images, sound and video are known by their bytes: a page does not become an image by its name. */
+function typeOf(bytes: Uint8Array, name: string): string {
+  const named = mediaTypeOf(name)
+  return detectMediaType(bytes)?.mime ?? (isShownInline(named) ? 'application/octet-stream' : named)
 }

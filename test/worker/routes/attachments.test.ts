@@ -69,6 +69,50 @@ describe('the files of an answer', () => {
     expect(await statusOf()).toBe(404)
   })
 
+  it('are served by ranges and to HEAD, with the type of their bytes', async () => {
+    const { key } = await newTenant()
+    const files = { 'a.png': '<script>1</script>', 'b.svg': '<svg/>', 'c.csv': '0123456789' }
+    const { id, run } = await answerWith('[a](a.png) [b](b.svg) [c](c.csv)', files, key)
+    const get = (n: number, method = 'GET', headers = {}) =>
+      request(method, run.attachments[n]?.url ?? '', { key: null, headers })
+    const seen = await Promise.all([0, 1, 2].map((n) => get(n)))
+    expect(
+      seen.map(({ headers }) => [headers.get('content-type'), headers.get('content-disposition')?.slice(0, 10)]),
+    ).toEqual([
+      ['application/octet-stream', 'attachment'],
+      ['application/octet-stream', 'attachment'],
+      ['text/csv', 'attachment'],
+    ])
+    await Promise.all(seen.map((one) => one.body?.cancel()))
+    const ranges = ['bytes=2-4', 'bytes=7-', 'bytes=-2', 'bytes=10-', 'bytes=4-2', 'bytes=0-1,4-5', 'lines=1-2']
+    const answers = await Promise.all(ranges.map((range) => get(2, 'GET', { range })))
+    expect(await Promise.all(answers.map(async (one) => [one.status, await one.text()]))).toEqual([
+      [206, '234'],
+      [206, '789'],
+      [206, '89'],
+      [416, expect.stringContaining('10 bytes')],
+      [416, expect.stringContaining('10 bytes')],
+      [200, '0123456789'],
+      [200, '0123456789'],
+    ])
+    expect([answers[0], answers[3]].map((one) => one?.headers.get('content-range'))).toEqual([
+      'bytes 2-4/10',
+      'bytes */10',
+    ])
+    const head = await get(2, 'HEAD')
+    expect([head.status, head.headers.get('content-type'), await head.text()]).toEqual([200, 'text/csv', ''])
+    await request('PUT', `/api/sessions/${id}/files/a.png`, {
+      key,
+      body: new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10]),
+    })
+    const image = await get(0)
+    await image.body?.cancel()
+    expect([image.headers.get('content-type'), image.headers.get('content-disposition')?.slice(0, 6)]).toEqual([
+      'image/png',
+      'inline',
+    ])
+  })
+
   it('have links that open nothing when they are changed', async () => {
     for (const path of ['/files/x', '/files/x?exp=9999999999&sig=x', '/files/%00?exp=1&sig=a'])
       expect((await call('GET', path, { key: null })).status).toBe(404)

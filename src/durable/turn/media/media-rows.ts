@@ -20,6 +20,8 @@ export type MediaRow = {
   /** The alarm goes on with it at this time. */
   readonly nextAt?: number
   readonly tries: number
+  /** What a voice message says. */
+  readonly text?: string
   /** Of a job whose result comes as a message. */
   readonly late?: LateJob
 }

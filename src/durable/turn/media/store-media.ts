@@ -22,14 +22,19 @@ async function placeFile(
   { mime, extension, stem }: MadeKind,
   bytes: Uint8Array<ArrayBuffer>,
 ): Promise<KeptFile> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  const hash = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  const hash = await hashOf(bytes)
   return {
     path: `media/${stem}-${hash.slice(0, 8)}.${extension}`,
     key: `t/${tenantId}/media/${hash}.${extension}`,
     mime,
     bytes: bytes.length,
   }
+}
+
+/** SHA-256 in hexadecimal digits. */
+export async function hashOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 const maxStemChars = 40

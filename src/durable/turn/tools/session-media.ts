@@ -3,12 +3,15 @@
 import type { Media, Vision } from '../../../agent/model/media/media.ts'
 import type { LateResult } from '../media/continue-media.ts'
 import type { MediaHost, MediaSession } from '../media/media-host.ts'
+import type { VoiceMessage, VoiceText } from '../media/transcribe-sound.ts'
 import { MediaRows } from '../media/media-rows.ts'
 import type { ToolPorts } from './tool-ports.ts'
 
 export type SessionMedia = {
   readonly media: Media
   readonly vision: Vision
+  /** The text of a voice message. Never rejects for an expected failure. */
+  readonly transcribe: (voice: VoiceMessage) => Promise<VoiceText>
   /** When the alarm goes on with what is paid and not finished. */
   readonly getNextWake: () => number | undefined
   /** Goes on with it. The results are for the conversation. */
@@ -28,6 +31,7 @@ export function createSessionMedia(ports: ToolPorts, sql: SqlStorage, session: M
       load: async (request, signal) => (await import('../media/look.ts')).lookAt(host, request, signal),
       ask: async (image, question) => (await import('../media/look.ts')).askAbout(host, image, question),
     },
+    transcribe: async (voice) => (await import('../media/transcribe-sound.ts')).transcribeVoice(host, voice),
     getNextWake: () => rows.getNextWake(),
     continueDue: async () => (await import('../media/continue-media.ts')).continueMedia(host),
   }

@@ -1,0 +1,176 @@
+/** Writes Markdown as a PDF file with the standard fonts, in a worker without network, secrets or session. */
+
+import { WorkerEntrypoint } from 'cloudflare:workers'
+import { PDFDocument, type PDFFont, type PDFPage, StandardFonts } from 'pdf-lib'
+import type { DocumentBytes } from '../../../agent/model/media/document-writer.ts'
+import { type Block, parseMarkdown, type Run } from './markdown.ts'
+
+const page = { width: 595, height: 842, margin: 56 } as const
+const textWidth = page.width - 2 * page.margin
+const headingSizes = [22, 18, 15, 13, 12, 12] as const
+const textSize = 11
+const lineHeight = 1.35
+const indent = 18
+
+type Fonts = Readonly<Record<'plain' | 'bold' | 'italic' | 'code', PDFFont>>
+type Word = { readonly text: string; readonly font: PDFFont }
+type Layout = { readonly file: PDFDocument; readonly fonts: Fonts; current: PDFPage; y: number }
+type Style = { readonly size: number; readonly left: number; readonly mark?: string; readonly isBold?: boolean }
+
+export class Writer extends WorkerEntrypoint {
+  async write(content: string): Promise<DocumentBytes> {
+    const file = await PDFDocument.create()
+    const fonts: Fonts = {
+      plain: await file.embedFont(StandardFonts.Helvetica),
+      bold: await file.embedFont(StandardFonts.HelveticaBold),
+      italic: await file.embedFont(StandardFonts.HelveticaOblique),
+      code: await file.embedFont(StandardFonts.Courier),
+    }
+    const refused = findMissingCharacters(content, fonts.plain)
+    if (refused !== undefined) return { refused }
+    const layout: Layout = {
+      file,
+      fonts,
+      current: file.addPage([page.width, page.height]),
+      y: page.height - page.margin,
+    }
+    for (const block of parseMarkdown(content)) drawBlock(layout, block)
+    return { bytes: await file.save() }
+  }
+}
+
+/** The standard fonts have the letters of Western Europe only. A wrong letter would be worse than none. */
+function findMissingCharacters(content: string, font: PDFFont): string | undefined {
+  const known = new Set(font.getCharacterSet())
+  const missing = [...new Set(content.replace(/\s/g, ''))].filter((char) => !known.has(char.codePointAt(0) ?? 0))
+  if (!missing.length) return undefined
+  return `A PDF file made here has only the letters of Western Europe. These are missing: ${missing.slice(0, 20).join(' ')}. Replace them, or make a docx.`
+}
+
+function drawBlock(layout: Layout, block: Block): void {
+  switch (block.kind) {
+    case 'code':
+      for (const line of block.lines) drawRuns(layout, [{ text: line || ' ', code: true }], { size: 9, left: indent })
+      return
+    case 'table':
+      return drawTable(layout, block.rows)
+    case 'rule':
+      return drawRule(layout)
+    default:
+      if (block.kind === 'heading') layout.y -= textSize / 2
+      return drawRuns(layout, block.runs, styleOf(block))
+  }
+}
+
+function styleOf(block: Extract<Block, { readonly runs: unknown }>): Style {
+  switch (block.kind) {
+    case 'heading':
+      return { size: headingSizes[block.level - 1] ?? textSize, left: 0, isBold: true }
+    case 'paragraph':
+      return { size: textSize, left: 0 }
+    case 'quote':
+      return { size: textSize, left: indent }
+    case 'item': {
+      const mark = block.number === undefined ? '•' : `${block.number}.`
+      return { size: textSize, left: indent * (block.depth + 1), mark }
+    }
+  }
+}
+
+function drawRule(layout: Layout): void {
+  nextLine(layout, textSize)
+  const start = { x: page.margin, y: layout.y }
+  layout.current.drawLine({ start, end: { ...start, x: page.width - page.margin }, thickness: 0.5 })
+}
+
+function drawTable(layout: Layout, rows: Extract<Block, { kind: 'table' }>['rows']): void {
+  rows.forEach((row, n) => drawRow(layout, row, n === 0))
+  layout.y -= textSize / 2
+}
+
+function drawRuns(layout: Layout, runs: readonly Run[], { size, left, mark, isBold = false }: Style): void {
+  const { fonts } = layout
+  const lines = wrap(toWords(runs, fonts, isBold), size, textWidth - left)
+  lines.forEach((words, n) => {
+    nextLine(layout, size)
+    const x = page.margin + left
+    if (n === 0 && mark !== undefined)
+      layout.current.drawText(mark, { x: x - indent * 0.8, y: layout.y, size, font: fonts.plain })
+    drawWords(layout, words, x, size)
+  })
+  layout.y -= size * 0.4
+}
+
+/** Every cell has the same width. A row is as high as its highest cell. */
+function drawRow(layout: Layout, cells: readonly (readonly Run[])[], isHead: boolean): void {
+  const width = textWidth / Math.max(1, cells.length)
+  const wrapped = cells.map((runs) => wrap(toWords(runs, layout.fonts, isHead), 10, width - 8))
+  const height = Math.max(1, ...wrapped.map(({ length }) => length))
+  for (let n = 0; n < height; n++) {
+    nextLine(layout, 10)
+    wrapped.forEach((lines, column) => drawWords(layout, lines[n] ?? [], page.margin + column * width, 10))
+  }
+  layout.y -= 3
+}
+
+function nextLine(layout: Layout, size: number): void {
+  layout.y -= size * lineHeight
+  if (layout.y >= page.margin) return
+  layout.current = layout.file.addPage([page.width, page.height])
+  layout.y = page.height - page.margin - size
+}
+
+/** Words of one font are drawn together, so that readers of the file see whole lines. */
+function drawWords({ current, y }: Layout, words: readonly Word[], left: number, size: number): void {
+  let x = left
+  for (let at = 0; at < words.length;) {
+    const { font } = words[at] as Word
+    let end = at
+    while (words[end]?.font === font) end++
+    const text = words
+      .slice(at, end)
+      .map((word) => word.text)
+      .join(' ')
+    current.drawText(text, { x, y, size, font })
+    x += font.widthOfTextAtSize(`${text} `, size)
+    at = end
+  }
+}
+
+function toWords(runs: readonly Run[], { plain, bold, italic, code }: Fonts, isBold: boolean): readonly Word[] {
+  const fontOf = (run: Run): PDFFont => {
+    if (run.code) return code
+    if (isBold || run.bold) return bold
+    return run.italic ? italic : plain
+  }
+  return runs.flatMap((run) => {
+    const font = fontOf(run)
+    const parts = run.code ? [run.text] : run.text.split(/\s+/)
+    return parts.filter(Boolean).map((text) => ({ text, font }))
+  })
+}
+
+function wrap(words: readonly Word[], size: number, width: number): readonly (readonly Word[])[] {
+  const lines: Word[][] = [[]]
+  let used = 0
+  for (const word of words.flatMap((one) => breakWord(one, size, width))) {
+    const wide = word.font.widthOfTextAtSize(`${word.text} `, size)
+    if (used + wide > width && used > 0) {
+      lines.push([])
+      used = 0
+    }
+    lines.at(-1)?.push(word)
+    used += wide
+  }
+  return lines
+}
+
+/** Breaks a word that is wider than a line. */
+function breakWord({ text, font }: Word, size: number, width: number): readonly Word[] {
+  if (font.widthOfTextAtSize(text, size) <= width) return [{ text, font }]
+  const chars = Math.max(1, Math.floor((text.length * width) / (font.widthOfTextAtSize(text, size) * 1.1)))
+  return Array.from({ length: Math.ceil(text.length / chars) }, (_, n) => ({
+    text: text.slice(n * chars, (n + 1) * chars),
+    font,
+  }))
+}

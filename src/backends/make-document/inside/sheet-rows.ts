@@ -1,0 +1,80 @@
+/** Reads the sheets of a workbook from JSON, Markdown tables or CSV. Text stays text, also what looks like a formula. */
+
+import { parseMarkdown, textOf } from './markdown.ts'
+
+export type CellValue = string | number | boolean | null
+export type SheetRows = { readonly name: string; readonly rows: readonly (readonly CellValue[])[] }
+
+export function parseSheets(content: string): readonly SheetRows[] | { readonly refused: string } {
+  const text = content.trim()
+  if (/^[[{]/.test(text)) return parseJsonSheets(text)
+  const tables = parseMarkdown(content).flatMap((block) => (block.kind === 'table' ? [block.rows] : []))
+  if (tables.length)
+    return tables.map((rows, at) => ({
+      name: `Sheet${at + 1}`,
+      rows: rows.map((cells) => cells.map((runs) => toValue(textOf(runs)))),
+    }))
+  return [{ name: 'Sheet1', rows: parseCsv(text).map((cells) => cells.map(toValue)) }]
+}
+
+const wrongForm =
+  'Rows are a JSON list of lists or of objects, an object of such lists by sheet, a Markdown table, or CSV.'
+
+function parseJsonSheets(text: string): readonly SheetRows[] | { readonly refused: string } {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    return { refused: `The content is not valid JSON: ${error instanceof Error ? error.message : ''}. ${wrongForm}` }
+  }
+  const sheets = Array.isArray(value) ? { Sheet1: value as unknown[] } : (value as Readonly<Record<string, unknown>>)
+  const found = Object.entries(sheets).map(([name, rows]) => ({ name: cleanName(name), rows: toRows(rows) }))
+  const isRead = (sheet: (typeof found)[number]): sheet is (typeof found)[number] & SheetRows =>
+    sheet.rows !== undefined
+  return found.length && found.every(isRead) ? found : { refused: wrongForm }
+}
+
+/** Excel refuses longer names and these characters. */
+const cleanName = (name: string): string =>
+  name
+    .replace(/[\\/?*[\]:]/g, ' ')
+    .slice(0, 31)
+    .trim() || 'Sheet'
+
+function toRows(value: unknown): SheetRows['rows'] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const rows = value as readonly unknown[]
+  if (rows.every(Array.isArray)) return rows.map((row) => (row as readonly unknown[]).map(toCell))
+  if (!rows.every((row) => typeof row === 'object' && row !== null && !Array.isArray(row))) return undefined
+  const objects = rows as readonly Readonly<Record<string, unknown>>[]
+  const columns = [...new Set(objects.flatMap((row) => Object.keys(row)))]
+  return [columns, ...objects.map((row) => columns.map((column) => toCell(row[column])))]
+}
+
+function toCell(value: unknown): CellValue {
+  if (value === undefined || value === null) return null
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string') return value
+  return JSON.stringify(value)
+}
+
+/** A number as a person writes it. Leading zeros are part of a code, and more digits than a number has stay text. */
+const toValue = (text: string): CellValue => {
+  if (text === '') return null
+  return /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,10})?$/.test(text) ? Number(text) : text
+}
+
+/** RFC 4180. */
+function parseCsv(text: string): readonly (readonly string[])[] {
+  const rows: string[][] = []
+  let row: string[] = []
+  const endRow = () => {
+    rows.push(row)
+    row = []
+  }
+  for (const [, quoted, bare = '', end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\r?\n|$)/g)) {
+    row.push(quoted === undefined ? bare.replace(/\r$/, '') : quoted.replaceAll('""', '"'))
+    if (end !== ',') endRow()
+    if (end === '') break
+  }
+  return rows
+}

@@ -1,0 +1,55 @@
+/** Writes down what a voice message says, billed to its session. A text that was paid for is not bought again. */
+
+import { detectMediaType } from '../../../agent/model/media/detect-media-type.ts'
+import { chooseMedia } from '../../../agent/routing/media-vendors.ts'
+import { estimateSeconds } from '../../../backends/media/join-sound.ts'
+import { MediaFailure } from '../../../backends/media/vendor.ts'
+import { transcribe } from '../../models/media/transcribe.ts'
+import { openBill } from './buy-once.ts'
+import { type MediaHost, transportOf } from './media-host.ts'
+import { hashOf } from './store-media.ts'
+
+export type VoiceMessage = {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly mime: string
+  readonly signal?: AbortSignal
+}
+
+export type VoiceText =
+  | { readonly kind: 'text'; readonly text: string }
+  /** `not_configured`: nobody transcribes here. */
+  | { readonly kind: 'refused'; readonly error: string; readonly reason: string }
+
+/** Longer sound is a recording, not a message. */
+const maxSeconds = 3_600
+
+export async function transcribeVoice(host: MediaHost, voice: VoiceMessage): Promise<VoiceText> {
+  try {
+    return { kind: 'text', text: await textOf(host, voice) }
+  } catch (error) {
+    if (!(error instanceof MediaFailure)) throw error
+    return { kind: 'refused', error: error.message, reason: error.kind }
+  }
+}
+
+async function textOf(host: MediaHost, { bytes, mime: named, signal }: VoiceMessage): Promise<string> {
+  const id = `voice ${await hashOf(bytes)}`
+  const known = host.rows.get(id)
+  if (known?.text !== undefined) return known.text
+  const choice = chooseMedia('transcription', host.deployment())
+  if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
+  const { mime, extension } = detectMediaType(bytes) ?? { mime: named, extension: named.split('/')[1] ?? 'bin' }
+  const seconds = estimateSeconds(bytes, mime)
+  if (seconds > maxSeconds) throw new MediaFailure('refused', 'The recording is longer than an hour.')
+  const bill = await openBill(host, { id, use: 'transcription', choice, units: seconds / 60, stem: '' })
+  try {
+    const { text } = await transcribe(transportOf(host, signal), choice, { bytes, mime, name: `voice.${extension}` })
+    bill.pay()
+    host.rows.put({ id, state: 'done', model: `${choice.provider}/${choice.model}`, tries: 0, text })
+    return text
+  } catch (error) {
+    if (error instanceof MediaFailure && error.kind !== 'unknown') bill.cancel()
+    else bill.pay()
+    throw error
+  }
+}

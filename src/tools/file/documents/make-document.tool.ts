@@ -1,0 +1,45 @@
+/** Writes a document from Markdown, rows or a diagram: a file of the workspace, attached to the answer. */
+
+import * as z from 'zod'
+import { documentKinds } from '../../../agent/model/media/document-writer.ts'
+import { mediaTypeOf } from '../../../agent/model/media/media-type.ts'
+import { assessWrites } from '../../assess-paths.ts'
+import { defineTool } from '../../define-tool.ts'
+import { failOnBackendError } from '../../fail-on-backend-error.ts'
+import { fail } from '../../tool-result.ts'
+
+const maxChars = 2_000_000
+
+const input = z.object({
+  kind: z.enum(documentKinds),
+  path: z.string().min(1).max(1_000),
+  content: z.string().min(1).max(maxChars),
+})
+
+export default defineTool({
+  name: 'make_document',
+  toolset: 'file',
+  description:
+    'Write a document and attach it to your answer. docx, pptx (a slide for each heading) and pdf from Markdown; xlsx from JSON rows, a Markdown table or CSV; svg from a Mermaid diagram.',
+  input,
+  needs: ['backend', 'documentWriter'],
+  effect: 'keyed',
+  risk: () => 'write',
+  assess: ({ path }, { backend }) => assessWrites([path], backend),
+  touches: ({ path }, { backend }) => [backend.resolve(path)],
+  availability: (deployment) =>
+    deployment.hasBinding('LOADER') ? { by: 'isolate' } : { reason: 'The deployment has no binding LOADER.' },
+  run: ({ kind, path: requested, content }, { backend, documentWriter, signal }) =>
+    failOnBackendError(async () => {
+      const path = requested.toLowerCase().endsWith(`.${kind}`) ? requested : `${requested}.${kind}`
+      const made = await documentWriter.write(kind, content, signal)
+      if ('refused' in made) return fail(made.refused, { success: false })
+      const root = backend.resolve('.')
+      const absolute = backend.resolve(path)
+      await backend.files.write(absolute, made.bytes)
+      const relative = absolute.startsWith(`${root}/`) ? absolute.slice(root.length + 1) : undefined
+      const url = relative === undefined ? '' : await documentWriter.link(relative)
+      const bytes = made.bytes.byteLength
+      return { success: true, path: relative ?? absolute, mime: mediaTypeOf(path), bytes, url }
+    }),
+})

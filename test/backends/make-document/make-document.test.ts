@@ -1,0 +1,110 @@
+/** Tests documents that are written in isolates: their text is read back as it was given. */
+
+import { describe, expect, it } from 'vitest'
+import type { DocumentKind } from '../../../src/agent/model/media/document-writer.ts'
+import { openDocumentWriter } from '../../../src/backends/make-document/make-document.ts'
+import { openDocuments } from '../../../src/backends/pdf/pdf.ts'
+import { bindings } from '../support/workspace.ts'
+
+const loader = bindings.LOADER!
+const signal = new AbortController().signal
+
+async function write(kind: DocumentKind, content: string): Promise<Uint8Array> {
+  const made = await openDocumentWriter(loader)(kind, content, signal)
+  if ('refused' in made) throw new Error(made.refused)
+  return made.bytes
+}
+
+const report = `# Quarterly report
+
+Sales **rose** by 12 %, see [the site](https://example.org/a).
+
+- first point
+- second point
+  1. nested
+
+| Region | Sales |
+|--------|-------|
+| North  | 10    |
+| South  | =1+1  |
+
+\`\`\`
+let x = 1
+\`\`\`
+`
+
+describe('a document', () => {
+  it('in Word has the headings, lists and tables of the Markdown', async () => {
+    const read = await openDocuments({ loader }).office(await write('docx', report), 'docx', signal)
+    const text = 'text' in read ? read.text : read.refused
+    for (const part of [
+      'Quarterly report',
+      'Sales rose by 12 %, see the site',
+      'first point',
+      'nested',
+      'North',
+      '=1+1',
+      'let x = 1',
+    ])
+      expect(text).toContain(part)
+  })
+
+  it('in Excel has rows, and text that looks like a formula is text', async () => {
+    const bytes = await write('xlsx', '[["Name","Sum"],["=HYPERLINK(\\"http://x\\")",3],["+1","@x"]]')
+    const read = await openDocuments({ loader }).office(bytes, 'xlsx', signal)
+    const text = 'text' in read ? read.text : read.refused
+    for (const part of ['Name', 'Sum', '=HYPERLINK("http://x")', '3', '+1', '@x']) expect(text).toContain(part)
+    expect(await entryOf(bytes, 'xl/worksheets/sheet1.xml')).not.toContain('<f>')
+  })
+
+  it('in PDF has the text on pages', async () => {
+    const long = `${report}\n${Array.from({ length: 120 }, (_, n) => `Paragraph ${n} with some words.\n`).join('\n')}`
+    const read = await openDocuments({ loader }).pdf(await write('pdf', long), signal)
+    const text = 'pages' in read ? read.pages.join('\n') : read.refused
+    for (const part of ['Quarterly report', 'first point', 'North', '=1+1', 'Paragraph 119 with some words.'])
+      expect(text).toContain(part)
+    expect('pages' in read && read.total).toBeGreaterThan(2)
+  })
+
+  it('in PowerPoint has a slide for each heading', async () => {
+    const bytes = await write('pptx', '# One\n\n- a & b\n\n## Two\n\nText.\n\n---\n\n# Three\n\n| A |\n|---|\n| =1 |')
+    expect(await Promise.all([1, 2, 3].map((n) => entryOf(bytes, `ppt/slides/slide${n}.xml`)))).toEqual([
+      expect.stringMatching(/One.*a &amp; b/s),
+      expect.stringMatching(/Two.*Text\./s),
+      expect.stringMatching(/Three.*=1/s),
+    ])
+    expect(await entryOf(bytes, 'ppt/slides/slide4.xml')).toBe('')
+  })
+
+  it('as SVG is the diagram', async () => {
+    const svg = new TextDecoder().decode(await write('svg', '```mermaid\nflowchart LR\n  A[Start] --> B[End]\n```'))
+    expect(svg).toMatch(/^<svg[\s>].*Start.*End.*<\/svg>\s*$/s)
+  })
+
+  it.each([
+    ['pdf', 'Привет', 'letters of Western Europe'],
+    ['xlsx', '{"a":1}', 'Rows are'],
+    ['svg', 'no diagram at all', 'cannot be drawn'],
+  ] as const)('%s that cannot be made is refused with a reason', async (kind, content, reason) => {
+    await expect(write(kind, content)).rejects.toThrow(reason)
+  })
+})
+
+/** The text of a file in a ZIP archive; empty when there is none. */
+async function entryOf(archive: Uint8Array, name: string): Promise<string> {
+  const view = new DataView(archive.buffer, archive.byteOffset, archive.byteLength)
+  for (let at = 0; at + 46 < archive.length; at++) {
+    if (view.getUint32(at, true) !== 0x0201_4b50) continue
+    const nameLength = view.getUint16(at + 28, true)
+    if (new TextDecoder().decode(archive.subarray(at + 46, at + 46 + nameLength)) !== name) continue
+    const [method, size, local] = [
+      view.getUint16(at + 10, true),
+      view.getUint32(at + 20, true),
+      view.getUint32(at + 42, true),
+    ]
+    const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true)
+    const body = new Blob([archive.slice(start, start + size) as Uint8Array<ArrayBuffer>]).stream()
+    return new Response(method === 0 ? body : body.pipeThrough(new DecompressionStream('deflate-raw'))).text()
+  }
+  return ''
+}

@@ -1,0 +1,102 @@
+/** Tests media after their call: a video that comes back, and the text of a voice message. */
+
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { replaceClock } from '../../../../src/durable/platform/clock.ts'
+import { ascii, opusBytes } from '../../../backends/media/fixtures.ts'
+import { createSkippingClock } from '../../../support/clock.ts'
+import { createChat, receiveMessage } from '../../../support/chat.ts'
+import { sentTo, vendors } from '../../../support/media-vendors.ts'
+import { calls, listTexts, model, says, until } from '../../../support/scripted-model.ts'
+import { applyMigrations, call, newSession, request } from '../../../worker/client.ts'
+import { evict, fireAlarm } from '../../support/object.ts'
+
+beforeAll(applyMigrations)
+afterEach(() => replaceClock())
+
+const film = ascii('\0\0\0\u001cftypisom....')
+const settings = { toolsets: { enabled: ['video_gen'] } }
+const start = calls({ name: 'video_generate', input: { prompt: 'Waves at night', duration: 8 } })
+
+describe('a video', () => {
+  it('comes back as a message, once, though the object is evicted meanwhile', async () => {
+    const clock = createSkippingClock()
+    replaceClock(clock)
+    let isDone = false
+    vendors.begin(({ url, method }) => {
+      if (method === 'POST') return Response.json({ id: 'video_1', status: 'queued' })
+      if (url.endsWith('/content')) return new Response(film)
+      return Response.json({ id: 'video_1', status: isDone ? 'completed' : 'in_progress' })
+    })
+    const scripted = model([start, says('Started.'), says('Here it is.')])
+    const { id } = await newSession({ model: scripted.id, settings })
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Film waves.' } })
+    expect(listTexts(scripted.requests[1]!).join()).toContain('"status":"started"')
+    await evict(id)
+    clock.pass(20_000)
+    await fireAlarm(id)
+    expect(scripted.requests).toHaveLength(2)
+    isDone = true
+    clock.pass(20_000)
+    await fireAlarm(id)
+    await until(() => scripted.requests[2])
+    const message = listTexts(scripted.requests[2]!).at(-1) ?? ''
+    const [, path = ''] = /"path":"([^"]+)"/.exec(message) ?? []
+    expect(path).toMatch(/^media\/waves-at-night-[0-9a-f]{8}\.mp4$/)
+    const read = await request('GET', `/api/sessions/${id}/files/${path}`)
+    expect(new Uint8Array(await read.arrayBuffer())).toEqual(film)
+    clock.pass(60_000)
+    await fireAlarm(id)
+    expect(scripted.requests).toHaveLength(3)
+    expect(vendors.calls.filter(({ method }) => method === 'POST')).toHaveLength(1)
+    expect(vendors.calls[0]?.form?.get('seconds')).toBe('8')
+  })
+
+  it('that the vendor refuses later is reported', async () => {
+    const clock = createSkippingClock()
+    replaceClock(clock)
+    vendors.begin(({ method }) =>
+      Response.json(
+        method === 'POST'
+          ? { id: 'video_2', status: 'queued' }
+          : { id: 'video_2', status: 'failed', error: { message: 'moderated' } },
+      ),
+    )
+    const scripted = model([start, says('Started.'), says('It failed.')])
+    const { id } = await newSession({ model: scripted.id, settings })
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Film waves.' } })
+    clock.pass(20_000)
+    await fireAlarm(id)
+    await until(() => scripted.requests[2])
+    expect(listTexts(scripted.requests[2]!).at(-1)).toContain('moderated')
+  })
+
+  it('is not offered without its toolset', async () => {
+    const scripted = model([says('ok')])
+    const { id } = await newSession({ model: scripted.id })
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'hi' } })
+    expect(scripted.requestTexts[0]).not.toContain('video_generate')
+    expect(scripted.requestTexts[0]).toContain('image_generate')
+  })
+})
+
+describe('a voice message', () => {
+  it('becomes text, which is paid once, and is answered by voice where it is asked for', async () => {
+    vendors.begin(({ url }) =>
+      url.endsWith('/transcriptions') ? Response.json({ text: 'Call me back.' }) : new Response(opusBytes(['spoken'])),
+    )
+    const speak = calls({ name: 'text_to_speech', input: { text: 'I call you.' } })
+    const chat = await createChat([says('One.'), speak, says('Listen.')])
+    chat.api.files.set('voice-1', opusBytes(['sound']))
+    const send = () =>
+      receiveMessage(chat, '', { text: undefined, voice: { file_id: 'voice-1', mime_type: 'audio/ogg', duration: 2 } })
+    await send()
+    await chat.api.waitForText('One.')
+    const said = JSON.stringify(chat.scripted.requests[0]?.messages.at(-1)?.content)
+    expect(said).toContain('Call me back.')
+    await send()
+    await chat.api.waitForText('Listen.')
+    expect(vendors.calls.filter(({ url }) => url.endsWith('/transcriptions'))).toHaveLength(1)
+    // Chats get what they show as a voice message.
+    expect(sentTo('/audio/speech')).toMatchObject([{ response_format: 'opus' }])
+  })
+})
