@@ -135,6 +135,8 @@ describe('what a person sends', () => {
   it('leaves the list of queued messages when its run begins or is taken back', () => {
     const queued = run([event('run.queued', { run_id: 'run2', input: 'Next' })])
     expect(queued.queued).toEqual([{ runId: 'run2', text: 'Next' }])
+    const sent = addSent(queued, { key: 'k', text: 'Next' })
+    expect(words(confirmSent(sent, 'k', { runId: 'run2' }))).toEqual([])
     expect(run([event('run.started', { run_id: 'run2', input: 'Next' })], queued).queued).toEqual([])
     expect(run([event('run.dequeued', { run_id: 'run2' })], queued).queued).toEqual([])
   })

@@ -63,11 +63,12 @@ export const addSent = (timeline: Timeline, { key, text, images = [] }: Sent): T
 /** Names the run of what was sent. An event may have shown it already. `joined`: it goes into a run that goes on. */
 export function confirmSent(timeline: Timeline, key: string, { runId, isJoined }: Confirmed): Timeline {
   const isShown = timeline.live.some((block) => block.kind === 'user' && block.runId === runId)
-  const isStored = timeline.messages.some((message) => message.run_id === runId)
+  const isElsewhere =
+    timeline.messages.some((message) => message.run_id === runId) || timeline.queued.some((one) => one.runId === runId)
   const live = timeline.live.flatMap((block): readonly Block[] => {
     if (block.key !== key || block.kind !== 'user' || block.state !== 'sending') return [block]
     if (isJoined) return [{ ...block, runId, state: 'joining' }]
-    return isShown || isStored ? [] : [{ ...block, runId, state: 'sent' }]
+    return isShown || isElsewhere ? [] : [{ ...block, runId, state: 'sent' }]
   })
   return { ...timeline, live }
 }

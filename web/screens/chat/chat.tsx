@@ -32,6 +32,7 @@ export function Chat() {
     if (id) void openSession(id)
     else closeSession()
   }, [id])
+  useEffect(() => closeSession, [])
   return (
     <div class="chat">
       <Head id={id} />

