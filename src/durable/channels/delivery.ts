@@ -158,20 +158,6 @@ export class Delivery {
 
   #handleEvent(event: SessionEvent): void {
     switch (event.type) {
-      case 'run.started':
-      case 'approval.responded':
-      case 'question.answered':
-        return this.#presence.showTyping()
-      case 'message.delta':
-        return this.#presence.appendDelta(event.run_id, event.delta)
-      case 'turn.restarted':
-        return this.#presence.discardText(event.run_id)
-      case 'tool.started':
-        this.#presence.endStep(event.run_id)
-        return this.#presence.addCall(event.run_id, event)
-      case 'tool.progress':
-      case 'tool.completed':
-        return this.#presence.addCall(event.run_id, event)
       case 'approval.request':
         return this.#addPendingRequest(event.approval_id, event.run_id)
       case 'question.request':
@@ -181,6 +167,8 @@ export class Delivery {
         return this.#addReply(event.run_id, event.output)
       case 'run.cancelled':
         return this.#finishCancelled(event.run_id, event.output)
+      default:
+        return this.#presence.handleEvent(event)
     }
   }
 

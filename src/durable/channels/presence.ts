@@ -7,6 +7,7 @@ import { log } from '../../agent/model/log.ts'
 import type { ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
 import type { ProgressMode } from '../../channels/settings.ts'
 import type { CallEvent } from '../../channels/text/progress-lines.ts'
+import type { SessionEvent } from '../../agent/model/event.ts'
 import { createDelivery } from '../../agent/policy/delivery-attempt.ts'
 import type { LoadedConnection } from '../tenant/channels/connection.ts'
 import { firstChunk, Preview, renderSafely } from './preview.ts'
@@ -50,7 +51,27 @@ export class Presence {
     })
   }
 
-  showTyping(): void {
+  /** Shows that the turn goes on. Other events change nothing. */
+  handleEvent(event: SessionEvent): void {
+    switch (event.type) {
+      case 'run.started':
+      case 'approval.responded':
+      case 'question.answered':
+        return this.#showTyping()
+      case 'message.delta':
+        return this.#runInBackground(this.#preview.append(event.run_id, event.delta))
+      case 'turn.restarted':
+        return this.#preview.discardText(event.run_id)
+      case 'tool.started':
+        this.#preview.endStep(event.run_id)
+        return this.#addCall(event.run_id, event)
+      case 'tool.progress':
+      case 'tool.completed':
+        return this.#addCall(event.run_id, event)
+    }
+  }
+
+  #showTyping(): void {
     const chat = this.#options.chat()
     if (chat) this.#runInBackground(this.#typing.start(() => this.#showTypingOnce(chat)))
   }
@@ -66,17 +87,10 @@ export class Presence {
     return outcome.kind === 'sent' ? capabilities.typing.durationMs * 0.8 : undefined
   }
 
-  appendDelta(run: string, delta: string): void {
-    this.#runInBackground(this.#preview.append(run, delta))
-  }
-
   /** Shows a call of the turn, if the chat shows them. */
-  addCall(run: string, event: CallEvent): void {
+  #addCall(run: string, event: CallEvent): void {
     this.#runInBackground(this.#progress.add(run, event))
   }
-
-  endStep = (run: string): void => this.#preview.endStep(run)
-  discardText = (run: string): void => this.#preview.discardText(run)
 
   /** Ends the display. Returns when the platform allows the next edit of the preview. */
   end(): number {

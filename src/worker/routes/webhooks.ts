@@ -13,7 +13,8 @@ import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, Web } from '../route.ts'
 
 const maxBytes = 1024 * 1024
-const connectionId = /^[A-Za-z0-9_]{1,100}$/
+/** Ids of generic webhooks begin with `wh_`. */
+const connectionId = /^(?!wh_)[A-Za-z0-9_]{1,100}$/
 const path = '/webhooks/:platform/:connection'
 
 export const webhookRoutes: readonly OpenRoute[] = [

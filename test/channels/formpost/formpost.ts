@@ -103,6 +103,11 @@ function parseEvent(source: string): readonly InboundEvent[] {
     sender: { id: get('from'), name: get('name') },
     messageId: get('message'),
   }
+  const failed = get('failed')
+  if (failed) {
+    const outcome = { kind: 'window', detail: failed } as const
+    return [{ ...event, kind: 'lifecycle', change: 'not-delivered', outcome }]
+  }
   if (fields.has('press')) return [{ ...event, kind: 'press', pressId: get('press'), data: get('data') }]
   return [{ ...event, kind: 'message', text: get('text'), media: [], mentions: fields.getAll('mention') }]
 }

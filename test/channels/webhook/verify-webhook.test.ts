@@ -62,7 +62,9 @@ describe('verifyWebhook', () => {
       })
       expect(await verifyWebhook(kind, requestOf(body, headers), `whsec_${btoa(other)}`)).toBeUndefined()
       expect(await verifyWebhook(kind, requestOf(body, {}), secret)).toBeUndefined()
-      if (kind !== 'gitlab') expect(await verifyWebhook(kind, requestOf(`${body} `, headers), secret)).toBeUndefined()
+      // GitLab signs nothing: its secret is the proof.
+      const changed = await verifyWebhook(kind, requestOf(`${body} `, headers), secret)
+      expect(changed !== undefined).toBe(kind === 'gitlab')
     }
     const other = fc.constant('another secret of 24 bytes')
     await fc.assert(fc.asyncProperty(secrets, bodies, other, check), { numRuns: 750 })

@@ -187,6 +187,24 @@ describe('/api/channels', () => {
     expect((await call<Channel>('GET', `/api/channels/${made.body.id}`)).body).not.toHaveProperty('registration')
   })
 
+  it('refuses a job for a chat that the platform does not know', async () => {
+    const { key } = await newTenant()
+    const api = createTelegramApi()
+    api.chats.set(11, 'private')
+    await call('POST', '/api/channels', {
+      key,
+      body: { platform: 'telegram', secrets: { ...secrets, bot_token: api.token } },
+    })
+    const jobFor = (deliver: string) =>
+      call<ErrorBody>('POST', '/api/jobs', { key, body: { name: deliver, prompt: 'x', schedule: 'every 9h', deliver } })
+    expect((await jobFor('telegram:11')).status).toBe(201)
+    expect((await jobFor('telegram:11:5')).status).toBe(201)
+    for (const deliver of ['telegram:12', 'telegram:@name', 'telegram:11:x', 'slack:C1']) {
+      const { status, body } = await jobFor(deliver)
+      expect([deliver, status, body.error?.param]).toEqual([deliver, 400, 'deliver'])
+    }
+  })
+
   it('names the supported platforms', async () => {
     expect((await create({ platform: 'pigeon', secrets: {} })).body.error.message).toContain('telegram')
   })

@@ -9,7 +9,9 @@ import {
   createMessage,
   createChat,
   secret,
+  getLastRun,
   getSessionId,
+  listOutboxStates,
   receiveMessage,
   createUpdate,
 } from '../../support/chat.ts'
@@ -220,6 +222,21 @@ describe('/webhooks with a platform unlike Telegram', () => {
     await until(() => api.requests.length === 2)
     expect(api.texts).toEqual(['Hello.'])
     expect(new Set(api.requests.map(({ key }) => key)).size).toBe(1)
+  })
+
+  it('shows in the run that the reply window is closed, at once or as the platform reports later', async () => {
+    const { api, post, channel } = await newFormpostChat([says('One.'), says('Two.')], { busy_mode: 'queue' })
+    const session = await getSessionId({ channel }, 'c1')
+    const errorOfLast = async () => (await getLastRun(session))['delivery_error']
+    api.failNext({ status: 470 })
+    await post(formOf(eventOf('1')))
+    await until(async () => (await errorOfLast()) === 'window: HTTP 470')
+    await post(formOf(eventOf('2')))
+    await api.waitFor('Two.')
+    await until(async () => (await listOutboxStates(session)).at(-1) === 'sent')
+    await post(formOf({ ...eventOf('3'), message: 'm1', failed: 'outside of 24 hours' }))
+    await until(async () => (await errorOfLast()) === 'window: outside of 24 hours')
+    expect(api.texts).toEqual(['Two.'])
   })
 
   it('gives each message a key of its own, also after the session was deleted and begun anew', async () => {

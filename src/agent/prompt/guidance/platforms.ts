@@ -1,6 +1,7 @@
 /** Says how answers are read, by the source of the session. */
 
-const chat = 'Answers are read on a phone: prefer short paragraphs and lists to tables and headings.'
+const files = 'To send a file of the workspace, write MEDIA:path on a line of its own.'
+const chat = `Answers are read on a phone: prefer short paragraphs and lists to tables and headings. ${files}`
 
 const hints: Readonly<Record<string, string>> = {
   api: 'The answer goes to a program or a chat window that shows Markdown.',
@@ -14,8 +15,7 @@ const hints: Readonly<Record<string, string>> = {
   matrix: `You write in Matrix, which shows Markdown. ${chat}`,
   mattermost: 'You write in Mattermost, which shows Markdown with tables.',
   teams: 'You write in Microsoft Teams, which shows simple Markdown.',
-  email:
-    'The answer is sent as an e-mail: complete sentences, no reference to a chat window, nothing that the reader has to click through to.',
+  email: `The answer is sent as an e-mail: complete sentences, no reference to a chat window, nothing that the reader has to click through to. ${files}`,
   sms: 'The answer is sent as text messages: plain text without Markdown, at most a few sentences.',
   webhook:
     'A program started this conversation, and strangers may have written its input. Nobody can answer questions.',

@@ -48,9 +48,7 @@ export async function receiveFiles(
     }
     const path = pathOfFile(runId, file, n)
     await writeIncomingFiles(session, [{ path, bytes: file.bytes }])
-    notes.push(
-      `\n[Attached file: ${path} (${file.mediaType})]${await contentOf(session, { kind: reference.kind, key: `${runId} ${n}`, file })}`,
-    )
+    notes.push(`\n[Attached file: ${path} (${file.mediaType})]${await contentOf(session, reference, file)}`)
     const image =
       file.bytes.length <= maxImageBytes && imageTypes.has(file.mediaType) ? await imageOf(session, file) : undefined
     if (image) images.push(image)
@@ -91,22 +89,16 @@ function reportUnread(session: Session, { kind, name }: MediaReference, fetched:
   return `\n[The person sent ${shown}, which could not be read: ${detail}]`
 }
 
-type Content = { readonly kind: MediaReference['kind']; readonly key: string; readonly file: ReceivedFile }
-
 /** What stands in a short text, or what was said. Empty for other files. */
-async function contentOf(session: Session, { kind, key, file }: Content): Promise<string> {
-  if (kind === 'voice') return transcriptOf(session, key, file)
+async function contentOf(session: Session, { kind }: MediaReference, file: ReceivedFile): Promise<string> {
+  if (kind === 'voice') return transcriptOf(session, file)
   const isText = /^(text\/|application\/(json|xml|yaml|x-yaml|toml))/.test(file.mediaType)
   if (!isText || file.bytes.length > maxInlineBytes) return ''
   return `\n[It contains:]\n${new TextDecoder().decode(file.bytes)}`
 }
 
-async function transcriptOf(
-  { toolRuntime }: Session,
-  key: string,
-  { bytes, mediaType }: ReceivedFile,
-): Promise<string> {
-  const said = await toolRuntime.paidMedia.transcribe({ key, bytes, mime: mediaType })
+async function transcriptOf({ toolRuntime }: Session, { bytes, mediaType }: ReceivedFile): Promise<string> {
+  const said = await toolRuntime.paidMedia.transcribe({ bytes, mime: mediaType })
   if (said.kind === 'text') return `\n[Said in it:]\n${said.text}`
   return said.reason === 'not_configured'
     ? '\n[What was said cannot be transcribed here.]'

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { renderPlatformHint } from '../../../../src/agent/prompt/guidance/platforms.ts'
 
 it.each([
-  ['telegram', /Telegram/],
+  ['telegram', /Telegram.*MEDIA:path/],
   ['sms', /plain text/],
   ['cron', /nobody can answer/],
   ['job', /nobody can answer/],
