@@ -9,7 +9,6 @@ import { splitEncoded } from '../text/split-encoded.ts'
 export const maxTextChars = 2_000
 const maxLanguageChars = 30
 
-/** Discord takes everything up to a blank as the address. */
 const bareUrl = /https?:\/\/[^\s<>]{1,2000}/g
 
 const escape = (text: string): string => text.replace(/[\\*_~`|[\]<]/g, (mark) => `\\${mark}`)
@@ -18,16 +17,29 @@ const percentCodes: Readonly<Record<string, string>> = { '*': '%2A', '|': '%7C',
 
 const encodeUrl = (url: string): string => url.replace(/[*|`\\]/g, (char) => percentCodes[char] ?? char)
 
-/** A bare address is one link for Discord: escapes would become part of it. */
+/** In angle brackets an address ends where it ends, and Discord shows no preview of it. */
 function escapeText(text: string, before: string): string {
   let out = ''
   let at = 0
-  for (const { 0: url, index } of text.matchAll(bareUrl)) {
-    out += escape(text.slice(at, index)) + encodeUrl(url)
+  for (const { 0: found, index } of text.matchAll(bareUrl)) {
+    const url = withoutPunctuation(found)
+    out += `${escape(text.slice(at, index))}<${encodeUrl(url)}>`
     at = index + url.length
   }
   out += escape(text.slice(at))
   return before === '' ? escapeLineStart(out) : out
+}
+
+/** What follows an address in a sentence does not belong to it. */
+function withoutPunctuation(url: string): string {
+  let end = url.length
+  while (end > 8 && isPunctuation(url, end - 1)) end--
+  return url.slice(0, end)
+}
+
+function isPunctuation(url: string, at: number): boolean {
+  const char = url[at] ?? ''
+  return '.,;:!?\'"*_~|`]'.includes(char) || (char === ')' && !url.includes('('))
 }
 
 /** Headings, small text, quotes, and lists begin lines. */
@@ -39,11 +51,10 @@ const dialect: MarkDialect = {
   escapeText,
   encodeCode,
   encodeLink: (url, label, text) => {
-    if (text === url) return encodeUrl(url)
+    if (text === url) return label
+    if (!/^https?:/i.test(url)) return `${label} (${escape(url)})`
     // Discord shows a label that looks like an address as it is written.
-    return /^https?:/i.test(url) && !text.includes('://')
-      ? `[${label}](<${encodeUrl(url)}>)`
-      : `${label} (${encodeUrl(url)})`
+    return text.includes('://') ? `${label} (<${encodeUrl(url)}>)` : `[${label}](<${encodeUrl(url)}>)`
   },
   encodePre: separateTicks,
   openPre: (language = '') =>

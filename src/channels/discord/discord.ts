@@ -22,6 +22,7 @@ import { parseJson } from '../parse-json.ts'
 import { callDiscord, type DiscordResult } from './discord-api.ts'
 import { encodeDiscord, maxTextChars, renderDiscord } from './discord-markdown.ts'
 import { addressOf, parseInteraction } from './parse-interaction.ts'
+import { parseGatewayRequest } from './parse-message.ts'
 
 /** Discord shows no embeds of addresses: fetching them could leak what the conversation contains. */
 const suppressEmbeds = 1 << 2
@@ -73,6 +74,7 @@ const stringOf = (value: unknown): string => (typeof value === 'string' ? value 
 const channelOf = ({ chat, thread }: ChatAddress): string => encodeURIComponent(thread ?? chat)
 
 async function receive(request: InboundRequest, { secrets }: ChannelConnection): Promise<Received> {
+  if (request.method === 'GATEWAY') return { events: parseGatewayRequest(request.body) }
   if (!(await isSigned(request, secrets['public_key']))) return refused()
   const body = parseJson(request.body) as { readonly type?: unknown } | null | undefined
   switch (body?.type) {

@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
 import type { InboundEvent, Quote } from '../channel.ts'
+import { parseJson } from '../parse-json.ts'
 import { decodeContent } from './discord-markdown.ts'
 import { addressOf, type ChannelKind, discordUser } from './parse-interaction.ts'
 
@@ -37,18 +38,31 @@ const voiceMessageFlag = 1 << 13
 /** An ordinary message, and an answer to one. */
 const written = new Set([0, 19])
 
-export type DispatchSource = {
+type DispatchSource = {
   /** The ids under which the bot itself appears. */
   readonly bots: readonly string[]
   readonly channel?: ChannelKind | undefined
 }
 
-/** Returns the id of the channel in which a dispatch stands. */
-export const channelIdOf = (data: unknown): string | undefined =>
-  z.object({ channel_id: z.string() }).safeParse(data).data?.channel_id
+const gatewayRequest = z.object({
+  type: z.string(),
+  data: z.unknown(),
+  bots: z.array(z.string().regex(/^\d{1,20}$/)),
+  channel: z.object({ type: z.int().optional(), parent_id: z.string().nullish() }).optional(),
+})
+/** A dispatch of the gateway, as the object that keeps the socket passes it on. It never comes from outside. */
+export type GatewayRequest = z.infer<typeof gatewayRequest>
+
+export function parseGatewayRequest(body: Uint8Array): readonly InboundEvent[] {
+  const parsed = gatewayRequest.safeParse(parseJson(body))
+  if (!parsed.success) return []
+  const { type, data, bots, channel } = parsed.data
+  const event = parseDispatch(type, data, { bots, channel })
+  return event ? [event] : []
+}
 
 /** Returns undefined for the bot's own messages, and for everything that is no message of a chat. */
-export function parseDispatch(type: string, data: unknown, source: DispatchSource): InboundEvent | undefined {
+function parseDispatch(type: string, data: unknown, source: DispatchSource): InboundEvent | undefined {
   if (type !== 'MESSAGE_CREATE' && type !== 'MESSAGE_UPDATE') return undefined
   const parsed = message.safeParse(data)
   if (!parsed.success) return undefined

@@ -18,7 +18,7 @@ export const encodePlain = ({ text, spans }: MessageChunk): string =>
   writeLinkAddresses({ text, spans: [...spans] }).text
 
 const attribution =
-  /^(On|Am|Le|El|Il|Op|Den|W dniu) .{1,300}(wrote|schrieb|écrit|escribió|scritto|schreef|skrev|napisał\(a\)) ?:$/
+  /^(On|Am|Le|El|Il|Op|Den|W dniu) .{1,300}(wrote|schrieb|écrit|escribió|scritto|schreef|skrev|napisał\(a\)).{0,200}:$/
 const divider = /^(-{2,10} ?(Original Message|Ursprüngliche Nachricht|Forwarded message) ?-{2,10}|_{20,100})$/
 
 /** Removes the quoted mail below an answer, and the signature. A mail that is only a quote stays as it is. */

@@ -1,0 +1,29 @@
+/** Stands in for Twilio's API. Each account SID has messages of its own. */
+
+import { FakeAccount, serveHost } from './json-api.ts'
+
+const accounts = new Map<string, FakeAccount>()
+export const twilioFile = new TextEncoder().encode('a file of Twilio')
+
+export function createTwilioApi() {
+  const sid = `AC${accounts.size + 1}`
+  const api = new FakeAccount()
+  accounts.set(sid, api)
+  return { api, sid, token: `token-of-${sid}` }
+}
+
+export const twilioError = (status: number, code: number, message: string) =>
+  Response.json({ code, message, status }, { status })
+
+serveHost('twilio.test', (call) => {
+  const [sid = '', token = ''] = atob(call.headers.get('authorization')?.replace('Basic ', '') ?? '').split(':')
+  const api = accounts.get(sid)
+  if (!api || token !== `token-of-${sid}`) return twilioError(401, 20_003, 'Authenticate')
+  api.calls.push(call)
+  if (call.path === '/media/known') return new Response(twilioFile)
+  if (call.path === '/media/unknown') return new Response(null, { status: 404 })
+  if (!call.path.endsWith('/Messages.json')) return Response.json({ sid, friendly_name: 'Talaria' })
+  const { To: to, From: from, Body: body } = call.body
+  if (!to || !from || !body) return twilioError(400, 21_604, 'A parameter is missing')
+  return api.send(() => Response.json({ sid: api.add(String(body)) }, { status: 201 }))
+})
