@@ -1,0 +1,197 @@
+/**
+ * Serves version 1 of the Agent Client Protocol: a session of the editor is a session of the server. The files are those
+ * of the server's workspace; the editor's own files are read only where it embeds them.
+ */
+
+import { sessionPath } from '../client.mjs'
+import { toMessage } from './prompt.mjs'
+import { codes, Connection, RpcError } from './rpc.mjs'
+import { callIdOf, describeCall, replayAll, updatesOf } from './updates.mjs'
+
+const protocolVersion = 1
+const ends = new Set(['run.completed', 'run.failed', 'run.cancelled'])
+const commands = [
+  { name: 'compress', description: 'Shorten the context', input: { hint: 'what to keep' } },
+  { name: 'undo', description: 'Remove the last turn' },
+  { name: 'retry', description: 'Repeat the last turn' },
+  { name: 'help', description: 'List all commands' },
+]
+
+/** Resolves when the editor closes the input. */
+export async function serveAcp(client, { input, output }) {
+  const server = new AcpServer(client, output)
+  await server.connection.listen(input)
+}
+
+class AcpServer {
+  #client
+  /** Prompts that run, by session. */
+  #running = new Map()
+
+  constructor(client, output) {
+    this.#client = client
+    this.connection = new Connection(output, {
+      initialize: () => this.#initialize(),
+      authenticate: () => ({}),
+      'session/new': (params) => this.#create(params),
+      'session/load': (params) => this.#load(params, true),
+      'session/resume': (params) => this.#load(params, false),
+      'session/list': (params) => this.#list(params),
+      'session/delete': ({ sessionId }) => this.#call('DELETE', sessionPath(sessionId)),
+      'session/prompt': (params) => this.#prompt(params),
+      'session/cancel': (params) => this.#cancel(params),
+    })
+  }
+
+  #initialize() {
+    return {
+      protocolVersion,
+      agentInfo: { name: 'talaria', title: 'Talaria', version: '0.1.0' },
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: { image: true, audio: false, embeddedContext: true },
+        mcpCapabilities: { http: false, sse: false },
+        sessionCapabilities: { list: {}, resume: {}, delete: {} },
+      },
+      authMethods: [],
+    }
+  }
+
+  async #create() {
+    const { body } = await this.#call('POST', '/api/sessions', {})
+    this.#announceCommands(body.id)
+    return { sessionId: body.id }
+  }
+
+  async #load({ sessionId }, isReplayed) {
+    await this.#get(sessionPath(sessionId))
+    if (isReplayed) await this.#replay(sessionId)
+    this.#announceCommands(sessionId)
+    return {}
+  }
+
+  async #replay(sessionId) {
+    const state = { step: 0 }
+    for (let after = '0'; after !== null;) {
+      const page = await this.#get(sessionPath(sessionId, `/messages?limit=200&after=${after}&preview=20000`))
+      for (const update of replayAll(page.data, state)) this.#update(sessionId, update)
+      after = page.newer_cursor
+    }
+  }
+
+  async #list({ cursor, cwd }) {
+    const query = new URLSearchParams({ limit: '50', ...(cursor && { cursor }) })
+    const page = await this.#get(`/api/sessions?${query}`)
+    const sessions = page.data.map(({ id, title, updated_at: updatedAt }) => ({
+      sessionId: id,
+      cwd: cwd ?? '/',
+      title,
+      updatedAt,
+    }))
+    return { sessions, nextCursor: page.next_cursor }
+  }
+
+  async #prompt({ sessionId, prompt }) {
+    if (!Array.isArray(prompt)) throw new RpcError(codes.params, 'prompt must be a list of blocks.')
+    if (this.#running.has(sessionId)) throw new RpcError(codes.invalid, 'A prompt runs in this session already.')
+    const running = { isCancelled: false, controller: new AbortController() }
+    this.#running.set(sessionId, running)
+    try {
+      return { stopReason: await this.#run(sessionId, toMessage(prompt), running) }
+    } finally {
+      this.#running.delete(sessionId)
+      running.controller.abort()
+    }
+  }
+
+  async #run(session, message, running) {
+    const { event_seq: after } = await this.#get(sessionPath(session))
+    const { body } = await this.#call('POST', sessionPath(session, '/chat'), { ...message, wait: false })
+    if (running.isCancelled) await this.#stop(session)
+    for await (const event of this.#client.events(session, after, running.controller.signal)) {
+      if (event.run_id !== body.run_id) continue
+      for (const update of updatesOf(event)) this.#update(session, update)
+      // The stream is read on while the person decides: the answer may come from elsewhere.
+      if (event.type === 'approval.request') void this.#askPermission(session, event)
+      if (event.type === 'question.request') this.#showQuestion(session, event)
+      if (event.type === 'question.request') return 'end_turn'
+      if (ends.has(event.type)) return this.#end(session, event)
+    }
+    return 'cancelled'
+  }
+
+  #end(session, { type, exit_reason: reason, error }) {
+    if (type === 'run.cancelled') return 'cancelled'
+    if (type === 'run.failed') throw new RpcError(codes.internal, error ?? reason)
+    void this.#announceUsage(session)
+    if (/budget|max_turns|limit/.test(reason)) return 'max_turn_requests'
+    return 'end_turn'
+  }
+
+  /** The next prompt is the answer. */
+  #showQuestion(session, { question, choices = [] }) {
+    const list = choices.map((choice, at) => `\n${at + 1}. ${choice}`).join('')
+    this.#update(session, {
+      sessionUpdate: 'agent_message_chunk',
+      content: { type: 'text', text: `\n\n${question}${list}\n` },
+    })
+  }
+
+  async #askPermission(session, event) {
+    const options = optionsOf(event.choices)
+    const toolCall = { toolCallId: callIdOf(event), status: 'pending', ...describeCall(event.tool, event.input) }
+    try {
+      const { outcome } = await this.connection.request('session/request_permission', {
+        sessionId: session,
+        toolCall,
+        options,
+      })
+      const decision = outcome?.outcome === 'selected' ? outcome.optionId : 'deny'
+      const path = `/api/approvals/${encodeURIComponent(event.approval_id)}`
+      await this.#client.call('POST', path, { decision })
+    } catch (error) {
+      // Somebody else may have decided first.
+      if (error?.status !== 409) process.stderr.write(`${error?.message ?? error}\n`)
+    }
+  }
+
+  async #cancel({ sessionId }) {
+    const running = this.#running.get(sessionId)
+    if (running) running.isCancelled = true
+    await this.#stop(sessionId)
+  }
+
+  #stop(session) {
+    return this.#call('POST', sessionPath(session, '/stop'), {})
+  }
+
+  #announceCommands(session) {
+    this.#update(session, { sessionUpdate: 'available_commands_update', availableCommands: commands })
+  }
+
+  async #announceUsage(session) {
+    const { context, title } = await this.#get(sessionPath(session)).catch(() => ({}))
+    if (context) this.#update(session, { sessionUpdate: 'usage_update', used: context.tokens, size: context.window })
+    if (title) this.#update(session, { sessionUpdate: 'session_info_update', title })
+  }
+
+  #update(sessionId, update) {
+    this.connection.notify('session/update', { sessionId, update })
+  }
+
+  #get = (path) => this.#client.get(path)
+  #call = (method, path, body) => this.#client.call(method, path, body)
+}
+
+const names = {
+  once: ['Allow once', 'allow_once'],
+  session: ['Allow for this session', 'allow_always'],
+  always: ['Always allow', 'allow_always'],
+  deny: ['Deny', 'reject_once'],
+}
+
+const optionsOf = (choices) =>
+  choices.flatMap((choice) => {
+    const [name, kind] = names[choice] ?? []
+    return name ? [{ optionId: choice, name, kind }] : []
+  })

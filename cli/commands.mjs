@@ -1,0 +1,127 @@
+/** Lists the commands with their options. */
+
+const text = { type: 'string' }
+const flag = { type: 'boolean' }
+const session = { ...text, short: 's' }
+
+export const commands = {
+  login: {
+    usage: 'login URL|LINK [KEY] · login --status · login --forget',
+    says: 'store the address and the key of a server',
+    options: { status: flag, forget: flag },
+    load: () => import('./commands/login.mjs'),
+  },
+  chat: {
+    usage: 'chat [-s SESSION | --last] [-m MODEL] [--mode queue|steer|interrupt] [TEXT | -]',
+    says: 'talk to the agent; without a text line by line',
+    options: {
+      session,
+      last: flag,
+      model: { ...text, short: 'm' },
+      mode: text,
+      final: flag,
+    },
+    load: () => import('./commands/chat.mjs'),
+  },
+  sessions: {
+    usage:
+      'sessions [ls [WORDS]] · show ID · rename ID TITLE · pin|unpin|archive|unarchive ID · fork ID [RUN] · rm ID…',
+    says: 'list and change sessions',
+    options: { limit: text, archived: flag },
+    load: () => import('./commands/sessions.mjs'),
+  },
+  runs: {
+    usage: 'runs follow SESSION [RUN] · show SESSION RUN · stop SESSION · steer SESSION TEXT · take-back SESSION RUN',
+    says: 'follow and lead runs',
+    load: () => import('./commands/runs.mjs'),
+  },
+  files: {
+    usage:
+      'files ls SESSION [PATH] [-r] · get SESSION PATH [FILE|-] · put SESSION FILE|- PATH · mv SESSION PATH TO · rm SESSION PATH',
+    says: 'read and write the files of a session',
+    options: { recursive: { ...flag, short: 'r' } },
+    load: () => import('./commands/files.mjs'),
+  },
+  approve: {
+    usage: 'approve [ID…] [--once | --session | --always | --deny] [--reason TEXT] [--answer TEXT] [--list]',
+    says: 'decide what waits for a person; bare: one by one',
+    options: {
+      once: flag,
+      session: flag,
+      always: flag,
+      deny: flag,
+      list: flag,
+      reason: text,
+      answer: text,
+    },
+    load: () => import('./commands/approve.mjs'),
+  },
+  jobs: {
+    usage:
+      'jobs [ls] · show ID · add SCHEDULE PROMPT [--name NAME] [--deliver TARGET] · run|pause|resume|rm ID · runs ID',
+    says: 'prompts that run at their times',
+    options: { name: text, deliver: text, timezone: text },
+    load: () => import('./commands/jobs.mjs'),
+  },
+  keys: {
+    usage: 'keys [ls] · add [--scopes a,b] [--name NAME] [--role ROLE] [--expires DATE] · rm ID',
+    says: 'keys of your tenant',
+    options: { scopes: text, name: text, role: text, expires: text },
+    load: () => import('./commands/keys.mjs'),
+  },
+  usage: {
+    usage: 'usage [--group day|model|session|source[,…]] [--from DAY] [--to DAY] [--tz ZONE] [-s SESSION]',
+    says: 'tokens, cost and limits',
+    options: { group: text, from: text, to: text, tz: text, session },
+    load: () => import('./commands/usage.mjs'),
+  },
+  channels: {
+    usage: 'channels [ls] · test|pause|resume|rm ID',
+    says: 'connections to messaging platforms',
+    load: () => import('./commands/channels.mjs'),
+  },
+  import: {
+    usage: 'import hermes DIR [--bundled] [--overwrite]',
+    says: 'bring SOUL.md, memories, skills and sessions of Hermes Agent; keys are never read',
+    options: { bundled: flag, overwrite: flag },
+    load: () => import('./commands/import.mjs'),
+  },
+  doctor: {
+    usage: 'doctor',
+    says: 'check the connection, the key and the deployment',
+    load: () => import('./commands/doctor.mjs'),
+  },
+  open: {
+    usage: 'open [--print]',
+    says: 'open the page in the browser, signed in',
+    options: { print: flag },
+    load: () => import('./commands/open.mjs'),
+  },
+  acp: {
+    usage: 'acp',
+    says: 'speak the Agent Client Protocol over stdio, for editors',
+    load: () => import('./commands/acp.mjs'),
+  },
+  completion: {
+    usage: 'completion bash|zsh|fish',
+    says: 'a script for the completion of your shell',
+    load: () => import('./commands/completion.mjs'),
+  },
+}
+
+const list = Object.entries(commands)
+  .map(([name, { says }]) => `  ${name.padEnd(11)} ${says}`)
+  .join('\n')
+
+export const usage = `talaria: the command line of Talaria
+
+  talaria COMMAND …          talaria help COMMAND
+  talaria -z TEXT            one question: the answer alone goes to stdout
+
+${list}
+
+  --json           machine-readable output
+  TALARIA_URL      address of the server (default: that of \`login\`, else http://localhost:8787)
+  TALARIA_API_KEY  key of the server (default: that of \`login\`)
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waits for a person, 4 no access.`

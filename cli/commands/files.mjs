@@ -1,0 +1,68 @@
+/** `talaria files`: lists, reads, writes, moves and deletes files of a session. */
+
+import { readFile, writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { ApiError, createClient, sessionPath } from '../client.mjs'
+import { requireConfig } from '../config.mjs'
+import { UsageError } from '../exits.mjs'
+import { note, printList, printOne } from '../output.mjs'
+
+const filePath = (session, path) => sessionPath(session, `/files/${path.split('/').map(encodeURIComponent).join('/')}`)
+
+export async function run({ options, words: [action, session, ...rest], usage }) {
+  const act = actions[action]
+  if (!act || !session) throw new UsageError(`talaria ${usage}`)
+  return act(createClient(requireConfig()), options, session, rest)
+}
+
+const actions = { ls: list, get: download, put: upload, mv: move, rm: remove }
+
+async function list(client, options, session, [path = '']) {
+  const query = options.recursive ? '?recursive=1' : ''
+  const found = await client.list(`${filePath(session, path)}${query}`, 20_000)
+  printList(options, found, ['TYPE', 'SIZE', 'MODIFIED', 'PATH'], (one) => [
+    one.type,
+    String(one.size),
+    one.modified_at.slice(0, 16).replace('T', ' '),
+    one.path,
+  ])
+}
+
+async function download(client, _options, session, [path, to = basename(path ?? '')]) {
+  if (!path) throw new UsageError('talaria files get SESSION PATH [FILE|-]')
+  const answer = await client.fetch(filePath(session, path))
+  const isFolder = answer.headers.get('content-type')?.includes('json') && !answer.headers.get('content-disposition')
+  if (!answer.ok || isFolder) {
+    const body = await answer.json().catch(() => undefined)
+    throw new ApiError(body?.error?.message ?? `${path} is a folder.`, { status: answer.status })
+  }
+  const bytes = Buffer.from(await answer.arrayBuffer())
+  if (to === '-') return void process.stdout.write(bytes)
+  await writeFile(to, bytes)
+  note(`${to}: ${bytes.byteLength} bytes`)
+}
+
+async function upload(client, options, session, [from, path]) {
+  if (!from || !path) throw new UsageError('talaria files put SESSION FILE|- PATH')
+  const bytes = from === '-' ? await readInput() : await readFile(from)
+  const { body } = await client.call('PUT', filePath(session, path), new Uint8Array(bytes))
+  printOne(options, body, `${body.path}: ${body.size} bytes`)
+}
+
+async function readInput() {
+  const parts = []
+  for await (const part of process.stdin) parts.push(part)
+  return Buffer.concat(parts)
+}
+
+async function move(client, options, session, [from, to]) {
+  if (!from || !to) throw new UsageError('talaria files mv SESSION PATH TO')
+  const { body } = await client.call('POST', `${filePath(session, from)}/move`, { to })
+  printOne(options, body, body.path)
+}
+
+async function remove(client, options, session, [path]) {
+  if (!path) throw new UsageError('talaria files rm SESSION PATH')
+  await client.call('DELETE', filePath(session, path))
+  printOne(options, { path, status: 'deleted' }, 'Deleted.')
+}

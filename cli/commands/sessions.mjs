@@ -1,0 +1,82 @@
+/** `talaria sessions`: lists, shows, renames, pins, archives, forks and deletes sessions. */
+
+import { createClient, sessionPath } from '../client.mjs'
+import { requireConfig } from '../config.mjs'
+import { exits, UsageError } from '../exits.mjs'
+import { dollars, plain, print, printList, printOne } from '../output.mjs'
+
+const marks = {
+  pin: { pinned: true },
+  unpin: { pinned: false },
+  archive: { archived: true },
+  unarchive: { archived: false },
+}
+
+export async function run({ options, words: [action = 'ls', ...words], usage }) {
+  const client = createClient(requireConfig())
+  const [id, second] = words
+  if (action === 'ls') return list(client, options, words.join(' '))
+  if (!id) throw new UsageError(`talaria ${usage}`)
+  if (marks[action]) return change(client, options, id, marks[action])
+  switch (action) {
+    case 'show':
+      return show(client, options, id)
+    case 'rename':
+      return change(client, options, id, { title: words.slice(1).join(' ') })
+    case 'fork':
+      return fork(client, options, id, second)
+    case 'rm':
+      return remove(client, options, words)
+  }
+  throw new UsageError(`talaria ${usage}`)
+}
+
+async function list(client, options, words) {
+  const query = new URLSearchParams({
+    limit: '50',
+    ...(words && { q: words }),
+    ...(options.archived && { archived: 'true' }),
+  })
+  const found = await client.list(`/api/sessions?${query}`, Number(options.limit ?? 50))
+  printList(options, found, ['ID', 'STATUS', 'UPDATED', 'TITLE'], (one) => [
+    one.id,
+    one.status,
+    one.updated_at.slice(0, 16).replace('T', ' '),
+    `${one.pinned ? '* ' : ''}${one.title ?? ''}`,
+  ])
+}
+
+async function show(client, options, id) {
+  const session = await client.get(sessionPath(id))
+  if (options.json) return print(JSON.stringify(session))
+  const { title, status, model, context, queued, usage } = session
+  print(
+    `${plain(title ?? id)}\n${status}, ${model ?? 'default model'}, ${context.tokens} of ${context.window} tokens, ${dollars(usage.cost_usd)}, ${queued.length} queued\n`,
+  )
+  const { data } = await client.get(sessionPath(id, '/messages?limit=20&preview=2000'))
+  for (const { role, content, tool_calls: calls } of data) {
+    const text = Array.isArray(content) ? content.map((part) => part.text ?? '[image]').join('') : content
+    const called = (calls ?? []).map((call) => call.function.name).join(', ')
+    print(`${role}: ${plain(text ?? '')}${called && ` → ${plain(called)}`}`)
+  }
+}
+
+async function change(client, options, id, body) {
+  const { body: session } = await client.call('PATCH', sessionPath(id), body)
+  printOne(options, session, `${session.id} ${plain(session.title ?? '')}`)
+}
+
+async function fork(client, options, id, through) {
+  const { body } = await client.call('POST', sessionPath(id, '/fork'), { ...(through && { through }) })
+  printOne(options, body, body.id)
+}
+
+async function remove(client, options, ids) {
+  const { body } = await client.call('POST', '/api/sessions/delete', { ids })
+  printOne(
+    options,
+    body,
+    `${body.deleted.length} deleted, ${body.missing.length} not there, ${body.failed.length} failed`,
+  )
+  return body.failed.length || body.missing.length ? exits.failed : exits.done
+}

@@ -1,0 +1,55 @@
+/** Runs one command of the command line. Each command is a file that is loaded when it is used. */
+
+import { parseArgs } from 'node:util'
+import { ApiError } from '../bin/lib/api.mjs'
+import { commands, usage } from './commands.mjs'
+import { exits, UsageError } from './exits.mjs'
+import { note, print } from './output.mjs'
+
+/** Resolves to the exit code. */
+export async function main(args) {
+  try {
+    return await dispatch(args)
+  } catch (error) {
+    return report(error)
+  }
+}
+
+async function dispatch([first, ...rest]) {
+  if (first === '-z') return run('chat', ['--final', ...rest])
+  if (first === undefined) throw new UsageError(usage)
+  if (['help', '--help', '-h'].includes(first)) return help(rest[0])
+  if (!Object.hasOwn(commands, first)) throw new UsageError(`There is no command "${first}".\n\n${usage}`)
+  return run(first, rest)
+}
+
+function help(name) {
+  print(name !== undefined && Object.hasOwn(commands, name) ? `talaria ${commands[name].usage}` : usage)
+  return exits.done
+}
+
+async function run(name, args) {
+  if (args.includes('--help')) return help(name)
+  const { load, usage: line, options = {} } = commands[name]
+  const { values, positionals } = parse(args, options, line)
+  const command = await load()
+  return (await command.run({ options: values, words: positionals, usage: line })) ?? exits.done
+}
+
+function parse(args, options, line) {
+  try {
+    return parseArgs({ args, options: { json: { type: 'boolean' }, ...options }, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(`${error.message}\n\ntalaria ${line}`)
+  }
+}
+
+function report(error) {
+  const isKnown = error instanceof UsageError || error instanceof ApiError || error?.code === 'ENOENT'
+  // A reader like `head` has read enough.
+  if (error?.code === 'EPIPE') return exits.done
+  if (!isKnown) throw error
+  note(error.message)
+  if (error instanceof UsageError) return exits.usage
+  return error.status === 401 || error.status === 403 ? exits.access : exits.failed
+}

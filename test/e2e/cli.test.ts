@@ -1,0 +1,161 @@
+/** Tests the command line as users run it, and its agent for editors with the official client of the protocol. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { client as createEditor, ndJsonStream } from '@agentclientprotocol/sdk'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eventually } from './support/client.ts'
+import { createTenant, server } from './support/here.ts'
+import { root } from './support/server.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'talaria-cli-'))
+let tenant: Awaited<ReturnType<typeof createTenant>>
+beforeAll(async () => void (tenant = await createTenant()))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+type Result = { readonly code: number | null; readonly out: string; readonly err: string }
+
+function start(args: readonly string[], more: Record<string, string> = {}): ChildProcess {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: home,
+    TALARIA_URL: server.url,
+    TALARIA_API_KEY: tenant.key ?? '',
+    ...more,
+  }
+  return spawn(process.execPath, [join(root, 'bin/talaria.mjs'), ...args], { env, cwd: home })
+}
+
+function run(args: readonly string[], input = '', env: Record<string, string> = {}): Promise<Result> {
+  const child = start(args, env)
+  let [out, err] = ['', '']
+  child.stdout?.on('data', (text: Buffer) => void (out += text.toString()))
+  child.stderr?.on('data', (text: Buffer) => void (err += text.toString()))
+  child.stdin?.end(input)
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
+}
+const json = async <T>(...args: readonly string[]) => JSON.parse((await run([...args, '--json'])).out) as T
+
+it('answers one question on stdout, and streams with its tools on stderr', async () => {
+  const one = await run(['-z', '[[say forty two]]'])
+  expect(one).toMatchObject({ code: 0, out: 'forty two\n' })
+  const write = '[[call write_file {"path":"a.txt","content":"hello"} then say written]]'
+  const { code, out, err } = await run(['chat', '-'], write)
+  expect([code, out]).toEqual([0, 'written\n'])
+  expect(err).toContain('· write_file')
+  const [session] = await json<{ id: string }[]>('sessions')
+  const id = session?.id ?? ''
+  expect((await run(['files', 'get', id, 'a.txt', '-'])).out).toBe('hello')
+  writeFileSync(join(home, 'b.txt'), 'from here')
+  expect((await run(['files', 'put', id, 'b.txt', 'x/b.txt'])).code).toBe(0)
+  const listed = await json<{ path: string }[]>('files', 'ls', id, '-r')
+  expect(listed.some(({ path }) => path.endsWith('x/b.txt'))).toBe(true)
+  const again = await run(['chat', '--last', '--json', '[[say more]]'])
+  const types = again.out
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { type: string }).type)
+  expect([types[0], types.at(-1)]).toEqual(['run.started', 'run.completed'])
+  expect((await run(['sessions', 'show', id])).out).toContain('written')
+  expect((await run(['sessions', 'rm', id])).code).toBe(0)
+  expect((await run(['sessions', 'rm', id])).code).toBe(1)
+}, 60_000)
+
+it('stores a key that works for its owner alone, and exits by what happened', async () => {
+  const none = { TALARIA_API_KEY: '', TALARIA_URL: '' }
+  expect((await run(['sessions'], '', none)).code).toBe(2)
+  expect(await run(['login', server.url, 'wrong-key'], '', none)).toMatchObject({ code: 4 })
+  expect((await run(['login', server.url, tenant.key ?? ''], '', none)).code).toBe(0)
+  const path = join(home, '.config/talaria/config.json')
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ url: server.url, key: tenant.key })
+  expect((await run(['sessions'], '', none)).code).toBe(0)
+  // A stored key is not sent to another server.
+  expect((await run(['sessions'], '', { ...none, TALARIA_URL: 'http://127.0.0.1:9' })).code).toBe(2)
+  expect((await run(['doctor'], '', none)).out).toContain('✓ key')
+  expect((await run(['nothing'])).code).toBe(2)
+  expect((await run(['chat', '--nothing'])).code).toBe(2)
+  expect((await run(['runs', 'show', 'ses_none', 'run_none'])).code).toBe(1)
+  expect((await run(['completion', 'bash'])).out).toContain('complete -F _talaria talaria')
+}, 60_000)
+
+it('waits for a person with exit code 3, and decides', async () => {
+  await tenant.client.send('PATCH', '/api/settings', { body: { approvals: { mode: 'manual' } } })
+  const asked = await run(['-z', '[[call terminal {"command":"rm -rf build"} then say gone]]'])
+  expect([asked.code, asked.out]).toEqual([3, ''])
+  expect(asked.err).toContain('talaria approve ')
+  const waiting = await run(['approve', '--json'])
+  expect(waiting.code).toBe(3)
+  const [approval] = JSON.parse(waiting.out) as { id: string; session_id: string; run_id: string }[]
+  const { id = '', session_id: session = '', run_id: runId = '' } = approval ?? {}
+  const follower = run(['runs', 'follow', session, runId])
+  expect((await run(['approve', id, '--deny', '--reason', 'not now'])).code).toBe(0)
+  expect(await follower).toMatchObject({ code: 0, out: expect.stringContaining('gone') })
+  expect((await run(['approve', id, '--once'])).code).toBe(1)
+  const key = await json<{ id: string; key: string; scopes: string[] }>('keys', 'add', '--scopes', 'read')
+  expect(key.scopes).toEqual(['read'])
+  expect((await run(['-z', 'hi'], '', { TALARIA_API_KEY: key.key })).code).toBe(4)
+  expect((await run(['keys', 'rm', key.id])).code).toBe(0)
+  expect((await json<{ totals: { turns: number } }>('usage', '--group', 'day,model')).totals.turns).toBeGreaterThan(0)
+}, 60_000)
+
+it('serves an editor: streams, asks for permission, cancels, lists and loads', async () => {
+  await tenant.client.send('PATCH', '/api/settings', { body: { approvals: { mode: 'manual' } } })
+  const child = start(['acp'])
+  if (!child.stdin || !child.stdout) throw new Error('No pipes.')
+  const stream = ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>)
+  type Update = { readonly sessionUpdate: string; readonly [more: string]: unknown }
+  const updates: Update[] = []
+  const asked: unknown[] = []
+  const textOf = (kind: string) =>
+    updates
+      .filter(({ sessionUpdate }) => sessionUpdate === kind)
+      .map(({ content }) => (content as { text: string }).text)
+      .join('')
+  const editor = createEditor({ name: 'test' })
+    .onNotification('session/update', ({ params }) => void updates.push(params.update as Update))
+    .onRequest('session/request_permission', ({ params }) => {
+      asked.push(params)
+      return { outcome: { outcome: 'selected', optionId: 'once' } }
+    })
+  await editor.connectWith(stream, async (agent) => {
+    const hello = await agent.request('initialize', { protocolVersion: 1, clientCapabilities: {} })
+    expect(hello).toMatchObject({ protocolVersion: 1, agentCapabilities: { loadSession: true } })
+    const { sessionId } = await agent.request('session/new', { cwd: home, mcpServers: [] })
+    const prompt = (text: string) => agent.request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] })
+    const call = '[[call terminal {"command":"rm -rf build"} then say all done]]'
+    expect((await prompt(call)).stopReason).toBe('end_turn')
+    expect(textOf('agent_message_chunk')).toBe('all done')
+    expect(asked).toMatchObject([
+      { sessionId, options: expect.arrayContaining([expect.objectContaining({ kind: 'reject_once' })]) },
+    ])
+    const started = updates.find(({ sessionUpdate }) => sessionUpdate === 'tool_call')
+    expect(started).toMatchObject({ kind: 'execute', status: 'in_progress', title: 'terminal: rm -rf build' })
+    const ended = updates.find(({ sessionUpdate }) => sessionUpdate === 'tool_call_update')
+    expect(ended).toMatchObject({ toolCallId: started?.['toolCallId'], status: 'completed' })
+    const long = prompt('[[slow gap=50 chunks=400]]')
+    const before = updates.length
+    await eventually(
+      () => updates.slice(before).some(({ sessionUpdate }) => sessionUpdate === 'agent_message_chunk'),
+      Boolean,
+    )
+    await agent.notify('session/cancel', { sessionId })
+    expect((await long).stopReason).toBe('cancelled')
+    const { sessions } = await agent.request('session/list', {})
+    expect(sessions.map((one) => one.sessionId)).toContain(sessionId)
+    updates.length = 0
+    await agent.request('session/load', { sessionId, cwd: home, mcpServers: [] })
+    expect(textOf('user_message_chunk')).toContain('rm -rf build')
+    expect(textOf('agent_message_chunk')).toContain('all done')
+    const replayed = updates.find(({ sessionUpdate }) => sessionUpdate === 'tool_call')
+    expect(replayed?.['toolCallId']).toBe(started?.['toolCallId'])
+    await expect(agent.request('session/load', { sessionId: 'none', cwd: home, mcpServers: [] })).rejects.toThrow(
+      'There is nothing here',
+    )
+  })
+  child.stdin.end()
+  await new Promise((resolve) => child.once('close', resolve))
+}, 60_000)
