@@ -341,6 +341,7 @@ export class ToolRuntime {
   async removeFiles(): Promise<void> {
     const { env, tenantId, sessionId } = this.#options
     await this.backend.destroy()
+    await this.paidMedia.removeFiles()
     for (;;) {
       const found = await env.BLOBS?.list({ prefix: `t/${tenantId}/s/${sessionId}/` })
       if (!found?.objects.length) return

@@ -50,8 +50,8 @@ const schema = [
   'CREATE TABLE IF NOT EXISTS media_part (id TEXT, n INTEGER, bytes BLOB NOT NULL, PRIMARY KEY (id, n)) WITHOUT ROWID',
 ]
 const partBytes = 1024 * 1024
-/** Rows of calls that are over. They only answer a repetition of the same call. */
-const maxDone = 100
+/** Rows of calls that are over. They answer a repetition of the same call, and name what is in R2. */
+const maxDone = 1_000
 
 export class MediaRows {
   readonly #sql: SqlStorage
@@ -66,6 +66,11 @@ export class MediaRows {
 
   get(id: string): MediaRow | undefined {
     return this.#all().get(id)
+  }
+
+  /** What the session has stored in R2. */
+  listKeys(): readonly string[] {
+    return [...this.#all().values()].flatMap(({ file }) => file?.key ?? [])
   }
 
   /** The rows that the alarm goes on with, the next one first. */

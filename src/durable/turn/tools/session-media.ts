@@ -12,11 +12,16 @@ export type SessionMedia = {
   readonly vision: Vision
   /** The text of a voice message. Never rejects for an expected failure. */
   readonly transcribe: (voice: VoiceMessage) => Promise<VoiceText>
+  /** Deletes from R2 what the session has made. */
+  readonly removeFiles: () => Promise<void>
   /** When the alarm goes on with what is paid and not finished. */
   readonly getNextWake: () => number | undefined
   /** Goes on with it. The results are for the conversation. */
   readonly continueDue: () => Promise<readonly LateResult[]>
 }
+
+/** R2 deletes so many objects at once. */
+const maxDeleted = 1_000
 
 export function createSessionMedia(ports: ToolPorts, sql: SqlStorage, session: MediaSession): SessionMedia {
   const rows = new MediaRows(sql, session.hasTable)
@@ -32,6 +37,10 @@ export function createSessionMedia(ports: ToolPorts, sql: SqlStorage, session: M
       ask: async (image, question) => (await import('../media/look.ts')).askAbout(host, image, question),
     },
     transcribe: async (voice) => (await import('../media/transcribe-sound.ts')).transcribeVoice(host, voice),
+    removeFiles: async () => {
+      const keys = rows.listKeys()
+      if (keys.length) await ports.env.BLOBS?.delete([...keys].slice(-maxDeleted))
+    },
     getNextWake: () => rows.getNextWake(),
     continueDue: async () => (await import('../media/continue-media.ts')).continueMedia(host),
   }

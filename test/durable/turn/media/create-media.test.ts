@@ -69,6 +69,8 @@ describe('an image', () => {
     expect(await storedImages()).toBe(1)
     expect(run['usage_by_model']).toMatchObject([{ task: null }, { task: 'image', calls: 1, cost_usd: 0.053 }])
     expect(sentTo('/images/')).toEqual([{ model: 'gpt-image-2', prompt: 'A red fox, sitting', size: '1536x1024' }])
+    await call('DELETE', `/api/sessions/${id}`)
+    expect(await storedImages()).toBe(0)
   })
 
   it('is edited from files of the workspace', async () => {
@@ -214,6 +216,12 @@ describe('speech', () => {
     const scripted = model([calls({ name: 'text_to_speech', input: { text: 'Hi' } }), says('No.')])
     const { id } = await newSession({ model: scripted.id, settings: { toolsets: { enabled: ['tts'] } } }, key)
     await chat(id, 'Speak.', key)
+    type Shown = { readonly name: string; readonly available: boolean; readonly reason: string | null }
+    const { body } = await call<{ data: readonly Shown[] }>('GET', '/api/tools', { key })
+    expect(body.data.find(({ name }) => name === 'text_to_speech')).toMatchObject({
+      available: false,
+      reason: expect.stringContaining('ELEVENLABS_API_KEY'),
+    })
     expect(vendors.calls).toHaveLength(0)
     expect(listTexts(scripted.requests[1] ?? ({ messages: [] } as never)).join()).toContain('text_to_speech')
   })
