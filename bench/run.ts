@@ -10,6 +10,7 @@ import type { Metric, Row } from './metric.ts'
 import { bundleSize } from './metrics/bundle.ts'
 import { programs } from './metrics/code.ts'
 import { slowStream, throughput } from './metrics/concurrent-sessions.ts'
+import { browserAction } from './metrics/browser.ts'
 import { brandNew, warm } from './metrics/first-token.ts'
 import { idleMemory } from './metrics/memory.ts'
 import { promptSize } from './metrics/prompt.ts'
@@ -34,6 +35,7 @@ const metrics: readonly Metric[] = [
   promptSize,
   idleMemory,
   programs,
+  browserAction,
 ]
 
 const { values, positionals } = parseArgs({

@@ -31,6 +31,8 @@ export type Stage = {
   readonly counting: (persist?: string) => Promise<Contender>
   /** A Talaria whose inspector listens on this port. */
   readonly inspected: (inspectorPort: number) => Promise<Contender>
+  /** A Talaria with other addresses for public names (`WEB_HOST_MAP`). */
+  readonly visiting: (hostMap: Readonly<Record<string, string>>) => Promise<Contender>
   readonly end: () => Promise<void>
 }
 
@@ -90,7 +92,7 @@ const launchFloor: Launch = async (persist, model) => {
 }
 
 const launchOurs =
-  (from: string, wranglerFlags: readonly string[] = []): Launch =>
+  (from: string, wranglerFlags: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Launch =>
   async (persist, model) => {
     const port = await freePort()
     const flags = ['--port', String(port), '--ip', '127.0.0.1', '--persist-to', persist, '--quiet-key']
@@ -102,6 +104,7 @@ const launchOurs =
         OPENAI_BASE_URL: model.url,
         MODEL: 'openai/bench',
         ADMIN_KEY: adminKey,
+        ...env,
       },
     })
     const target: Target = { name: 'talaria', origin: `http://127.0.0.1:${port}`, prefix: '', key: adminKey }
@@ -143,6 +146,12 @@ export const openStage = async ({ from, self }: StageOptions): Promise<Stage> =>
     inspected: (inspectorPort) => {
       const contender = launchOurs(from, ['--inspector-port', String(inspectorPort)])(folderFor('inspected'), model)
       contenders.set('inspected', contender)
+      return contender
+    },
+    visiting: (hostMap) => {
+      const env = { WEB_HOST_MAP: JSON.stringify(hostMap) }
+      const contender = launchOurs(from, [], env)(folderFor('visiting'), model)
+      contenders.set('visiting', contender)
       return contender
     },
     end: async () => {

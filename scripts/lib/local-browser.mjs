@@ -50,6 +50,8 @@ const flags = [
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--window-size=1280,800',
   '--remote-debugging-port=0',
+  // The browser ends when this pipe closes: also when this process is killed, and behind a script that starts it.
+  '--remote-debugging-pipe',
 ]
 
 /** Starts the browser and resolves with its process and the port of its DevTools. */
@@ -60,12 +62,10 @@ async function launch(path, proxyPort) {
   // Without the exception of the second flag, requests to this machine would pass the proxy by.
   const proxy = [`--proxy-server=http://127.0.0.1:${proxyPort}`, '--proxy-bypass-list=<-loopback>']
   const child = spawn(path, [...flags, ...asRoot, ...proxy, `--user-data-dir=${folder}`, 'about:blank'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
   })
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
+  for (const pipe of child.stdio.slice(3)) pipe.on('error', () => pipe.destroy())
   child.once('exit', () => {
-    process.removeListener('exit', kill)
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   })
   const port = await new Promise((resolve, reject) => {
@@ -107,7 +107,8 @@ export async function serveBrowser(path) {
   const count = (change) => {
     sockets += change
     clearTimeout(idleTimer)
-    if (sockets === 0) idleTimer = setTimeout(() => starting?.then(({ child }) => child.kill()), idleMs).unref()
+    if (sockets === 0)
+      idleTimer = setTimeout(() => starting?.then(({ child }) => child.stdio[3].destroy()), idleMs).unref()
   }
   const server = createServer(async ({ url }, response) => {
     try {

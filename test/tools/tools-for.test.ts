@@ -29,7 +29,9 @@ const fakeTool = (name: string, toolset: string, roles?: readonly string[]) =>
     effect: 'pure',
     run: async () => ({}),
   })
-const builtIn = [...tools, fakeTool('web_search', 'web'), fakeTool('kanban_show', 'kanban')]
+/** Those that every deployment has. */
+const core = tools.filter(({ needs }) => needs.every((need) => allServices.has(need)))
+const builtIn = [...core, fakeTool('web_search', 'web'), fakeTool('kanban_show', 'kanban')]
 const gitLog = fakeTool('mcp__git__log', 'mcp-git')
 
 const choose = (choice: Partial<ToolSources>) =>
@@ -90,7 +92,7 @@ describe('toolsets', () => {
 
   it('default to the whole core', () => {
     expect(namesFor({})).toEqual(namesFor({ enabled: ['talaria-cli'] }))
-    expect(namesFor({})).toEqual([...tools.map(({ name }) => name), 'web_search', 'mcp__git__log'])
+    expect(namesFor({})).toEqual([...core.map(({ name }) => name), 'web_search', 'mcp__git__log'])
   })
 
   it('exclude clarify from sources without a person', () => {

@@ -45,8 +45,10 @@ export type Page = {
 export async function openBrowser(path: string): Promise<{ newPage: () => Promise<Page>; close: () => void }> {
   const folder = mkdtempSync(join(tmpdir(), 'talaria-chromium-'))
   const options = ['--no-sandbox', '--disable-gpu', '--headless', '--remote-debugging-port=0', '--window-size=1300,900']
-  const child = spawn(path, [...options, `--user-data-dir=${folder}`, 'about:blank'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+  // The browser ends when its pipes close. A signal would only reach the script that starts it.
+  const pipes = ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] as const
+  const child = spawn(path, [...options, '--remote-debugging-pipe', `--user-data-dir=${folder}`, 'about:blank'], {
+    stdio: [...pipes],
   })
   const address = await new Promise<string>((resolve, reject) => {
     let output = ''
@@ -62,7 +64,7 @@ export async function openBrowser(path: string): Promise<{ newPage: () => Promis
   const close = () => {
     socket.close()
     child.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
-    child.kill()
+    for (const pipe of child.stdio.slice(3)) pipe?.destroy()
   }
   return { newPage: () => newPage(socket), close }
 }

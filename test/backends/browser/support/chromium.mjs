@@ -24,9 +24,17 @@ export const chromium = (process.env['PATH'] ?? '')
 
 export async function startChromium(path = chromium ?? '', more = []) {
   const folder = mkdtempSync(join(tmpdir(), 'talaria-browser-'))
-  const options = ['--no-sandbox', '--disable-gpu', '--headless', '--remote-debugging-port=0', ...more]
+  const options = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--headless',
+    '--remote-debugging-port=0',
+    '--remote-debugging-pipe',
+    ...more,
+  ]
   const child = spawn(path, [...options, `--user-data-dir=${folder}`, 'about:blank'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+    // The browser ends when the pipes close, also behind a script that starts it.
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
   })
   const ended = new Promise((resolve) => child.once('exit', resolve))
   const url = await new Promise((resolve, reject) => {
@@ -41,7 +49,7 @@ export async function startChromium(path = chromium ?? '', more = []) {
   return {
     url,
     close: async () => {
-      child.kill()
+      for (const pipe of child.stdio.slice(3)) pipe.destroy()
       await ended
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     },
