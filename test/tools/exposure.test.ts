@@ -188,10 +188,7 @@ describe('a turn', () => {
         ['web_search', { query: 'b' }],
       ],
     ],
-    [
-      'reads files and searches',
-      [secret, ['search_files'], ['web_search', { query: 'b' }], ['web_extract', { urls: [] }]],
-    ],
+    ['reads files and searches', [secret, ['search_files'], ['web_search', { query: 'b' }]]],
     ['tests after research', [page, secret, ['terminal', { command: 'make check' }]]],
     ['notes after research', [page, secret, ['todo', {}]]],
   ]

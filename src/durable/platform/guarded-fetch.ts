@@ -120,9 +120,19 @@ async function judge(
   guard: Guard,
 ): Promise<string | undefined> {
   const reason =
-    checkPublicAddress(url, { ports, ownHosts: ownHosts(guard.env) }) ?? (await checkResolved(new URL(url), guard))
+    checkPublicAddress(publicNameOf(url, guard.env), { ports, ownHosts: ownHosts(guard.env) }) ??
+    (await checkResolved(new URL(url), guard))
   if (reason !== undefined) guard.record({ host: hostOf(url), bytes: 0, isRefused: true })
   return reason
+}
+
+/** Names below `.test` are reserved for tests. One that the deployment maps is judged as a public name. */
+function publicNameOf(address: string, env: Env): string {
+  const url = URL.parse(address)
+  const host = normalizeHost(url?.hostname ?? '')
+  if (!url || !host.endsWith('.test') || !Object.hasOwn(hostMap(env), host)) return address
+  url.hostname = `${host}.example.com`
+  return url.href
 }
 
 /** Judges the addresses that the name resolves to, where the deployment has a resolver. Mapped names are not resolved. */

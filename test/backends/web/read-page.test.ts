@@ -60,6 +60,10 @@ describe('a page', () => {
     expect(found.markdown).toBe('[x](https://other.example/a/x)')
   })
 
+  it('with rows and cells outside of tables is read', async () => {
+    expect((await read('<p>a</p><tr><td>b</td></tr><th>c</th><td>d')).markdown.replace(/[^a-d]/g, '')).toBe('abcd')
+  })
+
   it('has no links with scripts', async () => {
     expect(
       (await read('<p><a href="javascript:steal()">a</a> <a href="blob:https://x.example/1">b</a></p>')).markdown,

@@ -157,6 +157,16 @@ describe('WEB_HOST_MAP', () => {
     expect(seen.map((one) => one.url)).toEqual([target])
   })
 
+  it('lets names below .test be called, which are private elsewhere', async () => {
+    const mapped = { WEB_HOST_MAP: '{"site.test": "http://127.0.0.1:9001"}' }
+    expect((await send({ url: 'https://site.test/a' }, {}, mapped)).seen.map((one) => one.url)).toEqual([
+      'http://127.0.0.1:9001/a',
+    ])
+    expect(await send({ url: 'https://other.test/' }, {}, mapped)).toMatchObject({ seen: [] })
+    expect(await send({ url: 'https://user@site.test/' }, {}, mapped)).toMatchObject({ seen: [] })
+    expect(await send({ url: 'https://site.test:22/' }, {}, mapped)).toMatchObject({ seen: [] })
+  })
+
   it('judges the public name, and each redirect of its server', async () => {
     expect(await send({ url: 'http://127.0.0.1:9001/' }, {}, variables)).toMatchObject({ seen: [] })
     expect(await send({ url: 'https://intranet.example.com:22/' }, {}, variables)).toMatchObject({ seen: [] })

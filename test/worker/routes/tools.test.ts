@@ -57,6 +57,24 @@ it('a toolset that the settings leave out is not enabled, and its tools are not 
   expect(named['debugging']?.tools).toContain('read_file')
 })
 
+it('web_search names who answers it, or the key that is missing', async () => {
+  const { key } = await newTenant()
+  const search = async () => find(await listTools(key), 'web_search')
+  expect(await search()).toMatchObject({ available: true, by: 'keyless', toolset: 'web' })
+  await call('PATCH', '/api/settings', { key, body: { web: { search_backend: 'tavily' } } })
+  expect(await search()).toMatchObject({
+    available: false,
+    by: null,
+    reason: expect.stringContaining('TAVILY_API_KEY'),
+  })
+  expect(
+    (await call('POST', '/api/credentials', { key, body: { provider: 'tavily', key: 'tavily-key' } })).status,
+  ).toBe(201)
+  expect(await search()).toMatchObject({ available: true, by: 'tavily' })
+  const { body } = await call<{ tools: Record<string, string> }>('GET', '/health/detailed')
+  expect(body.tools['web_search']).toMatch(/^keyless: .*TAVILY_API_KEY/)
+})
+
 it('capabilities name only endpoints that exist', async () => {
   const { body } = await call<{ endpoints: Record<string, { method: string; path: string }> }>(
     'GET',

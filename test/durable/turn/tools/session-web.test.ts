@@ -1,7 +1,7 @@
 /** Tests the web tools in a session: over the guarded fetch, with the bases and the map of the deployment. */
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { calls, model, says } from '../../../support/scripted-model.ts'
+import { calls, model, says, until } from '../../../support/scripted-model.ts'
 import { applyMigrations, call, newSession, newTenant } from '../../../worker/client.ts'
 
 beforeAll(applyMigrations)
@@ -23,10 +23,10 @@ function fakeWeb(answer: (url: string, request: Request) => Response | undefined
 const article = `<!doctype html><title>Tides</title><nav>Menu</nav><article><h1>Tides</h1>${'<p>The water rises and falls twice each day, as the moon pulls it along the coast.</p>'.repeat(9)}<p>Middle <a href="/more">more</a></p></article>`
 
 const page = (url: string): Response | undefined => {
-  if (url.startsWith('https://web-site.test/article'))
+  if (url.startsWith('https://web-site.example/article'))
     return new Response(article, { headers: { 'content-type': 'text/html' } })
-  if (url.startsWith('https://web-site.test/away')) return Response.redirect('http://169.254.169.254/latest', 302)
-  if (url.startsWith('https://web-site.test/long')) return new Response('line of text\n'.repeat(4_000))
+  if (url.startsWith('https://web-site.example/away')) return Response.redirect('http://169.254.169.254/latest', 302)
+  if (url.startsWith('https://web-site.example/long')) return new Response('line of text\n'.repeat(4_000))
   return undefined
 }
 
@@ -47,7 +47,7 @@ describe('the web tools of a session', () => {
             results: [
               {
                 title: `by ${request.headers.get('authorization')?.slice(-6)}`,
-                url: 'https://web-site.test/article',
+                url: 'https://web-site.example/article',
                 content: 'about tides',
               },
             ],
@@ -60,10 +60,10 @@ describe('the web tools of a session', () => {
         name: 'web_extract',
         input: {
           urls: [
-            'https://web-site.test/article',
-            'https://web-site.test/away',
+            'https://web-site.example/article',
+            'https://web-site.example/away',
             'http://127.0.0.1/x',
-            'https://web-site.test/long',
+            'https://web-site.example/long',
           ],
         },
       }),
@@ -73,7 +73,7 @@ describe('the web tools of a session', () => {
     expect(messages).toMatch(/<untrusted-[a-z0-9]+ source=\\"web_search\\">/)
     expect(messages).toContain('by tenant')
     expect(messages).toContain('# Tides')
-    expect(messages).toContain('https://web-site.test/more')
+    expect(messages).toContain('https://web-site.example/more')
     expect(messages.match(/blocked_by_policy/g)).toHaveLength(2)
     expect(messages).toMatch(/full text is in \/tmp\/results\/web-[a-z0-9]+\.md/)
     expect(sent).toContain('POST https://api.tavily.com/search')
@@ -85,7 +85,7 @@ describe('the web tools of a session', () => {
       url === 'https://api.tavily.com/search' ? Response.json({ results: [] }) : page(url),
     )
     const scripted = model([
-      calls({ name: 'web_extract', input: { urls: ['https://web-site.test/article'] } }),
+      calls({ name: 'web_extract', input: { urls: ['https://web-site.example/article'] } }),
       calls({ name: 'write_file', input: { path: 'a.txt', content: 'mine' } }),
       calls({ name: 'read_file', input: { path: 'a.txt' } }),
       calls({ name: 'web_search', input: { query: 'mine' } }),
@@ -95,6 +95,7 @@ describe('the web tools of a session', () => {
     const { id } = await newSession({ model: scripted.id }, key)
     const answer = await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'Go.', wait: false } })
     expect(answer.status).toBeLessThan(300)
+    await until(() => scripted.requests.length === 4)
     const approvals = await vi.waitFor(
       async () => {
         const { body } = await call<{ data: { tool: string }[] }>('GET', '/api/approvals', { key })
