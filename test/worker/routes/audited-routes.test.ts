@@ -251,7 +251,7 @@ const audited: Readonly<Record<string, Case>> = {
 
 /** Routes without an entry: they change the sender's own conversations and files, which history has. */
 const unaudited: readonly RegExp[] = [
-  /^\w+ \/v1\/(?:chat\/completions|responses|conversations|embeddings|runs|files|uploads|models)/,
+  /^\w+ \/v1\/(?:chat\/completions|responses|conversations|embeddings|audio|images|runs|files|uploads|models)/,
   /^\w+ \/api\/sessions(?:\/import)?$/,
   /^\w+ \/api\/sessions\/\{id\}(?:$|\/)/,
   /^POST \/api\/questions\/\{id\}$/,

@@ -81,7 +81,8 @@ describe('an image', () => {
     await chat(id)
     const [sent] = vendors.calls
     expect(sent?.url).toBe('https://model.test/v1/images/edits')
-    expect(new Uint8Array(await (sent?.form?.get('image[]') as File).arrayBuffer())).toEqual(pngBytes('in'))
+    const file = sent?.form?.get('image[]') as File | undefined
+    expect(new Uint8Array((await file?.arrayBuffer()) ?? new ArrayBuffer())).toEqual(pngBytes('in'))
   })
 
   it.each(['http://169.254.169.254/a.png', 'file:///etc/passwd', 'data:image/png;base64,iVBORw0KGgo=', 'missing.png'])(

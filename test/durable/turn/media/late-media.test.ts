@@ -1,6 +1,6 @@
 /** Tests media after their call: a video that comes back, and the text of a voice message. */
 
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { replaceClock } from '../../../../src/durable/platform/clock.ts'
 import { ascii, opusBytes } from '../../../backends/media/fixtures.ts'
 import { createSkippingClock } from '../../../support/clock.ts'
@@ -14,10 +14,15 @@ beforeAll(applyMigrations)
 afterEach(() => replaceClock())
 
 const film = ascii('\0\0\0\u001cftypisom....')
-const settings = { toolsets: { enabled: ['video_gen'] } }
+/** Of the tenant: a session cannot give itself more tools. */
+const enable = (enabled: readonly string[] | null) =>
+  call('PATCH', '/api/settings', { body: { toolsets: { enabled } } })
 const start = calls({ name: 'video_generate', input: { prompt: 'Waves at night', duration: 8 } })
 
 describe('a video', () => {
+  beforeAll(() => enable(['talaria-api-server', 'video_gen']))
+  afterAll(() => enable(null))
+
   it('comes back as a message, once, though the object is evicted meanwhile', async () => {
     const clock = createSkippingClock()
     replaceClock(clock)
@@ -28,7 +33,7 @@ describe('a video', () => {
       return Response.json({ id: 'video_1', status: isDone ? 'completed' : 'in_progress' })
     })
     const scripted = model([start, says('Started.'), says('Here it is.')])
-    const { id } = await newSession({ model: scripted.id, settings })
+    const { id } = await newSession({ model: scripted.id })
     await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Film waves.' } })
     expect(listTexts(scripted.requests[1]!).join()).toContain('"status":"started"')
     await evict(id)
@@ -62,21 +67,21 @@ describe('a video', () => {
       ),
     )
     const scripted = model([start, says('Started.'), says('It failed.')])
-    const { id } = await newSession({ model: scripted.id, settings })
+    const { id } = await newSession({ model: scripted.id })
     await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Film waves.' } })
     clock.pass(20_000)
     await fireAlarm(id)
     await until(() => scripted.requests[2])
     expect(listTexts(scripted.requests[2]!).at(-1)).toContain('moderated')
   })
+})
 
-  it('is not offered without its toolset', async () => {
-    const scripted = model([says('ok')])
-    const { id } = await newSession({ model: scripted.id })
-    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'hi' } })
-    expect(scripted.requestTexts[0]).not.toContain('video_generate')
-    expect(scripted.requestTexts[0]).toContain('image_generate')
-  })
+it('a video is not offered without its toolset', async () => {
+  const scripted = model([says('ok')])
+  const { id } = await newSession({ model: scripted.id })
+  await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'hi' } })
+  expect(scripted.requestTexts[0]).not.toContain('video_generate')
+  expect(scripted.requestTexts[0]).toContain('image_generate')
 })
 
 describe('a voice message', () => {
