@@ -4,6 +4,8 @@ interface Env {
   readonly TENANT: DurableObjectNamespace<import('./durable/tenant/tenant-object.ts').TenantDO>
   /** Keeps the sockets of platforms that do not send messages by webhook. */
   readonly CONNECTION?: DurableObjectNamespace<import('./durable/channels/connection-object.ts').ConnectionDO>
+  /** Sends email. */
+  readonly EMAIL?: SendEmail
   readonly BLOBS?: R2Bucket
   readonly LOADER?: WorkerLoader
   readonly IMAGES?: ImagesBinding

@@ -38,6 +38,10 @@ const voiceMessageFlag = 1 << 13
 /** An ordinary message, and an answer to one. */
 const written = new Set([0, 19])
 
+/** Returns the id of the channel in which a dispatch stands. */
+export const channelIdOf = (data: unknown): string | undefined =>
+  z.object({ channel_id: z.string() }).safeParse(data).data?.channel_id
+
 type DispatchSource = {
   /** The ids under which the bot itself appears. */
   readonly bots: readonly string[]

@@ -3,7 +3,7 @@
 import { type ApiAnswer, type ApiRequest, callApi, classifyStatus, type FailedOutcome, joinUrl } from '../call-api.ts'
 import type { ChannelConnection } from '../channel.ts'
 
-export const graphVersion = 'v23.0'
+const graphVersion = 'v23.0'
 
 export type GraphResult =
   | { readonly kind: 'done'; readonly result: Readonly<Record<string, unknown>> }

@@ -5,7 +5,6 @@ import { createSlackApi, slackError, slackFile } from '../../support/slack-api.t
 import { type ApiFailure, testChannel } from '../conformance.ts'
 
 const webhookUrl = 'https://talaria.test/webhooks/slack/ch_1'
-const receivedAt = 1_800_000_000_000
 const failures: Readonly<Record<ApiFailure, Override>> = {
   busy: () => new Response('{"ok":false,"error":"ratelimited"}', { status: 429, headers: { 'retry-after': '2' } }),
   unavailable: () => new Response('<html>', { status: 503 }),

@@ -103,12 +103,12 @@ function foreignFetch(env: Env, tenantId: string, apiBase: string): ChannelConne
 }
 
 const mailSender =
-  (binding: SendEmail): ChannelConnection['sendEmail'] =>
+  (binding: SendEmail): NonNullable<ChannelConnection['sendEmail']> =>
   async ({ attachments, ...mail }) => {
     await binding.send({
       ...mail,
       attachments: attachments.map(({ name: filename, mime: type, bytes: content }) => ({
-        disposition: 'attachment',
+        disposition: 'attachment' as const,
         filename,
         type,
         content,

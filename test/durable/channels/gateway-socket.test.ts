@@ -1,0 +1,180 @@
+import { env, runInDurableObject } from 'cloudflare:test'
+import { beforeAll, describe, expect, it } from 'vitest'
+import {
+  afterClose,
+  newGatewayState,
+  readFrame,
+  socketAddress,
+} from '../../../src/channels/discord/gateway-protocol.ts'
+import { createDiscordApi, type DiscordApi, discordError, type GatewayLink } from '../../support/discord-api.ts'
+import { model, type Reply, says, until } from '../../support/scripted-model.ts'
+import { applyMigrations, call, newTenant } from '../../worker/client.ts'
+
+beforeAll(applyMigrations)
+
+async function createBot(replies: readonly Reply[], api = createDiscordApi()) {
+  const { id: tenantId, key } = await newTenant()
+  const scripted = model(replies)
+  await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id } } })
+  const { body, status } = await call<{ id: string }>('POST', '/api/channels', {
+    key,
+    body: {
+      platform: 'discord',
+      secrets: { bot_token: api.token, public_key: 'ab'.repeat(32), application_id: '999' },
+      settings: { allow_users: ['*'], allow_chats: ['*'] },
+    },
+  })
+  expect(status).toBe(201)
+  const object = env.CONNECTION!.getByName(`t/${tenantId}/c/${body.id}`)
+  return { api, scripted, key, channel: body.id, object }
+}
+
+const linkOf = async (api: DiscordApi, n = 0): Promise<GatewayLink> => {
+  await until(() => api.links.length > n)
+  return api.links[n]!
+}
+
+const ready = { session_id: 's1', resume_gateway_url: 'wss://resume.discord.test', user: { id: '999' } }
+const messageOf = (id: string, content: string, more: object = {}) => ({
+  id,
+  channel_id: '11',
+  author: { id: '5', username: 'bob' },
+  content,
+  ...more,
+})
+
+describe('the gateway of Discord', () => {
+  it('identifies with the intents for messages, and answers what people write', async () => {
+    const { api, scripted } = await createBot([says('Hello Bob.'), says('In the thread.')])
+    const link = await linkOf(api)
+    const { op, d } = link.received[0] as { op: number; d: Record<string, unknown> }
+    expect([op, d['token'], d['intents']]).toEqual([2, api.token, 37_376])
+    expect(link.address.search).toBe('?v=10&encoding=json')
+    link.send({ op: 0, s: 1, t: 'READY', d: ready })
+    link.send({ op: 0, s: 2, t: 'MESSAGE_CREATE', d: messageOf('m1', 'hi') })
+    // The bot's own message, and one that does not mention it.
+    link.send({
+      op: 0,
+      s: 3,
+      t: 'MESSAGE_CREATE',
+      d: { ...messageOf('m2', 'x'), author: { id: '999', username: 't' } },
+    })
+    await until(() => api.texts.includes('Hello Bob.'))
+    link.send({
+      op: 0,
+      s: 4,
+      t: 'MESSAGE_CREATE',
+      d: messageOf('m3', '<@999> and here', {
+        channel_id: '77',
+        guild_id: '66',
+        mentions: [{ id: '999', username: 't' }],
+      }),
+    })
+    await until(() => api.texts.includes('In the thread.'))
+    expect(scripted.requests).toHaveLength(2)
+    expect(api.callsTo('/channels/77/messages')).toHaveLength(1)
+  })
+
+  it('resumes behind the last accepted message, and counts none twice', async () => {
+    const { api, scripted } = await createBot([says('one'), says('two')])
+    const first = await linkOf(api)
+    first.send({ op: 0, s: 1, t: 'READY', d: ready })
+    first.send({ op: 0, s: 2, t: 'MESSAGE_CREATE', d: messageOf('m1', 'a') })
+    await until(() => api.texts.includes('one'))
+    first.close(4_000)
+    const second = await linkOf(api, 1)
+    expect(second.received[0]).toEqual({ op: 6, d: { token: api.token, session_id: 's1', seq: 2 } })
+    // Discord replays more than was lost.
+    second.send({ op: 0, s: 2, t: 'MESSAGE_CREATE', d: messageOf('m1', 'a') })
+    second.send({ op: 0, s: 3, t: 'MESSAGE_CREATE', d: messageOf('m4', 'b') })
+    second.send({ op: 0, s: 4, t: 'RESUMED', d: {} })
+    await until(() => api.texts.includes('two'))
+    expect([scripted.requests.length, api.texts]).toEqual([2, ['one', 'two']])
+  })
+
+  it('resumes after the object was evicted', async () => {
+    const { api, object } = await createBot([])
+    const first = await linkOf(api)
+    first.send({ op: 0, s: 7, t: 'READY', d: ready })
+    await until(async () => (await object.getStatus()).detail === 'connected')
+    await runInDurableObject(object, (_instance, state) => state.abort('evicted by a test')).catch(() => undefined)
+    await runInDurableObject(object, (instance) => instance.alarm())
+    const second = await linkOf(api, 1)
+    expect(second.received[0]).toMatchObject({ op: 6, d: { seq: 7 } })
+  })
+
+  it('begins a new session when Discord has forgotten the old one, and at once when Discord asks', async () => {
+    const { api } = await createBot([])
+    const first = await linkOf(api)
+    first.send({ op: 0, s: 1, t: 'READY', d: ready })
+    first.send({ op: 7, d: null })
+    const second = await linkOf(api, 1)
+    expect(second.received[0]).toMatchObject({ op: 6 })
+    expect(first.closedWith).toBe(4_000)
+    second.close(4_009)
+    const third = await linkOf(api, 2)
+    expect(third.received[0]).toMatchObject({ op: 2 })
+  })
+
+  it('gives up a token that Discord does not accept, until the channel gets another one', async () => {
+    const { api, object, key, channel } = await createBot([])
+    const link = await linkOf(api)
+    link.close(4_004)
+    await until(async () => (await object.getStatus()).status === 'stopped')
+    expect((await object.getStatus()).detail).toContain('token')
+    const other = createDiscordApi()
+    await call('PATCH', `/api/channels/${channel}`, { key, body: { secrets: { bot_token: other.token } } })
+    await linkOf(other)
+  })
+
+  it('tries again when the API is busy', async () => {
+    const api = createDiscordApi()
+    api.gatewayFailure = () => discordError(503, 0, 'busy')
+    const { object } = await createBot([], api)
+    await until(() => api.callsTo('gateway/bot').length > 0)
+    api.gatewayFailure = undefined
+    await runInDurableObject(object, (instance) => instance.alarm())
+    expect((await linkOf(api)).received[0]).toMatchObject({ op: 2 })
+  })
+
+  it('closes the socket of a channel that is paused or removed', async () => {
+    const { api, object, key, channel } = await createBot([])
+    const first = await linkOf(api)
+    await call('POST', `/api/channels/${channel}/pause`, { key })
+    await until(() => first.closedWith !== undefined)
+    await call('POST', `/api/channels/${channel}/resume`, { key })
+    const second = await linkOf(api, 1)
+    await call('DELETE', `/api/channels/${channel}`, { key })
+    await until(() => second.closedWith !== undefined)
+    expect(await object.getStatus()).toMatchObject({ status: 'stopped', isOpen: false })
+  })
+})
+
+describe('the protocol of the gateway', () => {
+  it.each([
+    ['no JSON', '{'],
+    ['another shape', '[]'],
+    ['an unknown operation', '{"op":99}'],
+    ['a hello without an interval', '{"op":10,"d":{}}'],
+  ])('ignores %s', (_name, text) => expect(readFrame(text, newGatewayState)).toEqual({ kind: 'ignore' }))
+
+  it('keeps a session that can be resumed', () => {
+    const state = { seq: 3, session: { id: 's', resumeUrl: 'wss://x' }, userId: '1' }
+    expect(readFrame('{"op":9,"d":true}', state)).toMatchObject({ state })
+    expect(readFrame('{"op":9,"d":false}', state)).toMatchObject({ state: { seq: null, userId: '1' } })
+    expect(afterClose(1_006, state)).toEqual({ kind: 'reconnect', state })
+    expect(afterClose(4_014, state)).toEqual({ kind: 'stop', detail: expect.stringContaining('intent') })
+  })
+
+  it.each([
+    ['wss://gateway.discord.gg', true, 'https://gateway.discord.gg/?v=10&encoding=json'],
+    ['wss://gateway-us-east1-b.discord.gg/?v=9', true, 'https://gateway-us-east1-b.discord.gg/?v=10&encoding=json'],
+    ['wss://discord.gg.evil.test', true, undefined],
+    ['ws://gateway.discord.gg', true, undefined],
+    ['ws://127.0.0.1:9/gw', false, 'http://127.0.0.1:9/gw?v=10&encoding=json'],
+    ['https://gateway.discord.gg', false, undefined],
+    ['nothing', false, undefined],
+  ])('gives the token to Discord only: %s', (url, isOfficial, expected) =>
+    expect(socketAddress(url, isOfficial)).toBe(expected),
+  )
+})

@@ -1,0 +1,191 @@
+/** Takes each platform from its webhook to the delivered answer, inside the runtime. */
+
+import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test'
+import nacl from 'tweetnacl'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { computeHmac, concatBytes, toHex } from '../../../src/channels/hmac.ts'
+import { createDiscordApi } from '../../support/discord-api.ts'
+import { createSlackApi } from '../../support/slack-api.ts'
+import { model, type Reply, says, until } from '../../support/scripted-model.ts'
+import { createTwilioApi } from '../../support/twilio-api.ts'
+import { createWhatsappApi } from '../../support/whatsapp-api.ts'
+import worker from '../../support/worker.ts'
+import { applyMigrations, call, newTenant, request } from '../client.ts'
+
+beforeAll(applyMigrations)
+
+async function createChannel(platform: string, secrets: object, replies: readonly Reply[], settings: object = {}) {
+  const { key } = await newTenant()
+  const scripted = model(replies)
+  await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id } } })
+  const { status, body } = await call<{ id: string; webhook_url: string }>('POST', '/api/channels', {
+    key,
+    body: { platform, secrets, settings: { allow_users: ['*'], allow_chats: ['*'], ...settings } },
+  })
+  expect([status, body]).toEqual([201, expect.anything()])
+  const post = (text: string, headers: Record<string, string>) =>
+    request('POST', `/webhooks/${platform}/${body.id}`, { key: null, body: new TextEncoder().encode(text), headers })
+  return { scripted, post, key, id: body.id, webhookUrl: body.webhook_url }
+}
+
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+describe('from the webhook to the answer', () => {
+  it('Slack: an event that arrives twice, in the thread of its message', async () => {
+    const { api, token } = createSlackApi()
+    const { post, scripted } = await createChannel('slack', { bot_token: token, signing_secret: 's' }, [
+      says('**Hello**'),
+    ])
+    const send = async (type: string) => {
+      const event = { type, user: 'U1', text: '<@UBOT> hi', ts: '1.1', channel: 'C1' }
+      const body = JSON.stringify({
+        type: 'event_callback',
+        team_id: 'T1',
+        event,
+        authorizations: [{ user_id: 'UBOT' }],
+      })
+      const time = String(Math.floor(Date.now() / 1_000))
+      const signature = toHex(await computeHmac('SHA-256', 's', concatBytes(`v0:${time}:`, bytesOf(body))))
+      return post(body, { 'x-slack-request-timestamp': time, 'x-slack-signature': `v0=${signature}` })
+    }
+    const answers = await Promise.all([send('message'), send('app_mention'), send('message')])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    await until(() => api.texts.length > 0)
+    expect(api.callsTo('chat.postMessage').map(({ body }) => [body['text'], body['thread_ts']])).toEqual([
+      ['*Hello*', '1.1'],
+    ])
+    expect(scripted.requests).toHaveLength(1)
+  })
+
+  it('Discord: a command, whose answer replaces the deferred one', async () => {
+    const api = createDiscordApi()
+    const pair = nacl.sign.keyPair()
+    const secrets = { bot_token: api.token, public_key: toHex(pair.publicKey), application_id: '999' }
+    const { post, webhookUrl } = await createChannel('discord', secrets, [says('Hello **Bob**.')])
+    const token = `itok-${api.token}`
+    api.originals.set(token, { id: '501', content: '', flags: 128 })
+    const body = JSON.stringify({
+      type: 2,
+      id: '77',
+      token,
+      channel_id: '11',
+      user: { id: '5', username: 'bob' },
+      data: { name: 'talaria', options: [{ name: 'text', type: 3, value: 'hi' }] },
+    })
+    const sign = (text: string) => ({
+      'x-signature-timestamp': '1',
+      'x-signature-ed25519': toHex(nacl.sign.detached(concatBytes('1', bytesOf(text)), pair.secretKey)),
+    })
+    const answer = await post(body, sign(body))
+    expect([answer.status, await answer.json()]).toEqual([200, { type: 5 }])
+    await until(() => api.texts.length > 0)
+    expect([api.texts, api.originals.get(token)?.content]).toEqual([['Hello **Bob**.'], 'Hello **Bob**.'])
+    expect((await post(body, { ...sign('{}') })).status).toBe(401)
+    const registered = api
+      .callsTo(/applications/)
+      .map(({ path, body: fields }) => [
+        path.replace('/api/v10/', ''),
+        fields['name'] ?? fields['interactions_endpoint_url'],
+      ])
+    expect(registered).toEqual([
+      ['applications/999/commands', 'talaria'],
+      ['applications/@me', webhookUrl],
+    ])
+  })
+
+  it('WhatsApp: a batch with a status, each message once', async () => {
+    const { api, token } = createWhatsappApi()
+    const secrets = { access_token: token, app_secret: 'app', verify_token: 'verify', phone_number_id: 'PNID' }
+    const { post, id, scripted } = await createChannel('whatsapp', secrets, [says('one'), says('two')], {
+      busy_mode: 'queue',
+    })
+    const challenge = await request(
+      'GET',
+      `/webhooks/whatsapp/${id}?hub.mode=subscribe&hub.verify_token=verify&hub.challenge=42`,
+      { key: null },
+    )
+    expect([challenge.status, await challenge.text()]).toEqual([200, '42'])
+    const wrong = await request(
+      'GET',
+      `/webhooks/whatsapp/${id}?hub.mode=subscribe&hub.verify_token=x&hub.challenge=42`,
+      { key: null },
+    )
+    expect([wrong.status, await wrong.text()]).toEqual([403, ''])
+    const text = (wamid: string, from: string) => ({ id: wamid, from, type: 'text', text: { body: 'hi' } })
+    const value = {
+      metadata: { phone_number_id: 'PNID' },
+      contacts: [],
+      messages: [text('wamid.1', '15550002222'), text('wamid.2', '15550003333')],
+      statuses: [{ id: 'wamid.0', status: 'read', recipient_id: '15550002222' }],
+    }
+    const body = JSON.stringify({
+      object: 'whatsapp_business_account',
+      entry: [{ changes: [{ field: 'messages', value }] }],
+    })
+    const headers = { 'x-hub-signature-256': `sha256=${toHex(await computeHmac('SHA-256', 'app', bytesOf(body)))}` }
+    for (const answer of await Promise.all([post(body, headers), post(body, headers)])) expect(answer.status).toBe(200)
+    await until(() => api.texts.length === 2)
+    expect(
+      api
+        .callsTo('/messages')
+        .map((sent) => sent.body['to'])
+        .toSorted(),
+    ).toEqual(['15550002222', '15550003333'])
+    expect(scripted.requests).toHaveLength(2)
+  })
+
+  it('SMS: a form, answered with TwiML', async () => {
+    const { api, sid, token } = createTwilioApi()
+    const secrets = { account_sid: sid, auth_token: token, from: '+15550001111' }
+    const { post, webhookUrl } = await createChannel('sms', secrets, [says('**Hello** — you')])
+    const fields = { Body: 'hi', From: '+15550002222', MessageSid: 'SM1', NumMedia: '0', To: '+15550001111' }
+    const signed =
+      webhookUrl +
+      Object.entries(fields)
+        .map(([name, value]) => name + value)
+        .join('')
+    const signature = btoa(String.fromCodePoint(...(await computeHmac('SHA-1', token, bytesOf(signed)))))
+    const answer = await post(new URLSearchParams(fields).toString(), { 'x-twilio-signature': signature })
+    expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+      200,
+      'text/xml',
+      expect.stringContaining('<Response/>'),
+    ])
+    await until(() => api.texts.length > 0)
+    expect(api.callsTo('Messages.json').map(({ body }) => [body['To'], body['Body']])).toEqual([
+      ['+15550002222', 'Hello - you'],
+    ])
+  })
+
+  it('email: a mail, answered in its conversation', async () => {
+    const { scripted, id } = await createChannel('email', {}, [says('Hello.')], { address: 'agent@talaria.test' })
+    const rejected: string[] = []
+    const receive = async (to: string, lines: readonly string[]) => {
+      const raw = bytesOf(
+        `${['Authentication-Results: mx.cloudflare.net; dmarc=pass', 'From: anna@x.test', 'Subject: S', 'Message-ID: <1@x.test>', ...lines].join('\r\n')}\r\n\r\nhi`,
+      )
+      const context = createExecutionContext()
+      const message = {
+        from: 'anna@x.test',
+        to,
+        raw: new Response(raw).body!,
+        rawSize: raw.length,
+        headers: new Headers(),
+        setReject: (reason: string) => void rejected.push(reason),
+      } as unknown as ForwardableEmailMessage
+      await worker.email(message, env, context)
+      await waitOnExecutionContext(context)
+    }
+    await receive('Agent@talaria.test', [])
+    await receive('agent@talaria.test', [])
+    await receive('agent@talaria.test', ['Auto-Submitted: auto-replied'])
+    await receive('other@talaria.test', [])
+    expect(rejected).toHaveLength(1)
+    await until(() => scripted.requests.length > 0)
+    const { key } = await newTenant()
+    const claim = { platform: 'email', settings: { address: 'agent@talaria.test' } }
+    expect((await call('POST', '/api/channels', { key, body: claim })).status).toBe(409)
+    expect((await request('POST', `/webhooks/email/${id}`, { key: null, body: 'x' })).status).toBe(401)
+    expect(scripted.requests).toHaveLength(1)
+  })
+})
