@@ -68,6 +68,9 @@ describe('a run', () => {
     expect(words(ended)).toEqual(['Hi', 'hm', 'Hello'])
     expect(words(addMessages(ended, stored, 'run1'))).toEqual(['Hi', 'hm', 'Hello'])
     expect(ended.run).toBeUndefined()
+    // Elements keep their keys, so that selections and open cards stay.
+    const keys = (timeline: Timeline) => shown(timeline).map(({ key }) => key)
+    expect(keys(addMessages(ended, stored, 'run1')).slice(1)).toEqual(keys(ended).slice(1))
   })
 
   it('shows a reply once whose message came before its deltas', () => {

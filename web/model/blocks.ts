@@ -25,6 +25,9 @@ export type ToolBlock = Common & {
   readonly ms?: number
 }
 
+/** The same for a block while it is live and when it is stored, so that its element stays: a selection, an open card. */
+export const keyOf = (runId: string, step: number, part: string): string => `${runId}.${step}.${part}`
+
 export type UserBlock = Common & {
   readonly kind: 'user'
   readonly text: string
@@ -78,12 +81,26 @@ function blocksOf(message: Message, results: ReadonlyMap<string, Message>): read
   const text = textOf(message)
   return [
     ...(message.reasoning
-      ? [{ ...common, kind: 'thinking' as const, key: `${message.seq}-thinking`, text: message.reasoning, marks: [] }]
+      ? [
+          {
+            ...common,
+            kind: 'thinking' as const,
+            key: keyOf(message.run_id, message.seq, 'thinking'),
+            text: message.reasoning,
+            marks: [],
+          },
+        ]
       : []),
-    ...(text ? [{ ...common, kind: 'text' as const, key: `${message.seq}-text`, text, marks: [] }] : []),
+    ...(text
+      ? [{ ...common, kind: 'text' as const, key: keyOf(message.run_id, message.seq, 'text'), text, marks: [] }]
+      : []),
     ...(message.tool_calls ?? []).map((call, at) => {
       const result = results.get(`${message.run_id} ${call.id}`)
-      return toolBlock({ ...common, key: `${message.seq}-${at}`, step: message.seq }, call, result && textOf(result))
+      return toolBlock(
+        { ...common, key: keyOf(message.run_id, message.seq, call.id || `${at}`), step: message.seq },
+        call,
+        result && textOf(result),
+      )
     }),
   ]
 }

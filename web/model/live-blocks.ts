@@ -1,7 +1,7 @@
 /** Changes the blocks of a run that is not stored yet. */
 
 import type { SessionEvent } from './types.ts'
-import type { Block, TextBlock, ToolBlock } from './blocks.ts'
+import { type Block, keyOf, type TextBlock, type ToolBlock } from './blocks.ts'
 
 type Delta = Extract<SessionEvent, { readonly delta: string; readonly type: 'message.delta' | 'reasoning.delta' }>
 
@@ -18,7 +18,14 @@ export function appendDelta(
     const text = last.text + delta
     return live.with(at, { ...last, text, marks: [...last.marks, [seq, text.length]] })
   }
-  const block: TextBlock = { kind, key: `${runId}-${seq}`, runId, step, text: delta, marks: [[seq, delta.length]] }
+  const block: TextBlock = {
+    kind,
+    key: step === undefined ? `${runId}-${seq}` : keyOf(runId, step, kind),
+    runId,
+    step,
+    text: delta,
+    marks: [[seq, delta.length]],
+  }
   return [...live, block]
 }
 
@@ -55,7 +62,7 @@ export function updateTool(
     ...live,
     change({
       kind: 'tool',
-      key: `${call.run_id}-${call.step ?? ''}-${call.call_id}-${call.seq}`,
+      key: keyOf(call.run_id, call.step ?? -call.seq, call.call_id),
       runId: call.run_id,
       step: call.step,
       callId: call.call_id,

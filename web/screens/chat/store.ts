@@ -16,6 +16,7 @@ import {
 import type { Approval, Message, Question, Session, SessionEvent } from '../../model/types.ts'
 import { t } from '../../words/words.ts'
 import { say, showError } from '../../parts/toast.ts'
+import { suggest } from './draft.ts'
 import { touchSession } from '../sessions/sessions.ts'
 
 export const session = signal<Session | undefined>(undefined)
@@ -209,6 +210,8 @@ export async function sendMessage({ text, attachments, mode, model }: Draft): Pr
     if (openId === id) timeline.value = confirmSent(timeline.value, key, { runId, isJoined: status === 'joined' })
   } catch (error) {
     if (openId === id) timeline.value = failSent(timeline.value, key)
+    // Without the list nobody sees the message, so its words go back into the field.
+    if (loadError.value !== undefined) suggest(text)
     showError(error)
   }
 }
