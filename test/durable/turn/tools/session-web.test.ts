@@ -6,19 +6,24 @@ import { applyMigrations, call, newSession, newTenant } from '../../../worker/cl
 
 beforeAll(applyMigrations)
 
-/** Answers requests to the fakes of the web; all others go on, such as those to the scripted model. */
-function fakeWeb(answer: (url: string, request: Request) => Response | undefined): string[] {
-  const before = globalThis.fetch
-  const sent: string[] = []
-  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
-    const request = new Request(input as RequestInfo, init as RequestInit)
-    const found = answer(request.url, request)
-    if (!found) return before(input as RequestInfo, init as RequestInit)
-    sent.push(`${request.method} ${request.url}`)
-    return found
-  })
-  return sent
+type Answer = (url: string, request: Request) => Response | undefined
+let answer: Answer = () => undefined
+let sent: string[] = []
+
+/** Answers requests to the web; all others go on, such as those to the scripted model. */
+function answerWeb(next: Answer): void {
+  answer = next
+  sent = []
 }
+
+const goOn = globalThis.fetch
+vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+  const request = new Request(input as RequestInfo, init as RequestInit)
+  const found = answer(request.url, request)
+  if (!found) return goOn(input as RequestInfo, init as RequestInit)
+  sent.push(`${request.method} ${request.url}`)
+  return found
+})
 
 const article = `<!doctype html><title>Tides</title><nav>Menu</nav><article><h1>Tides</h1>${'<p>The water rises and falls twice each day, as the moon pulls it along the coast.</p>'.repeat(9)}<p>Middle <a href="/more">more</a></p></article>`
 
@@ -41,7 +46,7 @@ async function run(steps: Parameters<typeof model>[0]) {
 
 describe('the web tools of a session', () => {
   it('search with the key of the tenant, read pages, and give results in a fence', async () => {
-    const sent = fakeWeb((url, request) =>
+    answerWeb((url, request) =>
       url === 'https://api.tavily.com/search'
         ? Response.json({
             results: [
@@ -81,9 +86,7 @@ describe('the web tools of a session', () => {
   })
 
   it('wait for a person once the turn has read a page and a file', async () => {
-    const sent = fakeWeb((url) =>
-      url === 'https://api.tavily.com/search' ? Response.json({ results: [] }) : page(url),
-    )
+    answerWeb((url) => (url === 'https://api.tavily.com/search' ? Response.json({ results: [] }) : page(url)))
     const scripted = model([
       calls({ name: 'web_extract', input: { urls: ['https://web-site.example/article'] } }),
       calls({ name: 'write_file', input: { path: 'a.txt', content: 'mine' } }),
