@@ -8,7 +8,7 @@ import { goTo, place, replacePlace } from '../../parts/route.ts'
 import { explain } from '../../parts/toast.ts'
 import { formatCost, formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
-import { changeSession, createSession } from '../sessions/sessions.ts'
+import { changeSession, createSession, sessions } from '../sessions/sessions.ts'
 import { Composer } from './composer.tsx'
 import { MessageList } from './list.tsx'
 import { Pending } from './pending.tsx'
@@ -68,12 +68,14 @@ async function submit(id: string, draft: Draft): Promise<void> {
 function Head({ id }: { readonly id: string }) {
   const open = session.value
   if (!id || !open) return <header class="chat-head" />
+  // The list hears of titles that the agent gives.
+  const title = sessions.value.find((one) => one.id === id)?.title ?? open.title
   return (
     <header class="chat-head">
-      <h1 dir="auto">{open.title ?? t('untitled')}</h1>
+      <h1 dir="auto">{title ?? t('untitled')}</h1>
       {connection.value === 'closed' && <span class="badge warn">{t('reconnecting')}</span>}
       <Meter />
-      {can('write') && <IconButton icon="edit" label={t('rename')} onClick={() => rename(open.id, open.title)} />}
+      {can('write') && <IconButton icon="edit" label={t('rename')} onClick={() => rename(open.id, title)} />}
       <IconButton icon="files" label={t('files')} onClick={() => goTo('files', open.id)} />
     </header>
   )

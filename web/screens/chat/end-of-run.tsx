@@ -7,11 +7,11 @@ import { t } from '../../words/words.ts'
 import { retry, timeline } from './store.ts'
 
 export function EndOfRun() {
-  const { run, stopping, status, messages } = timeline.value
+  const { run, messages } = timeline.value
   if (run !== undefined)
     return (
       <p class="progress" aria-hidden="true">
-        <span class="dots" /> {stopping ? t('stopping') : (status ?? t('answering'))}
+        <span class="dots" /> {describeRun()}
       </p>
     )
   const canRetry = can('chat') && messages.some(({ role }) => role === 'user')
@@ -21,6 +21,12 @@ export function EndOfRun() {
       {canRetry && <Button onClick={retry}>{t('retryAnswer')}</Button>}
     </div>
   )
+}
+
+function describeRun(): string {
+  const { stopping, status, approvals, questions } = timeline.value
+  if (stopping) return t('stopping')
+  return approvals.length || questions.length ? t('waiting') : (status ?? t('answering'))
 }
 
 function HowItEnded() {
