@@ -85,6 +85,13 @@ describe('parseSheets', () => {
       ],
     ],
     ['a\r\n+49 30', [['a'], ['+49 30']]],
+    [
+      'a,,\n"two\nlines","open',
+      [
+        ['a', null, null],
+        ['two\nlines', 'open'],
+      ],
+    ],
   ])('reads %j', (content, rows) => {
     expect(parseSheets(content)).toEqual([{ name: 'Sheet1', rows }])
   })

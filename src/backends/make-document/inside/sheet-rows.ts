@@ -63,18 +63,37 @@ const toValue = (text: string): CellValue => {
   return /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,10})?$/.test(text) ? Number(text) : text
 }
 
-/** RFC 4180. */
+/** RFC 4180. Reads each character once. */
 function parseCsv(text: string): readonly (readonly string[])[] {
-  const rows: string[][] = []
-  let row: string[] = []
-  const endRow = () => {
-    rows.push(row)
-    row = []
-  }
-  for (const [, quoted, bare = '', end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\r?\n|$)/g)) {
-    row.push(quoted === undefined ? bare.replace(/\r$/, '') : quoted.replaceAll('""', '"'))
-    if (end !== ',') endRow()
-    if (end === '') break
+  const rows: string[][] = [[]]
+  for (let at = 0; at < text.length;) {
+    const { cell, next } = text[at] === '"' ? readQuoted(text, at) : readBare(text, at)
+    rows.at(-1)?.push(cell)
+    if (text[next] === '\n' && next + 1 < text.length) rows.push([])
+    at = next + 1
+    // A comma at the end has an empty cell after it.
+    if (text[next] === ',' && at === text.length) rows.at(-1)?.push('')
   }
   return rows
+}
+
+type Cell = { readonly cell: string; readonly next: number }
+
+const endOf = (text: string, from: number): number => {
+  let at = from
+  while (at < text.length && text[at] !== ',' && text[at] !== '\n') at++
+  return at
+}
+
+function readBare(text: string, from: number): Cell {
+  const next = endOf(text, from)
+  const cell = text.slice(from, next)
+  return { cell: cell.endsWith('\r') ? cell.slice(0, -1) : cell, next }
+}
+
+/** Two quotation marks are one. What follows the last one up to the next cell is left out. */
+function readQuoted(text: string, from: number): Cell {
+  let at = from + 1
+  while (at < text.length && (text[at] !== '"' || text[at + 1] === '"')) at += text[at] === '"' ? 2 : 1
+  return { cell: text.slice(from + 1, at).replaceAll('""', '"'), next: endOf(text, at) }
 }

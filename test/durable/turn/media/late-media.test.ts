@@ -8,7 +8,7 @@ import { createChat, receiveMessage } from '../../../support/chat.ts'
 import { sentTo, vendors } from '../../../support/media-vendors.ts'
 import { calls, listTexts, model, says, until } from '../../../support/scripted-model.ts'
 import { applyMigrations, call, newSession, request } from '../../../worker/client.ts'
-import { evict, fireAlarm } from '../../support/object.ts'
+import { fireAlarm, kill } from '../../support/object.ts'
 
 beforeAll(applyMigrations)
 afterEach(() => replaceClock())
@@ -23,7 +23,7 @@ describe('a video', () => {
   beforeAll(() => enable(['talaria-api-server', 'video_gen']))
   afterAll(() => enable(null))
 
-  it('comes back as a message, once, though the object is evicted meanwhile', async () => {
+  it('comes back as a message, once, though the object dies meanwhile', async () => {
     const clock = createSkippingClock()
     replaceClock(clock)
     let isDone = false
@@ -36,7 +36,7 @@ describe('a video', () => {
     const { id } = await newSession({ model: scripted.id })
     await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Film waves.' } })
     expect(listTexts(scripted.requests[1]!).join()).toContain('"status":"started"')
-    await evict(id)
+    await kill(id)
     clock.pass(20_000)
     await fireAlarm(id)
     expect(scripted.requests).toHaveLength(2)
