@@ -106,7 +106,6 @@ export const sideTasks = [
   'approval',
   'vision',
   'goal_judge',
-  'monitor',
   'moa_reference',
 ] as const
 export type SideTask = (typeof sideTasks)[number]

@@ -71,12 +71,12 @@ describe('a side call', () => {
   it('renders its transcript for the context window of each model', async () => {
     const [main, small] = [model([says('fine')]), model([fails(400, 'no')])]
     const settings: Settings = {
-      auxiliary: { monitor: { model: small.id } },
+      auxiliary: { goal_judge: { model: small.id } },
       models: { [small.id]: { context_window: 70_000 }, [main.id]: { context_window: 200_000 } },
     }
     const rooms: number[] = []
     const asked = { system: 'Judge.', transcript: (room: number) => (rooms.push(room), [userText('this')]) }
-    expect(textOrFailure(await runFor('monitor', main.id, settings, { tenantId: 'roomy', asked }))).toBe('fine')
+    expect(textOrFailure(await runFor('goal_judge', main.id, settings, { tenantId: 'roomy', asked }))).toBe('fine')
     const [smaller = 0, larger = 0] = rooms
     expect([smaller > 50_000, smaller < 70_000, larger > 150_000, larger < 200_000]).toEqual([true, true, true, true])
   })
@@ -85,7 +85,7 @@ describe('a side call', () => {
     const [main, judge] = [model([says('no')]), model([says('yes')])]
     const settings = { auxiliary: { approval: { model: judge.id } } }
     expect(textOrFailure(await runFor('approval', main.id, settings))).toBe('yes')
-    expect(textOrFailure(await runFor('monitor', main.id, settings))).toBe('no')
+    expect(textOrFailure(await runFor('goal_judge', main.id, settings))).toBe('no')
     expect([main.requests.length, judge.requests.length]).toEqual([1, 1])
   })
 
@@ -115,23 +115,23 @@ describe('a side call', () => {
     const main = model([says('from the main one'), says('again')])
     const busy = fails(503, 'overloaded')
     const judge = model([busy, busy, busy, says('late')])
-    const settings = { auxiliary: { monitor: { model: judge.id } } }
-    expect([textOrFailure(await runFor('monitor', main.id, settings)), judge.requests.length]).toEqual([
+    const settings = { auxiliary: { goal_judge: { model: judge.id } } }
+    expect([textOrFailure(await runFor('goal_judge', main.id, settings)), judge.requests.length]).toEqual([
       'from the main one',
       3,
     ])
-    expect([textOrFailure(await runFor('monitor', main.id, settings)), judge.requests.length]).toEqual(['again', 3])
+    expect([textOrFailure(await runFor('goal_judge', main.id, settings)), judge.requests.length]).toEqual(['again', 3])
     // Another tenant has its own keys.
-    expect(textOrFailure(await runFor('monitor', main.id, settings, { tenantId: 'another' }))).toBe('late')
+    expect(textOrFailure(await runFor('goal_judge', main.id, settings, { tenantId: 'another' }))).toBe('late')
   })
 
   it('falls back to its own chain, else to any available provider', async () => {
     const [main, other] = [model([fails(401, 'bad key'), says('main')]), model([says('mine')])]
-    const settings = { auxiliary: { monitor: { model: main.id, fallback_providers: [other.id] } } }
-    expect(textOrFailure(await runFor('monitor', 'openai/not-asked', settings, { tenantId: 'chained' }))).toBe('mine')
+    const settings = { auxiliary: { goal_judge: { model: main.id, fallback_providers: [other.id] } } }
+    expect(textOrFailure(await runFor('goal_judge', 'openai/not-asked', settings, { tenantId: 'chained' }))).toBe('mine')
     const cheap = model([says('cheap')], 'gpt-5.4-mini')
     const refused = model([fails(401, 'bad key')])
-    expect(textOrFailure(await runFor('monitor', refused.id, {}, { tenantId: 'anywhere' }))).toBe('cheap')
+    expect(textOrFailure(await runFor('goal_judge', refused.id, {}, { tenantId: 'anywhere' }))).toBe('cheap')
     expect(cheap.requests).toHaveLength(1)
   })
 
@@ -139,7 +139,7 @@ describe('a side call', () => {
     const settings: Settings = { providers: { 'custom:mine': { base_url: 'https://model.test/v1' } } }
     const mine = model([fails(401, 'bad key')])
     const main = mine.id.replace('openai/', 'custom:mine/')
-    expect(textOrFailure(await runFor('monitor', main, settings, { tenantId: 'at-home' }))).toBe('auth')
+    expect(textOrFailure(await runFor('goal_judge', main, settings, { tenantId: 'at-home' }))).toBe('auth')
     expect(mine.requests).toHaveLength(1)
   })
 
