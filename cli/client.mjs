@@ -51,7 +51,8 @@ async function* readOn(source, after) {
       }
     } catch (error) {
       if (!isWanted()) return
-      if (error instanceof ApiError || failures >= retryMs.length) throw error
+      if (error instanceof ApiError) throw error
+      if (failures >= retryMs.length) throw new ApiError(`The connection to ${source.url} is lost. The run goes on.`)
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs[Math.min(failures++, retryMs.length - 1)]))
   }

@@ -84,6 +84,15 @@ for (const [file, names] of taken) {
   for (const [, name] of readFileSync(file, 'utf8').matchAll(/^export (?:async )?(?:const|function\*?|class) (\w+)/gm))
     if (!names.includes(name)) offences.push(`${file} exports ${name}, which no other file imports`)
 }
+// The command line is a client of the HTTP API. It runs without the packages of the worker.
+const clientFiles = ['bin', 'cli'].flatMap((folder) =>
+  readdirSync(folder, { recursive: true }).map((name) => join(folder, name)),
+)
+for (const file of clientFiles.filter((name) => name.endsWith('.mjs')))
+  for (const [, target] of readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
+    const to = target.startsWith('.') ? relative('.', normalize(join(dirname(file), target))) : target
+    if (!/^(node:|bin\/|cli\/)/.test(to)) offences.push(`${file} -> ${to} (only node:, bin and cli)`)
+  }
 for (const migration of readdirSync('migrations').filter((name) => name.endsWith('.sql'))) {
   const sql = readFileSync(join('migrations', migration), 'utf8')
   if (/DROP TABLE|__new_|REFERENCES/i.test(sql))
