@@ -12,7 +12,6 @@ const timeoutSeconds: Record<SideTask, number> = {
   approval: 30,
   vision: 120,
   goal_judge: 60,
-  monitor: 60,
   moa_reference: 900,
 }
 

@@ -32,7 +32,8 @@ async function sign(secret: string, text: string): Promise<string> {
   const bytes = new TextEncoder()
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   const key = await crypto.subtle.importKey('raw', bytes.encode(secret), algorithm, false, ['sign'])
-  return new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes.encode(text))).toHex()
+  const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes.encode(text)))
+  return [...signature].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 const jobMessages = async (key: string, session: string) => {
