@@ -116,7 +116,11 @@ describe('targets', () => {
     expect(parsed.ok && parsed.targets.map(renderTarget)).toEqual(expected)
   })
 
-  it.each(['', 'nowhere', 'telegram:', 'session:', 'ftp://example.com', 'a:b:c:d', 'https://'])('refuses %j', (text) =>
+  it('takes the name of a platform as its home chat', () => {
+    expect(parseTargets('telegram')).toEqual({ ok: true, targets: [{ kind: 'home', platform: 'telegram' }] })
+  })
+
+  it.each(['', 'NOWHERE', 'telegram:', 'session:', 'ftp://example.com', 'a:b:c:d', 'https://'])('refuses %j', (text) =>
     expect(parseTargets(text).ok).toBe(false),
   )
 })
