@@ -1,6 +1,6 @@
-// `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --schedules N --trees N --seed N]`: runs simulations of the turn machine
+// `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --schedules N --trees N --documents N --seed N]`: runs simulations of the turn machine
 // with failures, hostile requests to every route, variants of destructive commands, all conformance cases of each vendor's
-// backend, next runs of schedules against a brute-force search, the crash matrix, and random kills of a real server. Takes
+// backend, next runs of schedules against a brute-force search, documents in the dialects of messaging platforms, the crash matrix, and random kills of a real server. Takes
 // minutes. The last line is the sum.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -18,6 +18,7 @@ const { values } = parseArgs({
     mutations: { type: 'string', default: '20000' },
     schedules: { type: 'string', default: '100000' },
     trees: { type: 'string', default: '20' },
+    documents: { type: 'string', default: '20000' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
     help: { type: 'boolean', default: false },
   },
@@ -36,15 +37,15 @@ const folder = mkdtempSync(join(tmpdir(), 'talaria-chaos-'))
 try {
   if (values.help)
     console.log(
-      'npm run chaos -- [--kills 20] [--simulations 100000] [--fuzz 20000] [--mutations 20000] [--schedules 100000] [--trees 20] [--seed N]; 0 leaves a part out',
+      'npm run chaos -- [--kills 20] [--simulations 100000] [--fuzz 20000] [--mutations 20000] [--schedules 100000] [--trees 20] [--documents 20000] [--seed N]; 0 leaves a part out',
     )
   else process.exitCode = await chaos(values)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
 
-const treesOfSubagents = (trees, seed) =>
-  Number(trees)
+function treesOfSubagents(trees, seed) {
+  return Number(trees)
     ? [
         {
           name: 'trees of subagents',
@@ -53,12 +54,34 @@ const treesOfSubagents = (trees, seed) =>
         },
       ]
     : []
+}
 
-async function chaos({ kills, simulations, fuzz, mutations, schedules, trees, seed }) {
-  for (const [name, value] of Object.entries({ kills, simulations, fuzz, mutations, schedules, trees, seed }))
+function renderedDocuments(documents, seed) {
+  return Number(documents)
+    ? [
+        {
+          name: 'documents in dialects',
+          env: { RENDERED_DOCS: documents, RENDERED_SEED: seed },
+          args: ['--project', 'pure', 'test/channels/text/dialects.test.ts'],
+        },
+      ]
+    : []
+}
+
+async function chaos({ kills, simulations, fuzz, mutations, schedules, trees, documents, seed }) {
+  for (const [name, value] of Object.entries({
+    kills,
+    simulations,
+    fuzz,
+    mutations,
+    schedules,
+    trees,
+    documents,
+    seed,
+  }))
     if (!/^\d+$/.test(value)) throw new Error(`--${name} has to be a number, not "${value}"`)
   console.log(
-    `seed ${seed}: ${simulations} simulations, ${fuzz} hostile requests, ${mutations} variants of commands, ${schedules} next runs, ${trees} trees of subagents, the crash matrix, ${kills} random kills`,
+    `seed ${seed}: ${simulations} simulations, ${fuzz} hostile requests, ${mutations} variants of commands, ${schedules} next runs, ${trees} trees of subagents, ${documents} documents for each dialect, the crash matrix, ${kills} random kills`,
   )
   const parts = [
     ...(Number(simulations)
@@ -67,6 +90,7 @@ async function chaos({ kills, simulations, fuzz, mutations, schedules, trees, se
     ...(Number(fuzz)
       ? [{ name: 'hostile requests', env: { FUZZ: fuzz, FUZZ_SEED: seed }, args: ['--project', 'workerd', hostile] }]
       : []),
+    longTests,
     {
       name: 'backends of vendors',
       env: { TALARIA_CONFORMANCE: 'all' },
@@ -92,6 +116,7 @@ async function chaos({ kills, simulations, fuzz, mutations, schedules, trees, se
     ...(Number(schedules)
       ? [{ name: 'next runs', env: { NEXT_RUN_CASES: schedules }, args: ['--project', 'pure', nextRuns] }]
       : []),
+    ...renderedDocuments(documents, seed),
     { name: 'crash matrix', env: {}, args: [...config, 'test/chaos/kill.test.mjs', 'test/chaos/delivery.test.mjs'] },
     ...(Number(kills)
       ? [{ name: 'random kills', env: { KILLS: kills, SEED: seed }, args: [...config, 'test/chaos/random.test.mjs'] }]

@@ -194,6 +194,8 @@ export type Channel = {
   readonly secrets: Readonly<Record<string, SecretShape>>
   /** The connection needs the setting `address`. */
   readonly needsAddress?: true
+  /** Strangers get no pairing code: an answer would tell them that the address lives. */
+  readonly ignoresStrangers?: true
   readonly capabilities: Capabilities
   readonly textLimit: TextLimit
   /**

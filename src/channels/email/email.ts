@@ -27,6 +27,7 @@ export const email: Channel = {
   apiBase: { variable: 'EMAIL_API_BASE', url: 'https://email.invalid' },
   secrets: {},
   needsAddress: true,
+  ignoresStrangers: true,
   capabilities: { threads: true, files: { maxBytes: maxFileBytes } },
   textLimit: { max: maxTextChars, unit: 'utf16' },
   receive,

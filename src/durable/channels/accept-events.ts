@@ -147,7 +147,7 @@ async function checkPairing(
   const status = await tenantStub(env, tenantId).pairing.check(
     systemAuthority(tenantId, { kind: 'job', id: 'pairing' }),
     person,
-    event.kind === 'message',
+    event.kind === 'message' && !channel.ignoresStrangers,
   )
   if (status.kind === 'code') {
     const text = `You are not known here yet. Give this code to the owner of this bot: ${status.code}\nIt is valid for an hour.`

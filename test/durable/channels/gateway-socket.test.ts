@@ -25,8 +25,8 @@ async function createBot(replies: readonly Reply[], api = createDiscordApi()) {
     },
   })
   expect(status).toBe(201)
-  const object = env.CONNECTION!.getByName(`t/${tenantId}/c/${body.id}`)
-  return { api, scripted, key, channel: body.id, object }
+  const findObject = () => env.CONNECTION!.getByName(`t/${tenantId}/c/${body.id}`)
+  return { api, scripted, key, channel: body.id, object: findObject(), findObject }
 }
 
 const linkOf = async (api: DiscordApi, n = 0): Promise<GatewayLink> => {
@@ -93,12 +93,12 @@ describe('the gateway of Discord', () => {
   })
 
   it('resumes after the object was evicted', async () => {
-    const { api, object } = await createBot([])
+    const { api, object, findObject } = await createBot([])
     const first = await linkOf(api)
     first.send({ op: 0, s: 7, t: 'READY', d: ready })
     await until(async () => (await object.getStatus()).detail === 'connected')
     await runInDurableObject(object, (_instance, state) => state.abort('evicted by a test')).catch(() => undefined)
-    await runInDurableObject(object, (instance) => instance.alarm())
+    await runInDurableObject(findObject(), (instance) => instance.alarm())
     const second = await linkOf(api, 1)
     expect(second.received[0]).toMatchObject({ op: 6, d: { seq: 7 } })
   })

@@ -157,16 +157,17 @@ describe('from the webhook to the answer', () => {
     ])
   })
 
-  it('email: a mail, answered in its conversation', async () => {
-    const { scripted, id } = await createChannel('email', {}, [says('Hello.')], { address: 'agent@talaria.test' })
+  it('email: a mail of a known person counts once, and others get no answer', async () => {
+    const settings = { address: 'agent@talaria.test', allow_users: ['anna@x.test'] }
+    const { scripted, id, key: owner } = await createChannel('email', {}, [says('Hello.')], settings)
     const rejected: string[] = []
-    const receive = async (to: string, lines: readonly string[]) => {
-      const raw = bytesOf(
-        `${['Authentication-Results: mx.cloudflare.net; dmarc=pass', 'From: anna@x.test', 'Subject: S', 'Message-ID: <1@x.test>', ...lines].join('\r\n')}\r\n\r\nhi`,
-      )
+    const receive = async (to: string, lines: readonly string[], from = 'anna@x.test') => {
+      const checked = 'Authentication-Results: mx.cloudflare.net; dmarc=pass'
+      const header = [checked, `From: ${from}`, 'Subject: S', 'Message-ID: <1@x.test>', ...lines].join('\r\n')
+      const raw = bytesOf(`${header}\r\n\r\nhi`)
       const context = createExecutionContext()
       const message = {
-        from: 'anna@x.test',
+        from,
         to,
         raw: new Response(raw).body!,
         rawSize: raw.length,
@@ -180,6 +181,8 @@ describe('from the webhook to the answer', () => {
     await receive('agent@talaria.test', [])
     await receive('agent@talaria.test', ['Auto-Submitted: auto-replied'])
     await receive('other@talaria.test', [])
+    await receive('agent@talaria.test', [], 'stranger@x.test')
+    expect((await call('GET', '/api/pairing', { key: owner })).body).toMatchObject({ data: [] })
     expect(rejected).toHaveLength(1)
     await until(() => scripted.requests.length > 0)
     const { key } = await newTenant()
