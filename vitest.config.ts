@@ -69,6 +69,8 @@ const e2e = {
     name: 'e2e',
     maxWorkers: 3,
     include: ['test/e2e/**/*.test.ts'],
+    // Tests that take a minute each: `npm run chaos` runs them.
+    exclude: process.env['TALARIA_LONG'] ? [] : ['test/e2e/long/**'],
     // Files share a server; files that kill one start their own. Three run at a time, because they mostly wait.
     globalSetup: ['test/e2e/support/shared.ts'],
     // Runs after the other projects, so that nothing slows down the servers that it starts and kills.

@@ -122,6 +122,10 @@ async function chaos({ kills, simulations, fuzz, mutations, schedules, trees, do
       ? [{ name: 'random kills', env: { KILLS: kills, SEED: seed }, args: [...config, 'test/chaos/random.test.mjs'] }]
       : []),
   ]
+  return runAll(parts)
+}
+
+async function runAll(parts) {
   const total = { passed: 0, failed: 0, skipped: 0 }
   for (const part of parts) {
     const began = Date.now()

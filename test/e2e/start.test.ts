@@ -23,16 +23,11 @@ describe('npm start', { timeout: 180_000 }, () => {
     return server
   }
 
-  it('serves two folders on two ports at once', async () => {
-    const [a, b] = await Promise.all([start(), start()])
-    const session = await createClient(a.url, a.key).newSession()
-    expect((await createClient(a.url, a.key).get(`/api/sessions/${session}`)).status).toBe(200)
-    expect((await createClient(b.url, b.key).get(`/api/sessions/${session}`)).status).toBe(404)
-  })
-
-  it('stops everything on SIGTERM, and finds its state again', async () => {
-    const first = await start()
+  it('serves two folders on two ports at once, stops everything on SIGTERM, and finds its state again', async () => {
+    const [first, other] = await Promise.all([start(), start()])
     const session = await createClient(first.url, first.key).newSession({ title: 'Kept' })
+    expect((await createClient(first.url, first.key).get(`/api/sessions/${session}`)).status).toBe(200)
+    expect((await createClient(other.url, other.key).get(`/api/sessions/${session}`)).status).toBe(404)
     await first.stop()
     await expect(fetch(`${first.url}/health`)).rejects.toThrow('fetch failed')
     const second = await start({ state: first.state })
@@ -49,7 +44,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     deleteState(state)
   })
 
-  it('says which model answers and why, and prints a request that works', async () => {
+  it('says which model answers and why, prints a request that works, and keeps settings to itself', async () => {
     const server = await start({ env: { ADMIN_KEY: adminKey } })
     expect(server.log()).toContain('model: demo/agent (a stand-in made of rules, because no provider is set up')
     expect(server.log()).toContain(`docs: ${server.url.replace('127.0.0.1', 'localhost')}/docs`)
@@ -61,8 +56,16 @@ describe('npm start', { timeout: 180_000 }, () => {
     const owner = createClient(server.url, server.key)
     expect((await owner.send('PATCH', '/api/settings', { body: { model: { default: 'openai/x' } } })).status).toBe(200)
     await server.stop()
-    const again = await start({ state: server.state, env: { OPENAI_API_KEY: 'sk-x' } })
+    const settings = { OPENAI_API_KEY: 'sk-$ecret "quoted"', UNRELATED_SECRET: 'nobody-needs-this' }
+    const again = await start({ state: server.state, env: settings })
     expect(again.log()).toContain('model: openai/x (from model.default of the settings)')
+    // Settings of the environment stay out of arguments, files and other processes.
+    const list = execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8', maxBuffer: 64 << 20 })
+    expect(list).not.toContain('sk-$ecret')
+    expect(list).not.toContain(adminKey)
+    const found = spawnSync('grep', ['-rlsF', 'sk-$ecret', again.state, '.dev.vars'], { encoding: 'utf8' })
+    expect(found.stdout).toBe('')
+    expect((await createClient(again.url, again.key).get('/health/detailed')).json.providers.openai).toBe('usable')
   })
 
   it.each([
@@ -102,15 +105,5 @@ describe('npm start', { timeout: 180_000 }, () => {
     const bearers = model.journal().map(({ headers }) => (headers as Record<string, string>)['authorization'])
     expect(bearers).toEqual([`Bearer ${key}`, `Bearer ${key}`])
     await model.close()
-  })
-
-  it('keeps settings of the environment out of arguments, files and other processes', async () => {
-    const server = await start({ env: { OPENAI_API_KEY: 'sk-$ecret "quoted"', UNRELATED_SECRET: 'nobody-needs-this' } })
-    const list = execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8', maxBuffer: 64 << 20 })
-    expect(list).not.toContain('sk-$ecret')
-    expect(list).not.toContain(adminKey)
-    const found = spawnSync('grep', ['-rlsF', 'sk-$ecret', server.state, '.dev.vars'], { encoding: 'utf8' })
-    expect(found.stdout).toBe('')
-    expect((await createClient(server.url, server.key).get('/health/detailed')).json.providers.openai).toBe('usable')
   })
 })
