@@ -5,7 +5,7 @@ import type { OpenBrowser } from '../../agent/model/browser/browser-state.ts'
 import { type CdpConnection, CdpError } from './cdp.ts'
 import { clearConsole, readConsole } from './console.ts'
 import { BrowserProblem, click, findElement, pageChanged, press, type } from './element.ts'
-import type { Page } from './page.ts'
+import type { Frame, Page } from './page.ts'
 import { checkBrowserAddress } from './check-address.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 import type { NetworkGuard } from './request-guard.ts'
@@ -50,8 +50,7 @@ export async function performAction(action: PageAction, context: ActionContext):
   const { page, state } = context
   await requireAllowedPage(context, 'before')
   const done = await performKind(action, context)
-  await requireAllowedPage(context, 'after')
-  const [main] = await page.frames()
+  const main = await requireAllowedPage(context, 'after')
   const hasChanged = !done.snapshot && state.frames[0] !== undefined && state.frames[0].loaderId !== main.loaderId
   return {
     ...(done.image !== undefined && { image: done.image }),
@@ -83,7 +82,7 @@ function describeEvents({ dialogs, windows, requests }: Page): Readonly<Record<s
 }
 
 /** Between calls the page may have gone elsewhere, and redirects may end anywhere. */
-async function requireAllowedPage({ page, network }: ActionContext, when: 'before' | 'after'): Promise<void> {
+async function requireAllowedPage({ page, network }: ActionContext, when: 'before' | 'after'): Promise<Frame> {
   const [main] = await page.frames()
   const refused = page.requests.blocked.find(({ isMainDocument }) => isMainDocument)
   if (refused) {
@@ -91,7 +90,7 @@ async function requireAllowedPage({ page, network }: ActionContext, when: 'befor
     throw new BrowserProblem(`${refused.url.slice(0, 500)} may not be opened: ${refused.reason}.`)
   }
   const reason = await checkShownPage(main.url, network)
-  if (reason === undefined) return
+  if (reason === undefined) return main
   await leave(page)
   const how = when === 'before' ? 'The page went by itself to' : 'The page led to'
   throw new BrowserProblem(`${how} ${main.url.slice(0, 500)}, which may not be opened: ${reason}.`)

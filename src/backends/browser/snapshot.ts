@@ -25,14 +25,10 @@ export async function takeSnapshot(page: Page, isFull: boolean): Promise<Snapsho
   if ((counts[0] ?? 0) > maxElements) return { ...(await takePartial(page, counts[0] ?? 0)), frames: places }
   const shown = frames.filter((_, at) => (counts[at] ?? 0) <= maxElements)
   const total = counts.reduce((sum, count) => sum + count, 0)
-  const clickable = total <= maxSearchedElements ? await findClickable(page) : new Set<number>()
-  const documents = await Promise.all(
-    shown.map(async (frame) => ({
-      frame,
-      nodes: await readTree(page, frame),
-      owner: frame.depth === 0 ? undefined : await findOwner(page, frame),
-    })),
-  )
+  const [clickable, documents] = await Promise.all([
+    total <= maxSearchedElements ? findClickable(page) : new Set<number>(),
+    Promise.all(shown.map((frame) => readDocument(page, frame))),
+  ])
   const nested = nest(documents, frames, clickable)
   const tree = renderTree(nested, isFull)
   // A page of texts alone has nothing for a compact snapshot.
@@ -49,6 +45,12 @@ async function takePartial(page: Page, count: number): Promise<Omit<Snapshot, 'f
 /** A frame that is being replaced has nothing to show. */
 const countIn = (page: Page, frameId: string): Promise<number> =>
   page.evaluate<number>(countElements, frameId).catch(orElse(0))
+
+async function readDocument(page: Page, frame: Frame): Promise<ReadDocument> {
+  const owner = frame.depth === 0 ? undefined : findOwner(page, frame)
+  const [nodes, found] = await Promise.all([readTree(page, frame), owner])
+  return { frame, nodes, owner: found }
+}
 
 async function readTree(page: Page, { id, depth }: Frame): Promise<readonly AxNode[]> {
   const read = page.send<{ nodes: readonly AxNode[] }>('Accessibility.getFullAXTree', { frameId: id }, { frameId: id })
