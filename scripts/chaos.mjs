@@ -44,6 +44,11 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
+function longTests() {
+  const args = ['--project', 'e2e', 'test/e2e/long']
+  return { name: 'long tests of the server', env: { TALARIA_LONG: 'all' }, args }
+}
+
 function treesOfSubagents(trees, seed) {
   return Number(trees)
     ? [
@@ -90,7 +95,7 @@ async function chaos({ kills, simulations, fuzz, mutations, schedules, trees, do
     ...(Number(fuzz)
       ? [{ name: 'hostile requests', env: { FUZZ: fuzz, FUZZ_SEED: seed }, args: ['--project', 'workerd', hostile] }]
       : []),
-    longTests,
+    longTests(),
     {
       name: 'backends of vendors',
       env: { TALARIA_CONFORMANCE: 'all' },
