@@ -73,18 +73,11 @@ function renderedDocuments(documents, seed) {
     : []
 }
 
-async function chaos({ kills, simulations, fuzz, mutations, schedules, trees, documents, seed }) {
-  for (const [name, value] of Object.entries({
-    kills,
-    simulations,
-    fuzz,
-    mutations,
-    schedules,
-    trees,
-    documents,
-    seed,
-  }))
-    if (!/^\d+$/.test(value)) throw new Error(`--${name} has to be a number, not "${value}"`)
+async function chaos(numbers) {
+  for (const [name, value] of Object.entries(numbers))
+    if (typeof value === 'string' && !/^\d+$/.test(value))
+      throw new Error(`--${name} has to be a number, not "${value}"`)
+  const { kills, simulations, fuzz, mutations, schedules, trees, documents, seed } = numbers
   console.log(
     `seed ${seed}: ${simulations} simulations, ${fuzz} hostile requests, ${mutations} variants of commands, ${schedules} next runs, ${trees} trees of subagents, ${documents} documents for each dialect, the crash matrix, ${kills} random kills`,
   )
