@@ -115,7 +115,11 @@ async function renderHtml(
     .join('\n\n')
   const result = { url, title: page.title, content }
   if (page.needsScript)
-    return { ...result, needsHelp: true, error: 'The page shows its content only with scripts, which need a browser.' }
+    return {
+      ...result,
+      needsHelp: true,
+      error: 'The page shows its content only with scripts, which need a browser, such as browser_navigate.',
+    }
   return content ? result : { ...result, error: 'The page has no text.' }
 }
 
