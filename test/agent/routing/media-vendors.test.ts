@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import type { ToolDeployment } from '../../../src/agent/model/vendor/tool-deployment.ts'
+import { chooseMedia, mediaAvailability } from '../../../src/agent/routing/media-vendors.ts'
+
+const deploymentWith = (
+  keys: Readonly<Record<string, string>>,
+  settings: ToolDeployment['settings'] = {},
+  ai = false,
+) => {
+  const addresses: Readonly<Record<string, string>> = {
+    gemini: 'https://g.test/v1beta/openai',
+    groq: 'https://groq.test/openai',
+  }
+  return {
+    settings,
+    vendor: (id) => ({
+      id,
+      baseUrl: addresses[id] ?? `https://${id}.test`,
+      isReplaced: false,
+      keys: keys[id] === undefined ? [] : [keys[id]],
+      paidBy: 'deployment',
+      variable: `${id.toUpperCase()}_API_KEY`,
+    }),
+    hasBinding: (name) => name === 'AI' && ai,
+    variable: () => undefined,
+  } satisfies ToolDeployment
+}
+
+describe('chooseMedia', () => {
+  it.each([
+    ['image', { fal: 'f', gemini: 'g' }, {}, { provider: 'gemini', baseUrl: 'https://g.test/v1beta', usd: 0.067 }],
+    [
+      'image',
+      { fal: 'f', gemini: 'g' },
+      { image: { provider: 'fal' } },
+      { provider: 'fal', model: 'fal-ai/flux-2-pro' },
+    ],
+    ['transcription', { groq: 'k' }, {}, { provider: 'groq', baseUrl: 'https://groq.test/openai/v1', keys: ['k'] }],
+    ['speech', { openai: 'o' }, { tts: { model: 'tts-9' } }, { provider: 'openai', model: 'tts-9', usd: undefined }],
+    ['video', { fal: 'f' }, {}, { provider: 'fal' }],
+  ] as const)('of %s takes the setting, else the first that has a key', (use, keys, settings, expected) => {
+    expect(chooseMedia(use, deploymentWith(keys, settings))).toMatchObject(expected)
+  })
+
+  it('takes the binding last, and names what is missing', () => {
+    expect(chooseMedia('image', deploymentWith({}, {}, true))).toMatchObject({ provider: 'workers-ai', keys: [] })
+    expect(mediaAvailability('image')(deploymentWith({}, {}, true))).toEqual({ by: 'workers-ai' })
+    expect(mediaAvailability('image')(deploymentWith({}))).toEqual({
+      reason:
+        'Set OPENAI_API_KEY, set GEMINI_API_KEY, set FAL_API_KEY or bind AI, or store a key with POST /api/credentials.',
+    })
+    expect(chooseMedia('speech', deploymentWith({ openai: 'o' }, { tts: { provider: 'elevenlabs' } }))).toEqual({
+      reason: 'Set ELEVENLABS_API_KEY, or store a key with POST /api/credentials.',
+    })
+  })
+
+  it('lets a request name provider and model', () => {
+    const deployment = deploymentWith({ openai: 'o', groq: 'k' })
+    expect(chooseMedia('transcription', deployment, { provider: 'groq', model: 'whisper-large-v3' })).toMatchObject({
+      provider: 'groq',
+      model: 'whisper-large-v3',
+      usd: undefined,
+    })
+  })
+})
