@@ -24,9 +24,9 @@ export type MadeFile = DetectedType & { readonly bytes: Uint8Array<ArrayBuffer> 
 
 const sendTimeoutMs = 240_000
 const downloadTimeoutMs = 120_000
-/** Base64 makes an answer a third longer than its media. */
-const maxAnswerBytes = 70 * 1024 * 1024
-const maxFileBytes = 50 * 1024 * 1024
+/** An object has 128 MB for the answer, what is decoded of it, and everything else. */
+const maxAnswerBytes = 32 * 1024 * 1024
+const maxFileBytes = 32 * 1024 * 1024
 
 /** A refusal of one key says nothing about the next one, and nothing was paid. */
 const keyFailures: ReadonlySet<string> = new Set(['auth', 'quota', 'rate'])
