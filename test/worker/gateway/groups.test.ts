@@ -79,6 +79,7 @@ describe('a person in a group', () => {
     await chat.api.waitForText('A new conversation begins')
     await receiveMessage(chat, '/new', inGroup(bert, topic))
     await chat.api.waitForText('You may not use /new')
+    expect(chat.scripted.requests).toHaveLength(0)
   })
 
   it('uses only the commands that the settings list', async () => {
@@ -91,6 +92,7 @@ describe('a person in a group', () => {
     await chat.api.waitForText('Session: 0 tokens in')
     await receiveMessage(chat, '/whoami', inGroup(bert))
     await chat.api.waitForText(/You are 12 on telegram\.\nScopes: chat\nCommands: \/help \/status \/whoami$/)
+    expect(chat.scripted.requests).toHaveLength(0)
   })
 })
 

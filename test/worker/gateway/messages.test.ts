@@ -128,6 +128,7 @@ describe('a sentence that contains a silence token', () => {
     const chat = await createChat([says('I told him NO_REPLY.')])
     await receiveMessage(chat, 'what?')
     await chat.api.waitForText('I told him NO_REPLY.')
+    expect(chat.api.sentTexts).toEqual(['I told him NO_REPLY.'])
   })
 })
 
@@ -189,6 +190,7 @@ describe('/sethome', () => {
     const chat = await createChat([], { allow_users: ['11'], admins: ['12'] })
     await receiveMessage(chat, '/sethome')
     await chat.api.waitForText('You may not use /sethome')
+    expect([open.api.sentTexts.length, chat.api.sentTexts.length]).toEqual([1, 1])
   })
 })
 
