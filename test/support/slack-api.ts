@@ -32,7 +32,7 @@ function receiveUpload({ path, bytes }: ApiCall): Response {
   return new Response('OK')
 }
 
-function answer(api: FakeAccount, { path, body, query }: ApiCall): Response {
+function answer(api: FakeAccount, { path, body }: ApiCall): Response {
   switch (path.replace('/api/', '')) {
     case 'auth.test':
       return ok({ user_id: 'UBOT', user: 'talaria' })
@@ -41,10 +41,10 @@ function answer(api: FakeAccount, { path, body, query }: ApiCall): Response {
     case 'chat.update':
       return api.send(() => edit(api, String(body['ts']), String(body['text'])))
     case 'conversations.info':
-      return query.get('channel') === 'D11' ? ok({ channel: { id: 'D11' } }) : slackError('channel_not_found')
+      return body['channel'] === 'D11' ? ok({ channel: { id: 'D11' } }) : slackError('channel_not_found')
     case 'files.getUploadURLExternal': {
       const upload = `/upload/${uploads.size + 1}`
-      uploads.set(upload, { api, name: query.get('filename') ?? '' })
+      uploads.set(upload, { api, name: String(body['filename']) })
       return ok({ upload_url: `https://slack.test${upload}`, file_id: 'F9' })
     }
     case 'files/known':

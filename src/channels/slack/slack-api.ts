@@ -7,18 +7,23 @@ export type SlackResult =
   | { readonly kind: 'done'; readonly result: Readonly<Record<string, unknown>> }
   | { readonly kind: 'failed'; readonly outcome: FailedOutcome; readonly error: string }
 
+/** Methods that do not read JSON. */
+const formMethods = new Set(['conversations.info', 'files.getUploadURLExternal', 'files.info'])
+
 export async function callSlack(
   { apiBase, secrets }: ChannelConnection,
   method: string,
   body: Readonly<Record<string, unknown>>,
 ): Promise<SlackResult> {
+  const isForm = formMethods.has(method)
+  const form = () => new URLSearchParams(Object.entries(body).map(([name, value]) => [name, String(value)]))
   const answer = await callApi(joinUrl(apiBase, method), {
     method: 'POST',
     headers: {
       authorization: `Bearer ${secrets['bot_token'] ?? ''}`,
-      'content-type': 'application/json; charset=utf-8',
+      'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json; charset=utf-8',
     },
-    body: JSON.stringify(body),
+    body: isForm ? form().toString() : JSON.stringify(body),
   })
   if (answer.kind === 'ambiguous') return { kind: 'failed', outcome: answer, error: '' }
   return classifyAnswer(answer)

@@ -151,8 +151,10 @@ async function sendFile(
   message: OutboundMessage,
   file: OutboundFile,
 ): Promise<SendOutcome> {
-  const query = new URLSearchParams({ filename: file.name, length: String(file.bytes.length) })
-  const begun = await callSlack(connection, `files.getUploadURLExternal?${query}`, {})
+  const begun = await callSlack(connection, 'files.getUploadURLExternal', {
+    filename: file.name,
+    length: file.bytes.length,
+  })
   if (begun.kind === 'failed') return begun.outcome
   const { upload_url: url, file_id: id } = begun.result
   const isUploaded = await upload(connection, stringOf(url), file)
@@ -198,7 +200,7 @@ async function fetchMedia(connection: ChannelConnection, { reference, mime, name
 }
 
 async function fileAddress(connection: ChannelConnection, id: string): Promise<string | undefined> {
-  const answer = await callSlack(connection, `files.info?${new URLSearchParams({ file: id })}`, {})
+  const answer = await callSlack(connection, 'files.info', { file: id })
   if (answer.kind === 'failed') return undefined
   const { url_private_download: download, url_private: url } = (answer.result['file'] ?? {}) as Record<string, unknown>
   return stringOf(download) || stringOf(url) || undefined
@@ -209,7 +211,7 @@ async function resolveTarget(connection: ChannelConnection, address: ChatAddress
   if (!/^[CDG][A-Z0-9]{2,30}$/.test(address.chat))
     return { kind: 'unknown', detail: 'Slack names chats by ids like C0123456789.' }
   const isGroup = !address.chat.startsWith('D')
-  const answer = await callSlack(connection, `conversations.info?${new URLSearchParams({ channel: address.chat })}`, {})
+  const answer = await callSlack(connection, 'conversations.info', { channel: address.chat })
   // Reading the channel needs a permission that sending does not.
   if (answer.kind === 'done' || answer.error === 'missing_scope') return { kind: 'found', address, isGroup }
   return unresolved(answer.outcome)
