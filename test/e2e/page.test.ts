@@ -66,6 +66,8 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.locator('.list').waitFor()
     await composer(page).waitFor()
   }
+  /** The message of a person has the words of the answer, too. */
+  const answered = (page: Page, text: string) => page.locator('.block.text', { hasText: text }).last().waitFor()
   const isIdle = (page: Page) => page.getByRole('button', { name: 'Answer again' }).waitFor()
   const readLastWord = async (page: Page): Promise<number> =>
     Number(/(\d+)\s*$/.exec(await page.locator('.block.text').last().innerText())?.[1] ?? -1)
@@ -172,7 +174,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.getByRole('button', { name: 'Allow once' }).click()
     await inbox.getByText('Nothing waits for you.').waitFor()
     await inbox.close()
-    await page.getByText('removed').last().waitFor()
+    await answered(page, 'removed')
     await isIdle(page)
     await page.locator('.tool summary').last().click()
     await page.locator('.tool', { hasText: 'exit_code' }).last().waitFor()
@@ -182,7 +184,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     const { page } = main
     await send(page, '[[call clarify {"question":"Which colour?","choices":["red","blue"]} then say chosen]]')
     await page.getByRole('alertdialog').getByRole('button', { name: 'blue' }).click()
-    await page.getByText('chosen').last().waitFor()
+    await answered(page, 'chosen')
     await isIdle(page)
     expect(await page.getByRole('alertdialog').count()).toBe(0)
   })
@@ -190,15 +192,15 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
   it('shows the diff of a change, edits the file, and rolls back', async () => {
     const { page } = main
     await send(page, '[[call write_file {"path":"a.txt","content":"one\\ntwo\\n"} then say written]]')
-    await page.getByText('written').last().waitFor()
+    await answered(page, 'written')
     await isIdle(page)
     await send(
       page,
       '[[call patch {"mode":"replace","path":"a.txt","old_string":"two","new_string":"three"} then say patched]]',
     )
-    await page.getByText('patched').last().waitFor()
+    await answered(page, 'patched')
     await isIdle(page)
-    await page.locator('.tool summary').last().click()
+    await page.locator('.tool summary', { hasText: /^patch/ }).click()
     await page.locator('.diff .added', { hasText: '+three' }).waitFor()
     await page.getByRole('button', { name: 'Files', exact: true }).click()
     await page.locator('.tree a', { hasText: 'a.txt' }).click()
