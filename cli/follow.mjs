@@ -18,9 +18,18 @@ export async function followRun(client, { session, run, after, show, ask, signal
     if (ends.has(event.type)) return view.end(event)
     if (!isAsking(event)) continue
     if (!ask) return view.wait(event)
-    await ask(client, event)
+    await askUnanswered(ask, client, event)
   }
   return exits.failed
+}
+
+/** Somebody else may have answered, or the event is an old one. */
+async function askUnanswered(ask, client, event) {
+  try {
+    await ask(client, event)
+  } catch (error) {
+    if (error?.status !== 409) throw error
+  }
 }
 
 const isAsking = ({ type }) => type === 'approval.request' || type === 'question.request'

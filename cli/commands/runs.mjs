@@ -23,11 +23,15 @@ async function follow(client, options, session, [asked]) {
     note('Nothing runs in this session.')
     return exits.done
   }
-  const ask = process.stdin.isTTY && !options.json ? askPerson : undefined
+  const isPerson = process.stdin.isTTY && !options.json
+  const ask = isPerson ? askPerson : leaveToOthers
   // An ended run is told from its first event.
   const from = runId === open?.run_id ? after : 0
   return followRun(client, { session, run: runId, after: from, show: options.json ? 'json' : 'text', ask })
 }
+
+/** Who follows a run waits with it. */
+const leaveToOthers = () => note('· waits for a person')
 
 async function show(client, options, session, [runId]) {
   if (!runId) throw new UsageError('talaria runs show SESSION RUN')
