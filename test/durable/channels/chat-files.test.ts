@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { calls, Gate, says } from '../../support/scripted-model.ts'
 import {
   type ChatFixture,
@@ -16,6 +16,20 @@ import { listLines } from '../../worker/listen.ts'
 import { kill } from '../support/object.ts'
 
 beforeAll(applyMigrations)
+
+const outside = globalThis.fetch
+/** Every transcription says the same. */
+beforeAll(() => {
+  globalThis.fetch = (input: RequestInfo | URL, init?: RequestInit) => {
+    const url = input instanceof Request ? input.url : String(input)
+    return url.endsWith('/audio/transcriptions')
+      ? Promise.resolve(Response.json({ text: 'hello there' }))
+      : outside(input, init)
+  }
+})
+afterAll(() => {
+  globalThis.fetch = outside
+})
 
 /** One pixel. */
 const png = Uint8Array.from(
@@ -51,15 +65,13 @@ describe('a message with files', () => {
     expect(contentOf(chat)).toContain('(audio/mpeg)')
   })
 
-  it('says of a voice message that nobody here can transcribe it, and puts no binary into the message', async () => {
-    const chat = await createChat([says('I cannot hear.')])
+  it('shows the model what a voice message says, and no binary', async () => {
+    const chat = await createChat([says('I hear you.')])
     chat.api.files.set('voice-1', bytesOf('OggS and so on'))
-    await receiveMessage(chat, '', {
-      text: undefined,
-      voice: { file_id: 'voice-1', mime_type: 'audio/ogg', duration: 2 },
-    })
-    await chat.api.waitForText('I cannot hear.')
-    expect(contentOf(chat)).toContain('cannot be transcribed here')
+    const voice = { file_id: 'voice-1', mime_type: 'audio/ogg', duration: 2 }
+    await receiveMessage(chat, '', { text: undefined, voice })
+    await chat.api.waitForText('I hear you.')
+    expect(contentOf(chat)).toContain('[Said in it:]\\nhello there')
     expect(contentOf(chat)).not.toContain('OggS')
   })
 
