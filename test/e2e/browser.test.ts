@@ -12,6 +12,8 @@ import { modelSettings } from './support/shared.ts'
 
 const pages: Readonly<Record<string, string>> = {
   '/': '<!doctype html><title>Shop</title><h1>Welcome</h1><a href="/second">Second</a>',
+  '/app':
+    '<!doctype html><title>App</title><main></main><script>document.querySelector("main").innerHTML = "<h1>Made by a script</h1><p>Only browsers see this.</p>"</script>',
   '/second': '<!doctype html><title>Second</title><h1>Second page</h1>',
 }
 
@@ -38,10 +40,11 @@ describe.skipIf(chromium === undefined)('the browser of npm start (needs Chromiu
     deleteState(state)
   })
 
-  it('opens a page, follows its link by keys, and goes back; a private address is refused', async () => {
+  it('reads a page that scripts make, opens another, follows its link by keys, and goes back; a private address is refused', async () => {
     const owner = createClient(server.url, server.key)
     const session = await owner.newSession()
     const steps = [
+      'web_extract {"urls":["http://shop.example.com/app"]}',
       'browser_navigate {"url":"http://shop.example.com/"}',
       'browser_press {"key":"Tab"}',
       'browser_press {"key":"Enter"}',
@@ -55,6 +58,7 @@ describe.skipIf(chromium === undefined)('the browser of npm start (needs Chromiu
       .filter(({ role }) => role === 'tool')
       .map(({ content }) => JSON.parse(content ?? '') as Readonly<Record<string, unknown>>)
     expect(results).toMatchObject([
+      { results: [{ title: 'App', content: expect.stringContaining('Only browsers see this.') }] },
       { success: true, title: 'Shop', snapshot: expect.stringContaining('link "Second" [ref=e') },
       { success: true, pressed: 'Tab' },
       { success: true, pressed: 'Enter', url: 'http://shop.example.com/second' },

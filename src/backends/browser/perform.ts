@@ -41,6 +41,7 @@ const actionLoadTimeoutMs = 15_000
 const expressionTimeoutMs = 10_000
 const jpegQuality = 70
 const maxImages = 200
+const maxHtmlChars = 2_000_000
 const maxWindows = 10
 const maxBlocked = 5
 /** For an empty page, which needs no network. */
@@ -140,7 +141,15 @@ function performKind(action: PageAction, context: ActionContext): Promise<Result
       return useConsole(action, context)
     case 'screenshot':
       return takeScreenshot(context)
+    case 'html':
+      return readHtml(context)
   }
+}
+
+async function readHtml({ page }: ActionContext): Promise<Result> {
+  const [main] = await page.frames()
+  const html = await page.evaluate<string>(`document.documentElement.outerHTML.slice(0, ${maxHtmlChars})`)
+  return { value: { url: main.url, html } }
 }
 
 async function navigate(url: string, context: ActionContext): Promise<Result> {

@@ -236,7 +236,7 @@ export class ToolRuntime {
       vision: this.paidMedia.vision,
       browser: this.browser,
       person: true,
-      web: createSessionWeb(this.#ports, documents),
+      web: createSessionWeb(this.#ports, documents, (url, signal) => this.browser.read(url, signal)),
     }
   }
 

@@ -88,6 +88,15 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     await expect(session.act(press('Nonsense'))).rejects.toThrow('no key')
   })
 
+  it('is read as scripts have made it', async () => {
+    const seen = await go('/')
+    await session.act(click(refOf(seen, 'Count')))
+    expect(await session.act({ kind: 'html' })).toMatchObject({
+      url: address('/'),
+      html: expect.stringContaining('Clicked 1'),
+    })
+  })
+
   it('is scrolled, and long snapshots are given to be shortened', async () => {
     await go('/long')
     const down = await session.act({ kind: 'scroll', direction: 'down' })

@@ -11,6 +11,8 @@ export type BrowserAction =
   | { readonly kind: 'images' }
   | { readonly kind: 'console'; readonly isCleared: boolean; readonly expression?: string | undefined }
   | { readonly kind: 'screenshot' }
+  /** The document as it is shown now, for web_extract. */
+  | { readonly kind: 'html' }
   | { readonly kind: 'dialog'; readonly isAccepted: boolean; readonly text?: string | undefined }
 
 export type BrowserAnswer =

@@ -8,13 +8,13 @@ import { newNonce } from '../../platform/ids.ts'
 import type { PageReader } from '../../../backends/web/page/page.ts'
 import type { ToolPorts } from './tool-ports.ts'
 
-export type RenderedPage = { readonly url?: string; readonly title: string; readonly content: string }
+type ShownPage = { readonly url: string; readonly html: string }
 
-/** `renderPage`: shows a page in a browser. Absent: there is none. */
+/** `showPage`: returns a page as a browser shows it. Undefined: there is none. */
 export function createSessionWeb(
   ports: ToolPorts,
   documents: Documents,
-  renderPage: (url: string, signal: AbortSignal) => Promise<RenderedPage | undefined> = async () => undefined,
+  showPage: (url: string, signal: AbortSignal) => Promise<ShownPage | undefined>,
 ): Web {
   // Says nothing about the session or its tenant.
   const sessionId = newNonce()
@@ -30,14 +30,20 @@ export function createSessionWeb(
     async extract(url, maxChars, signal) {
       const { extractPage, openPageReader } = await import('../../../backends/web/extract/extract-page.ts')
       const { env, guardedFetch: send, backend } = ports
-      readPage ??= openPageReader(env.LOADER)
+      const reader = (readPage ??= openPageReader(env.LOADER))
+      const renderPage = async (address: string, stop: AbortSignal) => {
+        const shown = await showPage(address, stop)
+        const bytes = new TextEncoder().encode(shown?.html)
+        const page = shown && (await reader(bytes, { url: shown.url, charset: 'utf-8' }, stop))
+        return page && 'markdown' in page ? { url: shown.url, title: page.title, content: page.markdown } : undefined
+      }
       return extractPage(
         { url, maxChars, signal },
         {
           deployment: ports.deployment(),
           userAgent: userAgentOf(env),
           send,
-          readPage,
+          readPage: reader,
           documents,
           renderPage,
           store: async (text) => {

@@ -17,12 +17,19 @@ export type BrowserSession = {
 export class SessionBrowser implements Browser {
   readonly #host: BrowserHost
   #running = 0
+  /** The page was opened by `read`: nobody has seen it. */
+  #isForReading = false
 
   constructor(ports: ToolPorts, sql: SqlStorage, { arm, hasTable }: BrowserSession) {
     this.#host = { ...ports, arm, row: new BrowserRow(sql, hasTable) }
   }
 
-  readonly act: Browser['act'] = async (action, call) => {
+  readonly act: Browser['act'] = (action, call) => {
+    this.#isForReading = false
+    return this.#act(action, call)
+  }
+
+  readonly #act: Browser['act'] = async (action, call) => {
     this.#running++
     try {
       const { act } = await import('./act.ts')
@@ -31,6 +38,22 @@ export class SessionBrowser implements Browser {
       this.#running--
       this.#host.arm()
     }
+  }
+
+  /**
+   * Opens an address and returns its document as scripts have made it. Undefined: there is no browser, it shows a page of
+   * the model's, or it failed.
+   */
+  async read(url: string, signal: AbortSignal): Promise<{ readonly url: string; readonly html: string } | undefined> {
+    const { disabled = [] } = this.#host.deployment().settings.toolsets ?? {}
+    if (disabled.includes('browser') || (this.#host.row.get()?.at === 'open' && !this.#isForReading)) return undefined
+    this.#isForReading = true
+    const call = { callId: 'web_extract', signal }
+    const opened = await this.#act({ kind: 'navigate', url }, call)
+    const read = opened.kind === 'done' ? await this.#act({ kind: 'html' }, call) : opened
+    if (read.kind === 'failed') return undefined
+    const { url: shown, html } = read.value
+    return { url: String(shown), html: String(html) }
   }
 
   readonly mayEvaluate: Browser['mayEvaluate'] = () =>
