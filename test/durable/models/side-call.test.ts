@@ -128,7 +128,9 @@ describe('a side call', () => {
   it('falls back to its own chain, else to any available provider', async () => {
     const [main, other] = [model([fails(401, 'bad key'), says('main')]), model([says('mine')])]
     const settings = { auxiliary: { goal_judge: { model: main.id, fallback_providers: [other.id] } } }
-    expect(textOrFailure(await runFor('goal_judge', 'openai/not-asked', settings, { tenantId: 'chained' }))).toBe('mine')
+    expect(textOrFailure(await runFor('goal_judge', 'openai/not-asked', settings, { tenantId: 'chained' }))).toBe(
+      'mine',
+    )
     const cheap = model([says('cheap')], 'gpt-5.4-mini')
     const refused = model([fails(401, 'bad key')])
     expect(textOrFailure(await runFor('goal_judge', refused.id, {}, { tenantId: 'anywhere' }))).toBe('cheap')

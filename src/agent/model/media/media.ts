@@ -1,9 +1,9 @@
 /** Defines the ports of tools that look at images, and make images, speech and video. */
 
-import type { CallContext } from '../tool.ts'
+import type { Authority } from '../permission/authority.ts'
 import type { ImagePart } from '../message.ts'
 
-export type MediaCall = Pick<CallContext, 'callId' | 'signal' | 'authority'>
+export type MediaCall = { readonly callId: string; readonly signal: AbortSignal; readonly authority: Authority }
 
 /** A file that was made: in the workspace and in R2. `path`: in the workspace. */
 export type MediaFile = {

@@ -187,7 +187,11 @@ describe('the tool cronjob', () => {
     const { t, session, job } = await makeJob({ deliver: 'local', attach_to_session: true })
     await t.pass(hourMs)
     await t.ended(job.id)
-    await until(async () => (await jobMessages(t.key, session)).length === 1)
+    const messages = await until(async () => {
+      const found = await jobMessages(t.key, session)
+      return found.length ? found : undefined
+    })
+    expect(messages).toEqual([expect.stringContaining('The report.')])
   })
 
   it('is refused to a key without the scope jobs', async () => {
