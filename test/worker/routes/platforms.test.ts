@@ -31,13 +31,13 @@ async function createChannel(platform: string, secrets: object, replies: readonl
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
 describe('from the webhook to the answer', () => {
-  it('Slack: an event that arrives twice, in the thread of its message', async () => {
+  it('Slack: an event that arrives twice, in the thread of its message, with what was said in the channel before', async () => {
     const { api, token } = createSlackApi()
     const { post, scripted } = await createChannel('slack', { bot_token: token, signing_secret: 's' }, [
       says('**Hello**'),
     ])
-    const send = async (type: string) => {
-      const event = { type, user: 'U1', text: '<@UBOT> hi', ts: '1.1', channel: 'C1' }
+    const send = async (type: string, text = '<@UBOT> hi', ts = '1.1') => {
+      const event = { type, user: 'U1', text, ts, channel: 'C1', channel_type: 'channel' }
       const body = JSON.stringify({
         type: 'event_callback',
         team_id: 'T1',
@@ -48,6 +48,7 @@ describe('from the webhook to the answer', () => {
       const signature = toHex(await computeHmac('SHA-256', 's', concatBytes(`v0:${time}:`, bytesOf(body))))
       return post(body, { 'x-slack-request-timestamp': time, 'x-slack-signature': `v0=${signature}` })
     }
+    expect((await send('message', 'The printer is on fire.', '1.0')).status).toBe(200)
     const answers = await Promise.all([send('message'), send('app_mention'), send('message')])
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
     await until(() => api.texts.length > 0)
@@ -55,6 +56,7 @@ describe('from the webhook to the answer', () => {
       ['*Hello*', '1.1'],
     ])
     expect(scripted.requests).toHaveLength(1)
+    expect(JSON.stringify(scripted.requests[0]?.messages)).toContain('The printer is on fire.')
   })
 
   it('Discord: a command, whose answer replaces the deferred one', async () => {

@@ -96,11 +96,19 @@ function recordEvent(session: Session, { key, releases }: InboundCommand): void 
   else inboundEvents.record(key, clock.now())
 }
 
-/** What was said in the group since the last turn. Without the tenant's object the turn goes without it. */
-async function readContext(session: Session, { origin, authority }: InboundCommand): Promise<readonly GroupLine[]> {
+/**
+ * What was said in the group since the last turn. A message that begins a thread goes on with what was said outside of it.
+ * Without the tenant's object the turn goes without it.
+ */
+async function readContext(
+  session: Session,
+  { origin, authority, asker }: InboundCommand,
+): Promise<readonly GroupLine[]> {
   if (!origin.isGroup) return []
+  const { thread, ...outside } = origin
+  const place = thread !== undefined && asker?.message === thread ? outside : origin
   try {
-    return await session.tenantObject().chats.linesSince(authority, groupName(origin), session.meta.groupThrough ?? 0)
+    return await session.tenantObject().chats.linesSince(authority, groupName(place), session.meta.groupThrough ?? 0)
   } catch (error) {
     log.warn('channel.context_unread', 'What was said in a group cannot be read now.', { error })
     return []
