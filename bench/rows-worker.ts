@@ -7,6 +7,7 @@ import { SessionDO as Session } from '../src/durable/session/session-object.ts'
 import worker from '../src/worker/index.ts'
 import { type BilledRows, countD1, countRows, newRowCount } from '../test/support/billed-rows.ts'
 
+export { ConnectionDO } from '../src/durable/channels/connection-object.ts'
 export { TenantDO } from '../src/durable/tenant/tenant-object.ts'
 
 /** Rows that D1 billed for statements of the worker itself. */

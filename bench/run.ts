@@ -12,6 +12,7 @@ import { programs } from './metrics/code.ts'
 import { slowStream, throughput } from './metrics/concurrent-sessions.ts'
 import { browserAction } from './metrics/browser.ts'
 import { brandNew, warm } from './metrics/first-token.ts'
+import { manyJobs } from './metrics/jobs.ts'
 import { idleMemory } from './metrics/memory.ts'
 import { promptSize } from './metrics/prompt.ts'
 import { resumeLong } from './metrics/resume.ts'
@@ -36,6 +37,7 @@ const metrics: readonly Metric[] = [
   idleMemory,
   programs,
   browserAction,
+  manyJobs,
 ]
 
 const { values, positionals } = parseArgs({

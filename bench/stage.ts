@@ -1,5 +1,6 @@
 /** Starts the contenders on demand, once each: model server, floors and Talaria. */
 
+import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -141,8 +142,10 @@ export const openStage = async ({ from, self }: StageOptions): Promise<Stage> =>
       return get(which)
     },
     another: (persist) => launchers.ours(persist ?? folderFor('another'), model),
-    counting: (persist) =>
-      launchOurs(from, ['--script', 'bench/rows-worker.ts'])(persist ?? folderFor('counting'), model),
+    counting: (persist) => {
+      execFileSync(process.execPath, [join(from, 'scripts/build-worker.mjs'), 'bench-rows'], { cwd: from })
+      return launchOurs(from, ['--script', 'dist/bench-rows/index.js'])(persist ?? folderFor('counting'), model)
+    },
     inspected: (inspectorPort) => {
       const contender = launchOurs(from, ['--inspector-port', String(inspectorPort)])(folderFor('inspected'), model)
       contenders.set('inspected', contender)

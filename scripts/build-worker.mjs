@@ -1,9 +1,9 @@
-// `node scripts/build-worker.mjs [index|with-sandbox]`: writes dist/worker or dist/with-sandbox, which wrangler serves and
-// deploys as it is (`no_bundle`). Skips the work when the output is newer than all sources.
+// `node scripts/build-worker.mjs [index|with-sandbox|bench-rows]`: writes dist/worker or another folder of dist, which
+// wrangler serves and deploys as it is (`no_bundle`). Skips the work when the output is newer than all sources.
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { outputFolder } from './lib/output-folder.mjs'
 import { root } from './lib/root.mjs'
+import { outputFolder, sourceOf } from './lib/worker-entries.mjs'
 
 await import('./build-isolate.mjs')
 
@@ -20,7 +20,7 @@ function age(path) {
   return readdirSync(path).reduce((newest, name) => Math.max(newest, age(join(path, name))), stat.mtimeMs)
 }
 
-const isFresh = () => age(stamp) > Math.max(...sources.map((path) => age(join(root, path))))
+const isFresh = () => age(stamp) > Math.max(age(sourceOf(entry)), ...sources.map((path) => age(join(root, path))))
 
 if (!isFresh()) {
   const { bundleWorker } = await import('./lib/bundle-worker.mjs')

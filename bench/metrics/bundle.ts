@@ -1,9 +1,8 @@
 /** P9: measures the compressed size of the deployed bundle and its start time. */
 
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
 import { atMost, type Metric, type Row } from '../metric.ts'
 import { repository } from '../stage.ts'
 
@@ -20,12 +19,16 @@ const wrangler = (from: string, ...flags: readonly string[]): void => {
   })
 }
 
-/** Sizes of the uploaded files, in KiB. */
-const gzipped = (folder: string): { readonly name: string; readonly size: number }[] =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => statSync(join(folder, name)).isFile() && !/(\.map|README\.md)$/.test(name))
-    .map((name) => ({ name, size: gzipSync(readFileSync(join(folder, name))).length / 1024 }))
-    .toSorted((a, b) => b.size - a.size)
+/** The core in KiB, and the parts that are loaded on demand, as `npm run check` measures them. */
+const sizesOf = (from: string): { readonly core: number; readonly parts: readonly string[] } => {
+  const node = join(repository, 'node_modules/.bin/node')
+  const text = execFileSync(node, ['scripts/check-bundle.mjs'], { cwd: from, encoding: 'utf8' })
+  const parts = [...text.matchAll(/^(\S+), loaded on demand: (\d+) KiB/gm)]
+  return {
+    core: Number(/^core ([\d.]+) KiB/m.exec(text)?.[1] ?? NaN),
+    parts: parts.map(([, name, size]) => `${name} ${size}`),
+  }
+}
 
 type Profile = {
   readonly nodes: readonly { readonly id: number; readonly callFrame: { readonly functionName: string } }[]
@@ -52,10 +55,7 @@ export const bundleSize: Metric = {
   run: async ({ from }, { quick }) => {
     const folder = mkdtempSync('/dev/shm/talaria-bench-bundle-')
     try {
-      wrangler(from, 'deploy', '--dry-run', '--minify', '--outdir', join(folder, 'out'))
-      const files = gzipped(join(folder, 'out'))
-      // The other files are loaded only when a tool needs them.
-      const size = files.find(({ name }) => name === 'index.js')?.size ?? NaN
+      const { core: size, parts } = sizesOf(from)
       const startup = Array.from({ length: quick ? 1 : 5 }, () => startupMs(from, folder))
       const rows: Row[] = [
         {
@@ -67,7 +67,7 @@ export const bundleSize: Metric = {
           ours: [size],
           floor: [cardPackages],
           absoluteUnit: 'KiB',
-          note: files.map((file) => `${file.name.replace(/^[0-9a-f]{40}-/, '')} ${file.size.toFixed(0)}`).join(', '),
+          note: parts.join(', '),
         },
         { metric: 'P9', what: 'active time at start', unit: 'ms', goal: atMost(35), samples: startup },
       ]

@@ -1,15 +1,14 @@
 // Bundles the worker with esbuild, split at its dynamic imports: what `import()` names is a module apart, which is loaded
 // when it is first used and shares everything else with the core. wrangler's own bundler cannot split, so wrangler.toml
 // says `no_bundle`.
-import { join } from 'node:path'
 import { build } from 'esbuild'
-import { outputFolder } from './output-folder.mjs'
 import { root } from './root.mjs'
+import { outputFolder, sourceOf } from './worker-entries.mjs'
 
 /** Returns esbuild's result with its metafile. Writes nothing. */
 export const bundleWorker = ({ entry = 'index', minify = false } = {}) =>
   build({
-    entryPoints: [{ in: join(root, 'src/worker', `${entry}.ts`), out: 'index' }],
+    entryPoints: [{ in: sourceOf(entry), out: 'index' }],
     absWorkingDir: root,
     outdir: outputFolder(entry),
     bundle: true,
