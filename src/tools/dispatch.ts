@@ -35,6 +35,8 @@ export type DispatchOptions = {
   readonly earlierResults?: readonly ToolMessage[]
   /** Default: the highest ones. */
   readonly resultLimits?: ResultLimits
+  /** Whether a call has used tools whose results strangers may have written. */
+  readonly readsForeign?: (callId: string) => boolean
   /** Creates the nonce of a result that the model gets in a fence. */
   readonly newNonce?: () => string
   /** Masks secrets in results. Its secrets may change while a call runs. */
@@ -159,7 +161,8 @@ function toMessage(
   { content, failed: isFailed }: Exclude<ToolResult, { later: unknown }>,
   options: DispatchOptions,
 ): ToolMessage {
-  const nonce = isUntrustedTool(name) ? options.newNonce?.() : undefined
+  const isForeign = isUntrustedTool(name) || options.readsForeign?.(callId)
+  const nonce = isForeign ? options.newNonce?.() : undefined
   const redacted = redactParts(content, options, name)
   return { role: 'tool', callId, name, content: redacted, failed: isFailed, ...(nonce !== undefined && { nonce }) }
 }

@@ -21,7 +21,7 @@ export function fenceTranscript(transcript: readonly Message[]): readonly Messag
 
 function needsFence(message: Message): message is UserMessage | ToolMessage {
   if (message.role === 'user') return message.recalled !== undefined
-  return message.role === 'tool' && isUntrustedTool(message.name)
+  return message.role === 'tool' && (message.nonce !== undefined || isUntrustedTool(message.name))
 }
 
 function render(message: UserMessage | ToolMessage): Message {

@@ -10,6 +10,7 @@ import type { View } from '../../agent/model/ports.ts'
 import { maskSecretsInValue, maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
 import type { NestedRequest, Programs } from '../../agent/model/tool.ts'
 import { type Commit, addDecision, type NestedCall, type ToolCall, type Turn } from '../../agent/model/turn.ts'
+import { isUntrustedTool } from '../../agent/recall/fenced-transcript.ts'
 import { explainNestedCallLimit } from '../../agent/policy/tool-loop-guard.ts'
 import { type DispatchOptions, dispatch } from '../../tools/dispatch.ts'
 import { maxLimits } from '../../tools/limit-result.ts'
@@ -47,13 +48,17 @@ export function createProgramLog(store: () => StoredTurn, look: () => View): Pro
 
 /** Adds programs, which can call the same tools, to the options of the dispatcher. */
 export function withPrograms(options: DispatchOptions, run: Programs['run'], log: ProgramLog): DispatchOptions {
+  const foreign = new Set<string>()
   const programs: Programs = {
     run,
     tool: (name) => options.toolbox.get(name),
     touches: (tool, input) => tool.touches(input, options.services),
-    dispatch: (request) => dispatchNested(request, options, log),
+    dispatch: (request) => {
+      if (isUntrustedTool(request.tool.name)) foreign.add(request.parent)
+      return dispatchNested(request, options, log)
+    },
   }
-  return { ...options, services: { ...options.services, programs } }
+  return { ...options, readsForeign: (id) => foreign.has(id), services: { ...options.services, programs } }
 }
 
 async function dispatchNested(request: NestedRequest, options: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {
