@@ -116,6 +116,7 @@ describe('a session of another tenant', () => {
       '/api/sessions/:id/steer': { input: 'x' },
       '/api/sessions/:id/goal': { text: 'x' },
       '/api/questions/:id': { answer: 'x' },
+      '/api/sessions/:id/files/:path{.*}/move': { to: 'b.txt' },
     }
     const own = all.filter(({ path }) => /^\/api\/(sessions|questions)\/:id/.test(path))
     expect(own.length).toBeGreaterThan(15)

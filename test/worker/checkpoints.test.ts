@@ -69,6 +69,10 @@ describe('checkpoints', () => {
     const diff = async (n: number) => (await call(`GET`, `/api/sessions/${id}/checkpoints/${n}/diff`)).body
     expect(await diff(1)).toEqual({
       diff: '--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-one\n+two\n--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1,1 @@\n+new\n',
+      files: [
+        { path: 'a.txt', added: 1, removed: 1 },
+        { path: 'n.txt', added: 1, removed: 0 },
+      ],
       binary: ['bin'],
       left_out: [],
       truncated: false,

@@ -235,7 +235,9 @@ async function sendOne(seed: number, operations: readonly Operation[], pool: Poo
   })
   const { response, text } = await Promise.race([answered, late])
   statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
-  const isMissing = response.status >= 501 && text?.includes('"not_configured"')
+  // Media are asked of a provider whose address nothing answers.
+  const code = /^\/v1\/(?:audio|images)\//.test(address) ? /"(?:not_configured|provider_error)"/ : /"not_configured"/
+  const isMissing = response.status >= 501 && code.test(text ?? '')
   if (response.status >= 500 && !isMissing) throw new Error(`${name} → ${response.status} ${text?.slice(0, 500)}`)
   if (text === undefined) return
   try {

@@ -30,6 +30,7 @@ const orders: Readonly<Record<string, readonly [tenant: unknown, tighter: unknow
   'terminal.secrets': [['ONE_TOKEN', 'TWO_TOKEN'], ['ONE_TOKEN'], ['ONE_TOKEN', 'OTHER_TOKEN']],
   'toolsets.enabled': [['file', 'todo'], ['read_file'], ['file', 'terminal']],
   'toolsets.disabled': [['terminal'], ['terminal', 'file'], ['file']],
+  'web.keyless_fallback': [false, false, true],
   // Only the tenant's own value is accepted.
   'roles.p.scopes': [['chat', 'read'], ['chat', 'read'], ['chat']],
   'roles.p.toolsets': [['file'], ['file'], ['todo']],
@@ -116,6 +117,8 @@ describe('a setting', () => {
   const fields: Readonly<Record<string, string | null>> = {
     input: null,
     attachments: null,
+    // Only when the request is answered.
+    wait: null,
     mode: 'busy_input_mode',
     model: 'model.default',
     provider: 'model.default',

@@ -89,7 +89,13 @@ describe('a key with a role', () => {
     const { keyWith } = await setUp({ files: { scopes: all, toolsets: ['file'] } })
     const key = await keyWith('files')
     const { scripted } = await run(key, [])
-    expect(toolNames(scripted).toSorted()).toEqual(['patch', 'read_file', 'search_files', 'write_file'])
+    expect(toolNames(scripted).toSorted()).toEqual([
+      'make_document',
+      'patch',
+      'read_file',
+      'search_files',
+      'write_file',
+    ])
     const headers = { 'x-talaria-toolsets': 'terminal' }
     const wide = await call<ErrorBody>('POST', '/v1/chat/completions', {
       key,

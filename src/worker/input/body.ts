@@ -11,19 +11,26 @@ export async function readBytes(request: Request): Promise<Uint8Array> {
 }
 
 export async function readText(request: Request): Promise<string> {
+  if (lengthOf(request) > maxBytes) return refuse(request)
   return declaresLength(request) ? request.text() : new TextDecoder().decode(await readChunks(request))
 }
 
+const lengthOf = (request: Request): number => Number(request.headers.get('content-length') ?? 0)
+
 /** The server enforces a declared length, so such a body can be read in one piece. */
-function declaresLength(request: Request): boolean {
-  const length = request.headers.get('content-length')
-  if (Number(length ?? 0) > maxBytes) throw tooLarge()
-  return length !== null && /^\d+$/.test(length)
+const declaresLength = (request: Request): boolean => /^\d+$/.test(request.headers.get('content-length') ?? '')
+
+/** A client that is cut off while it still sends may never see the answer. */
+const maxDiscardedBytes = 64 << 20
+
+async function refuse(request: Request, limitText?: string): Promise<never> {
+  if (lengthOf(request) <= maxDiscardedBytes) await request.body?.pipeTo(new WritableStream()).catch(() => undefined)
+  throw tooLarge(limitText)
 }
 
 /** Reads a body with a smaller maximum. `limitText` is how the error names it. */
 export async function readLimited(request: Request, maxLength: number, limitText: string): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length') ?? 0) > maxLength) throw tooLarge(limitText)
+  if (lengthOf(request) > maxLength) return refuse(request, limitText)
   return readChunks(request, maxLength, limitText)
 }
 
@@ -33,9 +40,10 @@ async function readChunks(request: Request, maxLength = maxBytes, limitText = '1
   let length = 0
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array<ArrayBuffer>>) {
     length += chunk.byteLength
-    if (length > maxLength) throw tooLarge(limitText)
-    chunks.push(chunk)
+    if (length > maxDiscardedBytes) break
+    if (length <= maxLength) chunks.push(chunk)
   }
+  if (length > maxLength) throw tooLarge(limitText)
   return new Blob(chunks).bytes()
 }
 

@@ -32,6 +32,8 @@ const exceptions: Readonly<Record<string, string>> = {
   'post /api/sessions/delete': 'deleteSessions',
   'post /api/approvals/{id}': 'decideApproval',
   'post /api/questions/{id}': 'answerQuestion',
+  'post /api/login': 'createSignIn',
+  'delete /api/login': 'deleteSignIn',
   'get /api/events': 'streamTenantEvents',
   'get /api/settings': 'getSettings',
   'get /api/settings/models': 'listModelFacts',

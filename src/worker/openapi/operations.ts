@@ -30,6 +30,7 @@ const sdk = (jsCall: string, pythonCall: string): readonly Sample[] => [
 ]
 
 export const operationTexts: Readonly<Record<string, OperationText>> = {
+  createSignIn: { request: { key: 'tal_abcdefgh23456789_k2j4h6g8f0d2s4a6' } },
   createChatCompletion: {
     description:
       'The agent answers as one model, `talaria`. It uses its own tools and may take many steps. ' +

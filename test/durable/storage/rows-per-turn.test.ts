@@ -3,7 +3,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { deployment } from '../../support/deployment.ts'
 import { type ModelRequest, calls, model, says, until } from '../../support/scripted-model.ts'
-import { call, applyMigrations, request } from '../../worker/client.ts'
+import { call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { send } from '../../worker/listen.ts'
 import { billedRows } from '../support/object.ts'
 
@@ -49,12 +49,18 @@ describe('rows written', () => {
   it('are three more in the object for a title, and none for the next turn', async () => {
     const isTitle = ({ messages }: ModelRequest) => JSON.stringify(messages[0]).includes('a title')
     const scripted = model((asked) => (isTitle(asked) ? says('A name') : says('ok')))
-    deployment.auxModel = scripted.id
-    const id = await begin(scripted.id)
-    // The title is asked for and stored beside the rows of the turn.
-    await until(async () => (await written(id))[0] === 8)
+    // A session that stays: one completion that nobody continues gets no title.
+    const begun = async (aux: string) => {
+      deployment.auxModel = aux
+      const { id } = await newSession({ model: scripted.id })
+      await send(id, 'first', { model: scripted.id })
+      await until(async () => (await turnsInHistory(id)) === 1)
+      return id
+    }
+    const [plain, id] = [await begun('none'), await begun(scripted.id)]
+    const [without] = await written(plain)
+    await until(async () => (await written(id))[0] === without + 3)
     expect(scripted.requests.filter(isTitle).length).toBe(1)
-    expect(await written(id)).toEqual([8, 8])
     expect(await cost(id, 2, () => send(id, 'second', { model: scripted.id }))).toEqual([2, 4])
   })
 })

@@ -8,6 +8,7 @@ import { RpcTarget } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import type { Authority, Scope } from '../../../src/agent/model/permission/authority.ts'
 import { scopes } from '../../../src/agent/model/permission/authority.ts'
+import { authorityHeader, encodeAuthority } from '../../../src/durable/platform/authority-header.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { bindings } from '../../worker/client.ts'
 
@@ -169,15 +170,6 @@ const changes: readonly [string, Change][] = [
       read: (tenant) => tenant.settings.get(),
     },
   ],
-  [
-    'access.revokeKey',
-    {
-      scopes: ['admin'],
-      make: (tenant, authority) => tenant.access.revokeKey(authority, 'key_1'),
-      refusal: false,
-      read: (tenant) => tenant.access.get(),
-    },
-  ],
 ]
 
 describe.each(changes)('%s', (_name, { scopes: needed, prepare, make, refusal, read }) => {
@@ -243,6 +235,32 @@ describe('a removal', () => {
   })
 })
 
+it('a key is revoked by the operator, by a key of its tenant that may write, and by nobody else', async () => {
+  const id = `guarded-${++names}`
+  const { access } = bindings.TENANT.getByName(`t/${id}`)
+  const weak = scopes.filter((scope) => scope !== 'write')
+  for (const authority of [ownerAuthority('another'), { ...ownerAuthority(id), scopes: weak }])
+    expect(await access.revokeKey(authority, 'key_1')).toBe(false)
+  expect((await access.get()).revokedKeys).toEqual([])
+  expect(await access.revokeKey({ ...ownerAuthority(id), scopes: ['write'] }, 'key_1')).toBe(true)
+  expect(await access.revokeKey(ownerAuthority(), 'key_2')).toBe(true)
+})
+
+it('the events of a tenant are served to readers of it alone', async () => {
+  const id = `guarded-${++names}`
+  const tenant = bindings.TENANT.getByName(`t/${id}`)
+  const statusFor = async (authority: Authority) => {
+    const headers = { upgrade: 'websocket', [authorityHeader]: encodeAuthority(authority) }
+    const { status, webSocket } = await tenant.fetch('https://object/', { headers })
+    webSocket?.accept()
+    webSocket?.close()
+    return status
+  }
+  expect(await statusFor(ownerAuthority('another'))).toBe(404)
+  expect(await statusFor({ ...ownerAuthority(id), scopes: ['chat'] })).toBe(404)
+  expect(await statusFor(ownerAuthority(id))).toBe(101)
+})
+
 describe('every method', () => {
   /** They take no authority. */
   const exceptions: Readonly<Record<string, string>> = {
@@ -260,6 +278,9 @@ describe('every method', () => {
     // The work that is due is done anyway.
     wake: 'of the alarm',
     wakeAt: 'of the alarm',
+    fetch: 'the authority is in a header, as tested above',
+    webSocketMessage: 'of the runtime',
+    webSocketClose: 'of the runtime',
   }
   const namesOf = (target: object) => Object.getOwnPropertyNames(target).filter((name) => name !== 'constructor')
   const isMethod = (target: object, name: string) =>

@@ -55,6 +55,8 @@ describe('execute_code', () => {
       'search_files',
       'patch',
       'terminal',
+      'web_search',
+      'web_extract',
     ])
     expect(given?.tools[1]?.parameters.slice(0, 2)).toEqual(['path', 'content'])
   })
@@ -132,7 +134,7 @@ describe('execute_code', () => {
   it('describes the tools of the session in few bytes', () => {
     const text = renderDeclarations(new Map([...toolbox].filter(([name]) => name !== 'terminal')))
     expect(text).toMatch(/^read_file → .*; write_file → .*; search_files → .*; patch → /)
-    expect(text).not.toMatch(/terminal|web_search/)
+    expect(text).not.toMatch(/terminal/)
     const sent = executeCode.description + executeCode.describeWith(toolbox) + JSON.stringify(executeCode.inputSchema)
     console.log(`execute_code: ${sent.length} bytes`)
     expect(sent.length).toBeLessThan(1_400)

@@ -38,9 +38,9 @@ export class InboundSubject extends RpcTarget {
   /** Creates the session when there is none. Undefined only while it is being deleted. */
   async submit(command: InboundCommand): Promise<Submitted | undefined> {
     const { session } = this.#host
+    const isOwn = session.exists && isOwnTenant(session, command.authority)
     // What is not held follows what was: the messages keep their order.
-    const isLast = session.exists && canHold(session, command)
-    if (session.exists && !isLast && isOwnTenant(session, command.authority)) await releaseHeld(session)
-    return submit(this.#host.session, command)
+    if (isOwn && !canHold(session, command)) await releaseHeld(session)
+    return submit(session, command)
   }
 }

@@ -82,6 +82,7 @@ describe('a delegated goal', () => {
     const { id, ofChildren } = await conversation(script, settings)
     await send(id, 'go')
     expect(toolNames(ofChildren()[0] as ModelRequest).toSorted()).toEqual([
+      'make_document',
       'patch',
       'read_file',
       'search_files',

@@ -50,10 +50,7 @@ describe('an upload', () => {
     expect([first.has_more, rest.has_more, rest.data.length]).toEqual([true, false, 1])
     const [one] = made
     const content = await request('GET', `/v1/files/${one?.id}/content`, { key })
-    expect([content.headers.get('content-type'), await content.text()]).toEqual([
-      'application/octet-stream',
-      'text of a.txt',
-    ])
+    expect([content.headers.get('content-type'), await content.text()]).toEqual(['text/plain', 'text of a.txt'])
     expect((await call('DELETE', `/v1/files/${one?.id}`, { key })).body).toMatchObject({ deleted: true })
     expect((await call('GET', `/v1/files/${one?.id}`, { key })).status).toBe(404)
   })
