@@ -148,6 +148,24 @@ describe('a goal', () => {
     })
   })
 
+  it('stands in the context after a compression, beside the summary', async () => {
+    const long = 'many words '.repeat(200)
+    const { id, working } = await session([says(long), says('two'), says('three')], () => judges('wait'))
+    const side = model([says('SUMMARY')])
+    const auxiliary = { compression: { model: side.id, fallback_providers: [] } }
+    await call('PATCH', `/api/sessions/${id}`, { body: { settings: { auxiliary } } })
+    await chat(id, '/goal Ship the parser')
+    await chat(id, 'second question')
+    expect(
+      (await call<{ compressed: boolean }>('POST', `/api/sessions/${id}/compress`, { body: {} })).body,
+    ).toMatchObject({ compressed: true })
+    await chat(id, 'third question')
+    const [first = ''] = listTexts(working.requests.at(-1) as ModelRequest)
+    expect(first).toContain('SUMMARY')
+    expect(first.replace(/SUMMARY/, '')).toContain('Goal: Ship the parser')
+    expect(first).not.toContain('many words')
+  })
+
   it('respects the limits of unattended turns', async () => {
     const tenant = await newTenant()
     const working = model([])
