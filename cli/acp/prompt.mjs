@@ -1,6 +1,6 @@
 /** Turns the blocks of a prompt into a message and its attachments. */
 
-/** What the editor refers to is named; what it embeds is quoted. */
+/** References of the editor are named; embedded texts are quoted. */
 export function toMessage(blocks) {
   const parts = []
   const attachments = []

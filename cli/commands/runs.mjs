@@ -30,7 +30,7 @@ async function follow(client, options, session, [asked]) {
   return followRun(client, { session, run: runId, after: from, show: options.json ? 'json' : 'text', ask })
 }
 
-/** Who follows a run waits with it. */
+/** Following a run waits with it. */
 const leaveToOthers = () => note('· waits for a person')
 
 async function show(client, options, session, [runId]) {

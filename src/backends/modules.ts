@@ -27,7 +27,7 @@ export const loadSchemaValidator = () => import('./dist/json-schema.inline.mjs')
 
 let bundledIndex: readonly IndexedSkill[] | undefined
 
-/** What prompts say about the bundled skills. Once it is loaded it is returned at once. */
+/** The index of the bundled skills for prompts. Once it is loaded it is returned at once. */
 export const loadBundledIndex = (): readonly IndexedSkill[] | Promise<readonly IndexedSkill[]> =>
   bundledIndex ?? import('./dist/skill-index.inline.mjs').then((module) => (bundledIndex = module.bundledIndex))
 

@@ -105,7 +105,7 @@ export type Lifecycle =
   | { readonly change: 'moved'; readonly to: string }
   /** The bot was added to the chat, or removed from it. */
   | { readonly change: 'added' | 'removed' }
-  /** What became of a message of ours, by its platform id. `outcome` is never `sent` or `retry`. */
+  /** The fate of a message of ours, by its platform id. `outcome` is never `sent` or `retry`. */
   | { readonly change: 'not-delivered'; readonly messageId: string; readonly outcome: SendOutcome }
 
 export type Received = {
@@ -144,7 +144,7 @@ export type FetchedMedia =
   /** `canRetry`: the same request may succeed later. */
   | { readonly kind: 'failed'; readonly detail: string; readonly canRetry: boolean }
 
-/** What a platform can do. An absent entry: it cannot, and the port's function for it is never called. */
+/** The abilities of a platform. An absent entry: it cannot, and the port's function for it is never called. */
 export type Capabilities = {
   /** The pause between two edits of one message. */
   readonly edit?: { readonly intervalMs: (isGroup: boolean) => number }

@@ -147,7 +147,7 @@ export type CallContext = {
   readonly reportProgress?: (text: string) => void
 }
 
-/** What the descriptions of tools tell about a session. */
+/** Facts about a session in the descriptions of tools. */
 export type SessionFacts = { readonly subagents: SubagentLimits }
 
 export type Tool = {

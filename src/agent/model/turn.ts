@@ -283,7 +283,7 @@ export const countProgress = (turn: Turn, usage: Usage): Turn => ({
   usage: addUsage(turn.usage, usage),
 })
 
-/** What the turn has cost, with its subagents. */
+/** The cost of the turn, with its subagents. */
 export const totalUsage = ({ usage, delegated }: Pick<Turn, 'usage' | 'delegated'>): Usage =>
   delegated ? addUsage(usage, delegated) : usage
 

@@ -8,7 +8,7 @@ export type Fence = {
   readonly source: string
   /** A fresh random value of letters and digits. This room has no randomness, so the caller makes it. */
   readonly nonce: string
-  /** What the model may do with the text. Default: nothing that it asks for. */
+  /** The permitted use of the text. Default: nothing that it asks for. */
   readonly rule?: string
 }
 

@@ -6,7 +6,7 @@ type Params = Readonly<Record<string, unknown>>
 
 export type CdpEvent = { readonly method: string; readonly params: Params; readonly sessionId?: string }
 
-/** What is used of a WebSocket. */
+/** The used part of a WebSocket. */
 export type CdpSocket = {
   readonly send: (text: string) => void
   readonly close: () => void

@@ -148,7 +148,7 @@ const areaOf = (quad: readonly number[]): number =>
       (at(quad, 3) - at(quad, 1)) * (at(quad, 6) - at(quad, 0)),
   )
 
-/** What lies over the middle of the element, within its own document. A label may lie over its field. */
+/** Returns the element that covers the middle of this one, within its own document. A label may lie over its field. */
 const findCover = (element: Element): Promise<string | null> =>
   callOn(
     element,

@@ -25,7 +25,7 @@ export type Outcome = {
   readonly value: Readonly<Record<string, unknown>>
   /** A screenshot: JPEG in base64. */
   readonly image?: string
-  /** What the session stores. */
+  /** Changes that the session stores. */
   readonly change: Partial<OpenBrowser>
 }
 

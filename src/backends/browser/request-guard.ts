@@ -41,7 +41,7 @@ export type SendToSession = (method: string, params: Readonly<Record<string, unk
 
 const everything = [{ urlPattern: '*' }]
 
-/** What to pause: documents and mapped hosts, or everything where the browser reaches a private network. */
+/** The requests to pause: documents and mapped hosts, or everything where the browser reaches a private network. */
 export const pausedPatterns = (reachesPrivate: boolean, { mappedHosts }: NetworkGuard): readonly object[] =>
   reachesPrivate
     ? everything

@@ -30,7 +30,7 @@ function escapeText(text: string, before: string): string {
   return before === '' ? escapeLineStart(out) : out
 }
 
-/** What follows an address in a sentence does not belong to it. */
+/** Punctuation behind an address in a sentence does not belong to it. */
 function withoutPunctuation(url: string): string {
   let end = url.length
   while (end > 8 && isPunctuation(url, end - 1)) end--

@@ -46,7 +46,7 @@ export const webhookFields = {
   job: z.string().min(1).max(200).nullable().describe('A job that runs instead of a turn, by its id or name.'),
 }
 
-/** What is stored besides name and secret. */
+/** The fields that are stored besides name and secret. */
 export const webhookSettings = z.object({
   signature: webhookFields.signature,
   prompt: webhookFields.prompt.default(null),

@@ -7,7 +7,7 @@ type Rows = readonly (readonly Button[])[]
 type Asked = { readonly text: string; readonly buttons?: Rows }
 
 /**
- * Where not all buttons fit, the last one stays: it denies. Without buttons the text lists the choices, and the hint
+ * If not all buttons fit, the last one stays: it denies. Without buttons the text lists the choices, and the hint
  * names only what can be written.
  */
 export function fitButtons(text: string, buttons: Rows | undefined, allowed: Capabilities['buttons']): Asked {

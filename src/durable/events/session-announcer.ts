@@ -68,7 +68,7 @@ export class SessionAnnouncer {
   }
 
   async #send(): Promise<void> {
-    // What happens in the same stretch is one change.
+    // All that happens in the same stretch is one change.
     await Promise.resolve()
     try {
       while (this.#isChanged && this.#session.exists) {

@@ -125,7 +125,7 @@ const selectionOf = (selected: string | undefined) => (name: string) =>
 
 type AnyChange = Change | { readonly path: string; readonly tooLarge: true }
 
-/** What a file was before the later turn is its state at that time; a file that has not changed since is as it is now. */
+/** The content of a file before the later turn is its state at that time; a file that has not changed since is as it is now. */
 async function* changesBetween(
   all: Checkpoints,
   from: Checkpoint,

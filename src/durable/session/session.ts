@@ -228,7 +228,7 @@ export class Session {
     return this.tenant.load()
   }
 
-  /** What the tenant adds to the prompt (fetch-prompt-material.ts). */
+  /** The tenant's material for the prompt (fetch-prompt-material.ts). */
   promptMaterial(isFresh: boolean): PromptMaterial | undefined | Promise<PromptMaterial | undefined> {
     if (isFresh) return loadPromptMaterial(this.#env, this.ownAuthority)
     return fetchPromptMaterial(this.#env, this.ownAuthority, this.tenant.snapshot?.promptVersion)
@@ -256,7 +256,7 @@ export class Session {
     return result.kind === 'done' ? result.view.entries : []
   }
 
-  /** What the tenant's memory service finds for a message, for the model alone. */
+  /** The findings of the tenant's memory service for a message, for the model alone. */
   recall(authority: Authority, query: string): Promise<string | undefined> | undefined {
     return recallContext(this, this.#env, { authority, query })
   }

@@ -13,7 +13,7 @@ export type Aside = {
   readonly text: string
   /** The seq of the last message when the command was answered. */
   readonly after: number
-  /** What the API needs to show the run. */
+  /** The fields by which the API shows the run. */
   readonly options: Pick<TurnOptions, 'response'>
 }
 

@@ -82,13 +82,13 @@ export type SessionMetadata = Conversations & {
   /** Calls that a person has allowed for this session, as `tool: rule`. */
   readonly grants?: readonly string[]
   readonly machine?: WorkspaceLocation
-  /** What the run has read (turn/tools/exposure-log.ts). */
+  /** The sources that the run has read (turn/tools/exposure-log.ts). */
   readonly exposure?: Exposure & { readonly runId: string }
   /** The usage of turns that are not in the rows: of a fork's parent, or of a rebuilt session. */
   readonly usageBefore: Usage
   /** Usage that was billed to a run after its end. */
   readonly after?: { readonly run: string; readonly usage: Usage } | undefined
-  /** What the session works towards, and the prompts that come again while it is idle (self-started.ts). */
+  /** The goal of the session, and the prompts that come again while it is idle (self-started.ts). */
   readonly goal?: Goal | undefined
   readonly heartbeat?: Heartbeat | undefined
   readonly loop?: Loop | undefined

@@ -362,7 +362,7 @@ export class ToolRuntime {
     return this.#runProgram ? [...names, 'programs'] : names
   }
 
-  /** What the deployment and the tenant bring for tools now. */
+  /** The means that deployment and tenant bring for tools now. */
   deployment(settings = this.#options.settings.now()): ToolDeployment {
     const { env, tenantId, keys } = this.#options
     return createToolDeployment(env, { id: tenantId, settings, tenantKeys: keySource(keys(), {}) })

@@ -26,7 +26,7 @@ export default defineTool({
   needs: ['browser'],
   effect: 'effect',
   risk: ({ expression }) => (expression === undefined ? 'net' : 'exec'),
-  // What is switched off needs nobody's approval.
+  // A switched-off expression needs nobody's approval.
   assess: ({ expression }, { browser }) =>
     expression && browser.mayEvaluate() ? assessExpression(expression) : assessByRisk('net', []),
   run: ({ clear, expression }, context) =>

@@ -72,7 +72,7 @@ const suspiciousParts = ({ content, new_string, file_content }: Input) =>
     'agent',
   )
 
-/** What the scan finds needs a person. What is dangerous is refused when the call runs, with the places named. */
+/** A finding of the scan needs a person. A dangerous one is refused when the call runs, with the places named. */
 function assessText(request: Input): Assessment {
   const findings = suspiciousParts(request)
   const subjects = [`${request.action} ${request.name}`]

@@ -5,7 +5,7 @@ import { defineTool } from '../define-tool.ts'
 import { assessSecrets } from './assess-secrets.ts'
 
 const defaultChars = 15_000
-/** What JSON adds to the text of a page. */
+/** The characters that JSON adds to the text of a page. */
 const overhead = 0.8
 const minChars = 2_000
 

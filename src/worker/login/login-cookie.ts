@@ -104,7 +104,7 @@ export async function verifyHolder(env: Env, holder: LoginHolder): Promise<Verif
   return found?.tenantId === holder.tenantId ? toVerifiedKey(found) : undefined
 }
 
-/** What a cookie keeps of an identity. Undefined when it does not come from a key. */
+/** The part of an identity that a cookie keeps. Undefined when it does not come from a key. */
 export async function holderOf(env: Env, { identity }: VerifiedKey): Promise<LoginHolder | undefined> {
   const { principal, tenantId } = identity
   if (principal.kind !== 'key' || principal.id.includes(':')) return undefined

@@ -71,7 +71,7 @@ const compressedShape = z.object({
   reason: z.string().optional().describe('Why the summary could not be requested. Nothing was removed.'),
 })
 
-/** What JSON leaves out is absent, never undefined. */
+/** A field that JSON leaves out is absent, never undefined. */
 type Present<T> = { [Field in keyof T]?: Exclude<T[Field], undefined> }
 
 const tag = 'Sessions'

@@ -60,7 +60,7 @@ export function watchSessions(): () => void {
   const listening = listen<TenantEvent>({
     url: '/api/events',
     onEvent: apply,
-    // What happened while the connection was closed is in the lists alone.
+    // Changes while the connection was closed are in the lists alone.
     onState: (state) => state === 'open' && reload(),
   })
   reload()

@@ -4,7 +4,7 @@ export type MediaKind = 'image' | 'audio' | 'voice' | 'video' | 'document'
 
 export type MediaReference = {
   readonly kind: MediaKind
-  /** What the platform's adapter needs to read the file: an id or an address. */
+  /** The id or address by which the platform's adapter reads the file. */
   readonly reference: string
   readonly name?: string
   readonly mime?: string

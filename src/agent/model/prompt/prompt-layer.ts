@@ -47,7 +47,7 @@ export type PersonalLayers = {
   readonly profile?: { readonly owner: string; readonly text: string }
 }
 
-/** What a tenant contributes to the prompts of its sessions beside its settings. A subject adds a field of its own. */
+/** The contribution of a tenant to the prompts of its sessions beside its settings. A subject adds a field of its own. */
 export type PromptMaterial = {
   /** Rises with each change. */
   readonly version: number

@@ -57,7 +57,7 @@ export type Memory = {
   ) => Promise<{ readonly result: MemoryResult; readonly isLast: boolean }>
 }
 
-/** What new sessions get in their prompts. */
+/** The memory in the prompts of new sessions. */
 export type MemoryMaterial = {
   readonly memory: readonly string[]
   /** The owners that have a profile. Their entries are read for each session. */

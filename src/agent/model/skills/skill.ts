@@ -2,7 +2,7 @@
 
 import type { Authority } from '../permission/authority.ts'
 
-/** Who made a skill. `bundled` ones come with the deployment, `agent` ones were written by the model. */
+/** The origin of a skill. `bundled` ones come with the deployment, `agent` ones were written by the model. */
 export type SkillSource = 'bundled' | 'user' | 'imported' | 'agent'
 
 /** How far the text of a skill is trusted. It follows from the source. */
@@ -95,7 +95,7 @@ export const isSkillMiss = (found: SkillView | SkillMiss): found is SkillMiss =>
 
 export type SkillContent = { readonly path: string; readonly bytes: Uint8Array }
 
-/** What the tool `skill_manage` changes. */
+/** A change by the tool `skill_manage`. */
 export type SkillChange = { readonly name: string } &
   /** The category is for new skills. */
   (
@@ -117,7 +117,7 @@ export type SkillChangeResult =
   /** `error` says what to do instead. */
   | { readonly kind: 'refused'; readonly error: string; readonly findings?: readonly SkillFinding[] }
 
-/** What a session has. `toolsets` are the toolsets of its tools, `variables` what its commands get. */
+/** The means of a session. `toolsets` are the toolsets of its tools, `variables` what its commands get. */
 export type SkillSurroundings = {
   readonly tools: ReadonlySet<string>
   readonly toolsets: ReadonlySet<string>
@@ -132,7 +132,7 @@ export type Skills = {
   readonly change: (authority: Authority, change: SkillChange, isCautionAccepted: boolean) => Promise<SkillChangeResult>
   /** Copies the files of a skill into the workspace, so that commands can run them. Returns the folder. */
   readonly copyToWorkspace: (authority: Authority, view: SkillView) => Promise<string | undefined>
-  /** What the session has now. */
+  /** The means of the session now. */
   readonly surroundings: () => SkillSurroundings
   readonly sessionId: string
 }

@@ -49,7 +49,7 @@ export type SubagentReport = {
   readonly files?: readonly SubagentFile[]
 }
 
-/** What a running subagent does. `marker` changes with each progress. */
+/** The activity of a running subagent. `marker` changes with each progress. */
 export type SubagentProgress = {
   readonly marker: number
   readonly activity: string

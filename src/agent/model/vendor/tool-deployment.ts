@@ -33,7 +33,7 @@ export type ToolDeployment = {
 }
 
 /**
- * What makes a tool available, such as the name of a vendor or binding, or the sentence that tells a person what is
+ * The reason why a tool is available, such as the name of a vendor or binding, or the sentence that tells a person what is
  * missing. `note`: what the person should know about it.
  */
 export type Availability =

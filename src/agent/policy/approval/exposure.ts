@@ -9,7 +9,7 @@ import type { Risk } from '../../model/tool.ts'
 
 /** Strangers wrote what these return. */
 const foreignTools = /^(?:web|browser|mcp)_/
-/** What these return belongs to the tenant. Foreign servers may return both. */
+/** Results of these belong to the tenant. Foreign servers may return both. */
 const privateTools =
   /^(?:mcp_|ha_)|^(?:read_file|search_files|terminal|process|memory|session_search|vision_analyze|execute_code)$/
 /** Files that web_extract has written. */
@@ -43,7 +43,7 @@ export const joinExposures = (one: Exposure, other: Exposure): Exposure => ({
   ...((one.isPrivate || other.isPrivate) && { isPrivate: true }),
 })
 
-/** What the authority of a turn brings along, such as that of a subagent. */
+/** The exposure that the authority of a turn brings along, such as that of a subagent. */
 export const exposureOfAuthority = ({ taint, exposure = {} }: Pick<Authority, 'taint' | 'exposure'>): Exposure =>
   joinExposures(exposure, taint === 'untrusted' ? { isForeign: true } : {})
 

@@ -12,7 +12,7 @@ const missing: Readonly<Record<BrowserBackend, (deployment: ToolDeployment) => s
   steel: ({ vendor }) => (vendor('steel').keys.length ? undefined : 'Set STEEL_API_KEY.'),
 }
 
-/** What the deployment itself has comes before what is paid by the minute. */
+/** Browsers of the deployment itself come before those paid by the minute. */
 const preferred: readonly BrowserBackend[] = ['cdp', 'binding', 'browserbase', 'steel']
 
 export function resolveBrowser(deployment: ToolDeployment): BrowserBackend | undefined {

@@ -3,14 +3,14 @@
 import type { Limits } from '../../model/settings.ts'
 import { type Counts, tokensUsed } from '../../model/usage.ts'
 
-/** What a subagent may spend. Absent: no limit of the parent applies. */
+/** The money that a subagent may spend. Absent: no limit of the parent applies. */
 export type SubagentGrant = { readonly usd?: number; readonly tokens?: number }
 
 export type ParentSpending = {
   /** Both contain the usage of ended subagents. */
   readonly turn: Counts
   readonly session: Counts
-  /** What the unfinished subagents may still spend. */
+  /** The money that the unfinished subagents may still spend. */
   readonly granted: readonly SubagentGrant[]
 }
 

@@ -24,7 +24,7 @@ export type EndedTask = {
   readonly report: SubagentReport
   /** Bounded. */
   readonly summary: string
-  /** What is wrong with the answer. Absent without a schema. */
+  /** The fault of the answer. Absent without a schema. */
   readonly schemaErrors?: readonly string[]
 }
 

@@ -23,7 +23,7 @@ const maxArgumentChars = 400
 const maxCallChars = 80
 const maxBeginningChars = 50
 
-/** What `closeBatch` adds to a result when the user writes while tools run. */
+/** The text that `closeBatch` adds to a result when the user writes while tools run. */
 const steerOpening = '[The user said, while this ran:'
 
 const imageNote = { type: 'text', text: '[An image was left out.]' } as const

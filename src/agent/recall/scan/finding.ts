@@ -1,4 +1,4 @@
-/** What a scan found. */
+/** A passage that a scan found. */
 
 export type FindingKind =
   | 'instruction-override'

@@ -10,7 +10,7 @@ export type Readiness = {
   readonly missingVariables: readonly SkillVariable[]
   /** Tools and toolsets. */
   readonly missingTools: readonly string[]
-  /** What a person can do, one sentence for each problem. */
+  /** The remedies of a person, one sentence for each problem. */
   readonly steps: readonly string[]
 }
 

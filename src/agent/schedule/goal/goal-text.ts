@@ -26,7 +26,7 @@ export function renderGoal({
   ].join('\n')
 }
 
-/** Where the goal stands, in one line. */
+/** The progress of the goal, in one line. */
 export function describeGoalState({ state, turns, last }: Goal): string {
   const verdict = last ? ` Last verdict: ${last.verdict} (${last.reason}).` : ''
   switch (state.at) {
@@ -69,7 +69,7 @@ continue: anything else. The reason says what is missing.`
 const maxAnswerChars = 8_000
 const maxToolLines = 20
 
-/** What the judge gets: the goal, the tools of the turn and its answer. The end of a long answer counts most. */
+/** The material of the judge: the goal, the tools of the turn and its answer. The end of a long answer counts most. */
 export function renderForJudge(
   goal: Goal,
   { answer, tools }: { readonly answer: string; readonly tools: readonly string[] },

@@ -2,7 +2,7 @@
 
 import type { Authority } from '../../model/permission/authority.ts'
 
-/** What a person may write down about the end of the work. Every part may be empty. */
+/** Notes of a person about the end of the work. Every part may be empty. */
 export const contractFields = ['outcome', 'verification', 'constraints', 'boundaries', 'stop_when'] as const
 export type ContractField = (typeof contractFields)[number]
 export type GoalContract = Readonly<Partial<Record<ContractField, string>>>
@@ -39,7 +39,7 @@ export type Goal = {
   /** Failures of the judge in a row. */
   readonly judgeFailures: { readonly parse: number; readonly transport: number }
   readonly last?: Verdict | undefined
-  /** What the turns of the goal may do: that of the person who set or resumed it. */
+  /** The authority of the goal's turns: that of the person who set or resumed it. */
   readonly authority: Authority
   /** Counts the changes by people, so that a verdict about an older goal is dropped. */
   readonly version: number
@@ -102,7 +102,7 @@ export const countGoalTurn = (goal: Goal, run: string | undefined): Goal => ({
   judgedRun: run ?? goal.judgedRun,
 })
 
-/** What the judge said about a run, or how it failed. */
+/** The judge's answer about a run, or how it failed. */
 export type Judgement =
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
   | { readonly kind: 'unreadable' | 'unreachable'; readonly detail: string }
@@ -121,7 +121,7 @@ export function applyJudgement(goal: Goal, judgement: Judgement): { readonly goa
   return continuing(failed, 'The judge could not decide, so the work goes on.')
 }
 
-/** What follows a judgement: nothing, a turn that works on, or a turn that checks the gates. */
+/** The step after a judgement: nothing, a turn that works on, or a turn that checks the gates. */
 export type GoalAction =
   | { readonly do: 'rest' }
   | { readonly do: 'gates' }

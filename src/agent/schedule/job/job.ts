@@ -77,7 +77,7 @@ export type NewJob = z.infer<typeof newJobSchema>
 /** The conversation that made the job. */
 export type JobOrigin = { readonly sessionId: string; readonly chat?: ChatOrigin }
 
-/** What a job does. A run keeps a copy, so that a change of the job does not reach it. */
+/** The work of a job. A run keeps a copy, so that a change of the job does not reach it. */
 export type JobPlan = {
   readonly name: string
   readonly prompt: string
@@ -129,7 +129,7 @@ export type Job = {
   readonly failureStreak: number
   /** The configuration error that was reported already. */
   readonly blocked?: string
-  /** What the monitor has seen last. */
+  /** The text that the monitor has seen last. */
   readonly seen?: { readonly hash: string; readonly text: string }
   /** The output of the last completed run, for other jobs and for continuity. */
   readonly lastOutput?: string

@@ -111,7 +111,7 @@ async function askVendor(
   return failed(detail)
 }
 
-/** Where a vendor or browser was led may be an address that we would not have called. */
+/** The final address of a vendor or browser may be an address that we would not have called. */
 function checkFinal(page: ExtractedPage): ExtractedPage {
   if (page.url !== undefined) requirePublic(page.url)
   return page

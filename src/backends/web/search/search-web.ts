@@ -32,7 +32,7 @@ const cache = new BoundedMap<string, { readonly at: number; readonly answer: Suc
 const buckets = [10, 20, 50, 100]
 const maxDescriptionChars = 2_000
 
-/** Where the next walk through the ring begins. */
+/** The place in the ring at which the next walk begins. */
 let ringStart = 0
 
 export async function searchWeb(request: SearchRequest, context: SearchContext): Promise<SearchAnswer> {

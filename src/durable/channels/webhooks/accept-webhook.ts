@@ -65,7 +65,7 @@ function perform(env: Env, delivery: Delivery): Promise<WebhookOutcome> {
   return isMessage ? sendMessage(env, delivery) : beginTurn(env, delivery)
 }
 
-/** What a webhook begins can chat, and nothing else. Strangers may have written what it reads. */
+/** A turn of a webhook can chat, and nothing else. Strangers may have written what it reads. */
 const authorityOf = ({ tenantId, id }: LoadedWebhook) =>
   ({ ...systemAuthority(tenantId, { kind: 'job', id }, ['chat']), taint: 'untrusted' }) as const
 

@@ -10,7 +10,7 @@ export const approveCommand: CommandHandler = (session, call) => decide(session,
 
 export const denyCommand: CommandHandler = (session, call) => decide(session, call, 'deny')
 
-/** Who may decide is checked with each approval. */
+/** The right to decide is checked with each approval. */
 function decide(session: Session, { name, text }: CommandCall, command: CommandName): CommandReply {
   if (!parseDecision(`/${name} ${text}`)) return usageReply(command)
   return session.store.hasOpenTurn && pendingRequests(session).some(isApproval)

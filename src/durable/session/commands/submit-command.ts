@@ -51,7 +51,7 @@ function textOf(command: TypedMessage): string {
   return message?.role === 'user' ? textIn(message) : ''
 }
 
-/** What a person or a key has written; empty for every other message. */
+/** The text of a person or a key; empty for every other message. */
 export const typedText = (message: { readonly kind: string }): string =>
   isTypedMessage(message) ? textOf(message) : ''
 

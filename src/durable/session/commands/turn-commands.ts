@@ -32,7 +32,7 @@ export function stopAll(session: Session): Stopped {
   return { wasRunning, queued: queued.length, processes: stopProcesses(session), paused: pauseWork(session) }
 }
 
-/** What the session works at by itself would start the next turn. */
+/** Self-started work of the session would start the next turn. */
 function pauseWork(session: Session): Stopped['paused'] {
   const { goal, loop } = session.meta
   const reason = 'A person has stopped it.'

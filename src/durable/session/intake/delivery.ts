@@ -15,7 +15,7 @@ import type { Intake, Submitted } from './intake.ts'
 
 export type DeliveryCommand = {
   readonly kind: 'delivery'
-  /** What the turn that reads the message may do. */
+  /** The authority of the turn that reads the message. */
   readonly authority: Authority
   /** The id of the run that the message starts, if it starts one. */
   readonly runId: string
@@ -103,7 +103,7 @@ function joinTexts([first, ...others]: readonly UserMessage[]): UserMessage | un
   return { ...first, content: [...first.content, ...separated] }
 }
 
-/** What of an earlier request holds for the whole conversation. Its client is not here any more. */
+/** The options of an earlier request that hold for the whole conversation. Its client is not here any more. */
 export function lastingOptions({
   model,
   instructions,

@@ -19,7 +19,7 @@ export function canHold(session: Session, command: InboundCommand): boolean {
   if (releases) return false
   if (media.length) return true
   if (parseCommand(text)) return false
-  // What follows a file in its chat is read together with it.
+  // A message that follows a file in its chat is read together with it.
   if (hasHeldMedia(session)) return true
   if (burstMs <= 0) return false
   const { store } = session

@@ -97,7 +97,7 @@ function recordEvent(session: Session, { key, releases }: InboundCommand): void 
 }
 
 /**
- * What was said in the group since the last turn. A message that begins a thread goes on with what was said outside of it.
+ * Reads the lines of the group since the last turn. A message that begins a thread goes on with what was said outside of it.
  * Without the tenant's object the turn goes without it.
  */
 async function readContext(

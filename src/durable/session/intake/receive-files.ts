@@ -89,7 +89,7 @@ function reportUnread(session: Session, { kind, name }: MediaReference, fetched:
   return `\n[The person sent ${shown}, which could not be read: ${detail}]`
 }
 
-/** What stands in a short text, or what was said. Empty for other files. */
+/** The content of a short text, or the spoken words. Empty for other files. */
 async function contentOf(session: Session, { kind }: MediaReference, file: ReceivedFile): Promise<string> {
   if (kind === 'voice') return transcriptOf(session, file)
   const isText = /^(text\/|application\/(json|xml|yaml|x-yaml|toml))/.test(file.mediaType)

@@ -39,7 +39,7 @@ export class InboundSubject extends RpcTarget {
   async submit(command: InboundCommand): Promise<Submitted | undefined> {
     const { session } = this.#host
     const isOwn = session.exists && isOwnTenant(session, command.authority)
-    // What is not held follows what was: the messages keep their order.
+    // Held messages are released first: all keep their order.
     if (isOwn && !canHold(session, command)) await releaseHeld(session)
     return submit(session, command)
   }

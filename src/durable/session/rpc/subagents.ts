@@ -29,7 +29,7 @@ export class SubagentsSubject extends RpcTarget {
     })
   }
 
-  /** What the run does, or how it ended. Resumes it when it has no driver. */
+  /** The activity of the run, or how it ended. Resumes it when it has no driver. */
   async status(authority: Authority, runId: string): Promise<ChildStatus> {
     const status = await this.#host.with(authority, (session) => {
       session.turns.resumeIfUndriven()

@@ -21,7 +21,7 @@ export async function runSelfStarted(session: Session): Promise<void> {
   selfStart.isWorking = true
   try {
     const isStarted = (await workOnGoal(session)) || (await workOnRecurring(session))
-    // What changed during a wait is looked at again, but not without a pause.
+    // Changes during a wait are looked at again, but not without a pause.
     if (!isStarted) selfStart.postpone(retryPauseMs)
   } catch (error) {
     if (isOwnReset(error)) throw error

@@ -66,7 +66,7 @@ async function* recorded(
   }
 }
 
-/** What is different from the copied files. */
+/** The differences from the copied files. */
 export async function findChanges(session: FileSession): Promise<FileChanges> {
   const base = readBaseline(session.sql)
   const list: FileChange[] = []

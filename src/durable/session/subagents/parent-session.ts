@@ -27,7 +27,7 @@ export type ParentSession = Omit<TurnSession, 'access'> & {
 /** Delivers a message into the parent's own conversation. Undefined: the session does not exist. */
 export type DeliverMessage = (authority: Authority, message: DeliveredMessage) => Promise<unknown>
 
-/** What a subagent starts with. */
+/** The first request to a subagent. */
 export type ChildStart = {
   readonly authority: Authority
   readonly runId: string

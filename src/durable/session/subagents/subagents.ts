@@ -50,7 +50,7 @@ export class SessionSubagents implements Subagents {
   #isReported = false
   #tending: Promise<void> | undefined
   #isTendingAgain = false
-  /** What this instance of the object does not know: reports may have been lost before it. */
+  /** Whether this instance of the object has asked once: reports may have been lost before it. */
   #hasAsked = false
   /** Results cannot be delivered before. */
   #deliverAfter = 0

@@ -15,7 +15,7 @@ export type SubagentNode = {
   readonly goal: string
   readonly role: SubagentRole
   readonly status: 'queued' | 'running' | SubagentStatus
-  /** What it does now; null when it does not run. */
+  /** Its activity now; null when it does not run. */
   readonly activity: string | null
   readonly api_calls: number
   readonly cost_usd: number

@@ -228,7 +228,7 @@ function findMissingPart({ prompt, script, isScriptOnly, skills }: JobPlan): Job
   return hasWork ? undefined : wrong('prompt', 'A job needs a prompt, or a script with no_agent.')
 }
 
-/** Who acts in one chat delivers only there. */
+/** A person who acts in one chat delivers only there. */
 function findTargetFault({ deliver, origin }: JobPlan, { channel }: Authority): JobFault | undefined {
   const parsed = parseTargets(deliver)
   if (!parsed.ok) return wrong('deliver', parsed.error)

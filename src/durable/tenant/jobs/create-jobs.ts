@@ -29,7 +29,7 @@ export type JobsTenant = {
   readonly runInBackground: (work: Promise<unknown>) => void
 }
 
-/** Where a tenant has no limit of its own. */
+/** The limit of a tenant without one of its own. */
 const defaultMaxJobs = 10_000
 
 export function createTenantJobs(tenant: JobsTenant): TenantJobs {

@@ -5,7 +5,7 @@ import type { ChatOrigin } from '../../../agent/model/delivery.ts'
 import type { Authority } from '../../../agent/model/permission/authority.ts'
 import type { JobRun } from './run-rows.ts'
 
-/** Where a delivery goes: `origin` is resolved when the run ends. */
+/** The target of a delivery: `origin` is resolved when the run ends. */
 export type Destination =
   | Extract<Target, { readonly kind: 'session' | 'chat' | 'home' | 'webhook' }>
   | { readonly kind: 'origin-chat'; readonly sessionId: string; readonly chat: ChatOrigin }

@@ -171,7 +171,7 @@ export class TenantJobs extends RpcTarget implements ScheduledPart {
     if (!hasScope(authority, 'jobs')) return { data: [], next: undefined }
     const found: JobRow[] = []
     let position = before
-    // Who acts in one chat sees only the jobs of this chat, so that more rows may have to be read.
+    // A person who acts in one chat sees only the jobs of this chat, so that more rows may have to be read.
     for (;;) {
       const rows = this.#jobs.list(limit + 1, position)
       found.push(...rows.filter(({ job }) => isVisible(job, authority)))
@@ -250,7 +250,7 @@ export class TenantJobs extends RpcTarget implements ScheduledPart {
   }
 }
 
-/** Who acts in one chat sees the jobs of this chat. */
+/** A person who acts in one chat sees the jobs of this chat. */
 function isVisible({ plan }: Job, { channel }: Authority): boolean {
   if (!channel) return true
   const { authority: owner } = plan

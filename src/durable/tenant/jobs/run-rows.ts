@@ -23,7 +23,7 @@ export type JobRun = {
   readonly slots?: number
   /** Absent once the run has ended. */
   readonly plan?: JobPlan
-  /** What the monitor of this run has seen. It counts for the job once the run has begun. */
+  /** The text that the monitor of this run has seen. It counts for the job once the run has begun. */
   readonly seen?: { readonly hash: string; readonly text: string }
 }
 

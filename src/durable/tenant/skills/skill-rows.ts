@@ -11,7 +11,7 @@ import type {
   SkillVerdict,
 } from '../../../agent/model/skills/skill.ts'
 
-/** What is stored about a skill beside its files. */
+/** The stored facts about a skill beside its files. */
 export type SkillRecord = {
   readonly name: string
   readonly source: SkillSource
@@ -23,7 +23,7 @@ export type SkillRecord = {
   readonly createdAt: number
   readonly updatedAt: number
   readonly usedAt: number | undefined
-  /** Where an imported skill came from: its address, and the name that chose it there. */
+  /** The source of an imported skill: its address, and the name that chose it there. */
   readonly origin: SkillOrigin | undefined
 }
 

@@ -1,4 +1,4 @@
-/** What paid calls of a session need from it. */
+/** The parts of a session that its paid calls use. */
 
 import type { MediaTransport } from '../../models/media/vendor-transport.ts'
 import type { SideCall } from '../../models/side-call.ts'

@@ -20,7 +20,7 @@ export type MediaRow = {
   /** The alarm goes on with it at this time. */
   readonly nextAt?: number
   readonly tries: number
-  /** What a voice message says. */
+  /** The words of a voice message. */
   readonly text?: string
   /** Of a job whose result comes as a message. */
   readonly late?: LateJob
@@ -68,7 +68,7 @@ export class MediaRows {
     return this.#all().get(id)
   }
 
-  /** What the session has stored in R2. */
+  /** The objects that the session has stored in R2. */
   listKeys(): readonly string[] {
     return [...this.#all().values()].flatMap(({ file }) => file?.key ?? [])
   }

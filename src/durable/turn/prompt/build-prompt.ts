@@ -15,7 +15,7 @@ export type BuiltPrompt = { readonly prompt: string; readonly promptRecord: Prom
 export type BuildOptions = {
   /** The model that the first request names. */
   readonly model?: string | undefined
-  /** Who asks first. Default: who asked last. */
+  /** The authority that asks first. Default: the last one. */
   readonly authority?: Authority | undefined
   /** Asks the tenant for its material, whatever is cached. */
   readonly isFresh?: boolean

@@ -26,7 +26,7 @@ export type PreparedSession = {
     readonly backend: Pick<SessionBackend, 'describe' | 'files' | 'kind' | 'capabilities'>
     readonly toolbox: (settings: Settings, scope: ToolScope) => Toolbox
   }
-  /** What the tenant adds: at once when it adds nothing, or when its material is cached. `isFresh`: asks the tenant. */
+  /** The tenant's material: at once when it adds nothing, or when its material is cached. `isFresh`: asks the tenant. */
   readonly promptMaterial: (isFresh: boolean) => PromptMaterial | undefined | Promise<PromptMaterial | undefined>
   /** The model of a turn that names `model`, or none. Undefined when no model is set up. */
   readonly promptModel: (model: string | undefined) => PromptModel | undefined

@@ -10,7 +10,7 @@ type AnsweredSession = RememberingSession & {
   readonly store: { readonly transcript: () => readonly Message[] }
 }
 
-/** What jobs, processes and notices asked is nothing that a person said. */
+/** Requests of jobs, processes and notices are no words of a person. */
 export function storeAnsweredTurn(session: AnsweredSession, env: Env, events: readonly SessionEvent[]): void {
   if (session.settings.memory?.provider === undefined) return
   const end = events.find(isRunEnd)

@@ -38,7 +38,7 @@ export function createSessionSkills({
   variables,
   toolNames,
 }: SessionSkillsOptions): Skills {
-  /** What this session has read, by skill and path. An eviction forgets it: then a file has to be read again. */
+  /** The files that this session has read, by skill and path. An eviction forgets it: then a file has to be read again. */
   const readHashes = new Map<string, string>()
   const stub = () => tenantStub(env, tenantId).skills
 

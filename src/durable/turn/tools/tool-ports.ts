@@ -1,4 +1,4 @@
-/** What services of tools are built from: the deployment, the guarded fetch of the tenant and the files of the session. */
+/** The parts from which services of tools are built: the deployment, the guarded fetch of the tenant and the files of the session. */
 
 import type { ExecutionBackend } from '../../../agent/model/backend.ts'
 import type { ToolDeployment } from '../../../agent/model/vendor/tool-deployment.ts'

@@ -28,7 +28,7 @@ const newKey = z.strictObject({
   expires_at: z.iso.datetime().optional(),
 })
 
-/** Who signs in through an identity provider gets keys that end by themselves. */
+/** A person of an identity provider gets keys that end by themselves. */
 const maxLoginKeyMs = 30 * 86_400_000
 
 const beyond = (param: string, text: string) => new AppError(403, 'policy', text, { param })

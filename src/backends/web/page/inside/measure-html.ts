@@ -54,7 +54,7 @@ function countAttributes(html: string, at: number): number {
   return end - at < longTag ? 0 : html.slice(at, end).split('=').length - 1
 }
 
-/** Where the text begins, or the end of the page. */
+/** The beginning of the text, or the end of the page. */
 function endOf(html: string, text: string, from: number): number {
   const found = html.indexOf(text, from)
   return found < 0 ? html.length : found

@@ -122,7 +122,7 @@ async function use(
     host.row.put({ ...state, ...change, usedAt: clock.now() })
     return { kind: 'done', value, ...(image !== undefined && { image }) }
   } catch (error) {
-    // What a failed action showed is void, and the time counts as use.
+    // The snapshot of a failed action is void, and the time counts as use.
     if (!isGone(error)) host.row.put({ ...state, usedAt: clock.now() })
     throw error
   }

@@ -1,4 +1,4 @@
-/** What the browser of a session needs from it. */
+/** The parts of a session that its browser uses. */
 
 import type { ToolPorts } from '../tool-ports.ts'
 import type { BrowserRow } from './browser-row.ts'
