@@ -75,11 +75,16 @@ type EventSource = {
   readonly replyHandle?: ReplyHandle
 }
 
+/** A file that came within its message. The platform does not have it any more. */
+export type CarriedFile = { readonly reference: string; readonly bytes: Uint8Array<ArrayBuffer> }
+
 export type MessageContent = {
   readonly messageId: string
   /** Without the notes for media, which the gateway adds. Empty for a message that is only media. */
   readonly text: string
   readonly media: readonly MediaReference[]
+  /** The content of media that are marked as carried, by their references. */
+  readonly carried?: readonly CarriedFile[]
   /** Ids and lower-case names of the mentioned accounts. */
   readonly mentions: readonly string[]
   readonly quote?: Quote
@@ -207,7 +212,12 @@ export type Channel = {
   readonly render: (text: string, format: 'markdown' | 'plain') => readonly MessageChunk[]
   /** Never rejects. `key` identifies the message over all attempts to send it. */
   readonly send: (connection: ChannelConnection, message: OutboundMessage, key: string) => Promise<SendOutcome>
-  readonly showTyping?: (connection: ChannelConnection, address: ChatAddress) => Promise<SendOutcome>
+  /** `messageId`: the message that is being answered. Without it the call shows that the chat can be reached. */
+  readonly showTyping?: (
+    connection: ChannelConnection,
+    address: ChatAddress,
+    messageId?: string,
+  ) => Promise<SendOutcome>
   /** Shows a short text to the person who pressed a button. Absent: the gateway sends a message instead. */
   readonly answerPress?: (connection: ChannelConnection, pressId: string, text: string) => Promise<SendOutcome>
   readonly getAccount: (connection: ChannelConnection) => Promise<BotAccount | { readonly refused: string }>

@@ -1,13 +1,27 @@
+import { BoundedMap } from '../agent/model/bounded-map.ts'
+
+type Hash = 'SHA-1' | 'SHA-256'
+
+/** By hash and secret. Keys and no promises: a promise of a cancelled request would never end for the others. */
+const keys = new BoundedMap<string, CryptoKey>(1_000)
+
 /** Computes the HMAC of what a platform signs. */
-export async function computeHmac(
-  hash: 'SHA-1' | 'SHA-256',
-  secret: string | Uint8Array,
-  data: Uint8Array,
-): Promise<Uint8Array> {
-  const encoded = typeof secret === 'string' ? new TextEncoder().encode(secret) : Uint8Array.from(secret)
-  const key = await crypto.subtle.importKey('raw', encoded, { name: 'HMAC', hash }, false, ['sign'])
+export async function computeHmac(hash: Hash, secret: string | Uint8Array, data: Uint8Array): Promise<Uint8Array> {
+  const key = typeof secret === 'string' ? await getKey(hash, secret) : await importKey(hash, secret)
   return new Uint8Array(await crypto.subtle.sign('HMAC', key, Uint8Array.from(data)))
 }
+
+async function getKey(hash: Hash, secret: string): Promise<CryptoKey> {
+  const name = `${hash} ${secret}`
+  const cached = keys.get(name)
+  if (cached) return cached
+  const key = await importKey(hash, new TextEncoder().encode(secret))
+  keys.set(name, key)
+  return key
+}
+
+const importKey = (hash: Hash, secret: Uint8Array): Promise<CryptoKey> =>
+  crypto.subtle.importKey('raw', Uint8Array.from(secret), { name: 'HMAC', hash }, false, ['sign'])
 
 export const toHex = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -12,6 +12,10 @@ export const progressModes = ['off', 'new', 'all', 'verbose'] as const
 /** The parts of a running turn that a chat shows: nothing, each tool once, each call, or calls and what they print. */
 export type ProgressMode = (typeof progressModes)[number]
 
+export const voiceModes = ['off', 'on', 'tts'] as const
+/** The answers that are also spoken: none, those to voice messages, or all. */
+export type VoiceMode = (typeof voiceModes)[number]
+
 const fields = {
   address: z.email().max(320).nullable().describe('The own address of the agent, on email. null elsewhere.'),
   allow_users: ids,
@@ -55,6 +59,20 @@ const fields = {
   busy_notice: z.boolean().describe('A message that waits behind a turn is confirmed, at most twice a minute.'),
   streaming: z.boolean().describe('Answers appear while they are written.'),
   progress: z.enum(progressModes).describe('One message shows what the running turn does, by edits.'),
+  max_queued: z.int().min(1).max(200).describe('Messages that wait behind a turn. A further one is refused, in words.'),
+  working_note_minutes: z
+    .int()
+    .min(0)
+    .max(60)
+    .describe('A turn that takes longer says so, and how long it works. 0: never.'),
+  session_reset: z
+    .strictObject({
+      mode: z.enum(['none', 'idle', 'daily', 'both']),
+      idle_minutes: z.int().min(1).max(525_600).optional(),
+      at_hour: z.int().min(0).max(23).optional(),
+    })
+    .nullable()
+    .describe('When a chat of this channel begins a new conversation by itself. null: as the tenant has set it.'),
   burst_ms: z
     .int()
     .min(0)
@@ -83,6 +101,9 @@ export const channelSettings = z.strictObject({
   busy_notice: fields.busy_notice.default(false),
   streaming: fields.streaming.default(false),
   progress: fields.progress.default('off'),
+  max_queued: fields.max_queued.default(32),
+  working_note_minutes: fields.working_note_minutes.default(3),
+  session_reset: fields.session_reset.default(null),
   burst_ms: fields.burst_ms.default(0),
 })
 export type ChannelSettings = z.infer<typeof channelSettings>

@@ -181,7 +181,8 @@ export async function getConnectionById(db: D1Database, id: string): Promise<Con
   return row.standing === 'suspended' ? { ...connection, status: 'paused' } : connection
 }
 
-const selectByAddress = `SELECT id FROM channel WHERE platform = 'email'
+/** Its conditions are those of the index `channel_mail`. */
+export const selectByAddress = `SELECT id FROM channel WHERE platform = 'email'
   AND lower(json_extract(settings, '$.address')) = ?1 ORDER BY created_at, id LIMIT 1`
 
 /** Returns the id of the connection that mail to an address belongs to. The first one with an address keeps it. */

@@ -161,7 +161,13 @@ export const channel = sqliteTable(
     // The account as the platform reports it: id and name. Null until it was fetched.
     account: text('account', { mode: 'json' }).$type<unknown>(),
   },
-  (table) => [index('channel_tenant').on(table.tenantId, table.createdAt)],
+  (table) => [
+    index('channel_tenant').on(table.tenantId, table.createdAt),
+    // Finds the connection that a mail belongs to.
+    index('channel_mail')
+      .on(sql`lower(json_extract(${table.settings}, '$.address'))`)
+      .where(sql`${table.platform} = 'email'`),
+  ],
 )
 
 /** Rules by which tokens of identity providers become access to a tenant. */

@@ -61,6 +61,8 @@ export type ChannelFixture = {
   readonly api: {
     /** The files that stand in its chats now. */
     readonly files?: () => readonly { readonly name: string; readonly bytes: number }[]
+    /** The fields of every call. */
+    readonly calls?: () => readonly object[]
     /** The next call that sends fails so. */
     readonly failNext: (failure: ApiFailure) => void
     /** The texts that stand in its chats now. */
@@ -100,6 +102,7 @@ export function testChannel(createFixture: () => ChannelFixture): void {
   })
   describe(`${fixture.channel.platform}: files, targets and capabilities`, () => {
     testMedia(createFixture)
+    testMarkedFiles(createFixture)
     testTargets(createFixture)
     testCapabilities(fixture)
   })
@@ -409,6 +412,30 @@ function testMedia(createFixture: () => ChannelFixture): void {
     expect((await channel.send(fixture.connection, message, 'k1')).kind).toBe('sent')
     expect(fixture.api.files?.()).toEqual([{ name: 'a b.txt', bytes: 7 }])
   })
+}
+
+function testMarkedFiles(createFixture: () => ChannelFixture): void {
+  const { channel, api: declared } = createFixture()
+  const kinds = ['document', 'image', 'audio', 'video'] as const
+
+  it.runIf(channel.capabilities.files && declared.calls).each(kinds)(
+    'shows on a resent file that it may be a duplicate: %s',
+    async (kind) => {
+      const fixture = createFixture()
+      const file = { kind, name: 'a', mime: 'application/octet-stream', bytes: bytesOf('content') }
+      const sendFile = async (text: string) => {
+        const before = fixture.api.calls?.().length
+        await fixture.channel.send(
+          fixture.connection,
+          { address: addressOf(fixture), chunk: chunkOf(text), file },
+          text,
+        )
+        return JSON.stringify(fixture.api.calls?.().slice(before))
+      }
+      expect(await sendFile('')).not.toMatch(/caption|comment/)
+      expect(await sendFile('It may be a duplicate.\n\n')).toContain('It may be a duplicate.')
+    },
+  )
 }
 
 function testTargets(createFixture: () => ChannelFixture): void {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createConnections } from '../../src/db/channel-connections.ts'
+import { createConnections, findMailConnection, selectByAddress } from '../../src/db/channel-connections.ts'
 import { bindings, applyMigrations } from '../worker/client.ts'
 
 beforeAll(applyMigrations)
@@ -62,5 +62,21 @@ describe('update()', () => {
     await connections.create({ ...stored, id })
     expect(await createConnections(bindings.DB, 'b').update(id, { name: 'mine' })).toBeUndefined()
     expect(await connections.get(id)).toMatchObject({ name: 'Ours' })
+  })
+})
+
+describe('findMailConnection()', () => {
+  it('finds the first connection with an address, by an index', async () => {
+    const connections = createConnections(bindings.DB, 'mail')
+    const mail = (id: string, createdAt: number, address: string) =>
+      connections.create({ ...stored, id, createdAt, platform: 'email', settings: { address } })
+    await mail('ch_late', 2, 'agent@mail.test')
+    await mail('ch_first', 1, 'Agent@Mail.test')
+    await mail('ch_other', 0, 'other@mail.test')
+    await connections.create({ ...stored, id: 'ch_chat', createdAt: 0, settings: { address: 'agent@mail.test' } })
+    expect(await findMailConnection(bindings.DB, ' AGENT@mail.test')).toBe('ch_first')
+    expect(await findMailConnection(bindings.DB, 'nobody@mail.test')).toBeUndefined()
+    const plan = await bindings.DB.prepare(`EXPLAIN QUERY PLAN ${selectByAddress}`).bind('x').all<{ detail: string }>()
+    expect(plan.results[0]?.detail).toBe('SEARCH channel USING INDEX channel_mail (<expr>=?)')
   })
 })

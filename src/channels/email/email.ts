@@ -72,11 +72,14 @@ async function send(connection: ChannelConnection, message: OutboundMessage): Pr
 
 function mailOf({ address, chunk, file, replyHandle }: OutboundMessage, from: string): OutboundEmail {
   const thread = threadOf(replyHandle?.token)
-  const content = file ? { text: file.name } : { text: encodePlain(chunk), html: encodeHtml(chunk) }
+  // The text of a file is the note that it may have arrived before.
+  const content = file
+    ? { text: `${chunk.text}${file.name}`.trim() }
+    : { text: encodePlain(chunk), html: encodeHtml(chunk) }
   return {
     from,
     to: address.chat,
-    subject: thread?.subject ? answerSubject(thread.subject) : firstLine(chunk.text),
+    subject: thread?.subject ? answerSubject(thread.subject) : firstLine(file?.name ?? chunk.text),
     ...content,
     headers: headersOf(thread?.messageId ?? address.thread, thread?.references ?? address.thread),
     attachments: file ? [file] : [],

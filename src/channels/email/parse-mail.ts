@@ -3,6 +3,7 @@
 import PostalMime, { type Email } from 'postal-mime'
 import type { InboundEvent } from '../channel.ts'
 import { stripQuotedReply, textOfHtml } from './email-text.ts'
+import { filesOf } from './mail-files.ts'
 
 /** Answers to a mail keep its subject and its place in the conversation. */
 export type MailThread = { readonly subject: string; readonly messageId: string; readonly references: string }
@@ -25,7 +26,8 @@ export async function parseMail(
   const from = mail && senderOf(mail)
   if (!mail || !from || !isPerson(mail, from, envelope, ownAddress) || !isAuthenticated(mail)) return undefined
   const text = textOf(mail)
-  if (!text) return undefined
+  const files = filesOf(mail)
+  if (!text && !files.media.length) return undefined
   const thread = await threadOf(mail, raw)
   const { messageId, quoted, root, subject, references } = thread
   const handle: MailThread = { subject, messageId, references }
@@ -37,7 +39,7 @@ export async function parseMail(
     sender: { id: from, name: mail.from?.name || from },
     messageId,
     text: root === messageId ? withSubject(text, subject) : text,
-    media: [],
+    ...files,
     mentions: [],
     ...(quoted !== undefined && { quote: { messageId: quoted } }),
     replyHandle: { token: JSON.stringify(handle), expiresAt: envelope.receivedAt + replyHandleMs },
@@ -58,16 +60,9 @@ async function threadOf(mail: Email, raw: Uint8Array) {
 
 /** The subject of the first mail is part of the message, unless the message is a command. */
 const withSubject = (text: string, subject: string): string =>
-  subject && !text.startsWith('/') ? `Subject: ${subject}\n\n${text}` : text
+  subject && !text.startsWith('/') ? `Subject: ${subject}\n\n${text}`.trim() : text
 
-function textOf(mail: Email): string {
-  const plain = mail.text?.trim()
-  const text = stripQuotedReply(plain || textOfHtml(mail.html ?? ''))
-  const files = mail.attachments.filter(({ disposition }) => disposition !== 'inline')
-  if (!files.length) return text
-  const names = files.map(({ filename, mimeType }) => filename || mimeType)
-  return `${text}\n[attached, and not readable here: ${names.join(', ')}]`.trim()
-}
+const textOf = ({ text, html }: Email): string => stripQuotedReply(text?.trim() || textOfHtml(html ?? ''))
 
 const headerOf = (mail: Email, name: string): string =>
   mail.headers.find(({ key }) => key === name)?.value.toLowerCase() ?? ''

@@ -157,23 +157,29 @@ async function sendFile(
   })
   if (begun.kind === 'failed') return begun.outcome
   const { upload_url: url, file_id: id } = begun.result
-  const isUploaded = await upload(connection, stringOf(url), file)
-  if (!isUploaded) return { kind: 'retry', detail: 'the file could not be uploaded' }
+  const status = await upload(connection, stringOf(url), file)
+  if (status === 413) return { kind: 'too_long', detail: 'HTTP 413: the file is too large' }
+  if (status !== 200) return { kind: 'retry', detail: 'the file could not be uploaded' }
   const thread = threadOf(message)
+  // The text of a file is the note that it may have arrived before.
+  const comment = message.chunk.text.trim()
   const shared = await callSlack(connection, 'files.completeUploadExternal', {
     files: [{ id: stringOf(id), title: file.name }],
     channel_id: message.address.chat,
+    ...(comment && { initial_comment: comment }),
     ...(thread !== undefined && { thread_ts: thread }),
   })
   return shared.kind === 'done' ? { kind: 'sent' } : shared.outcome
 }
 
-async function upload(connection: ChannelConnection, url: string, { bytes, mime }: OutboundFile): Promise<boolean> {
+/** Returns 200 for an upload that was accepted, and 0 where none was answered. */
+async function upload(connection: ChannelConnection, url: string, { bytes, mime }: OutboundFile): Promise<number> {
   try {
     const headers = { 'content-type': mime }
-    return (await connection.fetchForeign({ url, method: 'POST', headers, body: bytes })).ok
+    const { ok, status } = await connection.fetchForeign({ url, method: 'POST', headers, body: bytes })
+    return ok ? 200 : status
   } catch {
-    return false
+    return 0
   }
 }
 

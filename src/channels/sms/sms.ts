@@ -2,7 +2,6 @@
 
 import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
 import type { SendOutcome } from '../../agent/model/delivery.ts'
-import { type ApiAnswer, callApi, classifyStatus, type FailedOutcome, joinUrl } from '../call-api.ts'
 import {
   type Channel,
   type ChannelConnection,
@@ -15,9 +14,10 @@ import {
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
 import { computeHmac } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
+import { registerNumber } from './register-number.ts'
 import { maxTextChars, renderSms } from './sms-text.ts'
+import { authorizationOf, callTwilio, unreachable } from './twilio-api.ts'
 
-const apiVersion = '2010-04-01'
 const maxMedia = 10
 
 export const sms: Channel = {
@@ -42,6 +42,7 @@ export const sms: Channel = {
     const { friendly_name: name } = answer.result
     return { id: connection.secrets['from'] ?? '', name: typeof name === 'string' ? name : '' }
   },
+  register: registerNumber,
   fetchMedia: (connection, { reference, mime, name }: MediaReference, maxBytes) => {
     const isOwn = isSameOrigin(reference, connection.apiBase) || isOnDomain(reference, ['twilio.com'])
     const headers = isOwn ? { authorization: authorizationOf(connection) } : {}
@@ -136,51 +137,6 @@ function mediaOf(form: URLSearchParams): readonly MediaReference[] {
 function kindOf(mime: string): MediaKind {
   const [type] = mime.split('/')
   return type === 'image' || type === 'audio' || type === 'video' ? type : 'document'
-}
-
-type TwilioResult =
-  | { readonly kind: 'done'; readonly result: Readonly<Record<string, unknown>> }
-  | { readonly kind: 'failed'; readonly outcome: FailedOutcome }
-
-const authorizationOf = ({ secrets }: ChannelConnection): string =>
-  `Basic ${btoa(`${secrets['account_sid'] ?? ''}:${secrets['auth_token'] ?? ''}`)}`
-
-async function callTwilio(
-  connection: ChannelConnection,
-  method: 'GET' | 'POST',
-  path: string,
-  form?: Readonly<Record<string, string>>,
-): Promise<TwilioResult> {
-  const { apiBase, secrets } = connection
-  const account = `${apiVersion}/Accounts/${encodeURIComponent(secrets['account_sid'] ?? '')}`
-  const answer = await callApi(joinUrl(apiBase, account + path), {
-    method,
-    headers: {
-      authorization: authorizationOf(connection),
-      ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
-    },
-    ...(form && { body: new URLSearchParams(form).toString() }),
-  })
-  if (answer.kind === 'ambiguous') return { kind: 'failed', outcome: answer }
-  const { body } = answer
-  if (answer.status >= 200 && answer.status < 300 && typeof body === 'object' && body !== null)
-    return { kind: 'done', result: body as Record<string, unknown> }
-  return { kind: 'failed', outcome: classifyFailure(answer) }
-}
-
-/** Numbers that get nothing from us: unsubscribed, invalid, or not reachable from this account. */
-const unreachable = new Set([
-  20_003, 21_211, 21_214, 21_408, 21_610, 21_612, 21_614, 30_003, 30_004, 30_005, 30_006, 63_016,
-])
-const tooLong = new Set([21_605, 21_617])
-
-function classifyFailure(answer: ApiAnswer): FailedOutcome {
-  const { code, message } = (answer.body ?? {}) as { readonly code?: number; readonly message?: string }
-  const byStatus = classifyStatus(answer, message ?? '')
-  if (answer.status === 429 || answer.status >= 500 || code === undefined) return byStatus
-  const { detail } = byStatus
-  if (tooLong.has(code)) return { kind: 'too_long', detail }
-  return unreachable.has(code) ? { kind: 'forbidden', detail } : byStatus
 }
 
 async function send(connection: ChannelConnection, { address, chunk }: OutboundMessage): Promise<SendOutcome> {

@@ -126,7 +126,7 @@ const refusals: readonly (readonly [
 ])[] = [
   [/thread not found|TOPIC_(DELETED|CLOSED)/i, 'no-thread'],
   [/message to edit not found|can't be edited|MESSAGE_ID_INVALID/i, 'gone'],
-  [/is too long|MESSAGE_TOO_LONG/i, 'too_long'],
+  [/is too (?:long|big)|MESSAGE_TOO_LONG|too large/i, 'too_long'],
   [/PHOTO_|IMAGE_PROCESS_FAILED|wrong type of the web page/i, 'no-photo'],
   [/parse entities|entit(y|ies)/i, 'format'],
   [/chat not found|peer_id|kicked|upgraded to a supergroup|not enough rights|have no rights/i, 'forbidden'],
@@ -134,6 +134,7 @@ const refusals: readonly (readonly [
 
 function classifyRefusal(status: number, description: string, detail: string): BotApiResult {
   if (/message is not modified/i.test(description)) return { kind: 'done', result: undefined }
+  if (status === 413) return { kind: 'too_long', detail }
   const [, kind] = refusals.find(([pattern]) => pattern.test(description)) ?? []
   return { kind: kind ?? (status === 400 ? 'fatal' : 'forbidden'), detail }
 }

@@ -52,6 +52,9 @@ export function fileForm(message: OutboundMessage, file: OutboundFile) {
   const form = new FormData()
   for (const [name, value] of Object.entries({ ...addressFields(message.address), ...replyFields(message) }))
     form.set(name, typeof value === 'object' ? JSON.stringify(value) : String(value))
+  // The text of a file is the note that it may have arrived before.
+  const caption = message.chunk.text.trim()
+  if (caption) form.set('caption', caption)
   form.set(field, new File([file.bytes], file.name, { type: file.mime }))
   return { method: methods[field], form }
 }

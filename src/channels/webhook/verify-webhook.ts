@@ -9,8 +9,11 @@ import { computeHmac, concatBytes, toHex } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import type { SignatureKind } from './definition.ts'
 
-/** `delivery`: the same for every attempt to deliver one event; undefined when the sender does not name one. */
-export type VerifiedWebhook = { readonly delivery?: string; readonly event?: string }
+/**
+ * `delivery`: the same for every attempt to deliver one event; undefined when the sender does not name one. `proof`: the
+ * signature, where it does not cover the name of the delivery. A copied request may then carry another name.
+ */
+export type VerifiedWebhook = { readonly delivery?: string; readonly event?: string; readonly proof?: string }
 
 type Verify = (request: InboundRequest, secret: string) => Promise<VerifiedWebhook | undefined>
 
@@ -30,7 +33,8 @@ const verifiers: Readonly<Record<SignatureKind, Verify>> = {
   github: async ({ headers, body }, secret) => {
     const expected = `sha256=${toHex(await computeHmac('SHA-256', secret, body))}`
     if (!(await isSameSecret(headers.get('x-hub-signature-256'), expected))) return undefined
-    return { delivery: expected, ...named(headers, 'x-github-delivery', 'x-github-event') }
+    // The signature covers neither a time nor `X-GitHub-Delivery`: a copied request could carry a new one.
+    return { ...named(headers, undefined, 'x-github-event'), delivery: expected }
   },
   gitlab: async ({ headers }, secret) =>
     (await isSameSecret(headers.get('x-gitlab-token'), secret))
@@ -40,8 +44,9 @@ const verifiers: Readonly<Record<SignatureKind, Verify>> = {
   talaria: verifyOwn,
 }
 
-function named(headers: Headers, idHeader: string, eventHeader: string): VerifiedWebhook {
-  const [delivery, event] = [headers.get(idHeader) || headers.get('x-request-id'), headers.get(eventHeader)]
+function named(headers: Headers, idHeader: string | undefined, eventHeader: string): VerifiedWebhook {
+  const id = idHeader === undefined ? null : headers.get(idHeader) || headers.get('x-request-id')
+  const [delivery, event] = [id, headers.get(eventHeader)]
   return { ...(delivery && { delivery: delivery.slice(0, maxIdChars) }), ...(event && { event }) }
 }
 
@@ -76,7 +81,7 @@ export function decodeKey(secret: string): Uint8Array | undefined {
   }
 }
 
-/** Without an id of the sender a signature, which covers the time, names the delivery: a repeat of the request is the same one. */
+/** Without an id of the sender the signature names the delivery. It covers the time: a repeat of the request is the same one. */
 async function verifyOwn(
   { headers, body, receivedAt }: InboundRequest,
   secret: string,
@@ -85,5 +90,5 @@ async function verifyOwn(
   if (!isFresh(timestamp, receivedAt)) return undefined
   const expected = toHex(await computeHmac('SHA-256', secret, concatBytes(`${timestamp}.`, body)))
   if (!(await isSameSecret(headers.get('x-webhook-signature-v2'), expected))) return undefined
-  return { delivery: expected, ...named(headers, 'x-webhook-id', 'x-webhook-event') }
+  return { delivery: expected, proof: expected, ...named(headers, 'x-webhook-id', 'x-webhook-event') }
 }

@@ -5,12 +5,14 @@ import type { SendOutcome } from '../../agent/model/delivery.ts'
 import {
   type Channel,
   type ChannelConnection,
+  type ChatAddress,
   type FetchedMedia,
   type InboundRequest,
   type OutboundFile,
   type OutboundMessage,
   type Received,
   refused,
+  type Registration,
 } from '../channel.ts'
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
 import { computeHmac, toHex } from '../hmac.ts'
@@ -39,6 +41,7 @@ export const whatsapp: Channel = {
   capabilities: {
     buttons: { maxRows: 10, maxPerRow: 1, maxLabelChars: buttonLabelChars, maxDataBytes: 200 },
     files: { maxBytes: 16_000_000 },
+    typing: { durationMs: 25_000 },
     replyWindowMs: 24 * 3_600_000,
   },
   textLimit: { max: maxTextChars, unit: 'utf16' },
@@ -59,6 +62,8 @@ export const whatsapp: Channel = {
     // Messages name our number without blanks and signs.
     return { id: String(number ?? '').replace(/\D/g, ''), name: typeof name === 'string' ? name : '' }
   },
+  register,
+  showTyping,
   fetchMedia,
   // The API has no call that tells whether a number uses WhatsApp.
   resolveTarget: async (_connection, address) =>
@@ -70,6 +75,21 @@ export const whatsapp: Channel = {
 const addressPattern = /^(\+?\d{5,20}|[A-Z]{2}\.\w{1,100}|[\w=-]{20,200})$/
 const isGroupId = (chat: string): boolean => !/^\+?\d{5,20}$/.test(chat) && !/^[A-Z]{2}\.\w{1,100}$/.test(chat)
 const numberOf = ({ secrets }: ChannelConnection): string => secrets['phone_number_id'] ?? ''
+
+/**
+ * Names the address as the one of this number, before that of the app. Meta asks it for the challenge at once. Where
+ * that fails (the app has no webhook yet, or the address is not public), a person enters it.
+ */
+async function register(connection: ChannelConnection, isOn: boolean): Promise<Registration> {
+  const { webhookUrl: url, secrets } = connection
+  const byHand = `Enter the address and the verify token in the app, under WhatsApp, Configuration: ${url}`
+  if (isOn && !url.startsWith('https://')) return { ok: true, detail: byHand }
+  const override = { override_callback_uri: isOn ? url : '', ...(isOn && { verify_token: secrets['verify_token'] }) }
+  const body = { webhook_configuration: override }
+  const changed = await callGraph(connection, { method: 'POST', path: numberOf(connection), body })
+  if (changed.kind === 'failed') return { ok: true, detail: `${byHand} (${changed.outcome.detail})` }
+  return { ok: true, detail: isOn ? 'WhatsApp sends the messages of the number here.' : 'WhatsApp forgot the address.' }
+}
 
 async function answerChallenge({ url }: InboundRequest, { secrets }: ChannelConnection): Promise<Received> {
   const get = (name: string) => url.searchParams.get(`hub.${name}`)
@@ -138,6 +158,25 @@ function sendOutcome(answer: GraphResult): SendOutcome {
   return { kind: 'sent', ...(typeof id === 'string' && { id }) }
 }
 
+/** Typing belongs to a message of the person, and also marks it as read. */
+async function showTyping(
+  connection: ChannelConnection,
+  _address: ChatAddress,
+  messageId?: string,
+): Promise<SendOutcome> {
+  const number = numberOf(connection)
+  const body = {
+    messaging_product: 'whatsapp',
+    status: 'read',
+    message_id: messageId,
+    typing_indicator: { type: 'text' },
+  }
+  const answer = await (messageId === undefined
+    ? callGraph(connection, { method: 'GET', path: number })
+    : callGraph(connection, { method: 'POST', path: `${number}/messages`, body }))
+  return answer.kind === 'done' ? { kind: 'sent' } : answer.outcome
+}
+
 const fileTypes = { image: 'image', audio: 'audio', voice: 'audio', video: 'video', document: 'document' } as const
 
 async function sendFile(
@@ -154,8 +193,14 @@ async function sendFile(
     return uploaded.outcome.kind === 'ambiguous'
       ? { kind: 'retry', detail: uploaded.outcome.detail } // an upload alone shows nothing
       : uploaded.outcome
-  const type = fileTypes[file.kind]
-  const media = { id: uploaded.result['id'], ...(type === 'document' && { filename: file.name }) }
+  // The text of a file is the note that it may have arrived before. Sounds have no room for it.
+  const caption = message.chunk.text.trim()
+  const type = caption && fileTypes[file.kind] === 'audio' ? 'document' : fileTypes[file.kind]
+  const media = {
+    id: uploaded.result['id'],
+    ...(type === 'document' && { filename: file.name }),
+    ...(caption && { caption }),
+  }
   return sendOutcome(await callGraph(connection, messageRequest(connection, message, { type, [type]: media })))
 }
 

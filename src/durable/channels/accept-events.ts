@@ -15,6 +15,7 @@ import { hashParts } from '../tenant/jobs/chat-session.ts'
 import { fetchTenantSnapshot, type TenantSnapshot } from '../tenant/tenant-snapshot.ts'
 import { tenantStub } from '../tenant/tenant-stub.ts'
 import { acceptLifecycle } from './accept-lifecycle.ts'
+import type { FileOwner } from './carried-files.ts'
 import { forgetConnection, type LoadedConnection } from '../tenant/channels/connection.ts'
 import { authorityOf, commandsOf, groupName, originOf, resolvePerson, sessionIdOf } from './gateway.ts'
 import { ownerOfButton } from './pending-request-message.ts'
@@ -100,26 +101,21 @@ async function submitMessage(
   const origin = originOf(connection, event, person)
   const sessionId = await sessionIdOf(origin, settings)
   const { replyHandle } = event
-  const {
-    messageId: message,
-    media = [],
-    albumId,
-    quote,
-  }: Partial<MessageContent> = event.kind === 'command' ? {} : event
+  const { messageId: message, albumId, quote }: Partial<MessageContent> = event.kind === 'command' ? {} : event
+  const name = await hashParts([id, event.key])
+  const media = await storeFiles(env, event, { tenantId, sessionId }, name)
   const submitted = await sessionStub(env, tenantId, sessionId).inbound.submit({
     kind: 'inbound',
     authority,
     key: event.key,
-    runId: newRunId(sessionId, await hashParts([id, event.key])),
+    runId: newRunId(sessionId, name),
     origin,
     asker: { person, ...(message !== undefined && { message }), ...(replyHandle && { replyHandle }) },
     name: event.sender.name,
     // A command stands at the beginning of its message.
     text: quote && !text.startsWith('/') ? renderQuote(quote, text) : text,
-    mode: settings.busy_mode,
+    ...rulesOf(settings),
     commands: commandsOf(connection, person),
-    burstMs: settings.burst_ms,
-    hasBusyNotice: settings.busy_notice,
     tenant,
     ...(media.length > 0 && { media }),
     ...(albumId !== undefined && { albumId }),
@@ -127,6 +123,23 @@ async function submitMessage(
   })
   if (!submitted && event.kind !== 'edit') throw new SessionUnavailable('This session is being deleted.')
 }
+
+/** Files that are nowhere but in the message are stored before it counts. */
+async function storeFiles({ BLOBS }: Env, event: TextEvent, owner: FileOwner, name: string) {
+  const { media = [], carried }: Partial<MessageContent> = event.kind === 'command' ? {} : event
+  if (!carried) return media
+  const { storeCarriedFiles } = await import('./carried-files.ts')
+  return storeCarriedFiles(BLOBS, media, { owner, name, files: carried, at: Date.now() })
+}
+
+/** The settings by which the session takes a message. */
+const rulesOf = (settings: LoadedConnection['settings']) => ({
+  mode: settings.busy_mode,
+  burstMs: settings.burst_ms,
+  hasBusyNotice: settings.busy_notice,
+  maxQueued: settings.max_queued,
+  ...(settings.session_reset && { reset: settings.session_reset }),
+})
 
 const sessionStub = ({ SESSION }: Env, tenantId: string, sessionId: string) =>
   SESSION.getByName(`t/${tenantId}/s/${sessionId}`)

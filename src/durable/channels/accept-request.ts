@@ -5,9 +5,12 @@
  */
 
 import { fullAccess } from '../../agent/model/permission/access.ts'
-import type { InboundRequest } from '../../channels/channel.ts'
+import { parseCommand } from '../../agent/policy/slash-command/parse-command.ts'
+import type { InboundEvent, InboundRequest } from '../../channels/channel.ts'
+import { stripMention } from '../../channels/classify-event.ts'
 import { fetchTenantSnapshot } from '../tenant/tenant-snapshot.ts'
 import { type AcceptContext, acceptEvents } from './accept-events.ts'
+import { commandsOf, resolvePerson } from './gateway.ts'
 import type { LoadedConnection } from '../tenant/channels/connection.ts'
 
 /** A paused connection and a suspended tenant answer like others, and nothing happens. */
@@ -17,9 +20,31 @@ export async function acceptRequest(
   request: InboundRequest,
 ): Promise<Response> {
   const { response, events } = await connection.channel.receive(request, connection)
-  const isActive = connection.status === 'active' && events.length > 0 && (await isTenantActive(context, connection))
-  if (isActive) await acceptEvents(context, connection, events)
+  const isActive = events.length > 0 && (await isTenantActive(context, connection))
+  if (isActive) await acceptEvents(context, connection, await selectAccepted(context, connection, events))
   return response ?? new Response(null, { status: 200 })
+}
+
+/** A paused connection accepts nothing but the `/pause off` of those who may say it. */
+async function selectAccepted(
+  { env }: AcceptContext,
+  connection: LoadedConnection,
+  events: readonly InboundEvent[],
+): Promise<readonly InboundEvent[]> {
+  if (connection.status === 'active') return events
+  const accepted: InboundEvent[] = []
+  for (const event of events) {
+    if (!isResume(event, connection)) continue
+    const person = await resolvePerson(env, connection, event.sender, true)
+    if (commandsOf(connection, person).isOperator) accepted.push(event)
+  }
+  return accepted
+}
+
+function isResume(event: InboundEvent, { account }: LoadedConnection): boolean {
+  if (event.kind !== 'message' && event.kind !== 'command') return false
+  const command = parseCommand(stripMention(event.text, account))
+  return command?.name === 'pause' && command.text.toLowerCase() === 'off'
 }
 
 /** Connections are cached for longer than the status of their tenant. */

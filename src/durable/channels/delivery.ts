@@ -7,7 +7,7 @@ import { hasScope } from '../../agent/model/permission/authority.ts'
 import type { ChatAuthor, ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
 import type { SessionEvent } from '../../agent/model/event.ts'
 import type { MessageSource } from '../../agent/model/message.ts'
-import type { ProgressMode } from '../../channels/settings.ts'
+import type { ProgressMode, VoiceMode } from '../../channels/settings.ts'
 import { isSilent } from '../../agent/schedule/job/answer.ts'
 import * as policy from '../../agent/policy/delivery-attempt.ts'
 import { findAttachmentPaths, withoutMediaTags } from '../../agent/public-api/answer-attachments.ts'
@@ -16,6 +16,9 @@ import { loadConnection, type LoadedConnection } from '../tenant/channels/connec
 import { Presence } from './presence.ts'
 import { InboundEvents } from './inbound-events.ts'
 import { InboundMedia } from './inbound-media.ts'
+import type { Settings } from '../../agent/model/settings.ts'
+import type { ToolRuntime } from '../turn/tool-runtime.ts'
+import type { SessionMedia } from '../turn/tools/session-media.ts'
 import type { FileSource } from './outbound-file.ts'
 import { Outbox, type OutboxRow } from './outbox.ts'
 import { RowSender } from './row-sender.ts'
@@ -33,10 +36,19 @@ type DeliverySession = {
   readonly store: SessionStore
   readonly exists: boolean
   readonly updateMeta: (change: { readonly origin: ChatOrigin }) => void
-  readonly meta: { readonly origin?: ChatOrigin; readonly progress?: ProgressMode | undefined }
+  readonly meta: {
+    readonly origin?: ChatOrigin
+    readonly progress?: ProgressMode | undefined
+    readonly voice?: VoiceMode | undefined
+  }
+  readonly ensureTenant: () => Promise<unknown>
+  readonly settings: Settings
   /** While the tenant is suspended nothing is sent. */
   readonly access: { readonly isPaused: boolean }
-  readonly toolRuntime: { readonly backend: Pick<FileSource, 'resolve' | 'userFiles'> }
+  readonly toolRuntime: Pick<ToolRuntime, 'toolbox'> & {
+    readonly backend: Pick<FileSource, 'resolve' | 'userFiles'>
+    readonly paidMedia: Pick<SessionMedia, 'speak'>
+  }
   readonly runInBackground: (work: Promise<unknown>) => void
   readonly arm: () => void
   /** Aborts the object, and with it all writes since the last await. */
@@ -80,6 +92,7 @@ export class Delivery {
       chat: () => this.#chat,
       loadConnection: loadOwn,
       replyTo: () => this.#replyTo(),
+      answeredMessage: () => this.#asker()?.message,
       progress: () => session.meta.progress,
       runInBackground: (work) => session.runInBackground(work),
       startSending: () => this.#startSending(),
@@ -93,6 +106,7 @@ export class Delivery {
       loadConnection: loadOwn,
       waitForEdit: () => this.#presence.waitForEdit(),
       moveChat: (chat) => session.meta.origin && session.updateMeta({ origin: { ...session.meta.origin, chat } }),
+      speak: (text, run) => this.#speak(text, run),
       files: () => ({ tenantId, sessionId, ...filesOf(session) }),
       arm: () => session.arm(),
     })
@@ -144,6 +158,13 @@ export class Delivery {
     this.#startSending()
   }
 
+  /** Sends a file of the workspace. */
+  sendFile(path: string, run: string): void {
+    if (!this.#chat) return
+    this.outbox.add({ run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk: noText, file: path })
+    this.#startSending()
+  }
+
   /** A platform may accept a message first, and report later that it did not arrive. */
   reportUndelivered(messageId: string, outcome: SendOutcome): void {
     this.#sender.reportUndelivered(messageId, outcome)
@@ -163,6 +184,8 @@ export class Delivery {
       case 'question.request':
         return this.#addPendingRequest(event.question_id, event.run_id)
       case 'run.completed':
+        this.#addReply(event.run_id, event.output)
+        return this.#addSpeech(event.run_id, event.output)
       case 'run.failed':
         return this.#addReply(event.run_id, event.output)
       case 'run.cancelled':
@@ -202,6 +225,23 @@ export class Delivery {
       })
     for (const file of files) this.outbox.add({ ...row, custody: policy.createDelivery(now), file })
     this.#startSending()
+  }
+
+  /** The voice message follows the text: speech takes time, and may fail. */
+  #addSpeech(run: string, text: string): void {
+    const { voice } = this.#session.meta
+    const isSpoken = voice === 'tts' || (voice === 'on' && this.#asker()?.isVoice === true)
+    if (!isSpoken || !text.trim() || isSilent(text)) return
+    this.outbox.add({ run, kind: 'reply', custody: policy.createDelivery(clock.now()), chunk: noText, speech: text })
+    this.#startSending()
+  }
+
+  /** The settings may have switched speech off since `/voice`. */
+  async #speak(text: string, run: string): Promise<string | undefined> {
+    const session = this.#session
+    await session.ensureTenant()
+    const canSpeak = session.toolRuntime.toolbox(session.settings, {}).has('text_to_speech')
+    return canSpeak ? session.toolRuntime.paidMedia.speak(text, run) : undefined
   }
 
   /** The paths of the files that the answer names, or that tools of its turn have made. */

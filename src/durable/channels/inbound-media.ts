@@ -28,6 +28,7 @@ export class InboundMedia {
   }
 
   async fetch(origin: ChatOrigin, reference: MediaReference): Promise<FetchedMedia> {
+    if (reference.isCarried) return this.#readCarried(reference)
     const connection = await this.#options.loadConnection(origin)
     if ('refused' in connection) return { kind: 'failed', detail: connection.refused, canRetry: false }
     const { fetchMedia } = connection.channel
@@ -39,6 +40,18 @@ export class InboundMedia {
       fetched = await fetchMedia(connection, reference, maxFileBytes)
     }
     return fetched
+  }
+
+  async #readCarried(reference: MediaReference): Promise<FetchedMedia> {
+    const { readCarriedFile } = await import('./carried-files.ts')
+    return readCarriedFile(this.#options.env.BLOBS, this.#options, reference)
+  }
+
+  /** Deletes what we store of the files of a message that took effect. Never rejects. */
+  async discard(media: readonly MediaReference[] = []): Promise<void> {
+    if (!media.some(({ isCarried }) => isCarried)) return
+    const { deleteCarriedFiles } = await import('./carried-files.ts')
+    await deleteCarriedFiles(this.#options.env.BLOBS, this.#options, media)
   }
 
   /** Undefined when the image is too large to be stored. */

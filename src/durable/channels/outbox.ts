@@ -22,6 +22,10 @@ export type OutboxRow = {
   readonly source?: RowSource
   /** A file of the workspace, which is sent instead of a text. */
   readonly file?: string
+  /** A text that becomes a voice message: `file` takes its place. */
+  readonly speech?: string
+  /** The platform has refused the file: its name and a link are sent. */
+  readonly isLinked?: true
   readonly replyHandle?: ReplyHandle
   /** The platform's id of the quoted message. */
   readonly replyTo?: string
@@ -98,6 +102,20 @@ export class Outbox {
     for (const each of rows) this.#insert(each)
     this.#lastId = Math.max(this.#lastId ?? 0, rows.at(-1)?.id ?? 0)
     this.#open = open.flatMap((other) => (other.id === id ? rows : [other]))
+  }
+
+  /** Replaces a rendered row by its parts. They and the open rows of the same text get new ids in the same order. */
+  split({ id, ...row }: OutboxRow, chunks: readonly MessageChunk[]): void {
+    const { edits: _edits, replyTo: _replyTo, ...following } = row
+    const open = this.listOpen()
+    const isSameText = (other: OutboxRow) => other.id > id && other.id < nextId(id)
+    const parts = chunks.map((chunk, n) => ({ ...(n === 0 ? row : following), id: id + 1 + n, chunk }))
+    const behind = open.filter(isSameText).map((other) => ({ ...other, id: other.id + chunks.length }))
+    for (const other of open)
+      if (other.id === id || isSameText(other)) this.#sql.exec('DELETE FROM outbox WHERE id = ?', other.id)
+    for (const each of [...parts, ...behind]) this.#insert(each)
+    this.#lastId = Math.max(this.#lastId ?? 0, [...parts, ...behind].at(-1)?.id ?? 0)
+    this.#open = open.flatMap((other) => (other.id === id ? [...parts, ...behind] : isSameText(other) ? [] : [other]))
   }
 
   #insert(row: OutboxRow): void {

@@ -13,6 +13,7 @@ import type { LoadedConnection } from '../tenant/channels/connection.ts'
 import { firstChunk, Preview, renderSafely } from './preview.ts'
 import { ProgressDisplay } from './progress-display.ts'
 import { TypingIndicator } from './typing-indicator.ts'
+import { WorkingNote } from './working-note.ts'
 import type { Outbox, OutboxRow } from './outbox.ts'
 import { clock } from '../platform/clock.ts'
 
@@ -22,6 +23,8 @@ export type PresenceOptions = {
   readonly loadConnection: (origin: ChatOrigin) => Promise<LoadedConnection | { readonly refused: string }>
   /** The message that the answer quotes, if answers quote in this chat. */
   readonly replyTo: () => string | undefined
+  /** The message that the turn answers. */
+  readonly answeredMessage: () => string | undefined
   /** The choice of the session. Undefined: the settings of the channel decide. */
   readonly progress: () => ProgressMode | undefined
   readonly runInBackground: (work: Promise<unknown>) => void
@@ -34,6 +37,7 @@ export class Presence {
   readonly #typing = new TypingIndicator()
   readonly #preview: Preview
   readonly #progress: ProgressDisplay
+  readonly #note: WorkingNote
 
   constructor(options: PresenceOptions) {
     this.#options = options
@@ -45,9 +49,13 @@ export class Presence {
     })
     this.#progress = new ProgressDisplay({
       getMode: () => this.#progressMode(),
-      ensureRow: (run, text) => this.#ensureProgressRow(run, text),
+      ensureRow: (run, text) => this.#ensureTextRow(`${run}:progress`, text),
       getRow: (id) => options.outbox.get(id),
       edit: (id, text) => this.#edit(id, text, 'plain'),
+    })
+    this.#note = new WorkingNote({
+      getInterval: () => this.#noteInterval(),
+      show: (run, text, canEdit) => this.#showNote(run, text, canEdit),
     })
   }
 
@@ -57,12 +65,15 @@ export class Presence {
       case 'run.started':
       case 'approval.responded':
       case 'question.answered':
+        this.#runInBackground(this.#note.start(event.run_id))
         return this.#showTyping()
       case 'message.delta':
         return this.#runInBackground(this.#preview.append(event.run_id, event.delta))
       case 'turn.restarted':
         return this.#preview.discardText(event.run_id)
       case 'tool.started':
+        // A run that an evicted object has begun.
+        this.#runInBackground(this.#note.start(event.run_id))
         this.#preview.endStep(event.run_id)
         return this.#addCall(event.run_id, event)
       case 'tool.progress':
@@ -82,7 +93,7 @@ export class Presence {
     if ('refused' in connection) return undefined
     const { capabilities, showTyping } = connection.channel
     if (!capabilities.typing || !showTyping) return undefined
-    const outcome = await showTyping(connection, chat)
+    const outcome = await showTyping(connection, chat, this.#options.answeredMessage())
     // A little before the platform hides it.
     return outcome.kind === 'sent' ? capabilities.typing.durationMs * 0.8 : undefined
   }
@@ -96,6 +107,7 @@ export class Presence {
   end(): number {
     this.#typing.stop()
     this.#progress.end()
+    this.#note.stop()
     return this.#preview.end()
   }
 
@@ -130,9 +142,26 @@ export class Presence {
     return intervalMs === undefined ? undefined : { mode, intervalMs: streaming ? intervalMs * 2 : intervalMs }
   }
 
-  #ensureProgressRow(run: string, text: string): OutboxRow {
+  async #noteInterval() {
+    const chat = this.#options.chat()
+    const connection = chat && (await this.#options.loadConnection(chat))
+    if (!connection || 'refused' in connection || !connection.settings.working_note_minutes) return undefined
+    const ms = connection.settings.working_note_minutes * 60_000
+    return { ms, canEdit: connection.channel.capabilities.edit !== undefined }
+  }
+
+  async #showNote(run: string, text: string, canEdit: boolean): Promise<boolean> {
+    const row = canEdit ? this.#options.outbox.listByRun(`${run}:working`).at(-1) : undefined
+    const { platformId } = row?.custody ?? {}
+    if (!row) this.#ensureTextRow(`${run}:working`, text)
+    if (platformId === undefined) return row?.custody.state !== 'dead'
+    return (await this.#edit(platformId, text, 'plain')).kind === 'sent'
+  }
+
+  /** Adds a message that is edited later, and is never repeated. */
+  #ensureTextRow(run: string, text: string): OutboxRow {
     const row = this.#options.outbox.add({
-      run: `${run}:progress`,
+      run,
       kind: 'preview',
       custody: createDelivery(clock.now()),
       chunk: noText,

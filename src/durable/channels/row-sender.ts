@@ -10,6 +10,7 @@ import type { OutboundMessage } from '../../channels/channel.ts'
 import { loadChannel } from '../../channels/channels.ts'
 import { withPrefix } from '../../channels/text/split-text.ts'
 import { clock } from '../platform/clock.ts'
+import { splitRow } from './split-row.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
 import { leaseMs } from '../platform/schedule.ts'
@@ -34,6 +35,8 @@ export type RowSenderOptions = {
   /** The platform has given the chat another id. */
   readonly moveChat: (to: string) => void
   readonly files: () => FileSource
+  /** Makes a file that speaks a text, once for each run. Undefined: there is no speech. */
+  readonly speak: (text: string, run: string) => Promise<string | undefined>
   readonly arm: () => void
 }
 
@@ -123,6 +126,7 @@ export class RowSender {
     const connection = await loadConnection(origin)
     if ('refused' in connection) this.#recordOutcome(row, { kind: 'forbidden', detail: connection.refused })
     else if (row.source) this.#render(row, row.source, connection)
+    else if (row.speech !== undefined) await this.#speak(row, row.speech)
     else await this.#send(row, { connection, origin })
     return true
   }
@@ -137,6 +141,15 @@ export class RowSender {
       row,
       shown.map((chunk, n) => (buttons && n === shown.length - 1 ? { ...chunk, buttons } : chunk)),
     )
+  }
+
+  /** Replaces the text by a file that speaks it. The text itself was another row. */
+  async #speak({ speech: _speech, ...row }: OutboxRow, text: string): Promise<void> {
+    const { outbox, speak } = this.#options
+    const path = await speak(text, row.run)
+    if (this.#isClosed) return
+    if (path === undefined) outbox.expand(row, [])
+    else outbox.update({ ...row, file: path })
   }
 
   async #send(row: OutboxRow, target: Target): Promise<void> {
@@ -172,7 +185,7 @@ export class RowSender {
     { connection, origin }: Target,
   ): Promise<OutboundMessage | undefined> {
     const { custody, replyTo, replyHandle } = row
-    const content = row.file === undefined ? { chunk: row.chunk } : await this.#fileOf(row.file, connection)
+    const content = row.file === undefined ? { chunk: row.chunk } : await this.#fileOf(row.file, row, connection)
     if (!content) return undefined
     const editedMessageId = this.#editedMessageId(row)
     const plain: MessageChunk = custody.isPlain ? { ...content.chunk, spans: [] } : content.chunk
@@ -188,10 +201,12 @@ export class RowSender {
 
   async #fileOf(
     path: string,
+    { isLinked }: OutboxRow,
     { channel }: LoadedConnection,
   ): Promise<Pick<OutboundMessage, 'chunk' | 'file'> | undefined> {
     const { env, files } = this.#options
-    const content = await readOutboundFile(env, files(), { path, maxBytes: channel.capabilities.files?.maxBytes ?? 0 })
+    const maxBytes = isLinked ? 0 : (channel.capabilities.files?.maxBytes ?? 0)
+    const content = await readOutboundFile(env, files(), { path, maxBytes })
     if (!content) return undefined
     return 'file' in content
       ? { chunk: { text: '', spans: [] }, file: content.file }
@@ -205,6 +220,7 @@ export class RowSender {
 
   #recordOutcome(row: OutboxRow, outcome: SendOutcome, options = this.#policyFor(row)): void {
     if (outcome.kind === 'moved') this.#options.moveChat(outcome.to)
+    if (this.#replaceRefused(row, outcome)) return
     const custody = policy.afterAttempt(row.custody, outcome, options, clock.now())
     const { edits, ...rest } = row
     this.#updateCustody(outcome.kind === 'gone' || edits === undefined ? rest : { ...rest, edits }, custody)
@@ -212,6 +228,17 @@ export class RowSender {
     // The chat accepts nothing, so the other parts of the answer are dead too.
     for (const other of this.#options.outbox.listOpen())
       if (other.run === row.run && other.kind === row.kind) this.#updateCustody(other, { ...custody, state: 'dead' })
+  }
+
+  /** Sends a text that is too long in halves, and a link to a file that the platform does not take. */
+  #replaceRefused(row: OutboxRow, outcome: SendOutcome): boolean {
+    const { outbox } = this.#options
+    const prepared = { ...row, custody: { ...row.custody, state: 'prepared' } } as const
+    const halves = outcome.kind === 'too_long' ? splitRow(row) : undefined
+    const isRefusedFile = row.file !== undefined && !row.isLinked && policy.refusesContent(outcome)
+    if (halves) outbox.split(prepared, halves)
+    else if (isRefusedFile) outbox.update({ ...prepared, isLinked: true })
+    return halves !== undefined || isRefusedFile
   }
 
   /** A platform may accept a message first, and report later that it did not arrive. */

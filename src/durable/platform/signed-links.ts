@@ -6,10 +6,18 @@
 import { decodeBase64Bytes } from '../../agent/model/base64.ts'
 import { masterKey } from './master-key.ts'
 
-export type LinkedFile = { readonly tenantId: string; readonly sessionId: string; readonly path: string }
+export type LinkedFile = {
+  readonly tenantId: string
+  readonly sessionId: string
+  readonly path: string
+  /** HTML is shown as a page without scripts and without an origin. */
+  readonly isPreview?: boolean
+}
 export type LinkParts = { readonly id: string; readonly exp: string; readonly sig: string }
 
 const lifetimeSeconds = 3_600
+/** A preview is opened at once. */
+const previewSeconds = 300
 const nonceBytes = 12
 const encoder = new TextEncoder()
 type Settings = Pick<Env, 'ENCRYPTION_KEY'>
@@ -19,10 +27,12 @@ export async function createLink(env: Settings, file: LinkedFile, now: number): 
   const master = masterKey(env.ENCRYPTION_KEY)
   if (!master) return undefined
   const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes))
-  const text = encoder.encode(JSON.stringify([file.tenantId, file.sessionId, file.path]))
+  const text = encoder.encode(
+    JSON.stringify([file.tenantId, file.sessionId, file.path, ...(file.isPreview ? [true] : [])]),
+  )
   const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv: nonce }, await idKey(master), text)
   const id = toBase64Url(new Uint8Array([...nonce, ...new Uint8Array(sealed)]))
-  const exp = String(Math.floor(now / 1_000) + lifetimeSeconds)
+  const exp = String(Math.floor(now / 1_000) + (file.isPreview ? previewSeconds : lifetimeSeconds))
   const sig = await crypto.subtle.sign('HMAC', await signKey(master, file.tenantId), encoder.encode(`${id}.${exp}`))
   return `/files/${id}?exp=${exp}&sig=${toBase64Url(new Uint8Array(sig))}`
 }
@@ -45,12 +55,14 @@ export async function openLink(
   return isGenuine ? file : undefined
 }
 
+type StoredLink = [tenantId: string, sessionId: string, path: string, isPreview?: boolean]
+
 async function decryptId(master: Uint8Array<ArrayBuffer>, bytes: Uint8Array): Promise<LinkedFile | undefined> {
   const [iv, sealed] = [new Uint8Array(bytes.subarray(0, nonceBytes)), new Uint8Array(bytes.subarray(nonceBytes))]
   try {
     const text = await crypto.subtle.decrypt({ name: 'AES-GCM', iv }, await idKey(master), sealed)
-    const [tenantId, sessionId, path] = JSON.parse(new TextDecoder().decode(text)) as [string, string, string]
-    return { tenantId, sessionId, path }
+    const [tenantId, sessionId, path, isPreview = false] = JSON.parse(new TextDecoder().decode(text)) as StoredLink
+    return { tenantId, sessionId, path, ...(isPreview && { isPreview }) }
   } catch {
     // A cipher gives no other reason than the failed authentication.
     return undefined

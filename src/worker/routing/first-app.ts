@@ -19,3 +19,7 @@ export function isFirstRoute(request: Request): boolean {
   const path = normalizePath(request)
   return known.some(({ method, pattern }) => method === request.method && pattern.test(path))
 }
+
+/** Whether a platform or a generic webhook delivers an event (routes/webhooks.ts). */
+export const isWebhook = (request: Request): boolean =>
+  request.method === 'POST' && /^\/webhooks\/[^/]+\/[^/]+$/.test(normalizePath(request))

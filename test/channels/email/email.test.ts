@@ -85,6 +85,42 @@ describe('email: receive', () => {
     expect(event).toMatchObject({ text: 'Hello & you\na\nb' })
   })
 
+  it('carries pictures and documents, without logos and signatures', async () => {
+    const part = (type: string, more: string, content: string) =>
+      `--b\r\nContent-Type: ${type}\r\n${more}Content-Transfer-Encoding: base64\r\n\r\n${btoa(content)}\r\n`
+    const attached = (name: string) => `Content-Disposition: attachment; filename="${name}"\r\n`
+    const inside = (id: string) => `Content-ID: <${id}>\r\nContent-Disposition: inline\r\n`
+    const related = `--b\r\nContent-Type: multipart/related; boundary=c\r\n\r\n${[
+      '--b\r\nContent-Type: text/html\r\n\r\n<img src="cid:logo"><img src="cid:shot">\r\n',
+      part('image/png', inside('logo'), 'small'),
+      part('image/png', inside('shot'), 'x'.repeat(20_000)),
+    ]
+      .join('')
+      .replaceAll('--b', '--c')}--c--\r\n`
+    const body = [
+      related,
+      part('application/pdf', attached('a.pdf'), '%PDF'),
+      part('image/jpeg', 'Content-Disposition: inline; filename=b.jpg\r\n', 'jpeg'),
+      part('application/pkcs7-signature', attached('smime.p7s'), 'signed'),
+    ]
+    const [event] = await receive({ 'Content-Type': 'multipart/mixed; boundary=b' }, `${body.join('')}--b--`)
+    expect(event).toMatchObject({
+      text: 'Subject: A question',
+      media: [
+        { kind: 'image', reference: '0', isCarried: true, mime: 'image/png', bytes: 20_000 },
+        { kind: 'document', reference: '1', isCarried: true, name: 'a.pdf', mime: 'application/pdf', bytes: 4 },
+        { kind: 'image', reference: '2', isCarried: true, name: 'b.jpg', mime: 'image/jpeg', bytes: 4 },
+      ],
+    })
+    const carried = event?.kind === 'message' ? (event.carried ?? []) : []
+    expect(carried.map(({ reference, bytes }) => [reference, bytes.length])).toEqual([
+      ['0', 20_000],
+      ['1', 4],
+      ['2', 4],
+    ])
+    expect(new TextDecoder().decode(carried[1]?.bytes)).toBe('%PDF')
+  })
+
   it.each<[string, Record<string, string | undefined>, string?]>([
     ['an automatic answer', { 'Auto-Submitted': 'auto-replied' }],
     ['bulk mail', { Precedence: 'bulk' }],
@@ -162,7 +198,10 @@ describe('email: send', () => {
     const { sent, connection } = createConnection()
     const file = { kind: 'document', name: 'a.txt', mime: 'text/plain', bytes: new Uint8Array(3) } as const
     await email.send(connection, { address: { chat: 'anna@x.test' }, chunk: { text: '', spans: [] }, file }, 'k')
-    expect(sent[0]).toMatchObject({ text: 'a.txt', attachments: [file] })
+    expect(sent[0]).toMatchObject({ subject: 'a.txt', text: 'a.txt', attachments: [file] })
+    const marked = { text: 'This may be a duplicate.\n\n', spans: [] }
+    await email.send(connection, { address: { chat: 'anna@x.test' }, chunk: marked, file }, 'k')
+    expect(sent[1]).toMatchObject({ subject: 'a.txt', text: 'This may be a duplicate.\n\na.txt', attachments: [file] })
   })
 
   it.each([

@@ -182,6 +182,7 @@ testChannel(() => {
       failNext: (failure) => api.overrideNext(failures[failure]),
       texts: () => api.texts,
       files: () => api.files,
+      calls: () => api.calls.map(({ body }) => body),
     },
   }
 })

@@ -4,11 +4,13 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import type { MessageChunk } from '../../../src/agent/model/delivery.ts'
+import type { MessageChunk, TextSpan } from '../../../src/agent/model/delivery.ts'
 import { encodeDiscord, renderDiscord } from '../../../src/channels/discord/discord-markdown.ts'
 import { encodePlain, renderEmail } from '../../../src/channels/email/email-text.ts'
 import { countSegments, renderSms } from '../../../src/channels/sms/sms-text.ts'
 import { encodeMrkdwn, renderMrkdwn, renderSections } from '../../../src/channels/slack/mrkdwn.ts'
+import { messageFields } from '../../../src/channels/telegram/outbound.ts'
+import { telegram } from '../../../src/channels/telegram/telegram.ts'
 import { encodeHtml } from '../../../src/channels/text/encode-html.ts'
 import { parseMarkdown } from '../../../src/channels/text/parse-markdown.ts'
 import { encodeWhatsapp, renderWhatsapp } from '../../../src/channels/whatsapp/whatsapp-text.ts'
@@ -86,7 +88,29 @@ function expectClosedFences(encoded: string): void {
 const readEntities = (text: string) =>
   text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
 
+/** Entities cover whole characters of the text, and are at most 100. */
+function expectLegalEntities(text: string, chunk: MessageChunk): void {
+  const { entities = [] } = messageFields({ address: { chat: '1' }, chunk }) as { entities?: readonly TextSpan[] }
+  expect(entities.length).toBeLessThanOrEqual(100)
+  for (const { offset, length } of entities)
+    if (
+      length <= 0 ||
+      offset < 0 ||
+      offset + length > text.length ||
+      !text.slice(offset, offset + length).isWellFormed()
+    )
+      throw new Error(`an entity of ${length} at ${offset} in ${text.length}`)
+}
+
 const dialects: readonly Dialect[] = [
+  {
+    name: 'Telegram',
+    render: telegram.render,
+    encode: ({ text }) => text,
+    max: 4_096,
+    expectLegal: expectLegalEntities,
+    read: (encoded) => encoded,
+  },
   {
     name: 'Slack',
     render: renderMrkdwn,
@@ -245,6 +269,20 @@ describe('Discord', () => {
   ])('writes %s', (_name, source, expected) =>
     expect(one(renderDiscord, encodeDiscord, source, 'markdown')).toEqual([expected]),
   )
+
+  it('keeps every message of a long block within the limit, whatever its language is called', () => {
+    const lines = Array.from({ length: 400 }, (_, n) => `line ${n} 😀`).join('\n')
+    const chunks = renderDiscord(`\`\`\`${'x'.repeat(1_900)}\n${lines}\n\`\`\``, 'markdown')
+    const sent = chunks.map((chunk) => encodeDiscord(chunk))
+    expect(Math.max(...sent.map(({ length }) => length))).toBeLessThanOrEqual(2_000)
+    for (const text of sent) expect(text.match(/```/g)).toHaveLength(2)
+    expect(
+      chunks
+        .map(({ text }) => text)
+        .join('\n')
+        .match(/line \d+ 😀/g),
+    ).toHaveLength(400)
+  })
 
   it('escapes marks of a plain text', () => {
     expect(one(renderDiscord, encodeDiscord, '# a *b* _c_ `d` [e](f)\n- g', 'plain')).toEqual([

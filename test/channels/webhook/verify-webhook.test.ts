@@ -122,6 +122,17 @@ describe('verifyWebhook', () => {
     expect(await verifyWebhook('standard', requestOf('{}', headers), 'no base64 at all!')).toBeUndefined()
   })
 
+  it('names a delivery by its signature where the sender signs no name', async () => {
+    const { 'x-hub-signature-256': signature, ...unsigned } = await signers.github('secret', '{}')
+    const headers = { ...unsigned, 'x-hub-signature-256': signature ?? '', 'x-request-id': 'r1' }
+    const verified = await verifyWebhook('github', requestOf('{}', headers), 'secret')
+    expect(verified).toEqual({ delivery: signature, event: 'push' })
+    const own = await signers.talaria('secret', '{}')
+    const request = requestOf('{}', { ...own, 'x-webhook-id': 'd1' })
+    const proof = own['x-webhook-signature-v2']
+    expect(await verifyWebhook('talaria', request, 'secret')).toEqual({ delivery: 'd1', proof })
+  })
+
   it('does not fall back to a body signature without a time', async () => {
     const signature = await hmacOf('secret', '{}')
     const headers = { 'x-webhook-signature': signature, 'x-webhook-signature-v2': signature }

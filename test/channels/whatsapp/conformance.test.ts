@@ -187,6 +187,7 @@ testChannel(() => {
       failNext: (failure) => api.overrideNext(failures[failure]),
       texts: () => api.texts,
       files: () => api.files,
+      calls: () => api.calls.map(({ body }) => body),
     },
   }
 })

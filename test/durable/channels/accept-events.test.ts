@@ -36,6 +36,7 @@ describe('acceptEvents', () => {
   it('runs one turn for each of a hundred concurrent events, some delivered twice', async () => {
     const chat = await createChat((received) => says(`re: ${String(received.messages.at(-1)?.content)}`), {
       busy_mode: 'queue',
+      max_queued: 200,
     })
     const updates = Array.from({ length: 100 }, (_, n) => createUpdate({ message: createMessage(`no. ${n}.`) }))
     const delivered = updates.flatMap((update, n) => (n % 3 ? [update] : [update, update]))

@@ -132,6 +132,39 @@ describe('an answer with files', () => {
   })
 })
 
+describe('a file that the platform refuses', () => {
+  const write = calls({ id: 'c1', name: 'write_file', input: { path: 'out/list.csv', content: 'a,b' } })
+
+  it.each([
+    ['too large', { status: 413, description: 'Request Entity Too Large' }],
+    ['of a kind that it does not take', { status: 400, description: 'Bad Request: wrong file type' }],
+  ])('because it is %s is named in the chat with its path', async (_what, refusal) => {
+    const chat = await createChat([write, says('Here it is.\nMEDIA:out/list.csv')])
+    chat.api.overrideNext('sendDocument', refusal)
+    await receiveMessage(chat, 'make a list')
+    await chat.api.waitForText('list.csv')
+    await settleDeliveries(await getSessionId(chat))
+    expect(chat.api.callsOf('sendDocument')).toHaveLength(1)
+    expect(chat.api.messageTexts).toEqual([
+      'Here it is.',
+      expect.stringMatching(/^list\.csv.*(out\/list\.csv|\/files\/)/),
+    ])
+    expect(await getLastRun(await getSessionId(chat))).not.toHaveProperty('delivery_error')
+  })
+
+  it('is told about once, also when the chat refuses that too', async () => {
+    const chat = await createChat([write, says('Here it is.\nMEDIA:out/list.csv')])
+    chat.api.overrideNext('sendDocument', { status: 413, description: 'Request Entity Too Large' })
+    chat.api.overrideNext('sendMessage', { status: 200, raw: '{"ok":true,"result":{"message_id":7}}' }, { status: 400 })
+    await receiveMessage(chat, 'make a list')
+    const session = await getSessionId(chat)
+    await settleDeliveries(session)
+    expect(chat.api.callsOf('sendDocument')).toHaveLength(1)
+    expect(chat.api.sentTexts).toHaveLength(2)
+    expect(await getLastRun(session)).toHaveProperty('delivery_error')
+  })
+})
+
 describe('an edited message', () => {
   const edit = (chat: Parameters<typeof postUpdate>[0], text: string, message = 7) =>
     postUpdate(chat, createUpdate({ edited_message: createMessage(text, { message_id: message }) }))

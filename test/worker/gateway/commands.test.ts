@@ -145,6 +145,23 @@ describe('/sessions and /resume', () => {
 })
 
 describe('commands that change or show', () => {
+  it('/compress here N keeps exactly the last N messages with their answers, and /undo 2 shows what it takes out', async () => {
+    const long = 'many words '.repeat(400)
+    const { id, scripted } = await sessionWith(says(long), says(long), says('Three.'), says('SUMMARY'), says('Four.'))
+    for (const text of ['first', 'second', 'third']) await send(id, text)
+    expect(await say(id, '/compress here 0')).toBe('Usage: /compress [FOCUS|here N]')
+    expect(await say(id, '/compress here 9')).toBe('There is nothing to compress.')
+    expect(scripted.requests).toHaveLength(3)
+    expect(await say(id, '/compress here 1')).toMatch(/^Compressed: about/)
+    await send(id, 'fourth')
+    const sent = listTexts(scripted.requests.at(-1) as ModelRequest)
+    expect(sent[0]).toContain('SUMMARY')
+    expect(sent.join()).not.toContain('many words')
+    expect(sent[0]).toMatch(/\n\nthird$/)
+    expect(sent.slice(1)).toEqual(['assistant: Three.', 'user: fourth'])
+    expect(await say(id, '/undo 2')).toBe('Undone: 2 turns.\n\n> fourth\n\n> third')
+  })
+
   it('/fork copies the conversation to a session of its own', async () => {
     const { id } = await sessionWith(says('One.'))
     await send(id, 'one')

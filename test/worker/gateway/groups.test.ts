@@ -168,4 +168,34 @@ describe('an approval in a group', () => {
     await chat.api.waitForText('Done.')
     expect(await press('p3', anna)).toContain('Expired')
   })
+
+  it('is decided by what an admin types into the group, oldest first, and by nobody else', async () => {
+    const { key } = await newTenant()
+    const settings = { require_mention: false, admins: ['13'] }
+    const call1 = { name: 'terminal', input: { command: 'echo one' } }
+    const call2 = { name: 'terminal', input: { command: 'echo two' } }
+    const chat = await createChat([calls(call1), calls(call2), says('First.'), says('Second.')], settings, key)
+    const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual', rules } } })
+    const cora = { id: 13, is_bot: false, first_name: 'Cora' }
+    const listed = async () => (await call<{ data: object[] }>('GET', '/api/approvals', { key })).body.data.length
+    await receiveMessage(chat, 'go', inGroup(anna))
+    await until(async () => (await listed()) === 1)
+    await receiveMessage(chat, 'go', inGroup(bert))
+    await until(async () => (await listed()) === 2)
+    await receiveMessage(chat, '/approve', { from: cora, chat: { id: 13, type: 'private' } })
+    await chat.api.waitForText('Nothing waits for approval.')
+    await receiveMessage(chat, '/approve', inGroup({ id: 14, is_bot: false, first_name: 'Dora' }))
+    await until(() => chat.api.sentTexts.filter((text) => text === 'Nothing waits for approval.').length === 2)
+    expect(await listed()).toBe(2)
+    await receiveMessage(chat, '/approve', inGroup(cora))
+    await chat.api.waitForText('Allowed: 1 call.')
+    await chat.api.waitForText('First.')
+    expect(JSON.stringify(chat.scripted.requests[2])).toContain('echo one')
+    await receiveMessage(chat, '/deny all too loud', inGroup(cora))
+    await chat.api.waitForText('Denied: 1 call.')
+    await chat.api.waitForText('Second.')
+    expect(JSON.stringify(chat.scripted.requests[3])).toContain('too loud')
+    expect(await listed()).toBe(0)
+  })
 })

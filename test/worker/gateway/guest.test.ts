@@ -1,5 +1,5 @@
 /**
- * Tests that a guest of a channel reaches nothing but the own chat: 40 attempts with tools, commands and buttons, against
+ * Tests that a guest of a channel reaches nothing but the own chat: 48 attempts with tools, commands, buttons and texts in a group, against
  * a tenant that has something to hide in each place.
  */
 
@@ -175,6 +175,10 @@ const sayings: readonly [text: string | ((world: World) => string), expected: Re
   ['/status', /Status: idle/],
   ['/whoami', /Scopes: chat\n/],
   ['/agents', /No subagent/],
+  ['/pause', /You may not use \/pause/],
+  ['/pause off', /You may not use \/pause/],
+  ['/voice tts', /./],
+  ['/platform', /Chat: telegram:12, a direct chat/],
 ]
 
 const presses3: readonly [what: string, data: (world: World) => string][] = [
@@ -183,13 +187,21 @@ const presses3: readonly [what: string, data: (world: World) => string][] = [
   ['an invented button', () => 'ask:1:0'],
 ]
 
+/** In the group of the owner's channel, beside Anna's pending approval. */
+const inGroup: readonly [text: string, expected: RegExp][] = [
+  ['/approve@TalariaBot', /Nothing waits/],
+  ['/approve@TalariaBot all session', /Nothing waits/],
+]
+const group = { chat: { id: -77, type: 'supergroup' } }
+
 describe('a guest of a channel', () => {
   beforeAll(async () => {
     await applyMigrations()
     world = await createWorld()
   })
 
-  it('is tested with 40 attempts', () => expect(tools.length + sayings.length + presses3.length).toBe(40))
+  it('is tested with 48 attempts', () =>
+    expect(tools.length + sayings.length + presses3.length + inGroup.length + 2).toBe(48))
 
   it.each(tools)('cannot %s', async (_what, name, input, expected) => {
     const answer = await tryTool(name, input(world))
@@ -204,6 +216,46 @@ describe('a guest of a channel', () => {
     const answer = await trySaying(typeof text === 'string' ? text : text(world), more)
     expect(answer).toMatch(expected)
     expect(answer.replaceAll(/"[^"]*"/g, '')).not.toContain(hidden)
+  })
+
+  it.each(inGroup)('decides nothing in a group by %s', async (text, expected) => {
+    const { api } = world.chat
+    const sentThere = () => api.callsOf('sendMessage').filter(({ body }) => body.chat_id === group.chat.id)
+    if (!sentThere().length) {
+      replies.push(calls({ name: 'terminal', input: { command: `echo in the group ${hidden}` } }))
+      await receiveMessage(world.chat, '@TalariaBot go', {
+        ...group,
+        entities: [{ type: 'mention', offset: 0, length: 11 }],
+      })
+      await until(() => sentThere().some(({ body }) => body.reply_markup))
+    }
+    const before = sentThere().length
+    const entities = [{ type: 'bot_command', offset: 0, length: text.split(' ')[0]?.length }]
+    await receiveMessage(world.chat, text, { ...group, from: bert, entities })
+    const answer = await until(() => sentThere()[before])
+    expect(answer.body.text).toMatch(expected)
+  })
+
+  it('summarises the own conversation alone by /compress here', async () => {
+    const { api, scripted } = world.chat
+    const [asked, sent] = [scripted.requests.length, api.sentTexts.length]
+    await receiveMessage(world.chat, '/compress here 1', guest)
+    await until(() => api.sentTexts[sent])
+    const sentToModel = JSON.stringify(scripted.requests.slice(asked))
+    for (const other of [`${hidden} plan`, `Keep ${hidden}`, `is ${hidden}`, `says ${hidden}`])
+      expect(sentToModel).not.toContain(other)
+  })
+
+  it('gets the own conversation alone by /save', async () => {
+    const { api } = world.chat
+    const before = api.sentFiles.length
+    await trySaying('/save json')
+    const file = await until(() => api.sentFiles[before])
+    const { key } = world.tenant
+    const saved = await request('GET', `/api/sessions/${world.guestSession}/files/exports/${file.name}`, { key })
+    const text = await saved.text()
+    expect(text).toContain('Hello Bert.')
+    for (const other of ['Noted', 'tool_calls', `says ${hidden}`]) expect(text).not.toContain(other)
   })
 
   it.each(presses3)('decides nothing by %s', async (_what, data) => {

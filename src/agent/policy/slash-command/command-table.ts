@@ -91,8 +91,9 @@ export const commandTable = [
   {
     name: 'compress',
     aliases: ['compact'],
-    usage: '[FOCUS]',
-    description: 'Replaces older messages by a summary. The focus says what it must keep.',
+    usage: '[FOCUS|here N]',
+    description:
+      'Replaces older messages by a summary: with a focus, or all but your last N messages and their answers.',
     group: 'conversation',
     scope: 'chat',
     busy: 'wait',
@@ -112,6 +113,14 @@ export const commandTable = [
     description: 'Copies the conversation and its files to a new session.',
     group: 'conversation',
     scope: 'read',
+    busy: 'dispatch',
+  },
+  {
+    name: 'save',
+    usage: '[md|html|json] [redact]',
+    description: 'Writes the conversation to a file of the workspace; a chat gets the file.',
+    group: 'conversation',
+    scope: 'write',
     busy: 'dispatch',
   },
   {
@@ -257,6 +266,15 @@ export const commandTable = [
     busy: 'dispatch',
   },
   {
+    name: 'platform',
+    usage: '',
+    description: 'Shows which platform, connection and chat this is.',
+    group: 'information',
+    scope: 'chat',
+    busy: 'dispatch',
+    isForChats: true,
+  },
+  {
     name: 'version',
     usage: '',
     description: 'Shows the version of this server.',
@@ -299,6 +317,15 @@ export const commandTable = [
     isForChats: true,
   },
   {
+    name: 'voice',
+    usage: '[on|off|tts]',
+    description: 'Speaks the answers to voice messages (on), or all answers (tts), beside their text.',
+    group: 'settings',
+    scope: 'write',
+    busy: 'dispatch',
+    isForChats: true,
+  },
+  {
     name: 'approvals',
     usage: '[manual|smart|off|default]',
     description: 'Shows or changes which calls ask for approval in this session.',
@@ -333,6 +360,16 @@ export const commandTable = [
     isForChats: true,
   },
   {
+    name: 'pause',
+    usage: '[off]',
+    description: 'Pauses the channel: nobody is answered until an admin sends /pause off.',
+    group: 'settings',
+    scope: 'write',
+    busy: 'dispatch',
+    tier: 'operator',
+    isForChats: true,
+  },
+  {
     name: 'start',
     usage: '',
     description: 'Does nothing: messengers send it when a chat begins.',
@@ -359,31 +396,5 @@ export const findCommand = (name: string): (CommandSpec & { readonly name: Comma
 
 /** All names and aliases, for suggestions. */
 export const commandSpellings = (): readonly string[] => [...bySpelling.keys()]
-
-/** A person may always ask what there is, and as whom they are known. */
-const alwaysAllowed: ReadonlySet<string> = new Set<CommandName>(['help', 'whoami', 'start'])
-
-/** The limits of a person in a chat, by the settings of the channel. */
-export type CommandRights = {
-  readonly scopes: readonly Scope[]
-  readonly isAdmin: boolean
-  /** See `tier`. */
-  readonly isOperator: boolean
-  /** The commands of people who are no admins. null: the scopes alone decide. */
-  readonly allowed: readonly string[] | null
-  /** The conversation is the person's own: a direct chat, or an own session in a group. */
-  readonly isOwnConversation: boolean
-}
-
-/** Decides whether a person in a chat who may write there may use a command. */
-export function mayPersonUse(
-  { name, scope, tier }: Pick<CommandSpec, 'name' | 'scope' | 'tier'>,
-  rights: CommandRights,
-) {
-  if (rights.isAdmin || alwaysAllowed.has(name)) return true
-  if (rights.allowed && !rights.allowed.includes(name)) return false
-  if (tier === 'operator') return rights.isOperator
-  return rights.scopes.includes(scope) || (scope === 'write' && rights.isOwnConversation)
-}
 
 export const renderUsage = ({ name, usage }: Pick<CommandSpec, 'name' | 'usage'>): string => `/${name} ${usage}`.trim()

@@ -11,7 +11,7 @@ import type { InboundRequest } from '../../../channels/channel.ts'
 import { parseJson } from '../../../channels/parse-json.ts'
 import { composePrompt, composeText } from '../../../channels/webhook/compose-prompt.ts'
 import { eventOf, isWanted } from '../../../channels/webhook/match-payload.ts'
-import { verifyWebhook } from '../../../channels/webhook/verify-webhook.ts'
+import { verifyWebhook, type VerifiedWebhook } from '../../../channels/webhook/verify-webhook.ts'
 import { clock } from '../../platform/clock.ts'
 import { newRunId } from '../../platform/ids.ts'
 import { resolveChat } from '../../tenant/channels/resolve-chat.ts'
@@ -55,8 +55,19 @@ export async function acceptWebhook(
   if (!isActive || !isWanted(payload, event, settings)) return { kind: 'ignored' }
   const retryAfter = await tenantStub(env, tenantId).hooks.admit(authorityOf(webhook), id)
   if (retryAfter !== undefined) return { kind: 'too-many', retryAfter }
-  const key = await hashParts([id, verified.delivery ?? crypto.randomUUID()])
+  const key = await hashParts([id, await deliveryOf(env, webhook, verified)])
   return perform(env, { webhook, key, payload, event, tenant })
+}
+
+/** A copy of a request counts as the first one that had its signature, whatever name it carries. */
+async function deliveryOf(
+  env: Env,
+  webhook: LoadedWebhook,
+  { delivery = crypto.randomUUID(), proof }: VerifiedWebhook,
+): Promise<string> {
+  if (proof === undefined || proof === delivery) return delivery
+  const { chats } = tenantStub(env, webhook.tenantId)
+  return chats.claimDelivery(authorityOf(webhook), await hashParts([webhook.id, proof]), delivery)
 }
 
 function perform(env: Env, delivery: Delivery): Promise<WebhookOutcome> {

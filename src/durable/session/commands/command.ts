@@ -3,12 +3,8 @@
 import type { Authority, Scope } from '../../../agent/model/permission/authority.ts'
 import type { OpeningMessage } from '../../../agent/model/message.ts'
 import type { TurnOptions } from '../../../agent/model/turn-options.ts'
-import {
-  type CommandName,
-  type CommandRights,
-  findCommand,
-  renderUsage,
-} from '../../../agent/policy/slash-command/command-table.ts'
+import type { CommandRights } from '../../../agent/policy/slash-command/command-rights.ts'
+import { type CommandName, findCommand, renderUsage } from '../../../agent/policy/slash-command/command-table.ts'
 import type { BusyMode } from '../intake/intake.ts'
 import type { Session } from '../session.ts'
 
@@ -29,7 +25,12 @@ export type CommandCall = {
 
 export type CommandReply =
   /** Answers the command with a text and without a turn. An empty text answers nothing in a chat. */
-  | { readonly kind: 'text'; readonly text: string }
+  | {
+      readonly kind: 'text'
+      readonly text: string
+      /** A file of the workspace. A chat gets it after the text. */
+      readonly file?: string
+    }
   /** Submits this text as the message instead of the command. `mode`: how it takes effect while a turn runs. */
   | { readonly kind: 'message'; readonly text: string; readonly mode?: BusyMode }
   /**

@@ -37,8 +37,13 @@ export const undoCommand: CommandHandler = (session, { text }) => {
   return reply(`Undone: ${describeTurns(turns.length)}.\n\n${texts.join('\n\n')}`)
 }
 
-export const compressCommand: CommandHandler = async (session, { text }) =>
-  reply(describeCompression(await compressNow(session, text.slice(0, maxFocusChars) || undefined)))
+export const compressCommand: CommandHandler = async (session, { text, words }) => {
+  const [here, turns = '1'] = words
+  if (here?.toLowerCase() !== 'here' || words.length > 2)
+    return reply(describeCompression(await compressNow(session, text.slice(0, maxFocusChars) || undefined)))
+  if (!/^[1-9]\d{0,2}$/.test(turns)) return usageReply('compress')
+  return reply(describeCompression(await compressNow(session, undefined, Number(turns))))
+}
 
 function describeCompression(result: CompressResult): string {
   switch (result.kind) {
@@ -47,7 +52,7 @@ function describeCompression(result: CompressResult): string {
     case 'nothing':
       return 'There is nothing to compress.'
     case 'busy':
-      return 'The conversation went on meanwhile. Try again.'
+      return 'The conversation goes on meanwhile. Try again when no turn runs.'
     case 'limit-reached':
       return describeLimit(result.limit)
     case 'failed':

@@ -2,11 +2,8 @@
 
 import { hasScope } from '../../../agent/model/permission/authority.ts'
 import { narrowByRoles } from '../../../agent/model/permission/roles.ts'
-import {
-  type CommandRights,
-  type CommandSpec,
-  mayPersonUse,
-} from '../../../agent/policy/slash-command/command-table.ts'
+import { type CommandRights, mayPersonUse } from '../../../agent/policy/slash-command/command-rights.ts'
+import type { CommandSpec } from '../../../agent/policy/slash-command/command-table.ts'
 import type { InboundCommand } from '../intake/inbound-command.ts'
 import type { Session } from '../session.ts'
 import type { CommandCall } from './command.ts'

@@ -2,6 +2,7 @@
 
 import type { CommandName } from '../../../agent/policy/slash-command/command-table.ts'
 import { backgroundCommand } from './background-command.ts'
+import { pauseCommand, platformCommand, sethomeCommand, voiceCommand } from './channel-commands.ts'
 import type { CommandFallback, CommandHandler } from './command.ts'
 import { compressCommand, newCommand, retryCommand, titleCommand, undoCommand } from './conversation-commands.ts'
 import { forkCommand, rollbackCommand } from './copy-commands.ts'
@@ -21,8 +22,8 @@ import { memoryCommand } from './memory-command.ts'
 import { personalityCommand } from './personality-command.ts'
 import { heartbeatCommand, loopCommand } from './recurring-commands.ts'
 import { resumeCommand, sessionsCommand } from './resume-command.ts'
+import { saveCommand } from './save-command.ts'
 import { approvalsCommand, reasoningCommand, verboseCommand } from './settings-commands.ts'
-import { sethomeCommand } from './sethome-command.ts'
 import { skillCommands } from './skill-commands.ts'
 import { queueCommand, steerCommand, stopCommand } from './turn-commands.ts'
 
@@ -37,6 +38,7 @@ export const commandHandlers: Readonly<Record<CommandName, CommandHandler>> = {
   compress: compressCommand,
   title: titleCommand,
   fork: forkCommand,
+  save: saveCommand,
   stop: stopCommand,
   steer: steerCommand,
   queue: queueCommand,
@@ -54,15 +56,18 @@ export const commandHandlers: Readonly<Record<CommandName, CommandHandler>> = {
   usage: usageCommand,
   insights: insightsCommand,
   whoami: whoamiCommand,
+  platform: platformCommand,
   version: versionCommand,
   model: modelCommand,
   reasoning: reasoningCommand,
   personality: personalityCommand,
   verbose: verboseCommand,
+  voice: voiceCommand,
   approvals: approvalsCommand,
   memory: memoryCommand,
   skills: skillsCommand,
   sethome: sethomeCommand,
+  pause: pauseCommand,
   start: startCommand,
 }
 

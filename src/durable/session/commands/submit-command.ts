@@ -80,7 +80,7 @@ type Given = { readonly message: TypedMessage; readonly intake: Intake; readonly
 function applyReply(session: Session, { message, intake, given }: Given): CommandOutcome {
   switch (given.kind) {
     case 'text':
-      return { kind: 'answered', submitted: storeAnswer(session, { message, intake, text: given.text }) }
+      return { kind: 'answered', submitted: storeAnswer(session, { message, intake, ...given }) }
     case 'message':
       return { kind: 'replaced', message: withText(message, given.text, given.mode) }
     case 'turn':
@@ -100,11 +100,15 @@ async function createFor(session: Session, intake: Intake): Promise<void> {
   session.turns.arm()
 }
 
+type Answering = {
+  readonly message: TypedMessage
+  readonly intake: Intake
+  readonly text: string
+  readonly file?: string
+}
+
 /** Stores the answer in one write with what the command has changed, if the command answered at once. */
-function storeAnswer(
-  session: Session,
-  { message, intake, text }: { readonly message: TypedMessage; readonly intake: Intake; readonly text: string },
-): Submitted {
+function storeAnswer(session: Session, { message, intake, text, file }: Answering): Submitted {
   const { runId } = message
   const shown = text.length > maxAnswerChars ? `${text.slice(0, maxAnswerChars)}…` : text
   const response = message.kind === 'inbound' ? undefined : message.options.response
@@ -113,6 +117,7 @@ function storeAnswer(
     const options = response ? { response } : {}
     session.journal.asides.add({ runId, at: clock.now(), text: shown, after: session.store.lastMessageSeq(), options })
     intake.acknowledge?.(shown)
+    if (file !== undefined && message.kind === 'inbound') session.delivery.sendFile(file, runId)
   }
   return { runId, status: 'ended' }
 }

@@ -1,0 +1,43 @@
+/** Lists the pictures and documents of a mail. Their bytes exist nowhere but in the mail. */
+
+import type { Attachment, Email } from 'postal-mime'
+import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
+import type { CarriedFile } from '../channel.ts'
+
+type MailFiles = { readonly media: readonly MediaReference[]; readonly carried?: readonly CarriedFile[] }
+
+/** The references of a mail become part of a row. */
+const maxFiles = 100
+const maxNameChars = 200
+/** Pictures within the text are often logos of a signature. */
+const minInlineBytes = 20_000
+const signatureType = /^application\/(?:(?:x-)?pkcs7-signature|pgp-signature)$/
+
+export function filesOf({ attachments }: Email): MailFiles {
+  const files = attachments.filter((one) => isContent(one, bytesOf(one))).slice(0, maxFiles)
+  return {
+    media: files.map((one, n) => ({
+      kind: kindOf(one.mimeType),
+      reference: String(n),
+      isCarried: true,
+      ...(one.filename && { name: one.filename.slice(0, maxNameChars) }),
+      mime: one.mimeType.slice(0, maxNameChars),
+      bytes: bytesOf(one).length,
+    })),
+    ...(files.length > 0 && { carried: files.map((one, n) => ({ reference: String(n), bytes: bytesOf(one) })) }),
+  }
+}
+
+/** Leaves out what only decorates or signs the mail. */
+const isContent = ({ mimeType, related }: Attachment, bytes: Uint8Array): boolean =>
+  bytes.length > 0 && !signatureType.test(mimeType) && !(related && bytes.length < minInlineBytes)
+
+const bytesOf = ({ content }: Attachment): Uint8Array<ArrayBuffer> =>
+  typeof content === 'string'
+    ? Uint8Array.from(new TextEncoder().encode(content))
+    : new Uint8Array(content as ArrayBuffer)
+
+function kindOf(mime: string): MediaKind {
+  const [type] = mime.split('/')
+  return type === 'image' || type === 'audio' || type === 'video' ? type : 'document'
+}

@@ -1,0 +1,217 @@
+/** Tests the commands that concern a chat of a channel: `/platform`, `/pause`, `/save` and `/voice`. */
+
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { opusBytes } from '../../backends/media/fixtures.ts'
+import {
+  bert,
+  type ChatFixture,
+  createChat,
+  createMessage,
+  createUpdate,
+  getLastRun,
+  getSessionId,
+  postUpdate,
+  receiveMessage,
+} from '../../support/chat.ts'
+import { sentTo, vendors } from '../../support/media-vendors.ts'
+import { calls, model, says, until } from '../../support/scripted-model.ts'
+import { applyMigrations, call, newSession, newTenant, request } from '../client.ts'
+import type { Run } from '../listen.ts'
+
+beforeAll(applyMigrations)
+
+const ofBert = { from: bert, chat: { id: 12, type: 'private' } }
+const readFile = async (session: string, path: string, key: string) =>
+  (await request('GET', `/api/sessions/${session}/files/${path}`, { key })).text()
+
+async function newChat(replies: Parameters<typeof createChat>[0], settings: object = {}) {
+  const { key } = await newTenant()
+  return { key, chat: await createChat(replies, settings, key) }
+}
+
+describe('/platform', () => {
+  it('names platform, connection and chat', async () => {
+    const { chat } = await newChat([])
+    await receiveMessage(chat, '/platform')
+    await chat.api.waitForText('Platform: telegram')
+    const [text] = chat.api.messageTexts
+    expect(text).toContain(`Connection: ${chat.channel}, active`)
+    expect(text).toContain('Chat: telegram:11, a direct chat')
+    expect(text).toContain('files up to 50 MB')
+  })
+
+  it('has no meaning beyond chats', async () => {
+    const { id } = await newSession()
+    const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input: '/platform' } })
+    expect(body.output).toContain('has a meaning in the chats of a channel alone')
+  })
+})
+
+describe('/pause', () => {
+  const statusOf = async ({ channel }: ChatFixture, key: string) =>
+    (await call<{ status: string }>('GET', `/api/channels/${channel}`, { key })).body.status
+
+  it('pauses the channel for everybody, until an admin ends it', async () => {
+    const { key, chat } = await newChat([says('Back.')], { admins: ['11'] })
+    await receiveMessage(chat, '/pause')
+    await chat.api.waitForText('is paused')
+    expect(await statusOf(chat, key)).toBe('paused')
+    // Nobody is answered, and only an admin is heard.
+    for (const text of ['hello', '/status', '/pause', '/pause on'])
+      expect((await postUpdate(chat, createUpdate({ message: createMessage(text) }))).status).toBe(200)
+    await receiveMessage(chat, '/pause off', ofBert)
+    expect(await statusOf(chat, key)).toBe('paused')
+    await receiveMessage(chat, '/pause off')
+    await chat.api.waitForText('answers again')
+    expect(await statusOf(chat, key)).toBe('active')
+    await receiveMessage(chat, 'hello')
+    await chat.api.waitForText('Back.')
+    expect([chat.api.sentTexts.length, chat.scripted.requests.length]).toEqual([3, 1])
+  })
+
+  it('stands in the audit log with the person', async () => {
+    const { key, chat } = await newChat([], { admins: ['11'] })
+    await receiveMessage(chat, '/pause')
+    await chat.api.waitForText('is paused')
+    const { body } = await call<{ data: { kind: string; actor: string }[] }>('GET', '/api/audit', { key })
+    expect(body.data).toContainEqual(
+      expect.objectContaining({ kind: 'channel.changed', actor: `person:${chat.channel}:11` }),
+    )
+  })
+
+  it('is refused to others, and says how it is used', async () => {
+    const { key, chat } = await newChat([], { admins: ['11'] })
+    await receiveMessage(chat, '/pause', ofBert)
+    await chat.api.waitForText('You may not use /pause')
+    await receiveMessage(chat, '/pause for lunch')
+    await chat.api.waitForText('Usage: /pause [off]')
+    expect(await statusOf(chat, key)).toBe('active')
+  })
+})
+
+describe('/save', () => {
+  const write = calls({ name: 'write_file', input: { path: 'a.txt', content: 'a' } })
+
+  it('sends a chat what was said, and nothing that only the agent saw', async () => {
+    const { key, chat } = await newChat([write, says('It is **written**.')])
+    await receiveMessage(chat, 'write it')
+    await chat.api.waitForText('It is written.')
+    await receiveMessage(chat, '/save')
+    await until(() => chat.api.sentFiles.length > 0)
+    const session = await getSessionId(chat)
+    const [sent] = chat.api.sentFiles
+    expect(chat.api.sentTexts.at(-1)).toBe(`Saved: exports/${sent?.name}`)
+    const text = await readFile(session, `exports/${sent?.name}`, key)
+    expect(text).toMatch(/## User.*write it.*## Assistant.*It is \*\*written\*\*\./s)
+    expect(text).not.toContain('write_file')
+    expect(chat.scripted.requests).toHaveLength(2)
+  })
+
+  it.each([
+    ['json', /^\{"format":"talaria\.session"/],
+    ['html', /^<!doctype html>/i],
+  ])('writes %s', async (format, expected) => {
+    const scripted = model([says('Hi.')])
+    const { id } = await newSession({ model: scripted.id })
+    const say = async (input: string) =>
+      (await call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input } })).body.output ?? ''
+    await say('hello')
+    const [, path = ''] = /^Saved: (exports\/\S+)$/.exec(await say(`/save ${format}`)) ?? []
+    expect(path.endsWith(`.${format}`)).toBe(true)
+    const file = await request('GET', `/api/sessions/${id}/files/${path}`)
+    expect(await file.text()).toMatch(expected)
+  })
+
+  it('masks secrets in a chat, and for a key that wants it', async () => {
+    const { key, chat } = await newChat([says('ok')])
+    const secret = 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789'
+    await receiveMessage(chat, `keep ${secret}`)
+    await chat.api.waitForText('ok')
+    await receiveMessage(chat, '/save json')
+    await until(() => chat.api.sentFiles.length > 0)
+    const session = await getSessionId(chat)
+    expect(await readFile(session, `exports/${chat.api.sentFiles[0]?.name}`, key)).not.toContain(secret)
+    const say = async (input: string) =>
+      (await call<Run>('POST', `/api/sessions/${session}/chat`, { key, body: { input } })).body.output ?? ''
+    const saved = async (input: string) => readFile(session, (await say(input)).replace('Saved: ', ''), key)
+    expect(await saved('/save html redact')).not.toContain(secret)
+    expect(await saved('/save html')).toContain(secret)
+  })
+
+  it.each([
+    ['/save', /no conversation/],
+    ['/save pdf', /Usage: \/save/],
+    ['/save md html', /Usage: \/save/],
+  ])('answers %s in an empty session', async (input, expected) => {
+    const { id } = await newSession()
+    const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input } })
+    expect(body.output).toMatch(expected)
+  })
+})
+
+describe('/voice', () => {
+  beforeEach(() =>
+    vendors.begin(({ url }) =>
+      url.endsWith('/audio/transcriptions')
+        ? Response.json({ text: 'how are you' })
+        : new Response(opusBytes(['spoken'])),
+    ),
+  )
+  /** Rows of a chat are sent in order. */
+  const waitForAnswers = async (chat: ChatFixture) => {
+    await receiveMessage(chat, '/platform')
+    await chat.api.waitForText('Platform:')
+  }
+  const spoken = () => sentTo('/audio/speech').map(({ input }) => input)
+  const said = { text: undefined, voice: { file_id: 'voice-1', mime_type: 'audio/ogg', duration: 2 } }
+
+  it('tts speaks every answer behind its text, without code and addresses', async () => {
+    const { chat } = await newChat([says('See **this**:\n```js\nlet a\n```\nat https://x.test/a'), says('Quiet.')])
+    await receiveMessage(chat, '/voice tts')
+    await chat.api.waitForText('Voice: tts')
+    await receiveMessage(chat, 'hello')
+    await until(() => chat.api.callsOf('sendVoice').length === 1)
+    expect(spoken()).toEqual(['See this:\n\nat'])
+    await receiveMessage(chat, '/voice off')
+    await chat.api.waitForText('Voice: off')
+    await receiveMessage(chat, 'hello again')
+    await chat.api.waitForText('Quiet.')
+    await waitForAnswers(chat)
+    expect([chat.api.callsOf('sendVoice').length, spoken().length]).toEqual([1, 1])
+  })
+
+  it('on speaks the answers to voice messages alone', async () => {
+    const { chat } = await newChat([says('By text.'), says('By voice.')])
+    chat.api.files.set('voice-1', new TextEncoder().encode('OggS and so on'))
+    await receiveMessage(chat, '/voice on')
+    await receiveMessage(chat, 'hello')
+    await chat.api.waitForText('By text.')
+    await receiveMessage(chat, '', said)
+    await until(() => chat.api.callsOf('sendVoice').length === 1)
+    expect(spoken()).toEqual(['By voice.'])
+  })
+
+  it('costs nothing but the voice when the vendor fails', async () => {
+    const { key, chat } = await newChat([says('The text.')])
+    await receiveMessage(chat, '/voice tts')
+    await chat.api.waitForText('Voice: tts')
+    vendors.begin(() => Response.json({ error: { message: 'no' } }, { status: 400 }))
+    await receiveMessage(chat, 'hello')
+    await chat.api.waitForText('The text.')
+    await waitForAnswers(chat)
+    expect(chat.api.callsOf('sendVoice')).toHaveLength(0)
+    expect(await getLastRun(await getSessionId(chat), key)).not.toHaveProperty('delivery_error')
+  })
+
+  it('is refused where nobody can speak', async () => {
+    const { key, chat } = await newChat([])
+    await call('PATCH', '/api/settings', { key, body: { tts: { provider: 'elevenlabs' } } })
+    await receiveMessage(chat, '/voice on')
+    await chat.api.waitForText('Speech is not configured here')
+    await receiveMessage(chat, '/voice')
+    await chat.api.waitForText('Voice: off')
+    await receiveMessage(chat, '/voice loud')
+    await chat.api.waitForText('Usage: /voice')
+    expect(spoken()).toEqual([])
+  })
+})
