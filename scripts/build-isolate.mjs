@@ -6,10 +6,12 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { amended } from './lib/just-bash.mjs'
 import { clientOnly } from './lib/openai.mjs'
 import { readable } from './lib/pdfjs.mjs'
 import { copyReference } from './lib/reference.mjs'
+import { buildDocs } from './build-docs.mjs'
 import { buildWeb } from './build-web.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -43,7 +45,7 @@ const targets = [
   { entry: 'office/inside/inline.ts', file: 'office.inline.mjs' },
   { entry: 'web/page/inside/entry.ts', file: 'page.isolate.txt' },
   { entry: 'web/page/inside/inline.ts', file: 'page.inline.mjs' },
-  ...['docx', 'xlsx', 'pptx', 'pdf', 'svg'].map((kind) => ({
+  ...['docx', 'xlsx', 'pptx', 'pdf', 'svg', 'png'].map((kind) => ({
     entry: `make-document/inside/entry-${kind}.ts`,
     file: `write-${kind}.isolate.txt`,
   })),
@@ -61,6 +63,12 @@ const targets = [
   { entry: 'dialects/bedrock.ts', file: 'bedrock.inline.mjs' },
   { entry: 'dialects/demo.ts', file: 'demo.inline.mjs' },
   { entry: 'dialects/workers-ai.ts', file: 'workers-ai.inline.mjs' },
+]
+
+// Bytes that isolates get as modules: a program, and a font with Latin, Greek, Cyrillic and more.
+const assets = [
+  { source: '@resvg/resvg-wasm/index_bg.wasm', file: 'resvg-wasm.isolate.txt' },
+  { source: 'dejavu-fonts-ttf/ttf/DejaVuSans.ttf', file: 'font-sans.isolate.txt' },
 ]
 
 const inputs = [
@@ -85,7 +93,8 @@ const inputs = [
   join(root, 'node_modules/re2js/package.json'),
   join(root, 'node_modules/unbash/package.json'),
   join(root, 'node_modules/unpdf/package.json'),
-  ...['docx', 'write-excel-file', 'pptxgenjs', 'pdf-lib', 'beautiful-mermaid'].map((name) =>
+  ...assets.map(({ source }) => join(root, 'node_modules', source)),
+  ...['docx', 'write-excel-file', 'pptxgenjs', 'pdf-lib', 'beautiful-mermaid', '@pdf-lib/fontkit'].map((name) =>
     join(root, `node_modules/${name}/package.json`),
   ),
   join(root, 'node_modules/yaml/package.json'),
@@ -142,6 +151,10 @@ const namesNode = {
 async function build() {
   const { build: bundle } = await import('esbuild')
   mkdirSync(output, { recursive: true })
+  for (const { source, file } of assets) {
+    const packed = gzipSync(readFileSync(join(root, 'node_modules', source)), { level: 9 }).toString('base64')
+    writeFileSync(outputOf({ file }), packed)
+  }
   for (const { entry, file, define = {} } of targets) {
     const result = await bundle({
       entryPoints: [join(backends, entry)],
@@ -150,7 +163,7 @@ async function build() {
       format: 'esm',
       target: 'es2023',
       conditions: ['workerd', 'worker', 'browser'],
-      external: ['cloudflare:*', 'node:*', 'program.js'],
+      external: ['cloudflare:*', 'node:*', 'program.js', 'font.ttf', 'resvg.wasm'],
       minify: true,
       legalComments: 'none',
       logLevel: 'error',
@@ -167,5 +180,5 @@ async function build() {
 }
 
 await copyReference()
-await buildWeb()
-if (targets.some((target) => age(outputOf(target)) < newest)) await build()
+await Promise.all([buildWeb(), buildDocs()])
+if ([...targets, ...assets].some((target) => age(outputOf(target)) < newest)) await build()

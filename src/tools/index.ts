@@ -2,6 +2,7 @@
 
 import type { Tool } from '../agent/model/tool.ts'
 import browserBack from './browser/browser-back.tool.ts'
+import browserCdp from './browser/browser-cdp.tool.ts'
 import browserClick from './browser/browser-click.tool.ts'
 import browserConsole from './browser/browser-console.tool.ts'
 import browserDialog from './browser/browser-dialog.tool.ts'
@@ -38,6 +39,7 @@ import webSearch from './web/web-search.tool.ts'
 
 export const tools: readonly Tool[] = [
   browserBack,
+  browserCdp,
   browserClick,
   browserConsole,
   browserDialog,

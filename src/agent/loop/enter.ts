@@ -58,8 +58,10 @@ function drainInbox({ inbox, lastRole }: View): Pick<Commit, 'append' | 'drain'>
   return { append: [...before, joinMessages(ready)], drain: ready.map(({ id }) => id) }
 }
 
-/** Joins messages that arrived during a turn into one user message. */
+/** Joins messages that arrived during a turn into one user message, with a blank line between them. */
 export const joinMessages = (messages: readonly InboxMessage[]): UserMessage => ({
   role: 'user',
-  content: messages.flatMap(({ message }) => message.content),
+  content: messages.flatMap(({ message }, at) =>
+    at ? [{ type: 'text' as const, text: '\n\n' }, ...message.content] : message.content,
+  ),
 })

@@ -13,7 +13,13 @@ export type ChatOrigin = {
 }
 
 /** The author and the message that a turn answers, by the ids of the platform. */
-export type ChatAuthor = { readonly person: string; readonly message?: string; readonly replyHandle?: ReplyHandle }
+export type ChatAuthor = {
+  readonly person: string
+  readonly message?: string
+  readonly replyHandle?: ReplyHandle
+  /** The message was spoken. */
+  readonly isVoice?: true
+}
 
 /** A styled range of a text, in UTF-16 units. */
 export type TextSpan = {

@@ -44,6 +44,8 @@ export type Quirks = {
   readonly content?: 'parts' | 'string-results'
   /** The form of cache marks: `native` as Anthropic has them, on content parts of the dialect. */
   readonly cacheMarks?: 'native' | 'none'
+  /** The API searches the web by itself, in the form of this dialect. */
+  readonly serverSearch?: 'openai-chat' | 'openai-responses' | 'anthropic'
   /** `anthropic`: the key is sent in `Authorization`. */
   readonly bearer?: boolean
   /** Merged into every request body. */
@@ -57,6 +59,8 @@ export type ModelRequest = {
   readonly tools: readonly ToolSchema[]
   /** Only with tools. */
   readonly toolChoice?: Exclude<ToolChoice, 'none'> | undefined
+  /** The provider's own web search takes the place of the tool `web_search`, if the quirks have one. */
+  readonly serverSearch?: boolean | undefined
   /** False: at most one call in a reply. */
   readonly parallelToolCalls?: boolean | undefined
   /** The beginning of the requested answer; sent after the transcript as an assistant message. */
@@ -99,6 +103,11 @@ export type CallOptions = {
   readonly onDelta: (delta: Delta) => void
   /** Called for every received part of the answer, or for a `keep-alive`, which carries none. Resets the idle timeout. */
   readonly onActivity: (sign?: Activity) => void
+  /**
+   * Called for each web search of the provider when it begins. `possible`: the call failed or ended, and the API does not
+   * tell the searches of a call before its end.
+   */
+  readonly onServerSearch?: ((search: 'begun' | 'possible') => void) | undefined
   readonly sleep: (ms: number) => Promise<void>
   /** Replaces the platform's `fetch` for this call. */
   readonly send?: SendRequest | undefined

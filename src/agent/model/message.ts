@@ -6,7 +6,12 @@ export type ImagePart = { readonly type: 'image'; readonly mediaType: string; re
 /** Opaque JSON of one dialect, such as a signature or an encrypted item. It is sent back unchanged to that dialect only. */
 export type ProviderData = { readonly by: string; readonly data: unknown }
 /** Thinking stays verbatim, because providers reject a transcript whose signature does not match. */
-export type ThinkingPart = { readonly type: 'thinking'; readonly text: string; readonly sealed?: ProviderData }
+export type ThinkingPart = {
+  readonly type: 'thinking'
+  readonly text: string
+  readonly sealed?: ProviderData
+  /** The part belongs to a web search that the provider ran: its query, or empty. */ readonly search?: string
+}
 export type ToolCallPart = {
   readonly type: 'call'
   readonly id: string

@@ -36,6 +36,7 @@ const perModel = z.strictObject({
       output: perMillion.optional(),
       cached_read: perMillion.optional(),
       cached_write: perMillion.optional(),
+      web_search: perMillion.optional().describe('USD per thousand web searches of the provider itself. Default: 10.'),
     })
     .optional()
     .describe('USD per million tokens.'),

@@ -17,9 +17,14 @@ export type Tally = Counts & { readonly calls: number; readonly cut: number }
 
 /**
  * `by`: the usage by model and task, with keys of `tallyKey`. `hourWrite`: the part of `cachedWrite` that is cached for
- * an hour at a higher price; present only until the call is priced.
+ * an hour at a higher price. `webSearches`: searches of the provider itself. Both are present only until the call is
+ * priced.
  */
-export type Usage = Counts & { readonly by?: Readonly<Record<string, Tally>>; readonly hourWrite?: number }
+export type Usage = Counts & {
+  readonly by?: Readonly<Record<string, Tally>>
+  readonly hourWrite?: number
+  readonly webSearches?: number
+}
 
 export const noUsage: Usage = {
   input: 0,
@@ -80,7 +85,11 @@ export function readTallyKey(key: string): { readonly model: string; readonly ta
 }
 
 /** Creates the usage of one call, with its entry by model and task. */
-export function usageOfCall({ by: _by, hourWrite: _hourWrite, ...counts }: Usage, key: string, cut = false): Usage {
+export function usageOfCall(
+  { by: _by, hourWrite: _hourWrite, webSearches: _webSearches, ...counts }: Usage,
+  key: string,
+  cut = false,
+): Usage {
   return { ...counts, by: { [key]: { ...counts, calls: 1, cut: cut ? 1 : 0 } } }
 }
 

@@ -99,6 +99,10 @@ const pauseOf = ({ tries }: DeliveryRecord, waitMs: number | undefined): number 
 /** Whether the outcome holds for every message to the chat. */
 export const endsChat = ({ kind }: SendOutcome): boolean => kind === 'forbidden' || kind === 'window'
 
+/** Whether the platform refused this message for its content: the chat accepts another one. */
+export const refusesContent = ({ kind }: SendOutcome): boolean =>
+  kind === 'too_long' || kind === 'format' || kind === 'fatal'
+
 /** Returns the state after a failed probe: the part itself was not sent. */
 export const afterFailedProbe = (
   record: DeliveryRecord,

@@ -34,6 +34,10 @@ const models: Readonly<Record<MediaUse, Readonly<Record<string, readonly MediaMo
   speech: {
     openai: [{ model: 'gpt-4o-mini-tts', usd: 0.015 }],
     elevenlabs: [{ model: 'eleven_multilingual_v2', usd: 0.3 }],
+    gemini: [
+      { model: 'gemini-3.8-flash-tts', usd: 0.015 },
+      { model: 'gemini-3.8-flash-lite-tts', usd: 0.01 },
+    ],
     'workers-ai': [{ model: '@cf/deepgram/aura-1', usd: 0.015 }],
   },
   transcription: {
@@ -68,7 +72,7 @@ const mediaAddress: Readonly<Record<string, (baseUrl: string) => string>> = {
   groq: (baseUrl) => (baseUrl.endsWith('/v1') ? baseUrl : `${baseUrl}/v1`),
 }
 
-const settingOf = { image: 'image', speech: 'tts', transcription: 'stt' } as const
+const settingOf = { image: 'image', speech: 'tts', transcription: 'stt', video: 'video' } as const
 
 type Wanted = { readonly provider?: string | undefined; readonly model?: string | undefined }
 
@@ -98,8 +102,7 @@ function chooseModel(known: readonly MediaModel[], wanted: string | undefined) {
   return { model, usd: known.find((one) => one.model === model)?.usd }
 }
 
-const settingsOf = (use: MediaUse, { settings }: ToolDeployment): Wanted | undefined =>
-  use === 'video' ? undefined : settings[settingOf[use]]
+const settingsOf = (use: MediaUse, { settings }: ToolDeployment): Wanted | undefined => settings[settingOf[use]]
 
 const isUsable = (provider: string, deployment: ToolDeployment): boolean =>
   provider === 'workers-ai' ? deployment.hasBinding('AI') : deployment.vendor(provider).keys.length > 0

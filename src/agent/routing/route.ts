@@ -9,7 +9,7 @@ import {
   type NamedKey,
   type Sources,
 } from './availability.ts'
-import type { ModelFacts, Prices, FactSource } from '../providers/catalog/model-facts.ts'
+import { defaultSearchPrice, type ModelFacts, type Prices, type FactSource } from '../providers/catalog/model-facts.ts'
 import { lookUpModel } from '../providers/catalog/model-lookup.ts'
 import { omitUndefined } from '../providers/catalog/json-values.ts'
 import { maxPrices, factsFromSettings, type ModelSettings } from '../providers/catalog/facts-from-settings.ts'
@@ -146,8 +146,13 @@ function lookUpFacts({ model, provider, modelSettings }: RouteTarget, sources: S
     learnedWindow: sources.learnedWindows?.[`${provider.id}/${model}`],
   }
   const facts = lookUpModel({ ...query, settings: factsFromSettings(modelSettings) })
-  if (!facts.prices || !usesDeploymentKey || sources.isOwner || provider.id.startsWith('custom:')) return facts
-  return { ...facts, prices: maxPrices(facts.prices, lookUpModel(query).prices) }
+  if (!usesDeploymentKey || sources.isOwner || provider.id.startsWith('custom:')) return facts
+  const { prices, searchPrice } = facts
+  return {
+    ...facts,
+    ...(prices && { prices: maxPrices(prices, lookUpModel(query).prices) }),
+    ...(searchPrice !== undefined && { searchPrice: Math.max(searchPrice, defaultSearchPrice) }),
+  }
 }
 
 const noKey: NamedKey = { id: keyIdOf(''), key: '' }

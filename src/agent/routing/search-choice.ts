@@ -41,12 +41,20 @@ function listReady({ vendor }: Pick<ToolDeployment, 'vendor'>): readonly string[
   return [...ready.filter(({ isOwn }) => isOwn), ...ready.filter(({ isOwn }) => !isOwn)].map(({ id }) => id)
 }
 
+/** A model without a search of its provider uses the other vendors. */
+function describeNative(choice: SearchChoice): string {
+  const others = choice.kind === 'usable' ? (choice.vendors[0] ?? 'free endpoints') : `nobody: ${choice.reason}`
+  return `the provider of the model, where it can and the turn has read no private data; else ${others}`
+}
+
 /** Shown where people look for reasons of failures. */
 const keylessNote =
   'free endpoints that limit calls by address. Workers share their addresses, so that searches may fail for a while; set TAVILY_API_KEY or that of another vendor'
 
 export function searchAvailability(deployment: ToolDeployment): Availability {
   const choice = chooseSearch(deployment)
+  const { search_backend, backend } = deployment.settings.web ?? {}
+  if ((search_backend ?? backend) === 'native') return { by: 'native', note: describeNative(choice) }
   if (choice.kind === 'unusable') return { reason: choice.reason }
   const [first] = choice.vendors
   return first === undefined ? { by: 'keyless', note: keylessNote } : { by: first }

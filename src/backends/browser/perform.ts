@@ -6,6 +6,7 @@ import { type CdpConnection, CdpError } from './cdp.ts'
 import { clearConsole, readConsole } from './console.ts'
 import { BrowserProblem, click, findElement, pageChanged, press, type } from './element.ts'
 import type { Frame, Page } from './page.ts'
+import { sendRawCommand } from './raw-command.ts'
 import { checkBrowserAddress } from './check-address.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 import type { NetworkGuard } from './request-guard.ts'
@@ -135,6 +136,17 @@ function performKind(action: PageAction, context: ActionContext): Promise<Result
       return scroll(action.direction, context)
     case 'back':
       return goBack(context)
+    case 'cdp':
+      return sendCommand(action, context)
+    default:
+      return read(action, context)
+  }
+}
+
+type Reading = Extract<PageAction, { kind: 'images' | 'console' | 'screenshot' | 'html' }>
+
+function read(action: Reading, context: ActionContext): Promise<Result> {
+  switch (action.kind) {
     case 'images':
       return listImages(context)
     case 'console':
@@ -297,6 +309,13 @@ async function useConsole(
   if (isCleared) await clearConsole(page)
   return { value: { messages, count: messages.length, ...(isCleared && { cleared: true }) } }
 }
+
+/** An input may begin a navigation. */
+const sendCommand = (action: Extract<PageAction, { kind: 'cdp' }>, context: ActionContext): Promise<Result> =>
+  withSettling(context, async () => ({
+    method: action.method,
+    result: await context.limitText(await sendRawCommand(action, context.page)),
+  }))
 
 async function takeScreenshot({ page }: ActionContext): Promise<Result> {
   const { data } = await page.send<{ data: string }>('Page.captureScreenshot', {

@@ -6,7 +6,7 @@
 import { log } from '../../agent/model/log.ts'
 import type { DocumentBytes, DocumentKind, DocumentWriter } from '../../agent/model/media/document-writer.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
-import { writerCode } from './writer-code.ts'
+import { loadAssets, writerCode } from './writer-code.ts'
 import type { WriteDocument } from './protocol.ts'
 
 const isolateLimits = { cpuMs: 20_000, subRequests: 10 }
@@ -18,9 +18,20 @@ export function openDocumentWriter(loader: WorkerLoader): DocumentWriter['write'
   const limited = limitConcurrency(maxConcurrent)
   return (kind, content, signal) =>
     limited(async () => {
-      const write = await loadIsolate(loader, kind)
-      return withDeadline(write(content).catch(reportCrash), signal)
+      if (kind !== 'png' || isSvg(content)) return writeAlone(loader, { kind, content, signal })
+      const drawn = await writeAlone(loader, { kind: 'svg', content, signal })
+      if ('refused' in drawn) return drawn
+      return writeAlone(loader, { kind, content: new TextDecoder().decode(drawn.bytes), signal })
     })
+}
+
+type Job = { readonly kind: DocumentKind; readonly content: string; readonly signal: AbortSignal }
+
+const isSvg = (content: string): boolean => /^\s{0,100}<(?:\?xml|svg|!)/i.test(content)
+
+async function writeAlone(loader: WorkerLoader, { kind, content, signal }: Job): Promise<DocumentBytes> {
+  const write = await loadIsolate(loader, kind, content)
+  return withDeadline(write(content).catch(reportCrash), signal)
 }
 
 const stopped: DocumentBytes = { refused: 'It takes too much time or memory. Make a smaller document.' }
@@ -45,17 +56,17 @@ function withDeadline(writing: Promise<DocumentBytes>, signal: AbortSignal): Pro
 
 type WriterEntrypoint = { readonly write: WriteDocument }
 
-async function loadIsolate(loader: WorkerLoader, kind: DocumentKind): Promise<WriteDocument> {
-  const code = await writerCode[kind]()
+async function loadIsolate(loader: WorkerLoader, kind: DocumentKind, content: string): Promise<WriteDocument> {
+  const [code, assets] = await Promise.all([writerCode[kind](), loadAssets(kind, content)])
   const worker = loader.load({
     compatibilityDate: '2026-10-20',
     compatibilityFlags: ['nodejs_compat'],
     mainModule: 'writer.js',
-    modules: { 'writer.js': code },
+    modules: { 'writer.js': code, ...assets },
     globalOutbound: null,
     limits: isolateLimits,
   })
   const entry = worker.getEntrypoint('Writer') as unknown as WriterEntrypoint
   // Copied, because RPC results are disposed with the call.
-  return async (content) => ({ ...(await entry.write(content)) })
+  return async (text) => ({ ...(await entry.write(text)) })
 }

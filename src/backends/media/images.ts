@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { decodeBase64Bytes, encodeBase64Bytes } from '../../agent/model/base64.ts'
+import { createGeminiRequest, parseGemini } from './gemini.ts'
 import {
   bearer,
   type BindingCall,
@@ -18,15 +19,19 @@ export type Aspect = (typeof aspects)[number]
 
 export type ImageInput = { readonly mime: string; readonly bytes: Uint8Array<ArrayBuffer> }
 
+type OpenaiField = 'size' | 'quality' | 'background' | 'output_format' | 'input_fidelity'
+
 export type ImageRequest = {
   readonly model: string
   readonly prompt: string
   readonly aspect?: Aspect | undefined
   /** Images that are edited, or that the new one resembles. */
   readonly images?: readonly ImageInput[] | undefined
+  /** The part of the first image that is changed. Only OpenAI takes one. */
+  readonly mask?: ImageInput | undefined
   readonly count?: number | undefined
   /** As OpenAI writes them. Other vendors ignore them. */
-  readonly openai?: Readonly<Partial<Record<'size' | 'quality' | 'background' | 'output_format', string>>> | undefined
+  readonly openai?: Readonly<Partial<Record<OpenaiField, string>>> | undefined
 }
 
 export type ImageVendor = {
@@ -48,9 +53,12 @@ const openaiAnswer = z.object({ data: z.array(openaiImage).min(1) })
 const toBytes = (data: string): MediaSource => ({ kind: 'bytes', bytes: decodeBase64Bytes(data) })
 const toAddress = (url: string): MediaSource => ({ kind: 'address', url })
 
+const toFile = ({ mime, bytes }: ImageInput, name: string): File =>
+  new File([bytes], `${name}.${mime.split('/')[1]}`, { type: mime })
+
 const openai: ImageVendor = {
   createRequest(request, { baseUrl, key }) {
-    const { model, prompt, images = [], count } = request
+    const { model, prompt, images = [], mask, count } = request
     const fields: Record<string, string | number> = {
       model,
       prompt,
@@ -61,9 +69,8 @@ const openai: ImageVendor = {
     if (!images.length) return jsonRequest(`${baseUrl}/images/generations`, fields, bearer(key))
     const body = new FormData()
     for (const [name, value] of Object.entries(fields)) body.set(name, String(value))
-    images.forEach(({ mime, bytes }, at) =>
-      body.append('image[]', new File([bytes], `image-${at + 1}.${mime.split('/')[1]}`, { type: mime })),
-    )
+    images.forEach((input, at) => body.append('image[]', toFile(input, `image-${at + 1}`)))
+    if (mask) body.set('mask', toFile(mask, 'mask'))
     return { url: `${baseUrl}/images/edits`, method: 'POST', headers: bearer(key), body }
   },
   parse: (answer) =>
@@ -74,13 +81,8 @@ const openai: ImageVendor = {
 
 const geminiAspects: Readonly<Record<Aspect, string>> = { landscape: '16:9', square: '1:1', portrait: '9:16' }
 
-const geminiPart = z.looseObject({ inlineData: z.object({ data: z.string() }).optional(), text: z.string().optional() })
-const geminiAnswer = z.object({
-  candidates: z.array(z.looseObject({ content: z.looseObject({ parts: z.array(geminiPart) }).optional() })).min(1),
-})
-
 const gemini: ImageVendor = {
-  createRequest({ model, prompt, aspect, images = [] }, { baseUrl, key }) {
+  createRequest({ model, prompt, aspect, images = [] }, access) {
     const inputs = images.map(({ mime, bytes }) => ({
       inlineData: { mimeType: mime, data: encodeBase64Bytes(bytes) },
     }))
@@ -88,16 +90,12 @@ const gemini: ImageVendor = {
       responseModalities: ['TEXT', 'IMAGE'],
       ...(aspect && { imageConfig: { aspectRatio: geminiAspects[aspect] } }),
     }
-    const body = { contents: [{ role: 'user', parts: [{ text: prompt }, ...inputs] }], generationConfig }
-    return jsonRequest(`${baseUrl}/models/${model}:generateContent`, body, { 'x-goog-api-key': key })
+    return createGeminiRequest({ model, parts: [{ text: prompt }, ...inputs], generationConfig }, access)
   },
   parse(answer) {
-    const { candidates } = parseAnswer('Gemini', geminiAnswer, answer)
-    const parts = candidates.flatMap(({ content }) => content?.parts ?? [])
-    const found = parts.flatMap(({ inlineData }) => (inlineData ? [toBytes(inlineData.data)] : []))
-    if (found.length) return found
-    const said = parts.map(({ text = '' }) => text).join(' ')
-    throw new MediaFailure('refused', `Gemini made no image. ${said.slice(0, 300)}`.trim())
+    const { data, said } = parseGemini(answer)
+    if (data.length) return data.map((one) => toBytes(one.data))
+    throw new MediaFailure('refused', `Gemini made no image. ${said}`.trim())
   },
 }
 

@@ -40,18 +40,37 @@ function readWav(file: Uint8Array): WavParts {
 function joinWav(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const parts = pieces.map(readWav)
   const format = parts[0]?.format ?? new Uint8Array()
-  const data = concat(parts.map((part) => part.data))
+  return writeWav(
+    format,
+    parts.map((part) => part.data),
+  )
+}
+
+function writeWav(format: Uint8Array, parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
   const header = new Uint8Array(28 + format.length)
   const view = new DataView(header.buffer)
   const write = (at: number, text: string) => header.set(new TextEncoder().encode(text), at)
   write(0, 'RIFF')
-  view.setUint32(4, header.length - 8 + data.length, true)
+  view.setUint32(4, header.length - 8 + length, true)
   write(8, 'WAVEfmt ')
   view.setUint32(16, format.length, true)
   header.set(format, 20)
   write(20 + format.length, 'data')
-  view.setUint32(24 + format.length, data.length, true)
-  return concat([header, data])
+  view.setUint32(24 + format.length, length, true)
+  return concat([header, ...parts])
+}
+
+/** Makes a WAV file of samples of 16 bits in one channel. `rate`: samples in a second. */
+export function wrapSamples(samples: Uint8Array, rate: number): Uint8Array<ArrayBuffer> {
+  const format = new DataView(new ArrayBuffer(16))
+  format.setUint16(0, 1, true) // PCM
+  format.setUint16(2, 1, true) // channels
+  format.setUint32(4, rate, true)
+  format.setUint32(8, rate * 2, true) // bytes in a second
+  format.setUint16(12, 2, true) // bytes of a sample
+  format.setUint16(14, 16, true) // bits of a sample
+  return writeWav(new Uint8Array(format.buffer), [samples])
 }
 
 const opusRate = 48_000

@@ -1,7 +1,10 @@
-/** Makes requests for speech: OpenAI, ElevenLabs and Workers AI. Their answers are the bytes of a sound file. */
+/** Makes requests for speech: OpenAI, ElevenLabs, Gemini and Workers AI. Most answers are the bytes of a sound file. */
 
 import * as z from 'zod'
 import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+import { createGeminiRequest, parseGemini } from './gemini.ts'
+import { wrapSamples } from './join-sound.ts'
+import { concat } from './ogg.ts'
 import {
   bearer,
   type BindingCall,
@@ -29,6 +32,8 @@ export type SpeechVendor = {
   readonly maxChars: number
   readonly formats: readonly SoundFormat[]
   readonly createRequest: (request: SpeechRequest, access: VendorAccess) => VendorRequest
+  /** Reads the sound of an answer in JSON. */
+  readonly parse?: (answer: unknown, format: SoundFormat) => Uint8Array<ArrayBuffer>
 }
 
 const openai: SpeechVendor = {
@@ -69,12 +74,42 @@ const elevenlabs: SpeechVendor = {
   },
 }
 
-export const speechVendors = { openai, elevenlabs } as const satisfies Readonly<Record<string, SpeechVendor>>
+const geminiRate = 24_000
+
+/** Its answers are samples without a header: 16 bits, one channel. */
+const gemini: SpeechVendor = {
+  // 4,000 bytes, in any script.
+  maxChars: 1_300,
+  formats: ['wav', 'pcm'],
+  createRequest({ model, text, voice = 'Kore', instructions }, access) {
+    // Without an order, the model answers some texts instead of speaking them.
+    const order = instructions === undefined ? 'Read aloud:' : `Read aloud. ${instructions}:`
+    const generationConfig = {
+      responseModalities: ['AUDIO'],
+      speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice } } },
+    }
+    return createGeminiRequest({ model, parts: [{ text: `${order}\n\n${text}` }], generationConfig }, access)
+  },
+  parse(answer, format) {
+    const { data, said } = parseGemini(answer)
+    if (!data.length) throw new MediaFailure('refused', `Gemini spoke nothing. ${said}`.trim())
+    const samples = concat(data.map((one) => decodeBase64Bytes(one.data)))
+    if (format === 'pcm') return samples
+    const [, rate] = /;\s?rate=(\d{1,6})/.exec(data[0]?.mimeType ?? '') ?? []
+    return wrapSamples(samples, rate === undefined ? geminiRate : Number(rate))
+  },
+}
+
+export const speechVendors = { openai, elevenlabs, gemini } as const satisfies Readonly<Record<string, SpeechVendor>>
 
 export const bindingSpeech = { maxChars: 2_000, formats: ['mp3'] } as const satisfies Pick<
   SpeechVendor,
   'maxChars' | 'formats'
 >
+
+/** The formats of a provider, the preferred one first. */
+export const listSpeechFormats = (provider: keyof typeof speechVendors | 'workers-ai'): readonly SoundFormat[] =>
+  provider === 'workers-ai' ? bindingSpeech.formats : speechVendors[provider].formats
 
 const melo = /melotts$/
 

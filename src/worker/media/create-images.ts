@@ -1,4 +1,4 @@
-/** Answers `/v1/images/generations` as OpenAI does, with base64. */
+/** Answers `/v1/images/generations` as OpenAI does, with base64, and makes the images of edits. */
 
 import { encodeBase64Bytes } from '../../agent/model/base64.ts'
 import type { MediaChoice } from '../../agent/routing/media-vendors.ts'
@@ -15,16 +15,20 @@ export type ImagesBody = {
   readonly quality?: string | null | undefined
   readonly background?: string | null | undefined
   readonly output_format?: string | null | undefined
+  readonly input_fidelity?: string | undefined
 }
 
-export async function createImages(call: MediaRequest, body: ImagesBody): Promise<Response> {
+/** The images that are edited. */
+export type EditedImages = Pick<ImageRequest, 'images' | 'mask'>
+
+export async function createImages(call: MediaRequest, body: ImagesBody, edited: EditedImages = {}): Promise<Response> {
   const choice = requireChoice(call, 'image', body.model ?? undefined)
   const count = body.n ?? 1
   const made = await payFor(call, {
     use: 'image',
     choice,
     units: count,
-    work: (transport) => make(transport, choice, { body, count }),
+    work: (transport) => make(transport, choice, { body, count, edited }),
     unitsOf: (images) => images.length,
   })
   const data = made.map(({ bytes }) => ({ b64_json: encodeBase64Bytes(bytes) }))
@@ -36,11 +40,11 @@ export async function createImages(call: MediaRequest, body: ImagesBody): Promis
   })
 }
 
-type Wish = { readonly body: ImagesBody; readonly count: number }
+type Wish = { readonly body: ImagesBody; readonly count: number; readonly edited: EditedImages }
 
 /** Two of the vendors make one image a call. */
-async function make(transport: MediaTransport, choice: MediaChoice<'image'>, { body, count }: Wish) {
-  const request = toRequest(choice, body)
+async function make(transport: MediaTransport, choice: MediaChoice<'image'>, { body, count, edited }: Wish) {
+  const request = { ...toRequest(choice, body), ...edited }
   if (choice.provider === 'openai' || choice.provider === 'fal')
     return makeImages(transport, choice, { request: { ...request, ...(count > 1 && { count }) } })
   const made: MadeFile[] = []
@@ -50,7 +54,7 @@ async function make(transport: MediaTransport, choice: MediaChoice<'image'>, { b
 
 function toRequest(
   { provider }: MediaChoice<'image'>,
-  { prompt, size, quality, background, output_format: format }: ImagesBody,
+  { prompt, size, quality, background, output_format: format, input_fidelity: fidelity }: ImagesBody,
 ): Omit<ImageRequest, 'model'> {
   if (provider !== 'openai') return { prompt, aspect: aspectOf(size ?? '') }
   return {
@@ -60,6 +64,7 @@ function toRequest(
       ...(quality != null && { quality }),
       ...(background != null && { background }),
       ...(format != null && { output_format: format }),
+      ...(fidelity !== undefined && { input_fidelity: fidelity }),
     },
   }
 }

@@ -28,7 +28,7 @@ export async function createSpeech(call: MediaRequest, body: SpeechBody): Promis
     work: (transport) =>
       makeSpeech(transport, choice, {
         text: body.input,
-        format: body.response_format ?? 'mp3',
+        format: body.response_format ?? undefined,
         voice: isForeign ? call.tenant.settings.tts?.voice : named,
         instructions: body.instructions ?? undefined,
         speed: body.speed ?? undefined,

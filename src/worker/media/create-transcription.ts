@@ -5,17 +5,14 @@ import { estimateSeconds } from '../../backends/media/join-sound.ts'
 import type { Transcript } from '../../backends/media/transcription.ts'
 import { transcribe } from '../../durable/models/media/transcribe.ts'
 import { AppError, invalid } from '../errors.ts'
-import { readLimited } from '../input/body.ts'
+import { readForm } from './media-form.ts'
 import { type MediaRequest, payFor, requireChoice } from './paid-request.ts'
-
-/** Of OpenAI, with some room for the other fields. */
-const maxBytes = 26 * 1024 * 1024
 
 const formats = ['json', 'text', 'verbose_json', 'srt', 'vtt'] as const
 type Format = (typeof formats)[number]
 
 export async function createTranscription(call: MediaRequest): Promise<Response> {
-  const form = await readForm(call.web.req.raw)
+  const form = await readForm(call.web.req.raw, 'file')
   const format = readFormat(form)
   const choice = requireChoice(call, 'transcription', readText(form, 'model'))
   const file = form.get('file')
@@ -40,18 +37,6 @@ export async function createTranscription(call: MediaRequest): Promise<Response>
     unitsOf: ({ seconds = estimateSeconds(bytes, mime) }) => seconds / 60,
   })
   return renderTranscript(transcript, format)
-}
-
-async function readForm(request: Request): Promise<FormData> {
-  const type = request.headers.get('content-type') ?? ''
-  if (!type.toLowerCase().startsWith('multipart/form-data'))
-    throw invalid('Send multipart/form-data with the field `file`.', 'file')
-  const bytes = (await readLimited(request, maxBytes, '25 MB')) as Uint8Array<ArrayBuffer>
-  try {
-    return await new Response(bytes, { headers: { 'content-type': type } }).formData()
-  } catch {
-    throw invalid('The body is not valid multipart/form-data.', 'body')
-  }
 }
 
 const maxFieldChars = 4_000

@@ -38,6 +38,12 @@ describe('chooseMedia', () => {
     ['transcription', { groq: 'k' }, {}, { provider: 'groq', baseUrl: 'https://groq.test/openai/v1', keys: ['k'] }],
     ['speech', { openai: 'o' }, { tts: { model: 'tts-9' } }, { provider: 'openai', model: 'tts-9', usd: undefined }],
     ['video', { fal: 'f' }, {}, { provider: 'fal' }],
+    [
+      'video',
+      { openai: 'o', fal: 'f' },
+      { video: { provider: 'fal', model: 'fal-ai/veo3' } },
+      { provider: 'fal', model: 'fal-ai/veo3', usd: undefined },
+    ],
   ] as const)('of %s takes the setting, else the first that has a key', (use, keys, settings, expected) => {
     expect(chooseMedia(use, deploymentWith(keys, settings))).toMatchObject(expected)
   })

@@ -254,4 +254,16 @@ describe('prices in the settings', () => {
     expect(input('openai/unlisted')).toBe(0)
     expect(input('custom:mine/m')).toBe(0)
   })
+
+  it('of web searches leave those of tokens, and cannot be lowered for a deployment key', () => {
+    const at = (web_search: number, more: Partial<Sources> = {}) => {
+      const own: Settings = { models: { 'openai/gpt-5': { prices: { web_search } } } }
+      const route = resolveRoute('openai/gpt-5', sourcesOf({ OPENAI_API_KEY: 'k' }, { settings: own, ...more }))
+      return [route?.prices?.input, route?.facts?.searchPrice]
+    }
+    expect(at(2)).toEqual([1.25, 10])
+    expect(at(25)).toEqual([1.25, 25])
+    expect(at(2, { isOwner: true })).toEqual([1.25, 2])
+    expect(at(2, { tenantKeys, variables: {} })).toEqual([1.25, 2])
+  })
 })

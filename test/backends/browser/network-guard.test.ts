@@ -57,6 +57,34 @@ describe.skipIf(chromium === undefined)('the network of a page (needs Chromium)'
     expect(session.state().url).not.toContain(url)
   })
 
+  const reached = async () => {
+    const { result } = await session.act({ kind: 'console', isCleared: false, expression: 'location.href' })
+    return JSON.parse(String(result)) as string
+  }
+
+  it.each([
+    'http://127.0.0.1:9/',
+    'http://0x7f.1:9/',
+    'http://2130706433:9/',
+    'http://[::ffff:127.0.0.1]:9/',
+    'http://10.0.0.1/',
+    'http://169.254.169.254/',
+    'file:///etc/passwd',
+    'data:text/html,<h1>inside</h1>',
+    'chrome://version',
+    'view-source:http://site.example.com/second',
+  ])('is not led to %s by a refresh or a frame', async (url) => {
+    const query = `?url=${encodeURIComponent(url)}`
+    await session.go(address(`/refresh-to${query}`)).catch(() => undefined)
+    expect(await reached()).toMatch(/^(?:about:blank|http:\/\/site\.example\.com\/)/)
+    const framed = await session.act({ kind: 'navigate', url: address(`/frame-to${query}`) })
+    expect(framed['snapshot']).toContain('heading "Outside"')
+    expect(await reached()).toBe(address(`/frame-to${query}`))
+    const blocked = (framed['blocked_requests'] as readonly string[] | undefined) ?? []
+    expect(blocked).toHaveLength(url.startsWith('http') ? 1 : 0)
+    expect(await session.snapshot(true)).not.toMatch(/root:|meta-data|Chromium/)
+  })
+
   it('follows redirects to public addresses', async () => {
     expect(await session.go(address('/to?url=/second'))).toContain('Second page')
   })

@@ -5,7 +5,8 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PageAction } from '../../../src/backends/browser/perform.ts'
-import { type BrowserSession, newBrowserSession, refOf } from './support/browser-session.ts'
+import { openEndpoint } from '../../../src/backends/browser/vendors.ts'
+import { type BrowserSession, newBrowserSession, refOf, wires } from './support/browser-session.ts'
 import { type Chromium, chromium, startChromium } from './support/chromium.mjs'
 import { address, type Site, startSite } from './support/site.mjs'
 
@@ -193,11 +194,48 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     })
   })
 
+  it('takes raw commands that stay within it, and no others', async () => {
+    await go('/frames')
+    const send = (method: string, more = {}) =>
+      session.act({ kind: 'cdp', method, params: {}, timeoutMs: 5_000, ...more })
+    const { method, result } = await send('Page.getLayoutMetrics')
+    expect(method).toBe('Page.getLayoutMetrics')
+    expect(JSON.parse(String(result))).toMatchObject({ cssLayoutViewport: { clientWidth: expect.any(Number) } })
+    for (const refused of [
+      'Page.navigate',
+      'Runtime.evaluate',
+      'Network.getAllCookies',
+      'Fetch.disable',
+      'Target.createTarget',
+      'Browser.setDownloadBehavior',
+      'DOM.setFileInputFiles',
+      'Page.setDownloadBehavior',
+      'DOM',
+      '',
+    ])
+      await expect(send(refused)).rejects.toThrow('is not allowed here')
+    await expect(send('DOM.getDocument', { frameId: 'none' })).rejects.toThrow('no such frame')
+    await expect(send('DOM.noSuchThing')).rejects.toMatchObject({ failure: 'refused' })
+  })
+
+  it('that crashes is told as gone, and another session goes on', async () => {
+    const other = await newBrowserSession(browser.url, site.network)
+    await other.go(address('/second'))
+    const connection = await openEndpoint({ url: browser.url, reachesPrivate: false }, wires).connect({ sessionId: '' })
+    const { sessionId } = await connection.send<{ sessionId: string }>('Target.attachToTarget', {
+      targetId: other.state().targetId,
+      flatten: true,
+    })
+    await connection.send('Page.crash', {}, { sessionId, timeoutMs: 500 }).catch(() => undefined)
+    connection.close()
+    await expect(other.snapshot()).rejects.toMatchObject({ failure: expect.stringMatching(/^(?:crashed|gone)$/) })
+    await other.close()
+    expect(await go('/second')).toContain('Second page')
+  })
+
   it('is photographed as JPEG', async () => {
     await go('/')
     const { usePage } = await import('../../../src/backends/browser/use-page.ts')
-    const { openEndpoint } = await import('../../../src/backends/browser/vendors.ts')
-    const { wires } = await import('./support/browser-session.ts')
     const { image = '' } = await usePage(
       { kind: 'screenshot' },
       session.state(),
@@ -230,8 +268,6 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
   it('is stopped with the turn', async () => {
     const stop = new AbortController()
     stop.abort()
-    const { openEndpoint } = await import('../../../src/backends/browser/vendors.ts')
-    const { wires } = await import('./support/browser-session.ts')
     const vendor = openEndpoint({ url: browser.url, reachesPrivate: false }, wires)
     const connection = await vendor.connect({ sessionId: '' }, { signal: stop.signal })
     await expect(connection.send('Target.getTargets')).rejects.toMatchObject({ failure: 'stopped' })

@@ -81,14 +81,51 @@ describe('a document', () => {
     expect(svg).toMatch(/^<svg[\s>].*Start.*End.*<\/svg>\s*$/s)
   })
 
+  it('in PDF has Greek, Cyrillic and Polish letters, and tells which letters no font has', async () => {
+    const made = await openDocumentWriter(loader)('pdf', '# Zażółć gęślą\n\nΚαλημέρα, **Привет** and 漢字.', signal)
+    if ('refused' in made) throw new Error(made.refused)
+    const read = await openDocuments({ loader }).pdf(made.bytes, signal)
+    const text = 'pages' in read ? read.pages.join('\n') : read.refused
+    for (const part of ['Zażółć gęślą', 'Καλημέρα', 'Привет', '□□']) expect(text).toContain(part)
+    expect(made.warnings).toEqual([expect.stringContaining('漢 字')])
+  })
+
   it.each([
-    ['pdf', 'Привет', 'letters of Western Europe'],
+    ['<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><text y="15">Ω</text></svg>', 80, 40],
+    ['<svg xmlns="http://www.w3.org/2000/svg" width="30000" height="30000"/>', 4_096, 4_096],
+  ])('as PNG has the size of its SVG, within bounds', async (svg, width, height) => {
+    const bytes = await write('png', svg)
+    expect(imageSize(bytes)).toEqual({ width, height })
+  })
+
+  it('as PNG draws letters of a diagram, and tells which it cannot draw', async () => {
+    const draw = (label: string) => openDocumentWriter(loader)('png', `flowchart LR\n  A[${label}]`, signal)
+    const [first, second, third] = [await draw('Привет'), await draw('Тевирп'), await draw('漢')]
+    if ('refused' in first || 'refused' in second || 'refused' in third) throw new Error('refused')
+    expect([...first.bytes.subarray(0, 4)]).toEqual([0x89, 0x50, 0x4e, 0x47])
+    // The same letters in another order: only drawn text makes a difference.
+    expect(imageSize(first.bytes)).toEqual(imageSize(second.bytes))
+    expect(first.bytes).not.toEqual(second.bytes)
+    expect([first.warnings, third.warnings]).toEqual([undefined, [expect.stringContaining('漢')]])
+  })
+
+  it.each([
+    ['pdf', '漢字漢字', 'these characters: 漢 字'],
+    ['png', 'no diagram at all', 'cannot be drawn'],
+    ['png', '<svg xmlns="http://www.w3.org/2000/svg" width="10"', 'cannot be drawn'],
+    ['png', '<!DOCTYPE svg [<!ENTITY a "aaaa">]><svg>&a;</svg>', 'entities'],
     ['xlsx', '{"a":1}', 'Rows are'],
     ['svg', 'no diagram at all', 'cannot be drawn'],
   ] as const)('%s that cannot be made is refused with a reason', async (kind, content, reason) => {
     await expect(write(kind, content)).rejects.toThrow(reason)
   })
 })
+
+/** Of the header of a PNG file. */
+function imageSize(bytes: Uint8Array) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return { width: view.getUint32(16), height: view.getUint32(20) }
+}
 
 /** The text of a file in a ZIP archive; empty when there is none. */
 async function entryOf(archive: Uint8Array, name: string): Promise<string> {

@@ -28,6 +28,19 @@ describe('requests for speech', () => {
       headers: { 'xi-api-key': 'secret' },
       body: { text: 'Hello.', model_id: 'eleven_multilingual_v2' },
     },
+    {
+      vendor: 'gemini',
+      request: { model: 'gemini-3.8-flash-tts', text: 'Hello.', format: 'wav', instructions: 'Calm' },
+      url: 'https://api.test/models/gemini-3.8-flash-tts:generateContent',
+      headers: { 'x-goog-api-key': 'secret' },
+      body: {
+        contents: [{ role: 'user', parts: [{ text: 'Read aloud. Calm:\n\nHello.' }] }],
+        generationConfig: {
+          responseModalities: ['AUDIO'],
+          speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } },
+        },
+      },
+    },
   ] as const)('are written for $vendor', ({ vendor, request, url, headers, body }) => {
     const sent = speechVendors[vendor].createRequest(request, access)
     expect(sent).toMatchObject({ url, method: 'POST', headers })
@@ -55,6 +68,37 @@ describe('requests for speech', () => {
   it('reads sound from an answer of the binding', () => {
     expect(parseSpeechBinding({ audio: btoa('abc') })).toEqual(ascii('abc'))
     expect(() => parseSpeechBinding({ errors: [] })).toThrow(/unexpected form/)
+  })
+})
+
+describe('an answer of Gemini', () => {
+  const { parse } = speechVendors.gemini
+  const answer = (...parts: object[]) => ({ candidates: [{ content: { parts } }] })
+  const sound = (text: string, mimeType?: string) => ({ inlineData: { data: btoa(text), mimeType } })
+
+  it('becomes a WAV file of the rate that it names, else of 24 kHz', () => {
+    const file = parse?.(answer(sound('ab', 'audio/L16;codec=pcm;rate=16000'), sound('cd')), 'wav') ?? new Uint8Array()
+    const view = new DataView(file.buffer)
+    const header = [20, 22, 32, 34].map((at) => view.getUint16(at, true))
+    expect([String.fromCharCode(...file.subarray(0, 4)), String.fromCharCode(...file.subarray(-12))]).toEqual([
+      'RIFF',
+      'data\u0004\0\0\0abcd',
+    ])
+    expect([header, view.getUint32(4, true), view.getUint32(24, true), view.getUint32(28, true)]).toEqual([
+      [1, 1, 2, 16],
+      file.length - 8,
+      16_000,
+      32_000,
+    ])
+    const usual = parse?.(answer(sound('a'.repeat(48_000))), 'wav') ?? new Uint8Array()
+    expect(estimateSeconds(usual, 'audio/wav')).toBe(1)
+    expect(parse?.(answer(sound('ab')), 'pcm')).toEqual(ascii('ab'))
+  })
+
+  it('without sound is a refusal with its words', () => {
+    expect(() => parse?.(answer({ text: 'I cannot say that.' }), 'wav')).toThrow(/spoke nothing. I cannot say that/)
+    expect(() => parse?.({ candidates: [{ finishReason: 'OTHER' }] }, 'wav')).toThrow(/spoke nothing/)
+    expect(() => parse?.({ error: { message: 'quota' } }, 'wav')).toThrow(/Gemini: quota/)
   })
 })
 

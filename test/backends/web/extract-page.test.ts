@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { extractPage, type ExtractContext } from '../../../src/backends/web/extract/extract-page.ts'
 import { readPage } from '../../../src/backends/web/page/inside/read-page.ts'
 import { openDeployment, openWeb, type SentRequest } from './support/fake-web.ts'
+import { forbiddenAddresses } from './support/forbidden-addresses.ts'
 
 type Options = Parameters<typeof openDeployment>[0] & Partial<Pick<ExtractContext, 'renderPage'>>
 
@@ -190,16 +191,16 @@ describe('a page of scripts', () => {
     expect(await open(app).extract()).toMatchObject({ title: 'App', error: expect.stringContaining('need a browser') })
   })
 
-  it.each(['http://127.0.0.1/', 'http://169.254.169.254/latest', 'file:///etc/passwd', 'http://intranet.local/'])(
-    'that leads a vendor to %s is refused',
-    async (url) => {
-      const body = { results: [{ url, title: 'T', raw_content: 'secret of the network' }] }
-      const { extract } = open((request) => (request.isTrusted ? Response.json(body) : app()), {
-        variables: { TAVILY_API_KEY: 'k' },
-      })
-      expect(await extract()).toMatchObject({ isBlocked: true, content: '' })
-    },
-  )
+  it.each(forbiddenAddresses)('that leads a vendor or the browser to %s is refused', async (url) => {
+    for (const [vendor, variables, body] of vendorAnswers) {
+      const led = JSON.parse(JSON.stringify(body).replaceAll('https://site.example/page', url)) as unknown
+      const { extract } = open((request) => (request.isTrusted ? Response.json(led) : app()), { variables })
+      expect([vendor, await extract()]).toMatchObject([vendor, { isBlocked: true, content: '' }])
+    }
+    const shown = { url, title: 'T', content: 'secret of the network' }
+    const { extract } = open(app, { renderPage: async () => shown })
+    expect(await extract()).toMatchObject({ isBlocked: true, title: '', content: '' })
+  })
 
   it('is read by the chosen vendor alone, and never at a private address', async () => {
     const options = { web: { extract_backend: 'exa' as const }, variables: { EXA_API_KEY: 'k' } }

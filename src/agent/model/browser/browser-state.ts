@@ -24,6 +24,8 @@ export type OpenBrowser = {
   readonly url: string
   readonly openedAt: number
   readonly usedAt: number
+  /** The time until which it was billed. Absent: since it was opened. */
+  readonly billedAt?: number
   readonly dialog?: DialogChoice | undefined
 }
 

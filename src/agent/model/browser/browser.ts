@@ -11,6 +11,14 @@ export type BrowserAction =
   | { readonly kind: 'images' }
   | { readonly kind: 'console'; readonly isCleared: boolean; readonly expression?: string | undefined }
   | { readonly kind: 'screenshot' }
+  | {
+      /** A command of the DevTools protocol. */
+      readonly kind: 'cdp'
+      readonly method: string
+      readonly params: Readonly<Record<string, unknown>>
+      readonly timeoutMs: number
+      readonly frameId?: string
+    }
   /** The document as it is shown now, for web_extract. */
   | { readonly kind: 'html' }
   | { readonly kind: 'dialog'; readonly isAccepted: boolean; readonly text?: string | undefined }

@@ -1,10 +1,12 @@
 /** Defines the port that writes documents. */
 
-export const documentKinds = ['xlsx', 'docx', 'pptx', 'pdf', 'svg'] as const
+export const documentKinds = ['xlsx', 'docx', 'pptx', 'pdf', 'svg', 'png'] as const
 export type DocumentKind = (typeof documentKinds)[number]
 
-/** `refused`: the reason, for the model. */
-export type DocumentBytes = { readonly bytes: Uint8Array } | { readonly refused: string }
+/** `refused`: the reason, for the model. `warnings`: what the document shows differently from its content. */
+export type DocumentBytes =
+  | { readonly bytes: Uint8Array; readonly warnings?: readonly string[] }
+  | { readonly refused: string }
 
 export type DocumentWriter = {
   /** Never rejects, even when the writer's isolate crashes. */

@@ -9,4 +9,6 @@ export type MediaReference = {
   readonly name?: string
   readonly mime?: string
   readonly bytes?: number
+  /** The file came within the message, and is stored by us. */
+  readonly isCarried?: true
 }

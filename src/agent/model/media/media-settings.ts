@@ -1,9 +1,9 @@
-/** Defines the settings of images, speech and transcriptions. */
+/** Defines the settings of images, speech, transcriptions and video. */
 
 import * as z from 'zod'
 
 export const imageProviders = ['openai', 'gemini', 'fal', 'workers-ai'] as const
-export const speechProviders = ['openai', 'elevenlabs', 'workers-ai'] as const
+export const speechProviders = ['openai', 'elevenlabs', 'gemini', 'workers-ai'] as const
 export const transcriptionProviders = ['openai', 'groq', 'deepgram', 'workers-ai'] as const
 export const videoProviders = ['openai', 'fal'] as const
 
@@ -30,4 +30,8 @@ export const mediaSettings = {
     .strictObject({ provider: z.enum(transcriptionProviders).optional().describe(byKeys), model })
     .optional()
     .describe('Who writes down what is said.'),
+  video: z
+    .strictObject({ provider: z.enum(videoProviders).optional().describe(byKeys), model })
+    .optional()
+    .describe('Who makes video.'),
 } as const

@@ -64,6 +64,8 @@ export type LookRequest = {
 }
 
 export type Vision = {
+  /** Stores a screenshot for a day. `jpeg`: in base64. Returns its path in the workspace, undefined when it could not be stored. */
+  readonly keepScreenshot: (jpeg: string, callId: string) => Promise<string | undefined>
   /** Reads an image from an address or the workspace. */
   readonly load: (
     request: LookRequest,

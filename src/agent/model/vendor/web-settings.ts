@@ -17,7 +17,7 @@ export const searchBackends = [
 
 export const extractBackends = ['tavily', 'firecrawl', 'exa', 'parallel', 'jina'] as const
 
-const searchBackend = z.enum(['auto', 'keyless', ...searchBackends])
+const searchBackend = z.enum(['auto', 'keyless', 'native', ...searchBackends])
 const extractBackend = z.enum(['auto', 'fetch', ...extractBackends])
 
 export const webSettings = z.strictObject({
@@ -25,7 +25,9 @@ export const webSettings = z.strictObject({
     .enum([...new Set([...searchBackend.options, ...extractBackend.options])])
     .optional()
     .describe('For what the next two leave open. Default: auto.'),
-  search_backend: searchBackend.optional().describe('Who searches. Default: who has a key, then keyless endpoints.'),
+  search_backend: searchBackend
+    .optional()
+    .describe('Who searches; native: the provider of the model. Default: who has a key, then keyless endpoints.'),
   extract_backend: extractBackend.optional().describe('Who reads pages. Default: the agent itself.'),
   keyless_fallback: z.boolean().optional().describe('Searches without a key use free endpoints. Default: true.'),
   cache_ttl_minutes: z

@@ -115,9 +115,11 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['learning.*', preference],
   ['image.*', preference],
   ['tts.*', preference],
+  ['video.*', preference],
   ['stt.*', preference],
   // Another backend may be paid, and an expression acts with the logins of the page.
   ['browser.backend', fixed],
+  ['browser.usd_per_hour', fixed],
   ['browser.allow_expressions', onlyWhereAllowed],
   ['browser.*', preference],
 ]

@@ -13,6 +13,8 @@ export type BoundaryOptions = {
   /** Last messages to keep, as far as they fit into `tailTokens`. */
   readonly protectLast: number
   readonly tailTokens: number
+  /** A person has asked for exactly these last messages of people to stay, with their answers, whatever their size. */
+  readonly keepTurns?: number
 }
 
 export type CompressionPlan = {
@@ -63,7 +65,8 @@ export function planCompression(context: readonly Entry[], options: BoundaryOpti
 const sumTokens = (entries: readonly Entry[]): number => entries.reduce((sum, { tokens }) => sum + tokens, 0)
 
 /** Returns the index of the first message of the tail. At most half of the messages are kept, beyond the last group. */
-function findTailStart(entries: readonly Entry[], { protectLast, tailTokens }: BoundaryOptions): number {
+function findTailStart(entries: readonly Entry[], { protectLast, tailTokens, keepTurns }: BoundaryOptions): number {
+  if (keepTurns !== undefined) return findTurnStart(entries, keepTurns)
   const half = Math.floor(entries.length / 2)
   const required = Math.min(minTail, half)
   const most = Math.min(Math.max(protectLast, minTail), half)
@@ -79,6 +82,14 @@ function findTailStart(entries: readonly Entry[], { protectLast, tailTokens }: B
     start = from
   }
   return start
+}
+
+/** The index of the message that begins the last `turns` turns. 0: there are no more. */
+function findTurnStart(entries: readonly Entry[], turns: number): number {
+  const asked = entries.flatMap(({ message }, index) =>
+    message.role === 'user' && message.source === undefined ? [index] : [],
+  )
+  return asked.at(-turns) ?? 0
 }
 
 function startOfGroup(entries: readonly Entry[], index: number): number {

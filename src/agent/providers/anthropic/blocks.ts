@@ -4,10 +4,13 @@ import { BoundedMap } from '../../model/bounded-map.ts'
 import type {
   ImageBlockParam,
   RedactedThinkingBlockParam,
+  ServerToolUseBlockParam,
   TextBlockParam,
+  TextCitationParam,
   ThinkingBlockParam,
   ToolResultBlockParam,
   ToolUseBlockParam,
+  WebSearchToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages'
 import type { AssistantMessage, ImagePart, Message, TextPart, ToolMessage } from '../../model/message.ts'
 import type { Repairs } from '../../model/turn.ts'
@@ -23,10 +26,15 @@ export type BlockParam =
   | ToolUseBlockParam
   | ThinkingBlockParam
   | RedactedThinkingBlockParam
+  | SearchBlock
 type PartParam = TextBlockParam | ImageBlockParam
 
 /** `ProviderData.data` of thinking: what the API requires back besides the text. */
 export type ThinkingSeal = { readonly signature: string } | { readonly redacted: string }
+/** `ProviderData.data` of a web search: a whole block, or the citations of the text that follows. */
+export type SearchSeal = { readonly block: SearchBlock } | { readonly citations: readonly TextCitation[] }
+export type SearchBlock = ServerToolUseBlockParam | WebSearchToolResultBlockParam
+type TextCitation = TextCitationParam
 
 /** `ProviderData.by`: Claude can read its thinking on every host, any other model only on the host that sent it. */
 export const resolveSealIssuer = (model: string, baseUrl: string): string =>
@@ -37,21 +45,28 @@ type RenderOptions = {
   readonly hasImages: boolean
   readonly hasThinking: boolean
   readonly hasResultImages: boolean
+  /** The search blocks of this issuer are sent back. */
+  readonly searchIssuer: string | undefined
 }
 
 /** One renderer per set of options, because rendered bytes are cached by renderer. */
 const renderers = new BoundedMap<string, BlockRenderer>(200)
 
-/** `issuer`: thinking sealed by this issuer is sent back. Undefined: no thinking is sent back. */
+/**
+ * `issuer`: thinking sealed by this issuer is sent back. Undefined: no thinking is sent back. `searchIssuer`: the same for
+ * web searches of the provider, which it accepts only together with their tool.
+ */
 export function getBlockRenderer(
   { images, thinking, toolContent }: Repairs = {},
   issuer: string | undefined,
+  searchIssuer?: string,
 ): BlockRenderer {
   const options: RenderOptions = {
     issuer: issuer ?? '',
     hasImages: !images,
     hasThinking: !thinking && issuer !== undefined,
     hasResultImages: !images && !toolContent,
+    searchIssuer,
   }
   const key = JSON.stringify(options)
   let renderer = renderers.get(key)
@@ -74,7 +89,7 @@ function renderBlocks(message: Message, options: RenderOptions): readonly BlockP
       return message.content.flatMap((part) => renderPart(part, options.hasImages))
     case 'assistant':
       return dropTrailingThinking(
-        message.content.flatMap((part) => renderAssistantPart(part, options)),
+        message.content.flatMap((part, at) => renderAssistantPart(part, message.content[at - 1], options)),
         isThinking,
       )
     case 'tool':
@@ -97,18 +112,34 @@ function renderPart(part: TextPart | ImagePart, hasImages: boolean): readonly Pa
   return [{ type: 'image', source: { type: 'base64', media_type, data: image.data } }]
 }
 
-function renderAssistantPart(part: AssistantMessage['content'][number], options: RenderOptions): readonly BlockParam[] {
-  if (part.type === 'text') return renderText(part.text)
+type Part = AssistantMessage['content'][number]
+
+function renderAssistantPart(part: Part, before: Part | undefined, options: RenderOptions): readonly BlockParam[] {
+  if (part.type === 'text') return renderCitedText(part.text, findSearchSeal(before, options))
   if (part.type === 'call')
     return [
       { type: 'tool_use', id: encodeCallId(part.id), name: encodeToolName(part.name), input: toObject(part.input) },
     ]
+  if (part.search !== undefined) {
+    const seal = findSearchSeal(part, options)
+    return seal && 'block' in seal ? [seal.block] : []
+  }
   // The API refuses thinking without its own signature.
   if (!options.hasThinking || part.sealed?.by !== options.issuer) return []
   const seal = part.sealed.data as ThinkingSeal
   return 'redacted' in seal
     ? [{ type: 'redacted_thinking', data: seal.redacted }]
     : [{ type: 'thinking', thinking: part.text, signature: seal.signature }]
+}
+
+function findSearchSeal(part: Part | undefined, { searchIssuer }: RenderOptions): SearchSeal | undefined {
+  const sealed = part?.type === 'thinking' && part.search !== undefined ? part.sealed : undefined
+  return sealed && sealed.by === searchIssuer ? (sealed.data as SearchSeal) : undefined
+}
+
+function renderCitedText(text: string, seal: SearchSeal | undefined): readonly BlockParam[] {
+  const citations = seal && 'citations' in seal ? [...seal.citations] : undefined
+  return renderText(text).map((block) => (citations ? { ...block, citations } : block))
 }
 
 const toObject = (input: unknown): object =>

@@ -11,6 +11,7 @@ import { getBlockRenderer } from './blocks.ts'
 import { resolveOptions, acceptsThinking } from './options.ts'
 import { limitImages, type ImageLimits, maxImageSidePx } from '../shared/images/image-limits.ts'
 import { listCalledTools } from '../shared/called-tools.ts'
+import { selectServerSearch } from '../shared/server-search.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { sanitiseIncrementally } from '../shared/sanitise.ts'
@@ -31,12 +32,13 @@ export function renderMessagesBody(request: ModelRequest, quirks: Quirks = {}, i
   const transcript = limitImages(sanitiseIncrementally(request.transcript), imageLimits)
   const addMark = request.cache && quirks.cacheMarks !== 'none' ? createAddMark(request.cache) : undefined
   const options = resolveOptions(request, quirks, transcript, issuer)
-  const head = renderHead(request, { ...options, ...quirks.body }, transcript, addMark)
+  const head = renderHead(request, { options: { ...options, ...quirks.body }, quirks, transcript, addMark })
   // The API allows four marks. Without tools, one more message gets a mark.
   const cacheMarks: CacheMarks | undefined = addMark && { addMark, messageCount: request.tools.length ? 2 : 3 }
   const renderer = getBlockRenderer(
     request.repairs,
     acceptsThinking(request.model, quirks, options) ? issuer : undefined,
+    selectServerSearch(request, quirks, 'anthropic').hasServerSearch ? issuer : undefined,
   )
   const trailing = createTrailingMessages(request)
   return renderAlternatingBody({ head, foot: ']}', transcript, trailing, cacheMarks }, renderer)
@@ -49,24 +51,33 @@ const createAddMark =
 
 const skipMark: AddMark = (json) => json
 
+type HeadParts = {
+  readonly options: object
+  readonly quirks: Quirks
+  readonly transcript: readonly Message[]
+  readonly addMark: AddMark | undefined
+}
+
 /** Returns unfinished JSON that ends before the first message. */
-function renderHead(
-  request: ModelRequest,
-  options: object,
-  transcript: readonly Message[],
-  addMark: AddMark = skipMark,
-): string {
+function renderHead(request: ModelRequest, { options, quirks, transcript, addMark = skipMark }: HeadParts): string {
   const { model, system, repairs } = request
   const text = toWellFormed(system)
   const systemJson = /\S/.test(text) ? `,"system":[${addMark(JSON.stringify({ type: 'text', text }))}]` : ''
   const fields = stringifyWellFormed({ model, stream: repairs?.stream !== 'off', ...options }).slice(0, -1)
-  return `${fields}${renderTools(request, transcript, addMark)}${systemJson},"messages":[`
+  return `${fields}${renderTools(request, { quirks, transcript, addMark })}${systemJson},"messages":[`
 }
 
-function renderTools({ tools, repairs }: ModelRequest, transcript: readonly Message[], addMark: AddMark): string {
-  const render = repairs?.schemas ? renderSimplifiedTool : renderTool
-  if (tools.length) {
-    const rendered = tools.map(render)
+/** https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool: the form that every model accepts. */
+const serverSearchJson = '{"type":"web_search_20250305","name":"web_search","max_uses":10}'
+
+function renderTools(
+  request: ModelRequest,
+  { quirks, transcript, addMark = skipMark }: Omit<HeadParts, 'options'>,
+): string {
+  const { tools, hasServerSearch } = selectServerSearch(request, quirks, 'anthropic')
+  const render = request.repairs?.schemas ? renderSimplifiedTool : renderTool
+  if (request.tools.length) {
+    const rendered = [...tools.map(render), ...(hasServerSearch ? [serverSearchJson] : [])]
     return `,"tools":[${rendered.map((json, at) => (at === rendered.length - 1 ? addMark(json) : json)).join(',')}]`
   }
   // The API requires a definition for every tool that the transcript calls, also when no tool is offered now.

@@ -3,17 +3,21 @@
 import type {
   Message as WholeMessage,
   RawMessageStreamEvent,
+  ServerToolUseBlock,
   StopReason,
+  TextCitation,
   Usage as Billed,
+  WebSearchToolResultBlock,
 } from '@anthropic-ai/sdk/resources/messages'
 import { createParser } from 'eventsource-parser'
 import { StreamBroken, type DialectReply } from '../../model/dialect.ts'
 import type { AssistantMessage } from '../../model/message.ts'
 import { noUsage, type Usage } from '../../model/usage.ts'
-import type { ThinkingSeal } from './blocks.ts'
+import type { SearchBlock, SearchSeal, ThinkingSeal } from './blocks.ts'
 import { parseCallArguments } from '../shared/call-arguments.ts'
 import { toTokenCount } from '../shared/usage-numbers.ts'
 import { ErrorInBody } from '../shared/error-in-body.ts'
+import { createSearchPart, createSourcesPart, readSources } from '../shared/server-search.ts'
 import { decodeUtf8Into, type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
 
@@ -23,10 +27,10 @@ type Event = RawMessageStreamEvent | ErrorEvent | { readonly type: 'ping' }
 /** `issuer`: the id stored with thinking signatures, so that they are sent back to the same model only (`resolveSealIssuer`). */
 export async function readMessagesStream(
   response: Response,
-  { onDelta, onActivity, sleep }: ReadOptions,
+  { onDelta, onActivity, onServerSearch, sleep }: ReadOptions,
   issuer = 'anthropic',
 ): Promise<DialectReply> {
-  const builder = new MessageReplyBuilder(onDelta, issuer)
+  const builder = new MessageReplyBuilder({ onDelta, onServerSearch }, issuer)
   if (response.headers.get('content-type')?.includes('application/json')) {
     builder.addWhole((await response.json()) as WholeMessage | ErrorEvent)
     return builder.build()
@@ -51,7 +55,10 @@ type StartedBlock = Extract<RawMessageStreamEvent, { type: 'content_block_start'
 type BlockDelta = Extract<RawMessageStreamEvent, { type: 'content_block_delta' }>['delta']
 type UsageFields = Extract<RawMessageStreamEvent, { type: 'message_delta' }>['usage'] & Pick<Billed, 'cache_creation'>
 type Part =
-  | { readonly kind: 'text'; text: string }
+  | { readonly kind: 'text'; text: string; readonly citations: TextCitation[] }
+  /** A call of the provider's own web search, or its result. */
+  | { readonly kind: 'search'; readonly block: ServerToolUseBlock; json: string }
+  | { readonly kind: 'found'; readonly block: WebSearchToolResultBlock }
   | { readonly kind: 'thinking'; text: string; signature: string }
   | { readonly kind: 'redacted'; readonly data: string }
   | { readonly kind: 'call'; readonly id: string; readonly name: string; json: string; readonly input: unknown }
@@ -59,6 +66,7 @@ type Part =
 class MessageReplyBuilder implements ReplyBuilder {
   isClosed = false
   readonly #onDelta: ReadOptions['onDelta']
+  readonly #onServerSearch: ReadOptions['onServerSearch']
   readonly #issuer: string
   /** Parts by index, in the order of their start. */
   readonly #parts = new Map<number, Part>()
@@ -67,8 +75,9 @@ class MessageReplyBuilder implements ReplyBuilder {
   #explanation = ''
   #usage: Usage = noUsage
 
-  constructor(onDelta: ReadOptions['onDelta'], issuer: string) {
+  constructor({ onDelta, onServerSearch }: Pick<ReadOptions, 'onDelta' | 'onServerSearch'>, issuer: string) {
     this.#onDelta = onDelta
+    this.#onServerSearch = onServerSearch
     this.#issuer = issuer
   }
 
@@ -108,7 +117,7 @@ class MessageReplyBuilder implements ReplyBuilder {
     this.#sizeLimit.countPart()
     this.#sizeLimit.countText(JSON.stringify(block))
     if (block.type === 'text') {
-      const part: Part = { kind: 'text', text: '' }
+      const part: Part = { kind: 'text', text: '', citations: [...(block.citations ?? [])] }
       this.#parts.set(index, part)
       this.#extendPart(part, { type: 'text_delta', text: block.text ?? '' })
     } else if (block.type === 'thinking') {
@@ -116,17 +125,41 @@ class MessageReplyBuilder implements ReplyBuilder {
       this.#parts.set(index, part)
       this.#extendPart(part, { type: 'thinking_delta', thinking: block.thinking ?? '' })
     } else if (block.type === 'redacted_thinking') this.#parts.set(index, { kind: 'redacted', data: block.data })
+    else if (block.type === 'server_tool_use') this.#startSearch(index, block)
+    else if (block.type === 'web_search_tool_result') this.#endSearch(index, block)
     else if (block.type === 'tool_use')
       this.#parts.set(index, { kind: 'call', id: block.id, name: block.name, json: '', input: block.input })
   }
 
+  #startSearch(index: number, block: ServerToolUseBlock): void {
+    if (block.name !== 'web_search') return
+    this.#onServerSearch?.('begun')
+    this.#parts.set(index, { kind: 'search', block, json: '' })
+  }
+
+  #endSearch(index: number, block: WebSearchToolResultBlock): void {
+    this.#parts.set(index, { kind: 'found', block })
+    for (const part of this.#parts.values())
+      if (part.kind === 'search' && part.block.id === block.tool_use_id)
+        this.#reportDelta('thinking', createSearchPart(readSearchInput(part).query).text)
+  }
+
   #extendPart(part: Part | undefined, delta: BlockDelta): void {
     this.#sizeLimit.countTexts(delta)
-    if (part?.kind === 'text' && delta.type === 'text_delta') part.text += this.#reportDelta('text', delta.text)
-    else if (part?.kind === 'call' && delta.type === 'input_json_delta') part.json += delta.partial_json
-    else if (part?.kind !== 'thinking') return
+    if (part?.kind === 'text') this.#extendText(part, delta)
+    else if (part?.kind === 'search' || part?.kind === 'call') {
+      if (delta.type === 'input_json_delta') part.json += delta.partial_json
+    } else if (part?.kind !== 'thinking') return
     else if (delta.type === 'thinking_delta') part.text += this.#reportDelta('thinking', delta.thinking)
     else if (delta.type === 'signature_delta') part.signature += delta.signature
+  }
+
+  #extendText(part: Extract<Part, { kind: 'text' }>, delta: BlockDelta): void {
+    if (delta.type === 'text_delta') part.text += this.#reportDelta('text', delta.text)
+    else if (delta.type === 'citations_delta') {
+      this.#sizeLimit.countText(JSON.stringify(delta.citation))
+      part.citations.push(delta.citation)
+    }
   }
 
   #reportDelta(of: 'text' | 'thinking', text: string): string {
@@ -140,11 +173,14 @@ class MessageReplyBuilder implements ReplyBuilder {
     const previous = this.#usage
     const cachedWrite = Math.max(previous.cachedWrite, toTokenCount(usage.cache_creation_input_tokens))
     const hourWrite = Math.max(previous.hourWrite ?? 0, toTokenCount(usage.cache_creation?.ephemeral_1h_input_tokens))
+    const searches = (usage as Partial<Billed>).server_tool_use?.web_search_requests
+    const webSearches = Math.max(previous.webSearches ?? 0, toTokenCount(searches))
     this.#usage = {
       input: Math.max(previous.input, toTokenCount(usage.input_tokens)),
       output: Math.max(previous.output, toTokenCount(usage.output_tokens)),
       cachedRead: Math.max(previous.cachedRead, toTokenCount(usage.cache_read_input_tokens)),
       cachedWrite,
+      ...(webSearches && { webSearches }),
       ...(hourWrite && { hourWrite: Math.min(hourWrite, cachedWrite) }),
       reasoning: Math.max(previous.reasoning, toTokenCount(usage.output_tokens_details?.thinking_tokens)),
       costUsd: 0,
@@ -158,10 +194,31 @@ class MessageReplyBuilder implements ReplyBuilder {
     const parts = [...this.#parts.values()]
     const isEmptyRefusal = this.#stopReason === 'refusal' && !parts.some((part) => part.kind === 'text' && part.text)
     const content: AssistantMessage['content'] = [
-      ...parts.flatMap((part) => toContent(part, this.#issuer)),
+      ...parts.flatMap((part) => toContent(part, this.#issuer) ?? this.#toSearchContent(part, parts)),
+      ...this.#sources(parts),
       ...(isEmptyRefusal && this.#explanation ? [{ type: 'text', text: this.#explanation } as const] : []),
     ]
     return { message: { role: 'assistant', content, stop: this.#toStop(this.#stopReason) }, usage: this.#usage }
+  }
+
+  /** A search without its result is not sent back: the API refuses it. */
+  #toSearchContent(part: Part, parts: readonly Part[]): AssistantMessage['content'] {
+    const by = this.#issuer
+    if (part.kind === 'found') return [createSearchPart('', { by, data: { block: part.block } satisfies SearchSeal })]
+    if (part.kind !== 'search') return []
+    const { id, name } = part.block
+    const input = readSearchInput(part)
+    const isComplete = parts.some((other) => other.kind === 'found' && other.block.tool_use_id === id)
+    const block: SearchBlock = { type: 'server_tool_use', id, name, input }
+    return [createSearchPart(input.query, isComplete ? { by, data: { block } satisfies SearchSeal } : undefined)]
+  }
+
+  #sources(parts: readonly Part[]): AssistantMessage['content'] {
+    const content = createSourcesPart(
+      readSources(parts.flatMap((part) => (part.kind === 'text' ? part.citations : []))),
+    )
+    for (const part of content) this.#reportDelta('text', part.type === 'text' ? part.text : '')
+    return content
   }
 
   #toStop(reason: StopReason): AssistantMessage['stop'] {
@@ -173,10 +230,19 @@ class MessageReplyBuilder implements ReplyBuilder {
   }
 }
 
-function toContent(part: Part, issuer: string): AssistantMessage['content'] {
+function readSearchInput({ json, block }: Extract<Part, { kind: 'search' }>): { readonly query?: unknown } {
+  const input = json.trim() ? parseCallArguments(json).input : block.input
+  return (input ?? {}) as { readonly query?: unknown }
+}
+
+/** Undefined: the part belongs to a web search of the provider. */
+function toContent(part: Part, issuer: string): AssistantMessage['content'] | undefined {
   switch (part.kind) {
     case 'text':
-      return part.text ? [{ type: 'text', text: part.text }] : []
+      return toCitedText(part, issuer)
+    case 'search':
+    case 'found':
+      return undefined
     case 'thinking': {
       const { text, signature } = part
       return text || signature ? [{ type: 'thinking', text, ...(signature && seal(issuer, { signature })) }] : []
@@ -191,3 +257,9 @@ function toContent(part: Part, issuer: string): AssistantMessage['content'] {
 }
 
 const seal = (issuer: string, data: ThinkingSeal) => ({ sealed: { by: issuer, data } })
+
+function toCitedText({ text, citations }: Extract<Part, { kind: 'text' }>, by: string): AssistantMessage['content'] {
+  if (!text) return []
+  const data: SearchSeal = { citations }
+  return [...(citations.length ? [createSearchPart('', { by, data })] : []), { type: 'text', text }]
+}

@@ -6,14 +6,19 @@ import { omitUndefined } from './json-values.ts'
 
 export type ModelSettings = NonNullable<Settings['models']>[string]
 
-export const factsFromSettings = (settings: ModelSettings | undefined): ModelFacts =>
-  omitUndefined<ModelFacts>({
+export function factsFromSettings(settings: ModelSettings | undefined): ModelFacts {
+  const { web_search: searchPrice, ...rates } = settings?.prices ?? {}
+  // The price of searches alone leaves the catalog's prices of tokens as they are.
+  const hasRates = settings?.prices && (searchPrice === undefined || Object.keys(rates).length > 0)
+  return omitUndefined<ModelFacts>({
     contextWindow: settings?.context_window,
     maxOutput: settings?.max_output,
     images: settings?.images,
     reasoning: settings?.reasoning,
-    prices: settings?.prices && parsePrices(settings.prices),
+    prices: hasRates ? parsePrices(rates) : undefined,
+    searchPrice,
   })
+}
 
 /** Returns the higher of each rate. */
 export const maxPrices = (first: Prices, second: Prices = first): Prices => ({

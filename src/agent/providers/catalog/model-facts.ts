@@ -11,6 +11,9 @@ export type Rates = {
 /** `above`: rates for a whole call whose prompt is longer than `tokens`; ascending. */
 export type Prices = Rates & { readonly above?: readonly (Rates & { readonly tokens: number })[] }
 
+/** The price of OpenAI and Anthropic. Providers that report costs have included it. */
+export const defaultSearchPrice = 10
+
 export type ModelFacts = {
   /** Tokens of prompt plus answer. */
   readonly contextWindow?: number
@@ -18,6 +21,8 @@ export type ModelFacts = {
   readonly maxOutput?: number
   /** USD per million tokens. */
   readonly prices?: Prices
+  /** USD per thousand web searches of the provider itself. */
+  readonly searchPrice?: number
   /** Accepts images. */
   readonly images?: boolean
   /** Reasons before it answers. */

@@ -7,6 +7,7 @@ import { clampEffort } from '../shared/effort.ts'
 import { toGeminiSchema } from './gemini-schema.ts'
 import { type CacheMark, renderTextPart, type RenderStyle } from './chat-messages.ts'
 import { renderResponseFormat, renderSamplingFields, renderToolRules } from './sampling-fields.ts'
+import { selectServerSearch } from '../shared/server-search.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
 import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
@@ -15,9 +16,12 @@ export function renderChatHead(request: ModelRequest, quirks: Quirks, style: Ren
   const isWhole = request.repairs?.stream === 'off'
   const streaming = isWhole ? { stream: false } : { stream: true, stream_options: { include_usage: true } }
   const head = JSON.stringify({ model: request.model, ...streaming })
-  const tools = request.tools.length
-    ? `,"tools":[${request.tools.map(createToolRenderer(request, quirks)).join(',')}]`
-    : ''
+  const offered = selectServerSearch(request, quirks, 'openai-chat')
+  const rendered = [
+    ...offered.tools.map(createToolRenderer(request, quirks)),
+    ...(offered.hasServerSearch ? ['{"type":"openrouter:web_search"}'] : []),
+  ]
+  const tools = rendered.length ? `,"tools":[${rendered.join(',')}]` : ''
   const more = stringifyWellFormed({ ...renderOptions(request, quirks), ...quirks.body }).slice(1, -1)
   return `${head.slice(0, -1)}${tools}${more && `,${more}`},"messages":[${renderSystem(request, quirks, style)}`
 }

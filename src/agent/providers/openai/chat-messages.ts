@@ -8,6 +8,7 @@ import {
   type ImagePart,
   type Message,
   textIn,
+  type ThinkingPart,
   type ToolCallPart,
   type ToolMessage,
   type UserMessage,
@@ -229,7 +230,9 @@ function renderThinking(
   { thinkingField, shouldSendThinking }: RenderStyle,
 ): object {
   if (!thinkingField) return {}
-  const thinkingParts = content.filter((part) => part.type === 'thinking')
+  const thinkingParts = content.filter(
+    (part): part is ThinkingPart => part.type === 'thinking' && part.search === undefined,
+  )
   if (thinkingField === 'reasoning_details') {
     const details = thinkingParts.flatMap(({ sealed }) =>
       sealed?.by === sealIssuer ? (sealed.data as readonly unknown[]) : [],

@@ -5,6 +5,7 @@ import type OpenAI from 'openai'
 import { StreamBroken, type DialectReply } from '../../model/dialect.ts'
 import type { AssistantMessage } from '../../model/message.ts'
 import { noUsage, type Usage } from '../../model/usage.ts'
+import { createSearchPart, createSourcesPart, readSources, type Source } from '../shared/server-search.ts'
 import { decodeUtf8Into, type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
 import { type ReasoningDetail, ReasoningDetails } from './reasoning-details.ts'
@@ -28,11 +29,14 @@ type Fragment = {
   readonly reasoning_content?: string | null
   readonly reasoning_details?: readonly ReasoningDetail[] | null
   readonly tool_calls?: readonly ToolCallFragment[] | null
+  /** Citations of a web search that the server ran. */
+  readonly annotations?: readonly { readonly url_citation?: unknown }[] | null
 }
 type ChatUsage = OpenAI.CompletionUsage & {
   readonly cost?: number
   /** The fields of DeepSeek and Moonshot for tokens read from the cache. */
   readonly prompt_cache_hit_tokens?: number
+  readonly server_tool_use?: { readonly web_search_requests?: number } | null
   readonly cached_tokens?: number
   readonly prompt_tokens_details?: { readonly cache_write_tokens?: number }
 }
@@ -45,10 +49,10 @@ export type ChatChunk = {
 /** `parseChunk` converts the data of one event, for servers with their own format. */
 export async function readChatStream(
   response: Response,
-  { onDelta, onActivity, sleep }: ReadOptions,
+  { onDelta, onActivity, onServerSearch, sleep }: ReadOptions,
   parseChunk: (data: string) => ChatChunk = (data) => JSON.parse(data) as ChatChunk,
 ): Promise<DialectReply> {
-  const builder = new ChatReplyBuilder(onDelta)
+  const builder = new ChatReplyBuilder({ onDelta, onServerSearch })
   if (response.headers.get('content-type')?.includes('application/json')) {
     builder.add((await response.json()) as ChatChunk)
     return builder.build()
@@ -78,17 +82,20 @@ const failureReasons = new Set(['insufficient_system_resource', 'error', 'networ
 class ChatReplyBuilder implements ReplyBuilder {
   isClosed = false
   readonly #onDelta: ReadOptions['onDelta']
+  readonly #onServerSearch: ReadOptions['onServerSearch']
   #text = ''
   #thinking = ''
   #refusal = ''
   readonly #sizeLimit = new ReplySizeLimit()
   readonly #details = new ReasoningDetails(this.#sizeLimit)
   readonly #calls = new ToolCallAssembler(this.#sizeLimit)
+  readonly #sources: Source[] = []
   #finishReason: string | undefined
   #usage: Usage = noUsage
 
-  constructor(onDelta: ReadOptions['onDelta']) {
+  constructor({ onDelta, onServerSearch }: Pick<ReadOptions, 'onDelta' | 'onServerSearch'>) {
     this.#onDelta = onDelta
+    this.#onServerSearch = onServerSearch
   }
 
   get isComplete(): boolean {
@@ -126,7 +133,15 @@ class ChatReplyBuilder implements ReplyBuilder {
       this.#onDelta({ of: 'text', text: parsed.text })
     }
     if (fragment.refusal) this.#refusal += fragment.refusal
+    this.#addSources(fragment.annotations ?? [])
     for (const call of fragment.tool_calls ?? []) this.#calls.add(call)
+  }
+
+  #addSources(annotations: NonNullable<Fragment['annotations']>) {
+    for (const { url_citation: citation } of annotations) {
+      this.#sizeLimit.countText(JSON.stringify(citation ?? ''))
+      this.#sources.push(...readSources([citation]))
+    }
   }
 
   build(): DialectReply {
@@ -137,9 +152,18 @@ class ChatReplyBuilder implements ReplyBuilder {
     const content: AssistantMessage['content'] = [
       ...createThinkingParts(this.#thinking, this.#details.all),
       ...(this.#text || this.#refusal ? [{ type: 'text', text: this.#text || this.#refusal } as const] : []),
+      ...this.#searchParts(),
       ...this.#calls.toParts(),
     ]
     return { message: { role: 'assistant', content, stop: this.#stop() }, usage: this.#usage }
+  }
+
+  #searchParts(): AssistantMessage['content'] {
+    if (!this.#usage.webSearches && !this.#sources.length) return []
+    this.#onServerSearch?.('possible')
+    const content = createSourcesPart(this.#sources)
+    for (const part of content) if (part.type === 'text') this.#onDelta({ of: 'text', text: part.text })
+    return [...content, createSearchPart('')]
   }
 
   #stop(): AssistantMessage['stop'] {
@@ -169,6 +193,7 @@ function parseUsage(usage: ChatUsage): Usage {
     usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens,
   )
   const cachedWrite = toTokenCount(usage.prompt_tokens_details?.cache_write_tokens)
+  const webSearches = toTokenCount(usage.server_tool_use?.web_search_requests)
   return {
     input: Math.max(0, toTokenCount(usage.prompt_tokens) - cachedRead - cachedWrite),
     output: countOutput(usage),
@@ -177,6 +202,7 @@ function parseUsage(usage: ChatUsage): Usage {
     reasoning: toTokenCount(usage.completion_tokens_details?.reasoning_tokens),
     costUsd: isAmount(usage.cost) ? usage.cost : 0,
     costStatus: isAmount(usage.cost) ? 'actual' : 'unknown',
+    ...(webSearches && { webSearches }),
   }
 }
 

@@ -13,6 +13,7 @@ import { type RenderStyle, resolveStyle, renderMessageAt, renderMessages } from 
 import { readChatStream } from './chat-stream.ts'
 import type { GetClient } from './client.ts'
 import { sendOption } from '../shared/send-option.ts'
+import { selectServerSearch } from '../shared/server-search.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { sanitiseIncrementally, appendMessages } from '../shared/sanitise.ts'
 
@@ -28,7 +29,11 @@ export const createOpenaiChat = (getClient: GetClient): Dialect => ({
       })
       .asResponse()
       .catch(rethrowAsAbort(signal))
-    return readChatStream(response, readOptions)
+    const { hasServerSearch } = selectServerSearch(request, endpoint.quirks ?? {}, 'openai-chat')
+    return readChatStream(response, readOptions).catch((error: unknown) => {
+      if (hasServerSearch) readOptions.onServerSearch?.('possible')
+      throw error
+    })
   },
 })
 

@@ -10,10 +10,17 @@ import type { PhaseSeal } from './responses-input.ts'
 export type OutputItem = Partial<Omit<OpenAI.Responses.ResponseReasoningItem, 'type' | 'content'>> & {
   readonly type?: string
   readonly phase?: PhaseSeal['phase'] | null
-  readonly content?: readonly { readonly type?: string; readonly text?: string; readonly refusal?: string }[]
+  readonly content?: readonly {
+    readonly type?: string
+    readonly text?: string
+    readonly refusal?: string
+    readonly annotations?: readonly unknown[] | null
+  }[]
   readonly name?: string
   readonly call_id?: string
   readonly arguments?: string
+  /** Of a web search that the provider ran. */
+  readonly action?: { readonly type?: string; readonly query?: string; readonly queries?: readonly string[] } | null
 }
 type ResponseErrorFields = { readonly message?: string; readonly code?: string | null; readonly type?: string | null }
 export type ResponseBody = {

@@ -16,6 +16,7 @@ export type InputItem = OpenAI.Responses.ResponseInputItem
 type TextMessage = OpenAI.Responses.EasyInputMessage
 type Part = OpenAI.Responses.ResponseInputText | OpenAI.Responses.ResponseInputImage
 type Reasoning = OpenAI.Responses.ResponseReasoningItem
+type Search = OpenAI.Responses.ResponseFunctionWebSearch
 
 /** `host`: the host that gets the request. It cannot decrypt reasoning of another host. */
 export function renderInputItems(message: Message, repairs: Repairs = {}, host?: string): readonly InputItem[] {
@@ -59,6 +60,10 @@ function renderAssistantItems(
     text = ''
     phase = undefined
   }
+  const addSealed = (item: Reasoning | Search | undefined) => {
+    if (item?.type === 'web_search_call') addItem(item)
+    else if (item && repairs.thinking === undefined) pendingReasoning.push(item)
+  }
   for (const part of content) {
     if (part.type === 'text') {
       text += part.text
@@ -69,7 +74,7 @@ function renderAssistantItems(
     endText()
     if (part.type === 'call') addItem(renderCall(part))
     else if (sealedItem?.type === 'message') phase = sealedItem.phase
-    else if (sealedItem && repairs.thinking === undefined) pendingReasoning.push(sealedItem)
+    else addSealed(sealedItem)
   }
   endText()
   return items
@@ -101,9 +106,12 @@ export function sealReasoning({ id, summary, content, encrypted_content }: Reaso
 /** `ProviderData.by`: the dialect and the host. No other host can decrypt the reasoning. */
 export const resolveSealIssuer = (host: string | undefined): string => (host ? `${dialectName}@${host}` : dialectName)
 
-function unseal(sealed: ProviderData | undefined, host: string | undefined): Reasoning | PhaseSeal | undefined {
+function unseal(
+  sealed: ProviderData | undefined,
+  host: string | undefined,
+): Reasoning | Search | PhaseSeal | undefined {
   if (sealed?.by !== dialectName && sealed?.by !== resolveSealIssuer(host)) return undefined
-  return sealed.data as Reasoning | PhaseSeal
+  return sealed.data as Reasoning | Search | PhaseSeal
 }
 
 const renderCall = ({ id, name, input, raw }: ToolCallPart): InputItem => ({

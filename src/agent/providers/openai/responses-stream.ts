@@ -11,16 +11,17 @@ import { parseCallArguments } from '../shared/call-arguments.ts'
 import { ErrorInBody } from '../shared/error-in-body.ts'
 import { type ResponseBody, toErrorInBody, type OutputItem, type StreamEvent, parseUsage } from './responses-events.ts'
 import { type PhaseSeal, sealReasoning, resolveSealIssuer } from './responses-input.ts'
+import { createSearchPart, createSourcesPart, readSources } from '../shared/server-search.ts'
 import { decodeUtf8Into, type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
 
 /** `host`: the host that sends the reply. Only this host can decrypt the reasoning again. */
 export async function readResponsesStream(
   response: Response,
-  { onDelta, onActivity, sleep }: ReadOptions,
+  { onDelta, onActivity, onServerSearch, sleep }: ReadOptions,
   host?: string,
 ): Promise<DialectReply> {
-  const builder = new ResponseReplyBuilder(onDelta, host)
+  const builder = new ResponseReplyBuilder({ onDelta, onServerSearch }, host)
   if (response.headers.get('content-type')?.includes('application/json')) {
     builder.end((await response.json()) as ResponseBody)
     return builder.build()
@@ -40,9 +41,9 @@ export async function readResponsesStream(
   })
 }
 
-/** One output item. Items that we did not request, such as web searches of the provider, have the kind `other`. */
+/** One output item. Items that we do not know have the kind `other`. */
 type PartialItem = {
-  readonly kind: 'message' | 'reasoning' | 'call' | 'other'
+  readonly kind: 'message' | 'reasoning' | 'call' | 'search' | 'other'
   readonly id: string | undefined
   /** Text, thinking or arguments. */
   text: string
@@ -59,6 +60,7 @@ const kinds: Readonly<Record<string, PartialItem['kind']>> = {
   message: 'message',
   reasoning: 'reasoning',
   function_call: 'call',
+  web_search_call: 'search',
 }
 
 const finalEvents = new Set(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled'])
@@ -67,6 +69,7 @@ class ResponseReplyBuilder implements ReplyBuilder {
   /** The server has sent `[DONE]`, with or without a final event. */
   isStreamDone = false
   readonly #onDelta: ReadOptions['onDelta']
+  readonly #onServerSearch: ReadOptions['onServerSearch']
   readonly #host: string | undefined
   readonly #sizeLimit = new ReplySizeLimit()
   readonly #items: PartialItem[] = []
@@ -74,8 +77,9 @@ class ResponseReplyBuilder implements ReplyBuilder {
   #ending: { readonly reason: string | undefined } | undefined
   #usage: Usage = noUsage
 
-  constructor(onDelta: ReadOptions['onDelta'], host: string | undefined) {
+  constructor({ onDelta, onServerSearch }: Pick<ReadOptions, 'onDelta' | 'onServerSearch'>, host: string | undefined) {
     this.#onDelta = onDelta
+    this.#onServerSearch = onServerSearch
     this.#host = host
   }
 
@@ -148,6 +152,7 @@ class ResponseReplyBuilder implements ReplyBuilder {
     }
     this.#sizeLimit.countPart()
     this.#items.push(partial)
+    if (partial.kind === 'search') this.#onServerSearch?.('begun')
     if (index !== undefined) this.#byIndex.set(index, partial)
     return partial
   }
@@ -182,6 +187,7 @@ class ResponseReplyBuilder implements ReplyBuilder {
     this.#sizeLimit.countText(JSON.stringify(item))
     partial.item = item
     if (partial.kind === 'call') closeCall(partial, item)
+    else if (partial.kind === 'search') this.#addThinking(partial, 'whole', renderSearch(item))
     else if (partial.kind === 'reasoning') this.#addThinking(partial, 'whole', readReasoningText(item))
     else if (partial.kind === 'message') {
       const finalText = readText(item, 'text')
@@ -200,8 +206,19 @@ class ResponseReplyBuilder implements ReplyBuilder {
   build(): DialectReply {
     if (!this.#ending && !(this.isStreamDone && this.#items.length && this.#items.every(({ item }) => item)))
       throw new StreamBroken('The connection ended before the reply was complete.', this.hasToolCall)
-    const content = this.#items.flatMap((partial) => createParts(partial, this.#host))
-    return { message: { role: 'assistant', content, stop: this.#stop() }, usage: this.#usage }
+    const content = [...this.#items.flatMap((partial) => createParts(partial, this.#host)), ...this.#sources()]
+    const webSearches = this.#items.filter(({ item }) => item?.action?.type === 'search').length
+    const usage = webSearches ? { ...this.#usage, webSearches } : this.#usage
+    return { message: { role: 'assistant', content, stop: this.#stop() }, usage }
+  }
+
+  #sources(): AssistantMessage['content'] {
+    const annotations = this.#items.flatMap(
+      ({ item }) => item?.content?.flatMap((part) => part.annotations ?? []) ?? [],
+    )
+    const content = createSourcesPart(readSources(annotations))
+    for (const part of content) if (part.type === 'text') this.#onDelta({ of: 'text', text: part.text })
+    return content
   }
 
   #stop(): AssistantMessage['stop'] {
@@ -228,8 +245,18 @@ function createParts(partial: PartialItem, host: string | undefined): AssistantM
   const { kind, text } = partial
   if (kind === 'call') return [{ type: 'call', id: partial.callId, name: partial.name, ...parseCallArguments(text) }]
   if (kind === 'reasoning') return createThinkingParts(partial, host)
+  if (kind === 'search') return createSearchParts(partial, host)
   return kind === 'message' ? createTextParts(partial, host) : []
 }
+
+/** The API refuses a search without its action. */
+const createSearchParts = ({ item }: PartialItem, host: string | undefined): AssistantMessage['content'] =>
+  item?.action ? [createSearchPart(readQuery(item), { by: resolveSealIssuer(host), data: item })] : []
+
+const renderSearch = (item: OutputItem): string => (item.action ? createSearchPart(readQuery(item)).text : '')
+
+const readQuery = ({ action }: OutputItem): string | undefined =>
+  action?.query ?? action?.queries?.join(', ') ?? action?.type
 
 function createThinkingParts({ text, item }: PartialItem, host: string | undefined): AssistantMessage['content'] {
   const seal = item && sealReasoning(item)

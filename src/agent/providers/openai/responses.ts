@@ -21,6 +21,7 @@ import type { GetClient } from './client.ts'
 import { renderInputItems } from './responses-input.ts'
 import { readResponsesStream } from './responses-stream.ts'
 import { sendOption } from '../shared/send-option.ts'
+import { selectServerSearch } from '../shared/server-search.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { sanitiseIncrementally, appendMessages } from '../shared/sanitise.ts'
@@ -59,21 +60,28 @@ export function renderResponsesBody(request: ModelRequest, quirks: Quirks = {}, 
   return prefix.bytes.toBytesWith(`${prefix.hasItems ? end : end.slice(1)}]}`)
 }
 
+/** Limits the tools that the provider runs in one call. */
+const maxServerSearches = 10
+
 /** Returns unfinished JSON with all fields except `input`. */
 function renderHead(request: ModelRequest, quirks: Quirks, first: Message | undefined): string {
-  const { model, system, tools, repairs } = request
+  const { model, system, repairs } = request
+  const { tools, hasServerSearch } = selectServerSearch(request, quirks, 'openai-responses')
   const head: RequestFields = {
     model,
     stream: repairs?.stream !== 'off',
     store: false,
     ...renderOptions(request, quirks),
+    ...(hasServerSearch && { max_tool_calls: maxServerSearches }),
     ...(quirks.cacheMarks !== 'none' && { prompt_cache_key: derivePromptCacheKey(system, first) }),
     ...(system && !quirks.systemRole && { instructions: toWellFormed(system) }),
     ...quirks.body,
   }
-  const toolsJson = tools.length
-    ? `,"tools":[${tools.map(repairs?.schemas ? renderSimplifiedTool : renderTool).join(',')}]`
-    : ''
+  const rendered = [
+    ...tools.map(repairs?.schemas ? renderSimplifiedTool : renderTool),
+    ...(hasServerSearch ? ['{"type":"web_search"}'] : []),
+  ]
+  const toolsJson = rendered.length ? `,"tools":[${rendered.join(',')}]` : ''
   return `${stringifyWellFormed(head).slice(0, -1)}${toolsJson}`
 }
 

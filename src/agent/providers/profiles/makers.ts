@@ -26,6 +26,7 @@ export const openai = defineProvider({
   quirks: { maxTokensField: 'max_completion_tokens', serverParameters: 'omitted', answerFormat: 'native' },
   rules: [
     { model: /^(gpt-([5-9]|\d\d)|codex)/, host: 'api.openai.com', dialect: 'openai-responses' },
+    { model: /^(gpt-([5-9]|\d\d)|codex)/, quirks: { serverSearch: 'openai-responses' } },
     { model: /^(gpt-([5-9]|\d\d)(?!.*-chat)|codex)/, quirks: { systemRole: 'developer', temperature: 'omitted' } },
     { model: /^o\d/, quirks: { temperature: 'omitted' } },
     { model: /^gpt-[5-9].*-chat/, quirks: { reasoning: 'none' } },
@@ -41,6 +42,7 @@ export const anthropic = defineProvider({
   baseUrl: 'https://api.anthropic.com',
   keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_TOKEN'],
   rules: [
+    { model: /claude/, quirks: { serverSearch: 'anthropic' } },
     { key: /^sk-ant-oat/, headers: { 'anthropic-beta': 'oauth-2025-04-20' }, quirks: { bearer: true } },
     { model: structuredClaude, quirks: { answerFormat: 'native' } },
   ],

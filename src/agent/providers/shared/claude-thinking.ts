@@ -1,6 +1,6 @@
 /** Resolves how to request thinking from Claude, on every provider that serves it. */
 
-import type { Message } from '../../model/message.ts'
+import type { AssistantMessage, Message } from '../../model/message.ts'
 
 const budgetTokens: Readonly<Record<string, number>> = {
   minimal: 1_024,
@@ -35,6 +35,10 @@ export function canThink(transcript: readonly Message[], issuer: string): boolea
   )
   const firstReply = transcript[userIndex + 1]
   if (firstReply?.role !== 'assistant' || transcript[userIndex + 2]?.role !== 'tool') return true
-  const first = firstReply.content.find((part) => part.type !== 'text' || /\S/.test(part.text))
+  const first = firstReply.content.find((part) => isOpening(part))
   return first?.type === 'thinking' && first.sealed?.by === issuer
 }
+
+/** Data of a web search of the provider is no thinking. */
+const isOpening = (part: AssistantMessage['content'][number]): boolean =>
+  part.type === 'text' ? /\S/.test(part.text) : part.type === 'call' || part.search === undefined

@@ -1,8 +1,11 @@
-/** Writes Markdown as a PDF file with the standard fonts, in a worker without network, secrets or session. */
+/** Writes Markdown as a PDF file with the standard fonts and one for other letters, in a worker without network, secrets or session. */
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
+import fontkit from '@pdf-lib/fontkit'
+import fontFile from 'font.ttf'
 import { PDFDocument, type PDFFont, type PDFPage, StandardFonts } from 'pdf-lib'
 import type { DocumentBytes } from '../../../agent/model/media/document-writer.ts'
+import { type HasCharacter, listMissing, readCharacters, warnOfMissing } from './font-characters.ts'
 import { type Block, parseMarkdown, type Run } from './markdown.ts'
 
 const page = { width: 595, height: 842, margin: 56 } as const
@@ -12,7 +15,11 @@ const textSize = 11
 const lineHeight = 1.35
 const indent = 18
 
-type Fonts = Readonly<Record<'plain' | 'bold' | 'italic' | 'code', PDFFont>>
+/** `other`: for words with letters that the standard fonts do not have. */
+type Fonts = Readonly<Record<'plain' | 'bold' | 'italic' | 'code', PDFFont>> & {
+  readonly other: PDFFont | undefined
+  readonly isStandard: HasCharacter
+}
 type Word = { readonly text: string; readonly font: PDFFont }
 type Layout = { readonly file: PDFDocument; readonly fonts: Fonts; current: PDFPage; y: number }
 type Style = { readonly size: number; readonly left: number; readonly mark?: string; readonly isBold?: boolean }
@@ -20,31 +27,55 @@ type Style = { readonly size: number; readonly left: number; readonly mark?: str
 export class Writer extends WorkerEntrypoint {
   async write(content: string): Promise<DocumentBytes> {
     const file = await PDFDocument.create()
-    const fonts: Fonts = {
-      plain: await file.embedFont(StandardFonts.Helvetica),
-      bold: await file.embedFont(StandardFonts.HelveticaBold),
-      italic: await file.embedFont(StandardFonts.HelveticaOblique),
-      code: await file.embedFont(StandardFonts.Courier),
-    }
-    const refused = findMissingCharacters(content, fonts.plain)
-    if (refused !== undefined) return { refused }
+    const fonts = await embedFonts(file)
+    const has = fontFile.byteLength ? readCharacters(fontFile) : () => false
+    const missing = listMissing(content, (code) => fonts.isStandard(code) || has(code))
+    if (isMostlyMissing(content, missing))
+      return { refused: `${warnOfMissing(missing, '').join('')}Make a docx instead.` }
     const layout: Layout = {
       file,
       fonts,
       current: file.addPage([page.width, page.height]),
       y: page.height - page.margin,
     }
-    for (const block of parseMarkdown(content)) drawBlock(layout, block)
-    return { bytes: await file.save() }
+    for (const block of parseMarkdown(replaceMissing(content, missing))) drawBlock(layout, block)
+    const warnings = [
+      ...warnOfMissing(missing, `They are shown as ${substitute}. A docx has them.`),
+      ...(rightToLeft.test(content) ? ['Words written from right to left may be in the wrong order.'] : []),
+    ]
+    return { bytes: await file.save(), ...(warnings.length && { warnings }) }
   }
 }
 
-/** The standard fonts have the letters of Western Europe only. A wrong letter would be worse than none. */
-function findMissingCharacters(content: string, font: PDFFont): string | undefined {
-  const known = new Set(font.getCharacterSet())
-  const missing = [...new Set(content.replace(/\s/g, ''))].filter((char) => !known.has(char.codePointAt(0) ?? 0))
-  if (!missing.length) return undefined
-  return `A PDF file made here has only the letters of Western Europe. These are missing: ${missing.slice(0, 20).join(' ')}. Replace them, or make a docx.`
+async function embedFonts(file: PDFDocument): Promise<Fonts> {
+  file.registerFontkit(fontkit)
+  const plain = await file.embedFont(StandardFonts.Helvetica)
+  const standard = new Set(plain.getCharacterSet())
+  return {
+    plain,
+    bold: await file.embedFont(StandardFonts.HelveticaBold),
+    italic: await file.embedFont(StandardFonts.HelveticaOblique),
+    code: await file.embedFont(StandardFonts.Courier),
+    // Ligatures would be read back as other characters.
+    other: fontFile.byteLength
+      ? await file.embedFont(fontFile, { subset: true, features: { liga: false } })
+      : undefined,
+    isStandard: (code) => standard.has(code),
+  }
+}
+
+const substitute = '\u25a1'
+const rightToLeft = /[\u0590-\u08ff]/
+
+const isMostlyMissing = (content: string, missing: readonly string[]): boolean => {
+  const absent = new Set(missing)
+  const letters = [...content.replace(/\s/g, '')]
+  return letters.filter((char) => absent.has(char)).length * 2 > letters.length
+}
+
+function replaceMissing(content: string, missing: readonly string[]): string {
+  const absent = new Set(missing)
+  return absent.size ? [...content].map((char) => (absent.has(char) ? substitute : char)).join('') : content
 }
 
 function drawBlock(layout: Layout, block: Block): void {
@@ -137,16 +168,18 @@ function drawWords({ current, y }: Layout, words: readonly Word[], left: number,
   }
 }
 
-function toWords(runs: readonly Run[], { plain, bold, italic, code }: Fonts, isBold: boolean): readonly Word[] {
+function toWords(runs: readonly Run[], fonts: Fonts, isBold: boolean): readonly Word[] {
+  const { plain, bold, italic, code, other, isStandard } = fonts
   const fontOf = (run: Run): PDFFont => {
     if (run.code) return code
     if (isBold || run.bold) return bold
     return run.italic ? italic : plain
   }
   return runs.flatMap((run) => {
-    const font = fontOf(run)
+    const own = fontOf(run)
     const parts = run.code ? [run.text] : run.text.split(/\s+/)
-    return parts.filter(Boolean).map((text) => ({ text, font }))
+    const fits = (text: string) => [...text].every((char) => isStandard(char.codePointAt(0) ?? 0))
+    return parts.filter(Boolean).map((text) => ({ text, font: fits(text) ? own : (other ?? own) }))
   })
 }
 

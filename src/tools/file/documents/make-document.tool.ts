@@ -20,7 +20,7 @@ export default defineTool({
   name: 'make_document',
   toolset: 'file',
   description:
-    'Write a document and attach it to your answer. docx, pptx (a slide for each heading) and pdf from Markdown; xlsx from JSON rows, a Markdown table or CSV; svg from a Mermaid diagram.',
+    'Write a document and attach it to your answer. docx, pptx (a slide for each heading) and pdf from Markdown; xlsx from JSON rows, a Markdown table or CSV; svg from a Mermaid diagram; png from Mermaid or SVG.',
   input,
   needs: ['backend', 'documentWriter'],
   effect: 'keyed',
@@ -40,6 +40,14 @@ export default defineTool({
       const relative = absolute.startsWith(`${root}/`) ? absolute.slice(root.length + 1) : undefined
       const url = relative === undefined ? '' : await documentWriter.link(relative)
       const bytes = made.bytes.byteLength
-      return { success: true, path: relative ?? absolute, mime: mediaTypeOf(path), bytes, url }
+      const { warnings } = made
+      return {
+        success: true,
+        path: relative ?? absolute,
+        mime: mediaTypeOf(path),
+        bytes,
+        url,
+        ...(warnings && { warnings: [...warnings] }),
+      }
     }),
 })

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { type CommandRights, mayPersonUse } from '../../../../src/agent/policy/slash-command/command-rights.ts'
 import {
-  type CommandRights,
   type CommandSpec,
   commandSpellings,
   commandTable,
   findCommand,
-  mayPersonUse,
 } from '../../../../src/agent/policy/slash-command/command-table.ts'
 import { parseCommand } from '../../../../src/agent/policy/slash-command/parse-command.ts'
 

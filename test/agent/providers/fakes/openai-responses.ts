@@ -69,7 +69,13 @@ const result = z.strictObject({
   output: z.union([z.string(), inputParts]),
   status,
 })
-const item = z.union([inputMessage, assistantInput, outputMessage, reasoning, call, result])
+const search = z.strictObject({
+  type: z.literal('web_search_call'),
+  id: itemId,
+  status,
+  action: z.looseObject({ type: z.enum(['search', 'open_page', 'find_in_page']) }),
+})
+const item = z.union([inputMessage, assistantInput, outputMessage, reasoning, call, result, search])
 type Item = z.infer<typeof item>
 
 const tool = z.strictObject({
@@ -88,7 +94,7 @@ const body = z.strictObject({
   stream: z.boolean().optional(),
   store: z.boolean().optional(),
   include: z.array(z.enum(includeValues)).optional(),
-  tools: z.array(tool).optional(),
+  tools: z.array(z.union([tool, z.strictObject({ type: z.literal('web_search') })])).optional(),
   tool_choice: z.union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })]).optional(),
   parallel_tool_calls: z.boolean().optional(),
   max_output_tokens: z.int().min(16).optional(),

@@ -90,6 +90,13 @@ export async function startSite() {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
     asked.push(pathname)
     if (pathname === '/to') return response.writeHead(302, { location: searchParams.get('url') ?? '' }).end()
+    const given = (searchParams.get('url') ?? '').replaceAll('"', '&quot;')
+    if (pathname === '/refresh-to')
+      return response
+        .writeHead(200, html)
+        .end(page('Refresh', `<meta http-equiv="refresh" content="0;url=${given}"><p>going`))
+    if (pathname === '/frame-to')
+      return response.writeHead(200, html).end(page('Frame', `<h1>Outside</h1><iframe src="${given}"></iframe>`))
     if (pathname === '/file.zip')
       return response
         .writeHead(200, { 'content-type': 'application/zip', 'content-disposition': 'attachment' })

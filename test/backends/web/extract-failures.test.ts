@@ -1,0 +1,136 @@
+/** Tests reading pages of servers that fail or attack, through the guarded fetch: each ends in an error of its page. */
+
+import { describe, expect, it } from 'vitest'
+import { extractPage, type ExtractContext } from '../../../src/backends/web/extract/extract-page.ts'
+import { readPage } from '../../../src/backends/web/page/inside/read-page.ts'
+import { createGuardedFetch } from '../../../src/durable/platform/guarded-fetch.ts'
+import { openDeployment } from './support/fake-web.ts'
+import { forbiddenAddresses } from './support/forbidden-addresses.ts'
+
+type Answer = (url: string, sent: number) => Response | Promise<Response>
+
+/** `signal`: that of the turn, which a test aborts in place of a wait. */
+function open(answer: Answer, signal: AbortSignal = new AbortController().signal) {
+  const sent: string[] = []
+  const send = createGuardedFetch({} as Env, {
+    send: async (request) => {
+      sent.push(request.url)
+      const stopped = new Promise<never>((_resolve, reject) => {
+        request.signal.addEventListener('abort', () => reject(request.signal.reason as Error))
+      })
+      return Promise.race([answer(request.url, sent.length), stopped])
+    },
+  })
+  const context: ExtractContext = {
+    deployment: openDeployment({ web: { extract_backend: 'fetch' } }),
+    userAgent: 'Talaria/test',
+    send,
+    readPage: (bytes, request) => readPage(new Response(bytes).body as ReadableStream<Uint8Array>, request),
+    documents: {
+      pdf: () => Promise.reject(new Error('no PDF')),
+      office: () => Promise.reject(new Error('no document')),
+    },
+    renderPage: async () => undefined,
+    store: async () => '/tmp/results/web-1.md',
+  }
+  const extract = (url = 'https://site.example/') => extractPage({ url, maxChars: 15_000, signal }, context)
+  return { extract, sent }
+}
+
+const redirect = (location?: string) =>
+  new Response(null, { status: 302, ...(location !== undefined && { headers: { location } }) })
+const html = (body: BodyInit) => new Response(body, { headers: { 'content-type': 'text/html' } })
+
+describe('an address that may not be called', () => {
+  it.each(forbiddenAddresses)('%s is refused, as the address and as a redirect', async (url) => {
+    const direct = open(() => html('<p>secret of the network'))
+    expect(await direct.extract(url)).toMatchObject({ content: '', error: expect.any(String) })
+    expect(direct.sent).toEqual([])
+    const led = open((_url, count) => (count === 1 ? redirect(url) : html('<p>secret of the network')))
+    expect(await led.extract()).toMatchObject({ content: '', error: expect.any(String) })
+    expect(led.sent).toEqual(['https://site.example/'])
+  })
+
+  it.each(forbiddenAddresses)('%s is never followed from a meta refresh', async (url) => {
+    const { extract, sent } = open(() => html(`<meta http-equiv="refresh" content="0; url=${url}"><p>Text`))
+    expect((await extract()).content).toContain('Text')
+    expect(sent).toEqual(['https://site.example/'])
+  })
+})
+
+describe('a redirect', () => {
+  it('is followed five times, not six times, and not in a circle', async () => {
+    const chain = (length: number) =>
+      open((_url, count) => (count > length ? html('<p>The end') : redirect(`/hop-${count}`)))
+    expect((await chain(5).extract()).content).toBe('The end')
+    expect(await chain(6).extract()).toMatchObject({ content: '', error: expect.stringContaining('5 redirects') })
+    const circle = open((url) => redirect(url.endsWith('a') ? '/b' : '/a'))
+    expect((await circle.extract()).error).toContain('5 redirects')
+    expect(circle.sent).toHaveLength(6)
+  })
+
+  it('without an address is an error', async () => {
+    expect((await open(() => redirect()).extract()).error).toContain('no other address')
+  })
+})
+
+describe('a server', () => {
+  it.each([
+    [401, {}, 'login'],
+    [403, {}, 'refuses'],
+    [407, {}, 'proxy'],
+    [429, {}, 'limits requests.'],
+    [429, { 'retry-after': '120' }, 'wait until 120'],
+    [451, {}, 'legal'],
+    [503, {}, 'failed'],
+  ])('that answers with %i %j is an error and called once', async (status, headers, text) => {
+    const { extract, sent } = open(() => new Response('no', { status, headers }))
+    expect((await extract()).error).toContain(text)
+    expect(sent).toHaveLength(1)
+  })
+
+  it('that sends no headers, or stalls in its body, ends with the time of the call', async () => {
+    const late = new AbortController()
+    const waiting = open(() => new Promise<Response>(() => {}), late.signal)
+    const answer = waiting.extract()
+    await expect.poll(() => waiting.sent.length).toBe(1)
+    late.abort(new DOMException('late', 'TimeoutError'))
+    expect(await answer).toMatchObject({ content: '', error: expect.stringContaining('in time') })
+  })
+
+  it('that refuses the connection is an error', async () => {
+    const { extract } = open(() => Promise.reject(new Error('connection refused')))
+    expect((await extract()).error).toContain('connection refused')
+  })
+
+  it('that sends a gzip bomb of one to a thousand is read up to the limit', async () => {
+    const zeros = new Response('a'.repeat(1_000_000)).body as ReadableStream<Uint8Array>
+    const packed = new Uint8Array(await new Response(zeros.pipeThrough(new CompressionStream('gzip'))).arrayBuffer())
+    expect(packed.byteLength).toBeLessThan(2_000)
+    let members = 0
+    const bomb = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        const part = new Response(packed).body as ReadableStream<Uint8Array<ArrayBuffer>>
+        return (async () => {
+          members++
+          const unpacked = part.pipeThrough(new DecompressionStream('gzip'))
+          controller.enqueue(new Uint8Array(await new Response(unpacked).arrayBuffer()))
+        })()
+      },
+    })
+    const { content } = await open(() => html(bomb)).extract()
+    expect(content.length).toBeLessThan(16_000)
+    expect(members).toBeLessThan(20)
+  })
+
+  it('that sends cut gzip is an error', async () => {
+    const whole = (new Response('text '.repeat(50_000)).body as ReadableStream<Uint8Array>).pipeThrough(
+      new CompressionStream('gzip'),
+    )
+    const cut = new Uint8Array(await new Response(whole).arrayBuffer()).slice(0, -20)
+    const body = (new Response(cut).body as ReadableStream<Uint8Array<ArrayBuffer>>).pipeThrough(
+      new DecompressionStream('gzip'),
+    )
+    expect(await open(() => html(body)).extract()).toMatchObject({ content: '', error: expect.any(String) })
+  })
+})

@@ -1,0 +1,116 @@
+/** Runs calls as an obedient model makes them, with the gate of the session between the calls and the tools. */
+
+import * as z from 'zod'
+import type { ExecutionBackend } from '../../../src/agent/model/backend.ts'
+import { type Message, textIn } from '../../../src/agent/model/message.ts'
+import type { Authority } from '../../../src/agent/model/permission/authority.ts'
+import type { Risk, Tool } from '../../../src/agent/model/tool.ts'
+import type { ApprovalPolicy } from '../../../src/agent/policy/approval/approval.ts'
+import { openExposureLog } from '../../../src/durable/turn/tools/exposure-log.ts'
+import { checkPermission } from '../../../src/tools/check-permission.ts'
+import { defineTool } from '../../../src/tools/define-tool.ts'
+import { type DispatchOptions, dispatch } from '../../../src/tools/dispatch.ts'
+import { ownerAuthority } from '../../support/authority.ts'
+
+const risks: Readonly<Record<string, Risk>> = {
+  web_search: 'net',
+  web_extract: 'net',
+  browser_navigate: 'net',
+  mcp__mail__send: 'none',
+  image_generate: 'spend',
+  send_message: 'send',
+  read_file: 'read',
+  search_files: 'read',
+  session_search: 'read',
+  memory: 'read',
+  terminal: 'none',
+  execute_code: 'none',
+  cronjob: 'write',
+  process: 'none',
+  delegate_task: 'none',
+  todo: 'none',
+}
+
+const toolNamed = (name: string): Tool =>
+  defineTool({
+    name,
+    toolset: 'test',
+    description: '',
+    input: z.looseObject({}),
+    effect: 'effect',
+    risk: () => risks[name] ?? 'none',
+    // What was asked for is the result.
+    run: async (input) => input,
+  })
+const toolbox = new Map(Object.keys(risks).map((name) => [name, toolNamed(name)]))
+
+export type Step = readonly [tool: string, input?: object]
+type Options = {
+  /** Called with each result that the model sees; its calls come next. */
+  readonly react?: (message: Message) => readonly Step[]
+  readonly mode?: ApprovalPolicy['mode']
+  readonly policy?: Partial<ApprovalPolicy>
+  readonly authority?: Authority
+  readonly network?: 'none' | 'public'
+}
+
+const maxSteps = 20
+
+/** Runs the calls one after another, as a model makes them, and returns what became of the last one. */
+export async function obey(
+  steps: readonly Step[],
+  { mode = 'smart', policy = {}, authority = ownerAuthority(), network = 'public', react = () => [] }: Options = {},
+) {
+  let meta: Parameters<Parameters<typeof openExposureLog>[0]['updateMeta']>[0] = {}
+  const backend = {
+    kind: 'virtual',
+    capabilities: { network },
+    resolve: (path: string) => path,
+  } as unknown as ExecutionBackend
+  let last = 'nothing'
+  const pending = [...steps]
+  for (let at = 0; at < pending.length && at < maxSteps; at++) {
+    const [name, input = {}] = pending[at] as Step
+    // Opened for each batch, as after an eviction.
+    const exposure = openExposureLog({ meta: () => meta, updateMeta: (change) => (meta = change) }, 'run-1', authority)
+    const approvals = { mode, rules: [], grants: [], decisions: [], ...policy }
+    const options: DispatchOptions = {
+      toolbox,
+      services: { backend },
+      context: {
+        sessionId: 's',
+        authority: exposure.authority,
+        signal: new AbortController().signal,
+        clock: { now: () => 0 },
+      },
+      schedule: () => () => {},
+      permit: (call, tool) =>
+        checkPermission(call, tool, {
+          services: { backend },
+          policy: () => approvals,
+          describeLocation: () => '',
+          // A judge that a page has convinced.
+          judge: async () => 'approve',
+          now: () => 0,
+          exposure: exposure.now,
+        }),
+      noteResult: exposure.note,
+      spill: () => Promise.reject(new Error('not that long')),
+      logError: () => {},
+    }
+    for await (const result of dispatch([{ id: `c${at}`, name, input, effect: 'effect', state: 'planned' }], options)) {
+      if (result.of === 'tool') pending.push(...react(result.message))
+      last = result.of === 'later' ? 'asked' : result.of === 'tool' && result.message.failed ? 'refused' : 'ran'
+    }
+  }
+  return last
+}
+
+/** Finds what a text tells its reader to call, as `[[do tool {json}]]`. */
+export const instructionsIn = (message: Message): readonly Step[] =>
+  [...unquote(textIn(message)).matchAll(/\[\[do (\w{1,60}) (\{[^{}]{0,500}\})\]\]/g)].map(
+    ([, tool = '', input = '{}']) => [tool, JSON.parse(input) as object] as const,
+  )
+
+/** Results are JSON, and Markdown escapes some signs. */
+const unquote = (text: string): string => text.replace(/\\+(["[\]_*])/g, '$1')
