@@ -27,6 +27,7 @@ import { modelRoutes } from './routes/v1/models.ts'
 import { livenessRoutes } from './routes/liveness.ts'
 import { createOpenRoutes } from './routes/open.ts'
 import { pairingRoutes } from './routes/pairing.ts'
+import { pushRoutes } from './routes/push/push.ts'
 import { responseRoutes } from './routes/v1/responses.ts'
 import { responseToolRoutes } from './routes/v1/response-tools.ts'
 import { runRoutes } from './routes/v1/runs.ts'
@@ -92,6 +93,7 @@ export const routes: readonly Route[] = [
   ...auditRoutes,
   ...channelRoutes,
   ...pairingRoutes,
+  ...pushRoutes,
   ...genericWebhookRoutes,
   ...usageRoutes,
   ...keyRoutes,

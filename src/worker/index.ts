@@ -1,19 +1,28 @@
 /** Entry of the worker: exports the HTTP handler and the Durable Object classes. */
 
-import { createFirstApp, isFirstRoute } from './routing/first-app.ts'
+import { createFirstApp, isFirstRoute, isWebhook } from './routing/first-app.ts'
 import type { App } from './route.ts'
 
 const firstApp = createFirstApp()
 let app: App | undefined
+let webhookApp: App | undefined
 
 async function loadApp(): Promise<App> {
   const { createApp } = await import('./app.ts')
   return (app ??= createApp())
 }
 
+/** The webhooks of platforms have an application of their own, so that a cold isolate acknowledges without all routes. */
+async function loadWebhookApp(): Promise<App> {
+  const { createWebhookApp } = await import('./routing/webhook-app.ts')
+  return (webhookApp ??= createWebhookApp())
+}
+
 export default {
   fetch: async (request, env, context) => {
-    const handler = app ?? (isFirstRoute(request) ? firstApp : await loadApp())
+    const handler = isWebhook(request)
+      ? (webhookApp ?? (await loadWebhookApp()))
+      : (app ?? (isFirstRoute(request) ? firstApp : await loadApp()))
     return handler.fetch(request, env, context)
   },
   email: async (message, env, context) => {

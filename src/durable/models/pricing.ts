@@ -1,14 +1,14 @@
 /** Calculates the cost of a call: as the provider reports it, else from known prices, else unknown. */
 
 import { type Counts, noUsage, usageOfCall, tallyKey, tokensUsed, type Usage } from '../../agent/model/usage.ts'
-import type { Prices, Rates } from '../../agent/providers/catalog/model-facts.ts'
+import { defaultSearchPrice, type Prices, type Rates } from '../../agent/providers/catalog/model-facts.ts'
 import type { Route } from '../../agent/routing/route.ts'
 
 /** Anthropic, and Bedrock for Claude: a cache write costs 1.25 times the input for 5 minutes, 2 times for an hour. */
 const hourWriteFactor = 2 / 1.25
 
 /** Adds the cost to a usage. Reasoning tokens are part of the output; cached tokens have their own prices. */
-export function addCost(usage: Usage, route: Pick<Route, 'dialect' | 'prices'>): Usage {
+export function addCost(usage: Usage, route: Pick<Route, 'dialect' | 'prices' | 'facts'>): Usage {
   if (usage.costStatus === 'actual' || route.dialect === 'demo') return usage
   const { prices } = route
   if (!prices) return usage
@@ -22,8 +22,10 @@ export function addCost(usage: Usage, route: Pick<Route, 'dialect' | 'prices'>):
     usage.cachedRead * rates.cachedRead +
     (usage.cachedWrite - hourWrite) * rates.cachedWrite +
     hourWrite * hourly
-  const isFree = [rates.input, rates.output, rates.cachedRead, rates.cachedWrite].every((one) => one === 0)
-  return { ...usage, costUsd: perMillion / 1_000_000, costStatus: isFree ? 'included' : 'estimated' }
+  const searchUsd = ((usage.webSearches ?? 0) * (route.facts?.searchPrice ?? defaultSearchPrice)) / 1_000
+  const isFree =
+    !searchUsd && [rates.input, rates.output, rates.cachedRead, rates.cachedWrite].every((one) => one === 0)
+  return { ...usage, costUsd: perMillion / 1_000_000 + searchUsd, costStatus: isFree ? 'included' : 'estimated' }
 }
 
 /** Returns the rates of the price tier that the length of the prompt selects, for the whole call. */
@@ -33,7 +35,7 @@ function ratesFor({ input, cachedRead, cachedWrite }: Counts, { above = [], ...u
 }
 
 export type BilledCall = {
-  readonly route: Pick<Route, 'id' | 'dialect' | 'prices'>
+  readonly route: Pick<Route, 'id' | 'dialect' | 'prices' | 'facts'>
   /** The task of a side call. Absent for the conversation itself. */
   readonly task?: string
 }

@@ -4,6 +4,7 @@
  */
 
 import { requestCompression } from '../../agent/loop/intake.ts'
+import type { Turn } from '../../agent/model/turn.ts'
 import type { Limits } from '../../agent/model/settings.ts'
 import { failureReasons } from '../../agent/model/failure.ts'
 import { resetCompression } from '../../agent/policy/compress-context.ts'
@@ -20,24 +21,24 @@ export type CompressResult =
 /** Shorter conversations are not compacted. */
 const minMessages = 4
 
-export async function compressNow(session: Session, focus: string | undefined): Promise<CompressResult> {
+/** `keepTurns`: exactly these last turns stay; only while no turn is open. */
+export async function compressNow(
+  session: Session,
+  focus: string | undefined,
+  keepTurns?: number,
+): Promise<CompressResult> {
   await session.ensureTenant()
   const { store } = session
   const turn = store.current()
   if (!turn) return { kind: 'nothing' }
-  if (store.hasOpenTurn) {
-    store.save(requestCompression(turn, focus === undefined ? {} : { focus }))
-    store.write()
-    session.turns.resumeIfUndriven()
-    return { kind: 'requested' }
-  }
+  if (store.hasOpenTurn) return keepTurns === undefined ? requestInTurn(session, turn, focus) : { kind: 'busy' }
   const limit = session.billing.reachedLimit(turn)
   if (limit !== undefined) return { kind: 'limit-reached', limit }
   const transcript = store.transcript()
   const { length } = transcript
   if (length < minMessages) return { kind: 'nothing' }
   const before = store.contextTokens()
-  const result = await session.summariser.summarise(turn, focus)
+  const result = await session.summariser.summarise(turn, focus, keepTurns)
   // The session was deleted during the wait; its name may belong to a new one.
   if (!session.exists) return { kind: 'nothing' }
   // A message may have arrived, or another compression may have finished, during the wait.
@@ -48,6 +49,13 @@ export async function compressNow(session: Session, focus: string | undefined): 
   store.write()
   session.runInBackground(session.turns.project())
   return { kind: 'done', before, after: store.contextTokens() }
+}
+
+function requestInTurn({ store, turns }: Session, turn: Turn, focus: string | undefined): CompressResult {
+  store.save(requestCompression(turn, focus === undefined ? {} : { focus }))
+  store.write()
+  turns.resumeIfUndriven()
+  return { kind: 'requested' }
 }
 
 type MissingSummary = Exclude<SummariseResult, { readonly of: 'summary' }>

@@ -340,7 +340,7 @@ export class Session {
       runInBackground: (work) => this.runInBackground(work),
       processes: { rows: processRows(sql, journal.hasTable('process')), step: () => this.store.lastMessageSeq() },
       media: mediaSessionOf(this),
-      browser: { arm: () => this.arm(), hasTable: journal.hasTable('browser') },
+      browser: { ...mediaSessionOf(this), hasTable: journal.hasTable('browser') },
     })
   }
 

@@ -82,7 +82,7 @@ export class TurnControl {
 
   // --- turns
 
-  /** Opens a turn and drives it up to its first request in one synchronous stretch: one write, no wait before the model. */
+  /** Opens a turn and drives it up to its first request in one synchronous stretch: one write, no wait before the model. Or stores it, and begins it later. */
   start(request: TurnRequest, preparation: Preparation): void {
     const { meta, titles, journal } = this.#session
     if (preparation.prompt !== undefined && (meta.prompt === undefined || journal.isBlank)) {
@@ -90,7 +90,16 @@ export class TurnControl {
       this.#session.updateMeta({ title: meta.title ?? titleFrom(request.message), ...preparation })
     }
     this.#open(request)
-    this.resume()
+    if (request.startsAfterMs) this.#resumeAfter(request.startsAfterMs)
+    else this.resume()
+  }
+
+  /** Stores the turn, and begins it later. The alarm resumes it if this object is evicted before. */
+  #resumeAfter(ms: number): void {
+    this.#session.store.write()
+    this.#schedule = schedules.turnResumed(this.#schedule)
+    this.arm()
+    this.#session.runInBackground(clock.wait(ms).then(() => this.resumeIfUndriven()))
   }
 
   /**

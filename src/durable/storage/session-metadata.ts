@@ -10,7 +10,7 @@ import type { Settings } from '../../agent/model/settings.ts'
 import type { Goal } from '../../agent/schedule/goal/goal.ts'
 import type { Heartbeat, Loop } from '../../agent/schedule/recurring/recurring.ts'
 import { noUsage, type Usage } from '../../agent/model/usage.ts'
-import type { ProgressMode } from '../../channels/settings.ts'
+import type { ProgressMode, VoiceMode } from '../../channels/settings.ts'
 import type { HostRecord } from '../../backends/host/host-port.ts'
 import type { Conversations } from './conversation-span.ts'
 
@@ -106,6 +106,8 @@ export type SessionMetadata = Conversations & {
   readonly busyNoticeAt?: number
   /** How much of the running turn the chat shows. Absent: as the channel is set. */
   readonly progress?: ProgressMode | undefined
+  /** The answers that the chat also gets as voice messages. Absent: none. */
+  readonly voice?: VoiceMode | undefined
   /** A fork whose files are still being copied: it does not exist for callers yet. */
   readonly arriving?: true
   /** The run of a job that the session belongs to. */

@@ -40,6 +40,7 @@ import { createChangeCheck, requireOwn } from './own-tenant.ts'
 import { TenantPairing } from './channels/pairing.ts'
 import { TenantPending } from './pending.ts'
 import { MaterialVersion, TenantPrompt } from './prompt-material.ts'
+import { TenantPush } from './push/push.ts'
 import { TenantSecrets } from './secrets/secrets.ts'
 import { type SettingsChange, TenantSettings } from './settings.ts'
 import { StoredValues } from './stored-values.ts'
@@ -103,9 +104,18 @@ export class TenantDO extends DurableObject<Env> {
   readonly #secrets = new TenantSecrets(this.#mayChange, this.#values, this.#audit)
   readonly #dataKeys = new TenantDataKeys(this.#mayChange, this.#values)
   readonly #windows = new TenantWindows(this.#mayChange, this.#values)
+  readonly #push = new TenantPush({
+    mayChange: this.#mayChange,
+    values: this.#values,
+    env: this.env,
+    tenantId: this.#id,
+    access: () => this.#access.get(),
+    runInBackground: (work) => this.ctx.waitUntil(work),
+  })
   readonly #sockets = new TenantSockets({
     mayChange: this.#mayChange,
     ctx: this.ctx,
+    push: this.#push,
     access: () => this.#access.get(),
   })
   readonly #events = new TenantEvents(this.#mayChange, this.#sockets)
@@ -229,6 +239,10 @@ export class TenantDO extends DurableObject<Env> {
 
   get events(): TenantEvents {
     return this.#events
+  }
+
+  get push(): TenantPush {
+    return this.#push
   }
 
   get pending(): TenantPending {

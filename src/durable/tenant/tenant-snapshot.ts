@@ -55,6 +55,14 @@ const lastChanges = new Map<string, number>()
 let [changeCount, clearedAt] = [0, 0]
 const lastChange = (id: string): number => lastChanges.get(id) ?? clearedAt
 
+/** A load that takes longer may have been cancelled, or its tenant cannot be reached. */
+const joinMs = 100
+const pollMs = 3
+/** Also where the clock does not go on. */
+const maxPolls = Math.ceil(joinMs / pollMs)
+/** When the load of a tenant that runs in this isolate began. */
+const loads = new BoundedMap<string, number>(maxCached)
+
 export async function fetchTenantSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
   const now = clock.now()
   const cached = cache.get(id)
@@ -62,13 +70,39 @@ export async function fetchTenantSnapshot(env: Env, id: string): Promise<TenantS
   // The request that loads a new one may be cancelled: the others do not wait for it.
   if (cached && now - cached.at < snapshotMaxAgeMs && now - cached.refreshedAt < refreshAfterMs) return cached.snapshot
   if (cached) cached.refreshedAt = now
+  const began = loads.get(id)
+  const joined = began === undefined ? undefined : await joinLoad(id, began)
+  return joined ?? loadSnapshot(env, id)
+}
+
+/**
+ * Waits for the load that another request has begun, so that a burst asks the tenant's object once. It looks at the cache
+ * again and again: a promise of another request would never end if that request was cancelled.
+ */
+async function joinLoad(id: string, began: number): Promise<TenantSnapshot | undefined> {
+  for (let polls = 0; polls < maxPolls && clock.now() - began < joinMs; polls++) {
+    await clock.wait(pollMs)
+    const cached = cache.get(id)
+    if (cached && cached.at >= began) return cached.snapshot
+    if (loads.get(id) !== began) return undefined
+  }
+  return undefined
+}
+
+async function loadSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
+  const now = clock.now()
   const before = lastChange(id)
-  const snapshot = { ...(await tenantStub(env, id).snapshot()), loadedAt: now }
-  mergeHealth(id, snapshot.keys)
-  mergeWindows(id, snapshot.windows)
-  await Promise.all([openKeys(env, snapshot), openSecrets(env, snapshot)])
-  if (lastChange(id) === before) cache.set(id, { snapshot, at: now, refreshedAt: now })
-  return snapshot
+  loads.set(id, now)
+  try {
+    const snapshot = { ...(await tenantStub(env, id).snapshot()), loadedAt: now }
+    mergeHealth(id, snapshot.keys)
+    mergeWindows(id, snapshot.windows)
+    await Promise.all([openKeys(env, snapshot), openSecrets(env, snapshot)])
+    if (lastChange(id) === before) cache.set(id, { snapshot, at: now, refreshedAt: now })
+    return snapshot
+  } finally {
+    if (loads.get(id) === now) loads.delete(id)
+  }
 }
 
 /** Drops the cached snapshot after a change of the tenant. */

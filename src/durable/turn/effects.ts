@@ -1,6 +1,7 @@
 /** Performs the steps of a turn: calls models, runs tools, summarises. A failure of the outside world returns as a result. */
 
 import {
+  type CallOptions,
   type Delta,
   type Dialect,
   type DialectName,
@@ -29,6 +30,7 @@ import type { SideCall } from '../models/side-call.ts'
 import type { Reserved } from '../tenant/billing/session-billing.ts'
 import { openFenceFreeStream, withoutFences } from './recall/fence-free.ts'
 import { checkAnswer, isHeldBack } from './structured-answer.ts'
+import type { ServerSearch } from './tools/server-search.ts'
 import type { Summariser } from './compression/summariser.ts'
 import { clock } from '../platform/clock.ts'
 import type { ImageDescriber } from './images/describe-images.ts'
@@ -61,6 +63,8 @@ export type ModelEffects = {
   /** Makes a side call, which a stop of the turn cancels. */
   readonly side: SideCall
   readonly summariser: Summariser
+  /** Absent: no provider searches the web by itself. */
+  readonly serverSearch?: ServerSearch
   /** Masks secrets of the tenant in the message of a failure. */
   readonly redact?: (text: string) => string
 }
@@ -145,7 +149,7 @@ async function callReserved(
   { chosen, controller }: { readonly chosen: Chosen; readonly controller: AbortController },
 ): Promise<ModelResult> {
   const { model, stream, billing } = effects
-  const output = { text: '', thinking: '', isRequested: false, isOver: false }
+  const output = { text: '', thinking: '', searches: 0, isRequested: false, isOver: false }
   const shown = openFenceFreeStream((delta) => {
     // Drops the deltas of an attempt that has failed or was cancelled.
     if (output.isOver || controller.signal.aborted) return
@@ -158,7 +162,13 @@ async function callReserved(
     await failpoint('before-model')
     const request = await requestFor(step, turn, effects, chosen)
     output.isRequested = true
-    const { message: written, usage } = await send({ request, chosen, controller, onDelta: shown.push }, model)
+    const onServerSearch: Call['onServerSearch'] = (search) => {
+      if (search === 'begun') output.searches++
+      // At once: the call may break before its end, and its text stays.
+      model.serverSearch?.note(turn)
+    }
+    const call = { request, chosen, controller, onDelta: shown.push, onServerSearch }
+    const { message: written, usage } = await send(call, model)
     shown.end()
     stream.end({ flush: true })
     const message = withoutFences(written)
@@ -181,10 +191,13 @@ async function callReserved(
     stream.end({ flush: failure.kind === 'aborted' || isContinued(failure, inCall) })
     const received = output.text + output.thinking
     // Providers bill nothing for a call without any output, unless it was cancelled here.
-    const isBilled = [received !== '', inCall, failure.kind === 'aborted' && output.isRequested].some(Boolean)
+    const { searches: webSearches } = output
+    const isAborted = failure.kind === 'aborted' && output.isRequested
+    const isBilled = [received !== '', inCall, webSearches > 0, isAborted].some(Boolean)
+    const used = { ...billing.estimate(received), ...(webSearches && { webSearches }) }
     const cut = {
       ...(output.text && { partial: output.text }),
-      ...(isBilled && { usage: billInterrupted(billing.estimate(received), chosen) }),
+      ...(isBilled && { usage: billInterrupted(used, chosen) }),
     }
     return { of: 'failure', failure, inCall, key: chosen.endpoint.id, ...cut }
   }
@@ -225,6 +238,7 @@ async function requestFor(
     answerFormat: options.answerFormat,
     reasoningEffort: options.reasoningEffort ?? defaults.reasoning_effort,
     cache: route.cache,
+    serverSearch: step.tools && model.serverSearch?.isAllowed(turn),
     repairs,
   }
 }
@@ -242,14 +256,13 @@ type Call = {
   readonly request: ModelRequest
   readonly chosen: Chosen
   readonly controller: AbortController
-  readonly onDelta: (delta: Delta) => void
-}
+} & Pick<CallOptions, 'onDelta' | 'onServerSearch'>
 
-async function send({ request, chosen: { route, endpoint }, controller, onDelta }: Call, model: ModelEffects) {
+async function send({ request, chosen: { route, endpoint }, controller, ...on }: Call, model: ModelEffects) {
   const dialect = model.dialects[route.dialect]
   if (!dialect) throw new Error(`There is no dialect ${route.dialect}.`)
   const reply = await withIdleTimeout(controller, model.idleLimits(route), (signal, pulse) =>
-    dialect.call(request, endpoint, { signal, onDelta: onDelta, onActivity: pulse, sleep }),
+    dialect.call(request, endpoint, { signal, ...on, onActivity: pulse, sleep }),
   )
   // Deeper JSON can be parsed but not stored.
   if (isTooDeeplyNested(reply.message, 2 * maxNesting)) throw new Error('The answer is nested too deeply.')

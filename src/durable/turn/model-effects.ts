@@ -30,6 +30,7 @@ import { turnAuthority } from './turn-authority.ts'
 import { loopLimits } from './loop-limits.ts'
 import { sourcesFor } from '../models/catalog.ts'
 import { createImageDescriber } from './images/describe-images.ts'
+import { createServerSearch } from './tools/server-search.ts'
 import { createSideCalls } from './side-calls.ts'
 import { createSummariser } from './compression/summariser.ts'
 import type { TurnSession } from './turn-session.ts'
@@ -67,6 +68,7 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
     repairsFor: (route) => repairsFor(session.tenantId, route),
     redact: (text) => redactorFor(env, session.tenantId).redact(text),
     ...sideCalls,
+    serverSearch: createServerSearch(session),
     summariser: createSummariser(session, env, { routesOf, side: sideCalls.side }),
   }
 }

@@ -14,6 +14,8 @@ export type TurnRequest = {
   readonly drain?: readonly number[]
   /** Calls that run before the model is asked. */
   readonly calls?: readonly ToolCallPart[]
+  /** Milliseconds until the turn begins. It is stored at once. */
+  readonly startsAfterMs?: number
 }
 
 /** Removes the chosen messages from the inbox. After a stop, messages for the stopped turn are dropped. */

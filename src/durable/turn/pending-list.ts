@@ -1,11 +1,15 @@
 /** Publishes what waits for a person in this session to the tenant's list. */
 
-import type { Authority } from '../../agent/model/permission/authority.ts'
+import type { ChatOrigin } from '../../agent/model/delivery.ts'
+import { type Authority, chatName } from '../../agent/model/permission/authority.ts'
 import { log } from '../../agent/model/log.ts'
 import type { TenantDO } from '../tenant/tenant-object.ts'
 import { type PendingSession, personRequests } from './pending-requests.ts'
 
-type PublishingSession = PendingSession & { readonly ownAuthority: Authority }
+type PublishingSession = PendingSession & {
+  readonly ownAuthority: Authority
+  readonly meta: { readonly origin?: ChatOrigin }
+}
 
 /** Writes only when something waits, or did: after an eviction it is unknown what was published before. */
 export class PendingList {
@@ -23,7 +27,13 @@ export class PendingList {
   async publish(): Promise<void> {
     const items = personRequests(this.#session)
     if (!items.length && !this.#isPublished) return
-    await this.#tenant().pending.set(this.#session.ownAuthority, this.#session.sessionId, items)
+    const { ownAuthority, sessionId, meta } = this.#session
+    const chat = items.length && meta.origin ? { chat: chatName(meta.origin) } : {}
+    await this.#tenant().pending.set(
+      ownAuthority,
+      sessionId,
+      items.map((item) => ({ ...item, ...chat })),
+    )
     this.#isPublished = items.length > 0
   }
 

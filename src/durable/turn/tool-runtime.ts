@@ -31,7 +31,7 @@ import { type ProgramLog, withPrograms } from './programs.ts'
 import { createSessionJobs } from './tools/session-jobs.ts'
 import { createSessionSkills } from './tools/session-skills.ts'
 import { listTouchedPaths } from './tools/touched-paths.ts'
-import { openExposureLog } from './tools/exposure-log.ts'
+import { type ExposureLog, openExposureLog } from './tools/exposure-log.ts'
 import { createSessionWeb } from './tools/session-web.ts'
 import { addFixHints } from './tools/fix-hints.ts'
 import { createSessionDocuments } from './tools/session-documents.ts'
@@ -258,6 +258,10 @@ export class ToolRuntime {
     return concurrentCalls(calls, { toolbox: this.toolbox(settings, scope), services: this.#services })
   }
 
+  exposure(runId: string, authority: Authority): ExposureLog {
+    return openExposureLog(this.#options, runId, authority)
+  }
+
   run(
     calls: readonly ToolCall[],
     {
@@ -277,7 +281,7 @@ export class ToolRuntime {
     const { env, tenantId, sessionId } = this.#options
     const history = createReachableHistory(env.DB, { tenantId, sessionId }, historyReach(authority))
     const services = { ...this.#services, history }
-    const exposure = openExposureLog(this.#options, runId, authority)
+    const exposure = this.exposure(runId, authority)
     this.backend.begin(runId)
     this.#runId = runId
     this.#hints.begin(runId)

@@ -17,6 +17,17 @@ export const fileHeaders = (mediaType: string, name: string) => ({
   'cache-control': 'private, no-store',
 })
 
+/** A page may have styles and pictures of its own, but no scripts, no requests and no origin. Only our page may frame it. */
+export const previewHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-disposition': 'inline',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy':
+    "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'",
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'private, no-store',
+} as const
+
 /** Encodes a name for `filename*` of RFC 8187. */
 const encodeName = (name: string): string =>
   encodeURIComponent(name.toWellFormed().slice(0, 200).toWellFormed()).replace(

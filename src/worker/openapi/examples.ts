@@ -119,6 +119,7 @@ const byField: Readonly<Record<string, unknown>> = {
   scopes: ['chat', 'read'],
   host: 'api.example.com',
   issuer: 'https://team.cloudflareaccess.com',
+  endpoint: 'https://push.example.com/send/4f1c',
   audience: '4714c1358e65fe4b408ad6d432a5f878',
   claim: 'email',
   value: 'ann@example.com',

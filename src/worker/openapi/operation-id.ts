@@ -18,6 +18,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'post /v1/audio/transcriptions': 'createTranscription',
   'post /v1/audio/speech': 'createSpeech',
   'post /v1/images/generations': 'createImage',
+  'post /v1/images/edits': 'createImageEdit',
   'get /v1/capabilities': 'getCapabilities',
   'post /api/sessions/{id}/chat': 'sendMessage',
   'post /api/sessions/{id}/chat/stream': 'streamMessage',

@@ -39,6 +39,7 @@ export function renderReferencePage(routes: readonly (Route | OpenRoute)[]): str
 <link rel="stylesheet" href="/docs/page.css">
 </head>
 <body>
+<p class="site"><a href="/docs/">Documentation</a> · <a href="/">The page</a></p>
 <div id="reference"></div>
 <div id="plain" class="plain">
 <h1>Talaria API</h1>

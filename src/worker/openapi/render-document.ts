@@ -121,23 +121,40 @@ function renderBody({ body, bytes, path }: AnyRoute, id: string, components: Com
     return { 'application/json': { schema, example } }
   }
   if (!bytes) return undefined
-  return path === '/v1/files' ? uploadBody : { 'application/octet-stream': { schema: binary } }
+  return formBodies[path] ?? { 'application/octet-stream': { schema: binary } }
 }
 
 const binary = { type: 'string', format: 'binary' }
-const uploadBody: Json = {
-  'multipart/form-data': {
-    schema: {
-      type: 'object',
-      properties: {
-        file: binary,
-        purpose: { type: 'string', description: 'For example `assistants`.' },
-        'expires_after[anchor]': { type: 'string', const: 'created_at' },
-        'expires_after[seconds]': { type: 'integer' },
-      },
-      required: ['file', 'purpose'],
+const shortText = { type: 'string' }
+const formOf = (properties: Json, required: readonly string[]): Json => ({
+  'multipart/form-data': { schema: { type: 'object', properties, required } },
+})
+
+const formBodies: Readonly<Record<string, Json>> = {
+  '/v1/files': formOf(
+    {
+      file: binary,
+      purpose: { type: 'string', description: 'For example `assistants`.' },
+      'expires_after[anchor]': { type: 'string', const: 'created_at' },
+      'expires_after[seconds]': { type: 'integer' },
     },
-  },
+    ['file', 'purpose'],
+  ),
+  '/v1/images/edits': formOf(
+    {
+      image: { type: 'array', items: binary, maxItems: 16, description: 'PNG, JPEG or WebP. Also `image[]`.' },
+      mask: { ...binary, description: 'The part to change. Only `openai` takes one.' },
+      prompt: shortText,
+      model: shortText,
+      n: { type: 'integer', minimum: 1, maximum: 10 },
+      size: shortText,
+      quality: shortText,
+      background: shortText,
+      output_format: { type: 'string', enum: ['png', 'jpeg', 'webp'] },
+      input_fidelity: { type: 'string', enum: ['high', 'low'] },
+    },
+    ['image', 'prompt'],
+  ),
 }
 
 /** A stream and JSON are two media types of a response, so that clients get the one they asked for. */

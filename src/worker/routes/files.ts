@@ -5,11 +5,13 @@ import type { FileStat } from '../../agent/model/backend.ts'
 import type { FileResult } from '../../durable/session/files.ts'
 import { readBytes } from '../input/body.ts'
 import { etagOf } from '../../durable/platform/etag.ts'
+import { createLink } from '../../durable/platform/signed-links.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { respondWithPart } from '../files/byte-range.ts'
 import { ifMatchHeader, ifNoneMatchHeader, rangeHeader } from '../headers.ts'
 import { requireStorageAdmission } from '../limits.ts'
 import { pageByPosition } from '../input/page.ts'
+import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { type Call, route } from '../route.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
 import { listOf, longPageQuery, ok } from '../shapes.ts'
@@ -163,6 +165,25 @@ export const fileRoutes = [
         throw new AppError(409, 'conflict', 'There is a file at the new path already.', { param: 'to' })
       if (answer.kind !== 'moved' || !answer.stat) throw notFound()
       return Response.json(toEntry(answer.stat))
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/sessions/:id/previews',
+    scope: 'read',
+    tag,
+    summary: 'Create a link that shows an HTML file as a page, without scripts, for five minutes',
+    body: z.strictObject({ path: z.string().min(1).max(1_024) }),
+    responses: ok('The link', z.object({ url: z.string() })),
+    handle: async (call) => {
+      const { env, authority, tenant, param } = call
+      const filePath = decodeFilePath(encodeURI(call.body.path))
+      const answer = requireFound(await sessionStub(env, tenant.id, param('id')).files.read(authority, filePath))
+      if (answer.kind === 'refused') throw fileError(answer)
+      if (answer.kind !== 'file') throw notFound()
+      requireEncryptionKey(env)
+      const file = { tenantId: tenant.id, sessionId: param('id'), path: filePath, isPreview: true }
+      return Response.json({ url: requireFound(await createLink(env, file, Date.now())) })
     },
   }),
   route({

@@ -8,7 +8,7 @@ import { etagOf } from '../../durable/platform/etag.ts'
 import { openLink } from '../../durable/platform/signed-links.ts'
 import { notFound } from '../errors.ts'
 import { respondWithPart } from '../files/byte-range.ts'
-import { fileHeaders } from '../files/file-response.ts'
+import { fileHeaders, previewHeaders } from '../files/file-response.ts'
 import type { OpenRoute, Web } from '../route.ts'
 import { sessionStub } from '../sessions.ts'
 import { errorShape } from '../openapi/error-responses.ts'
@@ -48,7 +48,7 @@ async function serveLinkedFile({ req, env }: Web): Promise<Response> {
   const found = await sessionStub(env, file.tenantId, file.sessionId).files.read(authority, file.path)
   if (found?.kind !== 'file') throw notFound()
   const name = file.path.slice(file.path.lastIndexOf('/') + 1)
-  const headers = fileHeaders(typeOf(found.bytes, name), name)
+  const headers = file.isPreview ? previewHeaders : fileHeaders(typeOf(found.bytes, name), name)
   return respondWithPart(found.bytes, await etagOf(found.bytes), headers, {
     range: req.header('range'),
     ifRange: req.header('if-range'),

@@ -8,6 +8,7 @@ import { credentialOwner, providerOwner } from '../../durable/models/credentials
 import { headerOwner } from '../../durable/models/provider-headers.ts'
 import { fingerprintSecret, type SecretOwner, unseal } from '../../durable/platform/seal.ts'
 import { rotateDataKey, sealForTenant } from '../../durable/tenant/secrets/tenant-seal.ts'
+import { vapidOwner } from '../../durable/tenant/push/push.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { secretOwner } from '../../durable/platform/tenant-secrets.ts'
 
@@ -23,6 +24,7 @@ export async function resealSecrets(env: Env, authority: Authority, tenantId: st
   await resealCommandSecrets({ env, authority }, tenantId, result)
   await resealHeaders({ env, authority }, tenantId, result)
   await resealChannels(env, tenantId, result)
+  await resealPush({ env, authority }, tenantId, result)
   return result
 }
 
@@ -46,6 +48,17 @@ async function resealCommandSecrets({ env, authority }: Operator, tenantId: stri
     const sealed = await sealForTenant(env, secret, owner)
     if (await tenantStub(env, tenantId).secrets.reseal(authority, { name, before, sealed })) result.resealed++
   }
+}
+
+async function resealPush({ env, authority }: Operator, tenantId: string, result: Resealed): Promise<void> {
+  const { push } = tenantStub(env, tenantId)
+  const stored = await push.getVapid(authority)
+  if (!stored) return
+  const owner = vapidOwner(tenantId)
+  const secret = await open(env, { sealed: stored.sealed, owner, name: 'push key' }, result)
+  if (secret === undefined) return
+  await push.resealVapid(authority, await sealForTenant(env, secret, owner))
+  result.resealed++
 }
 
 async function resealHeaders({ env, authority }: Operator, tenantId: string, result: Resealed): Promise<void> {

@@ -30,11 +30,18 @@ async function start(...replies: readonly (readonly (string | Gate)[])[]) {
 
 it('a session has a bounded number of sockets', async () => {
   const { id } = await start(['Hi.'])
+  // A socket closes when its other end is collected.
+  const others: WebSocket[] = []
   await inObject(id, (_object, state) => {
-    for (let n = 0; n < maxSubscribers; n++) state.acceptWebSocket(new WebSocketPair()[1])
+    for (let n = 0; n < maxSubscribers; n++) {
+      const [other, socket] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket]
+      others.push(other)
+      state.acceptWebSocket(socket)
+    }
   })
   const refused = await request('GET', `/api/sessions/${id}/events`)
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '15'])
+  expect(others).toHaveLength(maxSubscribers)
 })
 
 describe('a run as events', () => {

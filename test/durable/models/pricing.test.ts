@@ -53,6 +53,13 @@ describe('the cost of a call', () => {
     ],
     ['uses the next tier', used, tiered, [28, 'estimated']],
     ['is the one that the provider reports', { ...used, costUsd: 3, costStatus: 'actual' }, route, [3, 'actual']],
+    ['has searches of the provider', { ...used, webSearches: 5 }, route, [12.05, 'estimated']],
+    [
+      'has searches at the price of the settings',
+      { ...used, webSearches: 5 },
+      { ...route, facts: { searchPrice: 25 } },
+      [12.125, 'estimated'],
+    ],
     ['is unknown without prices', used, unpriced, [0, 'unknown']],
     ['is included when the model is free', used, free, [0, 'included']],
     ['is zero for the demo model', noUsage, { dialect: 'demo' }, [0, 'included']],

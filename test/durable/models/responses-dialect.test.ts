@@ -1,4 +1,7 @@
-/** Tests a session with the Responses API: reasoning items survive tool results, turns and evictions. */
+/**
+ * Tests a session with the Responses API: reasoning items survive tool results, turns and evictions, and web searches of
+ * the provider count as foreign content and are billed.
+ */
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findResponsesViolations } from '../../agent/providers/fakes/openai-responses.ts'
@@ -7,6 +10,8 @@ import {
   completedResponse,
   messageItem,
   reasoningItem,
+  searchItem,
+  truncatedResponse,
 } from '../../agent/providers/fixtures/openai-responses.ts'
 import { until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession } from '../../worker/client.ts'
@@ -15,7 +20,10 @@ import { evict, wipe } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 
-type Body = { readonly input: readonly { readonly type?: string; readonly id?: string; readonly role?: string }[] }
+type Body = {
+  readonly input: readonly { readonly type?: string; readonly id?: string; readonly role?: string }[]
+  readonly tools?: readonly { readonly type: string; readonly name?: string }[]
+}
 type Answer = { readonly status?: number; readonly body: string | Uint8Array }
 
 /** A fake provider that rejects invalid input like the real one. */
@@ -110,5 +118,54 @@ describe('reasoning', () => {
       ['user', 'assistant', 'user'],
     ])
     expect(await listLines(id)).toEqual(['user: is it so?', 'assistant: Yes.', 'user: still?', 'assistant: Still yes.'])
+  })
+})
+
+describe('the web search of the provider', () => {
+  const beginNative = () => {
+    const model = `openai/gpt-5-native-${++names}`
+    const prices = { input: 0, output: 0, web_search: 25 }
+    const settings = { models: { [model]: { dialect: 'openai-responses', prices } }, web: { backend: 'native' } }
+    return newSession({ model, settings })
+  }
+  const searchToolsOf = ({ tools = [] }: Body) =>
+    tools.flatMap(({ type, name = type }) => (name === 'web_search' ? [type] : []))
+  const readOwnFile = [
+    completedResponse(callItem('call_1', 'write_file', ['{"path":"a.txt","content":"mine"}'])),
+    completedResponse(callItem('call_2', 'read_file', ['{"path":"a.txt"}'])),
+    completedResponse(callItem('call_3', 'web_search', ['{"query":"mine"}'])),
+  ]
+
+  it('takes the place of our tool, is billed at its price, and is sent back in the next request', async () => {
+    answers = [completedResponse(searchItem('tides'), searchItem('moon', 'ws_0a2'), messageItem(['At six.']))]
+    const { id } = await beginNative()
+    expect(await send(id, 'tides?')).toMatchObject({
+      output: 'At six.',
+      usage: { cost_usd: 0.05, cost_status: 'estimated' },
+    })
+    await send(id, 'and tomorrow?')
+    expect(asked.map(searchToolsOf)).toEqual([['web_search'], ['web_search']])
+    expect(asked.map(outline)[1]).toEqual(['developer', 'user', 'ws_0a1', 'ws_0a2', 'assistant', 'user'])
+  })
+
+  it.each([
+    ['that completed', completedResponse(searchItem('tides'), callItem('call_0', 'todo', ['{}']))],
+    ['whose call broke off', truncatedResponse('response.web_search_call.searching', searchItem('tides'))],
+  ])('%s is foreign content: our own search asks once private data was read', async (_name, first) => {
+    answers = [first, ...readOwnFile]
+    const { id } = await beginNative()
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'tides?', wait: false } })
+    const approval = await until(async () => {
+      const { body } = await call<{ data: { id: string; tool: string; session_id: string }[] }>('GET', '/api/approvals')
+      return body.data.find((one) => one.session_id === id)
+    })
+    expect(approval.tool).toBe('web_search')
+    // After private data no search goes by the provider.
+    expect(asked.map(searchToolsOf)).toEqual([['web_search'], ['web_search'], ['web_search'], ['function']])
+    answers = []
+    const { status } = await call('POST', `/api/sessions/${id}/stop`)
+    expect(status).toBeLessThan(300)
+    const { body } = await call<{ usage: { cost_usd: number } }>('GET', `/api/sessions/${id}`)
+    expect(body.usage.cost_usd).toBeCloseTo(0.025, 6)
   })
 })

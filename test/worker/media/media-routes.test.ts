@@ -1,4 +1,4 @@
-/** Tests `/v1/audio/…` and `/v1/images/generations`: with the official SDK, by several providers, billed and limited. */
+/** Tests `/v1/audio/…` and `/v1/images/…`: with the official SDK, by several providers, billed and limited. */
 
 import { SELF } from 'cloudflare:test'
 import OpenAI, { toFile } from 'openai'
@@ -52,6 +52,40 @@ describe('the official SDK', () => {
     expect(made.data?.[0]?.b64_json).toBe(image)
     expect(sentTo('/images/')).toEqual([{ model: 'gpt-image-1.5', prompt: 'a fox', size: '1024x1024' }])
     expect(vendors.calls[0]?.key).toBe('Bearer test-key')
+  })
+
+  it('edits images', async () => {
+    const { key } = await newTenant()
+    vendors.begin(() => Response.json({ data: [{ b64_json: image }] }))
+    const [one, two, mask] = await Promise.all(
+      ['one', 'two', 'mask'].map((name) => toFile(pngBytes(name), `${name}.bin`)),
+    )
+    const options = { prompt: 'bluer', size: '1024x1024', n: 1 } as const
+    const made = await client(key).images.edit({ image: [one!, two!], mask: mask!, input_fidelity: 'high', ...options })
+    expect(made.data?.[0]?.b64_json).toBe(image)
+    await client(key).images.edit({ image: one!, model: 'gpt-image-1.5', ...options })
+    const [several, single] = vendors.calls
+    expect([several?.url, several?.key]).toEqual(['https://model.test/v1/images/edits', 'Bearer test-key'])
+    const texts = [...(several?.form ?? [])].filter(([, value]) => typeof value === 'string')
+    expect(Object.fromEntries(texts)).toEqual({
+      model: 'gpt-image-2',
+      prompt: 'bluer',
+      size: '1024x1024',
+      input_fidelity: 'high',
+    })
+    const bytesOf = async (value: unknown) => [(value as File).type, await (value as File).text()]
+    expect(await Promise.all((several?.form?.getAll('image[]') ?? []).map(bytesOf))).toEqual([
+      ['image/png', new TextDecoder().decode(pngBytes('one'))],
+      ['image/png', new TextDecoder().decode(pngBytes('two'))],
+    ])
+    expect(await bytesOf(several?.form?.get('mask'))).toEqual(['image/png', new TextDecoder().decode(pngBytes('mask'))])
+    expect([single?.form?.get('model'), single?.form?.getAll('image[]').length, single?.form?.get('mask')]).toEqual([
+      'gpt-image-1.5',
+      1,
+      null,
+    ])
+    const { body } = await call<{ data: readonly object[] }>('GET', '/api/usage?group=model', { key })
+    expect(body.data).toContainEqual(expect.objectContaining({ key: 'openai/gpt-image-2', calls: 1, cost_usd: 0.053 }))
   })
 
   it('speaks', async () => {
@@ -121,6 +155,37 @@ describe('other providers', () => {
       'https://api.elevenlabs.io/v1/text-to-speech/abc123?output_format=opus_48000_64',
       'key-of-elevenlabs',
     ])
+  })
+
+  it('Gemini speaks as WAV, also in pieces, and no other format', async () => {
+    const { key } = await withCredential('gemini', { tts: { provider: 'gemini', voice: 'Puck' } })
+    vendors.begin(({ url, body }) => {
+      if (!url.endsWith('/v1beta/models/gemini-3.8-flash-tts:generateContent')) return undefined
+      const { contents, generationConfig } = JSON.parse(body) as {
+        readonly contents: readonly [{ readonly parts: readonly [{ readonly text: string }] }]
+        readonly generationConfig: object
+      }
+      expect(generationConfig).toEqual({
+        responseModalities: ['AUDIO'],
+        speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Puck' } } },
+      })
+      const data = btoa(contents[0].parts[0].text.slice(13, 21))
+      const inlineData = { mimeType: 'audio/L16;codec=pcm;rate=24000', data }
+      return Response.json({ candidates: [{ content: { parts: [{ inlineData }] } }] })
+    })
+    const input = Array.from({ length: 300 }, (_, at) => `Line ${String(at).padStart(3, '0')}.`).join(' ')
+    const answer = await speak(key, { input })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'audio/wav'])
+    const sound = new Uint8Array(await answer.arrayBuffer())
+    expect(new TextDecoder('latin1').decode(sound.subarray(44))).toMatch(/^Line 000Line \d{3}Line \d{3}$/)
+    expect(new Set(vendors.calls.map((one) => one.key))).toEqual(new Set(['key-of-gemini']))
+    vendors.calls = []
+    const [mp3, long] = await Promise.all([
+      speak(key, { input: 'Hi.', response_format: 'mp3' }),
+      speak(key, { input: 'a '.repeat(5_000) }),
+    ])
+    expect([mp3.status, long.status, vendors.calls.length]).toEqual([400, 400, 0])
+    expect([await mp3.text(), await long.text()].join()).toMatch(/makes wav, pcm, not mp3.*at most 8000 characters/s)
   })
 
   it('FAL makes images in its queue', async () => {
@@ -284,6 +349,55 @@ describe('failures', () => {
     const { key } = await newTenant()
     expect((await call('POST', '/v1/images/generations', { key, body })).status).toBe(status)
     expect(vendors.calls).toHaveLength(0)
+  })
+
+  it.each([
+    [{ image: { provider: 'workers-ai' } }, {}, 501, 'ind AI'],
+    [{ image: { provider: 'fal' } }, {}, 501, 'FAL_API_KEY'],
+    [{}, { stream: 'true' }, 400, 'not streamed'],
+    [{}, { response_format: 'url' }, 400, 'b64_json'],
+    [{}, { n: '0' }, 400, 'n: '],
+    [{}, { wings: '2' }, 400, 'wings'],
+    [{}, { prompt: '' }, 400, 'prompt is missing'],
+    [{}, { image: '' }, 400, 'image is missing'],
+    [{}, { image: new File(['<html>'], 'a.png', { type: 'image/png' }) }, 400, 'no PNG'],
+  ])('edits with %j and %j are refused with %i', async (settings, fields, status, reason) => {
+    const { key } = await newTenant()
+    await call('PATCH', '/api/settings', { key, body: settings })
+    const form = new FormData()
+    const given = { prompt: 'x', image: new File([pngBytes()], 'a.png'), ...fields }
+    for (const [name, value] of Object.entries(given)) form.set(name, value as string)
+    const answer = await SELF.fetch('https://talaria.test/v1/images/edits', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: form,
+    })
+    expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(reason)])
+    expect(vendors.calls).toHaveLength(0)
+  })
+
+  it('edits by Workers AI and masks of other providers are refused, and Gemini edits', async () => {
+    const [file, mask] = await Promise.all([toFile(pngBytes('in'), 'a.png'), toFile(pngBytes('mask'), 'b.png')])
+    deployment.ai = { run: async () => ({ image }) }
+    const bound = await withCredential('gemini', { image: { provider: 'workers-ai' } })
+    await expect(client(bound.key).images.edit({ image: file, prompt: 'x' })).rejects.toMatchObject({
+      status: 501,
+      code: 'not_configured',
+    })
+    const sdk = client((await withCredential('gemini', { image: { provider: 'gemini' } })).key)
+    await expect(sdk.images.edit({ image: file, mask, prompt: 'x' })).rejects.toMatchObject({
+      status: 400,
+      param: 'mask',
+    })
+    expect(vendors.calls).toHaveLength(0)
+    const inlineData = { mimeType: 'image/png', data: image }
+    vendors.begin(() => Response.json({ candidates: [{ content: { parts: [{ inlineData }] } }] }))
+    expect((await sdk.images.edit({ image: file, prompt: 'x' })).data?.[0]?.b64_json).toBe(image)
+    expect(sentTo('generativelanguage').at(0)).toMatchObject({
+      contents: [
+        { parts: [{ text: 'x' }, { inlineData: { mimeType: 'image/png', data: encodeBase64Bytes(pngBytes('in')) } }] },
+      ],
+    })
   })
 
   it('transcriptions refuse what is no sound', async () => {

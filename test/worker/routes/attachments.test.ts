@@ -50,6 +50,25 @@ describe('the files of an answer', () => {
     expect(again.body.attachments.map(({ path }) => path)).toEqual(['out/r.html', 'a.txt'])
   })
 
+  it('have links that open nothing of another tenant, whatever parts of two are combined', async () => {
+    const [own, other] = await Promise.all([newTenant(), newTenant()])
+    const urls = await Promise.all(
+      [own, other].map(async ({ key }) => {
+        const { run } = await answerWith('[x](a.txt)', { 'a.txt': key }, key)
+        return new URL(run.attachments[0]?.url ?? '', 'https://talaria.test')
+      }),
+    )
+    const [mine, theirs] = urls as [URL, URL]
+    const open = async (path: string, query: string) => {
+      const answer = await request('GET', `${path}${query}`, { key: own.key })
+      return [answer.status, answer.ok ? await answer.text() : await answer.body?.cancel()]
+    }
+    expect(await open(mine.pathname, mine.search)).toEqual([200, own.key])
+    expect(await open(theirs.pathname, mine.search)).toEqual([404, undefined])
+    expect(await open(mine.pathname, theirs.search)).toEqual([404, undefined])
+    expect(await open(theirs.pathname, '')).toEqual([404, undefined])
+  })
+
   it('are gone with the file, with the session, and while the tenant is suspended', async () => {
     const { id: tenant, key } = await newTenant()
     const { id, run } = await answerWith('[x](a.txt)', { 'a.txt': 'x' }, key)

@@ -259,6 +259,8 @@ const unaudited: readonly RegExp[] = [
   /^\w+ \/api\/(?:memory|jobs)(?:$|\/)/,
   // The page signs in with a key, as every request does.
   /^\w+ \/api\/login(?:$|\/links$)/,
+  // A browser of the key itself.
+  /^\w+ \/api\/push$/,
   // Reads the account of a bot.
   /^POST \/api\/channels\/\{id\}\/test$/,
   // The platform sends them.

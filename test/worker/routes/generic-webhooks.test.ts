@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { computeHmac, toHex } from '../../../src/channels/hmac.ts'
 import { createChat } from '../../support/chat.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newTenant, request } from '../client.ts'
@@ -6,6 +7,7 @@ import { applyMigrations, call, newTenant, request } from '../client.ts'
 beforeAll(applyMigrations)
 
 const secret = 'a-secret-of-a-webhook'
+const bytesOf = (text: string) => Uint8Array.from(new TextEncoder().encode(text))
 type Webhook = { readonly id: string; readonly webhook_url: string; readonly [more: string]: unknown }
 type ErrorBody = { readonly error: { readonly code: string; readonly param?: string; readonly message: string } }
 
@@ -128,6 +130,35 @@ describe('a request to a generic webhook', () => {
     await call('POST', `/api/webhooks/${webhook.id}/pause`, { key })
     expect(await statusOf(await post({ branch: 'main' }, 'd3'))).toEqual([200, 'ignored'])
     expect(await sessionsOf(key)).toEqual([])
+  })
+
+  it.each([
+    [
+      'github',
+      async (body: string) => ({
+        'x-hub-signature-256': `sha256=${toHex(await computeHmac('SHA-256', secret, bytesOf(body)))}`,
+      }),
+      'x-github-delivery',
+    ],
+    [
+      'talaria',
+      async (body: string) => {
+        const time = String(Math.floor(Date.now() / 1_000))
+        const signed = await computeHmac('SHA-256', secret, bytesOf(`${time}.${body}`))
+        return { 'x-webhook-timestamp': time, 'x-webhook-signature-v2': toHex(signed) }
+      },
+      'x-webhook-id',
+    ],
+  ] as const)('counts once when it is copied with another name of the delivery: %s', async (signature, sign, name) => {
+    const { key, path } = await createWebhook({ signature, prompt: 'x' }, [says('Done.')])
+    const body = JSON.stringify({ n: 1 })
+    const signed = await sign(body)
+    const post = (headers: Record<string, string>) =>
+      request('POST', path, { key: null, body: bytesOf(body), headers: { ...signed, ...headers } })
+    expect(await statusOf(await post({ [name]: 'd1' }))).toEqual([202, 'accepted'])
+    for (const copied of [{ [name]: 'd2' }, { 'x-request-id': 'd3' }, {}, { [name]: 'd1' }])
+      expect(await statusOf(await post(copied))).toEqual([200, 'duplicate'])
+    expect(await sessionsOf(key)).toHaveLength(1)
   })
 
   it('is answered 429 with a pause after thirty in a minute', async () => {

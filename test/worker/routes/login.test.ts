@@ -8,7 +8,12 @@ import { adminKey, applyMigrations, call, type ErrorBody, newSession, newTenant,
 
 const origin = 'https://talaria.test'
 const ours = { 'sec-fetch-site': 'same-origin' }
-type Me = { tenant: string; key: { name: string; scopes: string[] }; login: { expires_at: string } | null }
+type Me = {
+  features: string[]
+  tenant: string
+  key: { name: string; scopes: string[] }
+  login: { expires_at: string } | null
+}
 
 beforeAll(applyMigrations)
 
@@ -199,6 +204,14 @@ describe('a link', () => {
   it.each(['', 'x', '#in=', 'v2.0.a:b.c', 'https://elsewhere.test/#in=v1.AAAA'])('is refused as %j', async (link) => {
     expect((await signIn({ link })).status).toBeOneOf([400, 401])
   })
+})
+
+it('GET /api/me names transcription as a feature where a provider is configured for it', async () => {
+  const { key } = await newTenant()
+  const listFeatures = async () => (await call<Me>('GET', '/api/me', { key })).body.features
+  expect(await listFeatures()).toContain('transcription')
+  await call('PATCH', '/api/settings', { key, body: { stt: { provider: 'deepgram' } } })
+  await expect.poll(listFeatures).not.toContain('transcription')
 })
 
 it('GET /api/me says for a key in the header that no cookie is renewed', async () => {

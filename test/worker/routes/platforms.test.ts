@@ -8,7 +8,7 @@ import { createDiscordApi } from '../../support/discord-api.ts'
 import { createSlackApi } from '../../support/slack-api.ts'
 import { model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { createTwilioApi } from '../../support/twilio-api.ts'
-import { createWhatsappApi } from '../../support/whatsapp-api.ts'
+import { createWhatsappApi, graphError } from '../../support/whatsapp-api.ts'
 import worker from '../../support/worker.ts'
 import { applyMigrations, call, newTenant, request } from '../client.ts'
 
@@ -29,6 +29,45 @@ async function createChannel(platform: string, secrets: object, replies: readonl
 }
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+/** Of the last run of the tenant's only session. */
+async function getDeliveryError(key: string): Promise<string | undefined> {
+  const [session] = (await call<{ data: { id: string }[] }>('GET', '/api/sessions', { key })).body.data
+  if (!session) return undefined
+  const { body } = await call<{ data: { run_id: string }[] }>('GET', `/api/sessions/${session.id}/messages`, { key })
+  const path = `/api/sessions/${session.id}/runs/${body.data.at(-1)?.run_id}`
+  return (await call<{ delivery_error?: string }>('GET', path, { key })).body.delivery_error
+}
+
+type TestMail = {
+  readonly from?: string
+  readonly to: string
+  readonly lines?: readonly string[]
+  readonly body?: string
+  readonly deployment?: typeof env
+}
+
+/** Returns why the mail was rejected. */
+async function receiveMail({ from = 'anna@x.test', to, lines = [], body = 'hi', deployment = env }: TestMail) {
+  const rejected: string[] = []
+  const checked = 'Authentication-Results: mx.cloudflare.net; dmarc=pass'
+  const header = [checked, `From: ${from}`, 'Subject: S', 'Message-ID: <1@x.test>', ...lines].join('\r\n')
+  const raw = bytesOf(`${header}\r\n\r\n${body}`)
+  const context = createExecutionContext()
+  const message = {
+    from,
+    to,
+    raw: new Response(raw).body!,
+    rawSize: raw.length,
+    headers: new Headers(),
+    setReject: (reason: string) => void rejected.push(reason),
+  } as unknown as ForwardableEmailMessage
+  await worker.email(message, deployment, context)
+  await waitOnExecutionContext(context)
+  return rejected
+}
+
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 describe('from the webhook to the answer', () => {
   it('Slack: an event that arrives twice, in the thread of its message, with what was said in the channel before', async () => {
@@ -130,10 +169,37 @@ describe('from the webhook to the answer', () => {
     expect(
       api
         .callsTo('/messages')
+        .filter((sent) => sent.body['type'] === 'text')
         .map((sent) => sent.body['to'])
         .toSorted(),
     ).toEqual(['15550002222', '15550003333'])
+    // Typing is shown on the message that is answered, which is read with it.
+    const read = () => api.callsTo('/messages').filter((sent) => sent.body['status'] === 'read')
+    await until(() => read().length === 2)
+    expect(
+      read()
+        .map(({ body: { message_id: of } }) => of)
+        .toSorted(),
+    ).toEqual(['wamid.1', 'wamid.2'])
     expect(scripted.requests).toHaveLength(2)
+  })
+
+  it('WhatsApp: a closed window stands in the run', async () => {
+    const { api, token } = createWhatsappApi()
+    const secrets = { access_token: token, app_secret: 'app', verify_token: 'verify', phone_number_id: 'PNID' }
+    const { post, key } = await createChannel('whatsapp', secrets, [says('too late')])
+    api.overrideNext(() => graphError(400, 131_047, 'Re-engagement message'))
+    const messages = [{ id: 'wamid.1', from: '15550002222', type: 'text', text: { body: 'hi' } }]
+    const value = { metadata: { phone_number_id: 'PNID' }, contacts: [], messages }
+    const body = JSON.stringify({
+      object: 'whatsapp_business_account',
+      entry: [{ changes: [{ field: 'messages', value }] }],
+    })
+    const signature = toHex(await computeHmac('SHA-256', 'app', bytesOf(body)))
+    expect((await post(body, { 'x-hub-signature-256': `sha256=${signature}` })).status).toBe(200)
+    await until(async () => (await getDeliveryError(key)) !== undefined)
+    expect(await getDeliveryError(key)).toMatch(/^window: .*24 hours/)
+    expect(api.texts).toEqual([])
   })
 
   it('SMS: a form, answered with TwiML', async () => {
@@ -163,22 +229,8 @@ describe('from the webhook to the answer', () => {
     const settings = { address: 'agent@talaria.test', allow_users: ['anna@x.test'] }
     const { scripted, id, key: owner } = await createChannel('email', {}, [says('Hello.')], settings)
     const rejected: string[] = []
-    const receive = async (to: string, lines: readonly string[], from = 'anna@x.test') => {
-      const checked = 'Authentication-Results: mx.cloudflare.net; dmarc=pass'
-      const header = [checked, `From: ${from}`, 'Subject: S', 'Message-ID: <1@x.test>', ...lines].join('\r\n')
-      const raw = bytesOf(`${header}\r\n\r\nhi`)
-      const context = createExecutionContext()
-      const message = {
-        from,
-        to,
-        raw: new Response(raw).body!,
-        rawSize: raw.length,
-        headers: new Headers(),
-        setReject: (reason: string) => void rejected.push(reason),
-      } as unknown as ForwardableEmailMessage
-      await worker.email(message, env, context)
-      await waitOnExecutionContext(context)
-    }
+    const receive = async (to: string, lines: readonly string[], from = 'anna@x.test') =>
+      rejected.push(...(await receiveMail({ from, to, lines })))
     await receive('Agent@talaria.test', [])
     await receive('agent@talaria.test', [])
     await receive('agent@talaria.test', ['Auto-Submitted: auto-replied'])
@@ -191,6 +243,37 @@ describe('from the webhook to the answer', () => {
     const claim = { platform: 'email', settings: { address: 'agent@talaria.test' } }
     expect((await call('POST', '/api/channels', { key, body: claim })).status).toBe(409)
     expect((await request('POST', `/webhooks/email/${id}`, { key: null, body: 'x' })).status).toBe(401)
+    expect(scripted.requests).toHaveLength(1)
+  })
+  it('email: the files of a mail reach the model and the workspace, and are stored only until then', async () => {
+    const address = 'files@talaria.test'
+    const settings = { address, allow_users: ['anna@x.test'] }
+    const { scripted, key } = await createChannel('email', {}, [says('Read.')], settings)
+    const attached = (name: string, type: string, content: string) =>
+      `--b\r\nContent-Type: ${type}\r\nContent-Disposition: attachment; filename="${name}"\r\nContent-Transfer-Encoding: base64\r\n\r\n${content}\r\n`
+    const mail = {
+      to: address,
+      lines: ['Content-Type: multipart/mixed; boundary=b'],
+      body: `--b\r\n\r\nsum it up\r\n${attached('a.csv', 'text/csv', btoa('a,b'))}${attached('b.png', 'image/png', pixel)}--b--`,
+    }
+    const listStored = async () =>
+      (await env.BLOBS!.list()).objects.map(({ key: name }) => name).filter((name) => name.includes('/carried/'))
+    // A mail whose files cannot be stored is not accepted: the sender's server sends it again.
+    const broken = { ...env, BLOBS: { list: () => Promise.reject(new Error('no R2')) } as unknown as R2Bucket }
+    await expect(receiveMail({ ...mail, deployment: broken })).rejects.toThrow('no R2')
+    await receiveMail({ ...mail, from: 'stranger@x.test' })
+    expect([await listStored(), scripted.requests.length]).toEqual([[], 0])
+    await receiveMail(mail)
+    await until(() => scripted.requests.length > 0)
+    const content = JSON.stringify(scripted.requests[0]?.messages.at(-1)?.content)
+    expect(content).toMatch(/sum it up.*a\.csv \(text\/csv\).*a,b.*b\.png \(image\/png\).*data:image\/png;base64,/s)
+    const [session] = (await call<{ data: { id: string }[] }>('GET', '/api/sessions', { key })).body.data
+    const [path] = /uploads\/[\w/.-]+png/.exec(content) ?? []
+    const file = await request('GET', `/api/sessions/${session?.id}/files/${path}`, { key })
+    expect(btoa(String.fromCodePoint(...new Uint8Array(await file.arrayBuffer())))).toBe(pixel)
+    await until(async () => (await listStored()).length === 0)
+    await receiveMail(mail)
+    await until(async () => (await listStored()).length === 0)
     expect(scripted.requests).toHaveLength(1)
   })
 })

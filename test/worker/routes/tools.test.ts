@@ -34,7 +34,12 @@ it('tools are available, sorted, and name what runs them', async () => {
 })
 
 it('a tool without its binding or backend says what is missing', async () => {
-  expect(find(await listToolsWith({ LOADER: undefined } as unknown as Partial<Env>), 'execute_code')).toMatchObject({
+  const withoutLoader = await listToolsWith({ LOADER: undefined } as unknown as Partial<Env>)
+  expect(find(withoutLoader, 'make_document')).toMatchObject({
+    available: false,
+    reason: expect.stringContaining('LOADER'),
+  })
+  expect(find(withoutLoader, 'execute_code')).toMatchObject({
     available: false,
     by: null,
     reason: expect.stringContaining('LOADER'),
@@ -42,6 +47,29 @@ it('a tool without its binding or backend says what is missing', async () => {
   const remote = await listToolsWith({ SANDBOX_BACKEND: 'http', SANDBOX_HTTP_URL: '' } as Partial<Env>)
   expect(find(remote, 'terminal')?.reason).toContain('SANDBOX_HTTP_URL')
   expect(find(await listToolsWith({ SANDBOX_BACKEND: 'nonsense' } as Partial<Env>), 'terminal')?.available).toBe(false)
+})
+
+it('/health/detailed names the tools of media and the browser that lack a key or a binding, and who answers the others', async () => {
+  const states = async (env: Partial<Record<keyof Env, unknown>>) => {
+    const headers = { authorization: `Bearer ${adminKey}` }
+    const request = new Request('https://talaria.test/health/detailed', { headers })
+    const answer = await createApp().fetch(request, { ...bindings, ...env } as Env, createExecutionContext())
+    return (await answer.json<{ readonly tools: Readonly<Record<string, string>> }>()).tools
+  }
+  const none = { AI: undefined, BROWSER: undefined, BROWSER_CDP_URL: undefined, OPENAI_API_KEY: undefined }
+  expect(await states(none)).toMatchObject({
+    image_generate: expect.stringMatching(/^unavailable: .*OPENAI_API_KEY.*GEMINI_API_KEY.*FAL_API_KEY.*AI/),
+    text_to_speech: expect.stringMatching(/^unavailable: .*OPENAI_API_KEY.*ELEVENLABS_API_KEY.*GEMINI_API_KEY.*AI/),
+    video_generate: expect.stringMatching(/^unavailable: .*OPENAI_API_KEY.*FAL_API_KEY/),
+    browser_navigate: expect.stringMatching(/^unavailable: .*BROWSER_CDP_URL/),
+    browser_vision: expect.stringMatching(/^unavailable: .*BROWSER_CDP_URL/),
+  })
+  expect(await states({ ...none, AI: {}, BROWSER: {} })).toMatchObject({
+    image_generate: 'workers-ai',
+    text_to_speech: 'workers-ai',
+    video_generate: expect.stringContaining('unavailable'),
+    browser_navigate: 'browser',
+  })
 })
 
 it('a toolset that the settings leave out is not enabled, and its tools are not available', async () => {

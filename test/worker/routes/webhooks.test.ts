@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addPlatforms } from '../../../src/channels/channels.ts'
+import { forgetConnection, loadConnection } from '../../../src/durable/tenant/channels/connection.ts'
+import { isWebhook } from '../../../src/worker/routing/first-app.ts'
+import { compileRoute } from '../../../src/worker/routing/known-route.ts'
+import { webhookRoutes } from '../../../src/worker/routes/webhooks.ts'
 import { formpost } from '../../channels/formpost/formpost.ts'
 import { FormpostApi, formOf, signedHeaders } from '../../channels/formpost/formpost-api.ts'
 import { inObject } from '../../durable/support/object.ts'
@@ -16,7 +20,7 @@ import {
   createUpdate,
 } from '../../support/chat.ts'
 import { model, type Reply, says, type Script, until } from '../../support/scripted-model.ts'
-import { call, applyMigrations, newTenant, request } from '../client.ts'
+import { bindings, call, applyMigrations, newTenant, request } from '../client.ts'
 import { listLines } from '../listen.ts'
 
 beforeAll(applyMigrations)
@@ -248,5 +252,62 @@ describe('/webhooks with a platform unlike Telegram', () => {
     await until(async () => (await post(formOf(eventOf('2')))).status === 200)
     await api.waitFor('two')
     expect(new Set(api.requests.map((sent) => sent.key)).size).toBe(2)
+  })
+})
+
+describe('the application of webhooks', () => {
+  it.each(['/webhooks/slack/ch_1', '/webhooks/slack', '/webhooks/slack/ch_1/x', '/webhooks', '/api/webhooks/wh_1'])(
+    'serves what a webhook route matches: %s',
+    (path) => {
+      for (const method of ['POST', 'PUT', 'DELETE']) {
+        const known = webhookRoutes.map(compileRoute).some((one) => one.method === method && one.pattern.test(path))
+        expect(isWebhook(new Request(`https://talaria.test${path}`, { method }))).toBe(known)
+      }
+    },
+  )
+})
+
+describe('the connection of a webhook', () => {
+  const many = Array.from({ length: 50 })
+  /** Long after the creation of the channel has cached the connection. */
+  const start = Date.now() + 100_000
+
+  async function createCountedLoads() {
+    const { channel } = await createChat([])
+    let queries = 0
+    const DB = new Proxy(bindings.DB, {
+      get: (target, name) => {
+        if (name === 'prepare') queries++
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const load = (ms: number) => loadConnection({ ...bindings, DB }, channel, start + ms)
+    return { channel, load, countQueries: () => queries }
+  }
+
+  it('is loaded again by one of many requests, while the others use the cached one', async () => {
+    const { load, countQueries } = await createCountedLoads()
+    await load(0)
+    const first = countQueries()
+    expect(first).toBeGreaterThan(0)
+    await Promise.all(many.map(() => load(4_999)))
+    expect(countQueries()).toBe(first)
+    await Promise.all(many.map(() => load(5_000)))
+    expect(countQueries()).toBe(2 * first)
+    await Promise.all(many.map(() => load(9_999)))
+    expect(countQueries()).toBe(2 * first)
+  })
+
+  it('is not cached when it was changed during the load', async () => {
+    const { channel, load, countQueries } = await createCountedLoads()
+    const loading = load(0)
+    const first = countQueries()
+    forgetConnection(channel)
+    await loading
+    await load(1)
+    expect(countQueries()).toBe(2 * first)
+    await load(2)
+    expect(countQueries()).toBe(2 * first)
   })
 })

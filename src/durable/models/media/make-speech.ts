@@ -7,14 +7,16 @@ import { splitSentences } from '../../../backends/media/split-sentences.ts'
 import {
   bindingSpeech,
   createSpeechBindingCall,
+  listSpeechFormats,
   parseSpeechBinding,
   type SoundFormat,
   type SpeechRequest,
+  type SpeechVendor,
   speechVendors,
 } from '../../../backends/media/speech.ts'
 import { limitConcurrency } from '../../../backends/limit-concurrency.ts'
 import { MediaFailure } from '../../../backends/media/vendor.ts'
-import { askVendor, type MediaTransport, readBytes, requireType, runBinding } from './vendor-transport.ts'
+import { askVendor, type MediaTransport, readBytes, readJson, requireType, runBinding } from './vendor-transport.ts'
 
 export type SpeechJob = Omit<SpeechRequest, 'model' | 'format'> & { readonly format?: SoundFormat | undefined }
 
@@ -27,23 +29,19 @@ const markless: Readonly<Partial<Record<SoundFormat, Omit<Speech, 'bytes'>>>> = 
 }
 /** Formats whose pieces can be joined. */
 const joinable: ReadonlySet<string> = new Set<SoundFormat>(['mp3', 'opus', 'wav'])
+const uncompressed: ReadonlySet<string> = new Set<SoundFormat>(['wav', 'pcm'])
+/** About 9 minutes or 27 MB. */
+const maxUncompressedChars = 8_000
 const maxConcurrent = 3
 
 export async function makeSpeech(
   transport: MediaTransport,
   choice: MediaChoice<'speech'>,
-  { text, format = 'mp3', ...job }: SpeechJob,
+  { text, format: wanted, ...job }: SpeechJob,
 ): Promise<Speech> {
   const { provider, model } = choice
-  const { maxChars, formats } = provider === 'workers-ai' ? bindingSpeech : speechVendors[provider]
-  if (!(formats as readonly string[]).includes(format))
-    throw new MediaFailure('refused', `${provider} makes ${formats.join(', ')}, not ${format}.`)
-  const pieces = splitSentences(text, maxChars)
-  if (pieces.length > 1 && !joinable.has(format))
-    throw new MediaFailure(
-      'refused',
-      `A text of more than ${maxChars} characters can be made as mp3, opus or wav only.`,
-    )
+  const format = wanted ?? listSpeechFormats(provider)[0] ?? 'mp3'
+  const pieces = splitText(text, provider, format)
   const limited = limitConcurrency(maxConcurrent)
   const spoken = requireAll(
     await Promise.allSettled(
@@ -58,6 +56,26 @@ export async function makeSpeech(
   const mime = checked[0]?.mime ?? ''
   const bytes = joinSound(spoken, mime)
   return { bytes, mime, extension: detectMediaType(bytes)?.extension ?? format }
+}
+
+/** Throws for what the provider or the format cannot do. */
+function splitText(text: string, provider: MediaChoice<'speech'>['provider'], format: SoundFormat): readonly string[] {
+  const { maxChars } = provider === 'workers-ai' ? bindingSpeech : speechVendors[provider]
+  const formats = listSpeechFormats(provider)
+  if (!formats.includes(format))
+    throw new MediaFailure('refused', `${provider} makes ${formats.join(', ')}, not ${format}.`)
+  if (uncompressed.has(format) && text.length > maxUncompressedChars)
+    throw new MediaFailure(
+      'refused',
+      `As ${format}, at most ${maxUncompressedChars} characters are spoken. Take a shorter text, or mp3 where the provider makes it.`,
+    )
+  const pieces = splitSentences(text, maxChars)
+  if (pieces.length > 1 && !joinable.has(format))
+    throw new MediaFailure(
+      'refused',
+      `A text of more than ${maxChars} characters can be made as mp3, opus or wav only.`,
+    )
+  return pieces
 }
 
 /** A failure is one of all pieces. When some were spoken, they were paid. */
@@ -79,9 +97,9 @@ async function speak(
     const answer = await runBinding(transport, createSpeechBindingCall(request))
     return 'bytes' in answer ? answer.bytes : parseSpeechBinding(answer.json)
   }
-  const vendor = speechVendors[provider]
+  const vendor: SpeechVendor = speechVendors[provider]
   const response = await askVendor(transport, choice, (access) => vendor.createRequest(request, access), {
     vendor: provider,
   })
-  return readBytes(provider, response)
+  return vendor.parse ? vendor.parse(await readJson(provider, response), request.format) : readBytes(provider, response)
 }

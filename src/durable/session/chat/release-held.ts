@@ -14,6 +14,7 @@ export async function releaseHeld(session: Session): Promise<void> {
     if (!outcome) return
     // Nothing has taken the messages: they would come again for ever.
     session.delivery.inboundEvents.release(merged.releases ?? [])
+    session.runInBackground(session.delivery.media.discard(merged.media))
   }
 }
 

@@ -3,6 +3,7 @@
 import type { Authority } from '../../../agent/model/permission/authority.ts'
 import type { ChatAuthor, ChatOrigin } from '../../../agent/model/delivery.ts'
 import type { MediaReference } from '../../../agent/model/media/media-reference.ts'
+import type { ResetPolicy } from '../../../agent/schedule/session-reset.ts'
 import type { ChatCommands } from '../../channels/gateway.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import type { BusyMode } from './intake.ts'
@@ -27,6 +28,10 @@ export type InboundCommand = {
   readonly burstMs?: number
   /** A message that waits behind a turn is confirmed. */
   readonly hasBusyNotice?: boolean
+  /** So many messages may wait behind a turn. Absent: as many as the session keeps. */
+  readonly maxQueued?: number
+  /** When the chat begins a new conversation by itself. Absent: as the tenant has set it. */
+  readonly reset?: ResetPolicy
   /** Files of the message, which the session reads before its turn. */
   readonly media?: readonly MediaReference[]
   /** Messages with the same id follow each other and are one. */

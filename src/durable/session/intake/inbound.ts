@@ -7,6 +7,7 @@ import { log } from '../../../agent/model/log.ts'
 import { userText } from '../../../agent/model/message.ts'
 import { renderSpeaker } from '../../../channels/text/quote-person.ts'
 import { groupName } from '../../channels/gateway.ts'
+import { createArrivals } from '../../platform/arrivals.ts'
 import { clock } from '../../platform/clock.ts'
 import type { GroupLine } from '../../tenant/channels/chats.ts'
 import { isQuestion, pendingRequests } from '../../turn/pending-requests.ts'
@@ -18,6 +19,8 @@ import type { InboundCommand } from './inbound-command.ts'
 import type { BusyMode, Intake, Submitted } from './intake.ts'
 import { noFiles, receiveFiles, type ReceivedFiles, withFiles } from './receive-files.ts'
 import { prepareTypedDecisions, type TypedDecisions } from './typed-decision.ts'
+
+const arrivals = createArrivals()
 
 export function inboundIntake(session: Session, command: InboundCommand): Intake {
   const { runId, origin, asker, authority, tenant } = command
@@ -36,7 +39,7 @@ export function inboundIntake(session: Session, command: InboundCommand): Intake
         session.create({ source: origin.platform, origin })
       }
       followMove(session, command)
-      if (!isKnown(session, command)) resetIfDue(session)
+      if (!isKnown(session, command)) resetIfDue(session, command.reset)
       return session.exists && 'exists'
     },
     findOutcome: (isRecheck) => {
@@ -45,7 +48,8 @@ export function inboundIntake(session: Session, command: InboundCommand): Intake
     },
     compose: () => ({
       message: withFiles(composeMessage(session, command, context), files),
-      options: { asker, authority },
+      options: { asker: isVoice(command) ? { ...asker, isVoice: true } : asker, authority },
+      startsAfterMs: arrivals.count(clock.now()),
     }),
     prepare: async () => {
       if (session.store.hasOpenTurn) typed = await prepareTypedDecisions(session, authority, userText(command.text))
@@ -65,6 +69,8 @@ export function inboundIntake(session: Session, command: InboundCommand): Intake
     },
   }
 }
+
+const isVoice = ({ media = [] }: InboundCommand): boolean => media.some(({ kind }) => kind === 'voice')
 
 /** The platform may have given the chat another id since the last message. */
 function followMove(session: Session, { origin }: InboundCommand): void {
@@ -150,7 +156,8 @@ function join(session: Session, command: InboundCommand, { context, files }: Pre
   // While a question is open, a message of the person is its answer in every busy mode.
   const hasQuestion = pendingRequests(session).some(isQuestion)
   const mode = hasQuestion || command.edits !== undefined ? 'steer' : command.mode
-  const outcome = joinOpenTurn(session, { runId, mode, options: { asker, authority } }, message)
+  const options = { asker, authority }
+  const outcome = joinOpenTurn(session, { runId, mode, options, maxWaiting: command.maxQueued }, message)
   if (outcome.status === 'too-large')
     session.delivery.sendNotice('Too many messages wait already, so this was not accepted. Please send it again later.')
   else if (command.hasBusyNotice && !hasQuestion) confirmWaiting(session, mode)

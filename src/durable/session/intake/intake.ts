@@ -47,6 +47,8 @@ export type Composed = {
   readonly message: OpeningMessage
   readonly options: TurnOptions
   readonly calls?: readonly ToolCallPart[]
+  /** Milliseconds until the turn begins, where others must be answered first. */
+  readonly startsAfterMs?: number
 }
 
 /** The steps of one kind of command. Only `open`, `prepare` and `placeFiles` may wait; the others run without an await between them. */

@@ -19,14 +19,16 @@ export type Joining = {
   readonly options: TurnOptions
   /** The pending requests that the request answers besides its message. */
   readonly answers?: Answers
+  /** So many messages may wait. Undefined: as many as the inbox keeps. */
+  readonly maxWaiting?: number | undefined
 }
 
 /** Without a message the request only answers what the turn waits for. */
 export function joinOpenTurn(session: Session, joining: Joining, message: UserMessage | undefined): Submitted {
   const { store } = session
-  const { runId, options, answers = {} } = joining
+  const { runId, options, answers = {}, maxWaiting } = joining
   const { mode, isForced } = chooseMode(session, joining)
-  if (message && !canAccept(session, message, mode)) return { runId, status: 'too-large' }
+  if (message && !canAccept(session, { message, mode, maxWaiting })) return { runId, status: 'too-large' }
   const isAnswer = callerCalls(store.turn().stage).length > 0 && !(isForced && mode === 'queue')
   const answered = isAnswer && answerWaiting(session, { ...answers, runId, mode, options, message })
   return accepted(session, answered || addToOpenTurn(session, { runId, options, mode }, message))
@@ -81,13 +83,16 @@ const maxWaitingMessages = 200
 const maxWaitingChars = 8_000_000
 
 /** The turn joins all steering messages into one. */
-function canAccept(session: Session, message: UserMessage, mode: BusyMode): boolean {
+function canAccept(
+  session: Session,
+  { message, mode, maxWaiting }: { message: UserMessage; mode: BusyMode; maxWaiting: number | undefined },
+): boolean {
   const waiting = session.store.inbox().map((item) => item.message)
-  return hasRoom(session, message) && (mode === 'queue' || fitsRow([...waiting, message]))
+  return hasRoom(session, message, maxWaiting) && (mode === 'queue' || fitsRow([...waiting, message]))
 }
 
-function hasRoom({ store }: Session, message: UserMessage): boolean {
+function hasRoom({ store }: Session, message: UserMessage, maxMessages = maxWaitingMessages): boolean {
   const waiting = store.inboxRows()
   const characters = waiting.reduce((sum, { size }) => sum + size, JSON.stringify(message).length)
-  return waiting.length < maxWaitingMessages && characters <= maxWaitingChars
+  return waiting.length < maxMessages && characters <= maxWaitingChars
 }

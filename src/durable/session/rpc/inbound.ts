@@ -41,6 +41,13 @@ export class InboundSubject extends RpcTarget {
     const isOwn = session.exists && isOwnTenant(session, command.authority)
     // Held messages are released first: all keep their order.
     if (isOwn && !canHold(session, command)) await releaseHeld(session)
-    return submit(session, command)
+    const outcome = await submit(session, command)
+    if (outcome && command.media && !this.#isHeld(command.key))
+      session.runInBackground(session.delivery.media.discard(command.media))
+    return outcome
+  }
+
+  #isHeld(key: string): boolean {
+    return this.#host.session.delivery.inboundEvents.held().some((one) => one.key === key)
   }
 }

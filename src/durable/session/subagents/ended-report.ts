@@ -1,7 +1,7 @@
 /** Builds the report of a subagent from its run. */
 
 import type { Entry } from '../../../agent/model/history.ts'
-import { callsIn, textIn } from '../../../agent/model/message.ts'
+import { type AssistantMessage, callsIn, textIn } from '../../../agent/model/message.ts'
 import type { SubagentCall, SubagentReport, SubagentStatus } from '../../../agent/model/subagent/subagent.ts'
 import { isCancelled, modelCallUse, timesUsed, totalUsage, type Turn } from '../../../agent/model/turn.ts'
 import { readTallyKey } from '../../../agent/model/usage.ts'
@@ -64,8 +64,10 @@ function traceOf(entries: readonly Entry[]): readonly SubagentCall[] {
   const inputs = new Map<string, string>()
   const trace: SubagentCall[] = []
   for (const { message } of entries) {
-    if (message.role === 'assistant')
+    if (message.role === 'assistant') {
+      trace.push(...serverSearchesIn(message))
       for (const { id, input } of callsIn(message)) inputs.set(id, JSON.stringify(input) ?? '')
+    }
     if (message.role === 'tool')
       trace.push({
         tool: message.name,
@@ -76,3 +78,11 @@ function traceOf(entries: readonly Entry[]): readonly SubagentCall[] {
   }
   return trace.slice(-maxTrace)
 }
+
+/** Searches of the provider have no results in the transcript. */
+const serverSearchesIn = ({ content }: AssistantMessage): readonly SubagentCall[] =>
+  content.flatMap((part) =>
+    part.type === 'thinking' && part.search !== undefined
+      ? [{ tool: 'web_search', args_bytes: part.search.length, result_bytes: 0, status: 'ok' as const }]
+      : [],
+  )

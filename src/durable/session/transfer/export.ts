@@ -1,7 +1,7 @@
 /** Exports a session as text, and imports an export as a new session with the same conversation. */
 
 import { type Entry, isCompacted } from '../../../agent/model/history.ts'
-import type { Message } from '../../../agent/model/message.ts'
+import { type Message, textIn } from '../../../agent/model/message.ts'
 import { estimateMessageTokens } from '../../../agent/prompt/estimate-tokens.ts'
 import { type ExportFormat, renderExport } from '../../../agent/public-api/export.ts'
 import type { ExportedFile, ExportSource } from '../../../agent/public-api/export-source.ts'
@@ -20,12 +20,17 @@ import { exportFiles, importFiles } from './export-files.ts'
 import { iso } from '../api-views.ts'
 import { clock } from '../../platform/clock.ts'
 
-export type ExportOptions = { readonly format: ExportFormat; readonly hasFiles: boolean }
+export type ExportOptions = {
+  readonly format: ExportFormat
+  readonly hasFiles: boolean
+  /** Leaves out what only the agent saw: calls, results, thinking, and messages of the system. */
+  readonly saidOnly?: boolean
+}
 
 /** Streams the current conversation; messages that arrive during the export are not included. */
 export function exportSession(
   session: Session,
-  { format, hasFiles }: ExportOptions,
+  { format, hasFiles, saidOnly = false }: ExportOptions,
   blobs: R2Bucket | undefined,
 ): ReadableStream<Uint8Array> {
   const { id, title, source, model, createdAt, prompt } = session.meta
@@ -35,6 +40,7 @@ export function exportSession(
     messages: exportedMessages(readEntries(session.journal), session.journal.summaryFrom(1), {
       blobs,
       within: tenantImagePrefix(session.tenantId),
+      saidOnly,
     }),
     ...(hasFiles && { files: exportFiles(session) }),
   }
@@ -55,15 +61,25 @@ function readEntries(journal: Journal): Generator<Entry> {
 async function* exportedMessages(
   entries: Iterable<Entry>,
   summary: Entry | undefined,
-  images: { readonly blobs: R2Bucket | undefined; readonly within: string },
+  images: { readonly blobs: R2Bucket | undefined; readonly within: string; readonly saidOnly: boolean },
 ): AsyncGenerator<ExportedMessage> {
   for (const { id, seq, runId, at, covers, keeps, effects, message } of entries) {
+    if (images.saidOnly && !isSaid(message)) continue
     const [loaded = message] = await loadImages([message], images.blobs, images.within)
     const position = { id, seq, run_id: runId, created_at: iso(at), compacted: isCompacted(seq, summary) }
     const replaced = covers !== undefined && { covers, ...(keeps && { keeps }), ...(effects && { effects }) }
-    yield { ...position, ...toExportedMessage(loaded), ...replaced }
+    yield { ...position, ...toExportedMessage(images.saidOnly ? withoutWork(loaded) : loaded), ...replaced }
   }
 }
+
+/** Whether people wrote or read the message. */
+const isSaid = (message: Message): boolean =>
+  message.role === 'user' ? message.source === undefined : message.role === 'assistant' && textIn(message) !== ''
+
+const withoutWork = (message: Message): Message =>
+  message.role === 'assistant'
+    ? { ...message, content: message.content.filter(({ type }) => type === 'text') }
+    : message
 
 export type ImportedSession = {
   readonly title: string | null

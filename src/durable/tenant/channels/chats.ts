@@ -1,6 +1,7 @@
 /**
  * Knows what belongs to the chats of a tenant and to no single session: the home chat of each platform, the last messages
- * of groups that were not meant for the agent, and the ids under which a platform knows the same person.
+ * of groups that were not meant for the agent, the ids under which a platform knows the same person, and the names of
+ * deliveries whose signatures do not cover them.
  */
 
 import { RpcTarget } from 'cloudflare:workers'
@@ -22,12 +23,15 @@ const schema = [
     at INTEGER NOT NULL, line TEXT NOT NULL)`,
   'CREATE UNIQUE INDEX IF NOT EXISTS group_line_key ON group_line(chat, key)',
   'CREATE TABLE IF NOT EXISTS person_alias (platform TEXT NOT NULL, alias TEXT NOT NULL, person TEXT NOT NULL, PRIMARY KEY (platform, alias)) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS claimed_delivery (proof TEXT PRIMARY KEY, at INTEGER NOT NULL, delivery TEXT NOT NULL) WITHOUT ROWID',
 ]
 /** Of each group. */
 const maxLines = 50
 /** Older lines are no context any more. */
 const retentionMs = 2 * 86_400_000
 const maxAliases = 8
+/** Longer than a signature is accepted. */
+const proofRetentionMs = 900_000
 
 export class TenantChats extends RpcTarget {
   readonly #mayChange: ChangeCheck
@@ -97,6 +101,16 @@ export class TenantChats extends RpcTarget {
     const insert = 'INSERT INTO person_alias VALUES (?, ?, ?) ON CONFLICT DO NOTHING'
     for (const alias of [first, ...others]) this.#sql.exec(insert, platform, alias, person)
     return person
+  }
+
+  /** Returns the name with which a signature came first. */
+  claimDelivery(authority: Authority, proof: string, delivery: string): string {
+    requireOwn(this.#mayChange, authority)
+    const now = clock.now()
+    this.#sql.exec('DELETE FROM claimed_delivery WHERE at < ?', now - proofRetentionMs)
+    this.#sql.exec('INSERT INTO claimed_delivery VALUES (?, ?, ?) ON CONFLICT DO NOTHING', proof, now, delivery)
+    const find = 'SELECT delivery FROM claimed_delivery WHERE proof = ?'
+    return this.#sql.exec<{ delivery: string }>(find, proof).one().delivery
   }
 
   /** Creates the tables at the first use: most tenants have no channel. */

@@ -1,6 +1,7 @@
 /**
  * Loads connections from D1 and opens their secrets. Each isolate caches them for ten seconds, and for an hour while D1
- * is unavailable, so that answers still leave.
+ * is unavailable, so that answers still leave. Of many webhooks at once one loads the connection again; the others use
+ * the cached one.
  */
 
 import { BoundedMap } from '../../../agent/model/bounded-map.ts'
@@ -28,8 +29,20 @@ export type LoadedConnection = ChannelConnection & {
 type Unusable = { readonly refused: string }
 
 const freshMs = 10_000
+/** At this age one request loads the connection again. The others do not wait for it, because it may be cancelled. */
+const refreshAfterMs = 5_000
 const staleMs = 3_600_000
-const cache = new BoundedMap<string, { readonly at: number; readonly value: LoadedConnection | Unusable }>(5_000)
+
+/** `refreshedAt`: when the last load began. */
+type CachedConnection = { readonly at: number; readonly value: LoadedConnection | Unusable; refreshedAt: number }
+const cache = new BoundedMap<string, CachedConnection>(5_000)
+/** Counts changes: a connection that was loaded across one may be older than it and is not cached. */
+let changeCount = 0
+
+function isFresh({ at, refreshedAt }: CachedConnection, now: number): boolean {
+  const age = now - at
+  return age < refreshAfterMs || (age < freshMs && now - refreshedAt < refreshAfterMs)
+}
 
 /** Returns undefined when the connection does not exist. Rejects while D1 is unavailable and nothing is cached. */
 export async function loadConnection(
@@ -38,7 +51,9 @@ export async function loadConnection(
   now: number,
 ): Promise<LoadedConnection | Unusable | undefined> {
   const cached = cache.get(id)
-  if (cached && now - cached.at < freshMs) return cached.value
+  if (cached && isFresh(cached, now)) return cached.value
+  if (cached) cached.refreshedAt = now
+  const before = changeCount
   let stored: Connection | undefined
   try {
     stored = await getConnectionById(env.DB, id)
@@ -51,12 +66,15 @@ export async function loadConnection(
     return undefined
   }
   const value = await openConnection(env, stored)
-  cache.set(id, { at: now, value })
+  if (changeCount === before) cache.set(id, { at: now, value, refreshedAt: now })
   return value
 }
 
 /** Drops a changed connection from the cache. Other isolates use the old one for up to ten seconds. */
-export const forgetConnection = (id: string): void => void cache.delete(id)
+export function forgetConnection(id: string): void {
+  cache.delete(id)
+  changeCount++
+}
 
 async function openConnection(env: Env, stored: Connection): Promise<LoadedConnection | Unusable> {
   const { id, tenantId, platform, status, secrets: sealedSecrets, settings, account } = stored

@@ -8,4 +8,6 @@ export type PendingItem = PersonRequest & {
   readonly session_id: string
   readonly run_id: string
   readonly call_id: string
+  /** The chat of the session, as `chatName` writes it. */
+  readonly chat?: string
 }

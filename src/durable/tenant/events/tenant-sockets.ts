@@ -7,12 +7,15 @@ import { authorityHeader, decodeAuthority } from '../../platform/authority-heade
 import { clock } from '../../platform/clock.ts'
 import { readerOf, tagsOf } from '../../platform/reader-tags.ts'
 import type { ChangeCheck } from '../own-tenant.ts'
+import type { TenantPush } from '../push/push.ts'
 import type { TenantEvent } from './tenant-event.ts'
 
 type TenantSocketsOptions = {
   readonly mayChange: ChangeCheck
   readonly ctx: Pick<DurableObjectState, 'acceptWebSocket' | 'getWebSockets' | 'getTags'>
   readonly access: () => Access
+  /** Gets the events that no socket of its keys receives. */
+  readonly push: Pick<TenantPush, 'isWanted' | 'notify'>
 }
 
 const maxSockets = 1_000
@@ -25,10 +28,10 @@ export class TenantSockets {
   }
 
   get isWatched(): boolean {
-    return this.#open.length > 0
+    return this.#open.length > 0 || this.#options.push.isWanted
   }
 
-  /** Returns whether anybody listens. */
+  /** Returns whether anybody listens, or wants push messages. */
   send(events: readonly TenantEvent[]): boolean {
     const sockets = this.#open
     const at = new Date(clock.now()).toISOString()
@@ -36,7 +39,9 @@ export class TenantSockets {
       const text = JSON.stringify({ ...event, at })
       for (const socket of sockets) socket.send(text)
     }
-    return sockets.length > 0
+    const { ctx, push } = this.#options
+    push.notify(events, new Set(sockets.map((socket) => ctx.getTags(socket)[0] ?? '')))
+    return this.isWatched
   }
 
   /** Opens a socket for the reader whom the header names. */

@@ -24,8 +24,8 @@ import { turnScope } from '../tools/turn-scope.ts'
 import type { TurnSession } from '../turn-session.ts'
 
 export type Summariser = {
-  /** Summarises the older messages of the context. */
-  readonly summarise: (turn: Turn, focus: string | undefined) => Promise<SummariseResult>
+  /** Summarises the older messages of the context. `keepTurns`: see BoundaryOptions. */
+  readonly summarise: (turn: Turn, focus: string | undefined, keepTurns?: number) => Promise<SummariseResult>
   /** Summarises these messages. */
   readonly summariseMessages: (messages: readonly Message[], focus: string | undefined) => Promise<WrittenSummary>
 }
@@ -63,14 +63,14 @@ type SummariserOptions = {
 
 export function createSummariser(session: TurnSession, env: Env, { routesOf, side }: SummariserOptions): Summariser {
   const mask = (text: string) => redactorFor(env, session.tenantId).redact(text)
-  const summarise: Summariser['summarise'] = (turn, focus) => {
+  const summarise: Summariser['summarise'] = (turn, focus, keepTurns) => {
     const route = routesOf(turn)[turn.route.model]
     const window = route?.contextWindow ?? defaultContextWindow
     const maxChars = Math.min(maxEffectsChars, Math.floor(window * carriedShare * charsPerToken))
     const toolbox = session.toolRuntime.toolbox(session.settings, turnScope(session))
     return summariseContext({
       entries: session.store.contextEntries(),
-      boundaries: getBoundaries(session.settings, route),
+      boundaries: { ...getBoundaries(session.settings, route), ...(keepTurns !== undefined && { keepTurns }) },
       focus,
       mask,
       // The todo list is carried over itself. A tool that is gone may have had an effect.

@@ -1,4 +1,7 @@
-/** Goes on with paid media after their calls: stores what could not be stored, and follows videos to their end. */
+/**
+ * Goes on with media after their calls: stores what could not be stored, follows videos to their end, and deletes old
+ * screenshots.
+ */
 
 import { log } from '../../../agent/model/log.ts'
 import { chooseMedia } from '../../../agent/routing/media-vendors.ts'
@@ -8,6 +11,7 @@ import { clock } from '../../platform/clock.ts'
 import { keepBytes } from './buy-once.ts'
 import { type MediaHost, transportOf } from './media-host.ts'
 import type { LateJob, MediaRow } from './media-rows.ts'
+import { deleteScreenshot } from './screenshots.ts'
 import { describeFile, storeKept, type StoredRow } from './store-media.ts'
 
 /** A result for the conversation. `confirm` is called when it is durable there. */
@@ -20,8 +24,11 @@ export async function continueMedia(host: MediaHost): Promise<readonly LateResul
   const results: LateResult[] = []
   for (const row of host.rows.listOpen()) {
     if (row.nextAt > clock.now()) break
-    const result = row.state === 'kept' ? await storeAgain(host, row) : await follow(host, row)
-    if (result) results.push(result)
+    if (row.state === 'temporary') await deleteScreenshot(host, row)
+    else {
+      const result = row.state === 'kept' ? await storeAgain(host, row) : await follow(host, row)
+      if (result) results.push(result)
+    }
   }
   return results
 }

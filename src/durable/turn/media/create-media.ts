@@ -2,7 +2,8 @@
 
 import { log } from '../../../agent/model/log.ts'
 import type { ImageWish, MediaAnswer, MediaCall, SpeechWish } from '../../../agent/model/media/media.ts'
-import { chooseMedia } from '../../../agent/routing/media-vendors.ts'
+import { chooseMedia, type MediaProvider } from '../../../agent/routing/media-vendors.ts'
+import { listSpeechFormats, type SoundFormat } from '../../../backends/media/speech.ts'
 import { MediaFailure } from '../../../backends/media/vendor.ts'
 import { makeImages } from '../../models/media/make-image.ts'
 import { makeSpeech } from '../../models/media/make-speech.ts'
@@ -61,8 +62,8 @@ export function createSpeech(host: MediaHost, wish: SpeechWish, { callId, signal
 /** Chats that show Opus as a voice message. */
 const voicePlatforms: ReadonlySet<string> = new Set(['telegram', 'whatsapp', 'discord', 'signal', 'matrix'])
 
-const defaultFormat = ({ platform }: MediaHost, provider: string): 'opus' | 'mp3' =>
-  provider !== 'workers-ai' && voicePlatforms.has(platform() ?? '') ? 'opus' : 'mp3'
+const defaultFormat = ({ platform }: MediaHost, provider: MediaProvider<'speech'>): SoundFormat | undefined =>
+  voicePlatforms.has(platform() ?? '') && listSpeechFormats(provider).includes('opus') ? 'opus' : undefined
 
 async function answerOf(host: MediaHost, { file, model, state }: StoredRow): Promise<MediaAnswer> {
   const note = 'It is paid and kept, and appears in the workspace as soon as its storage answers.'

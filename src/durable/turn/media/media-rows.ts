@@ -5,11 +5,12 @@
 
 /**
  * `sent`: the request has left, and its answer is not here. `queued`: the vendor works on a job. `kept`: the bytes are
- * here until R2 and the workspace have them. `done`: they have them, or the call failed for good.
+ * here until R2 and the workspace have them. `done`: they have them, or the call failed for good. `temporary`: they have
+ * a file that the alarm deletes.
  */
 export type MediaRow = {
   readonly id: string
-  readonly state: 'sent' | 'queued' | 'kept' | 'done'
+  readonly state: 'sent' | 'queued' | 'kept' | 'done' | 'temporary'
   /** `provider/model`. */
   readonly model: string
   /** The job at the vendor. */

@@ -9,6 +9,7 @@ export type ExposureLog = {
   readonly now: () => Exposure
   /** Called before the model sees the result. */
   readonly note: (input: unknown, message: ToolMessage) => void
+  readonly add: (exposure: Exposure) => void
   /** The authority for calls of the turn, and for all that they start. */
   readonly authority: Authority
 }
@@ -25,15 +26,19 @@ export function openExposureLog({ meta, updateMeta }: Metadata, runId: string, a
   }
   const now = () => joinExposures(stored(), exposureOfAuthority(authority))
   const known = now()
+  const add = (exposure: Exposure) => {
+    const before = stored()
+    const after = joinExposures(before, exposure)
+    if (after.isForeign !== before.isForeign || after.isPrivate !== before.isPrivate)
+      updateMeta({ exposure: { runId, ...after } })
+  }
   return {
     now,
     note(input, { name, content }) {
       const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
-      const before = stored()
-      const after = joinExposures(before, exposureOf(name, input, text))
-      if (after.isForeign !== before.isForeign || after.isPrivate !== before.isPrivate)
-        updateMeta({ exposure: { runId, ...after } })
+      add(exposureOf(name, input, text))
     },
+    add,
     authority: known.isForeign || known.isPrivate ? { ...authority, exposure: known } : authority,
   }
 }

@@ -12,6 +12,8 @@ export type SessionMedia = {
   readonly vision: Vision
   /** The text of a voice message. Never rejects for an expected failure. */
   readonly transcribe: (voice: VoiceMessage) => Promise<VoiceText>
+  /** Speaks the answer of a run, once. Returns the path of the file; undefined when there is none. */
+  readonly speak: (text: string, run: string) => Promise<string | undefined>
   /** Deletes from R2 what the session has made. */
   readonly removeFiles: () => Promise<void>
   /** When the alarm goes on with what is paid and not finished. */
@@ -33,13 +35,17 @@ export function createSessionMedia(ports: ToolPorts, sql: SqlStorage, session: M
       startVideo: async (wish, call) => (await import('../media/start-video.ts')).beginVideo(host, wish, call),
     },
     vision: {
+      keepScreenshot: async (jpeg, callId) =>
+        (await import('../media/screenshots.ts')).keepScreenshot(host, jpeg, callId),
       load: async (request, signal) => (await import('../media/look.ts')).lookAt(host, request, signal),
       ask: async (image, question) => (await import('../media/look.ts')).askAbout(host, image, question),
     },
     transcribe: async (voice) => (await import('../media/transcribe-sound.ts')).transcribeVoice(host, voice),
+    speak: async (text, run) => (await import('../media/speak-answer.ts')).speakAnswer(host, text, run),
     removeFiles: async () => {
       const keys = rows.listKeys()
-      if (keys.length) await ports.env.BLOBS?.delete([...keys].slice(-maxDeleted))
+      for (let at = 0; at < keys.length; at += maxDeleted)
+        await ports.env.BLOBS?.delete(keys.slice(at, at + maxDeleted))
     },
     getNextWake: () => rows.getNextWake(),
     continueDue: async () => (await import('../media/continue-media.ts')).continueMedia(host),

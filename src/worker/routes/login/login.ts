@@ -4,7 +4,9 @@ import * as z from 'zod'
 import type { Authority } from '../../../agent/model/permission/authority.ts'
 import { scopes } from '../../../agent/model/permission/authority.ts'
 import { limitsSchema } from '../../../agent/model/settings.ts'
+import { chooseMedia } from '../../../agent/routing/media-vendors.ts'
 import { createTenants } from '../../../db/tenants.ts'
+import { createToolDeployment } from '../../../durable/models/tool-deployment.ts'
 import { fetchTenantSnapshot } from '../../../durable/tenant/tenant-snapshot.ts'
 import { requireAccess } from '../../access.ts'
 import { requireAdminKey, resolveKey } from '../../auth.ts'
@@ -52,7 +54,9 @@ const meShape = z.object({
     .describe('The cookie of this request, which the answer renews. null: the request has a key.'),
   limits: limitsSchema,
   version: z.string(),
-  features: z.array(z.string()).describe('Optional bindings that this deployment has.'),
+  features: z
+    .array(z.string())
+    .describe('Optional bindings that this deployment has, and `transcription`: `/v1/audio/transcriptions` works.'),
 })
 nameSchemas({ LoginLink: linkShape, Me: meShape })
 
@@ -174,7 +178,7 @@ export const loginPageRoutes = [
         login: login ? { expires_at: new Date(login.expiresAt).toISOString() } : null,
         limits: tenant.limits,
         version: apiVersion,
-        features: optionalBindings.filter((name) => env[name] !== undefined).map((name) => name.toLowerCase()),
+        features: listFeatures(call),
       }
       return Response.json(body, { headers: { ...noStore, ...(renewed && { 'set-cookie': renewed }) } })
     },
@@ -182,6 +186,12 @@ export const loginPageRoutes = [
 ]
 
 const optionalBindings = ['BLOBS', 'LOADER', 'AI', 'IMAGES'] as const
+
+function listFeatures({ env, tenant: { id, settings } }: Call<unknown, unknown>): string[] {
+  const transcription = chooseMedia('transcription', createToolDeployment(env, { id, settings }))
+  const bindings = optionalBindings.filter((name) => env[name] !== undefined).map((name) => name.toLowerCase())
+  return [...bindings, ...('reason' in transcription ? [] : ['transcription'])]
+}
 
 async function readLogin({ env, web }: Call<unknown, unknown>): Promise<Login | undefined> {
   if (web.req.header('authorization') !== undefined) return undefined

@@ -1,4 +1,4 @@
-/** `/v1/audio/…` and `/v1/images/generations`: speech, transcriptions and images by the configured providers. */
+/** `/v1/audio/…` and `/v1/images/…`: speech, transcriptions and images by the configured providers. */
 
 import * as z from 'zod'
 import { AppError } from '../../errors.ts'
@@ -78,5 +78,15 @@ export const mediaRoutes = [
         throw new AppError(400, 'unsupported', 'Images are sent as b64_json.', { param: 'response_format' })
       return (await import('../../media/create-images.ts')).createImages(call, call.body)
     },
+  }),
+  route({
+    method: 'post',
+    path: '/v1/images/edits',
+    scope: 'chat',
+    tag,
+    summary: 'Images made of images and a description, by a configured provider that edits',
+    bytes: true,
+    responses: ok('The images', imagesShape),
+    handle: async (call) => (await import('../../media/edit-images.ts')).editImages(call),
   }),
 ]

@@ -8,6 +8,7 @@ import { fireAlarm, inObject, kill, wipe } from '../../support/object.ts'
 import { childrenOf, conversation, delegate, linesOf, resultsOf, rest, statusOf, treeOf } from './support.ts'
 
 beforeAll(applyMigrations)
+vi.setConfig({ testTimeout: 120_000 })
 
 let passed: string[] = []
 beforeEach(() => {

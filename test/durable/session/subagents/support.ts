@@ -75,10 +75,13 @@ export const childrenOf = async (id: string): Promise<readonly string[]> =>
       : []
   })
 
+/** A parent asks a subagent it has heard nothing of after 30 s, which a death at the wrong moment can need. */
+const restTimeoutMs = 50_000
+
 /** Fires the alarms of these sessions until the first one is idle. */
 export const rest = (id: string, others: () => readonly string[] | Promise<readonly string[]> = () => []) =>
   until(async () => {
     const rung = [id, ...(await others())].map((one) => fireAlarm(one).catch(() => undefined))
     await Promise.all(rung)
     return (await statusOf(id)) === 'idle'
-  })
+  }, restTimeoutMs)

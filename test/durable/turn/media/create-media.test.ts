@@ -66,6 +66,17 @@ describe('an image', () => {
       'image/png',
       pngBytes('a fox'),
     ])
+    const [head, part] = await Promise.all([
+      request('HEAD', file?.['url'] ?? '', { key: null }),
+      request('GET', file?.['url'] ?? '', { key: null, headers: { range: 'bytes=1-3' } }),
+    ])
+    expect([head.status, head.headers.get('content-type'), await head.text(), part.status, await part.text()]).toEqual([
+      200,
+      'image/png',
+      '',
+      206,
+      'PNG',
+    ])
     expect(await storedImages()).toBe(1)
     expect(run['usage_by_model']).toMatchObject([{ task: null }, { task: 'image', calls: 1, cost_usd: 0.053 }])
     expect(sentTo('/images/')).toEqual([{ model: 'gpt-image-2', prompt: 'A red fox, sitting', size: '1536x1024' }])

@@ -1,17 +1,22 @@
 /** Tests media after their call: a video that comes back, and the text of a voice message. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { encodeBase64Bytes } from '../../../../src/agent/model/base64.ts'
 import { replaceClock } from '../../../../src/durable/platform/clock.ts'
-import { ascii, opusBytes } from '../../../backends/media/fixtures.ts'
+import { ascii, opusBytes, pngBytes } from '../../../backends/media/fixtures.ts'
 import { createSkippingClock } from '../../../support/clock.ts'
-import { createChat, receiveMessage } from '../../../support/chat.ts'
+import { createChat, getSessionId, receiveMessage } from '../../../support/chat.ts'
 import { sentTo, vendors } from '../../../support/media-vendors.ts'
-import { calls, listTexts, model, says, until } from '../../../support/scripted-model.ts'
+import { outage } from '../../../support/outage.ts'
+import { calls, Gate, listTexts, model, says, until } from '../../../support/scripted-model.ts'
 import { applyMigrations, call, newSession, request } from '../../../worker/client.ts'
 import { fireAlarm, kill } from '../../support/object.ts'
 
 beforeAll(applyMigrations)
-afterEach(() => replaceClock())
+afterEach(() => {
+  outage.restore()
+  replaceClock()
+})
 
 const film = ascii('\0\0\0\u001cftypisom....')
 /** Of the tenant: a session cannot give itself more tools. */
@@ -103,5 +108,26 @@ describe('a voice message', () => {
     expect(vendors.calls.filter(({ url }) => url.endsWith('/transcriptions'))).toHaveLength(1)
     // Chats get what they show as a voice message.
     expect(sentTo('/audio/speech')).toMatchObject([{ response_format: 'opus' }])
+    await until(() => chat.api.callsOf('sendVoice').length === 1)
+    expect(chat.api.callsOf('sendAudio')).toEqual([])
   })
+})
+
+it('an image for a chat is bought and sent once, though the object dies after the vendor has answered', async () => {
+  vendors.begin(() => Response.json({ data: [{ b64_json: encodeBase64Bytes(pngBytes('a fox')) }] }))
+  const storing = new Gate()
+  outage.beforePut = () => storing.waitUntilOpen()
+  const chat = await createChat([calls({ name: 'image_generate', input: { prompt: 'A fox' } }), says('Here it is.')])
+  await receiveMessage(chat, 'Draw a fox.')
+  await storing.waitUntilReached()
+  const id = await getSessionId(chat)
+  await kill(id)
+  outage.restore()
+  storing.open()
+  await fireAlarm(id)
+  await chat.api.waitForText('Here it is.')
+  await until(() => chat.api.callsOf('sendPhoto').length === 1)
+  await kill(id)
+  await fireAlarm(id)
+  expect([vendors.calls.length, chat.api.callsOf('sendPhoto').length]).toEqual([1, 1])
 })

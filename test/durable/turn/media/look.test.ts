@@ -67,6 +67,17 @@ describe('vision_analyze', () => {
     expect(side.requests).toHaveLength(0)
   })
 
+  it('refuses a small file whose header claims 30,000 × 30,000 pixels, and decodes nothing', async () => {
+    const side = '\0\0\u0075\u0030'
+    vendors.begin(() => new Response(pngBytes(`\0\0\0\rIHDR${side}${side}\u0008\u0006\0\0\0`)))
+    const source = 'https://pictures.example.org/bomb.png'
+    for (const isSeeing of [true, false]) {
+      const { side: other, result } = await look({ image_url: source, question }, isSeeing)
+      expect(result).toContain('too large to be looked at')
+      expect(other.requests).toHaveLength(0)
+    }
+  })
+
   it('refuses a page that calls itself an image', async () => {
     vendors.begin(() => new Response('<html>', { headers: { 'content-type': 'image/png' } }))
     const { result } = await look({ image_url: 'https://pictures.example.org/a.png', question }, true)

@@ -31,10 +31,10 @@ it.each([
 
 it('content that cannot be written is a failure with a reason', async () => {
   const scripted = model([
-    calls({ name: 'make_document', input: { kind: 'pdf', path: 'a.pdf', content: 'Привет' } }),
+    calls({ name: 'make_document', input: { kind: 'pdf', path: 'a.pdf', content: '漢字' } }),
     says('No.'),
   ])
   const { id } = await newSession({ model: scripted.id })
   await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'go' } })
-  expect(JSON.stringify(scripted.requests[1]?.messages.at(-1)?.content)).toContain('letters of Western Europe')
+  expect(JSON.stringify(scripted.requests[1]?.messages.at(-1)?.content)).toContain('No font here has')
 })

@@ -123,6 +123,30 @@ describe('a run', () => {
     expect((await call('POST', path, { key, body: { decision: 'once' } })).status).toBe(409)
   })
 
+  it('waits on when the approval of another run is decided, also under its own address', async () => {
+    const { key } = await newTenant()
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual' } } })
+    const asking = (text: string) =>
+      model([calls({ id: 'c', name: 'terminal', input: { command: 'rm -rf build' } }), says(text)]).id
+    const one = await start({ model: asking('first'), input: 'go' }, key)
+    const other = await start({ model: asking('second'), input: 'go' }, key)
+    const statusOf = async (id: string) => (await call<Run>('GET', `/v1/runs/${id}`, { key })).body.status
+    for (const { body } of [one, other]) await until(async () => (await statusOf(body.run_id)) === 'waiting')
+    const decided = await call<{ approval_id: string }>('POST', `/v1/runs/${one.body.run_id}/approval`, {
+      key,
+      body: { decision: 'once' },
+    })
+    expect(await ended(one.body.run_id, key)).toMatchObject({ output: 'first' })
+    expect(await statusOf(other.body.run_id)).toBe('waiting')
+    const path = `/v1/runs/${other.body.run_id}/approval`
+    const { approval_id: approvalId } = decided.body
+    const wrong = await call('POST', path, { key, body: { decision: 'once', approval_id: approvalId } })
+    expect(wrong.status).toBeGreaterThanOrEqual(400)
+    expect(await statusOf(other.body.run_id)).toBe('waiting')
+    await call('POST', path, { key, body: { decision: 'deny' } })
+    expect(await ended(other.body.run_id, key)).toMatchObject({ output: 'second' })
+  })
+
   it('of another tenant is as unknown as any other', async () => {
     const [one, two] = [await newTenant(), await newTenant()]
     const { body } = await start({ model: model([says('secret')]).id, input: 'go' }, one.key)

@@ -7,7 +7,9 @@ import { CdpError, type CdpFailure } from '../../../../backends/browser/cdp.ts'
 import { BrowserProblem } from '../../../../backends/browser/element.ts'
 import type { PageAction } from '../../../../backends/browser/perform.ts'
 import { openPage, usePage } from '../../../../backends/browser/use-page.ts'
+import type { BrowserVendor } from '../../../../backends/browser/vendors.ts'
 import { clock } from '../../../platform/clock.ts'
+import { billBrowser, reserveBrowser } from './bill-browser.ts'
 import { claimBrowser, releaseBrowser } from './browser-claim.ts'
 import { createNetwork, openVendor, sealUrl, toAcquired } from './browser-vendor.ts'
 import { limitText } from './limit-text.ts'
@@ -75,8 +77,21 @@ const describeLoss = ({ reason, url }: { readonly reason?: string; readonly url:
 /** The vendor is asked before anything is stored: a browser that nobody knows ends by itself. */
 async function open(host: BrowserHost): Promise<OpenBrowser> {
   if (host.row.get()?.at === 'closing') await closeBrowser(host, '')
-  await claimBrowser(host)
   const vendor = openVendor(host)
+  const endReservation = await reserveBrowser(host, vendor.kind)
+  try {
+    await claimBrowser(host)
+    return await start(host, vendor)
+  } catch (error) {
+    // A session without a browser takes no place among those of the tenant.
+    await releaseBrowser(host).catch(() => undefined)
+    throw error
+  } finally {
+    endReservation()
+  }
+}
+
+async function start(host: BrowserHost, vendor: BrowserVendor): Promise<OpenBrowser> {
   const acquired = await vendor.acquire()
   try {
     const now = clock.now()
@@ -119,11 +134,11 @@ async function use(
   }
   try {
     const { value, image, change } = await usePage(action, state, acquired, options)
-    host.row.put({ ...state, ...change, usedAt: clock.now() })
+    host.row.put({ ...state, ...change, ...billBrowser(host, state), usedAt: clock.now() })
     return { kind: 'done', value, ...(image !== undefined && { image }) }
   } catch (error) {
     // The snapshot of a failed action is void, and the time counts as use.
-    if (!isGone(error)) host.row.put({ ...state, usedAt: clock.now() })
+    if (!isGone(error)) host.row.put({ ...state, ...billBrowser(host, state), usedAt: clock.now() })
     throw error
   }
 }
@@ -151,6 +166,7 @@ async function explainLoss(host: BrowserHost, { failure, message }: CdpError): P
 
 /** A browser that is gone needs no confirmation of its vendor. */
 async function forget(host: BrowserHost, state: OpenBrowser, reason: string): Promise<void> {
+  billBrowser(host, state)
   host.row.put({ at: 'closed', reason, url: state.url })
   const release = async () => {
     await openVendor(host, state.backend).release(await toAcquired(host, state))
@@ -170,6 +186,7 @@ export async function closeBrowser(host: BrowserHost, reason: string): Promise<v
   const nextAt = clock.now() + closeRetryMs * attempts
   const closing: ClosingBrowser = {
     ...state,
+    ...billBrowser(host, state),
     at: 'closing',
     reason: state.at === 'closing' ? state.reason : reason,
     attempts,
@@ -183,6 +200,9 @@ export async function closeBrowser(host: BrowserHost, reason: string): Promise<v
     await releaseBrowser(host)
   } catch (error) {
     log.warn('browser.unclosed', 'A browser could not be closed.', { error, attempts })
-    if (attempts >= maxCloseAttempts) host.row.put(closed)
+    if (attempts < maxCloseAttempts) return
+    host.row.put(closed)
+    // It ends by itself.
+    await releaseBrowser(host)
   }
 }

@@ -20,10 +20,8 @@ import {
 import { clock } from '../../../platform/clock.ts'
 import { seal, unseal } from '../../../platform/seal.ts'
 import { createTenantAddressGuard } from '../../../tenant/tenant-fetch.ts'
-import { type BrowserHost, getIdleMs } from './browser-host.ts'
+import { type BrowserHost, getKeepAliveMs } from './browser-host.ts'
 
-/** The browser outlives the alarm that closes it. */
-const keepAliveMarginMs = 60_000
 const requestTimeoutMs = 30_000
 
 /** The addresses of the endpoint and of sockets come from the deployment, or were judged before. */
@@ -49,7 +47,7 @@ export function openVendor(host: BrowserHost, backend?: BrowserBackend): Browser
       throw new BrowserProblem('There is no browser in this deployment.')
     case 'binding': {
       if (!host.env.BROWSER) throw new CdpError('gone', 'The binding BROWSER is gone.')
-      return openBinding(host.env.BROWSER, getIdleMs(host) + keepAliveMarginMs, wires)
+      return openBinding(host.env.BROWSER, getKeepAliveMs(host), wires)
     }
     case 'cdp': {
       const url = deployment.variable(cdpVariable)

@@ -5,14 +5,10 @@ import type { BrowserState } from '../../../../agent/model/browser/browser-state
 import { log } from '../../../../agent/model/log.ts'
 import { clock } from '../../../platform/clock.ts'
 import type { ToolPorts } from '../tool-ports.ts'
-import { type BrowserHost, getIdleMs } from './browser-host.ts'
+import { type BrowserHost, type BrowserSession, getIdleMs } from './browser-host.ts'
 import { BrowserRow } from './browser-row.ts'
 
-export type BrowserSession = {
-  /** Sets the alarm of the session again. */
-  readonly arm: () => void
-  readonly hasTable: boolean
-}
+export type { BrowserSession } from './browser-host.ts'
 
 export class SessionBrowser implements Browser {
   readonly #host: BrowserHost
@@ -20,8 +16,8 @@ export class SessionBrowser implements Browser {
   /** The page was opened by `read`: nobody has seen it. */
   #isForReading = false
 
-  constructor(ports: ToolPorts, sql: SqlStorage, { arm, hasTable }: BrowserSession) {
-    this.#host = { ...ports, arm, row: new BrowserRow(sql, hasTable) }
+  constructor(ports: ToolPorts, sql: SqlStorage, session: BrowserSession) {
+    this.#host = { ...ports, ...session, row: new BrowserRow(sql, session.hasTable) }
   }
 
   readonly act: Browser['act'] = (action, call) => {

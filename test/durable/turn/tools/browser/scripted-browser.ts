@@ -14,10 +14,19 @@ export class ScriptedBrowser {
   readonly commands: string[] = []
   /** Answers of the next requests, before those of the script. */
   readonly refusals: (() => Response)[] = []
+  /** Answers of the next connections. */
+  readonly refusedConnections: (() => Response)[] = []
   /** Browsers that run, by their sessions. */
   readonly running = new Set<string>()
   /** Closes the connection at this command. */
   dropsAt: string | undefined
+  /** Never answers this command; `hangs` is set when it has arrived. */
+  hangsAt: string | undefined
+  hangs = false
+  /** The page crashes at this command. */
+  crashesAt: string | undefined
+  isDownload = false
+  onCommand: (method: string) => void = () => undefined
   /** The document of the page: another number is another document. */
   loader = 1
   url = 'about:blank'
@@ -37,7 +46,7 @@ export class ScriptedBrowser {
     }
     if (!this.running.has(id)) return new Response('gone', { status: 404 })
     if (method === 'DELETE') return new Response(null, { status: this.running.delete(id) ? 200 : 404 })
-    return this.#connect()
+    return this.refusedConnections.shift()?.() ?? this.#connect()
   }
 
   /** The requests of one method. */
@@ -51,7 +60,11 @@ export class ScriptedBrowser {
     server.addEventListener('message', ({ data }) => {
       const command = JSON.parse(String(data)) as Command
       this.commands.push(command.method)
+      this.onCommand(command.method)
       if (command.method === this.dropsAt) return server.close()
+      if (command.method === this.hangsAt) return void (this.hangs = true)
+      if (command.method === this.crashesAt)
+        return server.send(JSON.stringify({ method: 'Inspector.targetCrashed', params: {}, sessionId: 'page' }))
       for (const message of this.#answer(command)) server.send(JSON.stringify(message))
     })
     return new Response(null, { status: 101, webSocket: client })
@@ -72,6 +85,7 @@ export class ScriptedBrowser {
       case 'Page.getFrameTree':
         return [reply({ frameTree: { frame: frame() } })]
       case 'Page.navigate':
+        if (this.isDownload) return [reply({ frameId: 'target', errorText: 'net::ERR_ABORTED', isDownload: true })]
         this.url = String(params['url'])
         this.loader++
         return [

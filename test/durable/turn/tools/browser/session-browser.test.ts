@@ -1,9 +1,12 @@
 /** Tests the browser of a session: its row, its alarm, evictions and losses, with a scripted browser. */
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { replaceClock } from '../../../../../src/durable/platform/clock.ts'
+import { createSkippingClock } from '../../../../support/clock.ts'
 import { deployment } from '../../../../support/deployment.ts'
+import { outage } from '../../../../support/outage.ts'
 import { calls, model, type Reply, says, type ScriptedCall, until } from '../../../../support/scripted-model.ts'
-import { applyMigrations, call, newSession, newTenant } from '../../../../worker/client.ts'
+import { applyMigrations, bindings, call, newSession, newTenant, request } from '../../../../worker/client.ts'
 import { listMessages } from '../../../../worker/listen.ts'
 import { alarmOf, evict, fireAlarm, inObject } from '../../../support/object.ts'
 import { ScriptedBrowser } from './scripted-browser.ts'
@@ -20,6 +23,8 @@ beforeEach(() => {
 })
 afterEach(() => {
   delete deployment.browser
+  outage.restore()
+  replaceClock()
 })
 
 const url = 'https://shop.example.com/'
@@ -227,6 +232,78 @@ describe('the browser of a session', () => {
   })
 })
 
+describe('a screenshot for a model that does not see', () => {
+  it('goes to the model of auxiliary.vision with the question, and its answer to the conversation', async () => {
+    const seeing = model([says('A red square.')])
+    const look = { name: 'browser_vision', input: { question: 'Which colour is it?' } }
+    const scripted = model([calls(navigate), calls(look), says('Red.')])
+    const settings = {
+      auxiliary: { vision: { model: seeing.id } },
+      models: { [scripted.id]: { images: false }, [seeing.id]: { images: true } },
+    }
+    const { id } = await newSession({ model: scripted.id, settings })
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'look' } })
+    const [asked] = seeing.requests.map(({ messages }) => JSON.stringify(messages))
+    expect(asked).toContain(btoa('a picture'))
+    expect(asked).toContain('Which colour is it?')
+    const told = JSON.stringify(scripted.requests.at(-1)?.messages)
+    expect(told).toContain('A red square.')
+    expect(told).not.toContain(btoa('a picture'))
+  })
+})
+
+describe('the file of a screenshot', () => {
+  const look = { name: 'browser_vision', input: { question: 'What is there?' } }
+  const stored = async (id: string) =>
+    (await bindings.BLOBS?.list({ prefix: `t/default/s/${id}/media/` }))?.objects.map(({ key }) => key)
+
+  async function lookOnce() {
+    const seeing = model([says('A red square.')])
+    const scripted = model([calls(navigate), calls(look), says('Red.')])
+    const settings = {
+      auxiliary: { vision: { model: seeing.id } },
+      models: { [scripted.id]: { images: false }, [seeing.id]: { images: true } },
+    }
+    const { id } = await newSession({ model: scripted.id, settings })
+    const { body } = await call<Result>('POST', `/api/sessions/${id}/chat`, { body: { input: 'look' } })
+    return { id, run: body, seen: (await results(id))[1] ?? {} }
+  }
+
+  it('is in R2 and the workspace for a day, and attached only when it is named', async () => {
+    const { id, run, seen } = await lookOnce()
+    const path = String(seen['screenshot_path'])
+    expect(path).toMatch(/^media\/screenshot-[0-9a-z]+\.jpg$/)
+    expect(run['attachments']).toEqual([])
+    expect(await stored(id)).toEqual([`t/default/s/${id}/${path}`])
+    expect(await (await request('GET', `/api/sessions/${id}/files/${path}`)).text()).toBe('a picture')
+    const clock = createSkippingClock()
+    replaceClock(clock)
+    clock.pass(23 * 3_600_000)
+    await fireAlarm(id)
+    expect(await stored(id)).toHaveLength(1)
+    await evict(id)
+    clock.pass(2 * 3_600_000)
+    outage.beforeDelete = () => Promise.reject(new Error('R2 is down'))
+    await fireAlarm(id)
+    expect(await stored(id)).toHaveLength(1)
+    outage.restore()
+    clock.pass(10_000)
+    await fireAlarm(id)
+    expect(await stored(id)).toEqual([])
+    expect((await request('GET', `/api/sessions/${id}/files/${path}`)).status).toBe(404)
+    expect(
+      await inObject(id, (_object, { storage: { sql } }) => sql.exec('SELECT * FROM media_call').toArray()),
+    ).toEqual([])
+  })
+
+  it('is missing when R2 fails, and the screenshot is still looked at', async () => {
+    outage.beforePut = () => Promise.reject(new Error('R2 is down'))
+    const { seen } = await lookOnce()
+    expect(seen).toMatchObject({ success: true, analysis: 'A red square.' })
+    expect(seen).not.toHaveProperty('screenshot_path')
+  })
+})
+
 describe('the browsers of a tenant', () => {
   it('are limited', async () => {
     const tenant = await newTenant()
@@ -255,8 +332,9 @@ describe('without a browser', () => {
   }
 
   it('the tools are hidden from the model, and the API says why', async () => {
-    const listed = async () =>
-      (await call<Listed>('GET', '/api/tools?limit=200')).body.data.filter(({ name }) => name.startsWith('browser_'))
+    const all = async () => (await call<Listed>('GET', '/api/tools?limit=200')).body.data
+    expect((await all()).find(({ name }) => name === 'browser_cdp')).toMatchObject({ available: false })
+    const listed = async () => (await all()).filter(({ name }) => name.startsWith('browser_') && name !== 'browser_cdp')
     expect((await listed()).every(({ available }) => available)).toBe(true)
     delete deployment.browser
     const hidden = await listed()

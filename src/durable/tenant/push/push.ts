@@ -1,0 +1,128 @@
+/** Stores the browsers that want push messages, and tells those that have no open socket what waits or has ended. */
+
+import { RpcTarget } from 'cloudflare:workers'
+import { type Access, findRefusal, keyOf } from '../../../agent/model/permission/access.ts'
+import type { Authority } from '../../../agent/model/permission/authority.ts'
+import { log } from '../../../agent/model/log.ts'
+import { readerOf, tagsOf } from '../../platform/reader-tags.ts'
+import type { SecretOwner } from '../../platform/seal.ts'
+import type { TenantEvent } from '../events/tenant-event.ts'
+import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import type { StoredValues } from '../stored-values.ts'
+import { listNotices } from './notice.ts'
+
+export type NewSubscription = {
+  readonly endpoint: string
+  readonly p256dh: string
+  readonly auth: string
+  /** Given to the push service: an address of the operator. */
+  readonly contact: string
+}
+
+/** `reader`: the tags of the key, so that a revoked one gets nothing. */
+export type PushSubscription = NewSubscription & { readonly reader: readonly string[] }
+
+/** `sealed`: the private key. */
+export type StoredVapid = { readonly publicKey: string; readonly sealed: string }
+
+type StoredPush = { readonly vapid?: StoredVapid; readonly list: readonly PushSubscription[] }
+
+export type TenantPushOptions = {
+  readonly mayChange: ChangeCheck
+  readonly values: StoredValues
+  readonly env: Env
+  readonly tenantId: string
+  readonly access: () => Access
+  readonly runInBackground: (work: Promise<unknown>) => void
+}
+
+export const vapidOwner = (tenant: string): SecretOwner => ({ tenant, kind: 'push', id: 'vapid' })
+
+const name = 'push'
+/** A browser more takes the place of the oldest. */
+const maxSubscriptions = 50
+
+export class TenantPush extends RpcTarget {
+  readonly #options: TenantPushOptions
+  /** Read once: only this object writes it. */
+  #cached: StoredPush | undefined
+
+  constructor(options: TenantPushOptions) {
+    super()
+    this.#options = options
+  }
+
+  get isWanted(): boolean {
+    return this.#stored.list.length > 0
+  }
+
+  getVapid(authority: Authority): StoredVapid | undefined {
+    requireOwn(this.#options.mayChange, authority)
+    return this.#stored.vapid
+  }
+
+  /** Returns the stored pair: another request may have been first. */
+  putVapid(authority: Authority, vapid: StoredVapid): StoredVapid {
+    requireOwn(this.#options.mayChange, authority)
+    if (!this.#stored.vapid) this.#store({ ...this.#stored, vapid })
+    return this.#stored.vapid ?? vapid
+  }
+
+  /** For the operator: the pair stays, sealed anew. */
+  resealVapid(authority: Authority, sealed: string): void {
+    requireOwn(this.#options.mayChange, authority, 'admin')
+    const { vapid } = this.#stored
+    if (vapid) this.#store({ ...this.#stored, vapid: { ...vapid, sealed } })
+  }
+
+  subscribe(authority: Authority, subscription: NewSubscription): void {
+    requireOwn(this.#options.mayChange, authority, 'read')
+    const others = this.#stored.list.filter(({ endpoint }) => endpoint !== subscription.endpoint)
+    const list = [...others, { ...subscription, reader: tagsOf(authority) }].slice(-maxSubscriptions)
+    this.#store({ ...this.#stored, list })
+  }
+
+  /** Returns whether the key had subscribed this endpoint. */
+  unsubscribe(authority: Authority, endpoint: string): boolean {
+    requireOwn(this.#options.mayChange, authority, 'read')
+    const own = keyOf(authority) ?? ''
+    const found = this.#stored.list.some((one) => one.endpoint === endpoint && one.reader[0] === own)
+    if (found) this.#remove([endpoint])
+    return found
+  }
+
+  /** Sends what is worth a message to the browsers of keys without an open socket. */
+  notify(events: readonly TenantEvent[], openKeys: ReadonlySet<string>): void {
+    const notices = this.isWanted ? listNotices(events) : []
+    if (!notices.length) return
+    const access = this.#options.access()
+    const isRefused = ({ reader }: PushSubscription) => findRefusal(access, readerOf(reader)) !== undefined
+    const { list, vapid } = this.#stored
+    const subscriptions = list.filter((one) => !openKeys.has(one.reader[0] ?? '') && !isRefused(one))
+    this.#remove(list.filter(isRefused).map(({ endpoint }) => endpoint))
+    if (!vapid || !subscriptions.length) return
+    const { env, tenantId, runInBackground } = this.#options
+    const work = async () => {
+      const { sendPush } = await import('./send-push.ts')
+      this.#remove(await sendPush({ env, tenantId, vapid, notices, subscriptions, runInBackground }))
+    }
+    runInBackground(
+      work().catch((error: unknown) => log.warn('push.unsent', 'Push messages could not be sent.', { error })),
+    )
+  }
+
+  #remove(endpoints: readonly string[]): void {
+    if (!endpoints.length) return
+    const list = this.#stored.list.filter(({ endpoint }) => !endpoints.includes(endpoint))
+    this.#store({ ...this.#stored, list })
+  }
+
+  get #stored(): StoredPush {
+    return (this.#cached ??= this.#options.values.get<StoredPush>(name) ?? { list: [] })
+  }
+
+  #store(value: StoredPush): void {
+    this.#options.values.set(name, value)
+    this.#cached = value
+  }
+}

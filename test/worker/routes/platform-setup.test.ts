@@ -1,0 +1,177 @@
+/** Tests for each platform what its set-up sends to the platform, and that a refused delivery stores nothing. */
+
+import { env, listDurableObjectIds } from 'cloudflare:test'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { ApiCall } from '../../support/json-api.ts'
+import { createDiscordApi } from '../../support/discord-api.ts'
+import { createSlackApi } from '../../support/slack-api.ts'
+import { createTelegramApi } from '../../support/telegram-api.ts'
+import { createTwilioApi } from '../../support/twilio-api.ts'
+import { createWhatsappApi } from '../../support/whatsapp-api.ts'
+import { until } from '../../support/scripted-model.ts'
+import { applyMigrations, bindings, call, newTenant, request } from '../client.ts'
+
+beforeAll(applyMigrations)
+
+const webhookSecret = 'w'.repeat(32)
+const [discordApi, telegramApi] = [createDiscordApi(), createTelegramApi()]
+const [slackApi, smsApi, whatsappApi] = [createSlackApi(), createTwilioApi(), createWhatsappApi()]
+const listCalls = (calls: readonly ApiCall[]) => () => calls.map(({ method, path }) => `${method} ${path}`)
+
+type Platform = {
+  readonly secrets: Readonly<Record<string, string>>
+  readonly settings?: object
+  /** The names of all calls so far. */
+  readonly calls: () => readonly string[]
+  /** The calls that follow each other when the set-up is tested. */
+  readonly tested: readonly string[]
+  /** The name of the bot, or why the deployment cannot have one. */
+  readonly account?: string
+  readonly refusal?: string
+  readonly forged: Readonly<Record<string, string>>
+}
+
+const platforms: Readonly<Record<string, Platform>> = {
+  telegram: {
+    secrets: { bot_token: telegramApi.token, webhook_secret: webhookSecret },
+    calls: () => telegramApi.registrations.map(({ method }) => method),
+    tested: ['setWebhook', 'getWebhookInfo'],
+    account: '',
+    forged: { 'x-telegram-bot-api-secret-token': `${webhookSecret}x` },
+  },
+  slack: {
+    secrets: { bot_token: slackApi.token, signing_secret: 's' },
+    calls: listCalls(slackApi.api.calls),
+    tested: ['POST /api/auth.test'],
+    account: 'talaria',
+    forged: { 'x-slack-request-timestamp': '1', 'x-slack-signature': 'v0=00' },
+  },
+  discord: {
+    secrets: { bot_token: discordApi.token, public_key: 'ab'.repeat(32), application_id: '999' },
+    calls: listCalls(discordApi.calls),
+    tested: ['GET /api/v10/users/@me', 'POST /api/v10/applications/999/commands', 'PATCH /api/v10/applications/@me'],
+    account: 'talaria',
+    forged: { 'x-signature-timestamp': '1', 'x-signature-ed25519': 'ab'.repeat(64) },
+  },
+  whatsapp: {
+    secrets: { access_token: whatsappApi.token, app_secret: 'app', verify_token: 'v', phone_number_id: 'PNID' },
+    calls: listCalls(whatsappApi.api.calls),
+    tested: ['GET /v23.0/PNID', 'POST /v23.0/PNID'],
+    account: 'Talaria',
+    forged: { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` },
+  },
+  sms: {
+    secrets: { account_sid: smsApi.sid, auth_token: smsApi.token, from: '+15550001111' },
+    calls: listCalls(smsApi.api.calls),
+    tested: [
+      `GET /2010-04-01/Accounts/${smsApi.sid}.json`,
+      `GET /2010-04-01/Accounts/${smsApi.sid}/IncomingPhoneNumbers.json`,
+      `POST /2010-04-01/Accounts/${smsApi.sid}/IncomingPhoneNumbers/PN00000000000000000000000000000001.json`,
+    ],
+    account: 'Talaria',
+    forged: { 'x-twilio-signature': btoa('x'.repeat(20)) },
+  },
+  email: {
+    secrets: {},
+    settings: { address: 'setup@talaria.test' },
+    calls: () => [],
+    tested: [],
+    refusal: 'the deployment has no binding EMAIL',
+    forged: { 'x-envelope-from': 'anna@x.test', 'x-envelope-to': 'setup@talaria.test' },
+  },
+}
+
+type Made = { readonly id: string; readonly webhook_url: string }
+
+async function createChannel(platform: string) {
+  const { key } = await newTenant()
+  const { secrets = {}, settings = {} } = platforms[platform] ?? {}
+  const body = { platform, secrets, settings: { allow_users: ['*'], allow_chats: ['*'], ...settings } }
+  const made = await call<Made>('POST', '/api/channels', { key, body })
+  expect(made.status).toBe(201)
+  const remove = () => call('DELETE', `/api/channels/${made.body.id}`, { key })
+  return { ...made.body, key, remove }
+}
+
+/** Rows of every table of D1, and the objects that exist. */
+async function countStored() {
+  const found = await bindings.DB.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all<{ name: string }>()
+  const names = found.results.map(({ name }) => name).filter((name) => !/^(_cf|sqlite_)/.test(name))
+  const counts = names.map((name) => bindings.DB.prepare(`SELECT count(*) AS n FROM "${name}"`).first<number>('n'))
+  const sessions = await listDurableObjectIds(env.SESSION)
+  const tenants = await listDurableObjectIds(env.TENANT)
+  return { rows: await Promise.all(counts), objects: [sessions.length, tenants.length] }
+}
+
+describe.each(Object.keys(platforms))('%s', (platform) => {
+  const { calls, tested, account, refusal, forged } = platforms[platform]!
+
+  it('tests the secrets with the platform, and registers what it has an API for', async () => {
+    const { id, key, remove } = await createChannel(platform)
+    const before = calls().length
+    const answer = await call<{ ok: boolean; detail: string }>('POST', `/api/channels/${id}/test`, { key })
+    const detail = expect.stringContaining(refusal ?? `Connected as ${account}`)
+    expect(answer.body).toEqual({ ok: refusal === undefined, detail })
+    const made = calls()
+      .slice(before)
+      .filter((one) => !one.includes('gateway'))
+    expect(made).toEqual(tested)
+    await remove()
+  })
+
+  it('stores nothing of a delivery that it refuses', async () => {
+    const { id, remove } = await createChannel(platform)
+    const before = await countStored()
+    for (const headers of [{}, forged]) {
+      const answer = await request('POST', `/webhooks/${platform}/${id}`, {
+        key: null,
+        headers,
+        body: { update_id: 1, message: { text: 'hi' } },
+      })
+      expect([answer.status, await answer.text()]).toEqual([401, ''])
+    }
+    expect(await countStored()).toEqual(before)
+    await remove()
+  })
+})
+
+it('Discord gets the command and the address for interactions, and forgets the address at the end', async () => {
+  const api = discordApi
+  const before = api.calls.length
+  const { webhook_url: address, remove } = await createChannel('discord')
+  const listSent = () =>
+    api.calls
+      .slice(before)
+      .filter(({ path }) => path.includes('/applications/'))
+      .map(({ body, headers }) => [headers.get('authorization'), body])
+  const bot = `Bot ${api.token}`
+  const option = { name: 'text', description: expect.any(String), type: 3, required: true }
+  const registered = [
+    [bot, { name: 'talaria', type: 1, description: expect.any(String), options: [option] }],
+    [bot, { interactions_endpoint_url: address }],
+  ]
+  expect(listSent()).toEqual(registered)
+  await remove()
+  await until(() => listSent().length > 2)
+  expect(listSent()).toEqual([...registered, [bot, { interactions_endpoint_url: null }]])
+})
+
+it('Twilio and WhatsApp get the address of their number, and forget it at the end', async () => {
+  const [sms, whatsapp] = [smsApi.api.calls, whatsappApi.api.calls]
+  const before = [sms.length, whatsapp.length]
+  const bodiesOf = (calls: readonly ApiCall[], from = 0) =>
+    calls.slice(from).flatMap(({ method, body }) => (method === 'POST' ? [body] : []))
+  const sent = () => [bodiesOf(sms, before[0]), bodiesOf(whatsapp, before[1])]
+  const number = await createChannel('sms')
+  const business = await createChannel('whatsapp')
+  const registered = { SmsUrl: number.webhook_url, SmsMethod: 'POST' }
+  const override = { override_callback_uri: business.webhook_url, verify_token: 'v' }
+  expect(sent()).toEqual([[registered], [{ webhook_configuration: override }]])
+  await number.remove()
+  await business.remove()
+  await until(() => sent().every(({ length }) => length === 2))
+  expect(sent()).toEqual([
+    [registered, { SmsUrl: '', SmsMethod: 'POST' }],
+    [{ webhook_configuration: override }, { webhook_configuration: { override_callback_uri: '' } }],
+  ])
+})
