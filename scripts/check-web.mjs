@@ -10,7 +10,16 @@ import { root } from './lib/root.mjs'
 const firstLoadBudget = 48
 const screenBudget = 15
 
-const layers = ['web/model', 'web/words', 'web/api', 'web/markdown', 'web/parts', 'web/screens', 'web/main.tsx']
+const layers = [
+  'web/model',
+  'web/words',
+  'web/api',
+  'web/markdown',
+  'web/parts',
+  'web/screens',
+  'web/main.tsx',
+  'web/service-worker.ts',
+]
 const packages = ['preact', 'preact/hooks', '@preact/signals', 'marked']
 const layerOf = (file) => layers.findIndex((layer) => file === layer || file.startsWith(`${layer}/`))
 

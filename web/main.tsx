@@ -10,10 +10,12 @@ import { App } from './screens/app.tsx'
 /** Before anything else, so that the link stays in no history. */
 const link = takeLink()
 applyTheme()
+const started = start(link)
 await loadWords()
 const root = document.getElementById('app')
 if (root) render(<App />, root)
 const loading = loadReader()
-await start(link)
+await started
 if (me.value === undefined) me.value = null
 await loading
+void import('./parts/service-worker.ts').then(({ watchServiceWorker }) => watchServiceWorker())

@@ -17,7 +17,7 @@ describe('the bytes of the page', () => {
     expect(status).toBe(200)
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy).toContain(`default-src 'none'; script-src 'self'; style-src 'self'`)
-    expect(policy).toContain(`require-trusted-types-for 'script'; trusted-types 'none'`)
+    expect(policy).toContain(`require-trusted-types-for 'script'; trusted-types talaria-worker`)
     expect(policy).toContain(`frame-ancestors 'none'`)
     expect(policy).not.toMatch(/unsafe|https?:|\*/)
     expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -28,7 +28,7 @@ describe('the bytes of the page', () => {
   it('are files that never change under their names', async () => {
     const { text } = await nobody.get('/')
     const files = [...text.matchAll(/"(\/app\/[^"]+)"/g)].map(([, name = '']) => name)
-    expect(files).toHaveLength(2)
+    expect(files.length).toBeGreaterThanOrEqual(2)
     for (const name of files) {
       const { status, headers } = await nobody.get(name)
       expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
@@ -266,10 +266,8 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     expect(await composer(page).inputValue()).toBe('half')
     await context.setOffline(true)
     await send(page, '[[say once]]')
-    await page.getByText('Not sent').waitFor()
+    await page.getByText('Waits for the connection').waitFor()
     await context.setOffline(false)
-    await page.locator('.toast').getByRole('button', { name: 'Close' }).click()
-    await page.locator('.block.user').getByRole('button', { name: 'Try again' }).click()
     await page.locator('.block.text', { hasText: 'once' }).waitFor()
     await isIdle(page)
     expect((await client.messages(id)).filter(({ role }) => role === 'user')).toHaveLength(1)

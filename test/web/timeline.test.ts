@@ -2,7 +2,15 @@
 
 import { describe, expect, it } from 'vitest'
 import { type Block, joinBlocks, toBlocks } from '../../web/model/blocks.ts'
-import { addMessages, addSent, confirmSent, emptyTimeline, reduce, type Timeline } from '../../web/model/timeline.ts'
+import {
+  addMessages,
+  addSent,
+  confirmSent,
+  emptyTimeline,
+  isUnsent,
+  reduce,
+  type Timeline,
+} from '../../web/model/timeline.ts'
 import type { Message, SessionEvent } from '../../web/model/types.ts'
 
 let seq = 0
@@ -153,6 +161,32 @@ describe('what a person sends', () => {
     const early = confirmSent(run([more, steered], sending), 'k', { runId: 'run1', isJoined: true })
     expect(words(early)).toEqual(['Hi', 'hm', 'Hello you', 'Shorter'])
     expect(words(run([steered], run(answer)))).toEqual(['Hi', 'hm', 'Hello', 'Shorter'])
+  })
+
+  it('ends without a message that was to steer it, which stays until it is sent again', () => {
+    const sending = addSent(run(answer), { key: 'k', text: 'Shorter' })
+    const joining = confirmSent(sending, 'k', { runId: 'run1', isJoined: true })
+    const cancelled = event('run.cancelled')
+    const stored = [message(1, 'user', { content: 'Hi' }), message(2, 'assistant', { content: 'Hello' })]
+    const unsent = (timeline: Timeline) =>
+      shown(timeline).flatMap((block) => (isUnsent(block) && 'text' in block ? [block.text] : []))
+    const ended = addMessages(run([cancelled], joining), stored, 'run1')
+    expect([words(ended), unsent(ended)]).toEqual([['Hi', 'Hello', 'Shorter'], ['Shorter']])
+    const late = confirmSent(addMessages(run([cancelled], sending), stored, 'run1'), 'k', {
+      runId: 'run1',
+      isJoined: true,
+    })
+    expect([words(late), unsent(late)]).toEqual([['Hi', 'Hello', 'Shorter'], ['Shorter']])
+    expect(unsent(addMessages(ended, [], 'run1'))).toEqual(['Shorter'])
+    const result = message(3, 'tool', { content: 'a.txt\n[The user said, while this ran: Shorter]' })
+    expect(unsent(addMessages(run([cancelled], joining), [...stored, result], 'run1'))).toEqual([])
+  })
+
+  it('shows all of a long message that steers it', () => {
+    const long = 'x'.repeat(3_000)
+    const joining = confirmSent(addSent(run(answer), { key: 'k', text: long }), 'k', { runId: 'run1', isJoined: true })
+    const steered = event('run.steered', { input: long.slice(0, 2_000), mode: 'steer' })
+    expect(words(run([steered], joining))).toEqual(['Hi', 'hm', 'Hello', long])
   })
 })
 

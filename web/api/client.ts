@@ -16,7 +16,7 @@ export class ApiError extends Error {
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export type Send = {
-  /** Sent as JSON, bytes unchanged. */
+  /** Sent as JSON, bytes and forms unchanged. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
@@ -28,7 +28,7 @@ let onSignedOut = () => {}
 export const whenSignedOut = (work: () => void): void => void (onSignedOut = work)
 
 export async function send(method: Method, path: string, { body, headers, signal }: Send = {}): Promise<Response> {
-  const isRaw = body instanceof Blob || body instanceof Uint8Array
+  const isRaw = body instanceof Blob || body instanceof Uint8Array || body instanceof FormData
   const response = await fetch(path, {
     method,
     credentials: 'same-origin',
@@ -51,7 +51,7 @@ export async function api<T>(method: Method, path: string, options: Send = {}): 
 
 export const get = <T>(path: string, signal?: AbortSignal): Promise<T> => api<T>('GET', path, signal ? { signal } : {})
 
-async function toError(response: Response): Promise<ApiError> {
+export async function toError(response: Response): Promise<ApiError> {
   const fallback = { message: `${response.status} ${response.statusText}`, code: 'unknown', param: null }
   try {
     const { error } = (await response.json()) as { error: typeof fallback }

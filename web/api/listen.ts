@@ -64,10 +64,11 @@ export function listen<Event extends Numbered>({ url, after, onEvent, onState }:
   }
   const open = () => {
     clearTimeout(timer)
-    onState('connecting')
+    // Until an attempt succeeds, a lost connection stays `closed`, so that the page goes on saying so.
+    if (failures === 0) onState('connecting')
     const address = last === undefined ? url : `${url}?after=${last}`
     const connect = failures >= streamFromFailure && failures % 2 === 0 ? openStream : openSocket
-    end = connect(address, { receive, onOpen: () => onState('open'), onClose: retry })
+    end = connect(address, { receive, onOpen: () => onState('open'), onLost: () => onState('closed'), onClose: retry })
   }
   const retry = () => {
     if (isClosed) return
@@ -98,6 +99,8 @@ export function listen<Event extends Numbered>({ url, after, onEvent, onState }:
 type Handlers = {
   readonly receive: (text: string) => void
   readonly onOpen: () => void
+  /** Connects again by itself. */
+  readonly onLost: () => void
   readonly onClose: () => void
 }
 
@@ -112,11 +115,11 @@ function openSocket(address: string, { receive, onOpen, onClose }: Handlers): ()
   }
 }
 
-/** The browser itself sends `Last-Event-ID` when it connects again. */
-function openStream(address: string, { receive, onOpen, onClose }: Handlers): () => void {
+/** The browser itself connects again with `Last-Event-ID`, unless the server refused. */
+function openStream(address: string, { receive, onOpen, onLost, onClose }: Handlers): () => void {
   const stream = new EventSource(address)
   stream.addEventListener('open', onOpen)
-  stream.addEventListener('error', () => stream.readyState === EventSource.CLOSED && onClose())
+  stream.addEventListener('error', () => (stream.readyState === EventSource.CLOSED ? onClose() : onLost()))
   for (const type of eventTypes) stream.addEventListener(type, (event) => receive(String((event as MessageEvent).data)))
   return () => stream.close()
 }

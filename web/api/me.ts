@@ -10,6 +10,16 @@ export const signInError = signal<ApiError | undefined>(undefined)
 
 const renewEveryMs = 3_600_000
 const linkMark = '#in='
+/** Rights and names, for a page that is opened without a network. The cookie is not in reach of scripts. */
+const storageKey = 'talaria.me'
+
+function readKept(): Me | undefined {
+  try {
+    return JSON.parse(localStorage.getItem(storageKey) ?? '') as Me
+  } catch {
+    return undefined // Nobody has signed in here.
+  }
+}
 
 export const can = (scope: string): boolean => me.value?.key.scopes.includes(scope) ?? false
 
@@ -24,7 +34,11 @@ export function takeLink(): string | undefined {
 export async function start(link: string | undefined): Promise<void> {
   whenSignedOut(() => void (me.value = null))
   if (link !== undefined) await signIn({ link })
-  else await loadMe()
+  else {
+    // Who was signed in most likely is. The API decides, and the field need not wait for its answer.
+    me.value = readKept()
+    await loadMe()
+  }
   addEventListener('hashchange', () => {
     const pasted = takeLink()
     if (pasted !== undefined) void signIn({ link: pasted })
@@ -36,10 +50,13 @@ export async function start(link: string | undefined): Promise<void> {
 export async function loadMe(): Promise<void> {
   try {
     me.value = await get<Me>('/api/me')
+    localStorage.setItem(storageKey, JSON.stringify(me.value))
     signInError.value = undefined
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    if (error.status !== 401) signInError.value = error
+    if (error.code === 'offline') me.value ??= readKept()
+    if (error.status === 401) localStorage.removeItem(storageKey)
+    else if (!me.value) signInError.value = error
     if (!me.value) me.value = null
   }
 }
@@ -58,5 +75,6 @@ export async function signIn(given: { readonly key: string } | { readonly link: 
 
 export async function signOut(): Promise<void> {
   await api('DELETE', '/api/login')
+  localStorage.removeItem(storageKey)
   me.value = null
 }

@@ -33,8 +33,8 @@ export type UserBlock = Common & {
   readonly text: string
   /** Addresses of images in our API, or data. */
   readonly images: readonly string[]
-  /** `joining`: sent into a run that has not taken it yet. */
-  readonly state: 'stored' | 'sending' | 'sent' | 'joining' | 'failed'
+  /** `joining`: sent into a run that has not taken it yet. `missed`: that run has ended without it. `command`: no message. */
+  readonly state: 'stored' | 'sending' | 'sent' | 'joining' | 'missed' | 'failed' | 'command'
 }
 
 export type Block =

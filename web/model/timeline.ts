@@ -4,7 +4,7 @@
  */
 
 import type { Approval, Message, Question, SessionEvent } from './types.ts'
-import type { Block } from './blocks.ts'
+import { type Block, textOf } from './blocks.ts'
 import { appendDelta, dropAfter, updateTool } from './live-blocks.ts'
 
 export type Outcome = {
@@ -18,6 +18,8 @@ export type Timeline = {
   readonly messages: readonly Message[]
   /** The cursor of the page before. null: `messages` begins with the first one. */
   readonly older: string | null
+  /** The cursor of the page behind `messages`. null: they end with the newest one. */
+  readonly newer: string | null
   /** Of runs whose messages are not in `messages` yet. */
   readonly live: readonly Block[]
   readonly run: string | undefined
@@ -33,6 +35,7 @@ export type Timeline = {
 export const emptyTimeline: Timeline = {
   messages: [],
   older: null,
+  newer: null,
   live: [],
   run: undefined,
   stopping: false,
@@ -48,8 +51,15 @@ export function addMessages(timeline: Timeline, added: readonly Message[], ended
   const known = new Map(timeline.messages.map((message) => [message.seq, message]))
   for (const message of added) known.set(message.seq, message)
   const messages = [...known.values()].toSorted((one, other) => one.seq - other.seq)
-  const live = endedRun === undefined ? timeline.live : timeline.live.filter(({ runId }) => runId !== endedRun)
+  const live = timeline.live.flatMap((block) => (block.runId === endedRun ? leftOver(block, messages) : [block]))
   return { ...timeline, messages, live }
+}
+
+/** A message that steered a run is part of one of its messages, or the run has ended without it. */
+function leftOver(block: Block, messages: readonly Message[]): readonly Block[] {
+  if (block.kind !== 'user' || (block.state !== 'joining' && !isUnsent(block))) return []
+  const isTaken = messages.some((message) => message.run_id === block.runId && textOf(message).includes(block.text))
+  return isTaken ? [] : [{ ...block, state: 'missed' }]
 }
 
 type Sent = { readonly key: string; readonly text: string; readonly images?: readonly string[] }
@@ -57,8 +67,27 @@ type Sent = { readonly key: string; readonly text: string; readonly images?: rea
 /** Shows what a person has sent before the server knows of it. */
 export const addSent = (timeline: Timeline, { key, text, images = [] }: Sent): Timeline => ({
   ...timeline,
-  live: [...timeline.live, { kind: 'user', key, runId: key, text, images, state: 'sending' }],
+  live: [...withoutCommands(timeline.live), { kind: 'user', key, runId: key, text, images, state: 'sending' }],
 })
+
+type Answered = { readonly runId: string; readonly text: string; readonly answer: string }
+
+/** Shows a command and its answer until the next message is sent. Neither is a part of the conversation. */
+export const addCommand = (timeline: Timeline, { runId, text, answer }: Answered): Timeline => ({
+  ...timeline,
+  live: [
+    ...withoutCommands(timeline.live),
+    { kind: 'user', key: `${runId}.command`, runId, text, images: [], state: 'command' },
+    { kind: 'text', key: `${runId}.answer`, runId, text: answer, marks: [] },
+  ],
+})
+
+function withoutCommands(live: readonly Block[]): readonly Block[] {
+  const commands = new Set(
+    live.flatMap((block) => (block.kind === 'user' && block.state === 'command' ? [block.runId] : [])),
+  )
+  return live.filter(({ runId }) => !commands.has(runId))
+}
 
 /** Names the run of what was sent. An event may have shown it already. `joined`: it goes into a run that goes on. */
 export function confirmSent(timeline: Timeline, key: string, { runId, isJoined }: Confirmed): Timeline {
@@ -67,12 +96,19 @@ export function confirmSent(timeline: Timeline, key: string, { runId, isJoined }
     timeline.messages.some((message) => message.run_id === runId) || timeline.queued.some((one) => one.runId === runId)
   const live = timeline.live.flatMap((block): readonly Block[] => {
     if (block.key !== key || block.kind !== 'user' || block.state !== 'sending') return [block]
-    if (isJoined) return [{ ...block, runId, state: 'joining' }]
+    if (isJoined) return [{ ...block, runId, state: isOver(timeline, runId) ? 'missed' : 'joining' }]
     return isShown || isElsewhere ? [] : [{ ...block, runId, state: 'sent' }]
   })
   return { ...timeline, live }
 }
 type Confirmed = { readonly runId: string; readonly isJoined?: boolean }
+
+const isOver = ({ run, ended }: Timeline, runId: string): boolean =>
+  ended?.runId === runId || (run !== undefined && run !== runId)
+
+/** Messages of a person that are in no run. Only the page has them. */
+export const isUnsent = (block: Block): boolean =>
+  block.kind === 'user' && (block.state === 'failed' || block.state === 'missed')
 
 export const failSent = (timeline: Timeline, key: string): Timeline => ({
   ...timeline,
@@ -206,16 +242,19 @@ const reducers: Reducers = {
     live: dropAfter(timeline.live, runId, from),
   }),
   'run.steered': (timeline, { run_id: runId, seq, input }) => {
+    // Of a long message the event has the beginning.
     const isIt = (block: Block) =>
-      block.kind === 'user' && block.text === input && (block.state === 'sending' || block.state === 'joining')
+      block.kind === 'user' &&
+      (block.text === input || (input.length >= 2_000 && block.text.startsWith(input))) &&
+      (block.state === 'sending' || block.state === 'joining')
     const at = timeline.live.findIndex(isIt)
     const block = timeline.live[at]
     const sent: Block = {
       kind: 'user',
       key: `steer-${seq}`,
       images: [],
-      ...block,
       text: input,
+      ...block,
       runId,
       state: 'sent',
     } as Block

@@ -1,6 +1,6 @@
 /** Loads the data of a panel. A panel that fails says why and can be tried again, and the others go on. */
 
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
 import { t } from '../words/words.ts'
 import { Button } from './button.tsx'
@@ -13,24 +13,30 @@ export type Loaded<T> = {
   readonly set: (data: T) => void
 }
 
-/** Loads again when `key` changes. */
+/** Loads again when `key` changes. An answer that a newer request has overtaken is dropped. */
 export function useLoad<T>(load: () => Promise<T>, key: string): Loaded<T> {
   const [state, setState] = useState<{ key: string; data?: T; error?: unknown }>({ key })
+  const newest = useRef({ load, key, requests: 0 })
+  Object.assign(newest.current, { load, key })
   const reload = useCallback(async () => {
+    // The caller may hold an older render, which has asked for something else.
+    const { load: loadNewest, key: asked } = newest.current
+    const request = ++newest.current.requests
+    const isNewest = () => newest.current.requests === request && newest.current.key === asked
     try {
-      const data = await load()
-      setState({ key, data })
+      const data = await loadNewest()
+      if (isNewest()) setState({ key: asked, data })
     } catch (error) {
-      setState((before) => ({ ...before, error }))
+      if (isNewest()) setState((before) => ({ ...before, error }))
     }
-  }, [key])
-  useEffect(() => void reload(), [reload])
+  }, [])
+  useEffect(() => void reload(), [key])
   const isCurrent = state.key === key
   return {
     data: isCurrent ? state.data : undefined,
     error: state.error,
     reload,
-    set: (data) => setState({ key, data }),
+    set: (data) => newest.current.key === key && setState({ key, data }),
   }
 }
 

@@ -4,7 +4,8 @@ import { signal } from '@preact/signals'
 import { ApiError } from '../api/client.ts'
 import { t } from '../words/words.ts'
 
-type Toast = { readonly id: number; readonly text: string; readonly isError: boolean }
+type Action = { readonly label: string; readonly run: () => void }
+type Toast = { readonly id: number; readonly text: string; readonly isError: boolean; readonly action?: Action }
 export const toasts = signal<readonly Toast[]>([])
 export const spoken = signal('')
 let count = 0
@@ -19,6 +20,10 @@ function show(text: string, isError: boolean): void {
 }
 
 export const showDone = (text: string): void => show(text, false)
+
+/** Stays until it is closed. */
+export const offer = (text: string, action: Action): void =>
+  void (toasts.value = [...toasts.value.slice(-3), { id: ++count, text, isError: false, action }])
 
 export function showError(error: unknown): void {
   if (error instanceof Error && error.name === 'AbortError') return

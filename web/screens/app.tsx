@@ -12,7 +12,7 @@ import { t } from '../words/words.ts'
 import { Chat } from './chat/chat.tsx'
 import { LateScreen } from './late-screen.tsx'
 import { Navigation } from './navigation.tsx'
-import { watchKeys } from './keys.ts'
+import { isPaletteOpen, watchKeys } from './keys.ts'
 import { watchSessions } from './sessions/sessions.ts'
 import { SignIn } from './sign-in.tsx'
 
@@ -51,6 +51,7 @@ function Frame() {
       <main id="main" tabIndex={-1}>
         {place.value.screen === 'chat' ? <Chat /> : <LateScreen name={place.value.screen} />}
       </main>
+      {isPaletteOpen.value && <LateScreen name="palette" />}
     </div>
   )
 }

@@ -1,10 +1,16 @@
-/** Keys of the whole page: `g` and a letter open a screen, `?` shows them all. Fields keep their letters. */
+/**
+ * Keys of the whole page: `g` and a letter open a screen, Ctrl or ⌘ K the palette, `?` shows them all. Fields keep their
+ * letters.
+ */
 
+import { signal } from '@preact/signals'
 import { goTo } from '../parts/route.ts'
+import { pressListKey } from './sessions/list-keys.ts'
 
 export const screenKeys: Readonly<Record<string, string>> = {
   c: 'chat',
   i: 'inbox',
+  l: 'sessions',
   m: 'models',
   s: 'settings',
   u: 'usage',
@@ -12,21 +18,35 @@ export const screenKeys: Readonly<Record<string, string>> = {
   y: 'memory',
   k: 'skills',
   h: 'channels',
+  o: 'owner',
+  a: 'account',
 }
+
+export const isPaletteOpen = signal(false)
 
 const waitMs = 1_500
 let goneAt = -Infinity
 
 export function watchKeys(): () => void {
   const onKey = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isField(event.target)) return
-    if (event.key === '?') goTo('keys')
-    const screen = event.timeStamp - goneAt < waitMs ? screenKeys[event.key] : undefined
-    if (screen) goTo(screen)
-    goneAt = event.key === 'g' ? event.timeStamp : -Infinity
+    const isCommand = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey
+    if (isCommand && event.key === 'k' && !event.isComposing) {
+      event.preventDefault()
+      isPaletteOpen.value = !isPaletteOpen.value
+    } else if (!event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing && !isField(event.target))
+      press(event)
   }
   addEventListener('keydown', onKey)
   return () => removeEventListener('keydown', onKey)
+}
+
+function press(event: KeyboardEvent): void {
+  const screen = event.timeStamp - goneAt < waitMs ? screenKeys[event.key] : undefined
+  goneAt = event.key === 'g' ? event.timeStamp : -Infinity
+  if (event.key === '?') goTo('keys')
+  else if (screen) goTo(screen)
+  else if (!pressListKey(event.key)) return
+  event.preventDefault()
 }
 
 const isField = (target: EventTarget | null): boolean =>

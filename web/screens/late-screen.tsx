@@ -7,6 +7,9 @@ import { t } from '../words/words.ts'
 type Load = () => Promise<FunctionComponent>
 const screens: Readonly<Record<string, Load>> = {
   inbox: async () => (await import('./inbox/inbox.tsx')).Inbox,
+  sessions: async () => (await import('./sessions/manage.tsx')).Sessions,
+  run: async () => (await import('./run/run.tsx')).RunScreen,
+  palette: async () => (await import('./palette/palette.tsx')).Palette,
   files: async () => (await import('./files/files.tsx')).Files,
   models: async () => (await import('./models/models.tsx')).Models,
   settings: async () => (await import('./settings/settings.tsx')).SettingsScreen,

@@ -43,7 +43,7 @@ export function SignIn() {
       <p class="note">{t('whereKey')}</p>
       {!isSecureContext && <p class="failure">{t('plainHttp')}</p>}
       <p class="note">
-        <a href="/docs">{t('apiReference')}</a>
+        <a href="/docs/">{t('documentation')}</a> <a href="/docs">{t('apiReference')}</a>
       </p>
     </main>
   )

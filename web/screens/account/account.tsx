@@ -3,26 +3,36 @@
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { me, signOut } from '../../api/me.ts'
+import { disablePush } from '../../parts/push.ts'
 import { Button } from '../../parts/button.tsx'
 import { Choice } from '../../parts/form.tsx'
 import { Screen } from '../../parts/load.tsx'
 import { addressOf } from '../../parts/route.ts'
 import { applyTheme, type Theme, theme, themes } from '../../parts/theme.ts'
+import { PushSwitch } from './push-switch.tsx'
 import { formatTime } from '../../words/format.ts'
 import { chooseLanguage, chosenLanguage, t } from '../../words/words.ts'
 
 type Link = { readonly url: string; readonly expires_at: string }
 
+/** The browser must not get messages of somebody who has left. */
+async function leave(): Promise<void> {
+  localStorage.removeItem('talaria.outbox')
+  await disablePush().catch(() => undefined)
+  await signOut()
+}
+
 export function Account() {
   const known = me.value
   if (!known) return null
   return (
-    <Screen title={t('account')} actions={<Button onClick={signOut}>{t('signOut')}</Button>}>
+    <Screen title={t('account')} actions={<Button onClick={leave}>{t('signOut')}</Button>}>
       <p>
         {t('signedInAs', { name: known.key.name, tenant: known.tenant })}{' '}
         <span class="note">{known.key.scopes.join(', ')}</span>
       </p>
       <SignInLink />
+      <PushSwitch />
       <Choice
         label={t('theme')}
         value={theme.value}
@@ -40,8 +50,8 @@ export function Account() {
         onChange={(name) => void chooseLanguage(name)}
       />
       <p class="row">
-        <a href={addressOf('keys')}>{t('shortcuts')}</a> <a href="/docs">{t('apiReference')}</a>{' '}
-        <span class="note">Talaria {known.version}</span>
+        <a href={addressOf('keys')}>{t('shortcuts')}</a> <a href="/docs/">{t('documentation')}</a>{' '}
+        <a href="/docs">{t('apiReference')}</a> <span class="note">Talaria {known.version}</span>
       </p>
     </Screen>
   )

@@ -8,13 +8,19 @@ const fixed: readonly (readonly [key: string, word: Word])[] = [
   ['Enter', 'send'],
   ['Shift + Enter', 'newLine'],
   ['Esc', 'stop'],
+  ['Alt + ↑ · ↓', 'promptKeys'],
   ['1 – 4', 'decideKeys'],
+  ['Ctrl / ⌘ K', 'palette'],
+  ['j · k', 'nextOrLast'],
+  ['e', 'archive'],
+  ['#', 'delete'],
+  ['Ctrl / ⌘ S', 'save'],
   ['?', 'shortcuts'],
 ]
 
 export const KeyHelp = () => (
   <Screen title={t('shortcuts')}>
-    <dl class="fields">
+    <dl class="fields" tabIndex={0}>
       {[...fixed, ...Object.entries(screenKeys).map(([key, screen]) => [`g ${key}`, screen as Word] as const)].map(
         ([key, word]) => (
           <div key={key}>

@@ -9,17 +9,11 @@ import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { showDone, showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
-import { platformFields, platforms } from './platforms.ts'
+import { platforms } from './guides.ts'
+import { type Channel, type Check, NewChannel } from './new-channel.tsx'
+import { Webhooks } from './webhooks.tsx'
 
-type Channel = {
-  readonly id: string
-  readonly platform: string
-  readonly name: string
-  readonly status: 'active' | 'paused'
-  readonly webhook_url: string
-}
 type Person = { readonly id: string; readonly platform: string; readonly name: string; readonly status: string }
-type Check = { readonly ok: boolean; readonly detail: string }
 
 export function Channels() {
   const channels = useLoad(() => get<Page<Channel>>('/api/channels'), '')
@@ -36,6 +30,7 @@ export function Channels() {
         )}
       </Panel>
       {can('write') && <NewChannel onAdded={channels.reload} />}
+      <Webhooks />
       <People />
     </Screen>
   )
@@ -76,44 +71,6 @@ function ChannelCard({ channel, onChange }: CardProps) {
         </div>
       )}
     </li>
-  )
-}
-
-function NewChannel({ onAdded }: { readonly onAdded: () => Promise<void> }) {
-  const [platform, setPlatform] = useState(platforms[0] ?? '')
-  const [name, setName] = useState('')
-  const [secrets, setSecrets] = useState<Readonly<Record<string, string>>>({})
-  const add = async () => {
-    const given = Object.fromEntries(Object.entries(secrets).filter(([, value]) => value.trim()))
-    await api('POST', '/api/channels', {
-      body: { platform, secrets: given, ...(name.trim() && { name: name.trim() }) },
-    })
-    setSecrets({})
-    showDone(t('writeToBot'))
-    await onAdded()
-  }
-  return (
-    <Form label={t('newChannel')} action={t('add')} onSend={add}>
-      <Choice
-        label={t('platform')}
-        value={platform}
-        options={platforms.map((one) => [one, one] as const)}
-        onChange={(one) => {
-          setPlatform(one)
-          setSecrets({})
-        }}
-      />
-      <Field label={t('name')} value={name} onChange={setName} />
-      {platformFields(platform).map((field) => (
-        <Field
-          key={field}
-          label={field}
-          kind="password"
-          value={secrets[field] ?? ''}
-          onChange={(value) => setSecrets({ ...secrets, [field]: value })}
-        />
-      ))}
-    </Form>
   )
 }
 

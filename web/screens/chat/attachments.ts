@@ -1,15 +1,129 @@
-/** Reads files that a person attaches. Large pictures are made smaller first. */
+/**
+ * Keeps the files that are attached to the message that is being written, of each session. Small ones are sent in the
+ * message. Large ones are uploaded into the workspace at once, and the message names them. Large pictures are made
+ * smaller first.
+ */
 
+import { effect, signal } from '@preact/signals'
+import { api, ApiError, filePath } from '../../api/client.ts'
+import { can, me } from '../../api/me.ts'
+import { upload } from '../../api/upload.ts'
+import { mention } from '../../model/completion.ts'
+import { explain, showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
-import type { Attachment } from './store.ts'
+import type { Attachment } from './draft.ts'
 
-const maxBytes = 7_000_000
+export type Upload = {
+  readonly type: 'upload'
+  readonly key: string
+  readonly name: string
+  /** The part that has left, from 0 to 1. */
+  readonly share: number
+  /** In the workspace, once it is there. */
+  readonly path?: string
+}
+export type Attached = Attachment | Upload
+
+/** As the API has it. */
+const maxUploadBytes = 10 * 1_024 * 1_024
+/** A message is at most 10 MB long, and base64 takes a third more. */
+const maxInlineBytes = 7_000_000
+const maxUnwatchedBytes = 1_000_000
+const maxAttached = 20
 const maxSide = 2_048
+const maxNames = 100
 const pictures = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif'])
 
-export async function readAttachment(file: File): Promise<Attachment> {
+const attached = signal<Readonly<Record<string, readonly Attached[]>>>({})
+const running = new Map<string, AbortController>()
+effect(() => {
+  if (me.value === null) attached.value = {}
+})
+
+export const listAttached = (session: string): readonly Attached[] => attached.value[session] ?? []
+export const setAttached = (session: string, list: readonly Attached[]): void =>
+  void (attached.value = { ...attached.value, [session]: list.slice(0, maxAttached) })
+const add = (session: string, one: Attached): void => setAttached(session, [...listAttached(session), one])
+
+export const isUploading = (one: Attached): boolean => one.type === 'upload' && one.path === undefined
+export const needsUpload = ({ size, type }: File): boolean =>
+  can('write') && !pictures.has(type) && size > maxUnwatchedBytes
+
+/** Refuses what is too large before anything of it is sent. */
+export function checkSize({ name, size, type }: File): boolean {
+  if (pictures.has(type) || size <= maxUploadBytes) return true
+  showError(new Error(t('tooLarge', { name, max: '10 MB' })))
+  return false
+}
+
+export async function attach(session: string, files: readonly File[]): Promise<void> {
+  const read = files.filter((file) => !needsUpload(file))
+  for (const file of files) if (needsUpload(file)) startUpload(session, file).catch(showError)
+  for (const one of await Promise.all(read.map(readAttachment))) add(session, one)
+}
+
+export function detach(session: string, one: Attached): void {
+  setAttached(
+    session,
+    listAttached(session).filter((other) => other !== one),
+  )
+  if (one.type !== 'upload') return
+  running.get(one.key)?.abort()
+  if (one.path !== undefined) api('DELETE', filePath(session, one.path)).catch(showError)
+}
+
+/** Uploaded files are named in the message. */
+export function toMessage(text: string, list: readonly Attached[]): { text: string; attachments: Attachment[] } {
+  const paths = list.flatMap((one) => (one.type === 'upload' && one.path !== undefined ? [mention(one.path)] : []))
+  const attachments = list.flatMap((one) => (one.type === 'upload' ? [] : [one]))
+  return { text: [text.trim(), paths.join('\n')].filter(Boolean).join('\n\n'), attachments }
+}
+
+async function startUpload(session: string, file: File): Promise<void> {
+  const key = crypto.randomUUID()
+  const abort = new AbortController()
+  running.set(key, abort)
+  const change = (part: Partial<Upload>) =>
+    setAttached(
+      session,
+      listAttached(session).map((one) => (one.type === 'upload' && one.key === key ? { ...one, ...part } : one)),
+    )
+  add(session, { type: 'upload', key, name: file.name, share: 0 })
+  try {
+    change({
+      share: 1,
+      path: await store(session, file, { signal: abort.signal, onShare: (share) => change({ share }) }),
+    })
+  } catch (error) {
+    setAttached(
+      session,
+      listAttached(session).filter((one) => one.type !== 'upload' || one.key !== key),
+    )
+    if (!abort.signal.aborted) throw new Error(`${file.name}: ${explain(error)}`, { cause: error })
+  } finally {
+    running.delete(key)
+  }
+}
+
+type Watch = { readonly signal: AbortSignal; readonly onShare: (share: number) => void }
+
+/** Replaces no file that is there: a second one of that name gets a number. */
+async function store(session: string, file: File, watch: Watch): Promise<string> {
+  const [, stem = '', extension = ''] = /^(.{1,200}?)(\.[^.]{1,20})?$/s.exec(file.name.slice(-200)) ?? []
+  for (let count = 1; ; count++) {
+    const path = `uploads/${stem}${count > 1 ? `-${count}` : ''}${extension}`
+    try {
+      await upload(filePath(session, path), { ...watch, body: file, headers: { 'if-none-match': '*' } })
+      return path
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 412 || count >= maxNames) throw error
+    }
+  }
+}
+
+async function readAttachment(file: File): Promise<Attachment> {
   const blob = pictures.has(file.type) ? await shrink(file) : file
-  if (blob.size > maxBytes) throw new Error(t('tooLarge', { name: file.name, max: '7 MB' }))
+  if (blob.size > maxInlineBytes) throw new Error(t('tooLarge', { name: file.name, max: '7 MB' }))
   const data = await toDataUrl(blob)
   return pictures.has(file.type)
     ? { type: 'image', url: data, name: file.name }

@@ -2,6 +2,7 @@
 
 import { memo } from './memo.ts'
 import type { Block, TextBlock, UserBlock } from '../../model/blocks.ts'
+import { isUnsent } from '../../model/timeline.ts'
 import { Markdown } from '../../markdown/draw.tsx'
 import { showBidi } from '../../markdown/links.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -73,9 +74,10 @@ function User({ block }: { readonly block: UserBlock }) {
           ))}
         </p>
       )}
-      {state === 'failed' && (
+      {state === 'joining' && <span class="badge">{t('joining')}</span>}
+      {isUnsent(block) && (
         <div class="row end">
-          <span class="badge warn">{t('notSent')}</span>
+          <span class="badge warn">{t(state === 'missed' ? 'missed' : 'notSent')}</span>
           <Button onClick={() => sendAgain(block)}>{t('retry')}</Button>
           <Button onClick={() => forgetSent(key)}>{t('remove')}</Button>
         </div>

@@ -10,12 +10,12 @@ import { formatCost, formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { changeSession, createSession, sessions } from '../sessions/sessions.ts'
 import { Composer } from './composer.tsx'
+import type { Draft } from './draft.ts'
 import { MessageList } from './list.tsx'
 import { Pending } from './pending.tsx'
 import {
   closeSession,
   connection,
-  type Draft,
   loadError,
   openSession,
   refresh,
@@ -24,14 +24,15 @@ import {
   takeBack,
   timeline,
 } from './store.ts'
+import { WaitingMessages } from './waiting-messages.tsx'
 import { Welcome } from './welcome.tsx'
 
 export function Chat() {
-  const { id } = place.value
+  const { id, part } = place.value
   useEffect(() => {
-    if (id) void openSession(id)
+    if (id) void openSession(id, Number(part) || undefined)
     else closeSession()
-  }, [id])
+  }, [id, part])
   useEffect(() => closeSession, [])
   return (
     <div class="chat">
@@ -39,6 +40,7 @@ export function Chat() {
       <Body id={id} />
       <Pending />
       <Queue />
+      <WaitingMessages />
       <Composer key={id} onSend={(draft) => submit(id, draft)} />
     </div>
   )

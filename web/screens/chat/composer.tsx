@@ -1,20 +1,26 @@
 /** The field in which messages are written, with files, the model, and what happens while a run goes on. */
 
-import type { RefObject } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { can } from '../../api/me.ts'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { can, me } from '../../api/me.ts'
+import { insert, type Written } from '../../model/completion.ts'
 import { IconButton } from '../../parts/button.tsx'
-import { place } from '../../parts/route.ts'
+import { useLate } from '../../parts/late.ts'
+import { place, replacePlace } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
-import { readAttachment } from './attachments.ts'
-import { keepDraft, readDraft, suggestion } from './draft.ts'
+import { createSession } from '../sessions/sessions.ts'
+import { AttachButton, AttachmentList } from './attachment-list.tsx'
+import { attach, checkSize, isUploading, listAttached, needsUpload, setAttached, toMessage } from './attachments.ts'
+import { type Draft, keepDraft, readDraft, suggestion } from './draft.ts'
+import { useKeptFocus } from './kept-focus.ts'
+import { MessageField } from './message-field.tsx'
 import { ModelPicker } from './model-picker.tsx'
-import { type Attachment, type Draft, stop, timeline } from './store.ts'
+import { watchPromptKeys } from './prompt-keys.ts'
+import { openSession, stop, timeline } from './store.ts'
+import type { VoiceProps } from './voice.tsx'
 
 type Mode = NonNullable<Draft['mode']>
 const modes: readonly Mode[] = ['steer', 'queue', 'interrupt']
-const isTouch = matchMedia('(pointer: coarse)').matches
 
 type Props = { readonly onSend: (draft: Draft) => Promise<void> }
 
@@ -23,33 +29,33 @@ export const Composer = ({ onSend }: Props) =>
 
 function Writing({ onSend }: Props) {
   const { id } = place.value
-  const [text, setText] = useState(() => readDraft(id))
-  const [attachments, setAttachments] = useState<readonly Attachment[]>([])
+  const attachments = listAttached(id)
   const [mode, setMode] = useState<Mode>('steer')
   const [model, setModel] = useState('')
-  const field = useRef<HTMLTextAreaElement>(null)
-  const write = (value: string) => {
-    setText(value)
-    keepDraft(id, value)
-  }
-  useEffect(() => {
-    if (suggestion.value === undefined) return
-    write(suggestion.value)
-    suggestion.value = undefined
-    field.current?.focus()
-  }, [suggestion.value])
-  useEffect(() => fit(field.current), [text])
-  const attach = async (files: readonly File[]) => {
-    const read = await Promise.all(files.map(readAttachment))
-    setAttachments((before) => [...before, ...read].slice(0, 20))
-  }
+  const { field, text, write, put } = useText(id)
+  const isEmpty = !text.trim() && !attachments.length
+  const isBusy = attachments.some(isUploading)
+  useEffect(watchPromptKeys, [])
+  useKeptFocus(field)
   const submit = () => {
-    if (!text.trim() && !attachments.length) return
-    const draft = { text: text.trim() || t('seeAttachment'), attachments, mode, ...(model && { model }) }
+    if (isEmpty || isBusy) return
+    const message = toMessage(text, attachments)
     write('')
-    setAttachments([])
-    onSend(draft).catch(showError)
+    setAttached(id, [])
+    onSend({ ...message, text: message.text || t('seeAttachment'), mode, ...(model && { model }) }).catch(
+      (error: unknown) => {
+        // No session could be created for it.
+        write(text)
+        setAttached(id, attachments)
+        showError(error)
+      },
+    )
   }
+  const say = (words: string) => {
+    const { value = text, selectionStart = text.length } = field.current ?? {}
+    put(insert(value, words, selectionStart))
+  }
+  const attachFiles = (files: readonly File[]) => void addFiles({ id, text, model }, files).catch(showError)
   return (
     <form
       class="composer"
@@ -60,63 +66,79 @@ function Writing({ onSend }: Props) {
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault()
-        attach([...(event.dataTransfer?.files ?? [])]).catch(showError)
+        attachFiles([...(event.dataTransfer?.files ?? [])])
       }}
     >
-      <Attachments list={attachments} onChange={setAttachments} />
-      <MessageField field={field} text={text} onWrite={write} onSubmit={submit} onFiles={attach} />
+      <AttachmentList session={id} />
+      <MessageField
+        {...{ field, session: id, text }}
+        onWrite={write}
+        onInsert={put}
+        onSubmit={submit}
+        onFiles={attachFiles}
+      />
       <div class="row">
-        <AttachButton onFiles={attach} />
+        <AttachButton onFiles={attachFiles} />
+        <Voice onText={say} />
         <ModelPicker value={model} onChange={setModel} />
         <span class="grow" />
-        <Actions mode={mode} onMode={setMode} isEmpty={!text.trim() && !attachments.length} />
+        <Actions mode={mode} onMode={setMode} isEmpty={isEmpty || isBusy} />
       </div>
     </form>
   )
 }
 
-type MessageFieldProps = {
-  readonly field: RefObject<HTMLTextAreaElement | null>
-  readonly text: string
-  readonly onWrite: (text: string) => void
-  readonly onSubmit: () => void
-  readonly onFiles: (files: readonly File[]) => Promise<void>
+/** The words that are being written. `put` places the caret, too. */
+function useText(id: string) {
+  const [text, setText] = useState(() => readDraft(id))
+  const field = useRef<HTMLTextAreaElement>(null)
+  const caret = useRef<number>(undefined)
+  const write = (value: string) => {
+    setText(value)
+    keepDraft(id, value)
+  }
+  const put = (written: Written) => {
+    caret.current = written.caret
+    write(written.text)
+  }
+  useLayoutEffect(() => {
+    if (caret.current === undefined) return
+    field.current?.focus()
+    field.current?.setSelectionRange(caret.current, caret.current)
+    caret.current = undefined
+  }, [text])
+  useEffect(() => {
+    if (suggestion.value === undefined) return
+    write(suggestion.value)
+    suggestion.value = undefined
+    field.current?.focus()
+  }, [suggestion.value])
+  return { field, text, write, put }
 }
 
-const MessageField = ({ field, text, onWrite, onSubmit, onFiles }: MessageFieldProps) => (
-  <textarea
-    ref={field}
-    rows={1}
-    dir="auto"
-    value={text}
-    aria-label={t('message')}
-    placeholder={t('message')}
-    enterkeyhint={isTouch ? 'enter' : 'send'}
-    onInput={(event) => onWrite(event.currentTarget.value)}
-    onKeyDown={(event) => onKey(event, onSubmit)}
-    onPaste={(event) => onPaste(event, onFiles)}
-  />
-)
+type Begun = { readonly id: string; readonly text: string; readonly model: string }
 
-function fit(field: HTMLTextAreaElement | null): void {
-  if (!field) return
-  field.style.height = 'auto'
-  field.style.height = `${Math.min(field.scrollHeight, 260)}px`
+/** Uploads need a session. A new one gets the words and the files that are there. */
+async function addFiles({ id, text, model }: Begun, chosen: readonly File[]): Promise<void> {
+  const files = chosen.filter(checkSize)
+  if (id || !files.some(needsUpload)) return attach(id, files)
+  const created = await createSession(model || undefined)
+  keepDraft(created.id, text)
+  keepDraft('', '')
+  setAttached(created.id, listAttached(''))
+  setAttached('', [])
+  await openSession(created.id)
+  replacePlace('chat', created.id)
+  await attach(created.id, files)
 }
 
-/** Enter ends the choice of an input method too, and then sends nothing. */
-function onKey(event: KeyboardEvent, submit: () => void): void {
-  if (event.key === 'Escape' && timeline.value.run !== undefined) void stop().catch(showError)
-  if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229 || isTouch) return
-  event.preventDefault()
-  submit()
-}
+/** Browsers have none for pages of plain http from afar. */
+const hasMicrophone = 'mediaDevices' in navigator && 'MediaRecorder' in globalThis
 
-function onPaste(event: ClipboardEvent, attach: (files: readonly File[]) => Promise<void>): void {
-  const files = [...(event.clipboardData?.files ?? [])]
-  if (!files.length) return
-  event.preventDefault()
-  attach(files).catch(showError)
+const Voice = ({ onText }: VoiceProps) => {
+  const isOffered = me.value?.features.includes('transcription') === true && hasMicrophone
+  const Button = useLate<VoiceProps>(async () => (await import('./voice.tsx')).VoiceButton, isOffered)
+  return isOffered && Button ? <Button onText={onText} /> : null
 }
 
 type ActionsProps = { readonly mode: Mode; readonly onMode: (mode: Mode) => void; readonly isEmpty: boolean }
@@ -147,44 +169,5 @@ function Actions({ mode, onMode, isEmpty }: ActionsProps) {
       <IconButton icon="stop" label={t('stop')} onClick={stop} disabled={stopping} />
       {!isEmpty && sendButton}
     </>
-  )
-}
-
-function AttachButton({ onFiles }: { readonly onFiles: (files: readonly File[]) => Promise<void> }) {
-  const input = useRef<HTMLInputElement>(null)
-  return (
-    <>
-      <input
-        ref={input}
-        type="file"
-        multiple
-        hidden
-        aria-label={t('attach')}
-        onChange={(event) => {
-          onFiles([...(event.currentTarget.files ?? [])]).catch(showError)
-          event.currentTarget.value = ''
-        }}
-      />
-      <IconButton icon="attach" label={t('attach')} onClick={() => input.current?.click()} />
-    </>
-  )
-}
-
-type AttachmentsProps = {
-  readonly list: readonly Attachment[]
-  readonly onChange: (list: readonly Attachment[]) => void
-}
-
-function Attachments({ list, onChange }: AttachmentsProps) {
-  if (!list.length) return null
-  return (
-    <ul class="attachments">
-      {list.map((one, at) => (
-        <li key={`${one.name}-${at}`} class="chip">
-          {one.type === 'image' ? <img src={one.url} alt={one.name} /> : <span>{one.name}</span>}
-          <IconButton icon="close" label={t('remove')} onClick={() => onChange(list.toSpliced(at, 1))} />
-        </li>
-      ))}
-    </ul>
   )
 }

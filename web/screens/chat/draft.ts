@@ -2,6 +2,16 @@
 
 import { signal } from '@preact/signals'
 
+export type Draft = {
+  readonly text: string
+  readonly attachments: readonly Attachment[]
+  readonly mode?: 'queue' | 'steer' | 'interrupt'
+  readonly model?: string
+}
+export type Attachment =
+  | { readonly type: 'image'; readonly url: string; readonly name: string }
+  | { readonly type: 'file'; readonly name: string; readonly data: string }
+
 const prefix = 'talaria.draft.'
 export const suggestion = signal<string | undefined>(undefined)
 

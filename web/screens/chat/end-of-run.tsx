@@ -15,10 +15,12 @@ export function EndOfRun() {
       </p>
     )
   const canRetry = can('chat') && messages.some(({ role }) => role === 'user')
+  const lastRun = messages.findLast(({ run_id: id }) => id)?.run_id
   return (
     <div class="end-of-run">
       <HowItEnded />
       {canRetry && <Button onClick={retry}>{t('retryAnswer')}</Button>}
+      {lastRun && <a href={addressOf('run', lastRun)}>{t('runDetails')}</a>}
     </div>
   )
 }

@@ -1,6 +1,6 @@
 /** The messages of a session. At most `maxShown` are elements of the page, however long the session is. */
 
-import { useComputed, useSignal } from '@preact/signals'
+import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { type Block, joinBlocks, toBlocks } from '../../model/blocks.ts'
 import { type Anchor, findAnchor, isAtEnd, restoreAnchor } from './anchor.ts'
@@ -9,16 +9,20 @@ import { showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
 import { BlockView } from './block.tsx'
 import { EndOfRun } from './end-of-run.tsx'
-import { loadOlder, timeline } from './store.ts'
+import { findMarked, mark } from './marked.ts'
+import { loadNextPage, loadOlder, marked, reloadMessages, timeline } from './store.ts'
 
 const maxShown = 200
 const pageSize = 50
 const nearPx = 600
+const markedTopPx = 80
 
 export function MessageList() {
   const ref = useRef<HTMLDivElement>(null)
   const stored = useComputed(() => toBlocks(timeline.value.messages))
-  const blocks = useComputed((): readonly Block[] => joinBlocks(stored.value, timeline.value.live))
+  const blocks = useComputed((): readonly Block[] =>
+    timeline.value.newer === null ? joinBlocks(stored.value, timeline.value.live) : stored.value,
+  )
   /** Undefined: the end is shown and followed. */
   const last = useSignal<string | undefined>(undefined)
   const shown = useSignal(pageSize)
@@ -26,15 +30,19 @@ export function MessageList() {
   const end = last.value === undefined ? blocks.value.length : indexAfter(blocks.value, last.value)
   const start = Math.max(0, end - shown.value)
   const isFollowing = useRef(true)
+  const window = { start, end, blocks: blocks.value, shown: shown.value }
+  const refs = { last, shown, isFollowing, anchor }
+  const markedKey = useMarked(stored, refs)
   useLayoutEffect(() => {
     const list = ref.current
     if (!list) return
     if (isFollowing.current && last.value === undefined) list.scrollTop = list.scrollHeight
     else if (anchor.current) restoreAnchor(list, anchor.current)
-    // No scroll event comes when the list is short, or stands at its beginning.
+    // No scroll event comes when the list is short, or stands at its beginning or end.
     const isShort = list.scrollHeight < list.clientHeight + nearPx
-    if (isShort || (!isFollowing.current && list.scrollTop < nearPx))
-      showOlder({ start, end, blocks: blocks.value, shown: shown.value }, { last, shown })
+    if (isShort || (!isFollowing.current && list.scrollTop < nearPx)) showOlder(window, { last, shown })
+    if (last.value !== undefined && isNearEnd(list)) showNewer(window, { last, shown })
+    mark(list, markedKey)
   })
   useEffect(() => watchSize(ref.current, isFollowing), [])
   const onScroll = () => {
@@ -42,15 +50,8 @@ export function MessageList() {
     if (!list) return
     isFollowing.current = last.value === undefined && isAtEnd(list)
     anchor.current = findAnchor(list)
-    const window = { start, end, blocks: blocks.value, shown: shown.value }
     if (list.scrollTop < nearPx) showOlder(window, { last, shown })
-    else if (list.scrollHeight - list.scrollTop - list.clientHeight < nearPx) showNewer(window, { last })
-  }
-  const toEnd = () => {
-    last.value = undefined
-    shown.value = pageSize
-    isFollowing.current = true
-    ref.current?.scrollTo({ top: ref.current.scrollHeight })
+    else if (isNearEnd(list)) showNewer(window, { last, shown })
   }
   return (
     <div class="list-frame">
@@ -67,14 +68,39 @@ export function MessageList() {
         {blocks.value.slice(start, end).map((block) => (
           <BlockView key={block.key} block={block} />
         ))}
-        {end === blocks.value.length && <EndOfRun />}
+        {end === blocks.value.length && timeline.value.newer === null && <EndOfRun />}
       </div>
       <div class="to-end">
-        <IconButton icon="down" label={t('toEnd')} onClick={toEnd} />
+        <IconButton icon="down" label={t('toEnd')} onClick={() => showEnd(ref.current, refs)} />
       </div>
     </div>
   )
 }
+
+type Refs = Signals & { readonly isFollowing: { current: boolean }; readonly anchor: { current: Anchor | undefined } }
+
+/** Shows the message that the address names, and the end when it names none. Returns the key of its block. */
+function useMarked(stored: ReadonlySignal<readonly Block[]>, { last, shown, isFollowing, anchor }: Refs) {
+  const key = useComputed(() => findMarked(timeline.value.messages, stored.value, marked.value)).value
+  useLayoutEffect(() => {
+    const at = stored.value.findIndex((block) => block.key === key)
+    isFollowing.current = at < 0
+    last.value = at < 0 ? undefined : stored.value[Math.min(stored.value.length, at + pageSize) - 1]?.key
+    shown.value = at < 0 ? pageSize : 2 * pageSize
+    anchor.current = key === undefined ? undefined : { key, top: markedTopPx }
+  }, [key])
+  return key
+}
+
+async function showEnd(list: HTMLElement | null, { last, shown, isFollowing }: Refs): Promise<void> {
+  if (timeline.value.newer !== null) await reloadMessages()
+  last.value = undefined
+  shown.value = pageSize
+  isFollowing.current = true
+  list?.scrollTo({ top: list.scrollHeight })
+}
+
+const isNearEnd = (list: HTMLElement): boolean => list.scrollHeight - list.scrollTop - list.clientHeight < nearPx
 
 function indexAfter(blocks: readonly Block[], key: string): number {
   const at = blocks.findIndex((block) => block.key === key)
@@ -93,13 +119,16 @@ function showOlder({ start, end, blocks, shown: count }: Shown, { last, shown }:
   } else if (timeline.value.older) loadOlder().catch(showError)
 }
 
-function showNewer({ end, blocks }: Shown, { last }: Pick<Signals, 'last'>): void {
+function showNewer({ end, blocks, shown: count }: Shown, { last, shown }: Signals): void {
+  const { newer } = timeline.value
   if (end >= blocks.length) {
-    if (last.value !== undefined) last.value = undefined
+    if (newer !== null) loadNextPage().catch(showError)
+    else if (last.value !== undefined) last.value = undefined
     return
   }
   const next = Math.min(blocks.length, end + pageSize)
-  last.value = next === blocks.length ? undefined : blocks[next - 1]?.key
+  last.value = next === blocks.length && newer === null ? undefined : blocks[next - 1]?.key
+  shown.value = Math.min(maxShown, count + next - end)
 }
 
 /** Pictures and folded parts change heights without an event of the session. */

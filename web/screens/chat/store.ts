@@ -4,25 +4,30 @@ import { signal } from '@preact/signals'
 import { api, get, type Page, path } from '../../api/client.ts'
 import { type Connection, listen, type Listening } from '../../api/listen.ts'
 import {
+  addCommand,
   addMessages,
   addSent,
   confirmSent,
   dropBlock,
   emptyTimeline,
   failSent,
+  isUnsent,
   reduce,
   type Timeline,
 } from '../../model/timeline.ts'
 import type { Approval, Message, Question, Session, SessionEvent } from '../../model/types.ts'
 import { t } from '../../words/words.ts'
 import { say, showError } from '../../parts/toast.ts'
-import { suggest } from './draft.ts'
+import { type Draft, suggest } from './draft.ts'
+import { post } from './outbox.ts'
 import { touchSession } from '../sessions/sessions.ts'
 
 export const session = signal<Session | undefined>(undefined)
 export const timeline = signal<Timeline>(emptyTimeline)
 export const connection = signal<Connection>('connecting')
 export const loadError = signal<unknown>(undefined)
+/** The number of the message that the list shows and marks: a hit of the search. */
+export const marked = signal<number | undefined>(undefined)
 
 const pageSize = 50
 let listening: Listening | undefined
@@ -39,22 +44,26 @@ export function closeSession(): void {
   session.value = undefined
   timeline.value = emptyTimeline
   loadError.value = undefined
+  marked.value = undefined
 }
 
-export async function openSession(id: string): Promise<void> {
-  if (openId === id) return
+/** Opens a session at its end, or at a message. */
+export async function openSession(id: string, at?: number): Promise<void> {
+  if (openId === id) return at === marked.value ? undefined : await reloadMessages(at).catch(showError)
   closeSession()
   openId = id
   try {
-    const [found, page] = await Promise.all([get<Session>(path`/api/sessions/${id}`), loadPage(id)])
+    const [found, page] = await Promise.all([get<Session>(path`/api/sessions/${id}`), loadPage(id, { around: at })])
     if (openId !== id) return
     session.value = found
     timeline.value = {
       ...addMessages(timeline.value, page.data),
       older: page.next_cursor,
+      newer: page.newer_cursor,
       run: found.run?.run_id,
       queued: (found.queued ?? []).map(({ run_id: runId, input = '' }) => ({ runId, text: input })),
     }
+    marked.value = at
     follow(id, found)
     if (found.status === 'waiting') await loadPending(id)
   } catch (error) {
@@ -62,8 +71,14 @@ export async function openSession(id: string): Promise<void> {
   }
 }
 
-const loadPage = (id: string, cursor?: string): Promise<Page<Message>> =>
-  get(`${path`/api/sessions/${id}/messages`}?limit=${pageSize}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`)
+type MessagePage = Page<Message> & { readonly newer_cursor: string | null }
+type From = { readonly [name in 'cursor' | 'after' | 'around']?: string | number | undefined }
+
+function loadPage(id: string, from: From = {}): Promise<MessagePage> {
+  const parameters = new URLSearchParams({ limit: `${pageSize}` })
+  for (const [name, value] of Object.entries(from)) if (value !== undefined) parameters.set(name, `${value}`)
+  return get(`${path`/api/sessions/${id}/messages`}?${parameters}`)
+}
 
 /** The words of an answer that has begun come again as events, from its first one. */
 function follow(id: string, found: Session): void {
@@ -95,13 +110,31 @@ export async function loadOlder(): Promise<void> {
   if (!older || isLoadingOlder) return
   isLoadingOlder = true
   try {
-    const page = await loadPage(id, older)
+    const page = await loadPage(id, { cursor: older })
     if (openId === id) timeline.value = { ...addMessages(timeline.value, page.data), older: page.next_cursor }
   } finally {
     isLoadingOlder = false
   }
 }
 let isLoadingOlder = false
+
+/** Loads the next page behind a place in the midst of the session. */
+export async function loadNextPage(): Promise<void> {
+  const { newer } = timeline.value
+  const id = openId
+  if (!newer || isLoadingNewer) return
+  isLoadingNewer = true
+  try {
+    const page = await loadPage(id, { after: newer })
+    if (openId !== id || timeline.value.newer !== newer) return
+    const next = addMessages(timeline.value, page.data)
+    const live = page.newer_cursor === null ? ofNoStored(next) : next.live
+    timeline.value = { ...next, live, newer: page.newer_cursor }
+  } finally {
+    isLoadingNewer = false
+  }
+}
+let isLoadingNewer = false
 
 function receive(event: SessionEvent): void {
   pending.push(event)
@@ -154,22 +187,23 @@ async function finish(id: string, runId: string): Promise<void> {
   const [found, added] = await Promise.all([get<Session>(path`/api/sessions/${id}`), loadNewer(id)])
   if (openId !== id) return
   session.value = found
-  timeline.value = addMessages(timeline.value, added, runId)
+  // In the midst of the session they would leave a gap.
+  if (timeline.value.newer === null) timeline.value = addMessages(timeline.value, added, runId)
 }
 
 /** All messages behind the newest one that is shown. */
 async function loadNewer(id: string): Promise<readonly Message[]> {
   const found: Message[] = []
+  if (timeline.value.newer !== null) return found
   let after = timeline.value.messages.at(-1)?.seq ?? 0
   for (;;) {
-    const page = await get<Newer>(`${path`/api/sessions/${id}/messages`}?limit=200&after=${after}`)
+    const page = await loadPage(id, { after })
     found.push(...page.data)
     const last = page.data.at(-1)
     if (!page.newer_cursor || !last) return found
     after = last.seq
   }
 }
-type Newer = Page<Message> & { readonly newer_cursor: string | null }
 
 export async function refresh(): Promise<void> {
   const id = openId
@@ -177,43 +211,41 @@ export async function refresh(): Promise<void> {
   await openSession(id)
 }
 
-export type Draft = {
-  readonly text: string
-  readonly attachments: readonly Attachment[]
-  readonly mode?: 'queue' | 'steer' | 'interrupt'
-  readonly model?: string
-}
-export type Attachment =
-  | { readonly type: 'image'; readonly url: string; readonly name: string }
-  | { readonly type: 'file'; readonly name: string; readonly data: string }
-
-type Accepted = { readonly run_id: string; readonly status: string }
-
-/** Sends a message. The key makes a repeated request the same message. */
-export async function sendMessage({ text, attachments, mode, model }: Draft): Promise<void> {
+/** Sends a message, or lets it wait for the network (outbox.ts). */
+export async function sendMessage({ mode, ...draft }: Draft): Promise<void> {
   const id = openId
+  // The message stands at the end.
+  if (timeline.value.newer !== null) await reloadMessages().catch(showError)
   const key = crypto.randomUUID()
+  const { text, attachments } = draft
   const images = attachments.flatMap((one) => (one.type === 'image' ? [one.url] : []))
   timeline.value = addSent(timeline.value, { key, text, images })
-  const sent = attachments.map((one) => (one.type === 'image' ? { type: 'image', url: one.url } : one))
+  const message = { ...draft, ...(mode && timeline.value.run !== undefined && { mode }), key, session: id }
   try {
-    const { run_id: runId, status } = await api<Accepted>('POST', path`/api/sessions/${id}/chat`, {
-      headers: { 'idempotency-key': key },
-      body: {
-        input: text,
-        wait: false,
-        ...(sent.length && { attachments: sent }),
-        ...(mode && timeline.value.run !== undefined && { mode }),
-        ...(model && { model }),
-      },
-    })
-    if (openId === id) timeline.value = confirmSent(timeline.value, key, { runId, isJoined: status === 'joined' })
+    const accepted = await post(message)
+    if (openId !== id) return
+    timeline.value = accepted
+      ? confirmSent(timeline.value, key, { runId: accepted.run_id, isJoined: accepted.status === 'joined' })
+      : dropBlock(timeline.value, key)
+    if (accepted?.status === 'ended') await showCommand(id, accepted.run_id, text)
   } catch (error) {
     if (openId === id) timeline.value = failSent(timeline.value, key)
     // Without the list nobody sees the message, so its words go back into the field.
     if (loadError.value !== undefined) suggest(text)
     showError(error)
   }
+}
+
+/** A command is answered at once. It may have changed the conversation, which is loaded again first. */
+async function showCommand(id: string, runId: string, text: string): Promise<void> {
+  const [run, found] = await Promise.all([
+    get<{ readonly output: string | null }>(path`/v1/runs/${runId}`),
+    get<Session>(path`/api/sessions/${id}`),
+    reloadMessages(),
+  ])
+  if (openId !== id) return
+  session.value = found
+  timeline.value = addCommand(timeline.value, { runId, text, answer: run.output ?? '' })
 }
 
 export const forgetSent = (key: string): void => void (timeline.value = dropBlock(timeline.value, key))
@@ -234,15 +266,20 @@ export async function undo(): Promise<void> {
   await reloadMessages()
 }
 
-/** After turns were taken back, their messages are not only old but gone. */
-export async function reloadMessages(): Promise<void> {
+/** Loads the end, or the place of a message. After turns were taken back, their messages are not only old but gone. */
+export async function reloadMessages(at?: number): Promise<void> {
   const id = openId
-  const page = await loadPage(id)
+  const page = await loadPage(id, { around: at })
   if (openId !== id) return
   const { live, ...rest } = timeline.value
-  const running = live.filter(({ runId }) => runId === rest.run)
-  timeline.value = { ...addMessages({ ...rest, live: running, messages: [] }, page.data), older: page.next_cursor }
+  const kept = page.newer_cursor === null ? ofNoStored(timeline.value) : live
+  const { next_cursor: older, newer_cursor: newer } = page
+  timeline.value = { ...addMessages({ ...rest, live: kept, messages: [] }, page.data), older, newer }
+  marked.value = at
 }
+
+const ofNoStored = ({ live, run }: Timeline): Timeline['live'] =>
+  live.filter((block) => block.runId === run || isUnsent(block))
 
 export const fork = (runId?: string): Promise<Session> =>
   api('POST', path`/api/sessions/${openId}/fork`, { body: runId === undefined ? {} : { through: runId } })

@@ -41,7 +41,7 @@ function Inside({ block }: { readonly block: ToolBlock }) {
 export function Value({ label, value }: { readonly label: string; readonly value: unknown }) {
   if (value === undefined || value === '') return null
   return (
-    <section aria-label={label}>
+    <div role="group" aria-label={label}>
       <p class="label">{label}</p>
       {isFields(value) ? (
         <dl class="fields">
@@ -57,7 +57,7 @@ export function Value({ label, value }: { readonly label: string; readonly value
       ) : (
         <Text value={value} />
       )}
-    </section>
+    </div>
   )
 }
 

@@ -12,7 +12,13 @@ import { formatDate } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 
 type Checkpoint = { readonly n: number; readonly at: string; readonly files: readonly unknown[] | number }
-type Difference = { readonly diff: string; readonly binary: readonly string[]; readonly truncated: boolean }
+type Difference = {
+  readonly files: readonly { readonly path: string; readonly added: number; readonly removed: number }[]
+  readonly diff: string
+  readonly binary: readonly string[]
+  readonly left_out: readonly string[]
+  readonly truncated: boolean
+}
 type Rollback = { readonly restored: readonly string[]; readonly kept: readonly string[]; readonly undone: number }
 
 export function Changes({ session }: { readonly session: string }) {
@@ -36,7 +42,8 @@ type EntryProps = { readonly session: string; readonly checkpoint: Checkpoint; r
 function Entry({ session, checkpoint: { n, at }, onChange }: EntryProps) {
   const [isOpen, setOpen] = useState(false)
   const rollBack = async () => {
-    const text = t('rollBackText', { n, at: formatDate(at) })
+    const changes = await get<Difference>(`${path`/api/sessions/${session}`}/checkpoints/${n}/diff`)
+    const text = [t('rollBackText', { n, at: formatDate(at) }), ...summarise(changes)].join('\n')
     if ((await ask({ title: t('rollBack'), text, action: t('rollBack'), isDangerous: true })) === undefined) return
     const { restored, kept, undone } = await api<Rollback>('POST', `${path`/api/sessions/${session}`}/rollback`, {
       body: { n },
@@ -57,6 +64,24 @@ function Entry({ session, checkpoint: { n, at }, onChange }: EntryProps) {
       </details>
     </li>
   )
+}
+
+const maxListed = 15
+
+/** Names the files that have changed since the checkpoint, and those of which it has no copy. */
+function summarise({ files, binary, left_out: unkept }: Difference): readonly string[] {
+  const changed = [...files.map(({ path: name, added, removed }) => `${name} +${added} −${removed}`), ...binary]
+  return [
+    ...listed('rollBackUndoes', changed),
+    ...listed('rollBackKeeps', unkept),
+    ...(changed.length ? [] : [t('noChanges')]),
+  ]
+}
+
+function listed(word: 'rollBackUndoes' | 'rollBackKeeps', names: readonly string[]): readonly string[] {
+  if (!names.length) return []
+  const rest = names.length - maxListed
+  return ['', t(word), ...names.slice(0, maxListed), ...(rest > 0 ? [`… ${rest}`] : [])]
 }
 
 function Since({ session, n }: { readonly session: string; readonly n: number }) {

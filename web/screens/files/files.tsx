@@ -2,14 +2,17 @@
 
 import { useState } from 'preact/hooks'
 import { filePath, get, type Page, send } from '../../api/client.ts'
+import { upload as sendFile } from '../../api/upload.ts'
 import { can } from '../../api/me.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { addressOf, goTo, place } from '../../parts/route.ts'
+import { showDone, showError } from '../../parts/toast.ts'
 import { formatBytes } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { Changes } from './changes.tsx'
+import { inOurWords } from './file-errors.ts'
 import { Preview } from './preview.tsx'
 
 export type Entry = {
@@ -40,7 +43,7 @@ export function Files() {
         <Changes session={id} />
       ) : (
         <div class="columns">
-          <Folder session={id} path={folderOf(part)} open={part} />
+          <Folder key={part.startsWith('file:') ? part : ''} session={id} path={folderOf(part)} open={part} />
           {part.startsWith('file:') ? (
             <Preview key={part} session={id} path={part.slice(5)} />
           ) : (
@@ -58,16 +61,23 @@ const folderOf = (part: string): string => {
   return part.startsWith('file:') ? path.split('/').slice(0, -1).join('/') : path
 }
 
+type Sending = { readonly name: string; readonly share: number }
 type FolderProps = { readonly session: string; readonly path: string; readonly open: string }
 
 function Folder({ session, path, open }: FolderProps) {
-  const list = useLoad(() => get<Page<Entry>>(filePath(session, path)), path)
+  const list = useLoad(() => get<Page<Entry>>(filePath(session, path)).catch(inOurWords), path)
+  const [sending, setSending] = useState<Sending | undefined>(undefined)
   const upload = async (files: readonly File[]) => {
     for (const file of files) {
       if (file.size > maxUpload) throw new Error(t('tooLarge', { name: file.name, max: '10 MB' }))
-      await send('PUT', filePath(session, path ? `${path}/${file.name}` : file.name), { body: file })
+      const { signal } = new AbortController()
+      const onShare = (share: number) => setSending({ name: file.name, share })
+      await sendFile(filePath(session, path ? `${path}/${file.name}` : file.name), { body: file, signal, onShare })
+        .catch(inOurWords)
+        .finally(() => setSending(undefined))
     }
     await list.reload()
+    showDone(t('saved'))
   }
   const create = async () => {
     const name = await ask({ title: t('newFile'), action: t('add'), field: path ? `${path}/` : '' })
@@ -82,8 +92,9 @@ function Folder({ session, path, open }: FolderProps) {
       aria-label={t('files')}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => dropped(event, upload)}
+      onKeyDown={moveFocus}
     >
-      {path && <a href={addressOf('files', session, `dir:${path.split('/').slice(0, -1).join('/')}`)}>↑ {path}</a>}
+      {path && <Above session={session} path={path} />}
       <Panel of={list}>
         {({ data }) => (
           <ul>
@@ -94,6 +105,7 @@ function Folder({ session, path, open }: FolderProps) {
           </ul>
         )}
       </Panel>
+      {sending && <progress aria-label={t('uploading', { name: sending.name })} value={sending.share} />}
       {can('write') && (
         <div class="row">
           <Button onClick={create}>{t('newFile')}</Button>
@@ -103,7 +115,7 @@ function Folder({ session, path, open }: FolderProps) {
               class="unseen"
               type="file"
               multiple
-              onChange={(event) => upload([...(event.currentTarget.files ?? [])])}
+              onChange={(event) => upload([...(event.currentTarget.files ?? [])]).catch(showError)}
             />
           </label>
         </div>
@@ -112,9 +124,29 @@ function Folder({ session, path, open }: FolderProps) {
   )
 }
 
+const Above = ({ session, path }: Omit<FolderProps, 'open'>) => (
+  <a class="up" href={addressOf('files', session, `dir:${path.split('/').slice(0, -1).join('/')}`)}>
+    ↑ {path}
+  </a>
+)
+
 const dropped = (event: DragEvent, upload: (files: readonly File[]) => Promise<void>): void => {
   event.preventDefault()
-  void upload([...(event.dataTransfer?.files ?? [])])
+  upload([...(event.dataTransfer?.files ?? [])]).catch(showError)
+}
+
+/** Up and Down go through the entries. A link opens by Enter, and Left leads to the folder above. */
+function moveFocus(event: KeyboardEvent): void {
+  const tree = event.currentTarget as HTMLElement
+  const links = [...tree.querySelectorAll<HTMLElement>('a')]
+  const at = links.findIndex((link) => link === document.activeElement)
+  if (at < 0) return
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  if (step !== undefined) links[at + step]?.focus()
+  else if (event.key === 'ArrowLeft') tree.querySelector<HTMLElement>('a.up')?.click()
+  else if (event.key === 'ArrowRight') links[at]?.click()
+  else return
+  event.preventDefault()
 }
 
 /** Paths of entries begin with the folder of the workspace. */

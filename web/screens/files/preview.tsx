@@ -1,7 +1,7 @@
 /** Shows a file as text or as a picture, never as a page. Text can be edited, without overwriting a newer version. */
 
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, filePath, send } from '../../api/client.ts'
+import { api, ApiError, filePath, path as pathOf, send } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import { findMime } from '../../model/picture-type.ts'
 import { ask } from '../../parts/dialog.tsx'
@@ -11,6 +11,7 @@ import { Panel, useLoad } from '../../parts/load.tsx'
 import { goTo } from '../../parts/route.ts'
 import { showDone } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
+import { inOurWords } from './file-errors.ts'
 
 type Props = { readonly session: string; readonly path: string }
 type File = {
@@ -32,11 +33,17 @@ async function load(session: string, path: string): Promise<File> {
 }
 
 export function Preview({ session, path }: Props) {
-  const file = useLoad(() => load(session, path), path)
+  const file = useLoad(() => load(session, path).catch(inOurWords), path)
   const remove = async () => {
     if ((await ask({ title: t('delete'), text: path, action: t('delete'), isDangerous: true })) === undefined) return
     await send('DELETE', filePath(session, path))
     goTo('files', session)
+  }
+  const move = async () => {
+    const to = await ask({ title: t('newPath'), action: t('move'), field: path })
+    if (!to?.trim() || to.trim() === path) return
+    await api('POST', `${filePath(session, path)}/move`, { body: { to: to.trim() } })
+    goTo('files', session, `file:${to.trim()}`)
   }
   return (
     <section class="preview list-of" aria-label={path}>
@@ -46,6 +53,7 @@ export function Preview({ session, path }: Props) {
           <>
             <div class="row">
               <Button onClick={() => download(path.split('/').at(-1) ?? 'file', data.blob)}>{t('download')}</Button>
+              {can('write') && <Button onClick={move}>{t('move')}</Button>}
               {can('write') && <Button onClick={remove}>{t('delete')}</Button>}
             </div>
             <Content file={data} session={session} path={path} onSaved={file.reload} />
@@ -61,7 +69,26 @@ type ContentProps = Props & { readonly file: File; readonly onSaved: () => Promi
 function Content({ file, session, path, onSaved }: ContentProps) {
   if (file.picture !== undefined) return <Picture blob={file.blob} mime={file.picture} name={path} />
   if (file.text === undefined) return <p class="note">{t('noPreview')}</p>
-  return <Editor key={file.tag ?? file.text} file={file} session={session} path={path} onSaved={onSaved} />
+  return (
+    <>
+      {/\.html?$/i.test(path) && <PagePreview key={file.tag} session={session} path={path} />}
+      <Editor key={file.tag ?? file.text} file={file} session={session} path={path} onSaved={onSaved} />
+    </>
+  )
+}
+
+/** The page in the frame has neither scripts nor an origin: its own policy takes them. */
+function PagePreview({ session, path }: Props) {
+  const [url, setUrl] = useState('')
+  const open = async () =>
+    setUrl((await api<{ url: string }>('POST', pathOf`/api/sessions/${session}/previews`, { body: { path } })).url)
+  if (!url)
+    return (
+      <div class="row">
+        <Button onClick={open}>{t('preview')}</Button>
+      </div>
+    )
+  return <iframe src={url} sandbox="" title={t('previewOf', { name: path })} />
 }
 
 function Editor({ file, session, path, onSaved }: ContentProps) {

@@ -35,6 +35,7 @@ export function ApprovalCard({ approval, isLinked = false, onDecided }: Props) {
       await api('POST', path`/api/approvals/${approval.id}`, { body: { decision, ...(reason && { reason }) } })
       onDecided?.()
       await countWaiting()
+      void import('./offer-push.ts').then(({ offerPush }) => offerPush())
     } catch (error) {
       showError(error)
     } finally {

@@ -15,6 +15,7 @@ type Job = {
   readonly id: string
   readonly name: string
   readonly prompt: string
+  readonly schedule: string
   readonly display: string
   readonly state: 'scheduled' | 'paused' | 'completed'
   readonly next_run_at: string | null
@@ -52,6 +53,11 @@ type CardProps = { readonly job: Job; readonly onChange: () => Promise<void> }
 
 function JobCard({ job, onChange }: CardProps) {
   const [isOpen, setOpen] = useState(false)
+  const [isEditing, setEditing] = useState(false)
+  const changed = async () => {
+    setEditing(false)
+    await onChange()
+  }
   const { id, name, prompt, display, state, next_run_at: next, last_error: error } = job
   return (
     <li class="card">
@@ -65,7 +71,8 @@ function JobCard({ job, onChange }: CardProps) {
         {prompt}
       </p>
       {error && <p class="failure">{error}</p>}
-      <JobActions job={job} onChange={onChange} />
+      <JobActions job={job} onChange={onChange} onEdit={() => setEditing(!isEditing)} />
+      {isEditing && <EditJob job={job} onChange={changed} />}
       <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>{t('history')}</summary>
         {isOpen && <History id={id} />}
@@ -74,7 +81,7 @@ function JobCard({ job, onChange }: CardProps) {
   )
 }
 
-function JobActions({ job: { id, name, state }, onChange }: CardProps) {
+function JobActions({ job: { id, name, state }, onChange, onEdit }: CardProps & { readonly onEdit: () => void }) {
   const act = async (action: 'pause' | 'resume' | 'run') => {
     await api('POST', `${path`/api/jobs/${id}`}/${action}`, { body: {} })
     if (action === 'run') showDone(t('started'))
@@ -90,6 +97,9 @@ function JobActions({ job: { id, name, state }, onChange }: CardProps) {
       <Button onClick={() => act('run')}>{t('runNow')}</Button>
       {state === 'scheduled' && <Button onClick={() => act('pause')}>{t('pause')}</Button>}
       {state === 'paused' && <Button onClick={() => act('resume')}>{t('resume')}</Button>}
+      <Button label={`${t('edit')}: ${name}`} onClick={onEdit}>
+        {t('edit')}
+      </Button>
       <Button onClick={remove}>{t('delete')}</Button>
     </div>
   )
@@ -122,21 +132,54 @@ function History({ id }: { readonly id: string }) {
   )
 }
 
-function NewJob({ onAdded }: { readonly onAdded: () => Promise<void> }) {
-  const [name, setName] = useState('')
-  const [schedule, setSchedule] = useState('')
-  const [prompt, setPrompt] = useState('')
-  const add = async () => {
+type Fields = Pick<Job, 'name' | 'schedule' | 'prompt'>
+const emptyJob: Fields = { name: '', schedule: '', prompt: '' }
+
+const NewJob = ({ onAdded }: { readonly onAdded: () => Promise<void> }) => {
+  const add = async ({ name, schedule, prompt }: Fields) => {
     await api('POST', '/api/jobs', { body: { prompt, schedule, ...(name.trim() && { name: name.trim() }) } })
-    setPrompt('')
-    setName('')
     await onAdded()
   }
+  return <JobForm label={t('newJob')} action={t('add')} before={emptyJob} onSend={add} />
+}
+
+/** Sends only what has changed: another schedule begins anew. */
+function EditJob({ job, onChange }: CardProps) {
+  const save = async (fields: Fields) => {
+    const names = ['name', 'schedule', 'prompt'] as const
+    const changed = names.filter((name) => fields[name] !== job[name])
+    const body = Object.fromEntries(changed.map((name) => [name, fields[name]]))
+    await api('PATCH', path`/api/jobs/${job.id}`, { body })
+    showDone(t('saved'))
+    await onChange()
+  }
+  return <JobForm label={`${t('edit')}: ${job.name}`} action={t('save')} before={job} onSend={save} />
+}
+
+type JobFormProps = {
+  readonly label: string
+  readonly action: string
+  readonly before: Fields
+  readonly onSend: (fields: Fields) => Promise<void>
+}
+
+function JobForm({ label, action, before, onSend }: JobFormProps) {
+  const [fields, setFields] = useState<Fields>(before)
+  const set = (name: keyof Fields) => (value: string) => setFields({ ...fields, [name]: value })
+  const send = async () => {
+    await onSend(fields)
+    setFields(before === emptyJob ? { ...emptyJob, schedule: fields.schedule } : fields)
+  }
   return (
-    <Form label={t('newJob')} action={t('add')} onSend={add}>
-      <Field label={t('name')} value={name} onChange={setName} />
-      <Field label={t('schedule')} value={schedule} onChange={setSchedule} hint="every 30m · 0 9 * * 1-5 · in 2h" />
-      <Field label={t('prompt')} value={prompt} onChange={setPrompt} kind="area" />
+    <Form label={label} action={action} onSend={send}>
+      <Field label={t('name')} value={fields.name} onChange={set('name')} />
+      <Field
+        label={t('schedule')}
+        value={fields.schedule}
+        onChange={set('schedule')}
+        hint="every 30m · 0 9 * * 1-5 · in 2h"
+      />
+      <Field label={t('prompt')} value={fields.prompt} onChange={set('prompt')} kind="area" />
     </Form>
   )
 }

@@ -18,7 +18,7 @@ type Model = {
 }
 type Missing = { readonly provider: string; readonly model: string | null; readonly reason: string }
 type Models = { readonly data: readonly Model[]; readonly unavailable: readonly Missing[] }
-type Settings = { readonly model?: { readonly default?: string } }
+type Settings = { readonly model?: { readonly default?: string }; readonly fallback_providers?: readonly string[] }
 type Credential = {
   readonly id: string
   readonly provider: string
@@ -30,7 +30,7 @@ type Credential = {
 
 async function load() {
   const [models, settings] = await Promise.all([get<Models>('/api/settings/models'), get<Settings>('/api/settings')])
-  return { ...models, chosen: settings.model?.default ?? '' }
+  return { ...models, chosen: settings.model?.default ?? '', fallbacks: settings.fallback_providers ?? [] }
 }
 
 export function Models() {
@@ -38,11 +38,13 @@ export function Models() {
   return (
     <Screen title={t('models')}>
       <Panel of={models}>
-        {({ data, unavailable, chosen }) => (
+        {({ data, unavailable, chosen, fallbacks }) => (
           <>
+            {!data.some(({ id }) => !id.startsWith('demo/')) && <p class="note">{t('firstRun')}</p>}
             <DefaultModel models={data} chosen={chosen} onChange={models.reload} />
+            <Fallbacks key={fallbacks.join()} chosen={fallbacks} onChange={models.reload} />
             <Usable models={data} />
-            <Credentials onChange={models.reload} />
+            <Credentials models={data} onChange={models.reload} />
             <Unavailable list={unavailable} />
           </>
         )}
@@ -71,6 +73,38 @@ function DefaultModel({ models, chosen, onChange }: DefaultProps) {
       options={[['', t('automatic')], ...names.map((id) => [id, id] as const)]}
       onChange={(id) => void choose(id)}
     />
+  )
+}
+
+type FallbackProps = { readonly chosen: readonly string[]; readonly onChange: () => Promise<void> }
+
+function Fallbacks({ chosen, onChange }: FallbackProps) {
+  const [text, setText] = useState(chosen.join('\n'))
+  const save = async () => {
+    const list = text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter(Boolean)
+    await api('PATCH', '/api/settings', { body: { fallback_providers: list.length ? list : null } })
+    showDone(t('saved'))
+    await onChange()
+  }
+  return (
+    <label>
+      {t('fallbackModels')}
+      <textarea
+        rows={3}
+        spellcheck={false}
+        readOnly={!can('write')}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      {can('write') && (
+        <Button onClick={save} disabled={text === chosen.join('\n')} label={`${t('save')}: ${t('fallbackModels')}`}>
+          {t('save')}
+        </Button>
+      )}
+    </label>
   )
 }
 
@@ -113,7 +147,9 @@ const Unavailable = ({ list }: { readonly list: readonly Missing[] }) => (
   </details>
 )
 
-function Credentials({ onChange }: { readonly onChange: () => Promise<void> }) {
+type CredentialsProps = { readonly models: readonly Model[]; readonly onChange: () => Promise<void> }
+
+function Credentials({ models, onChange }: CredentialsProps) {
   const list = useLoad(() => get<Page<Credential>>('/api/credentials'), '')
   const changed = async () => void (await Promise.all([list.reload(), onChange()]))
   const remove = async ({ id, provider, last_four: end }: Credential) => {
@@ -133,6 +169,11 @@ function Credentials({ onChange }: { readonly onChange: () => Promise<void> }) {
                 <strong>{one.provider}</strong> {one.name} <code>…{one.last_four}</code>
                 <span class={`badge ${one.status === 'usable' ? 'good' : 'warn'}`}>{one.status}</span>
                 <span class="note grow">{one.reason}</span>
+                {can('chat') && models.some(isOf(one.provider)) && (
+                  <Button onClick={() => testKey(models.find(isOf(one.provider))?.id ?? '').finally(list.reload)}>
+                    {t('test')}
+                  </Button>
+                )}
                 {can('write') && <Button onClick={() => remove(one)}>{t('delete')}</Button>}
               </li>
             ))}
@@ -142,6 +183,21 @@ function Credentials({ onChange }: { readonly onChange: () => Promise<void> }) {
       {can('write') && <NewKey onAdded={changed} />}
     </section>
   )
+}
+
+const isOf =
+  (provider: string) =>
+  ({ id }: Model): boolean =>
+    id.startsWith(`${provider}/`)
+
+type Tested = { readonly status: string; readonly error?: { readonly message: string } | null }
+
+/** Asks a model of the provider for a word. The conversation is not kept. */
+async function testKey(model: string): Promise<void> {
+  const body = { model, input: 'Reply with OK.', store: false, max_output_tokens: 16 }
+  const { status, error } = await api<Tested>('POST', '/v1/responses', { body })
+  if (status === 'failed') throw new Error(t('keyTested', { provider: model, detail: error?.message ?? status }))
+  showDone(t('keyWorks', { model }))
 }
 
 function NewKey({ onAdded }: { readonly onAdded: () => Promise<void> }) {

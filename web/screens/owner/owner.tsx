@@ -8,8 +8,16 @@ import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { formatDate } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
+import { Audit } from './audit.tsx'
+import { Health } from './health.tsx'
+import { TenantLimits } from './limits.tsx'
 
-type Tenant = { readonly id: string; readonly name: string; readonly status: 'active' | 'suspended' | 'deleting' }
+type Tenant = {
+  readonly id: string
+  readonly name: string
+  readonly status: 'active' | 'suspended' | 'deleting'
+  readonly limits: Readonly<Record<string, number>>
+}
 type Key = {
   readonly id: string
   readonly tenant_id: string
@@ -19,13 +27,6 @@ type Key = {
   readonly revoked_at?: string | null
   readonly key?: string
 }
-type AuditEntry = {
-  readonly at: string
-  readonly kind: string
-  readonly actor: string | null
-  readonly subject: string
-}
-
 const scopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin']
 
 export function Owner() {
@@ -66,13 +67,16 @@ function Tenants({ list, onChange }: TenantsProps) {
       <h2>{t('tenants')}</h2>
       <ul class="list-of">
         {list.map((tenant) => (
-          <li key={tenant.id} class="card row">
-            <strong dir="auto">{tenant.name}</strong> <code>{tenant.id}</code>
-            <span class={`badge ${tenant.status === 'active' ? 'good' : 'warn'}`}>{tenant.status}</span>
-            <span class="grow" />
-            {tenant.id !== 'default' && tenant.status !== 'deleting' && (
-              <Button onClick={() => toggle(tenant)}>{t(tenant.status === 'active' ? 'suspend' : 'resume')}</Button>
-            )}
+          <li key={tenant.id} class="card list-of">
+            <div class="row">
+              <strong dir="auto">{tenant.name}</strong> <code>{tenant.id}</code>
+              <span class={`badge ${tenant.status === 'active' ? 'good' : 'warn'}`}>{tenant.status}</span>
+              <span class="grow" />
+              {tenant.id !== 'default' && tenant.status !== 'deleting' && (
+                <Button onClick={() => toggle(tenant)}>{t(tenant.status === 'active' ? 'suspend' : 'resume')}</Button>
+              )}
+            </div>
+            <TenantLimits tenant={tenant} onChange={onChange} />
           </li>
         ))}
       </ul>
@@ -159,36 +163,5 @@ function NewKey({ tenants, onCreated }: NewKeyProps) {
         ))}
       </fieldset>
     </Form>
-  )
-}
-
-function Health() {
-  const health = useLoad(() => get<Record<string, unknown>>('/health/detailed'), '')
-  return (
-    <details>
-      <summary>{t('health')}</summary>
-      <Panel of={health}>{(data) => <pre tabIndex={0}>{JSON.stringify(data, null, 2)}</pre>}</Panel>
-    </details>
-  )
-}
-
-function Audit() {
-  const entries = useLoad(() => get<Page<AuditEntry>>('/api/audit?limit=50'), '')
-  return (
-    <section class="list-of">
-      <h2>{t('audit')}</h2>
-      <Panel of={entries}>
-        {({ data }) => (
-          <ul class="list-of">
-            {data.map(({ at, kind, actor, subject }, index) => (
-              <li key={index} class="row">
-                <time dateTime={at}>{formatDate(at)}</time> <strong>{kind}</strong> <span class="note">{actor}</span>
-                <code class="clip">{subject}</code>
-              </li>
-            ))}
-          </ul>
-        )}
-      </Panel>
-    </section>
   )
 }

@@ -4,13 +4,21 @@ import { useEffect, useState } from 'preact/hooks'
 import { get, type Page } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import type { Session } from '../../model/types.ts'
-import { ask } from '../../parts/dialog.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { addressOf, goTo, place } from '../../parts/route.ts'
+import { addressOf, place } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
 import { formatDay } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
-import { changeSession, deleteSession, isLoaded, loadSessions, nextCursor, query, sessions } from './sessions.ts'
+import {
+  changeSession,
+  confirmDelete,
+  isLoaded,
+  loadSessions,
+  nextCursor,
+  query,
+  renameSession,
+  sessions,
+} from './sessions.ts'
 
 type Hit = {
   readonly session_id: string
@@ -77,7 +85,7 @@ function Entry({ session }: { readonly session: Session }) {
   const isOpen = place.value.id === id
   return (
     <li class={isOpen ? 'open' : undefined}>
-      <a href={addressOf('chat', id)} aria-current={isOpen ? 'page' : undefined}>
+      <a data-session={id} href={addressOf('chat', id)} aria-current={isOpen ? 'page' : undefined}>
         <span class="clip" dir="auto">
           {title ?? t('untitled')}
         </span>
@@ -100,19 +108,17 @@ const Actions = ({ session }: { readonly session: Session }) => (
       />
     )}
     <IconButton
+      icon="edit"
+      label={`${t('rename')}: ${session.title ?? t('untitled')}`}
+      onClick={() => renameSession(session)}
+    />
+    <IconButton
       icon="trash"
       label={`${t('delete')}: ${session.title ?? t('untitled')}`}
-      onClick={() => remove(session)}
+      onClick={() => confirmDelete(session)}
     />
   </span>
 )
-
-async function remove({ id, title }: Session): Promise<void> {
-  const text = t('deleteSession', { title: title ?? t('untitled') })
-  if ((await ask({ title: t('delete'), text, action: t('delete'), isDangerous: true })) === undefined) return
-  await deleteSession(id)
-  if (place.value.id === id) goTo('chat')
-}
 
 const Hits = ({ hits }: { readonly hits: readonly Hit[] }) => (
   <section aria-label={t('inTexts')}>
@@ -120,7 +126,7 @@ const Hits = ({ hits }: { readonly hits: readonly Hit[] }) => (
     <ul>
       {hits.map((hit) => (
         <li key={hit.message_id}>
-          <a href={addressOf('chat', hit.session_id)}>
+          <a href={addressOf('chat', hit.session_id, hit.message_id.replace('msg_', ''))}>
             <span class="clip" dir="auto">
               {hit.title ?? t('untitled')}
             </span>

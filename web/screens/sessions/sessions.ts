@@ -4,6 +4,9 @@ import { signal } from '@preact/signals'
 import { api, get, type Page, path } from '../../api/client.ts'
 import { listen } from '../../api/listen.ts'
 import type { Approval, Question, Session } from '../../model/types.ts'
+import { ask } from '../../parts/dialog.tsx'
+import { goTo, place } from '../../parts/route.ts'
+import { t } from '../../words/words.ts'
 
 export const sessions = signal<readonly Session[]>([])
 export const nextCursor = signal<string | null>(null)
@@ -103,4 +106,18 @@ export async function changeSession(id: string, change: object): Promise<Session
 export async function deleteSession(id: string): Promise<void> {
   await api('DELETE', path`/api/sessions/${id}`)
   sessions.value = sessions.value.filter((one) => one.id !== id)
+}
+
+type Named = Pick<Session, 'id' | 'title'>
+
+export async function confirmDelete({ id, title }: Named): Promise<void> {
+  const text = t('deleteSession', { title: title ?? t('untitled') })
+  if ((await ask({ title: t('delete'), text, action: t('delete'), isDangerous: true })) === undefined) return
+  await deleteSession(id)
+  if (place.value.id === id) goTo('chat')
+}
+
+export async function renameSession({ id, title }: Named): Promise<void> {
+  const name = await ask({ title: t('rename'), action: t('save'), field: title ?? '' })
+  if (name !== undefined) await changeSession(id, { title: name.trim() || null })
 }

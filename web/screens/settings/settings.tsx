@@ -16,6 +16,7 @@ import { Button } from '../../parts/button.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { explain, showDone } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
+import { Raw } from './raw.tsx'
 
 type Document = { readonly components: { readonly schemas: Readonly<Record<string, Schema>> } }
 
@@ -79,6 +80,10 @@ function Fields({ fields, settings, onSaved }: Props) {
           {explain(error)}
         </p>
       )}
+      <details>
+        <summary>{t('raw')}</summary>
+        <Raw key={JSON.stringify(settings)} settings={settings} onSaved={onSaved} />
+      </details>
       {[...Map.groupBy(shown, ({ path }) => path.split('.')[0] ?? '')].map(([group, list]) => (
         <fieldset key={group} class="fieldset">
           <legend>{group}</legend>

@@ -3,12 +3,15 @@
 import { useState } from 'preact/hooks'
 import { api, get, type Page, path } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
+import { diffLines } from '../../model/line-diff.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
+import { Diff } from '../../parts/diff.tsx'
 import { Field, Form } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { addressOf, goTo, place } from '../../parts/route.ts'
 import { Markdown } from '../../markdown/draw.tsx'
+import { showDone } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
 
 type Skill = {
@@ -101,13 +104,22 @@ function SkillActions({ skill: { name, pinned, archived, source }, onChange }: S
 
 function Editor({ skill, onSaved }: { readonly skill: Stored; readonly onSaved: () => Promise<void> }) {
   const [text, setText] = useState(skill.content)
-  const save = async () => {
+  const [diff, setDiff] = useState<string | undefined>(undefined)
+  const send = async () => {
+    if (!diff) return setDiff(diffLines(skill.content, text))
     await api('PUT', path`/api/skills/${skill.name}`, { body: { content: text } })
+    showDone(t('saved'))
+    setDiff(undefined)
     await onSaved()
   }
+  const change = (value: string) => {
+    setText(value)
+    setDiff(undefined)
+  }
   return (
-    <Form label="SKILL.md" action={t('save')} onSend={save}>
-      <Field label={t('content')} value={text} onChange={setText} kind="area" />
+    <Form label="SKILL.md" action={t(diff ? 'save' : 'reviewChanges')} onSend={send}>
+      <Field label={t('content')} value={text} onChange={change} kind="area" />
+      {diff !== undefined && (diff ? <Diff text={diff} /> : <p class="note">{t('noChanges')}</p>)}
     </Form>
   )
 }

@@ -9,8 +9,10 @@ import { type Loaded, Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { formatCost, formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 
-const groups = ['day', 'model', 'session', 'source'] as const
+const groups = ['day', 'model', 'session', 'source', 'day,model', 'day,source', 'model,session'] as const
 type Group = (typeof groups)[number]
+const spans = ['7', '30', '90']
+const dayMs = 86_400_000
 type Sums = {
   readonly turns: number
   readonly input: number
@@ -18,28 +20,42 @@ type Sums = {
   readonly cached_read: number
   readonly cost_usd: number
 }
-type Row = Sums & { readonly key: string }
+type Row = Sums & { readonly key: string } & { readonly [name in 'day' | 'model' | 'session' | 'source']?: string }
 type Limit = { readonly limit: string; readonly max: number; readonly used: number; readonly status: string }
-type Report = { readonly data: readonly Row[]; readonly totals: Sums; readonly limits: readonly Limit[] }
+type Report = {
+  readonly tz: string
+  readonly next_cursor: string | null
+  readonly data: readonly Row[]
+  readonly totals: Sums
+  readonly limits: readonly Limit[]
+}
 
 export function UsageScreen() {
   const [group, setGroup] = useState<Group>('day')
-  const report = useLoad(() => get<Report>(`/api/usage?group=${group}&limit=200`), group)
+  const [days, setDays] = useState('30')
+  const address = addressFor(group, days)
+  const report = useLoad(() => get<Report>(address), address)
   return (
-    <Screen title={t('usage')} actions={<Csv of={report} group={group} />}>
-      <Choice
-        label={t('groupBy')}
-        value={group}
-        options={groups.map((one) => [one, t(`by_${one}`)] as const)}
-        onChange={(one) => setGroup(one as Group)}
-      />
+    <Screen title={t('usage')} actions={<Csv of={report} group={group} address={address} />}>
+      <div class="row filters">
+        <Choice
+          label={t('groupBy')}
+          value={group}
+          options={groups.map((one) => [one, nameOf(one)] as const)}
+          onChange={(one) => setGroup(one as Group)}
+        />
+        <Choice label={t('days')} value={days} options={spans.map((one) => [one, one] as const)} onChange={setDays} />
+      </div>
       <Panel of={report}>
-        {({ data, totals, limits }) =>
+        {({ data, totals, limits, tz }) =>
           data.length ? (
             <>
               <Totals totals={totals} />
+              <p class="note">
+                {t('zone')}: {tz}
+              </p>
               {group === 'day' && <Bars rows={data.toReversed()} />}
-              <Table rows={data} />
+              <Table rows={data} group={group} />
               <Limits limits={limits} />
             </>
           ) : (
@@ -52,6 +68,21 @@ export function UsageScreen() {
       </Panel>
     </Screen>
   )
+}
+
+/** Days are those of the person at the page. */
+const addressFor = (group: Group, days: string): string => {
+  const from = new Date(Date.now() - Number(days) * dayMs).toISOString().slice(0, 10)
+  const tz = Intl.DateTimeFormat().resolvedOptions().timeZone
+  return `/api/usage?${new URLSearchParams({ group, from, tz, limit: '200' })}`
+}
+
+const nameOf = (group: Group): string => {
+  const [one, two] = group.split(',') as [
+    'day' | 'model' | 'session' | 'source',
+    'model' | 'session' | 'source' | undefined,
+  ]
+  return two ? t('by_two', { one: t(`by_${one}`), two: t(`by_${two}`) }) : t(`by_${one}`)
 }
 
 const Totals = ({ totals }: { readonly totals: Sums }) => (
@@ -78,7 +109,16 @@ function Bars({ rows }: { readonly rows: readonly Row[] }) {
 
 const weightOf = ({ cost_usd: cost, input, output }: Row): number => cost || (input + output) / 1e9
 
-const Table = ({ rows }: { readonly rows: readonly Row[] }) => (
+/** With two groups a row has a field for each. */
+const nameRow = (row: Row, group: Group): string =>
+  group.includes(',')
+    ? group
+        .split(',')
+        .map((one) => row[one as 'day'] ?? '–')
+        .join(' · ')
+    : row.key || '–'
+
+const Table = ({ rows, group }: { readonly rows: readonly Row[]; readonly group: Group }) => (
   <div class="table" tabIndex={0}>
     <table>
       <thead>
@@ -91,13 +131,13 @@ const Table = ({ rows }: { readonly rows: readonly Row[] }) => (
         </tr>
       </thead>
       <tbody>
-        {rows.map(({ key, cost_usd: cost, input, output, turns }) => (
-          <tr key={key}>
-            <td>{key || '–'}</td>
-            <td>{formatCost(cost)}</td>
-            <td>{formatNumber(input)}</td>
-            <td>{formatNumber(output)}</td>
-            <td>{formatNumber(turns)}</td>
+        {rows.map((row) => (
+          <tr key={nameRow(row, group)}>
+            <td>{nameRow(row, group)}</td>
+            <td>{formatCost(row.cost_usd)}</td>
+            <td>{formatNumber(row.input)}</td>
+            <td>{formatNumber(row.output)}</td>
+            <td>{formatNumber(row.turns)}</td>
           </tr>
         ))}
       </tbody>
@@ -119,11 +159,31 @@ const Limits = ({ limits }: { readonly limits: readonly Limit[] }) => (
   </>
 )
 
-const columns = ['key', 'turns', 'input', 'output', 'cached_read', 'cost_usd'] as const
+const columns = [
+  'key',
+  'day',
+  'model',
+  'session',
+  'source',
+  'turns',
+  'input',
+  'output',
+  'cached_read',
+  'cost_usd',
+] as const
 
-function Csv({ of, group }: { readonly of: Loaded<Report>; readonly group: Group }) {
-  const save = () => {
-    const lines = (of.data?.data ?? []).map((row) => columns.map((name) => quote(String(row[name]))).join(','))
+type CsvProps = { readonly of: Loaded<Report>; readonly group: Group; readonly address: string }
+
+/** Has all pages, not only the first one that is shown. */
+function Csv({ of, group, address }: CsvProps) {
+  const save = async () => {
+    const rows = [...(of.data?.data ?? [])]
+    for (let next = of.data?.next_cursor; next;) {
+      const page = await get<Report>(`${address}&cursor=${encodeURIComponent(next)}`)
+      rows.push(...page.data)
+      next = page.next_cursor
+    }
+    const lines = rows.map((row) => columns.map((name) => quote(String(row[name] ?? ''))).join(','))
     download(`usage-${group}.csv`, new Blob([[columns.join(','), ...lines].join('\r\n')], { type: 'text/csv' }))
   }
   return (

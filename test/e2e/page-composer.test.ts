@@ -1,0 +1,316 @@
+/** Tests the field of a message in Chromium, against the shared server: menus, speech, uploads, keys, push messages. */
+
+import { chromium as playwright, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromium } from './support/chromium.ts'
+import { type Client, eventually, newTenant } from './support/client.ts'
+import { owner, server } from './support/here.ts'
+
+const origin = server.url.replace('127.0.0.1', 'localhost')
+
+describe.skipIf(chromium === undefined)('the composer', () => {
+  let browser: Browser
+  let context: BrowserContext
+  let client: Client
+  let page: Page
+  const errors: string[] = []
+
+  const signIn = async (within: BrowserContext, by: Client): Promise<Page> => {
+    const opened = await within.newPage()
+    opened.setDefaultTimeout(15_000)
+    opened.on('pageerror', (error) => errors.push(error.message))
+    await opened.goto((await by.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
+    await composer(opened).waitFor()
+    return opened
+  }
+  const composer = (within = page) => within.getByRole('textbox', { name: 'Message' })
+  const menu = (within = page) => within.getByRole('listbox', { name: 'Suggestions' })
+  const option = (name: string | RegExp, within = page) => within.getByRole('option', { name })
+  const open = async (id: string) => {
+    // Another fragment alone would leave the field of the session before for a moment.
+    await page.goto('about:blank')
+    await page.goto(`${origin}/#/chat/${id}`)
+    await page.locator('.list').waitFor()
+    await composer().fill('')
+  }
+  const answered = (text: string) => page.locator('.block.text', { hasText: text }).last().waitFor()
+  const listSaid = async (id: string) =>
+    (await client.messages(id)).flatMap(({ role, content }) => (role === 'user' ? [content] : []))
+  const attach = (name: string, bytes: number, mimeType = 'text/csv') =>
+    page.locator('input[type=file]').setInputFiles({ name, mimeType, buffer: Buffer.alloc(bytes, 'a,b\n') })
+
+  beforeAll(async () => {
+    browser = await playwright.launch({
+      executablePath: chromium ?? '',
+      args: ['--no-sandbox', '--disable-gpu', '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream'],
+    })
+    context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
+    await context.grantPermissions(['microphone'], { origin })
+    client = (await newTenant(owner)).client
+    page = await signIn(context, client)
+  })
+  afterAll(async () => browser?.close())
+
+  it('lists commands behind a slash, which keys choose and Enter then sends', async () => {
+    await open(await client.newSession())
+    await composer().pressSequentially('/')
+    await menu().waitFor()
+    await composer().press('ArrowDown')
+    const active = async () => page.locator(`[id="${await composer().getAttribute('aria-activedescendant')}"]`)
+    const second = await (await active()).innerText()
+    expect(await option(/./).nth(1).innerText()).toBe(second)
+    await composer().pressSequentially('whoa')
+    await eventually(
+      async () => (await active()).getAttribute('aria-selected'),
+      (isSelected) => isSelected === 'true',
+    )
+    await composer().press('Enter')
+    expect(await composer().inputValue()).toBe('/whoami ')
+    expect(await menu().count()).toBe(0)
+    expect(await page.locator('.block.user').count()).toBe(0)
+    await composer().fill('')
+    await composer().pressSequentially('/he')
+    await option(/^\/help/).waitFor()
+    await composer().press('Escape')
+    await menu().waitFor({ state: 'detached' })
+    expect(await composer().inputValue()).toBe('/he')
+    await composer().pressSequentially('lp')
+    await composer().press('Enter')
+    await answered('/whoami')
+    // Neither is a part of the conversation.
+    await composer().fill('[[say next]]')
+    await composer().press('Enter')
+    await answered('next')
+    expect(await page.locator('.block.user').allInnerTexts()).toEqual([expect.stringContaining('[[say next]]')])
+  })
+
+  it('sends a whole command at once, though its menu is open', async () => {
+    await open(await client.newSession())
+    await composer().pressSequentially('/whoami')
+    await option(/^\/whoami/).waitFor()
+    await composer().press('Enter')
+    await page.locator('.block.user', { hasText: '/whoami' }).waitFor()
+    expect(await composer().inputValue()).toBe('')
+  })
+
+  it('lists the files of the workspace behind an @, and inserts them where the caret is, by a tap too', async () => {
+    const id = await client.newSession()
+    for (const path of ['notes/plan.md', 'src/main.ts', 'my list.txt'])
+      await client.send('PUT', `/api/sessions/${id}/files/${encodeURIComponent(path).replace('%2F', '/')}`, {
+        raw: 'x',
+      })
+    await open(id)
+    await composer().pressSequentially('compare @plan')
+    await option('notes/plan.md').waitFor()
+    await composer().press('Tab')
+    expect(await composer().inputValue()).toBe('compare @notes/plan.md ')
+    await composer().pressSequentially('with @')
+    await option('my list.txt').click()
+    expect(await composer().inputValue()).toBe('compare @notes/plan.md with @"my list.txt" ')
+    expect(await page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA')
+    await composer().press('Enter')
+    await answered('Hello from the model.')
+    expect(await listSaid(id)).toEqual(['compare @notes/plan.md with @"my list.txt"'])
+  })
+
+  it('writes down what is spoken, at the caret', async () => {
+    await open(await client.newSession())
+    await composer().fill('First. Last.')
+    await composer().evaluate((field) => (field as unknown as { setSelectionRange: Place }).setSelectionRange(6, 6))
+    await page.getByRole('button', { name: 'Speak' }).click()
+    await page.getByText(/^Recording, [1-9]/).waitFor()
+    await page.getByRole('button', { name: 'Turn into text' }).click()
+    await page.getByRole('button', { name: 'Speak' }).waitFor()
+    expect(await composer().inputValue()).toBe('First. These words were spoken. Last.')
+  })
+
+  it('keeps a recording that could not be sent, for another try', async () => {
+    await open(await client.newSession())
+    await page.route('**/v1/audio/transcriptions', (route) => route.abort(), { times: 1 })
+    await page.getByRole('button', { name: 'Speak' }).click()
+    await page.getByText(/^Recording, [1-9]/).waitFor()
+    await page.getByRole('button', { name: 'Turn into text' }).click()
+    await page.getByRole('alert').filter({ hasText: 'connection' }).first().waitFor()
+    await page.getByRole('button', { name: 'Turn into text' }).click()
+    await page.getByRole('button', { name: 'Speak' }).waitFor()
+    expect(await composer().inputValue()).toBe('These words were spoken.')
+  })
+
+  it('discards a recording, and ends one that is as long as the API takes', async () => {
+    await open(await client.newSession())
+    const sent: string[] = []
+    await page.route('**/v1/audio/transcriptions', async (route) => {
+      sent.push(route.request().method())
+      await route.fulfill({ json: { text: 'A long speech.' } })
+    })
+    await page.getByRole('button', { name: 'Speak' }).click()
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await page.getByRole('button', { name: 'Speak' }).waitFor()
+    expect(sent).toEqual([])
+    await page.evaluate(
+      `{ const chunk = Object.defineProperty(new Blob(['x']), 'size', { value: 25_000_000 })
+         const { start } = MediaRecorder.prototype
+         MediaRecorder.prototype.start = function () {
+           start.call(this)
+           this.dispatchEvent(new BlobEvent('dataavailable', { data: chunk }))
+         } }`,
+    )
+    await page.getByRole('button', { name: 'Speak' }).click()
+    await page.getByText('The recording is as long as it can be.').waitFor()
+    await eventually(
+      () => composer().inputValue(),
+      (text) => text === 'A long speech.',
+    )
+    await page.unroute('**/v1/audio/transcriptions')
+  })
+
+  it('says that the browser refuses the microphone, and offers none without a transcriber', async () => {
+    const refusing = await browser.newContext({ locale: 'en-US' })
+    const { client: other } = await newTenant(owner)
+    const denied = await signIn(refusing, other)
+    await denied.evaluate(
+      `navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('no', 'NotAllowedError') }`,
+    )
+    await denied.getByRole('button', { name: 'Speak' }).click()
+    await denied.getByText('does not let this page use the microphone').waitFor()
+    expect((await other.send('PATCH', '/api/settings', { body: { stt: { provider: 'deepgram' } } })).status).toBe(200)
+    await eventually(
+      async () => (await other.get('/api/me')).json.features,
+      (features: string[]) => !features.includes('transcription'),
+    )
+    await denied.reload()
+    await denied.getByRole('button', { name: 'Attach files' }).waitFor()
+    await denied.getByRole('button', { name: 'Speak' }).waitFor({ state: 'detached' })
+    await refusing.close()
+  })
+
+  it('uploads a large file at once, into a new session too, and names it in the message', async () => {
+    await page.goto('about:blank')
+    await page.goto(`${origin}/#/chat`)
+    await page.locator('.welcome').waitFor()
+    await composer().fill('Sum this up.')
+    const held = Promise.withResolvers<void>()
+    await page.route('**/files/uploads/**', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await attach('table.csv', 3_000_000)
+    await page.getByRole('progressbar', { name: 'Uploading table.csv' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+    held.resolve()
+    await page.getByRole('progressbar').waitFor({ state: 'detached' })
+    expect(await composer().inputValue()).toBe('Sum this up.')
+    const id = new URL(page.url()).hash.split('/').at(-1) ?? ''
+    await attach('table.csv', 2_000_000)
+    await page.locator('.chip').nth(1).waitFor()
+    await page.getByRole('progressbar').waitFor({ state: 'detached' })
+    await page.unroute('**/files/uploads/**')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await answered('Hello from the model.')
+    expect(await listSaid(id)).toEqual(['Sum this up.\n\n@uploads/table.csv\n@uploads/table-2.csv'])
+    const { data } = (await client.get(`/api/sessions/${id}/files/uploads`)).json
+    expect(data.map(({ name, size }: { name: string; size: number }) => [name, size]).toSorted()).toEqual([
+      ['table-2.csv', 2_000_000],
+      ['table.csv', 3_000_000],
+    ])
+  })
+
+  it('refuses a file above 10 MB before anything of it leaves, and deletes a removed one', async () => {
+    const id = await client.newSession()
+    await open(id)
+    const sent: string[] = []
+    page.on('request', (request) => request.method() === 'PUT' && sent.push(request.url()))
+    await attach('film.mp4', 10_500_000, 'video/mp4')
+    await page.getByText('film.mp4 is larger than 10 MB.').waitFor()
+    expect(sent).toEqual([])
+    await attach('table.csv', 1_500_000)
+    await page.getByRole('progressbar').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Remove: table.csv' }).click()
+    await eventually(
+      async () => (await client.get(`/api/sessions/${id}/files/uploads/table.csv`)).status,
+      (status) => status === 404,
+    )
+    expect(sent).toHaveLength(1)
+    expect(await page.locator('.chip').count()).toBe(0)
+  })
+
+  it('goes from one message of the person to the next by Alt and an arrow', async () => {
+    const { json } = await client.post('/api/sessions/import', {
+      format: 'talaria.session',
+      version: 1,
+      session: { title: 'Long' },
+      messages: ['One', 'Two', 'Three'].flatMap((content) => [
+        { role: 'user', content },
+        { role: 'assistant', content: `${content}\n`.repeat(60) },
+      ]),
+    })
+    await open(json.id)
+    await composer().focus()
+    const focused = () =>
+      page.evaluate(`document.activeElement.querySelector('.bubble')?.innerText ?? document.activeElement.tagName`)
+    for (const expected of ['Three', 'Two', 'One', 'One']) {
+      await page.keyboard.press('Alt+ArrowUp')
+      expect(await focused()).toBe(expected)
+    }
+    expect(await page.locator('.block.user').first().isVisible()).toBe(true)
+    for (const expected of ['Two', 'Three', 'TEXTAREA']) {
+      await page.keyboard.press('Alt+ArrowDown')
+      expect(await focused()).toBe(expected)
+    }
+    expect(errors).toEqual([])
+  })
+
+  it('offers push messages once, after the first approval, and turns them off and on in the account', async () => {
+    const asking = await browser.newContext({ locale: 'en-US' })
+    await asking.addInitScript(pushService)
+    const { client: other } = await newTenant(owner)
+    const asked = await signIn(asking, other)
+    const calls: string[] = []
+    asked.on('response', (response) => {
+      const method = response.request().method()
+      if (response.url().endsWith('/api/push') && method !== 'GET') calls.push(`${method} ${response.status()}`)
+    })
+    const dialog = asked.getByRole('dialog', { name: 'Messages to this device' })
+    const approve = async (word: string) => {
+      await composer(asked).fill(`[[call terminal {"command":"rm -rf ${word}"} then say ${word} is gone]]`)
+      await composer(asked).press('Enter')
+      await asked.getByRole('button', { name: 'Allow once' }).click()
+      await asked
+        .locator('.block.text', { hasText: `${word} is gone` })
+        .last()
+        .waitFor()
+    }
+    await approve('first')
+    await dialog.getByRole('button', { name: 'Turn on' }).click()
+    await eventually(
+      () => calls,
+      (made) => made.length === 1,
+    )
+    await approve('second')
+    expect(await dialog.count()).toBe(0)
+    await asked.evaluate(`location.hash = '#/account'`)
+    await asked.getByRole('button', { name: 'Turn off' }).click()
+    await asked.getByRole('button', { name: 'Turn on' }).click()
+    await asked.getByRole('button', { name: 'Turn off' }).waitFor()
+    expect(calls).toEqual(['POST 204', 'DELETE 204', 'POST 204'])
+    await asking.close()
+  })
+})
+
+/** The headless browser has neither a push service nor a place to ask for the permission. The keys are of RFC 8291. */
+const pushService = `{
+  const keys = {
+    p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+    auth: 'BTBZMqHH6r4Tts7J_aSIgg',
+  }
+  const endpoint = 'https://push.example.org/browser'
+  let subscription = null
+  const made = { endpoint, toJSON: () => ({ endpoint, expirationTime: null, keys }), unsubscribe: async () => !(subscription = null) }
+  let permission = 'default'
+  Object.defineProperty(Notification, 'permission', { get: () => permission })
+  Notification.requestPermission = async () => (permission = 'granted')
+  PushManager.prototype.getSubscription = async () => subscription
+  PushManager.prototype.subscribe = async () => (subscription = made)
+}`
+
+type Place = (from: number, to: number) => void

@@ -1,0 +1,134 @@
+/** Tests the page without a network, and its push messages, in Chromium against the shared server. */
+
+import { chromium as playwright, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromium } from './support/chromium.ts'
+import { type Client, eventually, newTenant } from './support/client.ts'
+import { owner, server } from './support/here.ts'
+
+const origin = server.url.replace('127.0.0.1', 'localhost')
+
+it('has a manifest whose icons exist, and a worker that is asked for anew each time', async () => {
+  const nobody = owner.as(undefined)
+  const { json: manifest } = await nobody.get('/manifest.webmanifest')
+  expect([manifest.name, manifest.display, manifest.start_url]).toEqual(['Talaria', 'standalone', '/'])
+  for (const { src, type } of manifest.icons as { src: string; type: string }[]) {
+    const { status, headers } = await nobody.get(src)
+    expect([src, status, headers.get('content-type')]).toEqual([src, 200, type])
+  }
+  const { headers } = await nobody.get('/service-worker.js')
+  expect(headers.get('cache-control')).toBe('no-cache')
+})
+
+describe.skipIf(chromium === undefined)('the page without a network', () => {
+  let browser: Browser
+  let context: BrowserContext
+  let client: Client
+  let page: Page
+  const errors: string[] = []
+
+  const composer = () => page.getByRole('textbox', { name: 'Message' })
+  const send = async (text: string) => {
+    await composer().fill(text)
+    await composer().press('Enter')
+  }
+  const open = async (id: string) => {
+    await page.goto(`${origin}/#/chat/${id}`)
+    await page.locator('.list').waitFor()
+  }
+  const waits = () => page.getByText('Waits for the connection')
+  const listSaid = async (id: string) => (await client.messages(id)).filter(({ role }) => role === 'user')
+
+  beforeAll(async () => {
+    browser = await playwright.launch({ executablePath: chromium ?? '', args: ['--no-sandbox', '--disable-gpu'] })
+    context = await browser.newContext({ locale: 'en-US' })
+    await context.grantPermissions(['notifications'], { origin })
+    client = (await newTenant(owner)).client
+    page = await context.newPage()
+    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+    page.on('pageerror', (error) => errors.push(error.message))
+    await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
+    await composer().waitFor()
+    await eventually(
+      () => page.evaluate('Boolean(navigator.serviceWorker.controller)'),
+      (isControlled) => isControlled === true,
+    )
+  })
+  afterAll(async () => browser?.close())
+
+  it('registers its worker under the policy of the page, which keeps files and no answers', async () => {
+    expect(errors).toEqual([])
+    const kept = await page.evaluate<string[]>(
+      `caches.keys().then(async ([name]) => (await (await caches.open(name)).keys()).map(({url}) => new URL(url).pathname))`,
+    )
+    expect(kept).toContain('/')
+    expect(kept.filter((path) => /^\/(?:api|v1|files|docs)\b/.test(path))).toEqual([])
+  })
+
+  it('opens offline, lets a message wait over a reload, and says it once', async () => {
+    const id = await client.newSession()
+    await open(id)
+    await context.setOffline(true)
+    await send('[[say later]]')
+    await waits().waitFor()
+    await page.reload()
+    await waits().waitFor()
+    await composer().fill('a draft')
+    await page.reload()
+    await waits().waitFor()
+    expect(await composer().inputValue()).toBe('a draft')
+    await context.setOffline(false)
+    await page.locator('.block.text', { hasText: 'later' }).waitFor()
+    await eventually(
+      () => waits().count(),
+      (count) => count === 0,
+    )
+    expect(await listSaid(id)).toHaveLength(1)
+    await composer().fill('')
+    await composer().press('ArrowUp')
+    expect(await composer().inputValue()).toBe('[[say later]]')
+    await composer().fill('')
+  })
+
+  it('says a message once whose answer was lost', async () => {
+    const id = await client.newSession()
+    await open(id)
+    const address = `**/api/sessions/${id}/chat`
+    await page.route(address, async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await composer().fill('[[say lost]]')
+    await composer().press('Enter')
+    await waits().waitFor()
+    await page.unroute(address)
+    await page.evaluate(`dispatchEvent(new Event('online'))`)
+    await eventually(
+      () => waits().count(),
+      (count) => count === 0,
+    )
+    await page.locator('.block.text', { hasText: 'lost' }).first().waitFor()
+    expect(await listSaid(id)).toHaveLength(1)
+  })
+
+  it('shows what a push message says', async () => {
+    const [worker] = context.serviceWorkers()
+    // The headless browser has no place for notifications.
+    await worker?.evaluate(
+      `registration.showNotification = async (title, {body}) => { self.shown = title + ': ' + body }`,
+    )
+    const devtools = await context.newCDPSession(page)
+    const found = new Promise<string>((resolve) =>
+      devtools.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+        const [first] = registrations
+        if (first) resolve(first.registrationId)
+      }),
+    )
+    await devtools.send('ServiceWorker.enable')
+    const registrationId = await found
+    const data = JSON.stringify({ kind: 'approval', id: 'a', session_id: 's', run_id: 'r', title: 'Build' })
+    await devtools.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data })
+    const shown = await eventually(() => worker?.evaluate('self.shown'), Boolean)
+    expect(shown).toBe('Build: Needs your approval')
+  })
+})

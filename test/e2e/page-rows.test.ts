@@ -1,0 +1,319 @@
+/** Tests the page in Chromium by keyboard alone, in several tabs, while steered, and against other sites. */
+
+import { readFileSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { chromium as playwright, type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromium } from './support/chromium.ts'
+import { type Client, eventually, newTenant } from './support/client.ts'
+import { owner, server } from './support/here.ts'
+
+const origin = server.url.replace('127.0.0.1', 'localhost')
+const nobody = owner.as(undefined)
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+it('names all scripts that the page needs first, so that none waits for another', async () => {
+  const { text } = await nobody.get('/')
+  const [, main = ''] = /<script type="module" src="([^"]+)"/.exec(text) ?? []
+  const script = await nobody.get(main)
+  const imported = [...script.text.matchAll(/(?:from|import)"\.\/([\w-]+\.js)"/g)].map(([, name]) => name)
+  expect(imported.length).toBeGreaterThan(0)
+  for (const name of imported) expect(text).toContain(`<link rel="modulepreload" href="/app/${name}" />`)
+})
+
+describe('the cookie of the page', () => {
+  let cookie: string
+
+  beforeAll(async () => {
+    const { key } = await newTenant(owner)
+    const answer = await nobody.send('POST', '/api/login', { body: { key }, headers: { origin: server.url } })
+    cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? ''
+  })
+
+  it('counts for no request of another site', async () => {
+    const ask = async (headers: Record<string, string>) => (await nobody.get('/api/me', { cookie, ...headers })).status
+    expect(await ask({ 'sec-fetch-site': 'same-origin' })).toBe(200)
+    for (const site of ['cross-site', 'same-site']) expect(await ask({ 'sec-fetch-site': site })).toBe(401)
+    expect(await ask({ origin: 'https://evil.example' })).toBe(401)
+  })
+
+  it('opens a socket for our own origin alone', async () => {
+    const open = (from: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const headers = {
+          cookie,
+          origin: from,
+          connection: 'Upgrade',
+          upgrade: 'websocket',
+          'sec-websocket-version': '13',
+          'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        }
+        const asked = request(`${server.url}/api/events`, { headers })
+        asked.on('response', (response) => resolve(response.resume().statusCode))
+        asked.on('upgrade', ({ statusCode }, socket) => (socket.destroy(), resolve(statusCode)))
+        asked.on('error', reject)
+        asked.end()
+      })
+    expect(await open(server.url)).toBe(101)
+    expect(await open('https://evil.example')).toBe(403)
+    expect(await open('null')).toBe(403)
+  })
+})
+
+describe.skipIf(chromium === undefined)('the page in Chromium', () => {
+  let browser: Browser
+  let client: Client
+  let context: BrowserContext
+  let page: Page
+
+  const newLink = async (by: Client) => (await by.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost')
+  const newPage = async (within: BrowserContext): Promise<Page> => {
+    const opened = await within.newPage()
+    opened.setDefaultTimeout(20_000)
+    return opened
+  }
+  const composer = (within = page) => within.getByRole('textbox', { name: 'Message' })
+  const answered = (text: string, within = page) => within.locator('.block.text', { hasText: text }).last().waitFor()
+  const isIdle = (within = page) => within.getByRole('button', { name: 'Answer again' }).waitFor()
+  const send = async (text: string) => {
+    await composer().fill(text)
+    await composer().press('Enter')
+  }
+  const open = async (id: string, within = page) => {
+    await within.goto(`${origin}/#/chat/${id}`)
+    await within.locator('.list').waitFor()
+    await composer(within).waitFor()
+  }
+  const listWords = (within: Page) => within.locator('.block.user .bubble, .block.text .markdown').allInnerTexts()
+  const disappears = (found: Locator) =>
+    eventually(
+      () => found.count(),
+      (count) => count === 0,
+    )
+
+  beforeAll(async () => {
+    browser = await playwright.launch({ executablePath: chromium ?? '', args: ['--no-sandbox', '--disable-gpu'] })
+    client = (await newTenant(owner)).client
+    context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
+    page = await newPage(context)
+    await page.goto(await newLink(client))
+    await composer().waitFor()
+  })
+  afterAll(async () => browser?.close())
+
+  it('shows a message that steers while it waits and after the run has taken it', async () => {
+    const id = await client.newSession()
+    await open(id)
+    await send('[[slow ttft=20 chunks=60 gap=40]] count')
+    await page.getByText('word3 ').waitFor()
+    await send('[[say steered]]')
+    const bubble = page.locator('.block.user', { hasText: '[[say steered]]' })
+    await bubble.getByText('Joins at the next step').waitFor()
+    await answered('steered')
+    await isIdle()
+    await disappears(page.getByText('Joins at the next step'))
+    expect(await bubble.count()).toBe(1)
+    const said = await listWords(page)
+    await page.reload()
+    await answered('steered')
+    expect([said.length, await listWords(page)]).toEqual([4, said])
+  })
+
+  it('keeps a message that a stopped run has not taken, until it is sent again', async () => {
+    const id = await client.newSession()
+    await open(id)
+    await send('[[slow ttft=20 chunks=5000 gap=50]] count')
+    await page.getByText('word3 ').waitFor()
+    await send('[[say again]]')
+    await page.getByText('Joins at the next step').waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    const bubble = page.locator('.block.user', { hasText: '[[say again]]' })
+    await bubble.getByText('Not taken: the run ended first').waitFor()
+    await bubble.getByRole('button', { name: 'Try again' }).click()
+    await answered('again')
+    await isIdle()
+    await disappears(page.getByText('Not taken'))
+    const said = (await client.messages(id)).filter(({ role }) => role === 'user')
+    expect(said.map(({ content }) => content)).toEqual([expect.stringContaining('count'), '[[say again]]'])
+  })
+
+  it('closes in every tab what is answered in one, and shows the same in all', async () => {
+    const id = await client.newSession()
+    await open(id)
+    const [other, inbox] = [await newPage(context), await newPage(context)]
+    await open(id, other)
+    await inbox.goto(`${origin}/#/inbox`)
+    await send('[[call terminal {"command":"rm -rf build"} then say removed]]')
+    for (const tab of [page, other, inbox]) await tab.getByRole('alertdialog').waitFor()
+    await inbox.getByRole('button', { name: 'Allow once' }).click()
+    for (const tab of [page, other, inbox]) await disappears(tab.getByRole('alertdialog'))
+    for (const tab of [page, other]) {
+      await answered('removed', tab)
+      await isIdle(tab)
+    }
+    expect(await listWords(other)).toEqual(await listWords(page))
+    await composer(other).fill('[[say back]]')
+    await composer(other).press('Enter')
+    await answered('back')
+    await isIdle()
+    await isIdle(other)
+    expect(await listWords(page)).toEqual(await listWords(other))
+    expect(await listWords(page)).toHaveLength(4)
+    await Promise.all([other.close(), inbox.close()])
+  })
+
+  it('can be used without a mouse: sign in, send, approve, answer, queue, stop, new session', async () => {
+    const within = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
+    const typed = await newPage(within)
+    const tabTo = async (wanted: Locator, key = 'Tab') => {
+      await wanted.waitFor()
+      for (let presses = 0; presses < 120; presses++) {
+        if (await wanted.evaluate((one) => one.matches(':focus'))) return
+        await typed.keyboard.press(key)
+      }
+      throw new Error(`Tab does not reach ${wanted.toString()}`)
+    }
+    const say = async (text: string) => {
+      await typed.keyboard.insertText(text)
+      await typed.keyboard.press('Enter')
+    }
+    await typed.goto(origin)
+    await tabTo(typed.getByLabel('Key or sign-in link'))
+    await say((await newTenant(owner)).key)
+    await tabTo(composer(typed))
+    // The first message makes a session. The focus stays in the field.
+    await say('[[say first]]')
+    await answered('first', typed)
+    await isIdle(typed)
+    await say('[[call terminal {"command":"rm -rf build"} then say removed]]')
+    const card = typed.getByRole('alertdialog')
+    await tabTo(card, 'Shift+Tab')
+    await card.locator('button:enabled').first().waitFor()
+    await typed.keyboard.press('1')
+    await answered('removed', typed)
+    await isIdle(typed)
+    await tabTo(typed.locator('.tool summary'), 'Shift+Tab')
+    await typed.keyboard.press('Enter')
+    await typed.locator('details.tool', { hasText: 'exit_code' }).waitFor()
+    await tabTo(composer(typed))
+    await say('[[call clarify {"question":"Which colour?","choices":["red","blue"]} then say chosen]]')
+    await tabTo(typed.getByRole('alertdialog').getByRole('button', { name: 'blue' }), 'Shift+Tab')
+    await typed.keyboard.press('Enter')
+    await answered('chosen', typed)
+    await isIdle(typed)
+    await tabTo(composer(typed))
+    await say('[[slow ttft=20 chunks=5000 gap=50]] count')
+    await typed.getByText('word3 ').waitFor()
+    await tabTo(typed.getByLabel('While it answers, messages'))
+    await typed.keyboard.press('ArrowDown')
+    await tabTo(composer(typed))
+    await say('later')
+    await tabTo(typed.getByRole('button', { name: 'Take back' }), 'Shift+Tab')
+    await typed.keyboard.press('Enter')
+    await disappears(typed.locator('.queue li'))
+    await tabTo(composer(typed))
+    await typed.keyboard.press('Escape')
+    await typed.getByText('Stopped. The messages so far are kept.').waitFor()
+    await isIdle(typed)
+    const first = typed.url()
+    await tabTo(typed.getByRole('link', { name: 'New chat' }))
+    await typed.keyboard.press('Enter')
+    await disappears(typed.locator('.list'))
+    await tabTo(composer(typed))
+    await say('[[say anew]]')
+    await answered('anew', typed)
+    expect(typed.url()).not.toBe(first)
+    await within.close()
+  })
+
+  it.each([
+    { contrast: 'more', colorScheme: 'light' },
+    { contrast: 'more', colorScheme: 'dark' },
+    { forcedColors: 'active' },
+  ] as const)('has no violation that axe finds with %j, also while it asks', async (preferences) => {
+    const within = await browser.newContext({ locale: 'en-US', ...preferences })
+    const shown = await newPage(within)
+    await shown.goto(await newLink(client))
+    await composer(shown).waitFor()
+    await shown.evaluate(axe)
+    const rules = 'contrast' in preferences ? ", runOnly: ['color-contrast']" : ''
+    const find = (): Promise<readonly string[]> =>
+      shown.evaluate(
+        `axe.run(document, {resultTypes: ['violations']${rules}}).then(({violations}) => violations.map(({id, nodes}) => id + ': ' + nodes.map(({target}) => target.join(' ')).join(', ')))`,
+      )
+    const id = await client.newSession()
+    await client.post(`/api/sessions/${id}/chat`, {
+      input: '[[call terminal {"command":"rm -rf build"} then call clarify {"question":"Which?","choices":["red"]}]]',
+      wait: false,
+    })
+    await shown.evaluate(`location.hash = '#/chat/${id}'`)
+    await shown.getByRole('button', { name: 'Allow once' }).and(shown.locator(':enabled')).waitFor()
+    const found = [await find()]
+    await shown.evaluate(`location.hash = '#/inbox'`)
+    await shown.locator('.screen').getByRole('alertdialog').first().waitFor()
+    await shown.locator('.screen button:enabled').first().waitFor()
+    found.push(await find())
+    expect(found).toEqual([[], []])
+    await client.post(`/api/sessions/${id}/stop`)
+    await within.close()
+  })
+
+  it('fits a phone without scrolling sideways, on every screen and with wide content', async () => {
+    const phone = { viewport: { width: 390, height: 800 }, hasTouch: true, isMobile: true }
+    const within = await browser.newContext({ locale: 'de-DE', ...phone })
+    const narrow = await newPage(within)
+    await narrow.goto(await newLink(owner))
+    await narrow.getByRole('textbox', { name: 'Nachricht' }).waitFor()
+    const wide = `${'x'.repeat(300)}\n\n\`\`\`\n${'y'.repeat(300)}\n\`\`\`\n\n|${'a|'.repeat(40)}\n|${'-|'.repeat(40)}\n|${'b|'.repeat(40)}`
+    const { json } = await owner.post('/api/sessions/import', {
+      format: 'talaria.session',
+      version: 1,
+      session: { title: 'w'.repeat(90) },
+      messages: [
+        { role: 'user', content: wide },
+        { role: 'assistant', content: `${wide}\n\nthe end` },
+      ],
+    })
+    await owner.send('PUT', `/api/sessions/${json.id}/files/${'long'.repeat(20)}.txt`, { raw: wide })
+    const names = 'sessions inbox models settings usage channels jobs memory skills owner account keys'.split(' ')
+    const widths: Record<string, unknown> = {}
+    for (const screen of [`chat/${json.id}`, `files/${json.id}`, ...names]) {
+      await narrow.evaluate(`location.hash = '#/${screen}'`)
+      await (screen.startsWith('chat') ? narrow.getByText('the end') : narrow.locator('.screen')).waitFor()
+      await disappears(narrow.locator('.skeleton'))
+      widths[screen] = await narrow.evaluate('document.documentElement.scrollWidth')
+    }
+    expect(Object.entries(widths).filter(([, width]) => width !== 390)).toEqual([])
+    await within.close()
+  })
+
+  it('gives another site neither answers nor a socket', async () => {
+    const foreign = createServer((_, answer) =>
+      answer.setHeader('content-type', 'text/html').end(`<a href="${origin}/api/me">go</a>`),
+    )
+    await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve))
+    try {
+      const other = await newPage(context)
+      await other.goto(`http://127.0.0.1:${(foreign.address() as AddressInfo).port}/`)
+      const tried = await other.evaluate(`(async () => {
+        const read = await fetch('${origin}/api/me', { credentials: 'include' }).then(() => 'read', () => 'refused')
+        const socket = new WebSocket('${origin.replace('http', 'ws')}/api/events')
+        const opened = await new Promise((resolve) => { socket.onopen = () => resolve('open'); socket.onclose = () => resolve('closed') })
+        return [read, opened]
+      })()`)
+      expect(tried).toEqual(['refused', 'closed'])
+      // A link does carry the cookie.
+      const [answer] = await Promise.all([
+        other.waitForResponse((response) => response.url() === `${origin}/api/me`),
+        other.getByRole('link').click(),
+      ])
+      expect(answer.status()).toBe(401)
+      expect((await answer.request().allHeaders())['cookie']).toMatch(/talaria/)
+      await other.close()
+    } finally {
+      foreign.close()
+    }
+  })
+})

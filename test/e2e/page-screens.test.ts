@@ -1,0 +1,385 @@
+/** Tests the screens beside the chat in Chromium, against the shared server. */
+
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { chromium as playwright, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromium } from './support/chromium.ts'
+import { type Client, eventually, newTenant } from './support/client.ts'
+import { owner } from './support/here.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+describe.skipIf(chromium === undefined)('the screens of the page in Chromium', () => {
+  let browser: Browser
+  let client: Client
+  let context: BrowserContext
+  let page: Page
+  const errors: string[] = []
+
+  const newLink = async (by: Client) => (await by.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost')
+  const signIn = async (within: BrowserContext, by: Client): Promise<Page> => {
+    const opened = await within.newPage()
+    opened.setDefaultTimeout(15_000)
+    opened.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+    opened.on('pageerror', (error) => errors.push(error.message))
+    await opened.goto(await newLink(by))
+    await opened.getByRole('textbox', { name: 'Message' }).waitFor()
+    return opened
+  }
+  const open = async (screen: string, within = page) => {
+    await within.evaluate(`location.hash = '#/${screen}'`)
+    await within.locator('.screen').waitFor()
+    await eventually(
+      () => within.locator('.skeleton').count(),
+      (count) => count === 0,
+    )
+  }
+  const importSession = async (title: string) =>
+    (
+      await client.post('/api/sessions/import', {
+        format: 'talaria.session',
+        version: 1,
+        session: { title },
+        messages: [{ role: 'user', content: title }],
+      })
+    ).json.id
+
+  beforeAll(async () => {
+    browser = await playwright.launch({ executablePath: chromium ?? '', args: ['--no-sandbox', '--disable-gpu'] })
+    client = (await newTenant(owner)).client
+    context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
+    page = await signIn(context, client)
+  })
+  afterAll(async () => browser?.close())
+
+  it('renames, archives and deletes sessions, by buttons and by keys', async () => {
+    for (const title of ['First', 'Second', 'Third']) await importSession(title)
+    await open('sessions')
+    const main = page.getByRole('main')
+    await main.getByRole('button', { name: 'Rename: First' }).click()
+    await page.getByRole('dialog').getByRole('textbox').fill('Begun')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await main.getByRole('link', { name: 'Begun' }).waitFor()
+    await main.getByRole('link', { name: 'Begun' }).focus()
+    await page.keyboard.press('e')
+    await main.getByRole('link', { name: 'Begun' }).waitFor({ state: 'detached' })
+    await page.keyboard.press('j')
+    await page.keyboard.press('#')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await eventually(
+      () => main.locator('[data-session]').count(),
+      (count) => count === 1,
+    )
+    await page.getByRole('search').getByLabel('Archive').selectOption('true')
+    await main.getByRole('link', { name: 'Begun' }).waitFor()
+    await page.getByRole('search').getByLabel('Archive').selectOption('all')
+    await main.getByLabel('Choose all').check()
+    await main.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await main.getByText('No sessions yet.').waitFor()
+    expect((await client.get('/api/sessions?archived=all')).json.data).toEqual([])
+  })
+
+  it('exports a session and imports it again', async () => {
+    await importSession('Carried')
+    await open('sessions')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export: Carried' }).click(),
+    ])
+    expect(download.suggestedFilename()).toBe('Carried.json')
+    await page.locator('main input[type=file]').setInputFiles(await download.path())
+    await page.getByText('Imported.').waitFor()
+    await page.locator('.block.user', { hasText: 'Carried' }).waitFor()
+    expect((await client.get('/api/sessions?q=Carried')).json.data).toHaveLength(2)
+  })
+
+  it('finds screens and sessions in the palette by keys alone', async () => {
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog').getByRole('combobox').fill('usa')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Usage' }).waitFor()
+    await page.keyboard.press('g')
+    await page.keyboard.press('l')
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog').getByRole('combobox').fill('Carr')
+    await page.getByRole('option', { name: 'Carried' }).first().waitFor()
+    await page.keyboard.press('Enter')
+    await page.locator('.block.user', { hasText: 'Carried' }).waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+
+  it('opens a hit of the search at its message, marked, and loads on to the end', async () => {
+    await client.chat(await client.newSession(), 'The kingfisher waits.')
+    await eventually(
+      async () => (await client.get('/api/search?q=kingfisher')).json.data.length,
+      (count) => count > 0,
+    )
+    const search = page.getByRole('searchbox', { name: 'Search' }).first()
+    await search.fill('kingfisher')
+    await page.getByRole('region', { name: 'In messages' }).getByRole('link').first().click()
+    const marked = (hasText: string) => page.locator('.list [aria-current=true]', { hasText }).waitFor()
+    await marked('kingfisher')
+    await search.fill('')
+
+    const messages = Array.from({ length: 600 }, (_, at) => ({
+      role: at % 2 ? 'assistant' : 'user',
+      content: `entry ${at}`,
+    }))
+    const imported = { format: 'talaria.session', version: 1, session: { title: 'Long' }, messages }
+    const { id } = (await client.post('/api/sessions/import', imported)).json
+    await page.evaluate(`location.hash = '#/chat/${id}/102'`)
+    await marked('entry 101')
+    const isInView = `(() => {
+      const [list, one] = ['.list', '.list [aria-current]'].map((name) => document.querySelector(name).getBoundingClientRect())
+      return one.top >= list.top && one.bottom <= list.bottom
+    })()`
+    await eventually(
+      () => page.evaluate(isInView),
+      (isIn) => isIn === true,
+    )
+    const end = page.getByText('entry 599', { exact: true })
+    expect(await end.count()).toBe(0)
+    const newest = () => page.locator('.list article').last().innerText()
+    while (!(await end.count())) {
+      const before = await newest()
+      await page
+        .locator('.list')
+        .evaluate((list) => void (list as unknown as { scrollTo(x: number, y: number): void }).scrollTo(0, 1e9))
+      await eventually(newest, (text) => text !== before)
+      expect(await page.locator('.list article').count()).toBeLessThanOrEqual(200)
+    }
+    await page.evaluate(`location.hash = '#/chat/${id}/12'`)
+    await marked('entry 11')
+    await page.getByRole('textbox', { name: 'Message' }).fill('and now?')
+    await page.keyboard.press('Enter')
+    await page.locator('.block.user', { hasText: 'and now?' }).waitFor()
+    await end.waitFor()
+  })
+
+  it('shows the steps of a run, their calls, and tokens by model', async () => {
+    const id = await client.newSession()
+    await client.chat(
+      id,
+      '[[call write_file {"path":"a.html","content":"<h1>Seen</h1><script>document.title=1</script>"} then say written]]',
+    )
+    const [message] = await client.messages(id)
+    await open(`run/${message.run_id}`)
+    await page.locator('li', { hasText: 'write_file' }).last().waitFor()
+    expect(await page.locator('.fields').innerText()).toContain('completed')
+    expect(await page.locator('tbody tr').count()).toBeGreaterThan(0)
+  })
+
+  it('shows an HTML file as a page without scripts, moves it, and says when it has changed', async () => {
+    const id = await client.newSession()
+    const page1 = '<h1>Seen</h1><script>document.body.textContent = "ran"</script>'
+    await client.send('PUT', `/api/sessions/${id}/files/a.html`, { raw: page1 })
+    await open(`files/${id}`)
+    await page.locator('.tree a', { hasText: 'a.html' }).click()
+    await page.getByRole('button', { name: 'Preview' }).click()
+    const frame = page.frameLocator('iframe')
+    expect(await frame.locator('body').innerText()).toBe('Seen')
+    // The browser says that it has blocked the script.
+    expect(errors.splice(0).every((error) => error.includes('sandboxed'))).toBe(true)
+    await page.getByRole('textbox', { name: 'a.html' }).fill('mine')
+    await client.send('PUT', `/api/sessions/${id}/files/a.html`, { raw: 'theirs' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Overwrite' }).click()
+    await page.getByText('Saved.').first().waitFor()
+    expect(errors.splice(0).every((error) => error.includes('412'))).toBe(true)
+    await page.getByRole('button', { name: 'Move' }).click()
+    await page.getByRole('dialog').getByRole('textbox').fill('b.html')
+    await page.getByRole('dialog').getByRole('button', { name: 'Move' }).click()
+    await page.locator('.tree a', { hasText: 'b.html' }).waitFor()
+    expect((await client.get(`/api/sessions/${id}/files/b.html`)).text).toBe('mine')
+  })
+
+  it('saves settings as JSON after their diff, and fallback models', async () => {
+    await client.send('PATCH', '/api/settings', { body: { timezone: 'UTC' } })
+    await open('settings')
+    await page.locator('summary', { hasText: 'As JSON' }).click()
+    await page.getByRole('textbox', { name: 'As JSON' }).fill('{"instructions":"Be brief."}')
+    await page.getByRole('button', { name: 'Review the changes' }).click()
+    await page.locator('.diff .removed', { hasText: 'timezone' }).waitFor()
+    await page.locator('.diff .added', { hasText: 'Be brief.' }).waitFor()
+    await page.locator('details').getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').first().waitFor()
+    await open('models')
+    await page.getByLabel('Fallback models').first().fill('demo/agent')
+    await page.getByRole('button', { name: 'Save: Fallback models' }).click()
+    await eventually(
+      async () => (await client.get('/api/settings')).json,
+      (settings) => JSON.stringify(settings.fallback_providers) === '["demo/agent"]',
+    )
+    const { json } = await client.get('/api/settings')
+    expect(json).toEqual({ instructions: 'Be brief.', fallback_providers: ['demo/agent'] })
+  })
+
+  it('guides through a channel and adds a webhook', async () => {
+    await open('channels')
+    await page.getByLabel('Platform').first().selectOption('email')
+    await page.getByLabel('Address of the agent').waitFor()
+    await page.getByLabel('Platform').first().selectOption('telegram')
+    await page.getByText('@BotFather').waitFor()
+    const form = page.getByRole('form', { name: 'New webhook' })
+    await form.getByLabel('Name').fill('Builds')
+    await form.getByLabel('Secret').fill('0123456789abcdef')
+    await form.getByLabel(/Message/).fill('{action}')
+    await form.getByRole('button', { name: 'Add' }).click()
+    await page.locator('.card strong', { hasText: 'Builds' }).waitFor()
+    expect((await client.get('/api/webhooks')).json.data).toMatchObject([{ name: 'Builds', prompt: '{action}' }])
+  })
+
+  it('changes a job, and a skill after its diff', async () => {
+    await client.post('/api/jobs', { name: 'Report', schedule: 'every 2h', prompt: 'Say what is new.' })
+    await open('jobs')
+    await page.getByRole('button', { name: 'Edit: Report' }).click()
+    const form = page.getByRole('form', { name: 'Edit: Report' })
+    await form.getByLabel('Schedule').fill('every 3h')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await page.locator('.card code', { hasText: '3h' }).waitFor()
+    const { json } = await client.get('/api/jobs')
+    expect(json.data).toMatchObject([{ name: 'Report', schedule: 'every 3h', prompt: 'Say what is new.' }])
+    const content = (line: string) => `---\nname: tea\ndescription: Makes tea.\n---\n\n${line}\n`
+    await client.post('/api/skills', { name: 'tea', content: content('Boil water.') })
+    await open('skills/tea')
+    const skill = page.getByRole('form', { name: 'SKILL.md' })
+    await skill.getByRole('textbox').fill(content('Boil fresh water.'))
+    await skill.getByRole('button', { name: 'Review the changes' }).click()
+    await skill.locator('.diff .removed', { hasText: 'Boil water.' }).waitFor()
+    expect((await client.get('/api/skills/tea')).json.content).toContain('Boil water.')
+    await skill.getByRole('button', { name: 'Save' }).click()
+    await eventually(
+      async () => (await client.get('/api/skills/tea')).json.content,
+      (text) => text.includes('Boil fresh water.'),
+    )
+  })
+
+  it('says before a rollback what it undoes, and goes through files by arrow keys', async () => {
+    const id = await client.newSession()
+    await client.chat(id, '[[call write_file {"path":"one.md","content":"# 1"} then say written]]')
+    await client.chat(id, '[[call write_file {"path":"two.md","content":"# 2"} then say written]]')
+    await open(`files/${id}`)
+    const { Buffer } = globalThis
+    await page
+      .locator('.tree input[type=file]')
+      .setInputFiles({ name: 'zebra.txt', mimeType: 'text/plain', buffer: Buffer.from('stripes') })
+    await page.locator('.tree a', { hasText: 'zebra.txt' }).waitFor()
+    expect((await client.get(`/api/sessions/${id}/files/zebra.txt`)).text).toBe('stripes')
+    await page.locator('.tree a', { hasText: 'one.md' }).focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'two.md' }).waitFor()
+    await page.getByRole('button', { name: 'Changes', exact: true }).click()
+    await page.getByRole('button', { name: 'Roll back' }).first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('two.md +1').waitFor()
+    expect(await dialog.innerText()).not.toContain('one.md')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+  })
+
+  it('fits a phone: nothing scrolls sideways, and what is pressed is 44 px high', async () => {
+    const id = await owner.newSession()
+    await owner.chat(id, '[[call write_file {"path":"b.md","content":"# b"} then say done]]')
+    const [message] = await owner.messages(id)
+    const within = await browser.newContext({
+      locale: 'en-US',
+      viewport: { width: 390, height: 800 },
+      hasTouch: true,
+      isMobile: true,
+    })
+    const narrow = await signIn(within, owner)
+    const small = `[...document.querySelectorAll('main :is(button, .button, select, input:not(.unseen, [type=checkbox]))')]
+      .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)
+      .map((one) => one.outerHTML.slice(0, 120))`
+    const found: Record<string, unknown> = {}
+    for (const screen of ['sessions', `run/${message.run_id}`, `files/${id}`, 'usage', 'channels', 'jobs', 'owner']) {
+      await open(screen, narrow)
+      const wide = (await narrow.evaluate('document.documentElement.scrollWidth')) as number
+      const targets = (await narrow.evaluate(small)) as readonly string[]
+      if (wide > 390 || targets.length) found[screen] = { wide, targets }
+    }
+    expect(found).toEqual({})
+    await within.close()
+  })
+
+  it('filters the audit log', async () => {
+    const name = `audited-${Date.now()}`
+    await owner.post('/api/skills', { name, content: `---\nname: ${name}\ndescription: Tea.\n---\n\nBoil.\n` })
+    await owner.send('DELETE', `/api/skills/${name}`)
+    await eventually(
+      async () => (await owner.get('/api/audit?kind=skill')).json.data.length,
+      (count) => count >= 2,
+    )
+    const within = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
+    const own = await signIn(within, owner)
+    await open('owner', own)
+    const log = own.getByRole('region', { name: 'Audit log' })
+    await log.getByLabel('Action').selectOption('skill')
+    const kinds = () => log.locator('li strong').allInnerTexts()
+    await eventually(kinds, (all) => all.length >= 2 && all.every((kind) => kind.startsWith('skill.')))
+    await log.getByLabel('By whom').fill('key:none')
+    await log.getByLabel('By whom').press('Enter')
+    await log.getByText('No entries.').waitFor()
+    expect(await kinds()).toEqual([])
+    await within.close()
+  })
+
+  it('reports usage by two groups', async () => {
+    await open('usage')
+    await page.getByLabel('Group by').selectOption('day,model')
+    await page.locator('tbody td', { hasText: ' · ' }).first().waitFor()
+    expect(await page.getByText('Time zone').count()).toBe(1)
+  })
+
+  it('has no violation that axe finds, in any theme', async () => {
+    const id = await owner.newSession()
+    await owner.chat(id, '[[call write_file {"path":"b.md","content":"# b"} then say done]]')
+    const [message] = await owner.messages(id)
+    const within = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
+    const own = await signIn(within, owner)
+    const screens = [
+      'sessions',
+      `run/${message.run_id}`,
+      `files/${id}`,
+      'inbox',
+      'models',
+      'settings',
+      'usage',
+      'channels',
+      'jobs',
+      'memory',
+      'skills',
+      'owner',
+      'account',
+      'keys',
+    ]
+    const find = (themes: readonly string[]) =>
+      own.evaluate(`(async () => {
+        const found = []
+        for (const theme of ${JSON.stringify(themes)}) {
+          document.documentElement.dataset.theme = theme
+          const { violations } = await axe.run(document, { resultTypes: ['violations']${themes.length > 1 ? ", runOnly: ['color-contrast']" : ''} })
+          for (const { id, nodes } of violations) found.push(theme + ' ' + id + ': ' + nodes.map(({ target }) => target.join(' ')).join(', '))
+        }
+        return found
+      })()`) as Promise<readonly string[]>
+    await own.evaluate(axe)
+    const found: Record<string, readonly string[]> = {}
+    for (const screen of screens) {
+      await open(screen, own)
+      found[screen] = [...(await find(['light'])), ...(await find(['dark', 'contrast']))]
+    }
+    await open('owner', own)
+    await own.getByText('Everything that is needed works.').waitFor()
+    await own.keyboard.press('Control+k')
+    await own.getByRole('dialog').getByRole('option').first().waitFor()
+    found['palette'] = await find(['light'])
+    expect(Object.entries(found).filter(([, violations]) => violations.length)).toEqual([])
+    await within.close()
+  })
+
+  it('reports nothing to the console', () => expect(errors).toEqual([]))
+})

@@ -1,0 +1,69 @@
+/** Tests the pure parts of the screens: palette, diffs before saving, steps of a run. */
+
+import { describe, expect, it } from 'vitest'
+import { diffLines, patchBetween } from '../../web/model/line-diff.ts'
+import { findMatches } from '../../web/model/palette.ts'
+import { addToSteps, type RunStep } from '../../web/model/run-steps.ts'
+import type { SessionEvent } from '../../web/model/types.ts'
+
+describe('the palette', () => {
+  const names = ['Sessions', 'Settings', 'My settings', 'Usage', 'Inbox']
+  const find = (text: string) =>
+    findMatches(
+      names.map((name) => ({ name })),
+      text,
+    ).map(({ name }) => name)
+  it.each([
+    ['', names],
+    ['set', ['Settings', 'My settings']],
+    ['SETT', ['Settings', 'My settings']],
+    ['age', ['Usage']],
+    ['ibx', ['Inbox']],
+    ['ss', ['Sessions', 'Settings', 'My settings']],
+    ['zz', []],
+  ])('finds %j', (text, found) => expect(find(text)).toEqual(found))
+})
+
+describe('the diff before saving', () => {
+  it.each([
+    ['a\nb', 'a\nb', ''],
+    ['a\nb\nc', 'a\nx\nc', ' a\n-b\n+x\n c'],
+    ['a', 'a\nb', ' a\n+b'],
+    ['1\n2\n3\n4\n5\nx', '1\n2\n3\n4\n5\ny', ' 3\n 4\n 5\n-x\n+y'],
+    ['a\nb\nc\nd', 'b\nX\nd', '-a\n b\n-c\n+X\n d'],
+  ])('of %j and %j', (before, after, diff) => expect(diffLines(before, after)).toBe(diff))
+
+  it('replaces texts as a whole that are too large to compare', () => {
+    const lines = (sign: string) => Array.from({ length: 2_500 }, (_, at) => `${sign}${at}`).join('\n')
+    expect(diffLines(lines('a'), lines('b')).split('\n')).toHaveLength(5_000)
+  })
+
+  it.each([
+    [{ a: 1 }, { a: 1 }, undefined],
+    [{ a: 1, b: 2 }, { a: 3 }, { a: 3, b: null }],
+    [{ a: { b: 1, c: [1] } }, { a: { b: 1, c: [2] } }, { a: { c: [2] } }],
+    [{}, { a: { b: 1 } }, { a: { b: 1 } }],
+  ])('of %j and %j is a merge patch', (before, after, patch) => expect(patchBetween(before, after)).toEqual(patch))
+})
+
+describe('the steps of a run', () => {
+  const event = (type: string, fields: object = {}) =>
+    ({ type, seq: 1, at: '2026-01-01T00:00:00Z', run_id: 'r', session_id: 's', ...fields }) as unknown as SessionEvent
+  it('have their calls with times and what happened in them', () => {
+    const events = [
+      event('run.started'),
+      event('message.delta', { step: 1, delta: 'x' }),
+      event('tool.started', { step: 1, call_id: 'c', tool: 'terminal', input: {} }),
+      event('approval.request', { tool: 'terminal' }),
+      event('tool.completed', { step: 1, call_id: 'c', tool: 'terminal', failed: true, duration_ms: 12 }),
+      event('provider.fallback', { from: 'a', to: 'b', reason: '503' }),
+      event('message.delta', { step: 2, delta: 'y' }),
+    ]
+    const steps = events.reduce(addToSteps, [] as readonly RunStep[])
+    expect(steps.map(({ step }) => step)).toEqual([0, 1, 2])
+    expect(steps[1]?.calls).toEqual([
+      { id: 'c', tool: 'terminal', at: '2026-01-01T00:00:00Z', durationMs: 12, failed: true },
+    ])
+    expect(steps[1]?.happened.map(({ text }) => text)).toEqual(['approval.request: terminal', 'a → b: 503'])
+  })
+})

@@ -1,0 +1,64 @@
+/** Gathers the events of a run by its steps: calls of tools with their times, and what happened between them. */
+
+import type { SessionEvent } from './types.ts'
+
+export type RunCall = {
+  readonly id: string
+  readonly tool: string
+  readonly at: string
+  readonly durationMs: number | undefined
+  readonly failed: boolean
+}
+export type RunStep = {
+  readonly step: number
+  readonly at: string
+  readonly calls: readonly RunCall[]
+  readonly happened: readonly { readonly at: string; readonly text: string }[]
+}
+
+const happening = (event: SessionEvent): string | undefined => {
+  switch (event.type) {
+    case 'provider.fallback':
+      return `${event.from} → ${event.to}: ${event.reason}`
+    case 'turn.restarted':
+      return event.reason
+    case 'approval.request':
+      return `${event.type}: ${event.tool}`
+    case 'question.request':
+      return `${event.type}: ${event.question}`
+    case 'subagent.start':
+      return `${event.type}: ${event.goal}`
+    case 'run.steered':
+      return `${event.type}: ${event.input}`
+    case 'approval.responded':
+      return `${event.type}: ${event.decision}`
+    case 'context.compressed':
+    case 'question.answered':
+    case 'run.waiting':
+      return event.type
+    default:
+      return undefined
+  }
+}
+
+export function addToSteps(steps: readonly RunStep[], event: SessionEvent): readonly RunStep[] {
+  const last = steps.at(-1)
+  const number = 'step' in event && event.step !== undefined ? event.step : (last?.step ?? 0)
+  const all = steps.some(({ step }) => step === number)
+    ? steps
+    : [...steps, { step: number, at: event.at, calls: [], happened: [] }]
+  return all.map((one) => (one.step === number ? addToStep(one, event) : one))
+}
+
+function addToStep(step: RunStep, event: SessionEvent): RunStep {
+  if (event.type === 'tool.started') {
+    const call = { id: event.call_id, tool: event.tool, at: event.at, durationMs: undefined, failed: false }
+    return { ...step, calls: [...step.calls.filter(({ id }) => id !== call.id), call] }
+  }
+  if (event.type === 'tool.completed') {
+    const { call_id: id, duration_ms: durationMs, failed } = event
+    return { ...step, calls: step.calls.map((call) => (call.id === id ? { ...call, durationMs, failed } : call)) }
+  }
+  const text = happening(event)
+  return text === undefined ? step : { ...step, happened: [...step.happened, { at: event.at, text }] }
+}

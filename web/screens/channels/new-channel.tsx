@@ -1,0 +1,120 @@
+/** Connects a platform step by step: what to do there, the fields, the test, and the first message. */
+
+import { useEffect, useState } from 'preact/hooks'
+import { api, get, type Page, path } from '../../api/client.ts'
+import type { Session } from '../../model/types.ts'
+import { Choice, Field, Form } from '../../parts/form.tsx'
+import { t, language } from '../../words/words.ts'
+import { guides, platforms } from './guides.ts'
+
+export type Channel = {
+  readonly id: string
+  readonly platform: string
+  readonly name: string
+  readonly status: 'active' | 'paused'
+  readonly webhook_url: string
+  readonly generated?: Readonly<Record<string, string>>
+  readonly registration?: Check
+}
+export type Check = { readonly ok: boolean; readonly detail: string }
+type Person = { readonly id: string; readonly platform: string; readonly at: string }
+type Added = { readonly channel: Channel; readonly check: Check; readonly at: number }
+
+export function NewChannel({ onAdded }: { readonly onAdded: () => Promise<void> }) {
+  const [platform, setPlatform] = useState(platforms[0] ?? '')
+  const [name, setName] = useState('')
+  const [address, setAddress] = useState('')
+  const [secrets, setSecrets] = useState<Readonly<Record<string, string>>>({})
+  const [added, setAdded] = useState<Added | undefined>(undefined)
+  const guide = guides[platform]
+  const add = async () => {
+    const at = Date.now()
+    const given = Object.fromEntries(Object.entries(secrets).filter(([, value]) => value.trim()))
+    const body = {
+      platform,
+      secrets: given,
+      ...(name.trim() && { name: name.trim() }),
+      ...(guide?.needsAddress && { settings: { address: address.trim() } }),
+    }
+    const channel = await api<Channel>('POST', '/api/channels', { body })
+    setSecrets({})
+    const check = await api<Check>('POST', `${path`/api/channels/${channel.id}`}/test`)
+    setAdded({ channel, check, at })
+    await onAdded()
+  }
+  return (
+    <>
+      <Form label={t('newChannel')} action={t('add')} onSend={add}>
+        <Choice
+          label={t('platform')}
+          value={platform}
+          options={platforms.map((one) => [one, one] as const)}
+          onChange={(one) => {
+            setPlatform(one)
+            setSecrets({})
+            setAdded(undefined)
+          }}
+        />
+        <ol>
+          {guide?.steps[language.value === 'de' ? 'de' : 'en'].map((step) => (
+            <li key={step}>{step}</li>
+          ))}
+        </ol>
+        <Field label={t('name')} value={name} onChange={setName} />
+        {guide?.needsAddress && <Field label={t('addressOfAgent')} value={address} onChange={setAddress} />}
+        {guide?.secrets.map((field) => (
+          <Field
+            key={field}
+            label={field}
+            kind="password"
+            value={secrets[field] ?? ''}
+            onChange={(value) => setSecrets({ ...secrets, [field]: value })}
+          />
+        ))}
+      </Form>
+      {added && <FirstMessage key={added.channel.id} added={added} />}
+    </>
+  )
+}
+
+const pollMs = 3_000
+
+/** Waits for a session or a person of the platform that is newer than the connection. */
+function FirstMessage({ added: { channel, check, at } }: { readonly added: Added }) {
+  const [hasArrived, setArrived] = useState(false)
+  useEffect(() => {
+    if (hasArrived) return
+    const look = async () => {
+      if (document.hidden) return
+      const { platform } = channel
+      const [sessions, people] = await Promise.all([
+        get<Page<Session>>(`/api/sessions?limit=1&source=${platform}`),
+        get<Page<Person>>('/api/pairing?limit=20'),
+      ])
+      const times = [
+        ...sessions.data.map((one) => one.updated_at),
+        ...people.data.filter((one) => one.platform === platform).map((one) => one.at),
+      ]
+      if (times.some((time) => Date.parse(time) >= at)) setArrived(true)
+    }
+    // The next look comes anyway.
+    const timer = setInterval(() => void look().catch(() => undefined), pollMs)
+    return () => clearInterval(timer)
+  }, [hasArrived])
+  return (
+    <section class="card list-of" role="status">
+      <p class={check.ok ? undefined : 'failure'}>{check.detail}</p>
+      <p>
+        {t('webhook')}: <code class="code-once">{channel.webhook_url}</code>
+      </p>
+      {Object.entries(channel.generated ?? {}).map(([key, value]) => (
+        <p key={key}>
+          {t('generatedOnce')} {key} <code class="code-once">{value}</code>
+        </p>
+      ))}
+      <p>
+        <strong>{t(hasArrived ? 'arrived' : 'waitingForMessage')}</strong>
+      </p>
+    </section>
+  )
+}

@@ -1,0 +1,176 @@
+/** One run: its steps with their calls and times, attempts, waits, notes, and tokens by model. */
+
+import { useEffect, useState } from 'preact/hooks'
+import { get, path } from '../../api/client.ts'
+import { readEvents } from '../../api/read-stream.ts'
+import { addToSteps, type RunStep } from '../../model/run-steps.ts'
+import type { SessionEvent, Usage } from '../../model/types.ts'
+import { Panel, Screen, useLoad } from '../../parts/load.tsx'
+import { addressOf, place } from '../../parts/route.ts'
+import { showError } from '../../parts/toast.ts'
+import { formatCost, formatDate, formatDuration, formatNumber, formatTime } from '../../words/format.ts'
+import { t } from '../../words/words.ts'
+
+type Run = {
+  readonly run_id: string
+  readonly session_id: string
+  readonly status: string
+  readonly usage: Usage
+  readonly usage_by_model: readonly (Usage & { readonly model: string; readonly calls?: number })[]
+  readonly exit_reason: string | null
+  readonly error: string | null
+  readonly delivery_error?: string
+  readonly activity: { readonly doing: string; readonly since: string | null }
+  readonly started_at: string | null
+  readonly ended_at: string | null
+  readonly steps: number
+  readonly attempts: number
+  readonly waited_ms: number
+  readonly notes: readonly { readonly at: string; readonly did: string; readonly why: string }[]
+}
+
+export function RunScreen() {
+  const { id } = place.value
+  const run = useLoad(() => get<Run>(path`/v1/runs/${id}`), id)
+  return (
+    <Screen
+      title={t('run')}
+      actions={run.data && <a href={addressOf('chat', run.data.session_id)}>{t('toSession')}</a>}
+    >
+      <Panel of={run}>
+        {(data) => (
+          <>
+            <Facts run={data} />
+            <Steps id={id} onEnd={run.reload} isDone={data.ended_at !== null} />
+            <Models run={data} />
+            <Notes notes={data.notes} />
+          </>
+        )}
+      </Panel>
+    </Screen>
+  )
+}
+
+function Facts({ run }: { readonly run: Run }) {
+  const failure = run.error ?? run.delivery_error
+  const tookMs = run.started_at && run.ended_at ? Date.parse(run.ended_at) - Date.parse(run.started_at) : undefined
+  const facts: readonly (readonly [name: string, value: string | undefined])[] = [
+    [t('state'), run.exit_reason && run.exit_reason !== run.status ? `${run.status}, ${run.exit_reason}` : run.status],
+    [t('doesNow'), run.ended_at ? undefined : run.activity.doing],
+    [t('startedAt'), run.started_at ? formatDate(run.started_at) : undefined],
+    [t('duration'), tookMs === undefined ? undefined : formatDuration(tookMs)],
+    [t('waited'), run.waited_ms ? formatDuration(run.waited_ms) : undefined],
+    [t('steps'), formatNumber(run.steps)],
+    [t('attempts'), formatNumber(run.attempts)],
+    [t('cost'), formatCost(run.usage.cost_usd)],
+  ]
+  return (
+    <>
+      {failure && <p class="failure">{failure}</p>}
+      <dl class="fields">
+        {facts.map(
+          ([name, value]) =>
+            value !== undefined && (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ),
+        )}
+      </dl>
+    </>
+  )
+}
+
+type StepsProps = { readonly id: string; readonly isDone: boolean; readonly onEnd: () => Promise<void> }
+
+function Steps({ id, isDone, onEnd }: StepsProps) {
+  const [steps, setSteps] = useState<readonly RunStep[]>([])
+  const [isRead, setRead] = useState(false)
+  useEffect(() => {
+    const abort = new AbortController()
+    setSteps([])
+    readEvents<SessionEvent>(`${path`/v1/runs/${id}`}/events`, abort.signal, (events) =>
+      setSteps((before) => events.reduce(addToSteps, before)),
+    )
+      .then(() => (isDone ? undefined : onEnd()))
+      .catch((error: unknown) => void (abort.signal.aborted || showError(error)))
+      .finally(() => setRead(true))
+    return () => abort.abort()
+  }, [id])
+  return (
+    <section class="list-of">
+      <h2>{t('steps')}</h2>
+      <ol class="list-of">
+        {steps.map((step) => (
+          <li key={step.step} class="card">
+            <p class="row">
+              <strong>{t('stepOf', { n: step.step })}</strong> <time dateTime={step.at}>{formatTime(step.at)}</time>
+            </p>
+            <ul>
+              {step.calls.map((call) => (
+                <li key={call.id} class="row">
+                  <code>{call.tool}</code>
+                  <span class="note">
+                    {call.durationMs === undefined ? t('running') : formatDuration(call.durationMs)}
+                  </span>
+                  {call.failed && <span class="badge bad">{t('failed')}</span>}
+                </li>
+              ))}
+              {step.happened.map(({ at, text }, index) => (
+                <li key={index} class="row note">
+                  <time dateTime={at}>{formatTime(at)}</time> <span dir="auto">{text}</span>
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ol>
+      {isRead && !steps.length && <p class="note">{t('noSteps')}</p>}
+    </section>
+  )
+}
+
+const Models = ({ run: { usage_by_model: rows } }: { readonly run: Run }) => (
+  <section>
+    <h2>{t('tokensByModel')}</h2>
+    <div class="table" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th>{t('model')}</th>
+            <th>{t('input')}</th>
+            <th>{t('output')}</th>
+            <th>{t('cached')}</th>
+            <th>{t('cost')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              <td>{row.model}</td>
+              <td>{formatNumber(row.input)}</td>
+              <td>{formatNumber(row.output)}</td>
+              <td>{formatNumber(row.cached_read)}</td>
+              <td>{formatCost(row.cost_usd)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  </section>
+)
+
+const Notes = ({ notes }: Pick<Run, 'notes'>) =>
+  notes.length > 0 && (
+    <section>
+      <h2>{t('notes')}</h2>
+      <ul class="list-of">
+        {notes.map(({ at, did, why }, index) => (
+          <li key={index} class="row">
+            <time dateTime={at}>{formatTime(at)}</time> <strong>{did}</strong> <span class="note">{why}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
