@@ -37,7 +37,7 @@ export const commands = {
   },
   files: {
     usage:
-      'files ls SESSION [PATH] [-r] · get SESSION PATH [FILE|-] · put SESSION FILE|- PATH · mv SESSION PATH TO · rm SESSION PATH',
+      'files ls SESSION [PATH] [-r] · get SESSION PATH [FILE|-] · put SESSION FILE|- PATH · mv SESSION PATH TO · rm SESSION PATH · sync SESSION FOLDER',
     says: 'read and write the files of a session',
     options: { recursive: { ...flag, short: 'r' } },
     load: () => import('./commands/files.mjs'),
@@ -98,7 +98,8 @@ export const commands = {
     load: () => import('./commands/open.mjs'),
   },
   acp: {
-    usage: 'acp',
+    usage: 'acp [--sync FOLDER]',
+    options: { sync: text },
     says: 'speak the Agent Client Protocol over stdio, for editors',
     load: () => import('./commands/acp.mjs'),
   },

@@ -3,7 +3,11 @@
  * of the server's workspace; the editor's own files are read only where it embeds them.
  */
 
+import { answerQuestion, decide } from '../ask.mjs'
+import { syncFiles } from '../commands/sync-files.mjs'
 import { sessionPath } from '../client.mjs'
+import { listConfigOptions, setConfigOption } from './config-options.mjs'
+import { parseAnswer, renderForm } from './elicitation.mjs'
 import { toMessage } from './prompt.mjs'
 import { codes, Connection, RpcError } from './rpc.mjs'
 import { callIdOf, describeCall, replayAll, updatesOf } from './updates.mjs'
@@ -17,9 +21,9 @@ const commands = [
   { name: 'help', description: 'List all commands' },
 ]
 
-/** Resolves when the editor closes the input. */
-export async function serveAcp(client, { input, output }) {
-  const server = new AcpServer(client, output)
+/** Resolves when the editor closes the input. `folder` is kept in step with the workspace before and after each prompt. */
+export async function serveAcp(client, { input, output, folder }) {
+  const server = new AcpServer(client, output, folder)
   await server.connection.listen(input)
 }
 
@@ -27,23 +31,29 @@ class AcpServer {
   #client
   /** Prompts that run, by session. */
   #running = new Map()
+  #hasForms = false
+  #folder
 
-  constructor(client, output) {
+  constructor(client, output, folder) {
+    this.#folder = folder
     this.#client = client
     this.connection = new Connection(output, {
-      initialize: () => this.#initialize(),
+      initialize: (params) => this.#initialize(params),
       authenticate: () => ({}),
       'session/new': (params) => this.#create(params),
       'session/load': (params) => this.#load(params, true),
       'session/resume': (params) => this.#load(params, false),
       'session/list': (params) => this.#list(params),
       'session/delete': ({ sessionId }) => this.#call('DELETE', sessionPath(sessionId)),
+      'session/close': (params) => this.#close(params),
+      'session/set_config_option': (params) => setConfigOption(client, params),
       'session/prompt': (params) => this.#prompt(params),
       'session/cancel': (params) => this.#cancel(params),
     })
   }
 
-  #initialize() {
+  #initialize({ clientCapabilities }) {
+    this.#hasForms = Boolean(clientCapabilities?.elicitation?.form)
     return {
       protocolVersion,
       agentInfo: { name: 'talaria', title: 'Talaria', version: '0.1.0' },
@@ -51,7 +61,7 @@ class AcpServer {
         loadSession: true,
         promptCapabilities: { image: true, audio: false, embeddedContext: true },
         mcpCapabilities: { http: false, sse: false },
-        sessionCapabilities: { list: {}, resume: {}, delete: {} },
+        sessionCapabilities: { list: {}, resume: {}, delete: {}, close: {} },
       },
       authMethods: [],
     }
@@ -60,14 +70,27 @@ class AcpServer {
   async #create() {
     const { body } = await this.#call('POST', '/api/sessions', {})
     this.#announceCommands(body.id)
-    return { sessionId: body.id }
+    return { sessionId: body.id, configOptions: await listConfigOptions(this.#client, body.id) }
   }
 
   async #load({ sessionId }, isReplayed) {
     await this.#get(sessionPath(sessionId))
     if (isReplayed) await this.#replay(sessionId)
     this.#announceCommands(sessionId)
-    return {}
+    return { configOptions: await listConfigOptions(this.#client, sessionId) }
+  }
+
+  async #sync(sessionId) {
+    if (this.#folder === undefined) return
+    const { conflicts } = await syncFiles(this.#client, sessionId, this.#folder)
+    if (!conflicts.length) return
+    const text = `\n\nChanged here and in the workspace, so left alone: ${conflicts.join(', ')}\n`
+    this.#update(sessionId, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
+  }
+
+  /** Stops what the editor has started. The session stays on the server. */
+  async #close({ sessionId }) {
+    if (this.#running.has(sessionId)) await this.#cancel({ sessionId })
   }
 
   async #replay(sessionId) {
@@ -97,7 +120,10 @@ class AcpServer {
     const running = { isCancelled: false, controller: new AbortController() }
     this.#running.set(sessionId, running)
     try {
-      return { stopReason: await this.#run(sessionId, toMessage(prompt), running) }
+      await this.#sync(sessionId)
+      const stopReason = await this.#run(sessionId, toMessage(prompt), running)
+      await this.#sync(sessionId)
+      return { stopReason }
     } finally {
       this.#running.delete(sessionId)
       running.controller.abort()
@@ -113,28 +139,44 @@ class AcpServer {
       for (const update of updatesOf(event)) this.#update(session, update)
       // The stream is read on while the person decides: the answer may come from elsewhere.
       if (event.type === 'approval.request') void this.#askPermission(session, event)
-      if (event.type === 'question.request') this.#showQuestion(session, event)
-      if (event.type === 'question.request') return 'end_turn'
+      if (event.type === 'question.request') {
+        if (!this.#hasForms) return this.#leaveQuestion(session, event)
+        void this.#elicit(session, event, running)
+      }
       if (ends.has(event.type)) return this.#end(session, event)
     }
-    return 'cancelled'
+    return running.isLeft ? 'end_turn' : 'cancelled'
   }
 
-  #end(session, { type, exit_reason: reason, error }) {
+  async #end(session, { type, exit_reason: reason, error }) {
     if (type === 'run.cancelled') return 'cancelled'
     if (type === 'run.failed') throw new RpcError(codes.internal, error ?? reason)
-    void this.#announceUsage(session)
+    await this.#announceUsage(session)
     if (/budget|max_turns|limit/.test(reason)) return 'max_turn_requests'
     return 'end_turn'
   }
 
+  /** The stream is read on while the person fills the form: the answer may come from elsewhere. */
+  async #elicit(session, event, running) {
+    try {
+      const answer = parseAnswer(await this.connection.request('elicitation/create', renderForm(session, event)))
+      if (answer !== undefined) return await answerQuestion(this.#client, event.question_id, answer)
+      this.#leaveQuestion(session, event)
+      running.isLeft = true
+      running.controller.abort()
+    } catch (error) {
+      if (error?.status !== 409) process.stderr.write(`${error?.message ?? error}\n`)
+    }
+  }
+
   /** The next prompt is the answer. */
-  #showQuestion(session, { question, choices = [] }) {
+  #leaveQuestion(session, { question, choices = [] }) {
     const list = choices.map((choice, at) => `\n${at + 1}. ${choice}`).join('')
     this.#update(session, {
       sessionUpdate: 'agent_message_chunk',
       content: { type: 'text', text: `\n\n${question}${list}\n` },
     })
+    return 'end_turn'
   }
 
   async #askPermission(session, event) {
@@ -147,8 +189,7 @@ class AcpServer {
         options,
       })
       const decision = outcome?.outcome === 'selected' ? outcome.optionId : 'deny'
-      const path = `/api/approvals/${encodeURIComponent(event.approval_id)}`
-      await this.#client.call('POST', path, { decision })
+      await decide(this.#client, event.approval_id, decision)
     } catch (error) {
       // Somebody else may have decided first.
       if (error?.status !== 409) process.stderr.write(`${error?.message ?? error}\n`)
@@ -170,8 +211,10 @@ class AcpServer {
   }
 
   async #announceUsage(session) {
-    const { context, title } = await this.#get(sessionPath(session)).catch(() => ({}))
-    if (context) this.#update(session, { sessionUpdate: 'usage_update', used: context.tokens, size: context.window })
+    const { context, title, usage } = await this.#get(sessionPath(session)).catch(() => ({}))
+    const cost = typeof usage?.cost_usd === 'number' ? { cost: { amount: usage.cost_usd, currency: 'USD' } } : {}
+    if (context)
+      this.#update(session, { sessionUpdate: 'usage_update', used: context.tokens, size: context.window, ...cost })
     if (title) this.#update(session, { sessionUpdate: 'session_info_update', title })
   }
 

@@ -25,14 +25,25 @@ function titleOf(tool, input) {
   return typeof target === 'string' ? `${tool}: ${target.slice(0, 120)}` : tool
 }
 
+/** The protocol wants absolute paths. Relative ones begin at the workspace of the session. */
+const absolute = (path) => (path.startsWith('/') ? path : `/workspace/${path}`)
+
 export function describeCall(tool, input) {
-  const path = typeof input?.path === 'string' ? input.path : undefined
+  const path = typeof input?.path === 'string' ? absolute(input.path) : undefined
   return {
     title: titleOf(tool, input),
     kind: kinds[tool] ?? 'other',
     rawInput: input,
-    ...(path?.startsWith('/') && { locations: [{ path }] }),
+    ...(path && { locations: [{ path }] }),
+    ...(path && diffOf(path, input)),
   }
+}
+
+/** What a call writes. The text before it is known of replacements alone. */
+function diffOf(path, { content: whole, old_string: oldText, new_string: replaced }) {
+  const newText = replaced ?? whole
+  if (typeof newText !== 'string') return {}
+  return { content: [{ type: 'diff', path, newText, ...(typeof oldText === 'string' && { oldText }) }] }
 }
 
 /** The updates of one event. */
@@ -61,6 +72,8 @@ export function updatesOf(event) {
           ...(event.preview && { content: content(event.preview) }),
         },
       ]
+    case 'context.compressed':
+      return [{ sessionUpdate: 'compaction_update', compactionId: `${event.run_id}.${event.seq}`, status: 'completed' }]
     case 'turn.restarted':
       return [{ sessionUpdate: 'agent_message_chunk', content: text('\n\n(The answer starts again.)\n\n') }]
     default:

@@ -4,4 +4,5 @@ import { serveAcp } from '../acp/serve.mjs'
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
 
-export const run = () => serveAcp(createClient(requireConfig()), { input: process.stdin, output: process.stdout })
+export const run = ({ options: { sync } }) =>
+  serveAcp(createClient(requireConfig()), { input: process.stdin, output: process.stdout, folder: sync })

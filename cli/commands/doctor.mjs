@@ -40,6 +40,7 @@ async function checkKey(client, add) {
     for (const [scope, use] of Object.entries(wantedScopes))
       if (!key.scopes.includes(scope)) add('scope', 'warning', `Without "${scope}" there is no access to ${use}.`)
     checkDeployment(await client.get('/health/detailed'), add)
+    if (key.scopes.includes('read')) await checkChannels(client, add)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     add('key', 'failed', error.message)
@@ -54,5 +55,23 @@ function checkDeployment({ status, database, model, providers = {}, bindings = {
   const usable = Object.entries(providers).filter(([, state]) => state.startsWith('usable'))
   if (usable.length) add('model', 'ok', `${model}; providers: ${usable.map(([id]) => id).join(', ')}`)
   else add('model', 'warning', `${model}. No provider has a key: set one, for example OPENAI_API_KEY.`)
-  for (const [name, state] of Object.entries(bindings)) add(name, state.startsWith('absent') ? 'warning' : 'ok', state)
+  for (const [name, state] of Object.entries(bindings)) checkBinding(name, state, add)
+}
+
+function checkBinding(name, state, add) {
+  if (!state.startsWith('absent')) return add(name, 'ok', state)
+  add(name, 'warning', `${state}. Add the binding to wrangler.toml and deploy, if you need it.`)
+}
+
+/** Platforms call the address of a webhook, so it must be public. */
+async function checkChannels(client, add) {
+  const channels = await client.list('/api/channels')
+  for (const { platform, name, webhook_url: url = '' } of channels)
+    if (url.startsWith('http:'))
+      add(
+        'webhook',
+        'warning',
+        `${name ?? platform}: ${url} is not public. Set PUBLIC_URL, and create the channel again.`,
+      )
+  if (channels.length) add('channels', 'ok', `${channels.length}; \`talaria channels test ID\` checks one.`)
 }

@@ -4,8 +4,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { ApiError, createClient, sessionPath } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
-import { UsageError } from '../exits.mjs'
+import { exits, UsageError } from '../exits.mjs'
 import { note, printList, printOne } from '../output.mjs'
+import { syncFiles } from './sync-files.mjs'
 
 const filePath = (session, path) => sessionPath(session, `/files/${path.split('/').map(encodeURIComponent).join('/')}`)
 
@@ -15,7 +16,7 @@ export async function run({ options, words: [action, session, ...rest], usage })
   return act(createClient(requireConfig()), options, session, rest)
 }
 
-const actions = { ls: list, get: download, put: upload, mv: move, rm: remove }
+const actions = { ls: list, get: download, put: upload, mv: move, rm: remove, sync }
 
 async function list(client, options, session, [path = '']) {
   const query = options.recursive ? '?recursive=1' : ''
@@ -65,4 +66,13 @@ async function remove(client, options, session, [path]) {
   if (!path) throw new UsageError('talaria files rm SESSION PATH')
   await client.call('DELETE', filePath(session, path))
   printOne(options, { path, status: 'deleted' }, 'Deleted.')
+}
+
+async function sync(client, options, session, [folder]) {
+  if (!folder) throw new UsageError('talaria files sync SESSION FOLDER')
+  const result = await syncFiles(client, session, folder)
+  for (const path of result.conflicts) note(`${path} changed on both sides. Nothing was written.`)
+  for (const path of result.gone) note(`${path} was deleted on one side. The other keeps it.`)
+  printOne(options, result, `${result.sent.length} sent, ${result.received.length} received`)
+  return result.conflicts.length ? exits.failed : exits.done
 }
