@@ -1,0 +1,39 @@
+/** Tests how pages of the documentation site are rendered, and that its page of errors has every code. */
+
+import { readFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+
+const { renderMarkdown, listHeadings } = (await import(
+  new URL('../../scripts/docs-site/markdown.mjs', import.meta.url).href
+)) as {
+  renderMarkdown: (page: string, text: string, options: { draw: (code: string) => string | undefined }) => string
+  listHeadings: (text: string) => readonly { readonly title: string; readonly anchor: string }[]
+}
+const render = (text: string) => renderMarkdown('docs/page.md', text, { draw: () => undefined })
+
+it('shows raw HTML as text, and follows no script', () => {
+  const html = render('<script>alert(1)</script>\n\nA <b onclick="x">word</b> and [this](javascript:alert(1)).')
+  expect(html).not.toMatch(/<script|<b |href/)
+  expect(html).toContain('this')
+})
+
+it('links pages by their address, and names other files without a link', () => {
+  expect(render('[a](cli.md#exit-codes) [b](design/README.md) [c](README.md)')).toMatch(
+    /"\/docs\/cli#exit-codes".*"\/docs\/design\/".*"\/docs\/"/,
+  )
+  expect(render('[code](../src/index.ts)')).not.toContain('href')
+})
+
+it('gives headings the anchors of GitHub, and repeated ones a number', () => {
+  const headings = listHeadings('# A `b` & c\n\n## Same\n\n```\n# none\n```\n\n## Same')
+  expect(headings.map(({ anchor }) => anchor)).toEqual(['a-b--c', 'same', 'same-1'])
+})
+
+it('explains every code of an error', async () => {
+  const source = await readFile(new URL('../../src/worker/errors.ts', import.meta.url), 'utf8')
+  const [, union = ''] = /export type ErrorCode =\n((?: +\| '[a-z_]+'\n)+)/.exec(source) ?? []
+  const codes = union.match(/[a-z_]+/g) ?? []
+  const page = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+  expect(codes.length).toBeGreaterThan(15)
+  expect(codes.filter((code) => !page.includes(`| \`${code}\` |`))).toEqual([])
+})
