@@ -129,3 +129,29 @@ const endAll = (): void => {
 }
 process.on('exit', endAll)
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => process.exit(130))
+
+/** The TCP ports on which the processes of a tree listen at loopback. */
+export const listeningPorts = (root: number): number[] => {
+  const listening = new Map<string, number>()
+  for (const line of readFileSync('/proc/net/tcp', 'latin1').split('\n').slice(1)) {
+    const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/)
+    if (state === '0A') listening.set(`socket:[${inode}]`, Number.parseInt(local.split(':')[1] ?? '', 16))
+  }
+  const links = treeOf(root).flatMap((pid) => {
+    try {
+      return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => linkOf(`/proc/${pid}/fd/${fd}`))
+    } catch {
+      return []
+    }
+  })
+  return [...new Set(links.flatMap((link) => listening.get(link) ?? []))]
+}
+
+/** A descriptor may be closed meanwhile. */
+const linkOf = (path: string): string[] => {
+  try {
+    return [readlinkSync(path)]
+  } catch {
+    return []
+  }
+}

@@ -13,12 +13,15 @@ import { slowStream, throughput } from './metrics/concurrent-sessions.ts'
 import { browserAction } from './metrics/browser.ts'
 import { brandNew, warm } from './metrics/first-token.ts'
 import { manyJobs } from './metrics/jobs.ts'
+import { hostilePages } from './metrics/hostile-pages.ts'
 import { idleMemory } from './metrics/memory.ts'
 import { promptSize } from './metrics/prompt.ts'
 import { resumeLong } from './metrics/resume.ts'
 import { rowsWritten } from './metrics/rows.ts'
 import { search } from './metrics/search.ts'
 import { longTurn, perStep } from './metrics/tool-loop.ts'
+import { webhooks } from './metrics/webhooks.ts'
+import { webPage } from './metrics/page.ts'
 import { circumstances, tableOf, writeDocs, writeJson } from './report.ts'
 import { openStage, repository } from './stage.ts'
 
@@ -38,6 +41,9 @@ const metrics: readonly Metric[] = [
   programs,
   browserAction,
   manyJobs,
+  webhooks,
+  webPage,
+  hostilePages,
 ]
 
 const { values, positionals } = parseArgs({

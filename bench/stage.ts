@@ -34,6 +34,8 @@ export type Stage = {
   readonly inspected: (inspectorPort: number) => Promise<Contender>
   /** A Talaria with other addresses for public names (`WEB_HOST_MAP`). */
   readonly visiting: (hostMap: Readonly<Record<string, string>>) => Promise<Contender>
+  /** A Talaria with other addresses of platforms (`SLACK_API_BASE`). */
+  readonly connected: (env: Readonly<Record<string, string>>) => Promise<Contender>
   readonly end: () => Promise<void>
 }
 
@@ -155,6 +157,11 @@ export const openStage = async ({ from, self }: StageOptions): Promise<Stage> =>
       const env = { WEB_HOST_MAP: JSON.stringify(hostMap) }
       const contender = launchOurs(from, [], env)(folderFor('visiting'), model)
       contenders.set('visiting', contender)
+      return contender
+    },
+    connected: (env) => {
+      const contender = launchOurs(from, [], env)(folderFor('connected'), model)
+      contenders.set('connected', contender)
       return contender
     },
     end: async () => {

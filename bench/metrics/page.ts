@@ -1,0 +1,168 @@
+/** P19: measures the page in Chromium: until it is usable, while an answer streams, and with a long conversation. */
+
+import { chromium as playwright, type Browser, type BrowserContext, type CDPSession, type Page } from 'playwright-core'
+import { chromium } from '../../test/e2e/support/chromium.ts'
+import { call, json, type Target } from '../client.ts'
+import { atLeast, atMost, type Goal, type Metric, type Row, times } from '../metric.ts'
+import { quantile } from '../stats.ts'
+
+/** Slow 4G: 150 ms of latency, 1.6 Mbit/s down. */
+const slow4g = { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 93_750 }
+const slowCpu = 4
+const paragraph =
+  '## A heading\n\nSome **bold** and `code` words in a line, with [a link](https://example.com/) in it.\n\n- one\n- two\n- three\n\n```js\nconst sum = (a, b) => a + b\nconsole.log(sum(1, 2))\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n'
+/** About 800 words, which is eight seconds at 100 a second. */
+const answer = paragraph.repeat(14)
+
+type Sample = Readonly<Record<string, number>>
+
+/** Intervals between frames in ms, and the longest task, until the answer ends. */
+const frames = `new Promise((resolve) => {
+  const gaps = []; let longest = 0; let last = performance.now(); let ending = 0
+  new PerformanceObserver((list) => { for (const one of list.getEntries()) longest = Math.max(longest, one.duration) }).observe({ type: 'longtask' })
+  const step = (now) => {
+    gaps.push(now - last); last = now
+    const ended = [...document.querySelectorAll('button')].some((one) => one.textContent === 'Answer again' || one.getAttribute('aria-label') === 'Answer again')
+    if (ended || now - ending > 60000 && ending) return resolve({ gaps, longest })
+    requestAnimationFrame(step)
+  }
+  ending = performance.now()
+  requestAnimationFrame(step)
+})`
+
+const signIn = async (target: Target, context: BrowserContext): Promise<void> => {
+  const { url } = await json<{ url: string }>(target, 'POST', '/api/login/links')
+  const { hash } = new URL(url)
+  const page = await context.newPage()
+  await page.goto(`${target.origin}/${hash}`)
+  await page.getByRole('textbox', { name: 'Message' }).waitFor()
+  await page.close()
+}
+
+const throttle = async (cdp: CDPSession, rate: number): Promise<unknown> =>
+  cdp.send('Emulation.setCPUThrottlingRate', { rate })
+
+/** Milliseconds from the navigation until the composer can be typed into, with an empty cache. */
+const measureStart = async (target: Target, browser: Browser): Promise<number> => {
+  // A service worker would answer from its own cache.
+  const context = await browser.newContext({ locale: 'en-US', serviceWorkers: 'block' })
+  await signIn(target, context)
+  const page = await context.newPage()
+  const cdp = await context.newCDPSession(page)
+  await cdp.send('Network.enable')
+  await cdp.send('Network.clearBrowserCache')
+  await cdp.send('Network.emulateNetworkConditions', slow4g)
+  await throttle(cdp, slowCpu)
+  await page.addInitScript(`new MutationObserver(() => {
+    const field = document.querySelector('textarea')
+    if (field && !field.disabled && window.usableAt === undefined) window.usableAt = performance.now()
+  }).observe(document, { subtree: true, childList: true })`)
+  await page.goto(`${target.origin}/`)
+  await page.getByRole('textbox', { name: 'Message' }).waitFor()
+  const usableAt = await page.evaluate<number>('window.usableAt')
+  await context.close()
+  return usableAt
+}
+
+type Streamed = { readonly fps: number; readonly p95: number; readonly longest: number }
+
+/** Frames while an answer of Markdown streams at 100 words a second. */
+const measureStream = async (target: Target, page: Page, rate: number): Promise<Streamed> => {
+  const { id } = await json<{ id: string }>(target, 'POST', '/api/sessions', {})
+  await page.goto(`${target.origin}/#/chat/${id}`)
+  await page.locator('.list').waitFor()
+  const cdp = await page.context().newCDPSession(page)
+  await throttle(cdp, rate)
+  const sent = call(target, 'POST', `/api/sessions/${id}/chat`, {
+    input: `[[slow ttft=50 gap=10]] [[echo]] ${answer}`,
+    wait: false,
+  })
+  await page.locator('.block.text').first().waitFor()
+  const { gaps, longest } = await page.evaluate<{ gaps: number[]; longest: number }>(frames)
+  await sent
+  await throttle(cdp, 1)
+  const total = gaps.reduce((sum, gap) => sum + gap, 0)
+  return { fps: (gaps.length * 1_000) / total, p95: quantile(gaps, 0.95), longest }
+}
+
+type Long = { readonly shown: number; readonly elements: number; readonly hiddenFrames: number }
+
+/** Milliseconds until the end of 10 000 messages stands in the page, from the click. */
+const measureLong = async (target: Target, page: Page, id: string, rate: number): Promise<Long> => {
+  const cdp = await page.context().newCDPSession(page)
+  await page.goto(`${target.origin}/#/`)
+  await page.getByRole('textbox', { name: 'Message' }).waitFor()
+  await throttle(cdp, rate)
+  const shown = await page.evaluate<number>(`new Promise((resolve) => {
+    const began = performance.now()
+    const step = () => document.querySelector('.list')?.textContent.includes('message 9999')
+      ? resolve(performance.now() - began) : requestAnimationFrame(step)
+    location.hash = '#/chat/${id}'
+    step()
+  })`)
+  await throttle(cdp, 1)
+  const elements = await page.locator('.list article').count()
+  const hiddenFrames = await page.evaluate<number>(`new Promise((resolve) => {
+    const original = requestAnimationFrame; let asked = 0
+    window.requestAnimationFrame = (callback) => (asked++, original(callback))
+    Object.defineProperty(document, 'hidden', { value: true, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+    setTimeout(() => { window.requestAnimationFrame = original; delete document.hidden; resolve(asked) }, 1000)
+  })`)
+  return { shown, elements, hiddenFrames }
+}
+
+const importLong = async (target: Target): Promise<string> => {
+  const messages = Array.from({ length: 10_000 }, (_, at) => ({
+    role: at % 2 ? 'assistant' : 'user',
+    content: `message ${at}`,
+  }))
+  const body = { format: 'talaria.session', version: 1, session: { title: 'Long' }, messages }
+  return (await json<{ id: string }>(target, 'POST', '/api/sessions/import', body)).id
+}
+
+const goals: Readonly<Record<string, { readonly what: string; readonly unit: string; readonly goal: Goal }>> = {
+  usable: { what: 'composer usable, slow 4G, CPU slowed 4×', unit: 'ms', goal: atMost(1_000) },
+  fps: { what: 'frames a second at 100 words a second, CPU slowed 4×', unit: '/s', goal: atLeast(50) },
+  p95: { what: 'frame p95 of the same', unit: 'ms', goal: atMost(34) },
+  longest: { what: 'longest task of the same', unit: 'ms', goal: atMost(100) },
+  fast: { what: 'frames a second at 100 words a second', unit: '/s', goal: atLeast(59) },
+  shown: { what: '10 000 messages: end shown', unit: 'ms', goal: atMost(200) },
+  shownSlow: { what: '10 000 messages: end shown, CPU slowed 4×', unit: 'ms', goal: atMost(1_000) },
+  elements: { what: '10 000 messages: in the page', unit: '', goal: atMost(200) },
+  hidden: { what: 'frames that a hidden tab asks for in a second', unit: '', goal: atMost(0) },
+}
+
+const measure = async (target: Target, browser: Browser, long: string): Promise<Sample> => {
+  const usable = await measureStart(target, browser)
+  const context = await browser.newContext({ locale: 'en-US', viewport: { width: 390, height: 800 } })
+  await signIn(target, context)
+  const page = await context.newPage()
+  const slowed = await measureStream(target, page, slowCpu)
+  const { fps: fast } = await measureStream(target, page, 1)
+  const { shown, elements, hiddenFrames: hidden } = await measureLong(target, page, long, 1)
+  const { shown: shownSlow } = await measureLong(target, page, long, slowCpu)
+  await context.close()
+  return { usable, ...slowed, fast, shown, shownSlow, elements, hidden }
+}
+
+export const webPage: Metric = {
+  id: 'P19',
+  what: 'the page',
+  run: async (stage, { rounds, quick }) => {
+    if (chromium === undefined) throw new Error('needs a Chromium: apt-get install chromium-headless-shell')
+    const { target } = await stage.ours()
+    const browser = await playwright.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] })
+    try {
+      const long = await importLong(target)
+      const samples = await times(quick ? 2 : Math.min(rounds, 8), () => measure(target, browser, long))
+      return Object.entries(goals).map(([name, goal]): Row => ({
+        metric: 'P19',
+        ...goal,
+        samples: samples.map((one) => one[name] ?? NaN),
+      }))
+    } finally {
+      await browser.close()
+    }
+  },
+}
