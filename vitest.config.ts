@@ -1,8 +1,9 @@
-// Configures three kinds of tests: `pure` in Node, `workerd` inside the runtime, `e2e` against a server started as users
-// start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one file.
+// Configures three kinds of tests: `pure` in Node, `workerd` and `isolated` inside the runtime, `e2e` against a server
+// started as users start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one file.
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type UserWorkspaceConfig } from 'vitest/config'
 import { dropExpectedMessages } from './test/support/runtime-messages.ts'
+import { staticImports } from './test/support/static-imports.ts'
 
 /** Backends that reach a host over HTTP. Their tests start that host, so they run in Node. So do the tables of media vendors. */
 const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel,media,web,browser}/**/*.test.ts'
@@ -13,13 +14,33 @@ const timeouts = { testTimeout: 60_000, hookTimeout: 90_000 }
 const pure = {
   test: {
     name: 'pure',
+    isolate: false,
     ...timeouts,
     include: ['test/{agent,tools,support,scripts,channels,sandbox,web}/**/*.test.ts', remote, 'bench/**/*.test.ts'],
   },
 }
 
-const workerd = {
+/**
+ * Files that replace `fetch`, keys or classes of their isolate, or leave objects running. Each has an isolate of its
+ * own. Importing the app again costs such a file ten seconds, so a new file belongs here only if it must.
+ */
+const isolated = [
+  'test/durable/events/events.test.ts',
+  'test/durable/models/responses-dialect.test.ts',
+  'test/durable/session/self-started/goals.test.ts',
+  'test/durable/storage/rows-per-turn.test.ts',
+  'test/worker/{credentials,embeddings}.test.ts',
+  'test/worker/gateway/commands.test.ts',
+  'test/worker/routes/{audited-routes,platform-setup}.test.ts',
+]
+
+/** Tests inside workerd. With `isolate: false` the files that one worker runs share its isolate, objects and database. */
+const workerd = (
+  name: string,
+  files: Pick<UserWorkspaceConfig['test'] & object, 'include' | 'exclude' | 'isolate'>,
+) => ({
   plugins: [
+    staticImports(),
     cloudflareTest(async () => ({
       main: './test/support/worker.ts',
       wrangler: { configPath: './test/support/wrangler.toml' },
@@ -33,11 +54,15 @@ const workerd = {
     })),
   ],
   test: {
-    name: 'workerd',
+    name,
     ...timeouts,
-    include: ['test/{backends,db,durable,worker}/**/*.test.ts'],
-    setupFiles: ['test/support/rpc-paths.ts'],
-    exclude: [remote],
+    ...files,
+    setupFiles: [
+      'test/support/silence-between-files.ts',
+      'test/support/model-fetch.ts',
+      'test/support/rpc-paths.ts',
+      'test/support/default-tenant.ts',
+    ],
     // Every test file imports the whole app again. Bundling the packages once makes that a third faster.
     deps: {
       optimizer: {
@@ -62,7 +87,7 @@ const workerd = {
       },
     },
   },
-}
+})
 
 const e2e = {
   test: {
@@ -84,4 +109,19 @@ for (const stream of [process.stdout, process.stderr]) dropExpectedMessages(stre
 
 // Four files run at a time even on two cores, because a test waits as much as it computes. Console output is shown
 // only for tests that fail.
-export default defineConfig({ test: { maxWorkers: 4, silent: 'passed-only', projects: [pure, workerd, e2e] } })
+export default defineConfig({
+  test: {
+    maxWorkers: 4,
+    silent: 'passed-only',
+    projects: [
+      pure,
+      workerd('workerd', {
+        isolate: false,
+        include: ['test/{backends,db,durable,worker}/**/*.test.ts'],
+        exclude: [remote, ...isolated],
+      }),
+      workerd('isolated', { include: isolated }),
+      e2e,
+    ],
+  },
+})

@@ -21,17 +21,19 @@ setsid "$@" 0<&0 >&6 2>&6 6>&- &
 child=$!
 echo $child > "$folder/child"
 exec 6>&- 4<&- 5<&- 0< /dev/null
-sleep "$seconds" &
+# A session of its own, so that the shell and its `sleep` end together.
+setsid /bin/bash -c 'sleep "$1"; : > "$3/timeout"; kill -KILL -- "-$2"' timer "$seconds" $child "$folder" 2> /dev/null &
 timer=$!
 read -r stat < /proc/$$/stat
 echo "$stat" > "$folder/stat.new"
 mv "$folder/stat.new" "$folder/stat"
-wait -n $child $timer
+# Not `wait -n`: it misses a child that ended before.
+wait $child
 code=$?
-kill -0 $timer 2> /dev/null || code=124
+[ -e "$folder/timeout" ] && code=124
 # Also kills remaining processes of the command. The id of its group cannot be reused while one of them lives.
 kill -KILL -- -$child 2> /dev/null
-kill -KILL $timer $holder 2> /dev/null
+kill -KILL -- $timer -$timer $holder 2> /dev/null
 wait $sink
 echo $code > "$folder/exit.new"
 mv "$folder/exit.new" "$folder/exit"

@@ -1,7 +1,7 @@
 /** Tests the command line as users run it, and its agent for editors with the official client of the protocol. */
 
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
@@ -34,6 +34,8 @@ function run(args: readonly string[], input = '', env: Record<string, string> = 
   let [out, err] = ['', '']
   child.stdout?.on('data', (text: Buffer) => void (out += text.toString()))
   child.stderr?.on('data', (text: Buffer) => void (err += text.toString()))
+  // A command that ends before it reads its input closes the pipe.
+  child.stdin?.on('error', () => undefined)
   child.stdin?.end(input)
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
 }
@@ -79,7 +81,69 @@ it('stores a key that works for its owner alone, and exits by what happened', as
   expect((await run(['nothing'])).code).toBe(2)
   expect((await run(['chat', '--nothing'])).code).toBe(2)
   expect((await run(['runs', 'show', 'ses_none', 'run_none'])).code).toBe(1)
-  expect((await run(['completion', 'bash'])).out).toContain('complete -F _talaria talaria')
+  const complete = `eval "$(cat)"; COMP_WORDS=(talaria files --rec); COMP_CWORD=2; _talaria; echo "\${COMPREPLY[*]}"`
+  const { out: script } = await run(['completion', 'bash'])
+  expect(execFileSync('bash', ['-c', complete], { input: script }).toString()).toBe('--recursive\n')
+  expect((await run(['completion', 'zsh'])).out).toContain('bashcompinit')
+  expect((await run(['completion', 'fish'])).out).toContain('complete -c talaria')
+}, 60_000)
+
+it('brings a folder and a workspace together', async () => {
+  const { json: session } = await tenant.client.send('POST', '/api/sessions', { body: {} })
+  const id = session.id as string
+  const folder = join(home, 'synced')
+  mkdirSync(join(folder, 'sub'), { recursive: true })
+  writeFileSync(join(folder, 'sub/mine.txt'), 'mine')
+  writeFileSync(join(home, 'theirs'), 'theirs')
+  await run(['files', 'put', id, 'theirs', 'their/file.txt'])
+  const sync = async () => {
+    const { code, out } = await run(['files', 'sync', id, folder, '--json'])
+    return { code, ...(JSON.parse(out) as Record<string, string[]>) }
+  }
+  const nothing = { sent: [], received: [], conflicts: [], gone: [] }
+  expect(await sync()).toEqual({ ...nothing, code: 0, sent: ['sub/mine.txt'], received: ['their/file.txt'] })
+  expect(readFileSync(join(folder, 'their/file.txt'), 'utf8')).toBe('theirs')
+  expect(await sync()).toEqual({ ...nothing, code: 0 })
+  writeFileSync(join(folder, 'sub/mine.txt'), 'changed here')
+  writeFileSync(join(folder, 'their/file.txt'), 'changed here, too')
+  await run(['files', 'put', id, 'theirs', 'sub/new.txt'])
+  writeFileSync(join(home, 'theirs'), 'changed there')
+  await run(['files', 'put', id, 'theirs', 'their/file.txt'])
+  const both = { conflicts: ['their/file.txt'], code: 1 }
+  expect(await sync()).toEqual({ ...nothing, ...both, sent: ['sub/mine.txt'], received: ['sub/new.txt'] })
+  expect(await sync()).toEqual({ ...nothing, ...both })
+  expect(readFileSync(join(folder, 'their/file.txt'), 'utf8')).toBe('changed here, too')
+  rmSync(join(folder, 'sub/new.txt'))
+  expect(await sync()).toEqual({ ...nothing, ...both, gone: ['sub/new.txt'] })
+  expect(await sync()).toEqual({ ...nothing, ...both, gone: ['sub/new.txt'] })
+  expect((await run(['files', 'get', id, 'sub/new.txt', '-'])).out).toBe('theirs')
+}, 60_000)
+
+it('signs in by a link once, opens the page with another, and checks the deployment', async () => {
+  const none = { TALARIA_API_KEY: '', TALARIA_URL: '' }
+  const link = (await run(['open', '--print'])).out.trim()
+  expect(link).toMatch(/#in=/)
+  const signedIn = await run(['login', link], '', none)
+  expect(signedIn).toMatchObject({ code: 0, out: expect.stringContaining('Signed in') })
+  expect((await run(['login', '--status'], '', none)).out).toContain('key talaria on ')
+  expect((await run(['login', link], '', none)).code).not.toBe(0)
+  const checks = await json<{ name: string; state: string }[]>('doctor')
+  expect(checks.filter(({ state }) => state === 'failed')).toEqual([])
+  expect((await run(['login', '--forget'], '', none)).code).toBe(0)
+  expect((await run(['sessions'], '', none)).code).toBe(2)
+}, 60_000)
+
+it('is one file without dependencies when it is packed', async () => {
+  const folder = join(home, 'package')
+  execFileSync(process.execPath, [join(root, 'scripts/build-cli.mjs'), folder])
+  const { dependencies, bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<
+    string,
+    unknown
+  >
+  expect([dependencies, bin]).toEqual([undefined, { talaria: 'talaria.mjs' }])
+  const env = { PATH: '', HOME: home, TALARIA_URL: server.url, TALARIA_API_KEY: tenant.key ?? '' }
+  const out = execFileSync(process.execPath, [join(folder, 'talaria.mjs'), 'sessions', '--json'], { env, cwd: folder })
+  expect(Array.isArray(JSON.parse(out.toString()))).toBe(true)
 }, 60_000)
 
 it('waits for a person with exit code 3, and decides', async () => {
@@ -104,7 +168,10 @@ it('waits for a person with exit code 3, and decides', async () => {
 
 it('serves an editor: streams, asks for permission, cancels, lists and loads', async () => {
   await tenant.client.send('PATCH', '/api/settings', { body: { approvals: { mode: 'manual' } } })
-  const child = start(['acp'])
+  const folder = join(home, 'project')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'mine.txt'), 'mine')
+  const child = start(['acp', '--sync', folder])
   if (!child.stdin || !child.stdout) throw new Error('No pipes.')
   const stream = ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>)
   type Update = { readonly sessionUpdate: string; readonly [more: string]: unknown }
@@ -121,10 +188,19 @@ it('serves an editor: streams, asks for permission, cancels, lists and loads', a
       asked.push(params)
       return { outcome: { outcome: 'selected', optionId: 'once' } }
     })
+    .onRequest('elicitation/create', ({ params }) => {
+      asked.push(params)
+      return { action: 'accept', content: { answer: 'blue' } }
+    })
   await editor.connectWith(stream, async (agent) => {
-    const hello = await agent.request('initialize', { protocolVersion: 1, clientCapabilities: {} })
+    const hello = await agent.request('initialize', {
+      protocolVersion: 1,
+      clientCapabilities: { elicitation: { form: {} } },
+    })
     expect(hello).toMatchObject({ protocolVersion: 1, agentCapabilities: { loadSession: true } })
-    const { sessionId } = await agent.request('session/new', { cwd: home, mcpServers: [] })
+    const made = await agent.request('session/new', { cwd: home, mcpServers: [] })
+    const { sessionId } = made
+    expect(made.configOptions?.map(({ id }) => id)).toEqual(['model', 'effort', 'approvals'])
     const prompt = (text: string) => agent.request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] })
     const call = '[[call terminal {"command":"rm -rf build"} then say all done]]'
     expect((await prompt(call)).stopReason).toBe('end_turn')
@@ -136,6 +212,28 @@ it('serves an editor: streams, asks for permission, cancels, lists and loads', a
     expect(started).toMatchObject({ kind: 'execute', status: 'in_progress', title: 'terminal: rm -rf build' })
     const ended = updates.find(({ sessionUpdate }) => sessionUpdate === 'tool_call_update')
     expect(ended).toMatchObject({ toolCallId: started?.['toolCallId'], status: 'completed' })
+    expect(updates.some(({ sessionUpdate }) => sessionUpdate === 'usage_update')).toBe(true)
+    asked.length = 0
+    const set = { sessionId, configId: 'effort', value: 'low' }
+    const { configOptions } = await agent.request('session/set_config_option', set)
+    expect(configOptions.find(({ id }) => id === 'effort')).toMatchObject({ currentValue: 'low' })
+    await expect(agent.request('session/set_config_option', { ...set, configId: 'x' })).rejects.toThrow('no option x')
+    await prompt('[[call write_file {"path":"a.txt","content":"hello"} then say written]]')
+    const wrote = updates.findLast(({ sessionUpdate }) => sessionUpdate === 'tool_call')
+    expect(wrote).toMatchObject({
+      kind: 'edit',
+      locations: [{ path: '/workspace/a.txt' }],
+      content: [{ type: 'diff', path: '/workspace/a.txt', newText: 'hello' }],
+    })
+    // The folder of the editor has what the agent wrote, and the agent what lies there.
+    expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('hello')
+    expect((await run(['files', 'get', sessionId, 'mine.txt', '-'])).out).toBe('mine')
+    await prompt('[[call todo {"todos":[{"id":"1","content":"paint","status":"pending"}]} then say planned]]')
+    const plan = updates.findLast(({ sessionUpdate }) => sessionUpdate === 'plan')
+    expect(plan).toMatchObject({ entries: [{ content: 'paint', status: 'pending' }] })
+    expect((await prompt('[[call clarify {"question":"Which colour?"} then say noted]]')).stopReason).toBe('end_turn')
+    expect(asked).toMatchObject([{ mode: 'form', sessionId, message: 'Which colour?' }])
+    expect(textOf('agent_message_chunk').endsWith('noted')).toBe(true)
     const long = prompt('[[slow gap=50 chunks=400]]')
     const before = updates.length
     await eventually(
@@ -155,6 +253,9 @@ it('serves an editor: streams, asks for permission, cancels, lists and loads', a
     await expect(agent.request('session/load', { sessionId: 'none', cwd: home, mcpServers: [] })).rejects.toThrow(
       'There is nothing here',
     )
+    await agent.request('session/close', { sessionId })
+    await agent.request('session/delete', { sessionId })
+    await expect(agent.request('session/resume', { sessionId, cwd: home })).rejects.toThrow('There is nothing here')
   })
   child.stdin.end()
   await new Promise((resolve) => child.once('close', resolve))

@@ -20,6 +20,7 @@ const bodies: Record<string, unknown> = {
   '/steer': { input: 'hello' },
   '/import': {},
   '/goal': { text: 'anything' },
+  '/previews': { path: 'a.txt' },
   '/files/{path}/move': { to: 'b.txt' },
 }
 

@@ -28,9 +28,9 @@ describe('the official OpenAI SDK', () => {
     })
     const chunks: OpenAI.ChatCompletionChunk[] = []
     for await (const chunk of stream) chunks.push(chunk)
-    const text = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')
-    expect(text.trim()).toBe(Array.from({ length: 20 }, (_, n) => `word${n}`).join(' '))
-    expect(chunks.length).toBeGreaterThan(5)
+    const parts = chunks.flatMap((chunk) => chunk.choices[0]?.delta.content || [])
+    expect(parts.join('').trim()).toBe(Array.from({ length: 20 }, (_, n) => `word${n}`).join(' '))
+    expect(parts.length).toBeGreaterThan(1)
     expect(new Set(chunks.map(({ id }) => id)).size).toBe(1)
     expect(chunks.flatMap(({ choices }) => choices.map((choice) => choice.finish_reason)).filter(Boolean)).toEqual([
       'stop',

@@ -50,7 +50,7 @@ describe('the official OpenAI SDK, by the Responses API', () => {
     )
     const words = Array.from({ length: 20 }, (_, n) => `word${n}`).join(' ')
     const deltas = events.flatMap((event) => (event.type === 'response.output_text.delta' ? [event.delta] : []))
-    expect(deltas.length).toBeGreaterThan(5)
+    expect(deltas.length).toBeGreaterThan(1)
     expect(deltas.join('').trim()).toBe(words)
     const last = events.at(-1)
     expect(last?.type).toBe('response.completed')

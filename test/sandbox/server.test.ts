@@ -355,6 +355,18 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     expect(readBeats()).toEqual(last)
   })
 
+  it('are killed in the moment in which they start', async () => {
+    const killNext = async (id: string) => {
+      const ws = newWorkspace()
+      await ask(server, at(ws, id), put({ command: 'sleep 60' }))
+      return (await ask(server, at(ws, id), { method: 'DELETE' }))['state']
+    }
+    const rounds = Array.from({ length: 3 }, async (_, round) => {
+      for (let n = 0; n < 25; n++) expect(await killNext(`k${round}-${n}`)).toEqual({ at: 'exited', exitCode: 137 })
+    })
+    await Promise.all(rounds)
+  })
+
   it('are found by the next server, running or ended', async () => {
     const first = await startSandbox()
     const ws = newWorkspace()

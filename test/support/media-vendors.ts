@@ -33,8 +33,9 @@ async function record(request: Request): Promise<VendorCall> {
 
 const outside = globalThis.fetch
 globalThis.fetch = async (input, init) => {
+  // Reading a request of others would take its body away.
+  if (!hosts.test(input instanceof Request ? input.url : String(input))) return outside(input, init)
   const request = new Request(input as RequestInfo, init)
-  if (!hosts.test(request.url)) return outside(input, init)
   const call = await record(request)
   vendors.calls.push(call)
   return (

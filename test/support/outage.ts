@@ -11,16 +11,17 @@ export const outage = {
   isTenantDown: false,
   /** D1 executes the next batch, but its result is lost. */
   dropsNextResult: false,
-  /** Each statement and batch of D1 and each put of R2 waits for the returned promise. */
+  /** Each statement and batch of D1 and each put and deletion of R2 waits for the returned promise. */
   beforeStatement: undefined as Wait | undefined,
   beforeBatch: undefined as Wait | undefined,
   beforePut: undefined as Wait | undefined,
+  beforeDelete: undefined as Wait | undefined,
   /** Refused calls since the last `restore`. */
   refusedCount: 0,
   restore() {
     Object.assign(outage, { isDatabaseDown: false, isTenantDown: false, dropsNextResult: false, refusedCount: 0 })
     outage.tenantBatches = 'succeed'
-    outage.beforeStatement = outage.beforeBatch = outage.beforePut = undefined
+    outage.beforeStatement = outage.beforeBatch = outage.beforePut = outage.beforeDelete = undefined
   },
 }
 
@@ -100,9 +101,9 @@ export const withSlowBlobs = (bucket: R2Bucket): R2Bucket =>
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target)
       if (typeof value !== 'function') return value
-      if (name !== 'put') return value.bind(target)
+      if (name !== 'put' && name !== 'delete') return value.bind(target)
       return async (...given: unknown[]) => {
-        await outage.beforePut?.()
+        await (name === 'put' ? outage.beforePut : outage.beforeDelete)?.()
         return value.apply(target, given)
       }
     },

@@ -27,14 +27,14 @@ export type Reply =
 export type Script = (asked: ModelRequest, nth: number) => Reply
 
 /** Polls until the value is truthy. Twenty seconds are enough on a busy machine. */
-export const until = <T>(look: () => T | Promise<T>): Promise<NonNullable<T>> =>
+export const until = <T>(look: () => T | Promise<T>, timeoutMs = 20_000): Promise<NonNullable<T>> =>
   vi.waitFor(
     async () => {
       const value = await look()
       if (!value) throw new Error(`Still ${String(value)}: ${look.toString()}`)
       return value
     },
-    { timeout: 20_000, interval: 3 },
+    { timeout: timeoutMs, interval: 3 },
   )
 
 /** Pauses a stream until the test opens it. Polled, because test and stream run in different I/O contexts. */

@@ -1,6 +1,6 @@
 /** Stands in for Twilio's API. Each account SID has messages of its own. */
 
-import { FakeAccount, serveHost } from './json-api.ts'
+import { type ApiCall, FakeAccount, serveHost } from './json-api.ts'
 
 const accounts = new Map<string, FakeAccount>()
 export const twilioFile = new TextEncoder().encode('a file of Twilio')
@@ -22,8 +22,25 @@ serveHost('twilio.test', (call) => {
   api.calls.push(call)
   if (call.path === '/media/known') return new Response(twilioFile)
   if (call.path === '/media/unknown') return new Response(null, { status: 404 })
+  if (call.path.includes('/IncomingPhoneNumbers')) return answerNumber(call)
   if (!call.path.endsWith('/Messages.json')) return Response.json({ sid, friendly_name: 'Talaria' })
   const { To: to, From: from, Body: body } = call.body
   if (!to || !from || !body) return twilioError(400, 21_604, 'A parameter is missing')
   return api.send(() => Response.json({ sid: api.add(String(body)) }, { status: 201 }))
 })
+
+const numberSid = 'PN00000000000000000000000000000001'
+let smsUrl = ''
+
+/** Finds the one number of an account, and changes where its messages go. */
+function answerNumber({ path, query, method, body }: ApiCall): Response {
+  if (method === 'GET') {
+    const isOwn = query.get('PhoneNumber') === '+15550001111'
+    return Response.json({ incoming_phone_numbers: isOwn ? [{ sid: numberSid, sms_url: smsUrl }] : [] })
+  }
+  const { SmsUrl: url, SmsMethod: by } = body
+  if (!path.endsWith(`/${numberSid}.json`) || typeof url !== 'string' || by !== 'POST')
+    return twilioError(400, 20_001, 'Invalid parameter')
+  smsUrl = url
+  return Response.json({ sid: numberSid, sms_url: smsUrl })
+}

@@ -2,41 +2,10 @@
 
 import { SessionDO as Session } from '../../src/durable/session/session-object.ts'
 import { TenantDO as Tenant } from '../../src/durable/tenant/tenant-object.ts'
-import {
-  inlineAnthropic,
-  inlineBedrock,
-  inlineDemo,
-  inlineOpenai,
-  inlineWorkersAi,
-  loadShellPolicy,
-  loadBundledIndex,
-  loadSkillModule,
-} from '../../src/backends/modules.ts'
-import { listPlatforms, loadChannel } from '../../src/channels/channels.ts'
 import worker from '../../src/worker/index.ts'
 import { type BilledRows, countRows } from './billed-rows.ts'
 import { deployment } from './deployment.ts'
 import { withDatabaseOutage, withSlowBlobs, withTenantDatabaseOutage, withTenantOutage } from './outage.ts'
-
-// An import that begins in an object which a test evicts would never end for the others.
-await Promise.all([inlineOpenai(), inlineAnthropic(), inlineBedrock(), inlineDemo(), inlineWorkersAi()])
-await Promise.all(listPlatforms().map(loadChannel))
-await import('../../src/durable/channels/gateway-socket.ts')
-await loadShellPolicy()
-await loadSkillModule()
-await loadBundledIndex()
-await Promise.all([
-  import('../../src/backends/web/search/search-web.ts'),
-  import('../../src/backends/web/extract/extract-page.ts'),
-])
-await import('../../src/durable/session/commands/run-commands.ts')
-await import('../../src/backends/make-document/make-document.ts')
-await import('../../src/durable/turn/media/create-media.ts')
-await import('../../src/durable/turn/media/look.ts')
-await import('../../src/durable/turn/media/start-video.ts')
-await import('../../src/durable/turn/media/transcribe-sound.ts')
-await import('../../src/durable/turn/media/continue-media.ts')
-await import('../../src/durable/turn/tools/browser/act.ts')
 
 export { FilesObject } from '../backends/support/files-object.ts'
 export { ConnectionDO } from '../../src/durable/channels/connection-object.ts'

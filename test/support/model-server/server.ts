@@ -10,6 +10,7 @@ import { compile, replyAt, type Program } from './directive.ts'
 import { newJournal, now, type Entry } from './journal.ts'
 import { parseFacts, readFacts, type RequestFacts } from './peek.ts'
 import type { Reply, Script } from './reply.ts'
+import { sendTranscription } from './transcription.ts'
 
 export type { Entry } from './journal.ts'
 export type { ScriptRequest as Asked, Call, Reply, Script } from './reply.ts'
@@ -108,6 +109,7 @@ const route = (state: State, http: Http, reset: ModelServer['reset']): void => {
   const { pathname, searchParams } = new URL(http.request.url ?? '/', 'http://local')
   const key = `${http.request.method} ${pathname}`
   if (key === 'POST /v1/chat/completions') readBody(http, (bytes) => complete(state, http, arrived, bytes))
+  else if (key === 'POST /v1/audio/transcriptions') readBody(http, (bytes) => sendTranscription(http, bytes))
   else if (key === 'GET /v1/models') sendJson(http.response, 200, models)
   else if (key === 'GET /__journal') sendJson(http.response, 200, JSON.stringify({ data: state.journal.entries() }))
   else if (key === 'POST /__reset') {

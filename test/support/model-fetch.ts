@@ -1,0 +1,7 @@
+/**
+ * Plays all models of tests before any file does: the clients of the SDKs keep the `fetch` that they find first, and outlive
+ * the file that creates them. Not setup files themselves: those are evaluated again for each test file.
+ */
+
+export { model } from './scripted-model.ts'
+export { provider } from '../durable/chaos/bytes.ts'
