@@ -49,22 +49,3 @@ export const wranglerDev = (args, settings) =>
     env: { ...settings, CLOUDFLARE_INCLUDE_PROCESS_ENV: 'true' },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
-
-/** Runs a command to its end. Its output is only shown when it fails or exceeds the timeout. */
-export const wranglerQuietly = (args, timeoutMs = 180_000) =>
-  new Promise((resolve, reject) => {
-    const child = wrangler(args, { env: { CI: 'true' }, stdio: ['ignore', 'pipe', 'pipe'] })
-    const name = `wrangler ${args.slice(0, 3).join(' ')}`
-    let output = ''
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL')
-      reject(new Error(`${name} did not end within ${timeoutMs / 1000} seconds:\n${output}`))
-    }, timeoutMs)
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (output += part))
-    child.on('error', reject)
-    child.on('exit', (code) => {
-      clearTimeout(timer)
-      if (code === 0) resolve(output)
-      else reject(new Error(`${name} failed:\n${output}`))
-    })
-  })

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { requireWritable } from '../../scripts/lib/state-folder.mjs'
-import { wranglerQuietly } from '../../scripts/lib/wrangler.mjs'
 
 describe('the folder of the data', () => {
   let place = ''
@@ -28,13 +27,5 @@ describe('the folder of the data', () => {
 
   it.runIf(process.platform === 'linux')('is refused where nothing can be made', () => {
     expect(() => requireWritable('/proc/nope')).toThrow('--persist-to /proc/nope cannot be written: ENOENT')
-  })
-})
-
-describe('a command of wrangler', () => {
-  it('that does not end is ended, with words', async () => {
-    await expect(wranglerQuietly(['--version'], 1)).rejects.toThrow(
-      'wrangler --version did not end within 0.001 seconds',
-    )
   })
 })
