@@ -6,7 +6,9 @@ import {
   addMessages,
   addSent,
   confirmSent,
+  dropSending,
   emptyTimeline,
+  failSent,
   isUnsent,
   reduce,
   type Timeline,
@@ -150,6 +152,19 @@ describe('what a person sends', () => {
     expect(words(confirmSent(sent, 'k', { runId: 'run2' }))).toEqual([])
     expect(run([event('run.started', { run_id: 'run2', input: 'Next' })], queued).queued).toEqual([])
     expect(run([event('run.dequeued', { run_id: 'run2' })], queued).queued).toEqual([])
+  })
+
+  it('is shown once when the events of its run come before the answer to its request', () => {
+    const sending = addSent(emptyTimeline, { key: 'k', text: 'Hi' })
+    const begun = run(answer.slice(0, 1), sending)
+    expect(words(begun)).toEqual(['Hi'])
+    expect(words(failSent(begun, 'k'))).toEqual(['Hi'])
+    expect([dropSending(begun, 'k'), dropSending(sending, 'k')].map(words)).toEqual([['Hi'], []])
+    const stored = addMessages(run(answer, begun), [message(1, 'user', { content: 'Hi' })], 'run1')
+    expect(words(stored)).toEqual(['Hi'])
+    expect(words(confirmSent(stored, 'k', { runId: 'run1' }))).toEqual(['Hi'])
+    const queued = run([event('run.queued', { run_id: 'run2', input: 'Hi' })], sending)
+    expect([words(queued), queued.queued.length]).toEqual([[], 1])
   })
 
   it('joins the run that it steers, once, and the answer goes on in one block', () => {

@@ -4,7 +4,7 @@
  */
 
 import type { Approval, Message, Question, SessionEvent } from './types.ts'
-import { type Block, textOf } from './blocks.ts'
+import { type Block, textOf, type UserBlock } from './blocks.ts'
 import { appendDelta, dropAfter, updateTool } from './live-blocks.ts'
 
 export type Outcome = {
@@ -110,11 +110,18 @@ const isOver = ({ run, ended }: Timeline, runId: string): boolean =>
 export const isUnsent = (block: Block): boolean =>
   block.kind === 'user' && (block.state === 'failed' || block.state === 'missed')
 
+/** A message whose run an event has shown meanwhile has arrived. */
 export const failSent = (timeline: Timeline, key: string): Timeline => ({
   ...timeline,
   live: timeline.live.map((block) =>
-    block.key === key && block.kind === 'user' ? { ...block, state: 'failed' } : block,
+    block.key === key && block.kind === 'user' && block.state === 'sending' ? { ...block, state: 'failed' } : block,
   ),
+})
+
+/** Takes back a message that waits for the network elsewhere, unless an event has shown its run. */
+export const dropSending = (timeline: Timeline, key: string): Timeline => ({
+  ...timeline,
+  live: timeline.live.filter((block) => block.key !== key || block.kind !== 'user' || block.state !== 'sending'),
 })
 
 export const dropBlock = (timeline: Timeline, key: string): Timeline => ({
@@ -152,11 +159,14 @@ const reducers: Reducers = {
       runId,
       input,
     ),
-  'run.queued': (timeline, { run_id: runId, input = '' }) => ({
-    ...timeline,
-    live: timeline.live.filter((block) => block.runId !== runId),
-    queued: [...timeline.queued.filter((one) => one.runId !== runId), { runId, text: input }],
-  }),
+  'run.queued': (timeline, { run_id: runId, input = '' }) => {
+    const sending = findSending(timeline.live, input)
+    return {
+      ...timeline,
+      live: timeline.live.filter((block) => block.runId !== runId && block !== sending),
+      queued: [...timeline.queued.filter((one) => one.runId !== runId), { runId, text: input }],
+    }
+  },
   'run.dequeued': (timeline, { run_id: runId }) => ({
     ...timeline,
     queued: timeline.queued.filter((one) => one.runId !== runId),
@@ -242,13 +252,7 @@ const reducers: Reducers = {
     live: dropAfter(timeline.live, runId, from),
   }),
   'run.steered': (timeline, { run_id: runId, seq, input }) => {
-    // Of a long message the event has the beginning.
-    const isIt = (block: Block) =>
-      block.kind === 'user' &&
-      (block.text === input || (input.length >= 2_000 && block.text.startsWith(input))) &&
-      (block.state === 'sending' || block.state === 'joining')
-    const at = timeline.live.findIndex(isIt)
-    const block = timeline.live[at]
+    const block = findSending(timeline.live, input, ['sending', 'joining'])
     const sent: Block = {
       kind: 'user',
       key: `steer-${seq}`,
@@ -278,11 +282,28 @@ export function reduce(timeline: Timeline, event: SessionEvent): Timeline {
   return reducer ? reducer(timeline, event) : timeline
 }
 
+/** The oldest message on its way with this text. Of a long message an event has the beginning. */
+const findSending = (live: readonly Block[], text: string, states: readonly string[] = ['sending']) =>
+  live.find(
+    (block): block is UserBlock =>
+      block.kind === 'user' &&
+      states.includes(block.state) &&
+      (block.text === text || (text.length >= 2_000 && block.text.startsWith(text))),
+  )
+
+/** The event of a run may come before the answer to the request that began it. */
 function showUser(timeline: Timeline, runId: string, text: string): Timeline {
   const isShown =
     timeline.live.some((block) => block.kind === 'user' && block.runId === runId) ||
     timeline.messages.some((message) => message.run_id === runId)
   if (isShown || !text) return timeline
+  const sending = findSending(timeline.live, text)
+  if (sending) {
+    const live = timeline.live.map((block) =>
+      block === sending ? { ...sending, runId, state: 'sent' as const } : block,
+    )
+    return { ...timeline, live }
+  }
   return {
     ...timeline,
     live: [...timeline.live, { kind: 'user', key: `run-${runId}`, runId, text, images: [], state: 'sent' }],

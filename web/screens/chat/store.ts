@@ -8,6 +8,7 @@ import {
   addMessages,
   addSent,
   confirmSent,
+  dropSending,
   dropBlock,
   emptyTimeline,
   failSent,
@@ -226,7 +227,7 @@ export async function sendMessage({ mode, ...draft }: Draft): Promise<void> {
     if (openId !== id) return
     timeline.value = accepted
       ? confirmSent(timeline.value, key, { runId: accepted.run_id, isJoined: accepted.status === 'joined' })
-      : dropBlock(timeline.value, key)
+      : dropSending(timeline.value, key)
     if (accepted?.status === 'ended') await showCommand(id, accepted.run_id, text)
   } catch (error) {
     if (openId === id) timeline.value = failSent(timeline.value, key)
