@@ -5,3 +5,5 @@
 
 export { model } from './scripted-model.ts'
 export { provider } from '../durable/chaos/bytes.ts'
+// The last one is asked first.
+export { answerRequests } from './answered-requests.ts'

@@ -5,6 +5,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { replaceClock } from '../../src/durable/platform/clock.ts'
 import { createApp } from '../../src/worker/app.ts'
 import { ownerAuthority } from '../support/authority.ts'
+import { answerRequests } from '../support/answered-requests.ts'
 import { createSkippingClock } from '../support/clock.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { Gate, until } from '../support/scripted-model.ts'
@@ -54,23 +55,23 @@ const refusal = (status: number, message: string, headers: HeadersInit = {}) =>
   Response.json({ error: { message } }, { status, headers })
 
 let receivedRequests: ReceivedRequest[] = []
+let stopAnswering = () => {}
 let script: Script = () => answer('ok')
-const outside = globalThis.fetch
 const hosts = /^https:\/\/(?:model\.test|llm\.example\.com|evil\.example\.com|api\.deepseek\.com)\//
 
 beforeEach(() => {
   receivedRequests = []
   script = () => answer('ok')
-  globalThis.fetch = async (input, init) => {
-    const { url, headers } = new Request(input as RequestInfo, { ...init, signal: null, body: null })
-    if (!hosts.test(url)) return outside(input as RequestInfo, init)
+  stopAnswering = answerRequests((url, input, init) => {
+    if (!hosts.test(url)) return undefined
+    const { headers } = new Request(input as RequestInfo, { ...init, signal: null, body: null })
     const one = { url, bearer: headers.get('authorization'), apiKey: headers.get('x-api-key') }
     receivedRequests.push(one)
-    return script(one, receivedRequests.length - 1)
-  }
+    return Promise.resolve(script(one, receivedRequests.length - 1))
+  })
 })
 afterEach(() => {
-  globalThis.fetch = outside
+  stopAnswering()
   replaceClock()
 })
 
@@ -439,15 +440,15 @@ describe('a key for a provider of the tenant’s own', () => {
     const headers = { 'x-team': 'headers-are-secrets-too' }
     await patch(mine('https://llm.example.com/v1', { headers }), key)
     const names: string[] = []
-    const listening = globalThis.fetch
-    globalThis.fetch = (input, init) => {
+    const stopListening = answerRequests((_url, input, init) => {
       names.push(JSON.stringify([...new Request(input as RequestInfo, { ...init, signal: null, body: null }).headers]))
-      return listening(input, init)
-    }
+      return undefined
+    })
     for (const address of ['https://llm.example.com/v1/', 'https://evil.example.com/v2']) {
       const { id } = await sessionWith('custom:mine/some-model', key, { settings: mine(address) })
       await sendMessage(id, key)
     }
+    stopListening()
     expect(names.map((one) => one.includes('secrets-too'))).toEqual([true, false])
   })
 

@@ -3,6 +3,7 @@
 import { SELF } from 'cloudflare:test'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerRequests } from '../support/answered-requests.ts'
 import { applyMigrations, call, type ErrorBody, newTenant } from './client.ts'
 
 beforeAll(applyMigrations)
@@ -10,15 +11,15 @@ beforeAll(applyMigrations)
 type Sent = { readonly body: { readonly input: unknown; readonly model: string }; readonly key: string | null }
 let sent: Sent[] = []
 let respond: (sent: Sent) => Response = () => new Response(null, { status: 500 })
-const outside = globalThis.fetch
-globalThis.fetch = async (input, init) => {
-  const request = new Request(input as RequestInfo, init)
-  if (request.url !== 'https://model.test/v1/embeddings') return outside(input, init)
+async function answer(request: Request): Promise<Response> {
   const received = { body: await request.json<Sent['body']>(), key: request.headers.get('authorization') }
   sent.push(received)
   return respond(received)
 }
-afterAll(() => void (globalThis.fetch = outside))
+const end = answerRequests((url, input, init) =>
+  url === 'https://model.test/v1/embeddings' ? answer(new Request(input as RequestInfo, init)) : undefined,
+)
+afterAll(end)
 
 const vectors = ({ body: { input } }: Sent) =>
   Response.json({

@@ -3,7 +3,7 @@
  * the provider count as foreign content and are billed.
  */
 
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findResponsesViolations } from '../../agent/providers/fakes/openai-responses.ts'
 import {
   callItem,
@@ -13,6 +13,7 @@ import {
   searchItem,
   truncatedResponse,
 } from '../../agent/providers/fixtures/openai-responses.ts'
+import { answerRequests } from '../../support/answered-requests.ts'
 import { until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession } from '../../worker/client.ts'
 import { listLines, type Run, send } from '../../worker/listen.ts'
@@ -29,11 +30,8 @@ type Answer = { readonly status?: number; readonly body: string | Uint8Array }
 /** A fake provider that rejects invalid input like the real one. */
 const asked: Body[] = []
 let answers: readonly Answer[] = []
-const outside = globalThis.fetch.bind(globalThis)
-globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
-  const url = input instanceof Request ? input.url : String(input)
-  if (!/^https:\/\/(model\.test|models\.example\.org)\/v1\/responses$/.test(url)) return outside(input, init)
-  const body = await new Request(input as RequestInfo, { ...init, signal: null }).json<Body>()
+async function respond(request: Request): Promise<Response> {
+  const body = await request.json<Body>()
   const faults = findResponsesViolations(body)
   asked.push(body)
   if (faults.length) return Response.json({ error: { message: faults.join('; ') } }, { status: 400 })
@@ -41,6 +39,12 @@ globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
   const type = answer.status ? 'application/json' : 'text/event-stream'
   return new Response(answer.body, { status: answer.status ?? 200, headers: { 'content-type': type } })
 }
+const end = answerRequests((url, input, init) =>
+  /^https:\/\/(model\.test|models\.example\.org)\/v1\/responses$/.test(url)
+    ? respond(new Request(input as RequestInfo, { ...init, signal: null }))
+    : undefined,
+)
+afterAll(end)
 
 beforeEach(() => {
   asked.length = 0

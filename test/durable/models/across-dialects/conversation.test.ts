@@ -2,7 +2,7 @@
  * Tests one session of twenty turns that changes the dialect in each turn: every request is valid for its provider.
  */
 
-import { beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { pixelPng } from '../../../agent/providers/support/requests.ts'
 import { deployment } from '../../../support/deployment.ts'
 import { call, applyMigrations, request } from '../../../worker/client.ts'
@@ -11,7 +11,8 @@ import { binding } from '../../chaos/binding.ts'
 import { linesOf, createChaosSession, findTranscriptErrors } from '../../chaos/chaos-session.ts'
 import { type Call, settingsFor, createFakeModel, type FakeAnswer, dialectFakes } from './fake-model.ts'
 
-deployment.ai = binding
+beforeAll(() => void (deployment.ai = binding))
+afterAll(() => void delete deployment.ai)
 beforeAll(applyMigrations)
 
 const turns = 20

@@ -3,7 +3,7 @@
  * continues, and in the next turn the first model has everything.
  */
 
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pixelPng } from '../../../agent/providers/support/requests.ts'
 import { deployment } from '../../../support/deployment.ts'
 import { call, applyMigrations, request } from '../../../worker/client.ts'
@@ -12,7 +12,8 @@ import { binding } from '../../chaos/binding.ts'
 import { linesOf, notesIn, createChaosSession, findTranscriptErrors } from '../../chaos/chaos-session.ts'
 import { type Call, settingsFor, createFakeModel, type FakeAnswer, dialectFakes } from './fake-model.ts'
 
-deployment.ai = binding
+beforeAll(() => void (deployment.ai = binding))
+afterAll(() => void delete deployment.ai)
 beforeAll(applyMigrations)
 
 const look = (id: string): Call => ({ id, name: 'read_file', input: { path: 'dot.png' } })
