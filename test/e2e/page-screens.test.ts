@@ -6,7 +6,8 @@ import { chromium as playwright, type Browser, type BrowserContext, type Page } 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromium } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
-import { owner } from './support/here.ts'
+import { owner, server } from './support/here.ts'
+import { callsOf } from './support/telegram-server.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -230,6 +231,43 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await form.getByRole('button', { name: 'Add' }).click()
     await page.locator('.card strong', { hasText: 'Builds' }).waitFor()
     expect((await client.get('/api/webhooks')).json.data).toMatchObject([{ name: 'Builds', prompt: '{action}' }])
+  })
+
+  it('connects a bot of Telegram, sees its first message arrive, and lets the person in by the code', async () => {
+    const token = `4711:${crypto.randomUUID()}`
+    const bodiesOf = async (method: string) =>
+      (await callsOf(server.telegramUrl, token)).filter((one) => one.method === method).map(({ body }) => body)
+    const untilSent = (pattern: RegExp) =>
+      eventually(
+        async () => (await bodiesOf('sendMessage')).map(({ text }) => pattern.exec(String(text))).find(Boolean),
+        Boolean,
+      )
+    await open('channels')
+    const form = page.getByRole('form', { name: 'New channel' })
+    await form.getByLabel('Platform').selectOption('telegram')
+    await form.getByLabel('bot_token').fill(token)
+    await form.getByRole('button', { name: 'Add' }).click()
+    await page.getByText('This page waits for the message').waitFor()
+    const [{ url, secret_token: secret } = {}] = await bodiesOf('setWebhook')
+    let update = 0
+    const write = async (text: string) => {
+      const person = { id: 77, is_bot: false, first_name: 'Ada' }
+      const message = { message_id: ++update, date: 1, chat: { id: 77, type: 'private' }, from: person, text }
+      const headers = { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': String(secret) }
+      const body = JSON.stringify({ update_id: update, message })
+      const { status } = await fetch(String(url).replace('localhost', '127.0.0.1'), { method: 'POST', headers, body })
+      expect(status).toBe(200)
+    }
+    await write('hello')
+    const [code = ''] = (await untilSent(/\b[A-Z0-9]{8}\b/)) ?? []
+    await page.getByText('Arrived: the channel works.').waitFor()
+    const people = page.getByRole('form', { name: 'Approve a person' })
+    await people.getByLabel('Platform').selectOption('telegram')
+    await people.getByLabel('Pairing code').fill(code)
+    await people.getByRole('button', { name: 'Approve' }).click()
+    await page.locator('.card', { hasText: 'Ada' }).getByText('Approved').waitFor()
+    await write('[[say Welcome, Ada]]')
+    expect(await untilSent(/^Welcome, Ada$/)).toBeTruthy()
   })
 
   it('changes a job, and a skill after its diff', async () => {

@@ -3,24 +3,37 @@
 import type { TestProject } from 'vitest/node'
 import { startModelServer } from '../../support/model-server/server.ts'
 import { deleteState, newState, startServer } from './server.ts'
+import { startTelegram } from './telegram-server.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    readonly server: { readonly url: string; readonly key: string; readonly modelUrl: string }
+    readonly server: {
+      readonly url: string
+      readonly key: string
+      readonly modelUrl: string
+      readonly telegramUrl: string
+    }
   }
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const model = await startModelServer()
-  const state = newState()
-  const server = await startServer({ state, env: modelSettings(model.url) }).catch(async (error: unknown) => {
+  const [model, telegram] = await Promise.all([startModelServer(), startTelegram()])
+  const closeAll = async () => {
+    telegram.close()
     await model.close()
+  }
+  const state = newState()
+  const server = await startServer({
+    state,
+    env: { ...modelSettings(model.url), TELEGRAM_API_BASE: telegram.url },
+  }).catch(async (error: unknown) => {
+    await closeAll()
     throw error
   })
-  project.provide('server', { url: server.url, key: server.key, modelUrl: model.url })
+  project.provide('server', { url: server.url, key: server.key, modelUrl: model.url, telegramUrl: telegram.url })
   return async () => {
     await server.stop()
-    await model.close()
+    await closeAll()
     if (process.env['E2E_KEEP_LOG']) console.log(server.log())
     deleteState(state)
   }

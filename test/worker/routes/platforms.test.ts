@@ -28,6 +28,32 @@ async function createChannel(platform: string, secrets: object, replies: readonl
   return { scripted, post, key, id: body.id, webhookUrl: body.webhook_url }
 }
 
+async function createDiscordChannel(replies: readonly Reply[], settings: object = {}) {
+  const api = createDiscordApi()
+  const pair = nacl.sign.keyPair()
+  const secrets = { bot_token: api.token, public_key: toHex(pair.publicKey), application_id: '999' }
+  const channel = await createChannel('discord', secrets, replies, settings)
+  let commands = 0
+  const newCommand = (text: string) => {
+    const token = `itok-${api.token}-${++commands}`
+    api.originals.set(token, { id: `50${commands}`, content: '', flags: 128 })
+    const body = JSON.stringify({
+      type: 2,
+      id: `77${commands}`,
+      token,
+      channel_id: '11',
+      user: { id: '5', username: 'bob' },
+      data: { name: 'talaria', options: [{ name: 'text', type: 3, value: text }] },
+    })
+    return { token, body }
+  }
+  const sign = (text: string) => ({
+    'x-signature-timestamp': '1',
+    'x-signature-ed25519': toHex(nacl.sign.detached(concatBytes('1', bytesOf(text)), pair.secretKey)),
+  })
+  return { api, ...channel, newCommand, sign }
+}
+
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
 /** Of the last run of the tenant's only session. */
@@ -99,24 +125,8 @@ describe('from the webhook to the answer', () => {
   })
 
   it('Discord: a command, whose answer replaces the deferred one', async () => {
-    const api = createDiscordApi()
-    const pair = nacl.sign.keyPair()
-    const secrets = { bot_token: api.token, public_key: toHex(pair.publicKey), application_id: '999' }
-    const { post, webhookUrl } = await createChannel('discord', secrets, [says('Hello **Bob**.')])
-    const token = `itok-${api.token}`
-    api.originals.set(token, { id: '501', content: '', flags: 128 })
-    const body = JSON.stringify({
-      type: 2,
-      id: '77',
-      token,
-      channel_id: '11',
-      user: { id: '5', username: 'bob' },
-      data: { name: 'talaria', options: [{ name: 'text', type: 3, value: 'hi' }] },
-    })
-    const sign = (text: string) => ({
-      'x-signature-timestamp': '1',
-      'x-signature-ed25519': toHex(nacl.sign.detached(concatBytes('1', bytesOf(text)), pair.secretKey)),
-    })
+    const { api, post, sign, newCommand, webhookUrl } = await createDiscordChannel([says('Hello **Bob**.')])
+    const { token, body } = newCommand('hi')
     const answer = await post(body, sign(body))
     expect([answer.status, await answer.json()]).toEqual([200, { type: 5 }])
     await until(() => api.texts.length > 0)
@@ -132,6 +142,23 @@ describe('from the webhook to the answer', () => {
       ['applications/999/commands', 'talaria'],
       ['applications/@me', webhookUrl],
     ])
+  })
+
+  it('Discord: the command reaches a paused channel with `/pause off` of an admin alone', async () => {
+    const { api, id, key, post, sign, newCommand } = await createDiscordChannel([says('Back.')], { admins: ['5'] })
+    const say = async (text: string) => {
+      const { body } = newCommand(text)
+      expect((await post(body, sign(body))).status).toBe(200)
+    }
+    const statusOf = async () => (await call<{ status: string }>('GET', `/api/channels/${id}`, { key })).body.status
+    await say('/pause')
+    await until(async () => (await statusOf()) === 'paused')
+    await say('hello?')
+    await say('/pause off')
+    await until(async () => (await statusOf()) === 'active')
+    await say('hello')
+    await until(() => api.texts.includes('Back.'))
+    expect(api.texts.filter((text) => text === 'Back.')).toHaveLength(1)
   })
 
   it('WhatsApp: a batch with a status, each message once', async () => {
