@@ -294,7 +294,9 @@ describe('jobs on a host', () => {
     const { backend, jobs } = open()
     const mark = `61.${Math.floor(Math.random() * 1e9)}`
     const left = async () => (await backend.exec(`pgrep -f '[s]leep ${mark}'`, T)).stdout
-    await jobs.start('deaf', `trap "" TERM; sleep ${mark} & sleep ${mark}`, { timeoutMs: 60_000 })
+    await jobs.start('deaf', `trap "" TERM; echo deaf; sleep ${mark} & sleep ${mark}`, { timeoutMs: 60_000 })
+    // Before the trap the command would end by SIGTERM.
+    await vi.waitFor(async () => expect(await jobs.output('deaf', 0, 9)).toMatchObject({ text: 'deaf\n' }), 10_000)
     expect(await left()).not.toBe('')
     await jobs.kill('deaf')
     expect(await jobs.state('deaf')).toEqual({ at: 'exited', exitCode: 137 })
