@@ -17,6 +17,7 @@ type Person = { readonly id: string; readonly platform: string; readonly name: s
 
 export function Channels() {
   const channels = useLoad(() => get<Page<Channel>>('/api/channels'), '')
+  const [arrivals, setArrivals] = useState(0)
   return (
     <Screen title={t('channels')}>
       <Panel of={channels}>
@@ -29,9 +30,9 @@ export function Channels() {
           </ul>
         )}
       </Panel>
-      {can('write') && <NewChannel onAdded={channels.reload} />}
+      {can('write') && <NewChannel onAdded={channels.reload} onArrived={() => setArrivals((count) => count + 1)} />}
       <Webhooks />
-      <People />
+      <People key={arrivals} />
     </Screen>
   )
 }

@@ -13,14 +13,17 @@ export type Channel = {
   readonly name: string
   readonly status: 'active' | 'paused'
   readonly webhook_url: string
+  readonly created_at: string
   readonly generated?: Readonly<Record<string, string>>
   readonly registration?: Check
 }
 export type Check = { readonly ok: boolean; readonly detail: string }
 type Person = { readonly id: string; readonly platform: string; readonly at: string }
-type Added = { readonly channel: Channel; readonly check: Check; readonly at: number }
+type Added = { readonly channel: Channel; readonly check: Check }
 
-export function NewChannel({ onAdded }: { readonly onAdded: () => Promise<void> }) {
+type Props = { readonly onAdded: () => Promise<void>; readonly onArrived: () => void }
+
+export function NewChannel({ onAdded, onArrived }: Props) {
   const [platform, setPlatform] = useState(platforms[0] ?? '')
   const [name, setName] = useState('')
   const [address, setAddress] = useState('')
@@ -28,7 +31,6 @@ export function NewChannel({ onAdded }: { readonly onAdded: () => Promise<void> 
   const [added, setAdded] = useState<Added | undefined>(undefined)
   const guide = guides[platform]
   const add = async () => {
-    const at = Date.now()
     const given = Object.fromEntries(Object.entries(secrets).filter(([, value]) => value.trim()))
     const body = {
       platform,
@@ -39,7 +41,7 @@ export function NewChannel({ onAdded }: { readonly onAdded: () => Promise<void> 
     const channel = await api<Channel>('POST', '/api/channels', { body })
     setSecrets({})
     const check = await api<Check>('POST', `${path`/api/channels/${channel.id}`}/test`)
-    setAdded({ channel, check, at })
+    setAdded({ channel, check })
     await onAdded()
   }
   return (
@@ -72,21 +74,23 @@ export function NewChannel({ onAdded }: { readonly onAdded: () => Promise<void> 
           />
         ))}
       </Form>
-      {added && <FirstMessage key={added.channel.id} added={added} />}
+      {added && <FirstMessage key={added.channel.id} added={added} onArrived={onArrived} />}
     </>
   )
 }
 
 const pollMs = 3_000
 
-/** Waits for a session or a person of the platform that is newer than the connection. */
-function FirstMessage({ added: { channel, check, at } }: { readonly added: Added }) {
+type Waiting = { readonly added: Added; readonly onArrived: () => void }
+
+/** Waits for a session or a person of the platform that is newer than the connection, by the clock of the server. */
+function FirstMessage({ added: { channel, check }, onArrived }: Waiting) {
   const [hasArrived, setArrived] = useState(false)
   useEffect(() => {
     if (hasArrived) return
     const look = async () => {
       if (document.hidden) return
-      const { platform } = channel
+      const { platform, created_at: connectedAt } = channel
       const [sessions, people] = await Promise.all([
         get<Page<Session>>(`/api/sessions?limit=1&source=${platform}`),
         get<Page<Person>>('/api/pairing?limit=20'),
@@ -95,7 +99,9 @@ function FirstMessage({ added: { channel, check, at } }: { readonly added: Added
         ...sessions.data.map((one) => one.updated_at),
         ...people.data.filter((one) => one.platform === platform).map((one) => one.at),
       ]
-      if (times.some((time) => Date.parse(time) >= at)) setArrived(true)
+      if (!times.some((time) => Date.parse(time) >= Date.parse(connectedAt))) return
+      setArrived(true)
+      onArrived()
     }
     // The next look comes anyway.
     const timer = setInterval(() => void look().catch(() => undefined), pollMs)
