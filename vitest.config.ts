@@ -95,11 +95,11 @@ const e2e = {
 
 for (const stream of [process.stdout, process.stderr]) dropExpectedMessages(stream)
 
-// Four files run at a time even on two cores, because a test waits as much as it computes. Console output is shown
+// Three files run at a time even on two cores, because a test waits as much as it computes. Console output is shown
 // only for tests that fail.
 export default defineConfig({
   test: {
-    maxWorkers: 4,
+    maxWorkers: 3,
     silent: 'passed-only',
     projects: [pure, workerd, e2e],
   },
