@@ -1,7 +1,7 @@
-// Configures three kinds of tests: `pure` in Node, `workerd` inside the runtime, `e2e` against a server
+// Configures three kinds of tests: `pure` in Node, `workerd` and `isolated` inside the runtime, `e2e` against a server
 // started as users start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one file.
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type UserWorkspaceConfig } from 'vitest/config'
 import { dropExpectedMessages } from './test/support/runtime-messages.ts'
 import { staticImports } from './test/support/static-imports.ts'
 
@@ -21,10 +21,24 @@ const pure = {
 }
 
 /**
- * Tests inside workerd. With `isolate: false` the files that one worker runs share its isolate, objects and database:
- * importing the app again costs ten seconds. A file that replaces something puts it back.
+ * Files that replace `fetch`, keys or classes of their isolate, or leave objects running. Each has an isolate of its
+ * own. Importing the app again costs such a file ten seconds, so a new file belongs here only if it must.
  */
-const workerd = {
+const isolated = [
+  'test/durable/events/events.test.ts',
+  'test/durable/models/responses-dialect.test.ts',
+  'test/durable/session/self-started/goals.test.ts',
+  'test/durable/storage/rows-per-turn.test.ts',
+  'test/worker/{credentials,embeddings}.test.ts',
+  'test/worker/gateway/commands.test.ts',
+  'test/worker/routes/{audited-routes,platform-setup}.test.ts',
+]
+
+/** Tests inside workerd. With `isolate: false` the files that one worker runs share its isolate, objects and database. */
+const workerd = (
+  name: string,
+  files: Pick<UserWorkspaceConfig['test'] & object, 'include' | 'exclude' | 'isolate'>,
+) => ({
   plugins: [
     staticImports(),
     cloudflareTest(async () => ({
@@ -40,11 +54,9 @@ const workerd = {
     })),
   ],
   test: {
-    name: 'workerd',
-    isolate: false,
+    name,
     ...timeouts,
-    include: ['test/{backends,db,durable,worker}/**/*.test.ts'],
-    exclude: [remote],
+    ...files,
     setupFiles: [
       'test/support/silence-between-files.ts',
       'test/support/model-fetch.ts',
@@ -75,7 +87,7 @@ const workerd = {
       },
     },
   },
-}
+})
 
 const e2e = {
   test: {
@@ -95,12 +107,21 @@ const e2e = {
 
 for (const stream of [process.stdout, process.stderr]) dropExpectedMessages(stream)
 
-// Three files run at a time even on two cores, because a test waits as much as it computes. Console output is shown
+// Four files run at a time even on two cores, because a test waits as much as it computes. Console output is shown
 // only for tests that fail.
 export default defineConfig({
   test: {
-    maxWorkers: 3,
+    maxWorkers: 4,
     silent: 'passed-only',
-    projects: [pure, workerd, e2e],
+    projects: [
+      pure,
+      workerd('workerd', {
+        isolate: false,
+        include: ['test/{backends,db,durable,worker}/**/*.test.ts'],
+        exclude: [remote, ...isolated],
+      }),
+      workerd('isolated', { include: isolated }),
+      e2e,
+    ],
   },
 })

@@ -12,7 +12,7 @@ type Entry = {
   readonly kind: string
   readonly actor: string | null
   readonly subject: string
-  readonly details: Record<string, unknown>
+  readonly details?: Record<string, unknown>
   readonly changes: readonly unknown[]
 }
 type Page = { readonly data: readonly Entry[]; readonly next_cursor: string | null }
@@ -46,7 +46,7 @@ describe('changes by the operator', () => {
       ],
     })
     expect(own[1]).toMatchObject({ subject: made.body.id, details: { tenant: id, name: 'laptop' } })
-    const operator = (await list(undefined, 'limit=50')).filter(({ details }) => details['tenant'] === id)
+    const operator = (await list(undefined, 'limit=50')).filter(({ details }) => details?.['tenant'] === id)
     expect(operator).toEqual(own)
   })
 
@@ -55,7 +55,7 @@ describe('changes by the operator', () => {
     await (await request('GET', `/api/admin/tenants/${id}/export`)).text()
     await call('DELETE', `/api/admin/tenants/${id}`)
     await call('DELETE', `/api/admin/tenants/${id}`)
-    const operator = (await list(undefined, 'limit=50')).filter(({ details }) => details['tenant'] === id)
+    const operator = (await list(undefined, 'limit=50')).filter(({ details }) => details?.['tenant'] === id)
     expect(operator.map(({ kind, actor }) => `${kind} ${actor}`).slice(0, 2)).toEqual([
       'tenant.deleted key:admin',
       'tenant.exported key:admin',
