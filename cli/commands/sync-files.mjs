@@ -8,7 +8,7 @@ import { mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/p
 import { dirname, join, posix, relative, sep } from 'node:path'
 import { ApiError, sessionPath } from '../client.mjs'
 
-/** What both sides had after the last time, by session. */
+/** The versions that both sides had after the last time, by session. */
 const stateFile = '.talaria-sync.json'
 const skipped = new Set(['.git', 'node_modules', stateFile])
 

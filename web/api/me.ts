@@ -35,7 +35,7 @@ export async function start(link: string | undefined): Promise<void> {
   whenSignedOut(() => void (me.value = null))
   if (link !== undefined) await signIn({ link })
   else {
-    // Who was signed in most likely is. The API decides, and the field need not wait for its answer.
+    // A person who was signed in most likely still is. The API decides, and the field need not wait for its answer.
     me.value = readKept()
     await loadMe()
   }
