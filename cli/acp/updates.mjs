@@ -39,7 +39,7 @@ export function describeCall(tool, input) {
   }
 }
 
-/** What a call writes. The text before it is known of replacements alone. */
+/** The text that a call writes, and the text before it, which only replacements name. */
 function diffOf(path, { content: whole, old_string: oldText, new_string: replaced }) {
   const newText = replaced ?? whole
   if (typeof newText !== 'string') return {}
