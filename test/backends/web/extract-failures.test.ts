@@ -15,10 +15,11 @@ function open(answer: Answer, signal: AbortSignal = new AbortController().signal
   const send = createGuardedFetch({} as Env, {
     send: async (request) => {
       sent.push(request.url)
+      const answered = (async () => answer(request.url, sent.length))()
       const stopped = new Promise<never>((_resolve, reject) => {
         request.signal.addEventListener('abort', () => reject(request.signal.reason as Error))
       })
-      return Promise.race([answer(request.url, sent.length), stopped])
+      return Promise.race([answered, stopped])
     },
   })
   const context: ExtractContext = {
@@ -37,8 +38,14 @@ function open(answer: Answer, signal: AbortSignal = new AbortController().signal
   return { extract, sent }
 }
 
+/** A header holds no character beyond Latin-1: a server that hides its target in one encodes it. */
+const encodeHeader = (text: string): string => text.replaceAll(/[^ -~]/gu, encodeURIComponent)
+
 const redirect = (location?: string) =>
-  new Response(null, { status: 302, ...(location !== undefined && { headers: { location } }) })
+  new Response(null, {
+    status: 302,
+    ...(location !== undefined && { headers: { location: encodeHeader(location) } }),
+  })
 const html = (body: BodyInit) => new Response(body, { headers: { 'content-type': 'text/html' } })
 
 describe('an address that may not be called', () => {
