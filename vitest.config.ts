@@ -16,6 +16,7 @@ const pure = {
     name: 'pure',
     isolate: false,
     ...timeouts,
+    setupFiles: ['test/support/property-seed.ts'],
     include: ['test/{agent,tools,support,scripts,channels,sandbox,web}/**/*.test.ts', remote, 'bench/**/*.test.ts'],
   },
 }
@@ -62,6 +63,7 @@ const workerd = (
       'test/support/model-fetch.ts',
       'test/support/rpc-paths.ts',
       'test/support/default-tenant.ts',
+      'test/support/property-seed.ts',
     ],
     // Every test file imports the whole app again. Bundling the packages once makes that a third faster.
     deps: {

@@ -1,7 +1,8 @@
 // `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --schedules N --trees N --documents N --seed N]`: runs simulations of the turn machine
 // with failures, hostile requests to every route, variants of destructive commands, all conformance cases of each vendor's
-// backend, next runs of schedules against a brute-force search, documents in the dialects of messaging platforms, the crash matrix, and random kills of a real server. Takes
-// minutes. The last line is the sum.
+// backend, next runs of schedules against a brute-force search, documents in the dialects of messaging platforms, properties
+// with values that no run has tried, the crash matrix, and random kills of a real server. Takes minutes. The last line is
+// the sum.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,6 +30,7 @@ const hostile = 'test/worker/fuzz.test.ts'
 const nextRuns = 'test/agent/schedule/next-run.test.ts'
 const subagents = 'test/durable/session/subagents/tree.test.ts'
 const commands = 'test/agent/shell-policy/judge-command.test.ts'
+const properties = ['test/agent', 'test/channels', 'test/tools']
 // The test repeats them for each of its seeds.
 const mutationSeeds = 4
 const config = ['--config', 'test/chaos/vitest.config.mjs']
@@ -79,7 +81,7 @@ async function chaos(numbers) {
       throw new Error(`--${name} has to be a number, not "${value}"`)
   const { kills, simulations, fuzz, mutations, schedules, trees, documents, seed } = numbers
   console.log(
-    `seed ${seed}: ${simulations} simulations, ${fuzz} hostile requests, ${mutations} variants of commands, ${schedules} next runs, ${trees} trees of subagents, ${documents} documents for each dialect, the crash matrix, ${kills} random kills`,
+    `seed ${seed}: ${simulations} simulations, ${fuzz} hostile requests, ${mutations} variants of commands, ${schedules} next runs, ${trees} trees of subagents, ${documents} documents for each dialect, new values for properties, the crash matrix, ${kills} random kills`,
   )
   const parts = [
     ...(Number(simulations)
@@ -115,6 +117,7 @@ async function chaos(numbers) {
       ? [{ name: 'next runs', env: { NEXT_RUN_CASES: schedules }, args: ['--project', 'pure', nextRuns] }]
       : []),
     ...renderedDocuments(documents, seed),
+    { name: 'properties', env: { PROPERTY_SEED: seed }, args: ['--project', 'pure', ...properties] },
     { name: 'crash matrix', env: {}, args: [...config, 'test/chaos/kill.test.mjs', 'test/chaos/delivery.test.mjs'] },
     ...(Number(kills)
       ? [{ name: 'random kills', env: { KILLS: kills, SEED: seed }, args: [...config, 'test/chaos/random.test.mjs'] }]

@@ -2,9 +2,11 @@
 
 export const toWellFormed = (text: string): string => text.toWellFormed()
 
-/** `JSON.stringify` writes a lone surrogate as an escape, and the provider decodes it back into one. */
+/** The escape of a lone surrogate, after any number of escaped backslashes. */
+const loneSurrogate = /(?<!\\)((?:\\\\)*)\\ud[89a-f][\da-f]{2}/g
+
+/** `JSON.stringify` escapes only lone surrogates like this, in keys as in texts, and a provider decodes them again. */
 export function stringifyWellFormed(value: unknown): string {
   const json = JSON.stringify(value)
-  if (!/\\ud[89a-f]/.test(json)) return json
-  return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'string' ? toWellFormed(inner) : inner))
+  return json.includes('\\ud') ? json.replace(loneSurrogate, '$1\ufffd') : json
 }

@@ -21,4 +21,18 @@ export const getDecodedBytes = (base64: string): number => Math.floor((base64.le
 export const isBase64 = (text: string): boolean =>
   text.length > 0 && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
 
-export const isWellFormed = (value: unknown): boolean => !/\\ud[89a-f]/i.test(JSON.stringify(value))
+/** Whether no text or key has a lone surrogate, nor JSON in a text, such as the arguments of a call. */
+export function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed() && isWellFormed(parseObject(value))
+  if (typeof value !== 'object' || value === null) return true
+  return Object.entries(value).every((entry) => entry.every(isWellFormed))
+}
+
+function parseObject(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
