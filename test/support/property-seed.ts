@@ -3,6 +3,6 @@
  * tries others.
  */
 
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 
 fc.configureGlobal({ seed: Number(globalThis.process?.env['PROPERTY_SEED'] ?? 1) })

@@ -1,6 +1,6 @@
 /** Tests that JSON for providers has no lone surrogates, and that nothing else of it changes. */
 
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { stringifyWellFormed } from '../../../../src/agent/providers/shared/well-formed.ts'
 import { isWellFormed } from '../fakes/schema-violations.ts'
