@@ -9,7 +9,7 @@ import { staticImports } from './test/support/static-imports.ts'
 const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel,media,web,browser}/**/*.test.ts'
 
 /** Long enough for a busy machine; only a test that hangs exceeds them. */
-const timeouts = { testTimeout: 60_000, hookTimeout: 90_000 }
+const timeouts = { testTimeout: 60_000, hookTimeout: 90_000, expect: { poll: { timeout: 20_000 } } }
 
 const pure = {
   test: {

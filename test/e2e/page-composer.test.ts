@@ -56,24 +56,22 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await composer().pressSequentially('/')
     await menu().waitFor()
     await composer().press('ArrowDown')
-    const active = async () => page.locator(`[id="${await composer().getAttribute('aria-activedescendant')}"]`)
-    const second = await (await active()).innerText()
-    expect(await option(/./).nth(1).innerText()).toBe(second)
+    const active = () => composer().getAttribute('aria-activedescendant')
+    await expect.poll(active).toBe(await option(/./).nth(1).getAttribute('id'))
     await composer().pressSequentially('whoa')
-    await eventually(
-      async () => (await active()).getAttribute('aria-selected'),
-      (isSelected) => isSelected === 'true',
-    )
+    const whoami = option(/^\/whoami/).and(page.locator('[aria-selected=true]'))
+    await whoami.waitFor()
+    await expect.poll(active).toBe(await whoami.getAttribute('id'))
     await composer().press('Enter')
-    expect(await composer().inputValue()).toBe('/whoami ')
-    expect(await menu().count()).toBe(0)
-    expect(await page.locator('.block.user').count()).toBe(0)
+    await expect.poll(() => composer().inputValue()).toBe('/whoami ')
+    await expect.poll(() => menu().count()).toBe(0)
+    await expect.poll(() => page.locator('.block.user').count()).toBe(0)
     await composer().fill('')
     await composer().pressSequentially('/he')
     await option(/^\/help/).waitFor()
     await composer().press('Escape')
     await menu().waitFor({ state: 'detached' })
-    expect(await composer().inputValue()).toBe('/he')
+    await expect.poll(() => composer().inputValue()).toBe('/he')
     await composer().pressSequentially('lp')
     await composer().press('Enter')
     await answered('/whoami')
@@ -81,7 +79,9 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await composer().fill('[[say next]]')
     await composer().press('Enter')
     await answered('next')
-    expect(await page.locator('.block.user').allInnerTexts()).toEqual([expect.stringContaining('[[say next]]')])
+    await expect
+      .poll(() => page.locator('.block.user').allInnerTexts())
+      .toEqual([expect.stringContaining('[[say next]]')])
   })
 
   it('sends a whole command at once, though its menu is open', async () => {
@@ -90,7 +90,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await option(/^\/whoami/).waitFor()
     await composer().press('Enter')
     await page.locator('.block.user', { hasText: '/whoami' }).waitFor()
-    expect(await composer().inputValue()).toBe('')
+    await expect.poll(() => composer().inputValue()).toBe('')
   })
 
   it('lists the files of the workspace behind an @, and inserts them where the caret is, by a tap too', async () => {
@@ -103,14 +103,14 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await composer().pressSequentially('compare @plan')
     await option('notes/plan.md').waitFor()
     await composer().press('Tab')
-    expect(await composer().inputValue()).toBe('compare @notes/plan.md ')
+    await expect.poll(() => composer().inputValue()).toBe('compare @notes/plan.md ')
     await composer().pressSequentially('with @')
     await option('my list.txt').click()
-    expect(await composer().inputValue()).toBe('compare @notes/plan.md with @"my list.txt" ')
-    expect(await page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA')
+    await expect.poll(() => composer().inputValue()).toBe('compare @notes/plan.md with @"my list.txt" ')
+    await expect.poll(() => page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA')
     await composer().press('Enter')
     await answered('Hello from the model.')
-    expect(await listSaid(id)).toEqual(['compare @notes/plan.md with @"my list.txt"'])
+    await expect.poll(() => listSaid(id)).toEqual(['compare @notes/plan.md with @"my list.txt"'])
   })
 
   it('writes down what is spoken, at the caret', async () => {
@@ -121,7 +121,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await page.getByText(/^Recording, [1-9]/).waitFor()
     await page.getByRole('button', { name: 'Turn into text' }).click()
     await page.getByRole('button', { name: 'Speak' }).waitFor()
-    expect(await composer().inputValue()).toBe('First. These words were spoken. Last.')
+    await expect.poll(() => composer().inputValue()).toBe('First. These words were spoken. Last.')
   })
 
   it('keeps a recording that could not be sent, for another try', async () => {
@@ -133,7 +133,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await page.getByRole('alert').filter({ hasText: 'connection' }).first().waitFor()
     await page.getByRole('button', { name: 'Turn into text' }).click()
     await page.getByRole('button', { name: 'Speak' }).waitFor()
-    expect(await composer().inputValue()).toBe('These words were spoken.')
+    await expect.poll(() => composer().inputValue()).toBe('These words were spoken.')
   })
 
   it('discards a recording, and ends one that is as long as the API takes', async () => {
@@ -196,10 +196,10 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     })
     await attach('table.csv', 3_000_000)
     await page.getByRole('progressbar', { name: 'Uploading table.csv' }).waitFor()
-    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+    await expect.poll(() => page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
     held.resolve()
     await page.getByRole('progressbar').waitFor({ state: 'detached' })
-    expect(await composer().inputValue()).toBe('Sum this up.')
+    await expect.poll(() => composer().inputValue()).toBe('Sum this up.')
     const id = new URL(page.url()).hash.split('/').at(-1) ?? ''
     await attach('table.csv', 2_000_000)
     await page.locator('.chip').nth(1).waitFor()
@@ -207,7 +207,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await page.unroute('**/files/uploads/**')
     await page.getByRole('button', { name: 'Send' }).click()
     await answered('Hello from the model.')
-    expect(await listSaid(id)).toEqual(['Sum this up.\n\n@uploads/table.csv\n@uploads/table-2.csv'])
+    await expect.poll(() => listSaid(id)).toEqual(['Sum this up.\n\n@uploads/table.csv\n@uploads/table-2.csv'])
     const { data } = (await client.get(`/api/sessions/${id}/files/uploads`)).json
     expect(data.map(({ name, size }: { name: string; size: number }) => [name, size]).toSorted()).toEqual([
       ['table-2.csv', 2_000_000],
@@ -231,7 +231,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
       (status) => status === 404,
     )
     expect(sent).toHaveLength(1)
-    expect(await page.locator('.chip').count()).toBe(0)
+    await expect.poll(() => page.locator('.chip').count()).toBe(0)
   })
 
   it('goes from one message of the person to the next by Alt and an arrow', async () => {
@@ -250,12 +250,12 @@ describe.skipIf(chromium === undefined)('the composer', () => {
       page.evaluate(`document.activeElement.querySelector('.bubble')?.innerText ?? document.activeElement.tagName`)
     for (const expected of ['Three', 'Two', 'One', 'One']) {
       await page.keyboard.press('Alt+ArrowUp')
-      expect(await focused()).toBe(expected)
+      await expect.poll(focused).toBe(expected)
     }
-    expect(await page.locator('.block.user').first().isVisible()).toBe(true)
+    await expect.poll(() => page.locator('.block.user').first().isVisible()).toBe(true)
     for (const expected of ['Two', 'Three', 'TEXTAREA']) {
       await page.keyboard.press('Alt+ArrowDown')
-      expect(await focused()).toBe(expected)
+      await expect.poll(focused).toBe(expected)
     }
     expect(errors).toEqual([])
   })
@@ -287,12 +287,12 @@ describe.skipIf(chromium === undefined)('the composer', () => {
       (made) => made.length === 1,
     )
     await approve('second')
-    expect(await dialog.count()).toBe(0)
+    await expect.poll(() => dialog.count()).toBe(0)
     await asked.evaluate(`location.hash = '#/account'`)
     await asked.getByRole('button', { name: 'Turn off' }).click()
     await asked.getByRole('button', { name: 'Turn on' }).click()
     await asked.getByRole('button', { name: 'Turn off' }).waitFor()
-    expect(calls).toEqual(['POST 204', 'DELETE 204', 'POST 204'])
+    await expect.poll(() => calls).toEqual(['POST 204', 'DELETE 204', 'POST 204'])
     await asking.close()
   })
 })

@@ -76,17 +76,17 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     await composer().fill('a draft')
     await page.reload()
     await waits().waitFor()
-    expect(await composer().inputValue()).toBe('a draft')
+    await expect.poll(() => composer().inputValue()).toBe('a draft')
     await context.setOffline(false)
     await page.locator('.block.text', { hasText: 'later' }).waitFor()
     await eventually(
       () => waits().count(),
       (count) => count === 0,
     )
-    expect(await listSaid(id)).toHaveLength(1)
+    await expect.poll(() => listSaid(id)).toHaveLength(1)
     await composer().fill('')
     await composer().press('ArrowUp')
-    expect(await composer().inputValue()).toBe('[[say later]]')
+    await expect.poll(() => composer().inputValue()).toBe('[[say later]]')
     await composer().fill('')
   })
 
@@ -108,7 +108,7 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
       (count) => count === 0,
     )
     await page.locator('.block.text', { hasText: 'lost' }).first().waitFor()
-    expect(await listSaid(id)).toHaveLength(1)
+    await expect.poll(() => listSaid(id)).toHaveLength(1)
   })
 
   it('shows what a push message says', async () => {

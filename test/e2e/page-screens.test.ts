@@ -109,7 +109,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await page.getByRole('option', { name: 'Carried' }).first().waitFor()
     await page.keyboard.press('Enter')
     await page.locator('.block.user', { hasText: 'Carried' }).waitFor()
-    expect(await page.getByRole('dialog').count()).toBe(0)
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
   })
 
   it('opens a hit of the search at its message, marked, and loads on to the end', async () => {
@@ -169,8 +169,8 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     const [message] = await client.messages(id)
     await open(`run/${message.run_id}`)
     await page.locator('li', { hasText: 'write_file' }).last().waitFor()
-    expect(await page.locator('.fields').innerText()).toContain('completed')
-    expect(await page.locator('tbody tr').count()).toBeGreaterThan(0)
+    await expect.poll(() => page.locator('.fields').innerText()).toContain('completed')
+    await expect.poll(() => page.locator('tbody tr').count()).toBeGreaterThan(0)
   })
 
   it('shows an HTML file as a page without scripts, moves it, and says when it has changed', async () => {
@@ -181,7 +181,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await page.locator('.tree a', { hasText: 'a.html' }).click()
     await page.getByRole('button', { name: 'Preview' }).click()
     const frame = page.frameLocator('iframe')
-    expect(await frame.locator('body').innerText()).toBe('Seen')
+    await expect.poll(() => frame.locator('body').innerText()).toBe('Seen')
     // The browser says that it has blocked the script.
     expect(errors.splice(0).every((error) => error.includes('sandboxed'))).toBe(true)
     await page.getByRole('textbox', { name: 'a.html' }).fill('mine')
@@ -363,7 +363,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await log.getByLabel('By whom').fill('key:none')
     await log.getByLabel('By whom').press('Enter')
     await log.getByText('No entries.').waitFor()
-    expect(await kinds()).toEqual([])
+    await expect.poll(kinds).toEqual([])
     await within.close()
   })
 
@@ -371,7 +371,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await open('usage')
     await page.getByLabel('Group by').selectOption('day,model')
     await page.locator('tbody td', { hasText: ' · ' }).first().waitFor()
-    expect(await page.getByText('Time zone').count()).toBe(1)
+    await expect.poll(() => page.getByText('Time zone').count()).toBe(1)
   })
 
   it('has no violation that axe finds, in any theme', async () => {

@@ -109,7 +109,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.getByLabel('Key or sign-in link').fill(key)
     await page.keyboard.press('Enter')
     await composer(page).waitFor()
-    expect(await page.getByRole('link', { name: 'Owner' }).count()).toBe(0)
+    await expect.poll(() => page.getByRole('link', { name: 'Owner' }).count()).toBe(0)
     await owner.send('DELETE', `/api/admin/keys/${key.split('_')[1]}`)
     // The next request finds out, if the end of its sockets has not told the page before.
     await page.evaluate(`location.hash = '#/usage'`)
@@ -170,7 +170,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.getByRole('alertdialog').waitFor()
     await inbox.getByRole('alertdialog').waitFor()
     expect(await page.evaluate('window.wasDead')).toBe(true)
-    expect(await inbox.getByRole('alertdialog').innerText()).toContain('rm -rf build')
+    await expect.poll(() => inbox.getByRole('alertdialog').innerText()).toContain('rm -rf build')
     await page.getByRole('button', { name: 'Allow once' }).click()
     await inbox.getByText('Nothing waits for you.').waitFor()
     await inbox.close()
@@ -186,7 +186,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'blue' }).click()
     await answered(page, 'chosen')
     await isIdle(page)
-    expect(await page.getByRole('alertdialog').count()).toBe(0)
+    await expect.poll(() => page.getByRole('alertdialog').count()).toBe(0)
   })
 
   it('shows the diff of a change, edits the file, and rolls back', async () => {
@@ -213,7 +213,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.getByRole('button', { name: 'Roll back' }).first().click()
     await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click()
     await page.getByText('turns undone').waitFor()
-    expect(await page.locator('.toast.error').count()).toBe(0)
+    await expect.poll(() => page.locator('.toast.error').count()).toBe(0)
   })
 
   it('branches and edits the last message', async () => {
@@ -231,7 +231,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await send(page, '[[say second]]')
     await page.locator('.block.text', { hasText: 'second' }).waitFor()
     await isIdle(page)
-    expect(await page.locator('.block.user').count()).toBe(1)
+    await expect.poll(() => page.locator('.block.user').count()).toBe(1)
     await page.getByRole('button', { name: 'Branch here' }).click()
     await page.waitForURL((url) => !url.href.endsWith(id))
     await page.locator('.block.text', { hasText: 'second' }).waitFor()
@@ -254,7 +254,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
       () => picture.evaluate((one) => (one as unknown as { naturalWidth: number }).naturalWidth),
       (width) => width === 1,
     )
-    expect(await picture.getAttribute('src')).toMatch(/^\/api\/sessions\//)
+    await expect.poll(() => picture.getAttribute('src')).toMatch(/^\/api\/sessions\//)
   })
 
   it('sends what failed while offline once, and nothing while an input method chooses', async () => {
@@ -263,7 +263,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await openSession(main, id)
     await composer(page).fill('half')
     await composer(page).dispatchEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true })
-    expect(await composer(page).inputValue()).toBe('half')
+    await expect.poll(() => composer(page).inputValue()).toBe('half')
     await context.setOffline(true)
     await send(page, '[[say once]]')
     await page.getByText('Waits for the connection').waitFor()
@@ -331,7 +331,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
       await eventually(first, (text) => text !== before)
       expect(await count()).toBeLessThanOrEqual(200)
     }
-    expect(await page.getByText('message 9999').count()).toBe(0)
+    await expect.poll(() => page.getByText('message 9999').count()).toBe(0)
     await page.getByRole('button', { name: 'To the newest message' }).click()
     await page.getByText('message 9999').waitFor()
     expect(await count()).toBeLessThanOrEqual(200)
@@ -347,7 +347,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     const { page } = await watch(narrow)
     await page.goto(await newLink(client))
     await page.getByRole('textbox', { name: 'Nachricht' }).waitFor()
-    expect(await page.evaluate('document.documentElement.lang')).toBe('de')
+    await expect.poll(() => page.evaluate('document.documentElement.lang')).toBe('de')
     for (const screen of ['chat', 'models', 'settings', 'jobs', 'account']) {
       await page.evaluate(`location.hash = '#/${screen}'`)
       await page.locator(screen === 'chat' ? '.chat' : '.screen').waitFor()

@@ -79,9 +79,10 @@ export function SuggestionMenu({ trigger, session, id, keys, onChoose, onClose, 
   const loaded = useLoad(() => listEntries(kind, session), `${kind} ${session}`)
   const shown = findMatches(loaded.data ?? [], query).slice(0, maxShown)
   const [at, setAt] = useState(0)
-  useEffect(() => setAt(0), [kind, query])
+  // Before the next key: it must meet the entry that is marked.
+  useLayoutEffect(() => setAt(0), [kind, query])
   const active = shown[at] && `${id}-${at}`
-  useEffect(() => {
+  useLayoutEffect(() => {
     onActive(active)
     if (active) document.getElementById(active)?.scrollIntoView({ block: 'nearest' })
     return () => onActive(undefined)
