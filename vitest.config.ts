@@ -22,8 +22,8 @@ const pure = {
 }
 
 /**
- * Files that replace `fetch`, keys or classes of their isolate, or leave objects running. Each has an isolate of its
- * own. Importing the app again costs such a file ten seconds, so a new file belongs here only if it must.
+ * Files that replace `fetch`, keys or classes of their isolate, or leave objects running. They share isolates with each
+ * other alone, because an isolate for each would import the app again, which takes ten seconds.
  */
 const isolated = [
   'test/durable/events/events.test.ts',
@@ -35,10 +35,10 @@ const isolated = [
   'test/worker/routes/{audited-routes,platform-setup}.test.ts',
 ]
 
-/** Tests inside workerd. With `isolate: false` the files that one worker runs share its isolate, objects and database. */
+/** Tests inside workerd. The files that one worker runs share its isolate, objects and database. */
 const workerd = (
   name: string,
-  files: Pick<UserWorkspaceConfig['test'] & object, 'include' | 'exclude' | 'isolate'>,
+  files: Pick<UserWorkspaceConfig['test'] & object, 'include' | 'exclude'>,
 ) => ({
   plugins: [
     staticImports(),
@@ -56,6 +56,7 @@ const workerd = (
   ],
   test: {
     name,
+    isolate: false,
     ...timeouts,
     ...files,
     setupFiles: [
@@ -118,7 +119,6 @@ export default defineConfig({
     projects: [
       pure,
       workerd('workerd', {
-        isolate: false,
         include: ['test/{backends,db,durable,worker}/**/*.test.ts'],
         exclude: [remote, ...isolated],
       }),
