@@ -116,6 +116,8 @@ export default defineConfig({
   test: {
     maxWorkers: 4,
     silent: 'passed-only',
+    // The runner does not wait for lines that are on their way to it when a file ends, and reports them as errors.
+    onUnhandledError: ({ message }) => message !== '[vitest-worker]: Closing rpc while "onUserConsoleLog" was pending',
     projects: [
       pure,
       workerd('workerd', {
