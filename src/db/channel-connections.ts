@@ -181,12 +181,16 @@ export async function getConnectionById(db: D1Database, id: string): Promise<Con
   return row.standing === 'suspended' ? { ...connection, status: 'paused' } : connection
 }
 
-/** Its conditions are those of the index `channel_mail`. */
+/** Its conditions are those of the unique index `channel_mail`. */
 export const selectByAddress = `SELECT id FROM channel WHERE platform = 'email'
-  AND lower(json_extract(settings, '$.address')) = ?1 ORDER BY created_at, id LIMIT 1`
+  AND lower(json_extract(settings, '$.address')) = ?1`
 
-/** Returns the id of the connection that mail to an address belongs to. The first one with an address keeps it. */
+/** Returns the id of the connection that mail to an address belongs to. */
 export async function findMailConnection(db: D1Database, address: string): Promise<string | undefined> {
   const row = await db.prepare(selectByAddress).bind(address.trim().toLowerCase()).first<{ readonly id: string }>()
   return row?.id
 }
+
+/** The error of `create` and `update` for an address that another email connection has. */
+export const isAddressTaken = (error: unknown): boolean =>
+  error instanceof Error && error.message.includes("UNIQUE constraint failed: index 'channel_mail'")

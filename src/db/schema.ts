@@ -163,8 +163,8 @@ export const channel = sqliteTable(
   },
   (table) => [
     index('channel_tenant').on(table.tenantId, table.createdAt),
-    // Finds the connection that a mail belongs to.
-    index('channel_mail')
+    // Finds the connection that a mail belongs to. Without it two tenants could have one address.
+    uniqueIndex('channel_mail')
       .on(sql`lower(json_extract(${table.settings}, '$.address'))`)
       .where(sql`${table.platform} = 'email'`),
   ],

@@ -9,7 +9,7 @@ import {
   type Connection,
   type ConnectionChange,
   createConnections,
-  findMailConnection,
+  isAddressTaken,
   webhookPlatform,
 } from '../../db/channel-connections.ts'
 import {
@@ -99,14 +99,10 @@ function requireAddress({ platform, needsAddress }: Channel, { address }: z.infe
     throw invalid(`${platform} needs settings.address: the address of the agent.`, 'settings.address')
 }
 
-/** Mail to an address belongs to one connection. */
-async function requireFreeAddress(
-  env: Env,
-  { needsAddress }: Channel,
-  { address }: z.infer<typeof channelSettings>,
-): Promise<void> {
-  if (needsAddress && address !== null && (await findMailConnection(env.DB, address)) !== undefined)
-    throw new AppError(409, 'conflict', 'This address belongs to another channel.', { param: 'settings.address' })
+/** Mail to an address belongs to one connection. The index decides, so that of two requests one is refused. */
+function refuseTakenAddress(error: unknown): never {
+  if (!isAddressTaken(error)) throw error
+  throw new AppError(409, 'conflict', 'This address belongs to another channel.', { param: 'settings.address' })
 }
 
 /** Tells the platform the address of the webhook. A failure is shown, and `test` tries again. */
@@ -133,7 +129,8 @@ async function getConnection({ env, tenant, param }: Call<unknown, unknown>): Pr
 async function changeConnection(call: Call<unknown, unknown>, to: ConnectionChange): Promise<Response> {
   const { env, authority, tenant, param } = call
   await getConnection(call)
-  const changed = requireFound(await createConnections(env.DB, tenant.id, actorOf(authority)).update(param('id'), to))
+  const connections = createConnections(env.DB, tenant.id, actorOf(authority))
+  const changed = requireFound(await connections.update(param('id'), to).catch(refuseTakenAddress))
   forgetConnection(changed.id)
   if (to.status !== undefined) await keepSocket(env, changed)
   return Response.json(view(changed))
@@ -152,6 +149,7 @@ async function changeSecrets(
   changes: ConnectionChange,
 ): Promise<Connection> {
   const { env, authority, tenant } = call
+  const connections = createConnections(env.DB, tenant.id, actorOf(authority))
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const stored = await getConnection(call)
     // Secrets that cannot be opened any more are missing here, so the request must give all of them.
@@ -159,7 +157,7 @@ async function changeSecrets(
     const merged = validateSecrets(await requireChannel(stored.platform), { ...current, ...secrets })
     const sealed = await sealSecrets(env, tenant.id, stored.id, merged)
     const to = { ...changes, secrets: { secrets: sealed, endings: endingsOf(merged), before: stored.secrets } }
-    const changed = await createConnections(env.DB, tenant.id, actorOf(authority)).update(stored.id, to)
+    const changed = await connections.update(stored.id, to).catch(refuseTakenAddress)
     if (changed) return changed
   }
   throw new AppError(409, 'conflict', 'These secrets are being changed by another request. Try again.', {
@@ -217,7 +215,6 @@ export const channelRoutes = [
       requireChannelPolicy(call, undefined, body.settings)
       const channel = await requireChannel(body.platform)
       requireAddress(channel, body.settings)
-      await requireFreeAddress(env, channel, body.settings)
       const generated = generateSecrets(channel, body.secrets)
       const secrets = validateSecrets(channel, { ...body.secrets, ...generated })
       requireEncryptionKey(env)
@@ -235,7 +232,7 @@ export const channelRoutes = [
         endings: endingsOf(secrets),
         account: null,
       }
-      await createConnections(env.DB, tenant.id, actorOf(authority)).create(made)
+      await createConnections(env.DB, tenant.id, actorOf(authority)).create(made).catch(refuseTakenAddress)
       await keepSocket(env, made)
       const shown = await viewWithRegistration(call, made)
       return Response.json(Object.keys(generated).length ? { ...shown, generated } : shown, { status: 201 })
@@ -265,9 +262,13 @@ export const channelRoutes = [
     handle: async (call) => {
       const { env, body } = call
       const { secrets, ...changes } = body
-      const before = channelSettings.parse((await getConnection(call)).settings)
-      if (changes.settings)
-        requireChannelPolicy(call, before, channelSettings.parse({ ...before, ...changes.settings }))
+      const { platform, settings } = await getConnection(call)
+      const before = channelSettings.parse(settings)
+      if (changes.settings) {
+        const after = channelSettings.parse({ ...before, ...changes.settings })
+        requireChannelPolicy(call, before, after)
+        if (after.address !== before.address) requireAddress(await requireChannel(platform), after)
+      }
       if (!secrets) return changeConnection(call, changes)
       requireSecretsPolicy(call, before)
       requireEncryptionKey(env)

@@ -1,5 +1,6 @@
 import { createExecutionContext } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { findMailConnection } from '../../../src/db/channel-connections.ts'
 import { createApp } from '../../../src/worker/app.ts'
 import { secret } from '../../support/chat.ts'
 import { Gate, until } from '../../support/scripted-model.ts'
@@ -305,5 +306,49 @@ describe('who holds the scope approve in chats, and who may read beyond them,', 
     // Fewer rights, and settings that grant none, need no such key.
     for (const settings of [{ admins: ['1'] }, { search_scope: 'chat' }, { streaming: true }])
       expect((await change(weak, settings)).status).toBe(200)
+  })
+})
+
+describe('the address of an email channel', () => {
+  const mail = (address: string | null) => ({ platform: 'email', settings: { address } })
+  const taken = [409, 'conflict', 'settings.address']
+  const outcome = ({ status, body }: { status: number; body: ErrorBody }) => [
+    status,
+    body.error?.code,
+    body.error?.param,
+  ]
+
+  it('belongs to one tenant, also when an older channel takes it later', async () => {
+    const [older, mine] = [await newTenant(), await newTenant()]
+    const theirs = await create(mail('other@mail.test'), older.key)
+    const own = await create(mail('agent@mail.test'), mine.key)
+    expect([theirs.status, own.status]).toEqual([201, 201])
+    const take = (change: object) =>
+      call<ErrorBody>('PATCH', `/api/channels/${theirs.body.id}`, { key: older.key, body: change })
+    const settings = { address: 'Agent@MAIL.test' }
+    expect(outcome(await create(mail(settings.address), older.key))).toEqual(taken)
+    expect(outcome(await take({ settings }))).toEqual(taken)
+    expect(outcome(await take({ settings, secrets: {} }))).toEqual(taken)
+    expect(await findMailConnection(bindings.DB, 'agent@mail.test')).toBe(own.body.id)
+    expect((await take({ settings: { address: 'free@mail.test' } })).status).toBe(200)
+  })
+
+  it('goes to one of two requests at once', async () => {
+    const { key } = await newTenant()
+    const answers = await Promise.all([1, 2].map(() => create(mail('both@mail.test'), key)))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409])
+  })
+
+  it('stays until another one replaces it', async () => {
+    const { key } = await newTenant()
+    const missing = [400, 'invalid_request', 'settings.address']
+    expect(outcome(await create(mail(null), key))).toEqual(missing)
+    const { body } = await create(mail('stays@mail.test'), key)
+    const change = (settings: object) =>
+      call<Channel & ErrorBody>('PATCH', `/api/channels/${body.id}`, { key, body: { settings } })
+    expect(outcome(await change({ address: null }))).toEqual(missing)
+    expect((await change({ streaming: true })).body).toMatchObject({
+      settings: { address: 'stays@mail.test', streaming: true },
+    })
   })
 })
