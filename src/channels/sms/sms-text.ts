@@ -72,7 +72,7 @@ const replacements: Readonly<Record<string, string>> = {
 const replaceable = new RegExp(`[${Object.keys(replacements).join('')}]`, 'g')
 
 export const renderSms = (source: string, format: 'markdown' | 'plain'): readonly MessageChunk[] => {
-  const text = format === 'plain' ? source : writeLinkAddresses(parseMarkdown(source)).text
+  const text = format === 'plain' ? source : writeLinkAddresses(parseMarkdown(source, { hasColumns: false })).text
   const simple = format === 'plain' ? text : text.replace(replaceable, (char) => replacements[char] ?? char)
   return splitEncoded({ text: simple, spans: [] }, { max: maxUnits, size: sizeOf })
 }

@@ -1,6 +1,6 @@
 /**
  * Parses Markdown as models write it into text with styled spans, for platforms that accept little or no Markdown. Blocks
- * are recognised line by line; tables become aligned text. No words are lost.
+ * are recognised line by line; narrow tables become aligned text, others lines of `header: value`. No words are lost.
  */
 
 import { parseInline, type StyledText } from './parse-inline.ts'
@@ -12,30 +12,31 @@ const quote = /^ {0,3}> ?/
 const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/
 const delimiterRow = /^\s*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/
 
-export function parseMarkdown(markdown: string): StyledText {
+/** `hasColumns`: the platform shows preformatted text, in which aligned columns stay aligned. */
+export function parseMarkdown(markdown: string, { hasColumns = true } = {}): StyledText {
   const out: StyledText = { text: '', spans: [] }
-  writeBlocks(markdown.replaceAll('\r\n', '\n').split('\n'), out, false)
+  writeBlocks(markdown.replaceAll('\r\n', '\n').split('\n'), { out, isQuoted: false, hasColumns })
   return out
 }
 
-function writeBlocks(lines: readonly string[], out: StyledText, isQuoted: boolean): void {
+type Target = { readonly out: StyledText; readonly isQuoted: boolean; readonly hasColumns: boolean }
+
+function writeBlocks(lines: readonly string[], target: Target): void {
   let at = 0
   while (at < lines.length) {
-    if (at > 0) out.text += '\n'
-    at = writeBlock(lines, at, { out, isQuoted })
+    if (at > 0) target.out.text += '\n'
+    at = writeBlock(lines, at, target)
   }
 }
 
-type Target = { readonly out: StyledText; readonly isQuoted: boolean }
-
 /** Writes the block that begins at a line. Returns the number of the line after it. */
 function writeBlock(lines: readonly string[], at: number, target: Target): number {
-  const { out, isQuoted } = target
+  const { out } = target
   const line = lines[at] ?? ''
   const fenced = fence.exec(line)
   if (fenced) return writeCode(lines, at, out, fenced)
-  if (quote.test(line)) return writeQuote(lines, at, out, isQuoted)
-  if (isTable(lines, at)) return writeTable(lines, at, out)
+  if (quote.test(line)) return writeQuote(lines, at, target)
+  if (isTable(lines, at)) return writeTable(lines, at, target)
   const title = heading.exec(line)
   if (title) withSpan(out, 'bold', () => parseInline(title[1] ?? '', out))
   else if (rule.test(line)) out.text += '———'
@@ -77,13 +78,14 @@ function writeCode(
   return end + 1
 }
 
-function writeQuote(lines: readonly string[], from: number, out: StyledText, isQuoted: boolean): number {
+function writeQuote(lines: readonly string[], from: number, target: Target): number {
   let at = from
   const inner: string[] = []
   while (at < lines.length && quote.test(lines[at] ?? '')) inner.push((lines[at++] ?? '').replace(quote, ''))
+  const write = () => writeBlocks(inner, { ...target, isQuoted: true })
   // Platforms support one level of quotes.
-  if (isQuoted) writeBlocks(inner, out, true)
-  else withSpan(out, 'quote', () => writeBlocks(inner, out, true))
+  if (target.isQuoted) write()
+  else withSpan(target.out, 'quote', write)
   return at
 }
 
@@ -101,34 +103,71 @@ const isTable = (lines: readonly string[], at: number): boolean =>
   delimiterRow.test(lines[at + 1] ?? '') &&
   (lines[at + 1] ?? '').includes('|')
 
-function writeTable(lines: readonly string[], from: number, out: StyledText): number {
-  const rows = [cellsOf(lines[from] ?? '')]
+type Cell = { readonly source: string; readonly text: string }
+
+/** Every cell of a column is as wide as its longest one. A longer cell would fill the other rows with blanks. */
+const maxColumnChars = 40
+
+function writeTable(lines: readonly string[], from: number, { out, hasColumns }: Target): number {
+  const header = cellsOf(lines[from] ?? '')
+  const rows: (readonly Cell[])[] = []
   let at = from + 2
   while (at < lines.length && (lines[at] ?? '').includes('|')) rows.push(cellsOf(lines[at++] ?? ''))
-  const widths: number[] = []
-  for (const row of rows) row.forEach((cell, n) => (widths[n] = Math.max(widths[n] ?? 0, cell.length)))
-  const text = rows.map((row) =>
-    row
-      .map((cell, n) => cell.padEnd(widths[n] ?? 0))
-      .join(' | ')
-      .trimEnd(),
-  )
-  text.splice(1, 0, widths.map((width) => '-'.repeat(width)).join('-|-'))
-  withSpan(out, 'pre', () => (out.text += text.join('\n')))
+  const isNarrow = [header, ...rows].every((row) => row.every(({ text }) => text.length <= maxColumnChars))
+  if (hasColumns && isNarrow) withSpan(out, 'pre', () => (out.text += alignColumns([header, ...rows])))
+  else writeRecords(header, rows, out)
   return at
 }
 
-/** Parses the cells of a table row. Styles are dropped, because the table is preformatted text. */
-function cellsOf(line: string): string[] {
+/** Styles are dropped, because the table is preformatted text. */
+function alignColumns(rows: readonly (readonly Cell[])[]): string {
+  const widths: number[] = []
+  for (const row of rows) row.forEach(({ text }, n) => (widths[n] = Math.max(widths[n] ?? 0, text.length)))
+  const lines = rows.map((row) =>
+    row
+      .map(({ text }, n) => text.padEnd(widths[n] ?? 0))
+      .join(' | ')
+      .trimEnd(),
+  )
+  lines.splice(1, 0, widths.map((width) => '-'.repeat(width)).join('-|-'))
+  return lines.join('\n')
+}
+
+/** Writes each row as lines of `header: value`. The first row names all columns; empty cells of others are left out. */
+function writeRecords(header: readonly Cell[], rows: readonly (readonly Cell[])[], out: StyledText): void {
+  for (const [n, row] of (rows.length ? rows : [[]]).entries()) {
+    if (n > 0) out.text += '\n\n'
+    const columns: readonly Field[] = Array.from({ length: Math.max(header.length, row.length) }, (_, column) => ({
+      label: header[column]?.source,
+      value: row[column]?.source,
+    }))
+    const shown = columns.filter(({ label, value }) => value || (n === 0 && label))
+    for (const [line, field] of shown.entries()) {
+      if (line > 0) out.text += '\n'
+      writeField(field, out)
+    }
+  }
+}
+
+type Field = { readonly label: string | undefined; readonly value: string | undefined }
+
+function writeField({ label, value }: Field, out: StyledText): void {
+  if (label) withSpan(out, 'bold', () => parseInline(label, out))
+  if (label && value) out.text += ': '
+  if (value) parseInline(value, out)
+}
+
+function cellsOf(line: string): readonly Cell[] {
   const cells = line
     .trim()
     .replace(/^\|/, '')
     .replace(/\|$/, '')
     .split(/(?<!\\)\|/)
   return cells.map((cell) => {
+    const source = cell.trim()
     const plain: StyledText = { text: '', spans: [] }
-    parseInline(cell.trim(), plain)
-    return plain.text
+    parseInline(source, plain)
+    return { source, text: plain.text }
   })
 }
 

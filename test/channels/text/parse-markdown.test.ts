@@ -57,10 +57,28 @@ describe('parseMarkdown', () => {
     ['```ts', '```ts'],
     ['| a | **b** |\n|---|:-:|\n| 1 | 22 |\n\nx', '<pre>a | b\n--|---\n1 | 22</pre>\n\nx'],
     ['a | b, no table', 'a | b, no table'],
+    [
+      `| name | note |\n|---|---|\n| **a** | ${'w'.repeat(41)} |\n| b | [x](https://a.example) |\n\nx`,
+      `<bold>name</bold>: <bold>a</bold>\n<bold>note</bold>: ${'w'.repeat(41)}\n\n<bold>name</bold>: b\n<bold>note</bold>: <link https://a.example>x</link>\n\nx`,
+    ],
+    [
+      `| name | |\n|---|---|\n| a | ${'w'.repeat(41)} | more \\| x |\n|  | c |`,
+      `<bold>name</bold>: a\n${'w'.repeat(41)}\nmore | x\n\nc`,
+    ],
+    [
+      `| a | b |\n|---|---|\n| ${'w'.repeat(41)} | |\n| c | |`,
+      `<bold>a</bold>: ${'w'.repeat(41)}\n<bold>b</bold>\n\n<bold>a</bold>: c`,
+    ],
+    [`| ${'w'.repeat(41)} | b |\n|---|---|`, `<bold>${'w'.repeat(41)}</bold>\n<bold>b</bold>`],
     ['**over\ntwo lines**', '<bold>over\ntwo lines</bold>'],
     ['a < b & c > d', 'a < b & c > d'],
     ['', ''],
   ])('parses %j', (markdown, expected) => expect(tagged(markdown)).toBe(expected))
+
+  it('does not fill a table with blanks when one of its cells is long', () => {
+    const source = `| a | b |\n|---|---|\n${'| 1 | 2 |\n'.repeat(40)}| 3 | ${'word '.repeat(80)}|`
+    expect(parseMarkdown(source).text.length).toBeLessThan(source.length * 1.5)
+  })
 
   it('keeps all words, and makes only spans that cover text', () => {
     const piece = fc.constantFrom(
