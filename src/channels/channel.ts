@@ -238,9 +238,3 @@ export const refused = (status: 401 | 403 = 401): Received => ({
   response: new Response(null, { status }),
   events: [],
 })
-
-/** The size of a text in the platform's unit. */
-export function textSize(text: string, { unit }: Pick<TextLimit, 'unit'>): number {
-  if (unit === 'utf16') return text.length
-  return unit === 'utf8' ? new TextEncoder().encode(text).length : [...text].length
-}

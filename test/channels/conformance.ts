@@ -11,8 +11,14 @@ import {
   type InboundEvent,
   type InboundRequest,
   type Received,
-  textSize,
+  type TextLimit,
 } from '../../src/channels/channel.ts'
+
+/** The size of a text in the platform's unit. */
+function textSize(text: string, { unit }: TextLimit): number {
+  if (unit === 'utf16') return text.length
+  return unit === 'utf8' ? new TextEncoder().encode(text).length : [...text].length
+}
 
 export type SampleMessage = {
   readonly id: string

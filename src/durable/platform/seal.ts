@@ -84,14 +84,6 @@ async function decrypt(key: CryptoKey, bytes: Uint8Array, algorithm: AesGcmParam
   }
 }
 
-/** Whether the value is wrapped by the current `ENCRYPTION_KEY`, so that earlier keys are not needed to open it. */
-export async function isSealedWithCurrentKey(settings: KeySettings, sealed: string): Promise<boolean> {
-  const [current] = await getMasterKeys(settings)
-  return (
-    current !== undefined && sealed.startsWith('v2.') && sealed.split('.')[2]?.startsWith(`${current.id}:`) === true
-  )
-}
-
 /** Creates a keyed hash of a secret: equal secrets of a tenant have equal marks, so that duplicates are found. */
 export async function fingerprintSecret(settings: KeySettings, secret: string, owner: SecretOwner): Promise<string> {
   const [master] = await getMasterKeys(settings)

@@ -40,9 +40,3 @@ export async function rebuildPrompt(session: ChangedSession): Promise<boolean> {
   session.updateMeta(built)
   return built.prompt !== before
 }
-
-/** Rebuilds the prompt if the tenant's material has changed since it was built. For moments that lose the cache anyway. */
-export async function refreshPrompt(session: ChangedSession): Promise<boolean> {
-  const material = await session.promptMaterial(true)
-  return session.exists && material?.version !== session.meta.promptRecord?.material && rebuildPrompt(session)
-}

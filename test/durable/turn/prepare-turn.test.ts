@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLayer } from '../../../src/agent/prompt/layers.ts'
-import { clock } from '../../../src/durable/platform/clock.ts'
 import { createMetadata } from '../../../src/durable/storage/session-metadata.ts'
-import { prepareTurn, rebuildPrompt, refreshPrompt } from '../../../src/durable/turn/prepare-turn.ts'
+import { prepareTurn, rebuildPrompt } from '../../../src/durable/turn/prepare-turn.ts'
 import type { PreparedSession, PromptPart } from '../../../src/durable/turn/prompt/prompt-part.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 
@@ -111,18 +110,5 @@ describe('rebuilding the prompt', () => {
     const fresh = changed({})
     expect(await rebuildPrompt(fresh)).toBe(false)
     expect(fresh.meta.prompt).toBeUndefined()
-  })
-
-  it.each([
-    ['unchanged', 7, 'Old.'],
-    ['changed', 8, expect.stringContaining('You are Talaria')],
-  ])('refreshes it when the material is %s', async (_case, version, prompt) => {
-    const promptRecord = { layers: [], builtAt: clock.now(), material: 7 }
-    const stored = changed({
-      meta: { ...meta, prompt: 'Old.', promptRecord },
-      promptMaterial: async () => ({ version }),
-    })
-    await refreshPrompt(stored)
-    expect(stored.meta.prompt).toEqual(prompt)
   })
 })
