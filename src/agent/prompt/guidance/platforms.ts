@@ -11,10 +11,6 @@ const hints: Readonly<Record<string, string>> = {
   discord: `You write in Discord, which shows Markdown but no tables. ${chat}`,
   slack: `You write in Slack. Bold, italics, code, links and lists are shown; tables and headings are not. ${chat}`,
   whatsapp: `You write in WhatsApp. Bold, italics, code and simple lists are shown; links as plain addresses. ${chat}`,
-  signal: `You write in Signal, in plain text with little formatting. ${chat}`,
-  matrix: `You write in Matrix, which shows Markdown. ${chat}`,
-  mattermost: 'You write in Mattermost, which shows Markdown with tables.',
-  teams: 'You write in Microsoft Teams, which shows simple Markdown.',
   email: `The answer is sent as an e-mail: complete sentences, no reference to a chat window, nothing that the reader has to click through to. ${files}`,
   sms: 'The answer is sent as text messages: plain text without Markdown, at most a few sentences.',
   webhook:
