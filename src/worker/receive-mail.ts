@@ -1,6 +1,6 @@
 /**
  * Receives mail from Email Routing. The handler returns after the mail is durable: an error makes the sender's server try
- * again. Mail that nobody may send is dropped in silence, because an answer would tell a stranger that the address lives.
+ * again. Mail to an unknown address is rejected. Mail of an unknown or unproven sender gets no answer.
  */
 
 import { findMailConnection } from '../db/channel-connections.ts'
