@@ -16,8 +16,8 @@ export class ApiError extends Error {
 export function createApi({ url, key, fetch: send = fetch, wait = (ms) => new Promise((go) => setTimeout(go, ms)) }) {
   const base = url.replace(/\/+$/, '')
   /** Sends JSON or bytes, and returns the parsed answer with its status. Each call may be repeated. */
-  return async function call(method, path, body) {
-    const request = renderRequest(method, key, body)
+  return async function call(method, path, body, headers = {}) {
+    const request = renderRequest(method, body, { authorization: `Bearer ${key}`, ...headers })
     for (let attempt = 1; ; attempt++) {
       const answer = await send(`${base}${path}`, request).catch((error) => ({ error }))
       const isAgain = 'error' in answer || answer.status === 429 || answer.status === 503
@@ -28,12 +28,9 @@ export function createApi({ url, key, fetch: send = fetch, wait = (ms) => new Pr
   }
 }
 
-function renderRequest(method, key, body) {
+function renderRequest(method, body, more) {
   const isBytes = body instanceof Uint8Array
-  const headers = {
-    authorization: `Bearer ${key}`,
-    'content-type': isBytes ? 'application/octet-stream' : 'application/json',
-  }
+  const headers = { 'content-type': isBytes ? 'application/octet-stream' : 'application/json', ...more }
   if (body === undefined) return { method, headers }
   return { method, headers, body: isBytes || typeof body === 'string' ? body : JSON.stringify(body) }
 }

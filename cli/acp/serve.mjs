@@ -82,9 +82,11 @@ class AcpServer {
 
   async #sync(sessionId) {
     if (this.#folder === undefined) return
-    const { conflicts } = await syncFiles(this.#client, sessionId, this.#folder)
-    if (!conflicts.length) return
-    const text = `\n\nChanged here and in the workspace, so left alone: ${conflicts.join(', ')}\n`
+    const { conflicts, failed } = await syncFiles(this.#client, sessionId, this.#folder)
+    const lines = failed.map(({ path, error }) => `Not synchronised: ${path}: ${error}`)
+    if (conflicts.length) lines.unshift(`Changed here and in the workspace, so left alone: ${conflicts.join(', ')}`)
+    if (!lines.length) return
+    const text = `\n\n${lines.join('\n')}\n`
     this.#update(sessionId, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
   }
 

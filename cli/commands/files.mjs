@@ -73,6 +73,7 @@ async function sync(client, options, session, [folder]) {
   const result = await syncFiles(client, session, folder)
   for (const path of result.conflicts) note(`${path} changed on both sides. Nothing was written.`)
   for (const path of result.gone) note(`${path} was deleted on one side. The other keeps it.`)
+  for (const { path, error } of result.failed) note(`${path}: ${error}`)
   printOne(options, result, `${result.sent.length} sent, ${result.received.length} received`)
-  return result.conflicts.length ? exits.failed : exits.done
+  return result.conflicts.length || result.failed.length ? exits.failed : exits.done
 }

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, posix, relative, sep } from 'node:path'
 import { ApiError, sessionPath } from '../client.mjs'
 
@@ -12,10 +12,18 @@ import { ApiError, sessionPath } from '../client.mjs'
 const stateFile = '.talaria-sync.json'
 const skipped = new Set(['.git', 'node_modules', stateFile])
 
+/** The server closes connections that send far more than it accepts, which looks as if it were lost. */
+const maxFileBytes = 10 * 1024 * 1024
+
 const digest = (bytes) => createHash('sha256').update(bytes).digest('hex')
+/** As the server makes it, see src/durable/platform/etag.ts. */
+const etagOf = (hash) => `"${hash.slice(0, 32)}"`
 const addressOf = (session, path) => sessionPath(session, `/files/${path.split('/').map(encodeURIComponent).join('/')}`)
 
-/** Returns the paths by what happened: `sent`, `received`, `conflicts`, `gone`. */
+/**
+ * Returns the paths by result: `sent`, `received`, `conflicts`, `gone`, and `failed` with the errors. The state records
+ * the versions that were compared or transferred, so that an edit made meanwhile is found the next time.
+ */
 export async function syncFiles(client, session, folder) {
   await mkdir(folder, { recursive: true })
   const root = await realpath(folder)
@@ -23,34 +31,72 @@ export async function syncFiles(client, session, folder) {
   const known = states[session] ?? {}
   const here = await listLocal(root)
   const there = await listRemote(client, session)
-  const result = { sent: [], received: [], conflicts: [], gone: [] }
-  for (const path of [...new Set([...here.keys(), ...there.keys()])].toSorted()) {
-    const side = { path, local: here.get(path), remote: there.get(path), last: known[path] }
-    await settle({ client, session, root }, side, result)
+  const paths = [...new Set([...here.keys(), ...there.keys()])].toSorted()
+  const state = Object.fromEntries(paths.flatMap((path) => (known[path] ? [[path, known[path]]] : [])))
+  const result = { sent: [], received: [], conflicts: [], gone: [], failed: [] }
+  try {
+    for (const path of paths) {
+      const file = { path, local: here.get(path), remote: there.get(path), last: known[path] }
+      const { outcome, version, error } = await settle({ client, session, root }, file)
+      if (version) state[path] = version
+      result[outcome]?.push(error === undefined ? path : { path, error })
+    }
+  } finally {
+    await writeAtomically(join(root, stateFile), JSON.stringify({ ...states, [session]: state }))
   }
-  states[session] = readState(await listLocal(root), await listRemote(client, session), result, known)
-  await writeAtomically(join(root, stateFile), JSON.stringify(states))
   return result
 }
 
-const acts = {
-  async sent({ client, session, root }, path) {
-    await client.call('PUT', addressOf(session, path), new Uint8Array(await readFile(join(root, path))))
-  },
-  async received({ client, session, root }, path) {
-    await receive(root, path, await download(client, session, path))
-  },
+/** Resolves to the outcome of a path, if there is one, and the version that both sides have. */
+async function settle(sides, file) {
+  const found = compare(file)
+  try {
+    return (await acts[found]?.(sides, file)) ?? { outcome: found }
+  } catch (error) {
+    if (isFatal(error)) throw error
+    return { outcome: 'failed', error: error.message }
+  }
 }
 
-async function settle(sides, { path, ...states }, result) {
-  const found = compare(states)
-  if (found === undefined) return
-  if (found === 'conflicts' && (await isSame(sides, path, states.local))) return
-  await acts[found]?.(sides, path)
-  result[found].push(path)
+/** Every further file would fail, too: no server, no access, or a limit is reached. */
+const isFatal = (error) =>
+  error instanceof ApiError &&
+  (error.status === undefined || [401, 403, 429].includes(error.status) || error.status >= 500)
+
+const acts = { sent: send, received: receive, conflicts: resolveConflict }
+
+/** The server refuses the bytes when its file is not the version that both sides had. */
+async function send(sides, { path, remote, last }) {
+  const { client, session, root } = sides
+  const bytes = await readFile(join(root, path))
+  if (bytes.byteLength > maxFileBytes) throw new Error('The file is larger than 10 MB.')
+  const condition = remote === undefined ? { 'if-none-match': '*' } : { 'if-match': etagOf(last.digest) }
+  try {
+    const { body } = await client.call('PUT', addressOf(session, path), new Uint8Array(bytes), condition)
+    return { outcome: 'sent', version: { digest: digest(bytes), modified: body.modified_at } }
+  } catch (error) {
+    if (error.status !== 412) throw error
+    // An earlier attempt may have arrived although its answer was lost.
+    const isSame = digest(await download(client, session, path)) === digest(bytes)
+    return isSame ? { version: { digest: digest(bytes), modified: remote } } : { outcome: 'conflicts' }
+  }
 }
 
-/** The result of a path, or undefined when nothing has changed. */
+/** The time of a file changes when it is written again with the same content. */
+async function resolveConflict(sides, file) {
+  const { local, remote, last } = file
+  const theirs = digest(await download(sides.client, sides.session, file.path))
+  if (theirs === local) return { version: { digest: local, modified: remote } }
+  return theirs === last?.digest ? send(sides, file) : { outcome: 'conflicts' }
+}
+
+async function receive({ client, session, root }, { path, local, remote }) {
+  const bytes = await download(client, session, path)
+  if (!(await replace(root, { path, bytes, local }))) return { outcome: 'conflicts' }
+  return { outcome: 'received', version: { digest: digest(bytes), modified: remote } }
+}
+
+/** The outcome for a path, or undefined when nothing has changed. */
 function compare({ local, remote, last }) {
   const hasBoth = local !== undefined && remote !== undefined
   if (last !== undefined && !hasBoth) return 'gone'
@@ -58,17 +104,6 @@ function compare({ local, remote, last }) {
   if (remote === last?.modified) return isChangedHere ? 'sent' : undefined
   if (!isChangedHere) return 'received'
   return hasBoth ? 'conflicts' : undefined
-}
-
-const isSame = async ({ client, session }, path, local) => digest(await download(client, session, path)) === local
-
-/** Conflicts and deletions keep their earlier state, so that they are found again the next time. */
-function readState(here, there, { conflicts, gone }, known) {
-  const kept = new Set([...conflicts, ...gone])
-  const state = Object.fromEntries([...kept].map((path) => [path, known[path]]))
-  for (const [path, local] of here)
-    if (there.has(path) && !kept.has(path)) state[path] = { digest: local, modified: there.get(path) }
-  return state
 }
 
 /** Digests by path. Links are left out: they may lead out of the folder. */
@@ -99,17 +134,27 @@ async function download(client, session, path) {
   return Buffer.from(await answer.arrayBuffer())
 }
 
-/** Writes only below the folder, whatever the server names. */
-async function receive(root, path, bytes) {
+/** Writes only below the folder, whatever the server names. Resolves to false when the file is not `local` any more. */
+async function replace(root, { path, bytes, local }) {
   const file = join(root, path)
-  if (!file.startsWith(root + sep)) throw new ApiError(`${path} leads out of the folder.`)
+  if (!file.startsWith(root + sep)) throw new Error('The path leads out of the folder.')
   await mkdir(dirname(file), { recursive: true })
   const parent = await realpath(dirname(file))
-  if (parent !== root && !parent.startsWith(root + sep)) throw new ApiError(`${path} leads out of the folder.`)
-  await writeAtomically(file, bytes)
+  if (parent !== root && !parent.startsWith(root + sep)) throw new Error('The path leads out of the folder.')
+  return writeAtomically(file, bytes, async () => (await digestOf(file)) === local)
 }
 
-async function writeAtomically(file, contents) {
-  await writeFile(`${file}.talaria-part`, contents)
-  await rename(`${file}.talaria-part`, file)
+async function digestOf(file) {
+  const bytes = await readFile(file).catch((error) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  return bytes && digest(bytes)
+}
+
+async function writeAtomically(file, contents, isWanted = () => true) {
+  const part = `${file}.talaria-part`
+  await writeFile(part, contents)
+  const isWritten = await isWanted()
+  await (isWritten ? rename(part, file) : rm(part))
+  return isWritten
 }

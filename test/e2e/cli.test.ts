@@ -100,7 +100,7 @@ it('brings a folder and a workspace together', async () => {
     const { code, out } = await run(['files', 'sync', id, folder, '--json'])
     return { code, ...(JSON.parse(out) as Record<string, string[]>) }
   }
-  const nothing = { sent: [], received: [], conflicts: [], gone: [] }
+  const nothing = { sent: [], received: [], conflicts: [], gone: [], failed: [] }
   expect(await sync()).toEqual({ ...nothing, code: 0, sent: ['sub/mine.txt'], received: ['their/file.txt'] })
   expect(readFileSync(join(folder, 'their/file.txt'), 'utf8')).toBe('theirs')
   expect(await sync()).toEqual({ ...nothing, code: 0 })
