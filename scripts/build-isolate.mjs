@@ -85,6 +85,7 @@ const inputs = [
   join(root, 'node_modules/@mdream/js/package.json'),
   join(root, 'node_modules/@mozilla/readability/package.json'),
   join(root, 'node_modules/linkedom/package.json'),
+  join(root, 'node_modules/htmlparser2/package.json'),
   join(root, 'node_modules/aws4fetch/package.json'),
   join(root, 'node_modules/eventsource-parser/package.json'),
   join(root, 'node_modules/sucrase/package.json'),

@@ -94,6 +94,7 @@ describe('the charset of a page', () => {
 })
 
 describe('a hostile page', () => {
+  const nested = '<div>'.repeat(60_000)
   // Each of them took from ten seconds to minutes in a step that is bounded now.
   const pages: Readonly<Record<string, string>> = {
     'with 100,000 nested elements': `<body>${'<div>'.repeat(100_000)}deep`,
@@ -104,6 +105,14 @@ describe('a hostile page', () => {
     'with signs that look like tags': `${'<'.repeat(1_000_000)} deep`,
     'with comments that never end': `<p>deep</p>${'<!--'.repeat(400_000)}`,
     'with metadata that never ends': `<p>deep</p>${'<meta '.repeat(30_000)}${'<html '.repeat(30_000)}`,
+    'of elements that are nested beside a script in capital letters': `<SCRIPT></SCRIPT>deep${nested}`,
+    'of elements that are nested in an element without scripts': `<noscript>${nested}</noscript>deep`,
+    'of elements that are nested after a script in an attribute': `<p title="<script>">deep</p>${nested}`,
+    'of elements that are nested after 30,000 others': `deep${'<br>'.repeat(31_000)}${'<code>a'.repeat(100_000)}`,
+    'with paragraphs in rows in paragraphs': `deep${'<p>a<tr>'.repeat(50_000)}`,
+    'with 700 long tags that never end': `<p>deep</p>${`<a ${'b='.repeat(1_000)}`.repeat(700)}`,
+    'with 400,000 entities': `<p>deep${'&amp;'.repeat(400_000)}</p>`,
+    'with 250,000 comments': `<p>deep${'<!---->'.repeat(250_000)}</p>`,
     'of one line of 2 MB': `<p>deep ${'a'.repeat(2_000_000)}`,
   }
   it.each(Object.entries(pages))('%s is read', async (_name, html) => {

@@ -8,8 +8,8 @@ import { type HtmlSize, measureHtml } from './measure-html.ts'
 import { renderArticle, renderPage } from './render-markdown.ts'
 
 /** Beyond these, looking for the article may take minutes. */
-const bounds = { elements: 30_000, depth: 256, attributes: 1_000, strays: 5_000 } as const
-const names = ['elements', 'depth', 'attributes', 'strays'] as const
+const bounds = { elements: 30_000, depth: 256, attributes: 1_000, fragments: 20_000 } as const
+const names = ['elements', 'depth', 'attributes', 'fragments'] as const
 /** Beyond it, only the text of the page is taken. */
 const maxMarkdownDepth = 1_000
 /** A shorter article was probably not the article. */
@@ -22,7 +22,7 @@ export async function readPage(stream: ReadableStream<Uint8Array>, { url, charse
   const html = decodeText(new Uint8Array(await new Response(stream).arrayBuffer()), charset)
   const head = html.slice(0, 100_000)
   const base = resolve(attribute(head, baseTag), url) ?? url
-  const size = measureHtml(html, bounds.elements)
+  const size = measureHtml(html, maxMarkdownDepth)
   const article = findArticle(html, size)
   const markdown = article ? renderArticle(article.content, base) : renderWhole(html, base, size)
   const metadata = readMetadata(head, base)
