@@ -24,6 +24,8 @@ export class DiscordApi extends FakeAccount {
   readonly originals = new Map<string, { id: string; content: string; flags: number }>()
   /** Answers of `GET /gateway/bot` instead of the usual one. */
   gatewayFailure: (() => Response) | undefined
+  /** Calls of this path get no answer while it is set. */
+  heldPath: string | undefined
 
   constructor(token: string) {
     super()
@@ -49,7 +51,13 @@ serveHost('cdn.discord.test', ({ path }) =>
 serveHost('gateway.discord.test', (call) => openLink(call))
 serveHost('resume.discord.test', (call) => openLink(call))
 
-serveHost('discord.test', (call) => {
+/** Accepts the connection and never answers. */
+serveHost('silent.discord.test', async ({ signal }) => {
+  while (!signal.aborted) await scheduler.wait(2)
+  throw new TypeError('The request was aborted.')
+})
+
+serveHost('discord.test', async (call) => {
   const path = call.path.replace('/api/v10/', '')
   const [, token] = /^webhooks\/999\/([^/]+)/.exec(path) ?? []
   const api =
@@ -57,6 +65,7 @@ serveHost('discord.test', (call) => {
   if (token !== undefined) return answerWebhook(api, call, token, path)
   if (!api) return discordError(401, 0, '401: Unauthorized')
   api.calls.push(call)
+  while (api.heldPath === path) await scheduler.wait(2)
   return answer(api, call, path)
 })
 

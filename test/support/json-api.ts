@@ -11,6 +11,7 @@ export type ApiCall = {
   /** JSON as an object, a form as its fields. */
   readonly body: Readonly<Record<string, unknown>>
   readonly bytes: Uint8Array
+  readonly signal: AbortSignal
 }
 
 /** Answers instead of the API. `lost`: the call is executed, and the connection breaks. */
@@ -29,9 +30,9 @@ globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
   if (!handler) return outside(input, init)
   const request = input instanceof Request ? input : new Request(address, init)
   const url = new URL(request.url)
-  const { method, headers } = request
+  const { method, headers, signal } = request
   const { body, bytes } = await readBody(request)
-  return handler({ method, path: url.pathname, query: url.searchParams, headers, body, bytes })
+  return handler({ method, path: url.pathname, query: url.searchParams, headers, body, bytes, signal })
 }
 
 async function readBody(request: Request) {

@@ -15,6 +15,11 @@ import { acceptRequest } from './accept-request.ts'
 
 type Owner = { readonly id: string; readonly tenantId: string }
 
+type FoundAddress =
+  | { readonly kind: 'found'; readonly address: string }
+  | { readonly kind: 'retry'; readonly detail: string; readonly pauseMs?: number }
+  | { readonly kind: 'stop'; readonly detail: string }
+
 type Stored = {
   readonly owner: Owner
   readonly status: 'running' | 'stopped'
@@ -27,6 +32,7 @@ type Stored = {
 }
 
 const watchMs = 25_000
+const upgradeTimeoutMs = 10_000
 const maxPauseMs = 30_000
 const maxRejections = 5
 /** Then the address to resume at may be the reason. */
@@ -39,6 +45,8 @@ export class GatewaySocket {
   readonly #env: Env
   #stored: Stored | undefined
   #socket: WebSocket | undefined
+  /** Changes when the socket is closed, also by `start` and `stop`. Work that was waiting then must change nothing. */
+  #epoch = 0
   #opening: Promise<void> | undefined
   #stopHeartbeat: () => void = () => undefined
   #isAcknowledged = true
@@ -78,8 +86,7 @@ export class GatewaySocket {
     if (this.#stored?.status !== 'running') return
     await this.#arm(watchMs)
     if (this.#socket) return this.#checkConnection()
-    this.#opening ??= this.#open().finally(() => (this.#opening = undefined))
-    await this.#opening
+    await (this.#opening ??= this.#open())
   }
 
   /** Ends the socket of a connection that was removed with its tenant, or paused while this object was not reached. */
@@ -92,19 +99,28 @@ export class GatewaySocket {
   }
 
   async #open(): Promise<void> {
+    const isCurrent = this.#currentEpoch()
     try {
       const connection = await this.#loadConnection()
-      if (!connection || this.#stored?.status !== 'running') return
-      const address = await this.#findAddress(connection)
-      if (address !== undefined) await this.#connect(address, connection)
+      const found = connection && (await this.#findAddress(connection))
+      if (!found || !isCurrent()) return
+      if (found.kind === 'stop') return await this.stop(found.detail)
+      if (found.kind === 'retry') return await this.#retry(found)
+      const socket = await openSocket(found.address)
+      socket.accept()
+      if (isCurrent()) this.#listen(socket, connection.secrets['bot_token'] ?? '')
+      else socket.close(protocol.resumableClose, '')
     } catch (error) {
       log.warn('gateway.open_failed', 'The gateway of Discord could not be opened.', { error })
-      await this.#retry('the gateway could not be opened')
+      if (isCurrent()) await this.#retry({ detail: 'the gateway could not be opened' })
+    } finally {
+      if (isCurrent()) this.#opening = undefined
     }
   }
 
   /** A connection that was removed, paused, or lost its secrets ends the socket for good. */
   async #loadConnection(): Promise<LoadedConnection | undefined> {
+    const isCurrent = this.#currentEpoch()
     const { owner } = this.#stored ?? {}
     const connection = owner && (await loadConnection(this.#env, owner.id, clock.now()))
     if (
@@ -114,92 +130,79 @@ export class GatewaySocket {
       connection.status === 'active'
     )
       return connection
-    await this.stop('the connection was paused or removed')
+    if (isCurrent()) await this.stop('the connection was paused or removed')
     return undefined
   }
 
-  async #findAddress(connection: LoadedConnection): Promise<string | undefined> {
+  #currentEpoch(): () => boolean {
+    const epoch = this.#epoch
+    return () => epoch === this.#epoch
+  }
+
+  async #findAddress(connection: LoadedConnection): Promise<FoundAddress> {
     const isOfficial = connection.apiBase === discord.apiBase.url
     const resumeUrl = this.#stored?.gateway.session?.resumeUrl
     const isUsable = resumeUrl !== undefined && (this.#stored?.failures ?? 0) < maxResumeFailures
-    const known = isUsable ? protocol.socketAddress(resumeUrl, isOfficial) : undefined
-    if (known !== undefined) return known
+    const address = isUsable ? protocol.socketAddress(resumeUrl, isOfficial) : undefined
+    if (address !== undefined) return { kind: 'found', address }
     const answer = await callDiscord(connection, { method: 'GET', path: 'gateway/bot' })
-    if (answer.kind === 'done') return this.#readAddress(answer.result, isOfficial)
+    if (answer.kind === 'done') return readAddress(answer.result, isOfficial)
     const { kind, detail } = answer.outcome
-    await (kind === 'forbidden' ? this.stop(detail) : this.#retry(detail))
-    return undefined
+    return { kind: kind === 'forbidden' ? 'stop' : 'retry', detail }
   }
 
-  async #readAddress(result: Readonly<Record<string, unknown>>, isOfficial: boolean): Promise<string | undefined> {
-    const limits = (result['session_start_limit'] ?? {}) as {
-      readonly remaining?: number
-      readonly reset_after?: number
-    }
-    if (limits.remaining === 0) {
-      const pauseMs = Math.max(Number(limits.reset_after) || 0, maxPauseMs)
-      await this.#retry('Discord allows no more new sessions today', pauseMs)
-      return undefined
-    }
-    const address = protocol.socketAddress(String(result['url']), isOfficial)
-    if (address === undefined) await this.#retry('Discord named no usable gateway')
-    return address
-  }
-
-  async #connect(address: string, { secrets }: LoadedConnection): Promise<void> {
-    const { webSocket: socket } = await fetch(address, { headers: { upgrade: 'websocket' } })
-    if (!socket) return this.#retry('the gateway did not open a socket')
-    const token = secrets['bot_token'] ?? ''
+  #listen(socket: WebSocket, token: string): void {
     this.#socket = socket
     this.#isAcknowledged = true
-    const isCurrent = () => this.#socket === socket
-    socket.addEventListener('message', ({ data }) => {
-      this.#frames = this.#frames.then(() => (isCurrent() ? this.#handleFrame(String(data), token) : undefined))
-    })
-    socket.addEventListener('close', ({ code }) => {
-      this.#frames = this.#frames.then(() => (isCurrent() ? this.#handleClose(code) : undefined))
-    })
-    socket.addEventListener('error', () => {
-      this.#frames = this.#frames.then(() => (isCurrent() ? this.#handleClose(1_006) : undefined))
-    })
-    socket.accept()
+    const isCurrent = this.#currentEpoch()
+    const enqueue = (handle: () => Promise<void>) => {
+      this.#frames = this.#frames.then(() => (isCurrent() ? handle() : undefined))
+    }
+    socket.addEventListener('message', ({ data }) => enqueue(() => this.#handleFrame(String(data), token)))
+    socket.addEventListener('close', ({ code }) => enqueue(() => this.#handleClose(code)))
+    socket.addEventListener('error', () => enqueue(() => this.#handleClose(1_006)))
   }
 
   /** Never rejects: the queue of frames must go on. */
   async #handleFrame(text: string, token: string): Promise<void> {
     const stored = this.#stored
     if (!stored) return
+    const isCurrent = this.#currentEpoch()
     try {
-      await this.#perform(protocol.readFrame(text, stored.gateway), stored, token)
+      await this.#perform(protocol.readFrame(text, stored.gateway), stored.gateway, token)
     } catch (error) {
       log.warn('gateway.frame_failed', 'A frame of the gateway could not be handled.', { error })
-      await this.#reconnect(stored.gateway, this.#pauseAfter(stored.failures))
+      if (isCurrent()) await this.#reconnect(stored.gateway, this.#pauseAfter(stored.failures))
     }
   }
 
-  async #perform(step: protocol.GatewayStep, stored: Stored, token: string): Promise<void> {
+  async #perform(step: protocol.GatewayStep, gateway: protocol.GatewayState, token: string): Promise<void> {
     switch (step.kind) {
       case 'ignore':
         return
       case 'hello':
         this.#startHeartbeat(step.heartbeatMs)
-        return this.#send(protocol.renderOpening(token, stored.gateway))
+        return this.#send(protocol.renderOpening(token, gateway))
       case 'heartbeat-requested':
-        return this.#send(protocol.renderHeartbeat(stored.gateway))
+        return this.#send(protocol.renderHeartbeat(gateway))
       case 'heartbeat-acknowledged':
         this.#isAcknowledged = true
         return
       case 'reconnect':
         return this.#reconnect(step.state, step.pauseMs)
       case 'dispatch':
-        return this.#handleDispatch(step, stored)
+        return this.#handleDispatch(step)
     }
   }
 
-  async #handleDispatch(step: Extract<protocol.GatewayStep, { kind: 'dispatch' }>, stored: Stored): Promise<void> {
-    const { type, data, state } = step
+  async #handleDispatch({ type, data, state }: Extract<protocol.GatewayStep, { kind: 'dispatch' }>): Promise<void> {
+    const isCurrent = this.#currentEpoch()
     const isOpening = type === 'READY' || type === 'RESUMED'
-    if (type.startsWith('MESSAGE_') && !(await this.#accept(type, data, state))) return this.#reject(state.seq, stored)
+    const isAccepted = !type.startsWith('MESSAGE_') || (await this.#accept(type, data, state))
+    const stored = this.#stored
+    // The next socket gets a dispatch again whose number is not stored.
+    if (!stored || !isCurrent()) return
+    if (!isAccepted) return this.#reject(state.seq, stored)
     const { rejected: _rejected, ...rest } = stored
     this.#store({ ...rest, gateway: state, ...(isOpening && { failures: 0, detail: 'connected' }) })
   }
@@ -294,7 +297,7 @@ export class GatewaySocket {
     await this.#arm(pauseMs)
   }
 
-  async #retry(detail: string, pauseMs?: number): Promise<void> {
+  async #retry({ detail, pauseMs }: { readonly detail: string; readonly pauseMs?: number }): Promise<void> {
     const stored = this.#stored
     if (stored?.status !== 'running') return
     this.#store({ ...stored, detail, failures: stored.failures + 1 })
@@ -304,6 +307,8 @@ export class GatewaySocket {
   #pauseAfter = (failures: number): number => (failures === 0 ? 0 : Math.min(1_000 * 2 ** (failures - 1), maxPauseMs))
 
   #closeSocket(code: number): void {
+    this.#epoch++
+    this.#opening = undefined
     this.#stopHeartbeat()
     const socket = this.#socket
     this.#socket = undefined
@@ -320,4 +325,29 @@ export class GatewaySocket {
   }
 
   #arm = (pauseMs: number): Promise<void> => this.#ctx.storage.setAlarm(clock.now() + pauseMs)
+}
+
+function readAddress(result: Readonly<Record<string, unknown>>, isOfficial: boolean): FoundAddress {
+  const limits = (result['session_start_limit'] ?? {}) as { readonly remaining?: number; readonly reset_after?: number }
+  if (limits.remaining === 0) {
+    const pauseMs = Math.max(Number(limits.reset_after) || 0, maxPauseMs)
+    return { kind: 'retry', detail: 'Discord allows no more new sessions today', pauseMs }
+  }
+  const address = protocol.socketAddress(String(result['url']), isOfficial)
+  return address === undefined
+    ? { kind: 'retry', detail: 'Discord named no usable gateway' }
+    : { kind: 'found', address }
+}
+
+/** The timeout ends with the upgrade: an abort would close the socket, too. */
+async function openSocket(address: string): Promise<WebSocket> {
+  const timeout = new AbortController()
+  const cancelTimeout = clock.schedule(upgradeTimeoutMs, () => timeout.abort())
+  try {
+    const { webSocket, status } = await fetch(address, { headers: { upgrade: 'websocket' }, signal: timeout.signal })
+    if (!webSocket) throw new Error(`The gateway answered ${status} and opened no socket.`)
+    return webSocket
+  } finally {
+    cancelTimeout()
+  }
 }

@@ -1,11 +1,12 @@
 import { env, runInDurableObject } from 'cloudflare:test'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import {
   afterClose,
   newGatewayState,
   readFrame,
   socketAddress,
 } from '../../../src/channels/discord/gateway-protocol.ts'
+import { replaceClock } from '../../../src/durable/platform/clock.ts'
 import { createDiscordApi, type DiscordApi, discordError, type GatewayLink } from '../../support/discord-api.ts'
 import { model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newTenant } from '../../worker/client.ts'
@@ -26,7 +27,7 @@ async function createBot(replies: readonly Reply[], api = createDiscordApi()) {
   })
   expect(status).toBe(201)
   const findObject = () => env.CONNECTION!.getByName(`t/${tenantId}/c/${body.id}`)
-  return { api, scripted, key, channel: body.id, object: findObject(), findObject }
+  return { api, scripted, key, tenantId, channel: body.id, object: findObject(), findObject }
 }
 
 const linkOf = async (api: DiscordApi, n = 0): Promise<GatewayLink> => {
@@ -147,6 +148,72 @@ describe('the gateway of Discord', () => {
     await call('DELETE', `/api/channels/${channel}`, { key })
     await until(() => second.closedWith !== undefined)
     expect(await object.getStatus()).toMatchObject({ status: 'stopped', isOpen: false })
+  })
+})
+
+describe('work of the gateway that waits while its object is stopped or started', () => {
+  const inServer = messageOf('m1', '<@999> hi', {
+    channel_id: '77',
+    guild_id: '66',
+    mentions: [{ id: '999', username: 't' }],
+  })
+
+  it('does not undo a stop while a message is accepted', async () => {
+    const { api, object, scripted } = await createBot([says('Hello.')])
+    const link = await linkOf(api)
+    link.send({ op: 0, s: 1, t: 'READY', d: ready })
+    api.heldPath = 'channels/77'
+    link.send({ op: 0, s: 2, t: 'MESSAGE_CREATE', d: inServer })
+    await until(() => api.callsTo('/channels/77').length)
+    await object.stop()
+    api.heldPath = undefined
+    await until(() => scripted.requests.length)
+    expect(await object.getStatus()).toMatchObject({ status: 'stopped', isOpen: false })
+  })
+
+  it('does not stop a socket that was started again with another token', async () => {
+    const api = createDiscordApi()
+    api.heldPath = 'gateway/bot'
+    const refusal = () => {
+      api.gatewayFailure = undefined
+      return discordError(401, 0, '401: Unauthorized')
+    }
+    api.gatewayFailure = refusal
+    const { object, channel, tenantId } = await createBot([], api)
+    await until(() => api.callsTo('gateway/bot').length)
+    await object.start({ id: channel, tenantId })
+    api.heldPath = undefined
+    await linkOf(api)
+    expect(await object.getStatus()).toMatchObject({ status: 'running', isOpen: true })
+    expect(api.links).toHaveLength(1)
+  })
+
+  it('opens no socket after a stop', async () => {
+    const api = createDiscordApi()
+    api.heldPath = 'gateway/bot'
+    const { object } = await createBot([], api)
+    await until(() => api.callsTo('gateway/bot').length)
+    await object.stop()
+    api.heldPath = undefined
+    await runInDurableObject(object, () => scheduler.wait(50))
+    expect([await object.getStatus(), api.links]).toEqual([expect.objectContaining({ isOpen: false }), []])
+  })
+
+  it('gives up an upgrade that is not answered, and tries again', async () => {
+    const api = createDiscordApi()
+    api.gatewayFailure = () => {
+      api.gatewayFailure = undefined
+      return Response.json({ url: 'wss://silent.discord.test' })
+    }
+    const schedule = (ms: number, work: () => void) => {
+      const timer = setTimeout(work, ms === 10_000 ? 1 : ms)
+      return () => clearTimeout(timer)
+    }
+    replaceClock({ now: () => Date.now(), wait: (ms, options) => scheduler.wait(ms, options), schedule })
+    onTestFinished(() => replaceClock())
+    await createBot([], api)
+    await linkOf(api)
+    expect(api.callsTo('gateway/bot')).toHaveLength(2)
   })
 })
 
