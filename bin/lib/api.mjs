@@ -3,6 +3,9 @@
 const maxAttempts = 5
 const maxWaitMs = 30_000
 
+/** Routes of POST that take an `Idempotency-Key`, so that a repeated request is done once. */
+const keyedRoutes = /^\/api\/(?:sessions(?:\/import|\/[^/]+\/(?:chat|fork|retry|steer))?|jobs(?:\/[^/]+\/run)?)(?:\?|$)/
+
 /** An error that the server has answered, or that it cannot be reached. `message` says what to do. */
 export class ApiError extends Error {
   constructor(message, { status, code } = {}) {
@@ -15,18 +18,24 @@ export class ApiError extends Error {
 
 export function createApi({ url, key, fetch: send = fetch, wait = (ms) => new Promise((go) => setTimeout(go, ms)) }) {
   const base = url.replace(/\/+$/, '')
-  /** Sends JSON or bytes, and returns the parsed answer with its status. Each call may be repeated. */
+  /** Sends JSON or bytes, and returns the parsed answer with its status. All attempts of a call have the same headers. */
   return async function call(method, path, body, headers = {}) {
-    const request = renderRequest(method, body, { authorization: `Bearer ${key}`, ...headers })
+    const isKeyed = method === 'POST' && keyedRoutes.test(path)
+    const once = isKeyed && { 'idempotency-key': crypto.randomUUID() }
+    const request = renderRequest(method, body, { authorization: `Bearer ${key}`, ...once, ...headers })
+    const isRepeatable = method !== 'POST' || isKeyed
     for (let attempt = 1; ; attempt++) {
       const answer = await send(`${base}${path}`, request).catch((error) => ({ error }))
-      const isAgain = 'error' in answer || answer.status === 429 || answer.status === 503
-      if (!isAgain || attempt === maxAttempts) return readAnswer(answer, base)
+      if (attempt === maxAttempts || !shouldRepeat(answer, isRepeatable)) return readAnswer(answer, base)
       await answer.body?.cancel()
       await wait(Math.min(maxWaitMs, waitMsOf(answer) ?? 250 * 2 ** attempt))
     }
   }
 }
+
+/** A request that a limit refuses had no effect. Any other may have had one before its answer was lost. */
+const shouldRepeat = (answer, isRepeatable) =>
+  answer.status === 429 || (isRepeatable && ('error' in answer || answer.status === 503))
 
 function renderRequest(method, body, more) {
   const isBytes = body instanceof Uint8Array

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { client as createEditor, ndJsonStream } from '@agentclientprotocol/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createApi } from '../../bin/lib/api.mjs'
 import { eventually } from './support/client.ts'
 import { createTenant, server } from './support/here.ts'
 import { root } from './support/server.ts'
@@ -132,6 +133,23 @@ it('signs in by a link once, opens the page with another, and checks the deploym
   expect((await run(['login', '--forget'], '', none)).code).toBe(0)
   expect((await run(['sessions'], '', none)).code).toBe(2)
 }, 60_000)
+
+it('sends an Idempotency-Key to the routes alone that have it', async () => {
+  const { json: document } = await tenant.client.send('GET', '/openapi.json')
+  type Operation = { readonly parameters?: readonly { readonly $ref?: string }[] }
+  const routes = Object.entries(document.paths as Record<string, { readonly post?: Operation }>)
+  const keyed: string[] = []
+  const fetch = async (url: string, { headers }: { headers: Record<string, string> }) => {
+    if (headers['idempotency-key']) keyed.push(url)
+    return Response.json({})
+  }
+  const call = createApi({ url: '', key: '', fetch })
+  for (const [path, { post }] of routes) if (post) await call('POST', path, {})
+  const reference = '#/components/parameters/Idempotency-Key'
+  const documented = routes.filter(([, { post }]) => post?.parameters?.some(({ $ref }) => $ref === reference))
+  expect(keyed.length).toBeGreaterThan(5)
+  expect(documented.map(([path]) => path)).toEqual(expect.arrayContaining(keyed))
+})
 
 it('is one file without dependencies when it is packed', async () => {
   const folder = join(home, 'package')

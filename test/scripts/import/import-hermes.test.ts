@@ -2,7 +2,7 @@
 
 import { rmSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { ApiError, createApi } from '../../../bin/lib/api.mjs'
+import { ApiError } from '../../../bin/lib/api.mjs'
 import { importHermes } from '../../../bin/lib/import-hermes.mjs'
 import { createHermesHome } from './hermes-home.ts'
 
@@ -135,33 +135,5 @@ describe('an import of a Hermes home', () => {
     expect(lines).toContain('! USER.md, entry 1: The memory is full.')
     const closed = createStandIn({ refuse: () => new ApiError('No.', { status: 401 }) })
     await expect(importHermes(newHome(), closed.call, options)).rejects.toThrow('No.')
-  })
-})
-
-describe('a call of the API', () => {
-  const api = (answers: readonly (Response | Error)[], waits: number[] = []) => {
-    const open = [...answers]
-    const fetch = async () => {
-      const next = open.shift() ?? new Response('{}', { headers: { 'content-type': 'application/json' } })
-      if (next instanceof Error) throw next
-      return next
-    }
-    return createApi({ url: 'http://talaria.test/', key: 'k', fetch, wait: async (ms: number) => void waits.push(ms) })
-  }
-
-  it('waits as told when the server is busy, and tries again when it is away', async () => {
-    const waits: number[] = []
-    const busy = new Response('', { status: 429, headers: { 'retry-after': '2' } })
-    expect(await api([busy, new Error('reset')], waits)('GET', '/api/settings')).toEqual({ status: 200, body: {} })
-    expect(waits).toEqual([2_000, 1_000])
-  })
-
-  it('says what is wrong in the words of the server, or that there is none', async () => {
-    const refused = Response.json({ error: { message: 'Too long.', code: 'invalid' } }, { status: 400 })
-    await expect(api([refused])('PATCH', '/api/memory', {})).rejects.toMatchObject({
-      message: 'Too long.',
-      status: 400,
-    })
-    await expect(api(Array.from({ length: 5 }, () => new Error('no')))('GET', '/')).rejects.toThrow('TALARIA_URL')
   })
 })
