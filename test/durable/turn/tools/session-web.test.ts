@@ -1,8 +1,10 @@
 /** Tests the web tools in a session: over the guarded fetch, with the bases and the map of the deployment. */
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { deployment } from '../../../support/deployment.ts'
 import { calls, model, says, until } from '../../../support/scripted-model.ts'
 import { applyMigrations, call, newSession, newTenant } from '../../../worker/client.ts'
+import { ScriptedBrowser } from './browser/scripted-browser.ts'
 
 beforeAll(applyMigrations)
 
@@ -83,6 +85,22 @@ describe('the web tools of a session', () => {
     expect(messages).toMatch(/full text is in \/tmp\/results\/web-[a-z0-9]+\.md/)
     expect(sent).toContain('POST https://api.tavily.com/search')
     expect(sent.some((each) => each.includes('169.254') || each.includes('127.0.0.1'))).toBe(false)
+  })
+
+  it('read pages of scripts one after the other, with one browser', async () => {
+    const browser = new ScriptedBrowser()
+    deployment.browser = browser as unknown as NonNullable<typeof deployment.browser>
+    const urls = [1, 2, 3].map((n) => `https://web-site.example/app-${n}`)
+    const app = '<div id=root></div><script src=app.js></script>'
+    answerWeb((url) =>
+      urls.includes(url) ? new Response(app, { headers: { 'content-type': 'text/html' } }) : undefined,
+    )
+    const { scripted } = await run([calls({ name: 'web_extract', input: { urls } }), says('Done.')]).finally(
+      () => delete deployment.browser,
+    )
+    const messages = JSON.stringify(scripted.requests.at(-1)?.messages)
+    for (const url of urls) expect(messages).toContain(`The text of ${url}`)
+    expect(browser.countOf('POST')).toBe(1)
   })
 
   it('wait for a person once the turn has read a page and a file', async () => {

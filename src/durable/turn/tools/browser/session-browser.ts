@@ -3,6 +3,7 @@
 import type { Browser } from '../../../../agent/model/browser/browser.ts'
 import type { BrowserState } from '../../../../agent/model/browser/browser-state.ts'
 import { log } from '../../../../agent/model/log.ts'
+import { limitConcurrency } from '../../../../backends/limit-concurrency.ts'
 import { clock } from '../../../platform/clock.ts'
 import type { ToolPorts } from '../tool-ports.ts'
 import { type BrowserHost, type BrowserSession, getIdleMs } from './browser-host.ts'
@@ -10,8 +11,12 @@ import { BrowserRow } from './browser-row.ts'
 
 export type { BrowserSession } from './browser-host.ts'
 
+type ShownPage = { readonly url: string; readonly html: string }
+
 export class SessionBrowser implements Browser {
   readonly #host: BrowserHost
+  readonly #queue = limitConcurrency(1)
+  /** Calls that run or wait. */
   #running = 0
   /** The page was opened by `read`: nobody has seen it. */
   #isForReading = false
@@ -20,29 +25,40 @@ export class SessionBrowser implements Browser {
     this.#host = { ...ports, ...session, row: new BrowserRow(sql, session.hasTable) }
   }
 
-  readonly act: Browser['act'] = (action, call) => {
-    this.#isForReading = false
-    return this.#act(action, call)
-  }
+  readonly act: Browser['act'] = (action, call) =>
+    this.#enqueue(() => {
+      this.#isForReading = false
+      return this.#act(action, call)
+    })
 
-  readonly #act: Browser['act'] = async (action, call) => {
+  /** One at a time: two would open two browsers, or change the page below each other. */
+  async #enqueue<T>(use: () => Promise<T>): Promise<T> {
     this.#running++
     try {
-      const { act } = await import('./act.ts')
-      return await act(this.#host, action, { ...call, mayEvaluate: this.mayEvaluate() })
+      return await this.#queue(use)
     } finally {
       this.#running--
       this.#host.arm()
     }
   }
 
+  readonly #act: Browser['act'] = async (action, call) => {
+    if (call.signal.aborted) return { kind: 'failed', error: 'Stopped by the user, before it began.' }
+    const { act } = await import('./act.ts')
+    return act(this.#host, action, { ...call, mayEvaluate: this.mayEvaluate() })
+  }
+
   /**
    * Opens an address and returns its document as scripts have made it. Undefined: there is no browser, it shows a page of
    * the model's, or it failed.
    */
-  async read(url: string, signal: AbortSignal): Promise<{ readonly url: string; readonly html: string } | undefined> {
+  async read(url: string, signal: AbortSignal): Promise<ShownPage | undefined> {
     const { disabled = [] } = this.#host.deployment().settings.toolsets ?? {}
-    if (disabled.includes('browser') || (this.#host.row.get()?.at === 'open' && !this.#isForReading)) return undefined
+    return disabled.includes('browser') ? undefined : this.#enqueue(() => this.#read(url, signal))
+  }
+
+  async #read(url: string, signal: AbortSignal): Promise<ShownPage | undefined> {
+    if (this.#host.row.get()?.at === 'open' && !this.#isForReading) return undefined
     this.#isForReading = true
     const call = { callId: 'web_extract', signal }
     const opened = await this.#act({ kind: 'navigate', url }, call)
@@ -62,10 +78,10 @@ export class SessionBrowser implements Browser {
     return state?.at === 'open' && this.#running === 0 ? state.usedAt + getIdleMs(this.#host) : undefined
   }
 
-  /** Called by the alarm. A failure is tried again by the next one. */
+  /** Called by the alarm. A failure is tried again by the next one. A call that comes meanwhile waits for it. */
   async closeIdle(): Promise<void> {
     if ((this.getNextWake() ?? Infinity) > clock.now()) return
-    await this.close('it was not used for a while')
+    await this.#queue(() => this.close('it was not used for a while'))
   }
 
   /** Never rejects. */
