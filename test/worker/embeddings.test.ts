@@ -4,7 +4,7 @@ import { SELF } from 'cloudflare:test'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerRequests } from '../support/answered-requests.ts'
-import { applyMigrations, call, type ErrorBody, newTenant } from './client.ts'
+import { applyMigrations, bindings, call, type ErrorBody, newTenant } from './client.ts'
 
 beforeAll(applyMigrations)
 
@@ -76,6 +76,16 @@ describe('embeddings', () => {
     await ask(key, { model, input: [[1, 2, 3]] })
     const { body } = await call<{ data: readonly object[] }>('GET', '/api/usage?group=model', { key })
     expect(body.data).toEqual([expect.objectContaining({ key: model, input: 7, output: 0, calls: 1 })])
+  })
+
+  it('reach the client when their cost cannot be recorded', async () => {
+    const { id, key } = await newTenant()
+    await bindings.DB.exec(
+      `CREATE TRIGGER no_usage BEFORE INSERT ON usage_kept WHEN NEW.tenant_id = '${id}' BEGIN SELECT RAISE(FAIL, 'full'); END`,
+    )
+    const { status, body } = await ask(key, { model, input: 'a' })
+    await bindings.DB.exec('DROP TRIGGER no_usage')
+    expect([status, body.data]).toEqual([200, [expect.objectContaining({ embedding: [0.5, -1, 0] })]])
   })
 
   it('count against the limits of the tenant', async () => {

@@ -1,11 +1,14 @@
 /** Answers `/v1/images/generations` as OpenAI does, with base64, and makes the images of edits. */
 
 import { encodeBase64Bytes } from '../../agent/model/base64.ts'
+import { log } from '../../agent/model/log.ts'
 import type { MediaChoice } from '../../agent/routing/media-vendors.ts'
 import type { ImageRequest } from '../../backends/media/images.ts'
+import { MediaFailure } from '../../backends/media/vendor.ts'
 import { makeImages } from '../../durable/models/media/make-image.ts'
 import type { MadeFile, MediaTransport } from '../../durable/models/media/vendor-transport.ts'
-import { type MediaRequest, payFor, requireChoice } from './paid-request.ts'
+import type { PaidRequest } from './paid-call.ts'
+import { payFor, requireChoice } from './paid-request.ts'
 
 export type ImagesBody = {
   readonly prompt: string
@@ -21,18 +24,18 @@ export type ImagesBody = {
 /** The images that are edited. */
 export type EditedImages = Pick<ImageRequest, 'images' | 'mask'>
 
-export async function createImages(call: MediaRequest, body: ImagesBody, edited: EditedImages = {}): Promise<Response> {
+export async function createImages(call: PaidRequest, body: ImagesBody, edited: EditedImages = {}): Promise<Response> {
   const choice = requireChoice(call, 'image', body.model ?? undefined)
   const count = body.n ?? 1
-  const made = await payFor(call, {
+  const { images } = await payFor(call, {
     use: 'image',
     choice,
     units: count,
     work: (transport) => make(transport, choice, { body, count, edited }),
-    unitsOf: (images) => images.length,
+    unitsOf: ({ units }) => units,
   })
-  const data = made.map(({ bytes }) => ({ b64_json: encodeBase64Bytes(bytes) }))
-  const [first] = made
+  const data = images.map(({ bytes }) => ({ b64_json: encodeBase64Bytes(bytes) }))
+  const [first] = images
   return Response.json({
     created: Math.floor(Date.now() / 1_000),
     data,
@@ -40,16 +43,34 @@ export async function createImages(call: MediaRequest, body: ImagesBody, edited:
   })
 }
 
-type Wish = { readonly body: ImagesBody; readonly count: number; readonly edited: EditedImages }
+type ImageOrder = { readonly body: ImagesBody; readonly count: number; readonly edited: EditedImages }
 
-/** Two of the vendors make one image a call. */
-async function make(transport: MediaTransport, choice: MediaChoice<'image'>, { body, count, edited }: Wish) {
+/** `units`: the images that were paid. */
+type MadeImages = { readonly images: readonly MadeFile[]; readonly units: number }
+
+async function make(
+  transport: MediaTransport,
+  choice: MediaChoice<'image'>,
+  { body, count, edited }: ImageOrder,
+): Promise<MadeImages> {
   const request = { ...toRequest(choice, body), ...edited }
-  if (choice.provider === 'openai' || choice.provider === 'fal')
-    return makeImages(transport, choice, { request: { ...request, ...(count > 1 && { count }) } })
-  const made: MadeFile[] = []
-  for (let n = 0; n < count; n++) made.push(...(await makeImages(transport, choice, { request })))
-  return made
+  if (choice.provider !== 'openai' && choice.provider !== 'fal')
+    return makeOneByOne(() => makeImages(transport, choice, { request }), count)
+  const images = await makeImages(transport, choice, { request: { ...request, ...(count > 1 && { count }) } })
+  return { images, units: images.length }
+}
+
+/** For vendors that make one image a call. The images before a failure are paid, so they are returned without the rest. */
+async function makeOneByOne(makeNext: () => Promise<readonly MadeFile[]>, count: number): Promise<MadeImages> {
+  const images: MadeFile[] = []
+  try {
+    for (let n = 0; n < count; n++) images.push(...(await makeNext()))
+    return { images, units: images.length }
+  } catch (error) {
+    if (!images.length || !(error instanceof MediaFailure)) throw error
+    log.warn('media.incomplete', 'Only some of the images were made.', { error, made: images.length, count })
+    return { images, units: images.length + (error.kind === 'unknown' ? 1 : 0) }
+  }
 }
 
 function toRequest(

@@ -2,7 +2,8 @@
 
 import type { SoundFormat } from '../../backends/media/speech.ts'
 import { makeSpeech } from '../../durable/models/media/make-speech.ts'
-import { type MediaRequest, payFor, requireChoice } from './paid-request.ts'
+import type { PaidRequest } from './paid-call.ts'
+import { payFor, requireChoice } from './paid-request.ts'
 
 export type SpeechBody = {
   readonly model: string
@@ -17,7 +18,7 @@ const pricedChars = 1_000
 /** Clients name one of these, whoever speaks. */
 const openaiVoices = /^(?:alloy|ash|ballad|cedar|coral|echo|fable|marin|nova|onyx|sage|shimmer|verse)$/
 
-export async function createSpeech(call: MediaRequest, body: SpeechBody): Promise<Response> {
+export async function createSpeech(call: PaidRequest, body: SpeechBody): Promise<Response> {
   const choice = requireChoice(call, 'speech', body.model)
   const named = typeof body.voice === 'object' ? body.voice?.id : body.voice
   const isForeign = choice.provider !== 'openai' && openaiVoices.test(named ?? '')

@@ -6,12 +6,13 @@ import type { Transcript } from '../../backends/media/transcription.ts'
 import { transcribe } from '../../durable/models/media/transcribe.ts'
 import { AppError, invalid } from '../errors.ts'
 import { readForm } from './media-form.ts'
-import { type MediaRequest, payFor, requireChoice } from './paid-request.ts'
+import type { PaidRequest } from './paid-call.ts'
+import { payFor, requireChoice } from './paid-request.ts'
 
 const formats = ['json', 'text', 'verbose_json', 'srt', 'vtt'] as const
 type Format = (typeof formats)[number]
 
-export async function createTranscription(call: MediaRequest): Promise<Response> {
+export async function createTranscription(call: PaidRequest): Promise<Response> {
   const form = await readForm(call.web.req.raw, 'file')
   const format = readFormat(form)
   const choice = requireChoice(call, 'transcription', readText(form, 'model'))

@@ -7,7 +7,8 @@ import { AppError, invalid } from '../errors.ts'
 import { validate } from '../input/body.ts'
 import { createImages } from './create-images.ts'
 import { readForm } from './media-form.ts'
-import { type MediaRequest, requireChoice } from './paid-request.ts'
+import type { PaidRequest } from './paid-call.ts'
+import { requireChoice } from './paid-request.ts'
 
 const maxImages = 16
 const readable = /^image\/(?:png|jpeg|webp)$/
@@ -28,7 +29,7 @@ const fields = z.strictObject({
 
 const imageNames: ReadonlySet<string> = new Set(['image', 'image[]'])
 
-export async function editImages(call: MediaRequest): Promise<Response> {
+export async function editImages(call: PaidRequest): Promise<Response> {
   const form = await readForm(call.web.req.raw, 'image')
   const texts = [...form].filter(([, value]) => typeof value === 'string' && value !== '')
   const body = validate(fields, Object.fromEntries(texts))

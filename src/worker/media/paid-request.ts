@@ -1,21 +1,13 @@
-/** Makes a paid call for a request of a client: chosen by the settings, reserved before it leaves, billed after it. */
+/** Makes a paid call of a media vendor for a request: chosen by the settings, reserved before it leaves, billed after it. */
 
-import { log } from '../../agent/model/log.ts'
 import { noUsage, tallyKey, usageOfCall } from '../../agent/model/usage.ts'
-import { hasUsdLimit } from '../../agent/policy/spending-limit.ts'
 import { chooseMedia, type MediaChoice, type MediaUse } from '../../agent/routing/media-vendors.ts'
 import { MediaFailure, type MediaFailureKind } from '../../backends/media/vendor.ts'
-import { addUsage } from '../../db/delete-pages.ts'
 import type { MediaTransport } from '../../durable/models/media/vendor-transport.ts'
 import { createToolDeployment } from '../../durable/models/tool-deployment.ts'
-import { countsSpending, noAmount } from '../../durable/tenant/billing/spending.ts'
 import { createTenantFetch } from '../../durable/tenant/tenant-fetch.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, runFailed } from '../errors.ts'
-import { requireAdmission } from '../limits.ts'
-import type { Call } from '../route.ts'
-
-export type MediaRequest = Pick<Call<unknown, unknown>, 'env' | 'authority' | 'tenant' | 'web'>
+import { type PaidRequest, reservePaidCall } from './paid-call.ts'
 
 export type PaidWork<Use extends MediaUse, Made> = {
   readonly use: Use
@@ -32,7 +24,7 @@ const openaiModel = /^(?:gpt-|whisper-1$|tts-1|dall-e-|chatgpt-)/
 
 /** Throws 501 without a provider. `model`: as the client names it, also as provider/model. */
 export function requireChoice<Use extends MediaUse>(
-  { env, tenant }: MediaRequest,
+  { env, tenant }: PaidRequest,
   use: Use,
   model: string | undefined,
 ): MediaChoice<Use> {
@@ -47,56 +39,30 @@ export function requireChoice<Use extends MediaUse>(
   return 'reason' in wanted ? standard : wanted
 }
 
-export async function payFor<Use extends MediaUse, Made>(call: MediaRequest, paid: PaidWork<Use, Made>): Promise<Made> {
+export async function payFor<Use extends MediaUse, Made>(call: PaidRequest, paid: PaidWork<Use, Made>): Promise<Made> {
   const { env, tenant, web } = call
-  const id = `${paid.use}_${crypto.randomUUID().replaceAll('-', '')}`
-  await reserve(call, id, paid)
+  const { use, choice, units } = paid
+  const usd = choice.usd === undefined ? undefined : choice.usd * units
+  const paidCall = await reservePaidCall(call, { source: use, model: modelOf(choice), tokens: 0, usd })
   const runInBackground = (work: Promise<unknown>) => web.executionCtx.waitUntil(work)
   const transport = { env, guardedFetch: createTenantFetch(env, tenant.id, runInBackground) }
   try {
     const made = await paid.work(transport)
-    await bill(call, id, { ...paid, units: paid.unitsOf?.(made) ?? paid.units })
+    await paidCall.bill(usageOf(paid, paid.unitsOf?.(made) ?? units))
     return made
   } catch (error) {
-    if (error instanceof MediaFailure && error.kind !== 'unknown') await settle(call, id, 0)
-    else await bill(call, id, paid)
+    if (error instanceof MediaFailure && error.kind !== 'unknown') await paidCall.release()
+    else await paidCall.bill(usageOf(paid, units))
     throw error instanceof MediaFailure ? toAppError(error) : error
   }
 }
 
-const modelOf = ({ choice }: Pick<PaidWork<MediaUse, unknown>, 'choice'>) => `${choice.provider}/${choice.model}`
+const modelOf = ({ provider, model }: Pick<MediaChoice, 'provider' | 'model'>) => `${provider}/${model}`
 
-async function reserve<Use extends MediaUse, Made>(
-  { env, authority, tenant: { id, limits } }: MediaRequest,
-  callId: string,
-  { choice, units }: PaidWork<Use, Made>,
-): Promise<void> {
-  const { usd } = choice
-  if (usd === undefined && hasUsdLimit(limits, false))
-    throw new AppError(400, 'unsupported', `A limit in USD holds, and the price of ${choice.model} is unknown.`, {
-      param: 'model',
-    })
-  if (!countsSpending(limits)) return
-  const demand = { spent: noAmount, held: noAmount, call: { tokens: 0, usd: (usd ?? 0) * units } }
-  const reserved = await tenantStub(env, id).billing.reserve(authority, callId, demand)
-  if (!reserved.ok) requireAdmission({ ok: false, limit: reserved.limit, retryAfter: reserved.retryAfter })
-}
-
-async function settle({ env, authority, tenant: { id, limits } }: MediaRequest, callId: string, usd: number) {
-  if (!countsSpending(limits)) return
-  await tenantStub(env, id).billing.settle(authority, callId, { tokens: 0, usd, at: Date.now() })
-}
-
-/** The media are paid: an error of the books does not take them from the client. */
-async function bill<Use extends MediaUse, Made>(call: MediaRequest, id: string, paid: PaidWork<Use, Made>) {
-  const { choice, units, use } = paid
+function usageOf<Use extends MediaUse>({ use, choice }: Pick<PaidWork<Use, unknown>, 'use' | 'choice'>, units: number) {
   const costUsd = (choice.usd ?? 0) * units
   const costStatus = choice.usd === undefined ? 'unknown' : 'estimated'
-  const usage = usageOfCall({ ...noUsage, costUsd, costStatus }, tallyKey(modelOf(paid), use))
-  const spent = { runId: id, at: Date.now(), source: use, model: modelOf(paid), usage }
-  await Promise.all([settle(call, id, costUsd), addUsage(call.env.DB, call.tenant.id, spent)]).catch((error: unknown) =>
-    log.error('media.unbilled', 'The cost of media could not be recorded.', { error }),
-  )
+  return usageOfCall({ ...noUsage, costUsd, costStatus }, tallyKey(modelOf(choice), use))
 }
 
 const answers: Readonly<Record<MediaFailureKind, readonly [status: number, code: AppError['code']]>> = {

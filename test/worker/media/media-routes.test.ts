@@ -264,6 +264,26 @@ describe('money', () => {
     expect(body.data).toEqual([expect.objectContaining({ key: 'openai/gpt-image-2', calls: 1, cost_usd: 0.053 })])
   })
 
+  it.each([
+    {
+      failure: 'by a refusal',
+      respond: () => Response.json({ error: { message: 'rejected' } }, { status: 400 }),
+      units: 2,
+    },
+    { failure: 'by a lost answer', respond: () => Promise.reject(new Error('reset')), units: 3 },
+  ])('of images that were made before one fails $failure is counted, and they are sent', async ({ respond, units }) => {
+    const { key } = await withCredential('gemini', { image: { provider: 'gemini' } })
+    const inlineData = { mimeType: 'image/png', data: image }
+    vendors.begin(() =>
+      vendors.calls.length > 2 ? respond() : Response.json({ candidates: [{ content: { parts: [{ inlineData }] } }] }),
+    )
+    const made = await client(key).images.generate({ prompt: 'a fox', n: 4 })
+    expect(made.data?.map(({ b64_json: data }) => data)).toEqual([image, image])
+    expect(vendors.calls).toHaveLength(3)
+    const { body } = await call<{ data: readonly [{ readonly cost_usd: number }] }>('GET', '/api/usage', { key })
+    expect(body.data[0].cost_usd / 0.067).toBeCloseTo(units)
+  })
+
   it('that is spent sends nothing', async () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.05 } } })

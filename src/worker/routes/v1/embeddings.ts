@@ -1,23 +1,20 @@
 /** `/v1/embeddings`: passes texts to a provider that speaks OpenAI's API. It is billed and limited like other calls. */
 
 import * as z from 'zod'
-import { usageOfCall, noUsage, tallyKey } from '../../../agent/model/usage.ts'
-import { hasUsdLimit } from '../../../agent/policy/spending-limit.ts'
+import { usageOfCall, noUsage, tallyKey, type Usage } from '../../../agent/model/usage.ts'
+import type { Embeddings } from '../../../agent/providers/openai/embeddings.ts'
 import { estimateTokens } from '../../../agent/prompt/estimate-tokens.ts'
 import { renderFailure } from '../../../agent/public-api/run-failure.ts'
 import { getModelRequirement, type Route, resolveRoute, splitModelId } from '../../../agent/routing/route.ts'
-import { addUsage } from '../../../db/delete-pages.ts'
 import { sourcesFor } from '../../../durable/models/catalog.ts'
 import { sendGuarded } from '../../../durable/models/dialects.ts'
 import { embed } from '../../../durable/models/embeddings.ts'
 import { isVirtualModel } from '../../../durable/models/model-routes.ts'
 import { addCost, highestCost } from '../../../durable/models/pricing.ts'
-import { countsSpending, noAmount } from '../../../durable/tenant/billing/spending.ts'
 import { createTenantFetch } from '../../../durable/tenant/tenant-fetch.ts'
-import { tenantStub } from '../../../durable/tenant/tenant-stub.ts'
 import { base64Of } from '../../../durable/workspace/shrink-images.ts'
 import { AppError, invalid, runFailed } from '../../errors.ts'
-import { requireAdmission } from '../../limits.ts'
+import { reservePaidCall } from '../../media/paid-call.ts'
 import { type Call, route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
 
@@ -66,8 +63,7 @@ async function createEmbeddings(call: EmbeddingsCall): Promise<Response> {
   const { env, tenant, web, body: request } = call
   const model = findModel(call)
   const promptTokens = countTokens(request.input)
-  const id = `emb_${crypto.randomUUID().replaceAll('-', '')}`
-  await reserve(call, id, highestCost(model, promptTokens, 0))
+  const paid = await reservePaidCall(call, { source: 'embeddings', ...highestCost(model, promptTokens, 0) })
   const { input, dimensions } = request
   const result = await embed({
     env,
@@ -78,11 +74,11 @@ async function createEmbeddings(call: EmbeddingsCall): Promise<Response> {
     guardedSend: sendGuarded(createTenantFetch(env, tenant.id, (work) => web.executionCtx.waitUntil(work))),
   })
   if (result.kind === 'failed') {
-    await settle(call, id, noAmount)
+    await paid.release()
     throw runFailed(renderFailure(result.failure, 'There are no embeddings'), {})
   }
   const used = result.tokens ?? promptTokens
-  await bill(call, { id, model, input: used, cost: result.cost, isEstimated: result.tokens === undefined })
+  await paid.bill(usageOf(model, used, result))
   return Response.json({
     object: 'list',
     data: result.vectors.map((vector, index) => ({
@@ -124,51 +120,10 @@ function findModel({ env, tenant, web, body: { model } }: EmbeddingsCall): Route
   )
 }
 
-async function reserve(
-  { env, authority, tenant: { id, limits } }: EmbeddingsCall,
-  callId: string,
-  { model, tokens: most, usd }: ReturnType<typeof highestCost>,
-): Promise<void> {
-  if (usd === undefined && hasUsdLimit(limits, false))
-    throw new AppError(400, 'unsupported', `A limit in USD holds, and the price of ${model} is unknown.`, {
-      param: 'model',
-    })
-  if (!countsSpending(limits)) return
-  const amount = { tokens: most, usd: usd ?? 0 }
-  const reserved = await tenantStub(env, id).billing.reserve(authority, callId, {
-    spent: noAmount,
-    held: noAmount,
-    call: amount,
-  })
-  if (!reserved.ok) requireAdmission({ ok: false, limit: reserved.limit, retryAfter: reserved.retryAfter })
-}
-
-async function settle(
-  { env, authority, tenant: { id, limits } }: EmbeddingsCall,
-  callId: string,
-  amount: { readonly tokens: number; readonly usd: number },
-): Promise<void> {
-  if (countsSpending(limits)) await tenantStub(env, id).billing.settle(authority, callId, { ...amount, at: Date.now() })
-}
-
-type Spent = {
-  readonly id: string
-  readonly model: Route
-  readonly input: number
-  /** USD, as the provider reports it. */
-  readonly cost: number | undefined
-  readonly isEstimated: boolean
-}
-
-async function bill(call: EmbeddingsCall, { id, model, input, cost, isEstimated }: Spent): Promise<void> {
+function usageOf(model: Route, input: number, { cost, tokens: reported }: Pick<Embeddings, 'cost' | 'tokens'>): Usage {
   const counts =
     cost === undefined
       ? addCost({ ...noUsage, input, costStatus: 'unknown' }, model)
       : { ...noUsage, input, costUsd: cost, costStatus: 'actual' as const }
-  const usage = usageOfCall(counts, tallyKey(model.id, 'embeddings'), isEstimated)
-  const spent = { runId: id, at: Date.now(), source: 'embeddings', model: model.id, usage }
-  await Promise.all([
-    settle(call, id, { tokens: input, usd: usage.costUsd }),
-    addUsage(call.env.DB, call.tenant.id, spent),
-  ])
+  return usageOfCall(counts, tallyKey(model.id, 'embeddings'), reported === undefined)
 }
