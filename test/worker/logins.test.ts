@@ -6,7 +6,7 @@ import { replaceClock } from '../../src/durable/platform/clock.ts'
 import { clearKeyCache } from '../../src/worker/auth.ts'
 import { clearKeySets } from '../../src/worker/login/key-sets.ts'
 import { createSkippingClock } from '../support/clock.ts'
-import { until } from '../support/scripted-model.ts'
+import { Gate, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newTenant, request } from './client.ts'
 
 const issuer = 'https://id.example.com/realm'
@@ -17,6 +17,8 @@ type Pair = Awaited<ReturnType<typeof generateKeyPair>>
 /** The key sets that the provider serves, by address, and how often each was asked for. */
 const served = new Map<string, object>()
 const asked: string[] = []
+/** Each holds up one request to the provider. */
+const gates: Gate[] = []
 const pairs = {} as Record<'current' | 'next' | 'foreign' | 'es', Pair>
 
 const outside = globalThis.fetch.bind(globalThis)
@@ -25,6 +27,7 @@ globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
   const body = served.get(url)
   if (!body && !url.startsWith(issuer) && !url.startsWith(access)) return outside(input, init)
   asked.push(url)
+  await gates.shift()?.waitUntilOpen()
   return body ? Response.json(body) : new Response(null, { status: 404 })
 }
 
@@ -313,6 +316,30 @@ describe('the keys of an issuer', () => {
     expect(await tryWith(await sign({ aud, sub: 'b', exp: now() + 10_000 }))).toEqual(accepted)
     clearKeySets()
     expect(await tryWith(await sign({ aud, sub: 'c', exp: now() + 10_000 }))).toEqual([503, 'unavailable'])
+  })
+
+  it('are fetched by each request for itself: one that hangs holds up no other', async () => {
+    const { aud } = await tenantWithRule()
+    const gate = new Gate()
+    gates.push(gate)
+    const first = tryWith(await sign({ aud, sub: 'a' }))
+    await gate.waitUntilReached()
+    expect(await tryWith(await sign({ aud, sub: 'b' }))).toEqual(accepted)
+    gate.open()
+    expect(await first).toEqual(accepted)
+  })
+
+  it('are fetched by few requests at once', async () => {
+    const { aud } = await tenantWithRule()
+    const held = Array.from({ length: 10 }, () => new Gate())
+    gates.push(...held)
+    const tokens = await Promise.all(held.map((_, index) => sign({ aud, sub: `held-${index}` })))
+    const waiting = Promise.all(tokens.map((token) => tryWith(token)))
+    await Promise.all(held.map((gate) => gate.waitUntilReached()))
+    expect(await tryWith(await sign({ aud, sub: 'one-more' }))).toEqual([503, 'unavailable'])
+    expect(asked).toHaveLength(10)
+    for (const gate of held) gate.open()
+    expect(await waiting).toEqual(held.map(() => accepted))
   })
 
   it('are refused when the configuration names another issuer', async () => {

@@ -11,10 +11,8 @@ import {
 } from '../platform/guarded-fetch.ts'
 import { tenantStub } from './tenant-stub.ts'
 
-/** Uses that were not sent to the tenant's object yet. */
-type Ledger = { readonly uses: HostUse[]; sending: Promise<void> | undefined }
-
-const ledgers = new Map<string, Ledger>()
+/** Uses that were not sent to the tenant's object yet, by tenant. */
+const ledgers = new Map<string, HostUse[]>()
 /** More than one request can report at once. The rest is not counted. */
 const maxPending = 1_000
 
@@ -32,23 +30,22 @@ export const createTenantAddressGuard = (
   runInBackground: (work: Promise<unknown>) => void,
 ): AddressGuard => createAddressGuard(env, (use) => runInBackground(record(env, tenantId, use)))
 
-function record(env: Env, tenantId: string, use: HostUse): Promise<void> {
-  const ledger = ledgers.get(tenantId) ?? { uses: [], sending: undefined }
-  ledgers.set(tenantId, ledger)
-  if (ledger.uses.length < maxPending) ledger.uses.push(use)
-  ledger.sending ??= send(env, tenantId, ledger)
-  return ledger.sending
-}
-
-/** Sends everything that was recorded since the last time, in one call at a time. */
-async function send(env: Env, tenantId: string, ledger: Ledger): Promise<void> {
+/**
+ * Sends what all requests have recorded at this moment. Each caller awaits its own call only: one of a request that was
+ * cancelled never settles.
+ */
+async function record(env: Env, tenantId: string, use: HostUse): Promise<void> {
+  const pending = ledgers.get(tenantId) ?? []
+  ledgers.set(tenantId, pending)
+  if (pending.length < maxPending) pending.push(use)
+  await Promise.resolve()
+  const uses = ledgers.get(tenantId)
+  ledgers.delete(tenantId)
+  if (!uses) return
   try {
-    await Promise.resolve()
     const authority = systemAuthority(tenantId, { kind: 'job', id: 'network-ledger' })
-    while (ledger.uses.length) await tenantStub(env, tenantId).network.record(authority, ledger.uses.splice(0))
+    await tenantStub(env, tenantId).network.record(authority, uses)
   } catch (error) {
     log.warn('network.uncounted', 'Requests could not be counted.', { error })
-  } finally {
-    ledgers.delete(tenantId)
   }
 }

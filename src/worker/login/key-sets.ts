@@ -12,52 +12,54 @@ type CachedSet = { readonly keys: JSONWebKeySet; readonly at: number }
 const maxAgeMs = 3_600_000
 /** While the provider cannot be reached, an older set stays in use. */
 const staleMs = 86_400_000
-/** Tokens with unknown key ids cause at most one request in this time. */
+/** After an attempt has ended, the next one waits this long: tokens with unknown key ids cause no more requests. */
 const minRefreshMs = 60_000
-const limits = { timeoutMs: 5_000, maxBytes: 256 * 1024 }
+/** Attempts of one issuer at once. Requests share no attempt, because that of a cancelled request never settles. */
+const maxParallelLoads = 10
+/** Two requests with their timeouts. An older attempt that has not ended belongs to a cancelled request. */
+const maxLoadMs = 10_000
+const limits = { timeoutMs: maxLoadMs / 2, maxBytes: 256 * 1024 }
+
+/** `begun`: when the attempts began that have not ended. */
+type Attempts = { endedAt: number; begun: readonly number[] }
 
 const cache = new BoundedMap<string, CachedSet>(1_000)
-const triedAt = new BoundedMap<string, number>(1_000)
-const loading = new Map<string, Promise<JSONWebKeySet>>()
+const attemptsByIssuer = new BoundedMap<string, Attempts>(1_000)
 
 /** For tests: a new isolate has no keys. */
 export function clearKeySets(): void {
   cache.clear()
-  triedAt.clear()
+  attemptsByIssuer.clear()
 }
 
-/** `isKeyUnknown`: the set that is cached does not have the key of a token. Undefined when it may not be loaded again. */
+/** `isKeyUnknown`: the set that is cached does not have the key of a token. It is returned again when no newer one may be loaded. */
 export async function getKeySet(
   issuer: string,
   guardedFetch: GuardedFetch,
   isKeyUnknown = false,
-): Promise<JSONWebKeySet | undefined> {
+): Promise<JSONWebKeySet> {
   const cached = cache.get(issuer)
   const now = clock.now()
   if (cached && !isKeyUnknown && now - cached.at < maxAgeMs) return cached.keys
-  const mayLoad = now - (triedAt.get(issuer) ?? -Infinity) >= minRefreshMs || loading.has(issuer)
-  if (!mayLoad) return isKeyUnknown ? undefined : stale(cached, now)
+  const attempts = attemptsByIssuer.get(issuer) ?? { endedAt: -Infinity, begun: [] }
+  attemptsByIssuer.set(issuer, attempts)
+  attempts.begun = attempts.begun.filter((at) => now - at < maxLoadMs)
+  if (now - attempts.endedAt < minRefreshMs || attempts.begun.length >= maxParallelLoads) return stale(cached, now)
+  attempts.begun = [...attempts.begun, now]
   try {
-    return await load(issuer, guardedFetch)
+    return await fetchKeySet(issuer, guardedFetch)
   } catch (error) {
     log.warn('login.keys_unreachable', 'The keys of an identity provider could not be fetched.', { error })
-    return isKeyUnknown ? undefined : stale(cached, now)
+    return stale(cache.get(issuer), now)
+  } finally {
+    attempts.endedAt = clock.now()
+    attempts.begun = attempts.begun.toSpliced(attempts.begun.indexOf(now), 1)
   }
 }
 
 function stale(cached: CachedSet | undefined, now: number): JSONWebKeySet {
   if (cached && now - cached.at < staleMs) return cached.keys
   throw new AppError(503, 'unavailable', 'The identity provider cannot be reached. Try again in a moment.')
-}
-
-function load(issuer: string, guardedFetch: GuardedFetch): Promise<JSONWebKeySet> {
-  let current = loading.get(issuer)
-  if (!current) {
-    triedAt.set(issuer, clock.now())
-    current = fetchKeySet(issuer, guardedFetch).finally(() => loading.delete(issuer))
-    loading.set(issuer, current)
-  }
-  return current
 }
 
 async function fetchKeySet(issuer: string, guardedFetch: GuardedFetch): Promise<JSONWebKeySet> {

@@ -48,7 +48,6 @@ export async function verifyLogin(
   const { errors } = await inlineJose()
   try {
     const payload = await verifySignature(token, { issuer, audience: rules.map((rule) => rule.audience) }, guardedFetch)
-    if (!payload) return refused
     const login = createLogin(payload, rules)
     return login ? { kind: 'accepted', ...login } : { ...refused, reason: 'no_rule', person: subjectOf(payload) }
   } catch (error) {
@@ -75,17 +74,14 @@ async function verifySignature(
   token: string,
   expected: Expected,
   guardedFetch: GuardedFetch,
-): Promise<JWTPayload | undefined> {
+): Promise<JWTPayload> {
   const { errors } = await inlineJose()
-  const keys = await getKeySet(expected.issuer, guardedFetch)
-  if (!keys) return undefined
   try {
-    return await verifyWith(token, expected, keys)
+    return await verifyWith(token, expected, await getKeySet(expected.issuer, guardedFetch))
   } catch (error) {
     if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
     // The provider may have a new key.
-    const newer = await getKeySet(expected.issuer, guardedFetch, true)
-    return newer && verifyWith(token, expected, newer)
+    return verifyWith(token, expected, await getKeySet(expected.issuer, guardedFetch, true))
   }
 }
 

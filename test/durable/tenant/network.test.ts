@@ -1,6 +1,7 @@
 /** Tests the ledger of a tenant's requests. */
 
 import { expect, it } from 'vitest'
+import type { HostUse } from '../../../src/durable/platform/guarded-fetch.ts'
 import { tenantStub } from '../../../src/durable/tenant/tenant-stub.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { bindings as env } from '../../worker/client.ts'
@@ -34,4 +35,18 @@ it('is sent in the background', async () => {
   expect(await tenantStub(env, 'ledger-fetch').network.list(ownerAuthority(), 10)).toMatchObject([
     { host: '127.0.0.1', refused: 3 },
   ])
+})
+
+it('is sent by each request for itself: one that ends early holds up no other', async () => {
+  const sent: (readonly HostUse[])[] = []
+  const record = (_authority: unknown, uses: readonly HostUse[]) => {
+    sent.push(uses)
+    return sent.length === 1 ? new Promise(() => undefined) : Promise.resolve()
+  }
+  const TENANT = { getByName: () => ({ network: { record } }) } as unknown as Env['TENANT']
+  const work: Promise<unknown>[] = []
+  const guardedFetch = createTenantFetch({ ...env, TENANT }, 'ledger-hangs', (sending) => work.push(sending))
+  for (let i = 0; i < 3; i++) await expect(guardedFetch({ url: 'http://127.0.0.1/' })).rejects.toThrow('loopback')
+  await work[2]
+  expect(sent.flat()).toHaveLength(3)
 })
