@@ -27,6 +27,6 @@ export function memoryReach(authority: Asker): MemoryReach | undefined {
 function profileOwner({ principal }: Asker): string | undefined {
   if (principal.kind === 'person') return `person:${principal.connection}:${principal.person}`
   if (principal.kind !== 'key') return undefined
-  // A login is named after its rules and its subject.
-  return principal.id.includes(':') ? `login:${principal.id}` : 'keys'
+  // Ids of logins have a colon.
+  return principal.id.includes(':') ? principal.id : 'keys'
 }

@@ -3,6 +3,7 @@
  * equal words of the same client have the same hash (docs/design/continuity.md).
  */
 
+import type { Principal } from '../../agent/model/permission/authority.ts'
 import { squeeze } from '../../durable/session/clients/match-conversation.ts'
 import { hashText } from '../../durable/session/clients/state-hash.ts'
 import type { Call } from '../route.ts'
@@ -48,8 +49,12 @@ export function hashConversation(call: Speaking, messages: readonly ChatMessage[
 function identify({ authority, body, web }: Speaking) {
   const { user, safety_identifier: safetyIdentifier, prompt_cache_key: cacheKey } = body
   const headers = ['x-openwebui-user-id', 'x-openwebui-chat-id'].map((name) => web.req.header(name) ?? null)
-  return [authority.principal, user ?? null, safetyIdentifier ?? null, cacheKey ?? null, ...headers]
+  return [identityOf(authority.principal), user ?? null, safetyIdentifier ?? null, cacheKey ?? null, ...headers]
 }
+
+/** The rules and the name of a person may change between two requests. */
+const identityOf = (principal: Principal) =>
+  principal.kind === 'key' ? { kind: principal.kind, id: principal.id } : principal
 
 /** Undefined for an answer without content, which some clients leave out. */
 function normalize(message: ChatMessage): unknown {

@@ -24,8 +24,8 @@ export async function recordLogin(db: D1Database, outcome: LoginOutcome): Promis
 function describe(outcome: LoginOutcome) {
   if (outcome.kind === 'accepted') {
     const { tenantId, principal } = outcome.identity
-    const [rules = ''] = principal.kind === 'key' ? principal.id.split(':', 1) : []
-    return { tenantId, kind: 'login.accepted', actor: actorOf(outcome.identity), subject: rules } as const
+    const subject = (principal.kind === 'key' && principal.rules) || ''
+    return { tenantId, kind: 'login.accepted', actor: actorOf(outcome.identity), subject } as const
   }
   const { reason, issuer, rules, person } = outcome
   const details = { reason, rules, ...(person !== undefined && { person }) }

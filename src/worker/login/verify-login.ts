@@ -9,6 +9,7 @@ import type { Login, Logins } from '../../db/logins.ts'
 import { inlineJose } from '../../backends/modules.ts'
 import { clock } from '../../durable/platform/clock.ts'
 import type { GuardedFetch } from '../../durable/platform/guarded-fetch.ts'
+import { encodeBase64Url } from '../../durable/tenant/push/base64-url.ts'
 import { getKeySet } from './key-sets.ts'
 
 export type VerifiedLogin = {
@@ -32,7 +33,7 @@ export type LoginOutcome =
 /** Signatures by private keys only: a public key can never be taken for a shared secret. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
 const clockToleranceSeconds = 30
-const maxSubjectChars = 100
+const maxNameChars = 100
 
 /** Undefined when the token is malformed, or no rule is for its issuer and audience. */
 export async function verifyLogin(
@@ -48,10 +49,12 @@ export async function verifyLogin(
   const { errors } = await inlineJose()
   try {
     const payload = await verifySignature(token, { issuer, audience: rules.map((rule) => rule.audience) }, guardedFetch)
-    const login = createLogin(payload, rules)
-    return login ? { kind: 'accepted', ...login } : { ...refused, reason: 'no_rule', person: subjectOf(payload) }
+    const id = await principalId(payload)
+    if (id === undefined) return refused
+    const login = createLogin(payload, rules, id)
+    return login ? { kind: 'accepted', ...login } : { ...refused, reason: 'no_rule', person: nameOf(payload) }
   } catch (error) {
-    if (error instanceof errors.JWTExpired) return { ...refused, reason: 'expired', person: subjectOf(error.payload) }
+    if (error instanceof errors.JWTExpired) return { ...refused, reason: 'expired', person: nameOf(error.payload) }
     if (error instanceof errors.JOSEError || error instanceof TypeError) return refused
     throw error
   }
@@ -70,11 +73,7 @@ async function decodeClaims(token: string): Promise<JWTPayload> {
 
 type Expected = { readonly issuer: string; readonly audience: string[] }
 
-async function verifySignature(
-  token: string,
-  expected: Expected,
-  guardedFetch: GuardedFetch,
-): Promise<JWTPayload> {
+async function verifySignature(token: string, expected: Expected, guardedFetch: GuardedFetch): Promise<JWTPayload> {
   const { errors } = await inlineJose()
   try {
     return await verifyWith(token, expected, await getKeySet(expected.issuer, guardedFetch))
@@ -98,7 +97,7 @@ async function verifyWith(token: string, expected: Expected, keys: JSONWebKeySet
 }
 
 /** The oldest matching rule decides the tenant; the rights of all matching rules of that tenant add up. */
-function createLogin(payload: JWTPayload, rules: readonly Login[]): VerifiedLogin | undefined {
+function createLogin(payload: JWTPayload, rules: readonly Login[], id: string): VerifiedLogin | undefined {
   const audiences = typeof payload.aud === 'string' ? [payload.aud] : (payload.aud ?? [])
   const matching = rules.filter((rule) => audiences.includes(rule.audience) && matches(payload, rule))
   const tenantId = matching[0]?.tenantId
@@ -107,7 +106,7 @@ function createLogin(payload: JWTPayload, rules: readonly Login[]): VerifiedLogi
   return {
     identity: {
       tenantId,
-      principal: { kind: 'key', id: `${own.map(({ id }) => id).join('+')}:${subjectOf(payload)}` },
+      principal: { kind: 'key', id, rules: own.map((rule) => rule.id).join('+'), name: nameOf(payload) },
       entitlements: own.map(({ scopes, role }) => ({ scopes, ...(role !== null && { role }) })),
       taint: 'none',
     },
@@ -126,8 +125,20 @@ function matches(payload: JWTPayload, { claim, value }: Login): boolean {
     : typeof actual === 'string' && normalize(actual) === normalize(value)
 }
 
-/** The name of the person for the audit log. Service tokens of Access have a common name only. */
-const subjectOf = ({ sub, email, common_name: name }: JWTPayload): string => {
-  const [first = ''] = [email, sub, name].filter((text) => typeof text === 'string' && text !== '')
-  return String(first).slice(0, maxSubjectChars)
+const textOf = (claim: unknown): string | undefined => (typeof claim === 'string' && claim !== '' ? claim : undefined)
+
+/**
+ * Only issuer and subject identify a person: some providers let people choose their address. Service tokens of Access have
+ * a common name and no subject. Undefined for a token with neither.
+ */
+async function principalId({ iss, sub, common_name: name }: JWTPayload): Promise<string | undefined> {
+  const subject = textOf(sub) === undefined ? { common_name: textOf(name) } : { sub }
+  if (!Object.values(subject).some(Boolean)) return undefined
+  const text = new TextEncoder().encode(JSON.stringify([iss, subject]))
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
+  return `login:${encodeBase64Url(digest).slice(0, 22)}`
 }
+
+/** The name of the person in the audit log and on the page. */
+const nameOf = ({ sub, email, common_name: name }: JWTPayload): string =>
+  (textOf(email) ?? textOf(sub) ?? textOf(name) ?? '').slice(0, maxNameChars)

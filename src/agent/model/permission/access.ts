@@ -25,11 +25,14 @@ export type Holder = {
   readonly scope?: Scope
 }
 
-/** The id of the key that an authority comes from. Undefined for people in chats, processes and jobs. */
-export const keyOf = (authority: Pick<Authority, 'principal' | 'keyId'> | undefined): string | undefined =>
-  authority?.principal.kind === 'key' ? authority.principal.id : authority?.keyId
+/** The key that an authority comes from. Undefined for people in chats, processes and jobs. */
+export function keyOf(authority: Pick<Authority, 'principal' | 'keyId'> | undefined): string | undefined {
+  if (authority?.principal.kind !== 'key') return authority?.keyId
+  const { id, rules } = authority.principal
+  return rules === undefined ? id : `${rules}:${id}`
+}
 
-/** The access by an identity provider has the ids of all its rules, and the name of the person: `login_a+login_b:name`. */
+/** The access by an identity provider ends with any of its rules: `login_a+login_b:login:hash`. */
 const partsOf = (keyId: string): readonly string[] => (keyId.split(':', 1)[0] ?? '').split('+')
 
 export const holderOf = (authority: Authority | undefined, scope: Scope): Holder => ({

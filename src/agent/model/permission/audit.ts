@@ -42,7 +42,7 @@ export type AuditDecision = (typeof auditDecisions)[number]
 export type AuditEvent = {
   /** Milliseconds since 1970. */
   readonly at: number
-  /** `key:<id>`, `person:<connection>:<id>` or another principal. Empty: the system decided by its rules. */
+  /** `key:<id>`, `key:login:<hash>:<name>`, `person:<connection>:<id>` or another principal. Empty: the system decided by its rules. */
   readonly actor: string
   /** Empty when the event belongs to no session. */
   readonly sessionId: string
@@ -82,7 +82,8 @@ export const createAuditEvent = ({ at, kind, actor, sessionId = '', ...body }: N
 /** Names the principal of an authority in the log. */
 export function actorOf({ principal }: Pick<Authority, 'principal'>): string {
   if (principal.kind === 'person') return `person:${principal.connection}:${principal.person}`
-  return `${principal.kind}:${principal.id}`
+  const named = principal.kind === 'key' && principal.name !== undefined ? `:${principal.name}` : ''
+  return `${principal.kind}:${principal.id}${named}`
 }
 
 /** Only a person has a name in the log; rules, modes and models decide for the system. */

@@ -8,8 +8,19 @@ import { isRiskAbove, type Risk } from './approval.ts'
 export const scopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin'] as const
 export type Scope = (typeof scopes)[number]
 
+/**
+ * A key of the tenant, or a person of an identity provider, who has the id `login:<hash of issuer and subject>`. `rules`:
+ * the ids of the login rules that the token matched, joined by `+`. `name`: for display only, as the person may choose it.
+ */
+export type KeyPrincipal = {
+  readonly kind: 'key'
+  readonly id: string
+  readonly rules?: string
+  readonly name?: string
+}
+
 export type Principal =
-  | { readonly kind: 'key'; readonly id: string }
+  | KeyPrincipal
   /** A person in a chat, by the id of the platform. */
   | { readonly kind: 'person'; readonly connection: string; readonly person: string; readonly isAdmin: boolean }
   | { readonly kind: 'job'; readonly id: string }

@@ -1,7 +1,7 @@
 /** `/api/login` and `/api/me`: signs the page in with a key or a link, and tells it what its key may do. */
 
 import * as z from 'zod'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority, KeyPrincipal } from '../../../agent/model/permission/authority.ts'
 import { scopes } from '../../../agent/model/permission/authority.ts'
 import { limitsSchema } from '../../../agent/model/settings.ts'
 import { chooseMedia } from '../../../agent/routing/media-vendors.ts'
@@ -44,6 +44,7 @@ const linkShape = z.object({ url: z.string(), expires_at: z.iso.datetime() })
 const meShape = z.object({
   tenant: z.string(),
   key: z.object({
+    id: z.string(),
     name: z.string(),
     scopes: z.array(z.enum(scopes)),
     expires_at: z.iso.datetime().nullable(),
@@ -200,12 +201,13 @@ async function readLogin({ env, web }: Call<unknown, unknown>): Promise<Login | 
 }
 
 async function describeKey(env: Env, { principal, tenantId }: Authority) {
-  const id = principal.kind === 'key' ? principal.id : ''
-  if (id === adminKeyId) return { name: 'ADMIN_KEY', expires_at: null }
+  const { id = '', name = '' }: Partial<KeyPrincipal> = principal.kind === 'key' ? principal : {}
+  if (id === adminKeyId) return { id, name: 'ADMIN_KEY', expires_at: null }
   const key = (await createTenants(env.DB).listKeys(tenantId)).find((one) => one.id === id)
   const expires = key?.expiresAt ?? null
   return {
-    name: key?.name ?? id.slice(id.indexOf(':') + 1),
+    id,
+    name: key?.name ?? name,
     expires_at: expires === null ? null : new Date(expires).toISOString(),
   }
 }

@@ -95,8 +95,16 @@ describe('reach', () => {
     expect(entriesOf(await memory.read(bob, 'user'))).toEqual([])
     const otherKey: Authority = { ...authority, principal: { kind: 'key', id: 'other' } }
     expect(entriesOf(await memory.read(otherKey, 'user'))).toEqual(['Is the owner.'])
-    const login: Authority = { ...authority, principal: { kind: 'key', id: 'login_1:ann@example.com' } }
-    expect(entriesOf(await memory.read(login, 'user'))).toEqual([])
+    const login = (id: string, rules: string, name: string): Authority => ({
+      ...authority,
+      principal: { kind: 'key', id: `login:${id}`, rules, name },
+    })
+    const carol = login('carol', 'login_1', 'carol@example.com')
+    expect(entriesOf(await memory.read(carol, 'user'))).toEqual([])
+    await memory.change(carol, { target: 'user', operations: [add('Is Carol.')] })
+    const renamed = login('carol', 'login_1+login_2', 'new@example.com')
+    expect(entriesOf(await memory.read(renamed, 'user'))).toEqual(['Is Carol.'])
+    expect(entriesOf(await memory.read(login('mallory', 'login_1', 'carol@example.com'), 'user'))).toEqual([])
   })
 
   it('gives nothing to who may not read the tenant', async () => {
