@@ -25,9 +25,15 @@ const preference: SettingClass = { kind: 'preference' }
 const fixed: SettingClass = { kind: 'fixed' }
 const ordered = (tighten: Tighten): SettingClass => ({ kind: 'ordered', tighten })
 
-/** Values from the tightest to the loosest, and the one that holds without a setting. */
-const ranked = (values: readonly string[], standard: string): SettingClass =>
-  ordered((tenant = standard, own) => (values.indexOf(String(own)) <= values.indexOf(String(tenant)) ? own : tenant))
+/**
+ * Values from the tightest to the loosest, and the one that holds without a setting. Where the host decides that
+ * (`standard` is absent), only the tightest value is no looser on every host.
+ */
+const ranked = (values: readonly string[], standard?: string): SettingClass =>
+  ordered((tenant = standard, own) => {
+    const loosest = tenant === undefined ? 0 : values.indexOf(String(tenant))
+    return values.indexOf(String(own)) <= loosest ? own : tenant
+  })
 
 const lower: SettingClass = ordered((tenant, own) => Math.min(Number(tenant ?? Infinity), Number(own)))
 
@@ -67,7 +73,8 @@ const withoutGrants: SettingClass = ordered((_tenant, own) => {
 
 /** By path. `*` is one name, `**` one or more. The first match decides. */
 const classes: readonly (readonly [path: string, found: SettingClass])[] = [
-  ['approvals.mode', ranked(['manual', 'smart', 'off'], 'smart')],
+  // Without a setting `manual` holds on a shared host, and `smart` elsewhere (check-permission.ts).
+  ['approvals.mode', ranked(['manual', 'smart', 'off'])],
   ['approvals.unattended', ranked(['deny', 'allow'], 'deny')],
   ['approvals.rules', withoutGrants],
   ['approvals.smart_policy', fixed],

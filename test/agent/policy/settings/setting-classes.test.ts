@@ -29,7 +29,8 @@ const ask = { do: 'ask', tool: 'terminal' } as const
 
 describe('settings of a session', () => {
   it.each<[string, Settings, Settings, Settings]>([
-    ['a looser mode', {}, { approvals: { mode: 'off' } }, { approvals: { mode: 'smart' } }],
+    ['a looser mode', {}, { approvals: { mode: 'off' } }, {}],
+    ['the mode smart, because the default of a shared host is manual', {}, { approvals: { mode: 'smart' } }, {}],
     [
       'a mode looser than the tenant',
       { approvals: { mode: 'manual' } },
