@@ -117,6 +117,8 @@ describe('a request that is wrong', () => {
     const { id } = await newSession()
     const announced = await call<ErrorBody>('POST', '/api/sessions', { body: large })
     expect([announced.status, announced.body.error.code]).toEqual([413, 'body_too_large'])
+    const file = await call<ErrorBody>('PUT', `/api/sessions/${id}/files/large`, { body: large })
+    expect([file.status, file.body.error.param]).toEqual([413, 'body'])
     const stream = new ReadableStream({
       start(controller) {
         for (let i = 0; i < 11; i++) controller.enqueue(large.subarray(0, 2 ** 20))

@@ -7,6 +7,7 @@ const maxBytes = 10 * 1024 * 1024
 
 /** Throws 413 as soon as the declared or the real length exceeds the maximum. */
 export async function readBytes(request: Request): Promise<Uint8Array> {
+  if (lengthOf(request) > maxBytes) return refuse(request)
   return declaresLength(request) ? new Uint8Array(await request.arrayBuffer()) : readChunks(request)
 }
 
