@@ -7,7 +7,7 @@ import { unseal } from '../../src/durable/platform/seal.ts'
 import { credentialOwner } from '../../src/durable/models/credentials.ts'
 import { parseSealedHeader } from '../../src/agent/model/secrets/provider-headers.ts'
 import { headerOwner } from '../../src/durable/models/provider-headers.ts'
-import { unsealSecrets } from '../../src/durable/tenant/channels/connection.ts'
+import { loadConnection, unsealSecrets } from '../../src/durable/tenant/channels/connection.ts'
 import { createConnections } from '../../src/db/channel-connections.ts'
 import { secretOwner } from '../../src/durable/platform/tenant-secrets.ts'
 import { tenantStub } from '../../src/durable/tenant/tenant-stub.ts'
@@ -85,6 +85,16 @@ it('a new ENCRYPTION_KEY opens everything during the rotation, and alone after i
   expect((await openAll(after, id))[0]).toMatchObject({ kind: 'unreadable' })
   expect(await rotate(during, id)).toEqual({ resealed: 4, unreadable: [] })
   expect(await openAll(after, id)).toEqual(all)
+})
+
+it('a channel without secrets is sealed again too', async () => {
+  const { id, key } = await newTenant()
+  await call('POST', '/api/channels', { key, body: { platform: 'email', settings: { address: 'rotated@mail.test' } } })
+  const during = { ...bindings, ENCRYPTION_KEY: newMaster, ENCRYPTION_KEY_PREVIOUS: bindings.ENCRYPTION_KEY ?? '' }
+  expect(await rotate(during, id)).toEqual({ resealed: 1, unreadable: [] })
+  const [connection] = await createConnections(bindings.DB, id).list({ limit: 1 })
+  const loaded = await loadConnection({ ...bindings, ENCRYPTION_KEY: newMaster }, connection!.id, Date.now())
+  expect(loaded).toMatchObject({ status: 'active', channel: { platform: 'email' } })
 })
 
 it('what cannot be opened is named', async () => {

@@ -3,7 +3,7 @@
 import { isSealedHeader, parseSealedHeader, renderSealedHeader } from '../../agent/model/secrets/provider-headers.ts'
 import type { Authority } from '../../agent/model/permission/authority.ts'
 import { type Connection, createConnections } from '../../db/channel-connections.ts'
-import { sealSecrets, unsealSecrets } from '../../durable/tenant/channels/connection.ts'
+import { connectionOwner } from '../../durable/tenant/channels/connection.ts'
 import { credentialOwner, providerOwner } from '../../durable/models/credentials.ts'
 import { headerOwner } from '../../durable/models/provider-headers.ts'
 import { fingerprintSecret, type SecretOwner, unseal } from '../../durable/platform/seal.ts'
@@ -89,12 +89,10 @@ async function resealChannels(env: Env, tenantId: string, result: Resealed): Pro
     page = await connections.list({ limit: pageSize, before: last && { at: last.createdAt, id: last.id } })
     for (const connection of page) {
       const { id, secrets: before, endings } = connection
-      const opened = await unsealSecrets(env, connection)
-      if (!Object.keys(opened).length) {
-        result.unreadable.push(`channel ${id}`)
-        continue
-      }
-      const secrets = await sealSecrets(env, tenantId, id, opened)
+      const owner = connectionOwner(tenantId, id)
+      const opened = await open(env, { sealed: before, owner, name: `channel ${id}` }, result)
+      if (opened === undefined) continue
+      const secrets = await sealForTenant(env, opened, owner)
       if (await connections.update(id, { secrets: { secrets, endings, before } })) result.resealed++
     }
   } while (page.length === pageSize)

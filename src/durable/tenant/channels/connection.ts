@@ -10,7 +10,7 @@ import { loadChannel } from '../../../channels/channels.ts'
 import { channelSettings, type ChannelSettings } from '../../../channels/settings.ts'
 import { getConnectionById, type Connection } from '../../../db/channel-connections.ts'
 import { rememberSecrets } from '../../platform/redaction.ts'
-import { unseal } from '../../platform/seal.ts'
+import { type SecretOwner, unseal } from '../../platform/seal.ts'
 import { createTenantFetch } from '../tenant-fetch.ts'
 import { sealForTenant } from '../secrets/tenant-seal.ts'
 import { variablesOf } from '../../platform/variables.ts'
@@ -80,7 +80,7 @@ async function openConnection(env: Env, stored: Connection): Promise<LoadedConne
   const { id, tenantId, platform, status, secrets: sealedSecrets, settings, account } = stored
   const channel = await loadChannel(platform)
   if (!channel) return { refused: `There is no platform ${platform}.` }
-  const unsealed = await unseal(env, sealedSecrets, sealContext(tenantId, id))
+  const unsealed = await unseal(env, sealedSecrets, connectionOwner(tenantId, id))
   if (unsealed.kind === 'unreadable') return { refused: unsealed.reason }
   rememberSecrets(tenantId, `channel ${id}`, Object.values(JSON.parse(unsealed.secret) as Secrets))
   return {
@@ -138,13 +138,13 @@ const mailSender =
 export const unsealConnection = async (env: Env, channel: Channel, stored: Connection): Promise<ChannelConnection> =>
   accessOf(env, channel, stored, await unsealSecrets(env, stored))
 
-const sealContext = (tenant: string, id: string) => ({ tenant, kind: 'channel', id })
+export const connectionOwner = (tenant: string, id: string): SecretOwner => ({ tenant, kind: 'channel', id })
 
 export const sealSecrets = (env: Env, tenantId: string, id: string, secrets: Secrets): Promise<string> =>
-  sealForTenant(env, JSON.stringify(secrets), sealContext(tenantId, id))
+  sealForTenant(env, JSON.stringify(secrets), connectionOwner(tenantId, id))
 
 /** Returns no secrets when they cannot be opened. */
 export async function unsealSecrets(env: Env, { tenantId, id, secrets }: Connection): Promise<Secrets> {
-  const unsealed = await unseal(env, secrets, sealContext(tenantId, id))
+  const unsealed = await unseal(env, secrets, connectionOwner(tenantId, id))
   return unsealed.kind === 'opened' ? (JSON.parse(unsealed.secret) as Secrets) : {}
 }
