@@ -1,6 +1,6 @@
 /**
- * Exports everything of one tenant as lines of JSON, without secrets. Every line has a `type`. Only one page of rows or
- * one message is in memory at a time. The last line is `end`: without it the export is not complete.
+ * Exports one tenant as lines of JSON, without secrets and without the contents of files. Every line has a `type`. Only
+ * one page of rows or one message is in memory at a time. The last line is `end`: without it the export is not complete.
  */
 
 import { encodeBase64Bytes } from '../agent/model/base64.ts'
@@ -55,6 +55,7 @@ async function* tenantLines(env: Env, tenantId: string): AsyncGenerator<string> 
   for (const { target, owner, entries } of await tenant.memory.listAll(operatorOf(tenantId)))
     if (entries.length) yield line('memory', { target, owner: owner ?? null, entries })
   yield* skillLines(env, tenantId)
+  yield* jobLines(env, tenantId)
 }
 
 /** The skills of the tenant with their files. Bundled ones are not the tenant's. */
@@ -68,6 +69,15 @@ async function* skillLines(env: Env, tenantId: string): AsyncGenerator<string> {
     const times = { created_at: iso(createdAt), updated_at: iso(updatedAt) }
     yield line('skill', { name: head.name, source, pinned: isPinned, hash, origin: origin ?? null, ...times, files })
   }
+}
+
+async function* jobLines(env: Env, tenantId: string): AsyncGenerator<string> {
+  let before: number | undefined
+  do {
+    const { data, next } = await tenantStub(env, tenantId).jobs.list(operatorOf(tenantId), { limit: pageSize, before })
+    for (const job of data) yield line('job', job)
+    before = next
+  } while (before !== undefined)
 }
 
 /** The headers for providers may be secrets: only their names are exported. */

@@ -35,6 +35,10 @@ async function filledTenant(canary: string) {
   await call('POST', '/api/secrets', { key: tenant.key, body: secret })
   const content = `---\nname: notes\ndescription: ${canary}\n---\n\n${canary}\n`
   await call('POST', '/api/skills', { key: tenant.key, body: { name: 'notes', content } })
+  for (const name of ['daily', 'weekly']) {
+    const job = { name, prompt: canary, schedule: 'every 9h' }
+    expect((await call('POST', '/api/jobs', { key: tenant.key, body: job })).status).toBe(201)
+  }
   await bindings.BLOBS!.put(`t/${tenant.id}/s/${id}/attachment`, canary)
   await until(async () => (await exportOf(tenant.id)).of('session').length === 1)
   return { ...tenant, session: id }
@@ -53,6 +57,10 @@ it('has all data of the tenant, and none of another one', async () => {
   expect(of('secret')).toMatchObject([{ name: 'DEPLOY_TOKEN', last_four: '0000' }])
   expect(of('skill')).toMatchObject([{ name: 'notes', source: 'user', files: [{ path: 'SKILL.md' }] }])
   expect(text).toContain(btoa('---\nname: notes\ndescription: canary-one\n---\n\ncanary-one\n'))
+  expect(of('job')).toMatchObject([
+    { name: 'weekly', prompt: 'canary-one', schedule: 'every 9h', state: 'scheduled' },
+    { name: 'daily', prompt: 'canary-one' },
+  ])
   expect(of('session')).toMatchObject([{ session_id: one.session, session: { session: { title: 'canary-one' } } }])
   expect(of('message').map(({ message }) => (message as { role: string }).role)).toEqual([
     'user',

@@ -130,7 +130,7 @@ export const adminRoutes = [
     path: '/api/admin/tenants/:id/export',
     scope: 'admin',
     tag,
-    summary: 'Everything of a tenant as lines of JSON, without secrets. The last line has the type end',
+    summary: 'A tenant as lines of JSON, without secrets and contents of files. The last line has the type end',
     responses: { 200: { description: 'Lines of JSON', type: 'application/x-ndjson' } },
     handle: async ({ env, authority, param }) => {
       const tenant = requireFound(await createTenants(env.DB).get(param('id')))
