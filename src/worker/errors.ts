@@ -2,6 +2,7 @@
 
 import { log } from '../agent/model/log.ts'
 import { createErrorBody } from '../agent/public-api/error-body.ts'
+import { isObjectReset } from '../durable/platform/object-reset.ts'
 import type { FailureCode, RunFailure } from '../agent/public-api/run-failure.ts'
 
 export type ErrorCode =
@@ -89,17 +90,20 @@ export function renderError(error: unknown): Response {
 
 /** Transient errors of the platform may be retried. All others are defects: logged, and shown without details. */
 function toUnexpectedError(error: unknown): AppError {
-  if (isTransient(error))
+  if (isTransient(error)) {
+    log.warn('request.interrupted', 'The platform interrupted a request.', { error })
     return new AppError(503, 'unavailable', 'The system is restarting or busy. Try again in a moment.', {
       cause: error,
     })
+  }
   log.error('request.failed', 'Unexpected error.', { error })
   return new AppError(500, 'internal_error', 'Something went wrong inside. It has been logged.', { cause: error })
 }
 
+/** How messages of the runtime and of D1 begin. */
+const transientMessage =
+  /^(?:D1_ERROR: )?(?:network connection lost|durable object is overloaded|D1 DB |cannot resolve D1 DB |internal error(?:;| in D1 | while starting up D1 ))/i
+
 const isTransient = (error: unknown): boolean =>
-  error instanceof Error &&
-  ('retryable' in error ||
-    'overloaded' in error ||
-    'durableObjectReset' in error ||
-    /network connection lost|overloaded|reset|internal error; reference/i.test(error.message))
+  isObjectReset(error) ||
+  (error instanceof Error && ('retryable' in error || 'overloaded' in error || transientMessage.test(error.message)))
