@@ -434,4 +434,6 @@ it('user messages of a response are listed like OpenAI does', async () => {
     `/v1/responses/${body.id}/input_items?after=${list.body.last_id}`,
   )
   expect(after.body.data).toEqual([])
+  const unknown = await call<ErrorBody>('GET', `/v1/responses/${body.id}/input_items?after=msg_gone`)
+  expect([unknown.status, unknown.body.error.param]).toEqual([400, 'after'])
 })

@@ -26,7 +26,8 @@ export async function listUploads(
   }
   if (!isAscending) return { uploads: uploads.slice(0, limit), hasMore: uploads.length > limit }
   const sorted = uploads.toReversed()
-  const rest = after === undefined ? sorted : sorted.slice(sorted.findIndex(({ id }) => id === after) + 1)
+  // Newer uploads have smaller ids (uploadKey). The last one of the page before may be deleted.
+  const rest = after === undefined ? sorted : sorted.filter(({ id }) => id < after)
   return { uploads: rest.slice(0, limit), hasMore: rest.length > limit }
 }
 

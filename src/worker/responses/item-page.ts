@@ -1,6 +1,7 @@
 /** Pages lists of items as OpenAI does. */
 
 import * as z from 'zod'
+import { invalid } from '../errors.ts'
 
 /** Not strict: SDKs add `include` in several notations. */
 export const pageQuery = z.object({
@@ -15,7 +16,9 @@ export function pageItems<Item extends { readonly id: string }>(
   { limit, order, after }: z.infer<typeof pageQuery>,
 ) {
   const ordered = order === 'asc' ? items : items.toReversed()
-  const rest = ordered.slice(ordered.findIndex(({ id }) => id === after) + 1)
+  const last = after === undefined ? -1 : ordered.findIndex(({ id }) => id === after)
+  if (after !== undefined && last < 0) throw invalid('after must be the id of an item of this list.', 'after')
+  const rest = ordered.slice(last + 1)
   const data = rest.slice(0, limit)
   return {
     object: 'list' as const,

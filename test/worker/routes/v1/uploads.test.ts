@@ -89,6 +89,10 @@ describe('an upload', () => {
       'a',
     ])
     expect(await names(`order=asc&after=${data[0]?.id}`)).toBe('bc')
+    expect(await names(`order=asc&after=${data[0]?.id}&purpose=user_data`)).toBe('bc')
+    const gone = await upload(key, 'gone', 'x')
+    await call('DELETE', `/v1/files/${gone.id}`, { key })
+    expect(await names(`order=asc&after=${gone.id}`)).toBe('')
     const soon = { 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '3600' }
     const made = await upload(key, 'd', 'd', soon)
     expect(made.expires_at).toBe(made.created_at + 3_600)
