@@ -36,7 +36,7 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     await page.goto(`${origin}/#/chat/${id}`)
     await page.locator('.list').waitFor()
   }
-  const waits = () => page.getByText('Waits for the connection')
+  const waits = () => page.getByText('Waits to be sent')
   const listSaid = async (id: string) => (await client.messages(id)).filter(({ role }) => role === 'user')
 
   beforeAll(async () => {
@@ -109,6 +109,69 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     )
     await page.locator('.block.text', { hasText: 'lost' }).first().waitFor()
     await expect.poll(() => listSaid(id)).toHaveLength(1)
+  })
+
+  it('keeps a message that a limit refuses for now, and gives one back that is refused for good', async () => {
+    const id = await client.newSession()
+    await open(id)
+    const address = `**/api/sessions/${id}/chat`
+    const answer = { status: 0 }
+    await page.route(address, (route) => {
+      const json = { error: { message: `Answer ${answer.status}.`, code: `code_${answer.status}`, param: null } }
+      return answer.status ? route.fulfill({ status: answer.status, json }) : route.abort()
+    })
+    await send('[[say kept]]')
+    await waits().waitFor()
+    for (const status of [429, 503]) {
+      answer.status = status
+      await page.evaluate(`dispatchEvent(new Event('online'))`)
+      await expect
+        .poll(() =>
+          page
+            .getByRole('alert')
+            .filter({ hasText: `Answer ${status}.` })
+            .count(),
+        )
+        .toBeGreaterThan(0)
+      expect(await waits().count()).toBe(1)
+    }
+    answer.status = 400
+    await composer().fill('a draft')
+    await page.evaluate(`dispatchEvent(new Event('online'))`)
+    await expect.poll(() => composer().inputValue()).toBe('[[say kept]]\n\na draft')
+    expect(await waits().count()).toBe(0)
+    await composer().fill('')
+    await page.unroute(address)
+  })
+
+  it('sends nothing of somebody who has signed out, or after whom somebody else has signed in', async () => {
+    const id = await client.newSession()
+    const address = `**/api/sessions/${id}/chat`
+    const signIn = async () => {
+      const { json } = await client.post('/api/login/links')
+      await page.evaluate(`location.hash = ${JSON.stringify(new URL(json.url).hash)}`)
+      const person = () => page.evaluate<string | null>(`localStorage.getItem('talaria.person')`)
+      await eventually(person, (known) => known !== null && known !== 'somebody/else')
+      await composer().waitFor()
+    }
+    for (const leave of ['signs out', 'is replaced']) {
+      await open(id)
+      await page.route(address, (route) => route.abort())
+      await send('[[say not mine]]')
+      await waits().waitFor()
+      if (leave === 'signs out') {
+        await page.keyboard.press('Control+k')
+        await page.getByRole('dialog').getByRole('combobox').fill('Sign out')
+        await page.keyboard.press('Enter')
+        await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      } else await page.evaluate(`localStorage.setItem('talaria.person', 'somebody/else')`)
+      await page.unroute(address)
+      await signIn()
+      await open(id)
+      await page.evaluate(`dispatchEvent(new Event('online'))`)
+      expect(await waits().count()).toBe(0)
+    }
+    expect(await listSaid(id)).toEqual([])
   })
 
   it('shows what a push message says', async () => {

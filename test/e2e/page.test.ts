@@ -266,7 +266,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await expect.poll(() => composer(page).inputValue()).toBe('half')
     await context.setOffline(true)
     await send(page, '[[say once]]')
-    await page.getByText('Waits for the connection').waitFor()
+    await page.getByText('Waits to be sent').waitFor()
     await context.setOffline(false)
     await page.locator('.block.text', { hasText: 'once' }).waitFor()
     await isIdle(page)

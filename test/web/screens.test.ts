@@ -1,6 +1,7 @@
 /** Tests the pure parts of the screens: palette, diffs before saving, steps of a run. */
 
 import { describe, expect, it } from 'vitest'
+import { isDefiniteRefusal } from '../../web/model/delivery.ts'
 import { diffLines, patchBetween } from '../../web/model/line-diff.ts'
 import { findMatches } from '../../web/model/palette.ts'
 import { addToSteps, type RunStep } from '../../web/model/run-steps.ts'
@@ -66,4 +67,13 @@ describe('the steps of a run', () => {
     ])
     expect(steps[1]?.happened.map(({ text }) => text)).toEqual(['approval.request: terminal', 'a → b: 503'])
   })
+})
+
+describe('a message that was not accepted', () => {
+  it.each([0, 401, 408, 425, 429, 500, 502, 503])('waits after %d', (status) =>
+    expect(isDefiniteRefusal(status)).toBe(false),
+  )
+  it.each([400, 403, 404, 409, 413, 422])('is given back after %d', (status) =>
+    expect(isDefiniteRefusal(status)).toBe(true),
+  )
 })

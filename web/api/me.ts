@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals'
 import type { Me } from '../model/types.ts'
 import { api, ApiError, get, whenSignedOut } from './client.ts'
+import { disablePush } from './push.ts'
 
 /** undefined: not known yet. null: signed out. */
 export const me = signal<Me | null | undefined>(undefined)
@@ -12,6 +13,14 @@ const renewEveryMs = 3_600_000
 const linkMark = '#in='
 /** Rights and names, for a page that is opened without a network. The cookie is not in reach of scripts. */
 const storageKey = 'talaria.me'
+
+/** The last person who signed in here. It outlives a refused cookie, because the same person may sign in again. */
+const personKey = 'talaria.person'
+const personOf = ({ tenant, key }: Me): string => `${tenant}/${key.id}`
+
+let removeUnsent = () => {}
+/** Called when somebody leaves, or somebody else has signed in: what waits to be sent is not sent. */
+export const whenLeft = (work: () => void): void => void (removeUnsent = work)
 
 function readKept(): Me | undefined {
   try {
@@ -39,6 +48,10 @@ export async function start(link: string | undefined): Promise<void> {
     me.value = readKept()
     await loadMe()
   }
+  addEventListener('storage', ({ key, newValue }) => {
+    // All tabs share the cookie.
+    if (key === personKey && me.value && newValue !== personOf(me.value)) location.reload()
+  })
   addEventListener('hashchange', () => {
     const pasted = takeLink()
     if (pasted !== undefined) void signIn({ link: pasted })
@@ -49,7 +62,9 @@ export async function start(link: string | undefined): Promise<void> {
 /** Renews the cookie too. */
 export async function loadMe(): Promise<void> {
   try {
-    me.value = await get<Me>('/api/me')
+    const found = await get<Me>('/api/me')
+    await replacePerson(personOf(found))
+    me.value = found
     localStorage.setItem(storageKey, JSON.stringify(me.value))
     signInError.value = undefined
   } catch (error) {
@@ -61,9 +76,20 @@ export async function loadMe(): Promise<void> {
   }
 }
 
+async function replacePerson(person: string): Promise<void> {
+  const last = localStorage.getItem(personKey)
+  localStorage.setItem(personKey, person)
+  if (last === null || last === person) return
+  removeUnsent()
+  await disablePush().catch(() => undefined)
+}
+
 export async function signIn(given: { readonly key: string } | { readonly link: string }): Promise<void> {
   try {
+    // Nothing of the person before is sent with the new cookie.
+    if (me.value) me.value = undefined
     await api('POST', '/api/login', { body: given })
+    localStorage.removeItem(storageKey)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     signInError.value = error
@@ -73,8 +99,12 @@ export async function signIn(given: { readonly key: string } | { readonly link: 
   await loadMe()
 }
 
-export async function signOut(): Promise<void> {
+/** Signs out. Nothing of the person stays to be sent, and no push message comes any more. */
+export async function leave(): Promise<void> {
+  await disablePush().catch(() => undefined)
   await api('DELETE', '/api/login')
+  removeUnsent()
   localStorage.removeItem(storageKey)
+  localStorage.removeItem(personKey)
   me.value = null
 }

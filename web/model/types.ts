@@ -9,7 +9,12 @@ export type Usage = {
 
 export type Me = {
   readonly tenant: string
-  readonly key: { readonly name: string; readonly scopes: readonly string[]; readonly expires_at: string | null }
+  readonly key: {
+    readonly id: string
+    readonly name: string
+    readonly scopes: readonly string[]
+    readonly expires_at: string | null
+  }
   readonly version: string
   readonly features: readonly string[]
 }

@@ -307,7 +307,7 @@ export const de: Words = {
   waited: 'Gewartet',
   waiting: 'Wartet auf dich',
   waitingForMessage: 'Schreiben Sie jetzt dem Bot. Diese Seite wartet auf die Nachricht …',
-  waitsOffline: 'Wartet auf die Verbindung',
+  waitsToBeSent: 'Wartet auf das Senden',
   webhook: 'Webhook',
   webhooks: 'Webhooks anderer Dienste',
   welcome: 'Schreib eine Nachricht, oder beginne mit einem Beispiel:',

@@ -303,7 +303,7 @@ export const en = {
   waited: 'Waited',
   waiting: 'Waits for you',
   waitingForMessage: 'Now write to the bot. This page waits for the message …',
-  waitsOffline: 'Waits for the connection',
+  waitsToBeSent: 'Waits to be sent',
   webhook: 'Webhook',
   webhooks: 'Webhooks of other services',
   welcome: 'Write a message, or begin with an example:',

@@ -2,8 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { me, signOut } from '../../api/me.ts'
-import { disablePush } from '../../parts/push.ts'
+import { leave, me } from '../../api/me.ts'
 import { Button } from '../../parts/button.tsx'
 import { Choice } from '../../parts/form.tsx'
 import { Screen } from '../../parts/load.tsx'
@@ -14,13 +13,6 @@ import { formatTime } from '../../words/format.ts'
 import { chooseLanguage, chosenLanguage, t } from '../../words/words.ts'
 
 type Link = { readonly url: string; readonly expires_at: string }
-
-/** The browser must not get messages of somebody who has left. */
-async function leave(): Promise<void> {
-  localStorage.removeItem('talaria.outbox')
-  await disablePush().catch(() => undefined)
-  await signOut()
-}
 
 export function Account() {
   const known = me.value

@@ -2,7 +2,7 @@
 
 import { Button } from '../../parts/button.tsx'
 import { Panel, useLoad } from '../../parts/load.tsx'
-import { disablePush, enablePush, readPushState } from '../../parts/push.ts'
+import { disablePush, enablePush, readPushState } from '../../api/push.ts'
 import { t } from '../../words/words.ts'
 
 export function PushSwitch() {

@@ -1,12 +1,15 @@
 /**
- * Keeps messages until the server has taken them: over a reload, and while there is no network. Each is sent with the
+ * Keeps messages until the server has accepted or refused them: over a reload, and while it cannot do either. Each is sent with the
  * idempotency key that it got when it was written, so a lost answer does not say it twice.
  */
 
 import { signal } from '@preact/signals'
 import { api, ApiError, path } from '../../api/client.ts'
+import { whenLeft } from '../../api/me.ts'
+import { isDefiniteRefusal } from '../../model/delivery.ts'
+import { place } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
-import type { Draft } from './draft.ts'
+import { type Draft, keepDraft, readDraft, suggest } from './draft.ts'
 
 type Waiting = Draft & { readonly key: string; readonly session: string }
 type Accepted = { readonly run_id: string; readonly status: string }
@@ -40,10 +43,26 @@ export function forgetWaiting(key: string): void {
   write()
 }
 
-/** Returns undefined when there is no network: the message then waits. Throws what the server refuses. */
+whenLeft(() => {
+  kept.clear()
+  waiting.value = []
+  localStorage.removeItem(storageKey)
+})
+
+/** Returns undefined when the message waits, for example because there is no network. Throws what the server refuses. */
 export async function post(message: Waiting): Promise<Accepted | undefined> {
   kept.set(message.key, message)
   write()
+  try {
+    return await deliver(message)
+  } catch (error) {
+    if (!isPassing(error)) throw error
+    showOnce(message, error)
+    return undefined
+  }
+}
+
+async function deliver(message: Waiting): Promise<Accepted> {
   try {
     const accepted = await api<Accepted>('POST', path`/api/sessions/${message.session}/chat`, {
       headers: { 'idempotency-key': message.key },
@@ -52,13 +71,23 @@ export async function post(message: Waiting): Promise<Accepted | undefined> {
     forgetWaiting(message.key)
     return accepted
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'offline') {
-      if (!waiting.value.some(({ key }) => key === message.key)) waiting.value = [...waiting.value, message]
-      return undefined
-    }
-    forgetWaiting(message.key)
+    if (!isPassing(error)) forgetWaiting(message.key)
+    // The person may have left meanwhile.
+    else if (kept.has(message.key) && !waiting.value.some(({ key }) => key === message.key))
+      waiting.value = [...waiting.value, message]
     throw error
   }
+}
+
+const isPassing = (error: unknown): error is ApiError => error instanceof ApiError && !isDefiniteRefusal(error.status)
+
+let shown = ''
+
+/** The label says that a message waits. Another reason than the network is said once, although it is tried again. */
+function showOnce({ key }: Waiting, error: ApiError): void {
+  const cause = `${key} ${error.code}`
+  if (error.code !== 'offline' && shown !== cause) showError(error)
+  shown = cause
 }
 
 /** The same bytes each time: another body with the same key is a conflict. */
@@ -75,17 +104,39 @@ function toBody({ text, attachments, mode, model }: Waiting): object {
 
 let isSending = false
 
-/** Sends what waits, oldest first. */
+/** Sends what waits, oldest first. The messages of a session keep their order. */
 async function flush(): Promise<void> {
-  if (isSending || !waiting.value.length) return
+  if (isSending) return
   isSending = true
   try {
-    for (const message of waiting.value) if (!(await post(message))) return
-  } catch (error) {
-    showError(error)
+    await deliverAll(waiting.value)
   } finally {
     isSending = false
   }
+}
+
+async function deliverAll(messages: readonly Waiting[]): Promise<void> {
+  const held = new Set<string>()
+  for (const message of messages) {
+    if (held.has(message.session) || !kept.has(message.key)) continue
+    const error = await deliver(message).then(
+      () => undefined,
+      (failure: unknown) => failure,
+    )
+    if (isPassing(error)) {
+      if (error.status === 0 || error.status === 401) return
+      held.add(message.session)
+      showOnce(message, error)
+    } else if (error !== undefined) offerAgain(message, error)
+  }
+}
+
+/** Puts the words of a refused message before what is being written in its session. */
+function offerAgain({ session, text }: Waiting, error: unknown): void {
+  showError(error)
+  const words = [text, readDraft(session)].filter(Boolean).join('\n\n')
+  if (place.value.id === session) suggest(words)
+  else keepDraft(session, words)
 }
 
 /** Shows and sends what a reload has interrupted, and tries again when there may be a network. */

@@ -1,4 +1,4 @@
-/** Shows the messages of the open session that wait for the network. */
+/** Shows the messages of the open session that wait to be sent. */
 
 import { useEffect } from 'preact/hooks'
 import { IconButton } from '../../parts/button.tsx'
@@ -17,10 +17,10 @@ export function WaitingMessages() {
   const here = waiting.value.filter(({ session }) => session === place.value.id)
   if (!here.length) return null
   return (
-    <ul class="queue" aria-label={t('waitsOffline')}>
+    <ul class="queue" aria-label={t('waitsToBeSent')}>
       {here.map(({ key, text }) => (
         <li key={key}>
-          <span class="badge warn">{t('waitsOffline')}</span>
+          <span class="badge warn">{t('waitsToBeSent')}</span>
           <span class="clip" dir="auto">
             {text}
           </span>

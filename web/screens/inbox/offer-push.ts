@@ -1,7 +1,7 @@
 /** Offers push messages after the first approval, once, before the browser asks in its own words. */
 
 import { ask } from '../../parts/dialog.tsx'
-import { enablePush, readPushState } from '../../parts/push.ts'
+import { enablePush, readPushState } from '../../api/push.ts'
 import { showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
 

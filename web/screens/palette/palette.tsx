@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useState } from 'preact/hooks'
 import { get, type Page } from '../../api/client.ts'
-import { can, signOut } from '../../api/me.ts'
+import { can, leave } from '../../api/me.ts'
 import { findMatches } from '../../model/palette.ts'
 import type { Session } from '../../model/types.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -37,7 +37,7 @@ function listEntries(found: readonly Session[]): readonly Entry[] {
       run: () => applyTheme(name),
     })),
     { id: 'keys', name: t('shortcuts'), kind: t('screen'), run: () => goTo('keys') },
-    { id: 'out', name: t('signOut'), kind: t('action'), run: signOut },
+    { id: 'out', name: t('signOut'), kind: t('action'), run: leave },
   ]
 }
 

@@ -1,6 +1,6 @@
 /** Subscribes this browser to push messages, and ends it. */
 
-import { api, get } from '../api/client.ts'
+import { api, get } from './client.ts'
 
 export type PushState = 'missing' | 'denied' | 'off' | 'on'
 
