@@ -26,6 +26,7 @@ function open(answer: Answer, signal: AbortSignal = new AbortController().signal
     deployment: openDeployment({ web: { extract_backend: 'fetch' } }),
     userAgent: 'Talaria/test',
     send,
+    checkAddress: async () => undefined,
     readPage: (bytes, request) => readPage(new Response(bytes).body as ReadableStream<Uint8Array>, request),
     documents: {
       pdf: () => Promise.reject(new Error('no PDF')),

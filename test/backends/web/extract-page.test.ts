@@ -1,12 +1,13 @@
 /** Tests the reading of addresses: kinds of content, limits, refusals, and who helps with pages that need a browser. */
 
 import { describe, expect, it } from 'vitest'
+import { checkPublicAddress } from '../../../src/agent/policy/network/network-address.ts'
 import { extractPage, type ExtractContext } from '../../../src/backends/web/extract/extract-page.ts'
 import { readPage } from '../../../src/backends/web/page/inside/read-page.ts'
 import { openDeployment, openWeb, type SentRequest } from './support/fake-web.ts'
 import { forbiddenAddresses } from './support/forbidden-addresses.ts'
 
-type Options = Parameters<typeof openDeployment>[0] & Partial<Pick<ExtractContext, 'renderPage'>>
+type Options = Parameters<typeof openDeployment>[0] & Partial<Pick<ExtractContext, 'renderPage' | 'checkAddress'>>
 
 function open(answer: (request: SentRequest) => Response | Promise<Response>, options: Options = {}) {
   const web = openWeb(answer)
@@ -15,6 +16,7 @@ function open(answer: (request: SentRequest) => Response | Promise<Response>, op
     deployment: openDeployment(options),
     userAgent: 'Talaria/test',
     send: web.send,
+    checkAddress: options.checkAddress ?? (async (url) => checkPublicAddress(url)),
     readPage: (bytes, request) => readPage(new Response(bytes).body as ReadableStream<Uint8Array>, request),
     documents: {
       pdf: async (bytes) => ({ pages: [`pdf of ${bytes.byteLength} bytes`, 'second'], total: 2, unread: [] }),
@@ -200,6 +202,20 @@ describe('a page of scripts', () => {
     const shown = { url, title: 'T', content: 'secret of the network' }
     const { extract } = open(app, { renderPage: async () => shown })
     expect(await extract()).toMatchObject({ isBlocked: true, title: '', content: '' })
+  })
+
+  it('is read by no vendor, and no browser shows it, at an address that the guard refuses', async () => {
+    const checkAddress = async (url: string) => (url.startsWith('https://own.example') ? 'it is our own' : undefined)
+    const chosen = { web: { extract_backend: 'exa' as const }, variables: { EXA_API_KEY: 'k' }, checkAddress }
+    const { extract, sent } = open(() => Response.json({ results: [{ title: 'T', text: 'by exa' }] }), chosen)
+    expect(await extract('https://own.example/')).toMatchObject({
+      isBlocked: true,
+      error: expect.stringContaining('own'),
+    })
+    expect(sent).toEqual([])
+    const shown = { url: 'https://own.example/', title: 'T', content: 'secret of the deployment' }
+    const led = open(app, { renderPage: async () => shown, checkAddress })
+    expect(await led.extract()).toMatchObject({ isBlocked: true, content: '' })
   })
 
   it('is read by the chosen vendor alone, and never at a private address', async () => {

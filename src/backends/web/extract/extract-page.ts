@@ -6,7 +6,6 @@
 import type { Documents } from '../../../agent/model/media/document.ts'
 import type { PageResult } from '../../../agent/model/vendor/web.ts'
 import type { ToolDeployment } from '../../../agent/model/vendor/tool-deployment.ts'
-import { checkPublicAddress } from '../../../agent/policy/network/network-address.ts'
 import { chooseExtract } from '../../../agent/routing/search-choice.ts'
 import { callVendor } from '../call-vendor.ts'
 import type { PageReader } from '../page/page.ts'
@@ -22,6 +21,8 @@ export type ExtractContext = {
   /** Names the agent and how to reach its operator. */
   readonly userAgent: string
   readonly send: WebSend
+  /** Judges an address as `send` does, for those that a vendor or browser calls: the reason why it may not be called. */
+  readonly checkAddress: (url: string) => Promise<string | undefined>
   readonly readPage: PageReader
   readonly documents: Documents
   /** Shows a page in a browser, as Markdown. Undefined: there is no browser, or it failed. */
@@ -60,7 +61,7 @@ async function readAddress(request: ExtractRequest, context: ExtractContext): Pr
   const choice = chooseExtract(context.deployment)
   if (choice.kind === 'unusable') return { title: '', content: '', error: choice.reason }
   if (choice.first !== undefined) {
-    requirePublic(request.url)
+    await requireAllowed(request.url, context)
     return askVendor(choice.first, request, context)
   }
   const page = await fetchPage(request, context)
@@ -76,7 +77,7 @@ async function readOtherwise(
   context: ExtractContext,
 ): Promise<Found | undefined> {
   const rendered = await context.renderPage(page.url, request.signal)
-  if (rendered && rendered.content.trim() !== '') return checkFinal(rendered)
+  if (rendered && rendered.content.trim() !== '') return requireFinal(rendered, context)
   for (const id of vendors) {
     const found = await askVendor(id, { ...request, url: page.url }, context)
     if (found.error === undefined) return found
@@ -84,11 +85,8 @@ async function readOtherwise(
   return undefined
 }
 
-async function askVendor(
-  id: string,
-  { url, signal }: ExtractRequest,
-  { deployment, send }: ExtractContext,
-): Promise<Found> {
+async function askVendor(id: string, { url, signal }: ExtractRequest, context: ExtractContext): Promise<Found> {
+  const { deployment, send } = context
   const vendor = findExtractVendor(id)
   const { baseUrl, keys } = deployment.vendor(id)
   const failed = (detail: string): Found => ({
@@ -103,7 +101,7 @@ async function askVendor(
     if (answer.kind === 'answered') {
       const page = vendor.parse(answer.body)
       if (!page) return failed('it answered in an unknown form')
-      return 'error' in page ? failed(page.error.slice(0, 300)) : checkFinal(page)
+      return 'error' in page ? failed(page.error.slice(0, 300)) : requireFinal(page, context)
     }
     detail = answer.detail
     if (answer.kind === 'failed') break
@@ -112,8 +110,8 @@ async function askVendor(
 }
 
 /** The final address of a vendor or browser may be an address that we would not have called. */
-function checkFinal(page: ExtractedPage): ExtractedPage {
-  if (page.url !== undefined) requirePublic(page.url)
+async function requireFinal(page: ExtractedPage, context: ExtractContext): Promise<ExtractedPage> {
+  if (page.url !== undefined) await requireAllowed(page.url, context)
   return page
 }
 
@@ -121,7 +119,7 @@ class BlockedAddress extends Error {
   override readonly name = 'BlockedAddress'
 }
 
-function requirePublic(url: string): void {
-  const reason = checkPublicAddress(url)
+async function requireAllowed(url: string, { checkAddress }: ExtractContext): Promise<void> {
+  const reason = await checkAddress(url)
   if (reason !== undefined) throw new BlockedAddress(`${url.slice(0, 500)} may not be called: ${reason}`)
 }

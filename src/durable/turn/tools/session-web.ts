@@ -5,6 +5,7 @@ import type { Documents } from '../../../agent/model/media/document.ts'
 import { hash53 } from '../../../agent/model/hash53.ts'
 import { clock } from '../../platform/clock.ts'
 import { newNonce } from '../../platform/ids.ts'
+import { createTenantAddressGuard } from '../../tenant/tenant-fetch.ts'
 import type { PageReader } from '../../../backends/web/page/page.ts'
 import type { ToolPorts } from './tool-ports.ts'
 
@@ -29,7 +30,7 @@ export function createSessionWeb(
     },
     async extract(url, maxChars, signal) {
       const { extractPage, openPageReader } = await import('../../../backends/web/extract/extract-page.ts')
-      const { env, guardedFetch: send, backend } = ports
+      const { env, tenantId, guardedFetch: send, backend, runInBackground } = ports
       const reader = (readPage ??= openPageReader(env.LOADER))
       const renderPage = async (address: string, stop: AbortSignal) => {
         const shown = await showPage(address, stop)
@@ -43,6 +44,7 @@ export function createSessionWeb(
           deployment: ports.deployment(),
           userAgent: userAgentOf(env),
           send,
+          checkAddress: createTenantAddressGuard(env, tenantId, runInBackground).check,
           readPage: reader,
           documents,
           renderPage,
