@@ -7,6 +7,7 @@ import { hasScope } from '../../agent/model/permission/authority.ts'
 import type { ChatAuthor, ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
 import type { SessionEvent } from '../../agent/model/event.ts'
 import type { MessageSource } from '../../agent/model/message.ts'
+import { isSuspended, type Stage } from '../../agent/model/turn.ts'
 import type { ProgressMode, VoiceMode } from '../../channels/settings.ts'
 import { isSilent } from '../../agent/schedule/job/answer.ts'
 import * as policy from '../../agent/policy/delivery-attempt.ts'
@@ -63,6 +64,9 @@ const steering: ReadonlySet<MessageSource> = new Set(['nudge', 'notice', 'summar
 
 /** The end of a run that only adds a delivered message to the conversation. Its events are published together. */
 const needsNoAnswer = (event: SessionEvent) => event.type === 'run.completed' && event.exit_reason === 'delivered'
+
+const isWorking = (stage: Stage, now: number): boolean =>
+  !isSuspended(stage) && stage.at !== 'done' && (stage.at !== 'waiting' || stage.until <= now)
 
 const filesOf = ({ toolRuntime: { backend } }: DeliverySession) => ({
   resolve: (path: string) => backend.resolve(path),
@@ -148,6 +152,17 @@ export class Delivery {
       this.#session.resetObject('The outbox could not be written.')
       throw error
     }
+  }
+
+  /** Shows the chat that the turn goes on, if a drive has something to do. */
+  showWork(): void {
+    const turn = this.#session.store.current()
+    if (turn && !this.#isClosed && isWorking(turn.stage, clock.now())) this.#presence.start(turn)
+  }
+
+  /** Leaves no timer of a turn that waits or backs off: it would keep the object in memory. */
+  pauseDisplays(): void {
+    this.#presence.pause()
   }
 
   /** Sends a text of the system itself, such as an error notice. */
@@ -252,7 +267,7 @@ export class Delivery {
   }
 
   #addPendingRequest(id: string, run: string): void {
-    this.#presence.end()
+    this.#presence.endMessages()
     const pending = personRequests(this.#session).find((one) => one.id === id)
     if (!pending) return
     const shown = this.#chat?.isGroup ? maskPendingRequest(pending) : pending

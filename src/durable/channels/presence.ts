@@ -1,6 +1,7 @@
 /**
- * Shows that a turn is running: a typing indicator, and a preview that grows with the answer. Errors end the display and
- * affect nothing else.
+ * Shows that a turn is working: a typing indicator, its calls, a note that it still runs, and a preview that grows with
+ * the answer. While the turn waits, no timer is left: it would keep the object in memory. Errors end the display and affect
+ * nothing else.
  */
 
 import { log } from '../../agent/model/log.ts'
@@ -63,17 +64,12 @@ export class Presence {
   handleEvent(event: SessionEvent): void {
     switch (event.type) {
       case 'run.started':
-      case 'approval.responded':
-      case 'question.answered':
-        this.#runInBackground(this.#note.start(event.run_id))
-        return this.#showTyping()
+        return this.start({ id: event.run_id, startedAt: Date.parse(event.at) })
       case 'message.delta':
         return this.#runInBackground(this.#preview.append(event.run_id, event.delta))
       case 'turn.restarted':
         return this.#preview.discardText(event.run_id)
       case 'tool.started':
-        // A run that an evicted object has begun.
-        this.#runInBackground(this.#note.start(event.run_id))
         this.#preview.endStep(event.run_id)
         return this.#addCall(event.run_id, event)
       case 'tool.progress':
@@ -82,9 +78,20 @@ export class Presence {
     }
   }
 
-  #showTyping(): void {
+  /** Shows that the turn begins or goes on. Does nothing for what is shown already. */
+  start({ id, startedAt }: { readonly id: string; readonly startedAt: number }): void {
     const chat = this.#options.chat()
-    if (chat) this.#runInBackground(this.#typing.start(() => this.#showTypingOnce(chat)))
+    if (!chat) return
+    this.#runInBackground(this.#note.start(id, startedAt))
+    this.#runInBackground(this.#typing.start(() => this.#showTypingOnce(chat)))
+  }
+
+  /** Stops all timers, because the turn waits. Its messages stay, and are edited again when it goes on. */
+  pause(): void {
+    this.#typing.stop()
+    this.#note.stop()
+    this.#preview.pause()
+    this.#progress.pause()
   }
 
   /** Returns the time until typing must be shown again. */
@@ -106,8 +113,13 @@ export class Presence {
   /** Ends the display. Returns when the platform allows the next edit of the preview. */
   end(): number {
     this.#typing.stop()
-    this.#progress.end()
     this.#note.stop()
+    return this.endMessages()
+  }
+
+  /** Ends the preview and the progress: what follows stands below the next message. Returns the same as `end`. */
+  endMessages(): number {
+    this.#progress.end()
     return this.#preview.end()
   }
 

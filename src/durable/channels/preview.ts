@@ -19,7 +19,15 @@ export type PreviewOptions = {
   readonly edit: (id: string, text: string) => Promise<SendOutcome>
 }
 
-type ShownRun = { readonly run: string; text: string; sentText: string; isStarted: boolean; row?: number }
+type ShownRun = {
+  readonly run: string
+  text: string
+  sentText: string
+  /** A failure leaves it set: the run shows nothing more. */
+  isStarted: boolean
+  isPaused: boolean
+  row?: number
+}
 
 const cursor = ' …'
 
@@ -35,10 +43,12 @@ export class Preview {
 
   /** Adds a piece of the answer. Returns a promise when this starts the display of the run. */
   append(run: string, delta: string): Promise<void> | undefined {
-    const shown = this.#shown?.run === run ? this.#shown : { run, text: '', sentText: '', isStarted: false }
+    const begun = { run, text: '', sentText: '', isStarted: false, isPaused: false }
+    const shown = this.#shown?.run === run ? this.#shown : begun
     this.#shown = shown
     shown.text += delta
-    if (shown.isStarted || isHeldBack(shown.text)) return undefined
+    shown.isPaused = false
+    if (shown.isStarted || !showablePart(shown.text)) return undefined
     shown.isStarted = true
     return this.#show(shown)
   }
@@ -51,6 +61,11 @@ export class Preview {
   /** Drops the text so far, because the model call is repeated. */
   discardText(run: string): void {
     if (this.#shown?.run === run) this.#shown.text = ''
+  }
+
+  /** Stops after one more edit. The next piece of the run goes on. */
+  pause(): void {
+    if (this.#shown) this.#shown.isPaused = true
   }
 
   /** Ends the display. Returns when the platform allows the next edit of the message. */
@@ -68,21 +83,24 @@ export class Preview {
     const intervalMs = await this.#options.editIntervalMs()
     if (intervalMs === undefined) return
     while (this.#shown === shown) {
-      if (!isHeldBack(shown.text)) {
-        shown.row ??= this.#options.ensureRow(shown.run, shown.text + cursor).id
-        if (!(await this.#update(shown, shown.row))) return
+      const isLast = shown.isPaused
+      const text = showablePart(shown.text)
+      if (text) {
+        shown.row ??= this.#options.ensureRow(shown.run, text + cursor).id
+        if (!(await this.#update(shown, shown.row, text))) return
         this.#nextEditAt = clock.now() + intervalMs
       }
+      if (isLast && shown.isPaused) break
       await clock.wait(intervalMs)
     }
+    shown.isStarted = false
   }
 
   /** Returns false when this run shows nothing more. The answer itself is sent in any case. */
-  async #update(shown: ShownRun, row: number): Promise<boolean> {
+  async #update(shown: ShownRun, row: number, text: string): Promise<boolean> {
     const { custody } = this.#options.getRow(row) ?? {}
     const isSent = custody?.state === 'sent' && custody.platformId !== undefined
     if (!isSent) return custody?.state === 'prepared' || custody?.state === 'sending'
-    const { text } = shown
     if (text === shown.sentText) return true
     const edit = this.#options.edit(custody.platformId ?? '', text + cursor)
     this.#lastEdit = edit.catch(() => undefined)
@@ -92,8 +110,11 @@ export class Preview {
   }
 }
 
-/** The last paragraph may still become a silence token, which is never shown. */
-const isHeldBack = (text: string): boolean => mayBecomeSilent(text.slice(text.lastIndexOf('\n\n') + 1))
+/** Leaves out a last paragraph that may still become a silence token, which is never shown. */
+function showablePart(text: string): string {
+  const end = text.lastIndexOf('\n\n')
+  return mayBecomeSilent(text.slice(end + 1)) ? text.slice(0, Math.max(end, 0)) : text
+}
 
 /** The first message of an answer that needs several. */
 export const firstChunk = (chunks: readonly MessageChunk[]): MessageChunk =>

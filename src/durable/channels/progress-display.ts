@@ -24,7 +24,15 @@ export type ProgressOptions = {
   readonly edit: (id: string, text: string) => Promise<SendOutcome>
 }
 
-type ShownRun = { readonly run: string; progress: ProgressLines; sentText: string; row?: number }
+type ShownRun = {
+  readonly run: string
+  progress: ProgressLines
+  sentText: string
+  /** A failure leaves it set: the run shows nothing more. */
+  isStarted: boolean
+  isPaused: boolean
+  row?: number
+}
 
 export class ProgressDisplay {
   readonly #options: ProgressOptions
@@ -36,13 +44,19 @@ export class ProgressDisplay {
 
   /** Returns a promise when this starts the display of the run. */
   add(run: string, event: CallEvent): Promise<void> | undefined {
-    const current = this.#shown?.run === run ? this.#shown : undefined
-    if (current) {
-      current.progress = addCall(current.progress, event)
-      return undefined
-    }
-    this.#shown = { run, progress: addCall(noProgress, event), sentText: '' }
-    return this.#show(this.#shown)
+    const begun = { run, progress: noProgress, sentText: '', isStarted: false, isPaused: false }
+    const shown = this.#shown?.run === run ? this.#shown : begun
+    this.#shown = shown
+    shown.progress = addCall(shown.progress, event)
+    shown.isPaused = false
+    if (shown.isStarted) return undefined
+    shown.isStarted = true
+    return this.#show(shown)
+  }
+
+  /** Stops after one more edit. The next call of the run goes on. */
+  pause(): void {
+    if (this.#shown) this.#shown.isPaused = true
   }
 
   end(): void {
@@ -52,11 +66,14 @@ export class ProgressDisplay {
   async #show(shown: ShownRun): Promise<void> {
     const found = await this.#options.getMode()
     if (!found || found.mode === 'off') return
-    for (let isOver = false; !isOver;) {
-      isOver = this.#shown !== shown
+    const isStopped = () => this.#shown !== shown || shown.isPaused
+    for (;;) {
+      const isLast = isStopped()
       if (!(await this.#update(shown, renderProgress(shown.progress, found.mode)))) return
-      if (!isOver) await clock.wait(found.intervalMs)
+      if (isLast && isStopped()) break
+      await clock.wait(found.intervalMs)
     }
+    shown.isStarted = false
   }
 
   /** Returns false when nothing more is shown. */

@@ -10,7 +10,7 @@ export class TypingIndicator {
 
   /** `show` returns the pause until it must be shown again; undefined ends the indicator. */
   async start(show: () => Promise<number | undefined>): Promise<void> {
-    this.stop()
+    if (this.#current) return
     const controller = (this.#current = new AbortController())
     const until = clock.now() + maxDurationMs
     while (!controller.signal.aborted && clock.now() < until) {

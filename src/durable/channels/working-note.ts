@@ -16,37 +16,41 @@ const minuteMs = 60_000
 
 export class WorkingNote {
   readonly #options: WorkingNoteOptions
-  #current: AbortController | undefined
-  #started: { readonly run: string; readonly at: number } | undefined
+  #timer: AbortController | undefined
+  /** `intervals`: how many pass before the next note. */
+  #counted: { readonly run: string; readonly startedAt: number; intervals: number } | undefined
 
   constructor(options: WorkingNoteOptions) {
     this.#options = options
   }
 
-  /** Begins to count, or goes on after a wait for a person. Undefined: the run is counted already. */
-  start(run: string): Promise<void> | undefined {
-    if (this.#current && this.#started?.run === run) return undefined
+  /** Begins to count, or goes on after a wait. Undefined: the run is counted already. */
+  start(run: string, startedAt: number): Promise<void> | undefined {
+    const isSame = this.#counted?.run === run
+    if (this.#timer && isSame) return undefined
     this.stop()
-    if (this.#started?.run !== run) this.#started = { run, at: clock.now() }
-    this.#current = new AbortController()
-    return this.#run(this.#started, this.#current)
+    if (!isSame) this.#counted = { run, startedAt, intervals: 1 }
+    this.#timer = new AbortController()
+    return this.#run(this.#timer.signal)
   }
 
   stop(): void {
-    this.#current?.abort()
-    this.#current = undefined
+    this.#timer?.abort()
+    this.#timer = undefined
   }
 
-  async #run({ run, at }: { readonly run: string; readonly at: number }, { signal }: AbortController): Promise<void> {
+  async #run(signal: AbortSignal): Promise<void> {
+    const counted = this.#counted
     const interval = await this.#options.getInterval()
-    if (!interval) return
+    if (!interval || !counted) return
     const { ms, canEdit } = interval
-    for (let pauseMs = ms; !signal.aborted; pauseMs = canEdit ? ms : pauseMs * 2) {
+    while (!signal.aborted) {
       // The abort ends the timer too: a pending one would keep the object in memory.
-      await clock.wait(pauseMs, { signal }).catch(() => undefined)
+      await clock.wait(ms * counted.intervals, { signal }).catch(() => undefined)
       if (signal.aborted) return
-      const text = `⏳ Still working – ${Math.floor((clock.now() - at) / minuteMs)} min.`
-      if (!(await this.#options.show(run, text, canEdit))) return
+      const text = `⏳ Still working – ${Math.floor((clock.now() - counted.startedAt) / minuteMs)} min.`
+      if (!(await this.#options.show(counted.run, text, canEdit))) return
+      if (!canEdit) counted.intervals *= 2
     }
   }
 }

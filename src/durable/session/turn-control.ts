@@ -51,6 +51,8 @@ type ControlledSession = ReportingSession & {
   readonly delivery: {
     readonly getNextWake: (now: number) => number | undefined
     readonly inboundEvents: { readonly getNextWake: () => number | undefined }
+    readonly showWork: () => void
+    readonly pauseDisplays: () => void
   }
   readonly toolRuntime: {
     readonly paidMedia: { readonly getNextWake: () => number | undefined }
@@ -122,10 +124,9 @@ export class TurnControl {
   }
 
   #resume(): void {
-    const { tenant, driver } = this.#session
     this.#schedule = schedules.turnResumed(this.#schedule)
-    if (tenant.snapshot)
-      driver.start().catch((error: unknown) => log.warn('turn.reset', 'The driver was reset.', { error }))
+    if (this.#session.tenant.snapshot)
+      this.#drive().catch((error: unknown) => log.warn('turn.reset', 'The driver was reset.', { error }))
     else if (!this.#schedule.isStarting) this.#session.runInBackground(this.#startAfterTenantLoad())
     this.arm()
   }
@@ -161,6 +162,7 @@ export class TurnControl {
   /** Called when the driver has stopped. */
   handleDriverStop(until: number | undefined): void {
     this.#session.access.stopChecks()
+    this.#session.delivery.pauseDisplays()
     const hasTurn = this.#session.store.current() !== undefined
     if (until === undefined && !hasTurn) return this.arm()
     this.#schedule = schedules.driverStopped(this.#schedule, until, clock.now())
@@ -194,14 +196,20 @@ export class TurnControl {
 
   /** When the tenant cannot be read, the alarm tries again. */
   async #startAfterTenantLoad(): Promise<void> {
-    const { tenant, store, driver } = this.#session
+    const { tenant, store } = this.#session
     this.#schedule = schedules.starting(this.#schedule, true)
     try {
       await tenant.load()
     } finally {
       this.#schedule = schedules.starting(this.#schedule, false)
     }
-    if (store.hasOpenTurn) await driver.start()
+    if (store.hasOpenTurn) await this.#drive()
+  }
+
+  #drive(): Promise<void> {
+    const { driver, delivery } = this.#session
+    if (!driver.isDriving) delivery.showWork()
+    return driver.start()
   }
 
   // --- the alarm
