@@ -1,6 +1,12 @@
 /** Tests the page without a network, and its push messages, in Chromium against the shared server. */
 
-import { chromium as playwright, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import {
+  chromium as playwright,
+  type Browser,
+  type BrowserContext,
+  type Page,
+  type WebSocketRoute,
+} from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromium } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
@@ -142,6 +148,36 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     expect(await waits().count()).toBe(0)
     await composer().fill('')
     await page.unroute(address)
+  })
+
+  it('has one connection to each list of events, also after they broke and the tab was shown again', async () => {
+    const tab = await context.newPage()
+    const sockets = new Set<WebSocketRoute>()
+    await tab.routeWebSocket(/\/events/, (socket) => {
+      const upstream = socket.connectToServer()
+      sockets.add(socket)
+      socket.onClose(() => {
+        sockets.delete(socket)
+        void upstream.close()
+      })
+    })
+    await tab.goto(`${origin}/#/chat/${await client.newSession()}`)
+    const hasTwo = () =>
+      eventually(
+        () => sockets.size,
+        (size) => size === 2,
+      )
+    await hasTwo()
+    const broken = new Set(sockets)
+    sockets.clear()
+    for (const socket of broken) await socket.close()
+    await hasTwo()
+    await tab.evaluate(`for (let i = 0; i < 3; i++) document.dispatchEvent(new Event('visibilitychange'))`)
+    await tab.getByRole('textbox', { name: 'Message' }).fill('[[say still here]]')
+    await tab.keyboard.press('Enter')
+    await tab.locator('.block.text', { hasText: 'still here' }).waitFor()
+    expect(sockets.size).toBe(2)
+    await tab.close()
   })
 
   it('sends nothing of somebody who has signed out, or after whom somebody else has signed in', async () => {

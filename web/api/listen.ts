@@ -1,6 +1,7 @@
 /**
- * Receives the events of a session or of the tenant, those of a session each once and in order: over a WebSocket, because streams of server-sent events would
- * use up the six connections that browsers open to a host. Without WebSockets (some proxies) it uses server-sent events.
+ * Receives the events of a session or of the tenant, those of a session each once and in order: over a WebSocket, because
+ * streams of server-sent events would use up the six connections that browsers open to a host. Without WebSockets (some
+ * proxies) it uses server-sent events.
  */
 
 export type Connection = 'connecting' | 'open' | 'closed'
@@ -50,6 +51,7 @@ const eventTypes = [
 export function listen<Event extends Numbered>({ url, after, onEvent, onState }: Options<Event>): Listening {
   let last = after
   let failures = 0
+  /** Set while the next attempt waits. */
   let timer: ReturnType<typeof setTimeout> | undefined
   let end = () => {}
   let isClosed = false
@@ -64,6 +66,7 @@ export function listen<Event extends Numbered>({ url, after, onEvent, onState }:
   }
   const open = () => {
     clearTimeout(timer)
+    timer = undefined
     // Until an attempt succeeds, a lost connection stays `closed`, so that the page goes on saying so.
     if (failures === 0) onState('connecting')
     const address = last === undefined ? url : `${url}?after=${last}`
