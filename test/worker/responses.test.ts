@@ -1,9 +1,19 @@
 /** Tests `/v1/responses`: continuing, forking, deleting and isolating responses. */
 
+import { createExecutionContext } from 'cloudflare:test'
+import { createApp } from '../../src/worker/app.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type ModelRequest, calls, Gate, model as modelOf, says, type Script } from '../support/scripted-model.ts'
+import {
+  type ModelRequest,
+  calls,
+  Gate,
+  model as modelOf,
+  type ReplyPart,
+  says,
+  type Script,
+} from '../support/scripted-model.ts'
 import { ownerAuthority } from '../support/authority.ts'
-import { bindings, call, applyMigrations, newTenant, type ErrorBody, request } from './client.ts'
+import { adminKey, bindings, call, applyMigrations, newTenant, type ErrorBody, request } from './client.ts'
 import { listMessages } from './listen.ts'
 
 beforeAll(applyMigrations)
@@ -299,6 +309,64 @@ describe('deleting', () => {
     expect((await get(first.body.id)).status).toBe(200)
     expect((await call('DELETE', `/v1/responses/${first.body.id}`)).status).toBe(200)
     expect((await call('GET', `/api/sessions/${sessionOf(first.headers)}`)).status).toBe(404)
+  })
+})
+
+/** Sends a request to a worker whose calls of `undo` and `delete` reach the session after `meanwhile`. */
+async function requestOvertaken(method: string, path: string, meanwhile: () => Promise<unknown>) {
+  const delayed = (subject: object) =>
+    new Proxy(subject, {
+      get:
+        (_, name) =>
+        async (...parameters: unknown[]) => {
+          if (name === 'undo' || name === 'delete') await meanwhile()
+          return (Reflect.get(subject, name) as (...all: unknown[]) => unknown)(...parameters)
+        },
+    })
+  const getByName = (name: string) => {
+    const stub = bindings.SESSION.getByName(name)
+    return new Proxy(stub, {
+      get: (_, subject) =>
+        subject === 'info' || subject === 'conversation' ? delayed(stub[subject]) : Reflect.get(stub, subject),
+    })
+  }
+  const SESSION = { getByName } as unknown as Env['SESSION']
+  const headers = { authorization: `Bearer ${adminKey}` }
+  const context = createExecutionContext()
+  return createApp().fetch(
+    new Request(`https://talaria.test${path}`, { method, headers }),
+    { ...bindings, SESSION },
+    context,
+  )
+}
+
+describe('deleting while another request starts a run', () => {
+  it.each([
+    ['the last of two', true],
+    ['the only one', false],
+  ])('never removes that run: %s', async (_name, hasEarlier) => {
+    const name = counting()
+    const earlier = hasEarlier ? [(await create({ model: name, input: 'one' })).body.id] : []
+    const last = await create({ model: name, input: 'two', previous_response_id: earlier[0] ?? null })
+    const later: string[] = []
+    const meanwhile = async () => {
+      later.push((await create({ model: name, input: 'three', previous_response_id: last.body.id })).body.id)
+    }
+    const answer = await requestOvertaken('DELETE', `/v1/responses/${last.body.id}`, meanwhile)
+    expect([200, 409]).toContain(answer.status)
+    for (const id of [...earlier, ...later]) expect((await get(id)).status).toBe(200)
+  })
+
+  it('is refused while a later one is open', async () => {
+    const first = await create({ model: counting(), input: 'one' })
+    const gate = new Gate()
+    const slow = model(() => [gate, ...(says('late') as readonly ReplyPart[])])
+    const second = create({ model: slow, input: 'two', previous_response_id: first.body.id })
+    await gate.waitUntilReached()
+    const refused = await call<ErrorBody>('DELETE', `/v1/responses/${first.body.id}`)
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'conflict'])
+    gate.open()
+    expect((await second).status).toBe(200)
   })
 })
 

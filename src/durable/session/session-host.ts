@@ -82,9 +82,11 @@ export class SessionHost {
   /**
    * Stops the runs and deletes all data of the session, the object's storage last: after a failure or
    * a crash the session still exists and can be deleted again. False when there was none. `actor`: who asked for it.
+   * `mayDelete` decides in the same synchronous stretch in which the session closes: nothing can begin in between.
    */
-  async delete(actor?: string): Promise<boolean> {
-    if (!(await this.find())) return false
+  async delete(actor?: string, mayDelete: (session: Session) => boolean = () => true): Promise<boolean> {
+    const session = await this.find()
+    if (!session || !mayDelete(session)) return false
     try {
       await endSession(this.#session)
       await deleteOutside(this.#session, this.env, actor)

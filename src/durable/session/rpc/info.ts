@@ -113,8 +113,11 @@ export class InfoSubject extends RpcTarget {
    * session, and work that it does by itself keeps it.
    */
   async prune(authority: Authority, before: number): Promise<boolean> {
-    const isInactive = await this.#host.with(authority, (session) => isInactiveSince(session, before))
-    return isInactive === true && this.#host.delete(actorOf(authority))
+    const isInactive = (session: Session) => isInactiveSince(session, before)
+    return this.#host.asCaller(
+      authority,
+      async () => this.#host.isOwn(authority) && this.#host.delete(actorOf(authority), isInactive),
+    )
   }
 
   /**

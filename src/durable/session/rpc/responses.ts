@@ -1,11 +1,13 @@
 /** RPC subject `responses`: reads runs, and parts of them, as responses of OpenAI's Responses API. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import { actorOf } from '../../../agent/model/permission/audit.ts'
 import type { Message } from '../../../agent/model/message.ts'
 import { type Authority, hasScope } from '../../../agent/model/permission/authority.ts'
 import { narrowByRoles } from '../../../agent/model/permission/roles.ts'
 import type { ResponsePart } from '../../../agent/public-api/responses/response-ids.ts'
 import type { ResponseStatus } from '../../../agent/public-api/responses/response.ts'
+import { deleteResponse, isOnlyRun, type ResponseDeletion } from '../responses/delete-response.ts'
 import { type Location, locate, type LocateRequest } from '../responses/locate.ts'
 import { countTokens, type CountRequest, type Summarised, summariseWith } from '../responses/measure.ts'
 import { readInputItems, readItem, readResponse } from '../responses/read-response.ts'
@@ -43,6 +45,16 @@ export class ResponsesSubject extends RpcTarget {
       const { status, output } = whole
       return { status, hasMessage: output.some(({ type }) => type === 'message'), json: JSON.stringify(whole) }
     })
+  }
+
+  /** Removes the last run, and the session with its only one. Undefined when there is no such response. */
+  async delete(authority: Authority, part: ResponsePart): Promise<Exclude<ResponseDeletion, 'only'> | undefined> {
+    const outcome = await this.#host.with(authority, (session) => deleteResponse(session, part))
+    if (outcome !== 'only') return outcome
+    const isOnly = (session: Session) => isOnlyRun(session, part.runId)
+    if (await this.#host.delete(actorOf(authority), isOnly)) return 'deleted'
+    // Another run has begun meanwhile, or the session was deleted.
+    return this.delete(authority, part)
   }
 
   /** The run that a response continues, and the calls that ids of the API name. */

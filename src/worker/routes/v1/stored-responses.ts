@@ -99,18 +99,12 @@ async function cancelResponse(location: ResponseLocation): Promise<void> {
   if (await session.runs.stop(authority, runId)) await session.runs.waitForSegment(authority, { runId, segment })
 }
 
-async function deleteResponse(location: ResponseLocation): Promise<void> {
-  const { session, authority, runId } = location
-  await getResponse(location)
-  const page = requireFound(await session.conversation.messages(authority, { limit: 200 }))
-  if (page.data.at(-1)?.run_id !== runId)
+async function deleteResponse({ session, authority, runId, segment }: ResponseLocation): Promise<void> {
+  const outcome = requireFound(await session.responses.delete(authority, { runId, segment }))
+  if (outcome === 'followed')
     throw new AppError(409, 'conflict', 'Other responses continue from this one. Delete them first.')
-  if (!page.next_cursor && page.data.every((message) => message.run_id === runId)) {
-    requireFound((await session.info.delete(authority, true)) || undefined)
-    return
-  }
-  const undone = await session.conversation.undo(authority, 1)
-  if (!undone) throw new AppError(409, 'conflict', 'This response is not complete yet. Stop it first, or wait.')
+  if (outcome === 'open')
+    throw new AppError(409, 'conflict', 'This response is not complete yet. Stop it first, or wait.')
 }
 
 async function listInputItems(
