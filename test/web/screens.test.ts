@@ -5,6 +5,7 @@ import { isDefiniteRefusal } from '../../web/model/delivery.ts'
 import { diffLines, patchBetween } from '../../web/model/line-diff.ts'
 import { findMatches } from '../../web/model/palette.ts'
 import { addToSteps, type RunStep } from '../../web/model/run-steps.ts'
+import { cacheShareOf } from '../../web/model/usage.ts'
 import type { SessionEvent } from '../../web/model/types.ts'
 
 describe('the palette', () => {
@@ -76,4 +77,13 @@ describe('a message that was not accepted', () => {
   it.each([400, 403, 404, 409, 413, 422])('is given back after %d', (status) =>
     expect(isDefiniteRefusal(status)).toBe(true),
   )
+})
+
+describe('the share of the cache', () => {
+  it.each([
+    [{ input: 100, cached_read: 900, cached_write: 0 }, 90],
+    [{ input: 100, cached_read: 300, cached_write: 600 }, 30],
+    [{ input: 100, cached_read: 0, cached_write: 0 }, 0],
+    [{ input: 0, cached_read: 0, cached_write: 0 }, 0],
+  ])('of %j is %d percent', (tokens, share) => expect(cacheShareOf(tokens)).toBe(share))
 })

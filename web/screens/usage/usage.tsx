@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { get } from '../../api/client.ts'
+import { cacheShareOf } from '../../model/usage.ts'
 import { Button } from '../../parts/button.tsx'
 import { download } from '../../parts/download.ts'
 import { Choice } from '../../parts/form.tsx'
@@ -18,6 +19,7 @@ type Sums = {
   readonly input: number
   readonly output: number
   readonly cached_read: number
+  readonly cached_write: number
   readonly cost_usd: number
 }
 type Row = Sums & { readonly key: string } & { readonly [name in 'day' | 'model' | 'session' | 'source']?: string }
@@ -89,7 +91,7 @@ const Totals = ({ totals }: { readonly totals: Sums }) => (
   <p>
     <strong>{formatCost(totals.cost_usd)}</strong> ·{' '}
     {t('tokens', { count: formatNumber(totals.input + totals.output) })} ·{' '}
-    {t('cacheShare', { share: Math.round((100 * totals.cached_read) / Math.max(1, totals.input)) })}
+    {t('cacheShare', { share: cacheShareOf(totals) })}
   </p>
 )
 
