@@ -2,10 +2,12 @@
 
 import { describe, expect, it } from 'vitest'
 import { isDefiniteRefusal } from '../../web/model/delivery.ts'
+import { parseSchedule } from '../../src/agent/schedule/parse-schedule.ts'
 import { diffLines, patchBetween } from '../../web/model/line-diff.ts'
 import { findMatches } from '../../web/model/palette.ts'
 import { addToSteps, type RunStep } from '../../web/model/run-steps.ts'
 import { cacheShareOf } from '../../web/model/usage.ts'
+import { scheduleExamples } from '../../web/model/schedule-examples.ts'
 import type { SessionEvent } from '../../web/model/types.ts'
 
 describe('the palette', () => {
@@ -86,4 +88,10 @@ describe('the share of the cache', () => {
     [{ input: 100, cached_read: 0, cached_write: 0 }, 0],
     [{ input: 0, cached_read: 0, cached_write: 0 }, 0],
   ])('of %j is %d percent', (tokens, share) => expect(cacheShareOf(tokens)).toBe(share))
+})
+
+describe('the hint for a schedule', () => {
+  it.each(scheduleExamples)('has %j, which is accepted', (text) =>
+    expect(parseSchedule(text, { now: 0, zone: 'UTC' })).toMatchObject({ ok: true }),
+  )
 })

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { api, get, type Page, path } from '../../api/client.ts'
+import { scheduleExamples } from '../../model/schedule-examples.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Field, Form } from '../../parts/form.tsx'
@@ -177,7 +178,7 @@ function JobForm({ label, action, before, onSend }: JobFormProps) {
         label={t('schedule')}
         value={fields.schedule}
         onChange={set('schedule')}
-        hint="every 30m · 0 9 * * 1-5 · in 2h"
+        hint={scheduleExamples.join(' · ')}
       />
       <Field label={t('prompt')} value={fields.prompt} onChange={set('prompt')} kind="area" />
     </Form>
