@@ -59,7 +59,11 @@ const fields = {
   busy_notice: z.boolean().describe('A message that waits behind a turn is confirmed, at most twice a minute.'),
   streaming: z.boolean().describe('Answers appear while they are written.'),
   progress: z.enum(progressModes).describe('One message shows what the running turn does, by edits.'),
-  max_queued: z.int().min(1).max(200).describe('Messages that wait behind a turn. A further one is refused, in words.'),
+  max_queued: z
+    .int()
+    .min(1)
+    .max(200)
+    .describe('Messages that wait behind a turn. Further messages are refused with a notice.'),
   working_note_minutes: z
     .int()
     .min(0)

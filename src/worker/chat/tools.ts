@@ -30,7 +30,7 @@ export const toolFields = {
   tool_choice: z
     .union([z.enum(['auto', 'none', 'required']), namedTool, allowedTools])
     .nullish()
-    .describe('About the tools of the client. The tools of the agent are its own matter.'),
+    .describe('Applies to the tools of the client only.'),
   parallel_tool_calls: z.boolean().nullish(),
   functions: z.unknown().optional().describe('Not supported: send `tools`.'),
   function_call: z.unknown().optional().describe('Not supported: send `tool_choice`.'),

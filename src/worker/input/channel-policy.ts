@@ -60,7 +60,10 @@ function requireMayLetIn({ authority, tenant }: Caller, settings: ChannelSetting
 export function requireSecretsPolicy(caller: Caller, settings: ChannelSettings): void {
   requireMayLetIn(caller, settings)
   if (settings.admins.length && !hasScope(caller.authority, 'approve'))
-    throw policyError('secrets', 'They let act as an admin: changing them needs a key with the scope "approve".')
+    throw policyError(
+      'secrets',
+      'A holder of these secrets can act as an admin of the channel. Changing them needs a key with the scope "approve".',
+    )
 }
 
 /** A person who is paired may write to every channel of the platform. */

@@ -30,7 +30,7 @@ export const webhookRoutes: readonly OpenRoute[] = [
       401: { description: 'The signature is missing or wrong' },
       413: { description: 'More than 1 MB' },
       429: { description: 'A generic webhook was called more than 30 times in a minute' },
-      502: { description: 'What a generic webhook was to begin or to send has failed' },
+      502: { description: 'The turn, job or message of the webhook failed' },
     },
     mount: (app) => void app.post(path, receivePost),
   },

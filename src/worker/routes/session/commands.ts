@@ -21,7 +21,7 @@ const commandShape = z.object({
     .describe(
       'While a turn runs: it works beside it, stops it, counts from the next turn or model call on, or is refused.',
     ),
-  chats_only: z.boolean().describe('It has a meaning in the chats of a channel alone.'),
+  chats_only: z.boolean().describe('Only available in chats of a channel.'),
 })
 nameSchemas({ Command: commandShape })
 
