@@ -3,6 +3,7 @@
 import type { ApprovalAnswer } from '../model/permission/approval.ts'
 import type { ApprovalRequest, PersonRequest } from '../model/pending-request.ts'
 import { maskSecrets } from '../model/secrets/mask-secrets.ts'
+import { parseCommand } from '../policy/slash-command/parse-command.ts'
 
 type Shown = PersonRequest & { readonly id: string }
 type ShownApproval = Extract<Shown, { kind: 'approval' }>
@@ -56,12 +57,12 @@ const choices = ['once', 'session', 'always'] as const
 /** Undefined for a text that is no decision: only the exact commands decide. */
 export function parseDecision(text: string): TypedDecision | undefined {
   if (text.length > maxCommandChars) return undefined
-  const [command = '', ...words] = text.trim().split(/\s+/)
-  const name = command.toLowerCase()
-  if (name !== '/approve' && name !== '/deny') return undefined
+  const command = parseCommand(text)
+  if (command?.name !== 'approve' && command?.name !== 'deny') return undefined
+  const words = command.text.split(/\s+/)
   const all = words[0]?.toLowerCase() === 'all'
   const rest = (all ? words.slice(1) : words).join(' ')
-  if (name === '/deny') return { decision: 'deny', all, ...(rest && { reason: rest }) }
+  if (command.name === 'deny') return { decision: 'deny', all, ...(rest && { reason: rest }) }
   const decision = choices.find((choice) => choice === (rest.toLowerCase() || 'once'))
   return decision && { decision, all }
 }

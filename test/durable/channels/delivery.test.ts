@@ -574,6 +574,20 @@ describe('a call that needs approval', () => {
     expect((await listLines(session)).join()).not.toContain('/approve')
   })
 
+  // Telegram writes the name of the bot behind the commands that a person picks in a group.
+  it.each([
+    ['/approve@TalariaBot', 200, ''],
+    ['/deny@TalariaBot too  loud', 404, 'too loud'],
+  ])('is decided by %j, which is no message', async (text, status, reason) => {
+    const { chat, session } = await createPendingApproval()
+    await receiveMessage(chat, text)
+    await chat.api.waitForText('Done.')
+    expect(await fileOf(session, 'count.txt').then((file) => (file === 404 ? 404 : 200))).toBe(status)
+    const result = String(chat.scripted.requests.at(-1)?.messages.at(-1)?.content)
+    expect(result).toContain(reason)
+    expect((await listLines(session)).join()).not.toContain('@TalariaBot')
+  })
+
   it('is withdrawn by another message that interrupts', async () => {
     const { chat, session } = await createPendingApproval()
     await receiveMessage(chat, 'yes')
