@@ -3,6 +3,7 @@
  * send anything nor know keys of others, so that tables can test them.
  */
 
+import { parseJson } from '../../agent/model/json/parse-json.ts'
 import * as z from 'zod'
 
 /** `baseUrl`: without a slash at its end. */
@@ -107,13 +108,4 @@ export function failureOf(vendor: string, response: Pick<Response, 'status' | 'h
   const retryAfter = Number(headers.get('retry-after'))
   const message = errorMessageIn(parseJson(text)) ?? `it answered with status ${status}`
   return new MediaFailure(kind, `${vendor}: ${message}`, retryAfter > 0 ? retryAfter : undefined)
-}
-
-/** Undefined for text that is no JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }

@@ -3,6 +3,7 @@
  * other failure would probably be repeated.
  */
 
+import { parseJson } from '../../agent/model/json/parse-json.ts'
 import { describeError, type WebSend } from './web-send.ts'
 import { asObject, asText, type VendorRequest } from './search/search-vendor.ts'
 
@@ -73,14 +74,6 @@ function describeBody(text: string): string {
     .map(asText)
     .find(Boolean)
   return (found ?? (text.trimStart().startsWith('<') ? 'a web page' : text)).slice(0, 200).trim()
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The text of the result of an MCP server, which comes as JSON or as an event stream. */

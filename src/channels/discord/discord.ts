@@ -18,7 +18,7 @@ import {
 } from '../channel.ts'
 import { fetchMediaFrom } from '../fetch-media.ts'
 import { concatBytes } from '../hmac.ts'
-import { parseJson } from '../parse-json.ts'
+import { parseJson } from '../../agent/model/json/parse-json.ts'
 import { callDiscord, type DiscordResult } from './discord-api.ts'
 import { encodeDiscord, maxTextChars, renderDiscord } from './discord-markdown.ts'
 import { addressOf, parseInteraction } from './parse-interaction.ts'

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
 import type { InboundEvent, Quote } from '../channel.ts'
-import { parseJson } from '../parse-json.ts'
+import { parseJson } from '../../agent/model/json/parse-json.ts'
 import { decodeContent } from './discord-markdown.ts'
 import { addressOf, type ChannelKind, discordUser } from './parse-interaction.ts'
 

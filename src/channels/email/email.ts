@@ -13,7 +13,7 @@ import {
   type Received,
   refused,
 } from '../channel.ts'
-import { parseJson } from '../parse-json.ts'
+import { parseJson } from '../../agent/model/json/parse-json.ts'
 import { encodeHtml } from '../text/encode-html.ts'
 import { encodePlain, maxTextChars, renderEmail } from './email-text.ts'
 import { type MailThread, parseMail } from './parse-mail.ts'

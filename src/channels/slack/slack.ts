@@ -16,7 +16,7 @@ import {
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
 import { computeHmac, concatBytes, toHex } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
-import { parseJson } from '../parse-json.ts'
+import { parseJson } from '../../agent/model/json/parse-json.ts'
 import { encodeMrkdwn, maxTextChars, renderMrkdwn, renderSections } from './mrkdwn.ts'
 import { parseCallback, parseForm } from './parse-event.ts'
 import { callSlack } from './slack-api.ts'

@@ -1,5 +1,6 @@
 /** Implements the channel port for Telegram: updates arrive by webhook, messages leave through the Bot API. */
 
+import { parseJson } from '../../agent/model/json/parse-json.ts'
 import type { MediaReference } from '../../agent/model/media/media-reference.ts'
 import type { SendOutcome } from '../../agent/model/delivery.ts'
 import {
@@ -69,14 +70,6 @@ export const telegram: Channel = {
   fetchMedia,
   register,
   resolveTarget,
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined // a signed body that is no update
-  }
 }
 
 async function send(connection: ChannelConnection, message: OutboundMessage): Promise<SendOutcome> {

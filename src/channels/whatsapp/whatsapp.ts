@@ -17,7 +17,7 @@ import {
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
 import { computeHmac, toHex } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
-import { parseJson } from '../parse-json.ts'
+import { parseJson } from '../../agent/model/json/parse-json.ts'
 import { parseWebhook } from './parse-webhook.ts'
 import { callGraph, type GraphResult } from './whatsapp-api.ts'
 import { encodeWhatsapp, maxTextChars, renderWhatsapp } from './whatsapp-text.ts'

@@ -1,5 +1,6 @@
 /** Parses the arguments of a tool call. It repairs careless JSON, and never completes truncated JSON. */
 
+import { parseJson } from '../../model/json/parse-json.ts'
 import { isTooDeeplyNested } from './nesting.ts'
 import { parseLenientJson } from './lenient-json.ts'
 
@@ -43,12 +44,4 @@ function splitObjects(text: string): readonly string[] | undefined {
     if (token === '}' && --depth === 0) objects.push(text.slice(start, at))
   }
   return depth === 0 && objects.length > 1 ? objects : undefined
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }

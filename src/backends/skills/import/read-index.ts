@@ -3,6 +3,7 @@
  * for each skill (Agent Skills Discovery 0.2), and `skills` with the names of its files (0.1).
  */
 
+import { parseJson } from '../../../agent/model/json/parse-json.ts'
 import * as z from 'zod'
 import type { SkillContent } from '../../../agent/model/skills/skill.ts'
 import { explainBadSkillPath, skillFile } from '../../../agent/recall/skills/skill-names.ts'
@@ -37,15 +38,6 @@ export async function readIndex(url: string, fetch: FetchBytes): Promise<SkillIn
   if (!Array.isArray(values?.skills)) return undefined
   const entries = values.skills.flatMap((one) => entrySchema.safeParse(one).data ?? [])
   return { url: found.url, entries }
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    // Sites answer unknown paths with pages.
-    return undefined
-  }
 }
 
 export async function fetchEntry(

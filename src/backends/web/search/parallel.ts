@@ -1,5 +1,6 @@
 /** Searches with Parallel: its API with a key, its public MCP server without one. */
 
+import { parseJson } from '../../../agent/model/json/parse-json.ts'
 import { asObject, joinTexts, type KeylessVendor, readHits, type SearchVendor } from './search-vendor.ts'
 
 const parseResults = (body: unknown) =>
@@ -32,12 +33,4 @@ export const keylessParallel: KeylessVendor = {
     },
   }),
   parse: (body) => parseResults(typeof body === 'string' ? parseJson(body) : body),
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // Reported as an unknown form.
-  }
 }

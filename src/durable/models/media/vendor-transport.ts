@@ -1,13 +1,13 @@
 /** Sends requests of media vendors, and reads what they answer, with limits of time and size. */
 
 import type { MediaChoice } from '../../../agent/routing/media-vendors.ts'
+import { parseJson } from '../../../agent/model/json/parse-json.ts'
 import { detectMediaType, type DetectedType } from '../../../agent/model/media/detect-media-type.ts'
 import {
   type BindingCall,
   failureOf,
   MediaFailure,
   type MediaSource,
-  parseJson,
   type VendorAccess,
   type VendorRequest,
 } from '../../../backends/media/vendor.ts'
