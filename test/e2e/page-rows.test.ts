@@ -128,6 +128,10 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.getByText('word3 ').waitFor()
     await send('[[say again]]')
     await page.getByText('Joins at the next step').waitFor()
+    // A stop that the server did not get can be repeated.
+    await page.route('**/stop', (route) => route.abort(), { times: 1 })
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('alert').waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
     const bubble = page.locator('.block.user', { hasText: '[[say again]]' })
     await bubble.getByText('Not taken: the run ended first').waitFor()
