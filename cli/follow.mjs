@@ -7,7 +7,8 @@ import { sessionPath } from './client.mjs'
 const ends = new Set(['run.completed', 'run.failed', 'run.cancelled'])
 
 /**
- * Resolves to the exit code. `ask` answers approvals and questions; without it the run is left waiting.
+ * Resolves to the exit code. `ask` answers approvals and questions; without it, or when it resolves to false, the run is
+ * left waiting.
  * `show`: `text` streams the answer, `final` prints it at the end, `json` prints each event.
  */
 export async function followRun(client, { session, run, after, show, ask, signal }) {
@@ -17,8 +18,7 @@ export async function followRun(client, { session, run, after, show, ask, signal
     view.add(event)
     if (ends.has(event.type)) return view.end(event)
     if (!isAsking(event)) continue
-    if (!ask) return view.wait(event)
-    await askUnanswered(ask, client, event)
+    if (!ask || (await askUnanswered(ask, client, event)) === false) return view.wait(event)
   }
   return exits.failed
 }
@@ -26,7 +26,7 @@ export async function followRun(client, { session, run, after, show, ask, signal
 /** Somebody else may have answered, or the event is an old one. */
 async function askUnanswered(ask, client, event) {
   try {
-    await ask(client, event)
+    return await ask(client, event)
   } catch (error) {
     if (error?.status !== 409) throw error
   }
