@@ -4,6 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { providers } from '../../src/agent/providers/profiles/providers.ts'
+import { resolveVendor } from '../../src/agent/routing/tool-vendors.ts'
 import { isSetting, readSettings } from '../../scripts/lib/settings.mjs'
 
 let folder: string
@@ -65,7 +67,29 @@ describe('settings of a local deployment', () => {
     ['VERCEL_TOKEN', true],
     ['VERCEL_PROJECT_ID', true],
     ['VERCEL_TEAM_ID', true],
+    ['SEARXNG_URL', true],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', true],
   ])('%s is one: %s', (name, expected) => {
     expect(isSetting(name)).toBe(expected)
+  })
+
+  it('are all text variables that the worker declares', () => {
+    const declared = readFileSync(new URL('../../src/env.d.ts', import.meta.url), 'utf8')
+    const names = [...declared.matchAll(/readonly ([A-Z0-9_]+)\?: string/g)].map(([, name = '']) => name)
+    expect(names).toContain('OTEL_EXPORTER_OTLP_HEADERS')
+    expect(names.filter((name) => !isSetting(name))).toEqual([])
+  })
+
+  // Parts of keys (`AWS_ACCESS_KEY_ID`) are often those of the person at the machine, so they come from the file alone.
+  it('are all variables of providers and vendors', () => {
+    const names = providers.flatMap(({ keys, regionVariables = [], baseUrlVariable, baseUrlTemplate }) => [
+      ...keys,
+      ...regionVariables,
+      ...(baseUrlVariable ? [baseUrlVariable] : []),
+      ...(baseUrlTemplate?.match(/[A-Z][A-Z0-9_]{2,}/g) ?? []),
+    ])
+    const vendors = ['brave', 'searxng', 'browserbase'].map((id) => resolveVendor(id, { variables: {} }).variable)
+    expect(vendors).toContain('SEARXNG_URL')
+    expect([...names, ...vendors].filter((name) => !isSetting(name))).toEqual([])
   })
 })
