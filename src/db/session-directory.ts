@@ -48,6 +48,10 @@ export async function getSession({ read }: TenantDb, sessionId: string) {
   return row && { record: parseRow(row), through: row.through }
 }
 
+/** `chat`: its name, as in `chatName`. */
+export const hasSessionOfChat = async ({ read }: TenantDb, chat: string): Promise<boolean> =>
+  (await read('SELECT 1 FROM session WHERE tenant_id = ?1 AND chat = ?2 LIMIT 1', chat)).length > 0
+
 /** Sessions of other classes between the listed ones are skipped; after this many the list ends. */
 const maxScannedSessions = 300
 

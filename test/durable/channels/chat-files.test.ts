@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { calls, Gate, says } from '../../support/scripted-model.ts'
+import { createConnections } from '../../../src/db/channel-connections.ts'
+import { calls, Gate, says, until } from '../../support/scripted-model.ts'
 import {
   type ChatFixture,
   createChat,
@@ -11,7 +12,7 @@ import {
   receiveMessage,
   settleDeliveries,
 } from '../../support/chat.ts'
-import { applyMigrations, call, request } from '../../worker/client.ts'
+import { applyMigrations, bindings, call, request } from '../../worker/client.ts'
 import { listLines } from '../../worker/listen.ts'
 import { kill } from '../support/object.ts'
 
@@ -209,6 +210,48 @@ describe('a group that becomes a supergroup', () => {
     expect(chat.api.callsOf('sendMessage').map(({ body }) => body.chat_id)).toEqual([-5, -1005])
     const { body } = await call<{ settings: object }>('GET', `/api/channels/${chat.channel}`)
     expect(body.settings).toMatchObject({ allow_chats: ['-5', '-1005'], moved_chats: { '-1005': '-5' } })
+  })
+
+  const moveOf = (from: number, to: number) =>
+    createUpdate({
+      message: createMessage('', { text: undefined, chat: { id: from, type: 'group' }, migrate_to_chat_id: to }),
+    })
+  const settingsOf = async (channel: string) =>
+    (await call<{ settings: Record<string, unknown> }>('GET', `/api/channels/${channel}`)).body.settings
+
+  it.each([
+    ['that is not allowed', { allow_chats: ['-7'] }],
+    ['where nobody has written, although all are allowed', { allow_chats: ['*'] }],
+  ])('is ignored %s', async (_name, settings) => {
+    const chat = await createChat([], settings)
+    expect((await postUpdate(chat, moveOf(-8, -1008))).status).toBe(200)
+    const { allow_chats: allowed, moved_chats: kept } = await settingsOf(chat.channel)
+    expect([allowed, kept]).toEqual([settings.allow_chats, {}])
+  })
+
+  it('keeps a conversation of a chat that only "*" allows', async () => {
+    const chat = await createChat([says('One.')], { require_mention: false, group_sessions: 'chat' })
+    await receiveMessage(chat, 'first', { chat: { id: -9, type: 'group' } })
+    await chat.api.waitForText('One.')
+    await until(async () => {
+      await postUpdate(chat, moveOf(-9, -1009))
+      return Object.keys((await settingsOf(chat.channel))['moved_chats'] as object).length
+    })
+    expect(await settingsOf(chat.channel)).toMatchObject({ allow_chats: ['*'], moved_chats: { '-1009': '-9' } })
+  })
+
+  it('does not undo changes of the settings that its isolate has not seen, and keeps 1000 moves', async () => {
+    const moved = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`-2${n}`, `-1${n}`]))
+    const chat = await createChat([], { allow_chats: ['-5'], moved_chats: moved })
+    // The first one fetches the bot's account, and the second one leaves the connection in the cache.
+    for (const text of ['x', 'y'])
+      await postUpdate(chat, createUpdate({ message: createMessage(text, { chat: { id: -5, type: 'group' } }) }))
+    await createConnections(bindings.DB, 'default').update(chat.channel, { settings: { allow_chats: ['-5', '-6'] } })
+    await postUpdate(chat, moveOf(-5, -1005))
+    const { allow_chats: allowed, moved_chats: kept } = await settingsOf(chat.channel)
+    expect(allowed).toEqual(['-5', '-6', '-1005'])
+    const names = Object.keys(kept as object)
+    expect([names.length, names.includes('-20'), names.at(-1)]).toEqual([1_000, false, '-1005'])
   })
 
   it('gets an answer that was on its way', async () => {
