@@ -2,6 +2,7 @@
 
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
+import { createRedactor } from '../../../src/agent/model/secrets/redaction.ts'
 import { createLink, type LinkParts, openLink } from '../../../src/durable/platform/signed-links.ts'
 
 const settings = env as unknown as Env
@@ -20,6 +21,11 @@ describe('a signed link', () => {
     expect(await openLink(settings, parts, now)).toEqual(file)
     expect(await openLink(settings, parts, now + 3_599_000)).toEqual(file)
     expect(await openLink(settings, parts, now + 3_600_000)).toBeUndefined()
+  })
+
+  it('stays in redacted text', async () => {
+    const link = (await createLink(settings, file, now)) ?? ''
+    expect(createRedactor([]).redact(`{"url":"${link}"}`)).toBe(`{"url":"${link}"}`)
   })
 
   it('reveals neither tenant nor path', async () => {

@@ -100,9 +100,11 @@ const identifiableRows: readonly Row[] = [
     accepts: (value) => !isPlaceholder(value),
   },
   { kind: 'bearer', pattern: /(\bbearer\s{1,3})[A-Za-z0-9._~+/=-]{16,}/gi, accepts: (value) => /\d/.test(value) },
+  // Links to files of the workspace (signed-links.ts) stay: tools make them for people, and they expire within an hour.
   {
     kind: 'signed link',
-    pattern: /([?&](?:x-amz-signature|x-amz-security-token|x-goog-signature|sig|signature)=)[\w%+/=.-]{16,}/gi,
+    pattern:
+      /([?&](?:x-amz-signature|x-amz-security-token|x-goog-signature|sig|signature)=)(?<!\/files\/[\w-]{40,4000}\?exp=\d{1,12}&sig=(?=[\w-]{43}(?![\w%+/=.-])))[\w%+/=.-]{16,}/gi,
   },
   {
     kind: 'query',

@@ -131,6 +131,24 @@ describe('formats of secrets', () => {
     expect(streamed([...whole])).toBe(redacted)
   })
 
+  const ownLink = `/files/${random(90)}?exp=1800000000&sig=${random(43)}`
+  it.each([
+    ['of its own', ownLink],
+    ['in JSON', `{"url":"${ownLink}"}`],
+    ['with an origin', `[a](https://talaria.example.com${ownLink}) is ready`],
+  ])('let a link %s stay, as it opens a file for an hour only', (_, text) => {
+    expect(redactor.redact(text)).toBe(text)
+    expect(streamed([...text])).toBe(text)
+  })
+
+  it.each([
+    ['another path', ownLink.replace('/files/', '/blob/')],
+    ['a short id', ownLink.replace(random(90), 'a.txt')],
+    ['a longer signature', `${ownLink}A`],
+    ['an encoded signature', `${ownLink}%3D`],
+    ['another parameter before it', ownLink.replace('&sig', '&x=1&sig')],
+  ])('mask the signature of a link with %s', (_, text) => expect(redactor.redact(text)).toMatch(/&sig=\*\*\*$/))
+
   it('leave a private key without an end masked', () => {
     const text = `-----BEGIN PRIVATE KEY-----\n${`${random(64)}\n`.repeat(20)}That was all.`
     expect(redactor.redact(text)).toBe('***\nThat was all.')
@@ -248,6 +266,9 @@ describe('each pattern takes linear time', () => {
     'aa.',
     'A0',
     'SG.aaaaaaaaaaaaaaaa.',
+    '&sig=',
+    '?exp=1&sig=',
+    `/files/${'a'.repeat(50)}?exp=1&sig=`,
   ]
   const hostile = seeds.map((seed) => seed.repeat(Math.ceil(100_000 / seed.length)).slice(0, 100_000))
 

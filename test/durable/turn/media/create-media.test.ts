@@ -61,6 +61,9 @@ describe('an image', () => {
       bytes: 13,
       model: 'openai/gpt-image-2',
     })
+    // The model gets the whole link too: people ask it where the file is.
+    const ofResult = await request('GET', String(result['url']), { key: null })
+    expect(new Uint8Array(await ofResult.arrayBuffer())).toEqual(pngBytes('a fox'))
     const linked = await request('GET', file?.['url'] ?? '', { key: null })
     expect([linked.headers.get('content-type'), new Uint8Array(await linked.arrayBuffer())]).toEqual([
       'image/png',
