@@ -21,7 +21,7 @@ export type Tenant = {
 export type TenantChange = Partial<Pick<Tenant, 'name' | 'limits'>> & { readonly status?: 'active' | 'suspended' }
 
 /** A tenant id is part of object names and R2 keys. */
-const tenantIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
+export const tenantIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
 
 export type Tenants = ApiKeys & {
   /** Undefined when the id is taken; throws when it is invalid. Without an id, a random one is used. */

@@ -3,17 +3,19 @@
 import type * as z from 'zod'
 import { AppError, invalid } from '../errors.ts'
 
-const maxBytes = 10 * 1024 * 1024
+/** `text` is how the error names the maximum. */
+export type BodyLimit = { readonly bytes: number; readonly text: string }
+const standardLimit: BodyLimit = { bytes: 10 * 1024 * 1024, text: '10 MB' }
 
 /** Throws 413 as soon as the declared or the real length exceeds the maximum. */
-export async function readBytes(request: Request): Promise<Uint8Array> {
-  if (lengthOf(request) > maxBytes) return refuse(request)
-  return declaresLength(request) ? new Uint8Array(await request.arrayBuffer()) : readChunks(request)
+export async function readBytes(request: Request, limit = standardLimit): Promise<Uint8Array<ArrayBuffer>> {
+  if (lengthOf(request) > limit.bytes) return refuse(request, limit)
+  return declaresLength(request) ? new Uint8Array(await request.arrayBuffer()) : readChunks(request, limit)
 }
 
 export async function readText(request: Request): Promise<string> {
-  if (lengthOf(request) > maxBytes) return refuse(request)
-  return declaresLength(request) ? request.text() : new TextDecoder().decode(await readChunks(request))
+  if (lengthOf(request) > standardLimit.bytes) return refuse(request, standardLimit)
+  return declaresLength(request) ? request.text() : new TextDecoder().decode(await readChunks(request, standardLimit))
 }
 
 const lengthOf = (request: Request): number => Number(request.headers.get('content-length') ?? 0)
@@ -24,32 +26,26 @@ const declaresLength = (request: Request): boolean => /^\d+$/.test(request.heade
 /** A client that is cut off while it still sends may never see the answer. */
 const maxDiscardedBytes = 64 << 20
 
-async function refuse(request: Request, limitText?: string): Promise<never> {
+async function refuse(request: Request, limit: BodyLimit): Promise<never> {
   if (lengthOf(request) <= maxDiscardedBytes) await request.body?.pipeTo(new WritableStream()).catch(() => undefined)
-  throw tooLarge(limitText)
+  throw tooLarge(limit)
 }
 
-/** Reads a body with a smaller maximum. `limitText` is how the error names it. */
-export async function readLimited(request: Request, maxLength: number, limitText: string): Promise<Uint8Array> {
-  if (lengthOf(request) > maxLength) return refuse(request, limitText)
-  return readChunks(request, maxLength, limitText)
-}
-
-async function readChunks(request: Request, maxLength = maxBytes, limitText = '10 MB'): Promise<Uint8Array> {
+async function readChunks(request: Request, limit: BodyLimit): Promise<Uint8Array<ArrayBuffer>> {
   if (!request.body) return new Uint8Array()
   const chunks: Uint8Array<ArrayBuffer>[] = []
   let length = 0
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array<ArrayBuffer>>) {
     length += chunk.byteLength
     if (length > maxDiscardedBytes) break
-    if (length <= maxLength) chunks.push(chunk)
+    if (length <= limit.bytes) chunks.push(chunk)
   }
-  if (length > maxLength) throw tooLarge(limitText)
-  return new Blob(chunks).bytes()
+  if (length > limit.bytes) throw tooLarge(limit)
+  return new Uint8Array(await new Blob(chunks).arrayBuffer())
 }
 
-const tooLarge = (limitText = '10 MB') =>
-  new AppError(413, 'body_too_large', `The body is larger than ${limitText}.`, { param: 'body' })
+const tooLarge = ({ text }: BodyLimit) =>
+  new AppError(413, 'body_too_large', `The body is larger than ${text}.`, { param: 'body' })
 
 export function parseJson(text: string): unknown {
   try {

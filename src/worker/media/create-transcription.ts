@@ -5,7 +5,8 @@ import { estimateSeconds } from '../../backends/media/join-sound.ts'
 import type { Transcript } from '../../backends/media/transcription.ts'
 import { transcribe } from '../../durable/models/media/transcribe.ts'
 import { AppError, invalid } from '../errors.ts'
-import { readForm } from './media-form.ts'
+import { readForm } from '../input/form.ts'
+import { mediaLimit } from './media-limit.ts'
 import type { PaidRequest } from './paid-call.ts'
 import { payFor, requireChoice } from './paid-request.ts'
 
@@ -13,7 +14,7 @@ const formats = ['json', 'text', 'verbose_json', 'srt', 'vtt'] as const
 type Format = (typeof formats)[number]
 
 export async function createTranscription(call: PaidRequest): Promise<Response> {
-  const form = await readForm(call.web.req.raw, 'file')
+  const form = await readForm(call.web.req.raw, 'file', mediaLimit)
   const format = readFormat(form)
   const choice = requireChoice(call, 'transcription', readText(form, 'model'))
   const file = form.get('file')

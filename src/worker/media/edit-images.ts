@@ -5,8 +5,9 @@ import { detectMediaType } from '../../agent/model/media/detect-media-type.ts'
 import type { ImageInput } from '../../backends/media/images.ts'
 import { AppError, invalid } from '../errors.ts'
 import { validate } from '../input/body.ts'
+import { readForm } from '../input/form.ts'
 import { createImages } from './create-images.ts'
-import { readForm } from './media-form.ts'
+import { mediaLimit } from './media-limit.ts'
 import type { PaidRequest } from './paid-call.ts'
 import { requireChoice } from './paid-request.ts'
 
@@ -30,7 +31,7 @@ const fields = z.strictObject({
 const imageNames: ReadonlySet<string> = new Set(['image', 'image[]'])
 
 export async function editImages(call: PaidRequest): Promise<Response> {
-  const form = await readForm(call.web.req.raw, 'image')
+  const form = await readForm(call.web.req.raw, 'image', mediaLimit)
   const texts = [...form].filter(([, value]) => typeof value === 'string' && value !== '')
   const body = validate(fields, Object.fromEntries(texts))
   const choice = requireChoice(call, 'image', body.model)

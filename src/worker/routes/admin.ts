@@ -12,6 +12,7 @@ import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { clearKeyCache } from '../auth.ts'
 import { AppError, notFound } from '../errors.ts'
 import { needsScopesOrRole, requireGivable, unknownTenant } from '../input/given-rights.ts'
+import { tenantId } from '../input/tenant-id.ts'
 import { keyShape, toKeyView } from './keys/key-view.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { resealSecrets } from '../secrets/reseal-secrets.ts'
@@ -22,7 +23,6 @@ import { exportTenant } from '../tenant-export.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
 
-const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Lower-case letters, digits and hyphens, at most 63.')
 const tenantShape = z.object({
   id: z.string(),
   name: z.string(),

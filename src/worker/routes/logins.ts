@@ -12,12 +12,12 @@ import { clearKeyCache } from '../auth.ts'
 import { AppError } from '../errors.ts'
 import { needsScopesOrRole, requireGivable, unknownTenant } from '../input/given-rights.ts'
 import { pageByKey } from '../input/page.ts'
+import { tenantId } from '../input/tenant-id.ts'
 import { route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
 
-const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Lower-case letters, digits and hyphens, at most 63.')
 const newLogin = z
   .strictObject({
     tenant_id: tenantId,

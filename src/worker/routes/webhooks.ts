@@ -8,7 +8,7 @@ import { webhookPlatform } from '../../db/channel-connections.ts'
 import { SessionUnavailable } from '../../durable/channels/accept-events.ts'
 import { acceptRequest } from '../../durable/channels/accept-request.ts'
 import { loadConnection } from '../../durable/tenant/channels/connection.ts'
-import { readLimited } from '../input/body.ts'
+import { readBytes } from '../input/body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, Web } from '../route.ts'
 
@@ -66,7 +66,7 @@ async function receiveWebhook(web: Web): Promise<Response> {
   if ('refused' in connection) throw new AppError(503, 'not_configured', 'This channel cannot be used now.')
   if (connection.channel.platform !== web.req.param('platform')) throw notFound()
   const { method, headers } = web.req.raw
-  const body = await readLimited(web.req.raw, maxBytes, '1 MB')
+  const body = await readBytes(web.req.raw, { bytes: maxBytes, text: '1 MB' })
   const request = { method, url: new URL(web.req.url), headers, body, receivedAt }
   const context = {
     env: web.env,

@@ -11,7 +11,7 @@ import { fetchTenantSnapshot } from '../../../durable/tenant/tenant-snapshot.ts'
 import { requireAccess } from '../../access.ts'
 import { requireAdminKey, resolveKey } from '../../auth.ts'
 import { AppError, invalid } from '../../errors.ts'
-import { parseJson, readLimited, validate } from '../../input/body.ts'
+import { parseJson, readBytes, validate } from '../../input/body.ts'
 import { adminKeyId, type VerifiedKey } from '../../login/key-identity.ts'
 import {
   clearedCookie,
@@ -76,7 +76,7 @@ async function signIn(web: Web): Promise<Response> {
   refuseForeign(request)
   requireAttempt(request)
   await requireShield(web.env, request)
-  const bytes = await readLimited(request, maxBodyBytes, '8 KB')
+  const bytes = await readBytes(request, { bytes: maxBodyBytes, text: '8 KB' })
   const body = validate(loginSchema, parseJson(new TextDecoder().decode(bytes)))
   try {
     return noContent(await issueCookie(web.env, request.url, await requireHolder(web, body)))

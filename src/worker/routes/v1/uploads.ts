@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { mediaTypeOf } from '../../../agent/model/media/media-type.ts'
-import { readBytes } from '../../input/body.ts'
+import { readForm } from '../../input/form.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { respondWithFile } from '../../files/file-response.ts'
 import { requireStorageAdmission } from '../../limits.ts'
@@ -118,7 +118,7 @@ export const uploadRoutes = [
 async function createUpload(call: Call<unknown, unknown>): Promise<Response> {
   const { env, tenant, web } = call
   const blobs = requireBlobs(env)
-  const form = await readForm(web.req.raw)
+  const form = await readForm(web.req.raw, 'file')
   const file = form.get('file')
   if (!(file instanceof File)) throw invalid('Send the file as the field `file` of multipart/form-data.', 'file')
   const [purpose, now, name] = [readPurpose(form), Date.now(), cleanName(file.name)]
@@ -163,18 +163,6 @@ function readExpiry(form: FormData): number | undefined {
   if (anchor === 'created_at' && value >= minExpirySeconds && value <= maxExpirySeconds) return value * 1_000
   const message = `expires_after: anchor created_at, and ${minExpirySeconds} to ${maxExpirySeconds} seconds.`
   throw invalid(message, 'expires_after')
-}
-
-async function readForm(request: Request): Promise<FormData> {
-  const type = request.headers.get('content-type') ?? ''
-  if (!type.toLowerCase().startsWith('multipart/form-data'))
-    throw invalid('Send multipart/form-data with the field `file`.', 'file')
-  const bytes = (await readBytes(request)) as Uint8Array<ArrayBuffer>
-  try {
-    return await new Response(bytes, { headers: { 'content-type': type } }).formData()
-  } catch {
-    throw new AppError(400, 'invalid_request', 'The body is not valid multipart/form-data.', { param: 'body' })
-  }
 }
 
 /** The last part of the name, without control characters. */

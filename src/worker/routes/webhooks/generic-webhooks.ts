@@ -1,17 +1,24 @@
 /** Serves `/api/webhooks`: addresses to which other services deliver events. No response contains a secret. */
 
 import * as z from 'zod'
-import { actorOf } from '../../../agent/model/permission/audit.ts'
 import { systemAuthority } from '../../../agent/model/permission/authority.ts'
 import { parseTargets } from '../../../agent/schedule/job/targets.ts'
 import { webhookFields, webhookSettings } from '../../../channels/webhook/definition.ts'
 import { decodeKey } from '../../../channels/webhook/verify-webhook.ts'
-import { type Connection, createConnections, webhookPlatform } from '../../../db/channel-connections.ts'
+import { type Connection, webhookPlatform } from '../../../db/channel-connections.ts'
 import { forgetWebhook } from '../../../durable/channels/webhooks/load-webhook.ts'
 import { sealSecrets } from '../../../durable/tenant/channels/connection.ts'
 import { resolveChat } from '../../../durable/tenant/channels/resolve-chat.ts'
 import { tenantStub } from '../../../durable/tenant/tenant-stub.ts'
-import { invalid, invalidCursor } from '../../errors.ts'
+import { listConnections } from '../../connections/connection-page.ts'
+import {
+  type ConnectionCall,
+  connectionsOf,
+  createWebhookUrl,
+  newConnectionId,
+  statusRoutes,
+} from '../../connections/connection-routes.ts'
+import { invalid } from '../../errors.ts'
 import { type Call, route } from '../../route.ts'
 import { nameSchemas } from '../../schema-names.ts'
 import { requireEncryptionKey } from '../../secrets/require-encryption-key.ts'
@@ -53,11 +60,8 @@ const view = (stored: Connection) => ({
   created_at: new Date(stored.createdAt).toISOString(),
 })
 
-const publicOrigin = ({ env, web }: Pick<Call<unknown, unknown>, 'env' | 'web'>): string =>
-  (env.PUBLIC_URL || new URL(web.req.url).origin).replace(/\/{1,20}$/, '')
-
-async function getWebhook({ env, tenant, param }: Call<unknown, unknown>): Promise<Connection> {
-  const stored = requireFound(await createConnections(env.DB, tenant.id).get(param('id')))
+async function getWebhook(call: ConnectionCall): Promise<Connection> {
+  const stored = requireFound(await connectionsOf(call).get(call.param('id')))
   return requireFound(stored.platform === webhookPlatform ? stored : undefined)
 }
 
@@ -84,22 +88,12 @@ async function requireChat({ env, tenant }: Call<unknown, unknown>, deliver: str
   if (resolved.kind === 'unknown') throw invalid(resolved.detail, 'deliver')
 }
 
-const setStatus = (status: Connection['status'], summary: string) =>
-  route({
-    method: 'post',
-    path: `/api/webhooks/:id/${status === 'paused' ? 'pause' : 'resume'}`,
-    scope: 'write',
-    tag,
-    summary,
-    responses: ok('The webhook', webhookShape),
-    handle: async (call) => {
-      const { env, tenant, authority } = call
-      const { id } = await getWebhook(call)
-      const changed = await createConnections(env.DB, tenant.id, actorOf(authority)).update(id, { status })
-      forgetWebhook(id)
-      return Response.json(view(requireFound(changed)))
-    },
-  })
+async function setStatus(call: ConnectionCall, status: Connection['status']) {
+  const { id } = await getWebhook(call)
+  const changed = await connectionsOf(call).update(id, { status })
+  forgetWebhook(id)
+  return view(requireFound(changed))
+}
 
 export const genericWebhookRoutes = [
   route({
@@ -110,13 +104,9 @@ export const genericWebhookRoutes = [
     summary: 'Webhooks of other services',
     query: z.strictObject(pageQuery),
     responses: ok('Webhooks, newest first', listOf(webhookShape)),
-    handle: async ({ env, tenant, query: { limit, cursor } }) => {
-      const page = { kind: 'webhook', limit: limit + 1, before: readCursor(cursor) } as const
-      const listed = await createConnections(env.DB, tenant.id).list(page)
-      const data = listed.slice(0, limit)
-      const last = data.at(-1)
-      const next = listed.length > limit && last ? `${last.createdAt}-${last.id}` : null
-      return Response.json({ data: data.map(view), next_cursor: next })
+    handle: async (call) => {
+      const { page, next_cursor } = await listConnections(call, 'webhook')
+      return Response.json({ data: page.map(view), next_cursor })
     },
   }),
   route({
@@ -128,26 +118,24 @@ export const genericWebhookRoutes = [
     body: z.strictObject({ name, signature, secret, ...fields }),
     responses: created('The webhook', webhookShape),
     handle: async (call) => {
-      const { env, authority, tenant, body } = call
+      const { env, tenant, body } = call
       const { name: title, secret: given, ...rest } = body
       const settings = webhookSettings.parse(rest)
       await requireUsable(call, settings, given)
       requireEncryptionKey(env)
-      const id = `wh_${crypto.randomUUID().replaceAll('-', '')}`
+      const named = { id: newConnectionId('wh'), tenantId: tenant.id, platform: webhookPlatform }
       const made: Connection = {
-        id,
-        tenantId: tenant.id,
-        platform: webhookPlatform,
+        ...named,
         name: title,
         status: 'active',
         createdAt: Date.now(),
-        webhookUrl: `${publicOrigin(call)}/webhooks/${webhookPlatform}/${id}`,
+        webhookUrl: createWebhookUrl(call, named),
         settings,
-        secrets: await sealSecrets(env, tenant.id, id, { secret: given }),
+        secrets: await sealSecrets(env, tenant.id, named.id, { secret: given }),
         endings: { secret: given.slice(-4) },
         account: null,
       }
-      await createConnections(env.DB, tenant.id, actorOf(authority)).create(made)
+      await connectionsOf(call).create(made)
       return Response.json(view(made), { status: 201 })
     },
   }),
@@ -169,15 +157,15 @@ export const genericWebhookRoutes = [
     body: z.strictObject({ name: name.optional(), secret: secret.optional(), ...fields }),
     responses: ok('The webhook', webhookShape),
     handle: async (call) => {
-      const { env, authority, tenant, body } = call
+      const { env, tenant, body } = call
       const { name: title, secret: given, ...rest } = body
       const stored = await getWebhook(call)
       const settings = webhookSettings.parse({ ...webhookSettings.parse(stored.settings), ...rest })
       await requireUsable(call, settings, given)
       const sealed = given === undefined ? undefined : await sealSecrets(env, tenant.id, stored.id, { secret: given })
       const secrets = sealed && { secrets: sealed, endings: { secret: given?.slice(-4) ?? '' }, before: stored.secrets }
-      const connections = createConnections(env.DB, tenant.id, actorOf(authority))
-      const changed = await connections.update(stored.id, { name: title, settings: rest, ...(secrets && { secrets }) })
+      const change = { name: title, settings: rest, ...(secrets && { secrets }) }
+      const changed = await connectionsOf(call).update(stored.id, change)
       forgetWebhook(stored.id)
       return Response.json(view(requireFound(changed)))
     },
@@ -190,20 +178,17 @@ export const genericWebhookRoutes = [
     summary: 'Remove a webhook; its sessions stay',
     responses: { 204: { description: 'Removed' } },
     handle: async (call) => {
-      const { env, authority, tenant } = call
       const { id } = await getWebhook(call)
-      requireFound((await createConnections(env.DB, tenant.id, actorOf(authority)).delete(id)) || undefined)
+      requireFound((await connectionsOf(call).delete(id)) || undefined)
       forgetWebhook(id)
       return new Response(null, { status: 204 })
     },
   }),
-  setStatus('paused', 'Ignore events until the webhook is resumed'),
-  setStatus('active', 'Accept events again'),
+  ...statusRoutes({
+    path: '/api/webhooks/:id',
+    tag,
+    noun: 'webhook',
+    shape: webhookShape,
+    update: setStatus,
+  }),
 ]
-
-function readCursor(cursor: string | undefined) {
-  if (cursor === undefined) return undefined
-  const [, at, id] = /^(\d{1,16})-([A-Za-z0-9_]{1,100})$/.exec(cursor) ?? []
-  if (at === undefined || id === undefined) throw invalidCursor()
-  return { at: Number(at), id }
-}

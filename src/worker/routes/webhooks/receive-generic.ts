@@ -3,7 +3,7 @@
 import { acceptWebhook, type WebhookOutcome } from '../../../durable/channels/webhooks/accept-webhook.ts'
 import { loadWebhook } from '../../../durable/channels/webhooks/load-webhook.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { readLimited } from '../../input/body.ts'
+import { readBytes } from '../../input/body.ts'
 import type { Web } from '../../route.ts'
 
 const maxBytes = 1024 * 1024
@@ -16,7 +16,7 @@ export async function receiveGenericWebhook(web: Web): Promise<Response> {
   if (!webhook) throw notFound()
   if (webhook.secret === undefined) throw new AppError(503, 'not_configured', 'This webhook cannot be used now.')
   const { method, headers } = web.req.raw
-  const body = await readLimited(web.req.raw, maxBytes, '1 MB')
+  const body = await readBytes(web.req.raw, { bytes: maxBytes, text: '1 MB' })
   const request = { method, url: new URL(web.req.url), headers, body, receivedAt }
   return respond(await acceptWebhook(web.env, webhook, request))
 }

@@ -1,17 +1,14 @@
-/** Reads forms with files (multipart/form-data) of OpenAI's media routes. */
+/** Reads forms with files (multipart/form-data). */
 
 import { invalid } from '../errors.ts'
-import { readLimited } from '../input/body.ts'
-
-/** Of OpenAI for sound, with some room for the other fields. */
-const maxBytes = 26 * 1024 * 1024
+import { type BodyLimit, readBytes } from './body.ts'
 
 /** `field`: of the file, which errors name. */
-export async function readForm(request: Request, field: string): Promise<FormData> {
+export async function readForm(request: Request, field: string, limit?: BodyLimit): Promise<FormData> {
   const type = request.headers.get('content-type') ?? ''
   if (!type.toLowerCase().startsWith('multipart/form-data'))
     throw invalid(`Send multipart/form-data with the field \`${field}\`.`, field)
-  const bytes = (await readLimited(request, maxBytes, '25 MB')) as Uint8Array<ArrayBuffer>
+  const bytes = await readBytes(request, limit)
   try {
     return await new Response(bytes, { headers: { 'content-type': type } }).formData()
   } catch {

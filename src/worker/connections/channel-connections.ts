@@ -1,0 +1,167 @@
+/** Creates, changes, tests and deletes the connections of a tenant to messaging platforms. */
+
+import type * as z from 'zod'
+import type { Channel, Secrets, Registration } from '../../channels/channel.ts'
+import { listPlatforms, loadChannel } from '../../channels/channels.ts'
+import { channelSettings, type ChannelSettings, type settingsChange } from '../../channels/settings.ts'
+import {
+  type Connection,
+  type ConnectionChange,
+  isAddressTaken,
+  webhookPlatform,
+} from '../../db/channel-connections.ts'
+import { checkSocket, keepSocket } from '../../durable/channels/keep-socket.ts'
+import { forgetConnection, unsealConnection } from '../../durable/tenant/channels/connection.ts'
+import { AppError, invalid } from '../errors.ts'
+import { requireChannelPolicy, requireSecretsPolicy } from '../input/channel-policy.ts'
+import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
+import { requireFound } from '../sessions.ts'
+import { generateSecrets, sealChannelSecrets, updateSecrets, validateSecrets } from './channel-secrets.ts'
+import { type ConnectionCall, connectionsOf, createWebhookUrl, newConnectionId } from './connection-routes.ts'
+
+type NewChannel = {
+  readonly platform: string
+  readonly name?: string | undefined
+  readonly secrets: Secrets
+  readonly settings: ChannelSettings
+}
+type ChannelChange = {
+  readonly name?: string | undefined
+  readonly secrets?: Secrets | undefined
+  readonly settings?: z.infer<typeof settingsChange> | undefined
+}
+/** `registration`: absent where the platform has no API for webhooks. */
+type Registered = { readonly connection: Connection; readonly registration?: Registration | undefined }
+
+export async function getChannel(call: ConnectionCall): Promise<Connection> {
+  const stored = requireFound(await connectionsOf(call).get(call.param('id')))
+  return requireFound(stored.platform === webhookPlatform ? undefined : stored)
+}
+
+async function requirePlatform(platform: string): Promise<Channel> {
+  const channel = await loadChannel(platform)
+  if (channel) return channel
+  throw invalid(`Unknown platform ${platform}. Supported: ${listPlatforms().join(', ')}.`, 'platform')
+}
+
+function requireAddress({ platform, needsAddress }: Channel, { address }: ChannelSettings): void {
+  if (needsAddress && address === null)
+    throw invalid(`${platform} needs settings.address: the address of the agent.`, 'settings.address')
+}
+
+/** Mail to an address belongs to one connection. The index decides, so that of two requests one is refused. */
+function refuseTakenAddress(error: unknown): never {
+  if (!isAddressTaken(error)) throw error
+  throw new AppError(409, 'conflict', 'This address belongs to another channel.', { param: 'settings.address' })
+}
+
+/** Tells the platform the address of the webhook. A failure is shown, and a test tries again. */
+async function register(env: Env, stored: Connection, isOn: boolean): Promise<Registration | undefined> {
+  const channel = await loadChannel(stored.platform)
+  if (!channel?.register) return undefined
+  return channel.register(await unsealConnection(env, channel, stored), isOn)
+}
+
+/** `generated`: secrets that the request did not give. */
+export async function createChannel(
+  call: ConnectionCall,
+  { platform, name, secrets: given, settings }: NewChannel,
+): Promise<Registered & { readonly generated: Secrets }> {
+  const { env, tenant } = call
+  requireChannelPolicy(call, undefined, settings)
+  const channel = await requirePlatform(platform)
+  requireAddress(channel, settings)
+  const generated = generateSecrets(channel, given)
+  const secrets = validateSecrets(channel, { ...given, ...generated })
+  requireEncryptionKey(env)
+  const named = { id: newConnectionId('ch'), tenantId: tenant.id, platform: channel.platform }
+  const connection: Connection = {
+    ...named,
+    name: name ?? channel.platform,
+    status: 'active',
+    createdAt: Date.now(),
+    webhookUrl: createWebhookUrl(call, named),
+    settings,
+    ...(await sealChannelSecrets(env, named, secrets)),
+    account: null,
+  }
+  await connectionsOf(call).create(connection).catch(refuseTakenAddress)
+  await keepSocket(env, connection)
+  return { connection, generated, registration: await register(env, connection, true) }
+}
+
+/** Fields that are not given stay. New secrets are registered with the platform. */
+export async function updateChannel(
+  call: ConnectionCall,
+  { secrets: given, ...changes }: ChannelChange,
+): Promise<Registered> {
+  const { env, param } = call
+  const { platform, settings } = await getChannel(call)
+  const before = channelSettings.parse(settings)
+  if (changes.settings) await requireSettings(call, { platform, before, change: changes.settings })
+  const write = (change: ConnectionChange) => connectionsOf(call).update(param('id'), change).catch(refuseTakenAddress)
+  if (!given) {
+    const connection = requireFound(await write(changes))
+    forgetConnection(connection.id)
+    return { connection }
+  }
+  requireSecretsPolicy(call, before)
+  requireEncryptionKey(env)
+  const connection = await updateSecrets(env, {
+    channel: await requirePlatform(platform),
+    given,
+    load: () => getChannel(call),
+    write: (secrets) => write({ ...changes, secrets }),
+  })
+  forgetConnection(connection.id)
+  await keepSocket(env, connection)
+  return { connection, registration: await register(env, connection, true) }
+}
+
+type SettingsUpdate = {
+  readonly platform: string
+  readonly before: ChannelSettings
+  readonly change: z.infer<typeof settingsChange>
+}
+
+async function requireSettings(call: ConnectionCall, { platform, before, change }: SettingsUpdate): Promise<void> {
+  const after = channelSettings.parse({ ...before, ...change })
+  requireChannelPolicy(call, before, after)
+  if (after.address !== before.address) requireAddress(await requirePlatform(platform), after)
+}
+
+export async function setChannelStatus(call: ConnectionCall, status: Connection['status']): Promise<Connection> {
+  await getChannel(call)
+  const changed = requireFound(await connectionsOf(call).update(call.param('id'), { status }))
+  forgetConnection(changed.id)
+  await keepSocket(call.env, changed)
+  return changed
+}
+
+export async function deleteChannel(call: ConnectionCall): Promise<void> {
+  const { env, web } = call
+  const stored = await getChannel(call)
+  requireFound((await connectionsOf(call).delete(stored.id)) || undefined)
+  forgetConnection(stored.id)
+  await keepSocket(env, { ...stored, status: 'paused' })
+  // The platform would go on sending to an address that is gone.
+  web.executionCtx.waitUntil(register(env, stored, false))
+}
+
+/** Checks the secrets with the platform, and registers the webhook again. */
+export async function testChannel(call: ConnectionCall): Promise<Registration> {
+  const { env } = call
+  const connection = await getChannel(call)
+  const channel = await requirePlatform(connection.platform)
+  const account = await channel.getAccount(await unsealConnection(env, channel, connection))
+  if ('refused' in account) return { ok: false, detail: account.refused }
+  await connectionsOf(call).setAccount(connection, account)
+  forgetConnection(connection.id)
+  const registration = await register(env, connection, true)
+  const parts = [
+    `Connected as ${account.name || account.id}.`,
+    registration?.detail,
+    await checkSocket(env, connection),
+  ]
+  return { ok: registration?.ok ?? true, detail: parts.filter(Boolean).join(' ') }
+}
