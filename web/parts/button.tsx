@@ -39,9 +39,10 @@ type IconProps = {
   readonly onClick: () => unknown
   readonly disabled?: boolean
   readonly pressed?: boolean
+  readonly expanded?: boolean
 }
 
-export const IconButton = ({ icon, label, onClick, disabled = false, pressed }: IconProps) => (
+export const IconButton = ({ icon, label, onClick, disabled = false, pressed, expanded }: IconProps) => (
   <button
     type="button"
     class="icon-button"
@@ -49,6 +50,7 @@ export const IconButton = ({ icon, label, onClick, disabled = false, pressed }: 
     title={label}
     disabled={disabled}
     aria-pressed={pressed}
+    aria-expanded={expanded}
     onClick={() => void Promise.resolve(onClick()).catch(showError)}
   >
     <Icon name={icon} />

@@ -5,15 +5,17 @@ import { useEffect } from 'preact/hooks'
 import { me, signInError } from '../api/me.ts'
 import { confirmLinksBy } from '../markdown/open-link.ts'
 import { IconButton } from '../parts/button.tsx'
+import { Icon } from '../parts/icon.tsx'
 import { ask, Questions } from '../parts/dialog.tsx'
-import { place } from '../parts/route.ts'
+import { addressOf, place } from '../parts/route.ts'
 import { Toasts } from '../parts/toasts.tsx'
 import { t } from '../words/words.ts'
 import { Chat } from './chat/chat.tsx'
 import { LateScreen } from './late-screen.tsx'
 import { Navigation } from './navigation.tsx'
 import { isPaletteOpen, watchKeys } from './keys.ts'
-import { watchSessions } from './sessions/sessions.ts'
+import { watchTitle } from './page-title.ts'
+import { waitingCount, watchSessions } from './sessions/sessions.ts'
 import { SignIn } from './sign-in.tsx'
 
 confirmLinksBy(async (href) => (await ask({ title: t('openLink'), text: href, action: t('open') })) !== undefined)
@@ -34,6 +36,7 @@ function Frame() {
   const isOpen = useSignal(false)
   useEffect(watchSessions, [])
   useEffect(watchKeys, [])
+  useEffect(watchTitle, [])
   useEffect(() => void (isOpen.value = false), [place.value])
   return (
     <div class={isOpen.value ? 'frame open' : 'frame'}>
@@ -44,8 +47,13 @@ function Frame() {
         <IconButton
           icon={isOpen.value ? 'close' : 'menu'}
           label={t('menu')}
+          expanded={isOpen.value}
           onClick={() => (isOpen.value = !isOpen.value)}
         />
+        <a class="waiting-link" href={addressOf('inbox')}>
+          <Icon name="inbox" /> <span class={waitingCount.value ? 'unseen' : undefined}>{t('inbox')}</span>
+          {waitingCount.value > 0 && <span class="badge warn">{t('waitingCount', { count: waitingCount.value })}</span>}
+        </a>
       </div>
       <Navigation />
       <main id="main" tabIndex={-1}>

@@ -28,31 +28,35 @@ export const listScreens = (): readonly Entry['screen'][] =>
     .filter(({ scope }) => can(scope) && (scope !== 'admin' || me.value?.tenant === 'default'))
     .map(({ screen }) => screen)
 
+const isOpen = (screen: string): 'page' | undefined => (place.value.screen === screen ? 'page' : undefined)
+
 export const Navigation = () => (
   <nav class="side" aria-label={t('navigation')}>
-    <a class="button main new" href={addressOf('chat')}>
-      <Icon name="plus" /> {t('newChat')}
-    </a>
+    <div class="row">
+      <a class="button main grow" href={addressOf('chat')}>
+        <Icon name="plus" /> {t('newChat')}
+      </a>
+      <button
+        type="button"
+        class="button"
+        aria-label={t('palette')}
+        title={`${t('palette')} (Ctrl K)`}
+        aria-keyshortcuts="Control+K Meta+K"
+        onClick={() => void (isPaletteOpen.value = true)}
+      >
+        <Icon name="search" />
+      </button>
+    </div>
     <SessionList />
     <ul class="screens">
-      {listScreens().map((screen) => (
+      {[...listScreens(), 'account' as const].map((screen) => (
         <li key={screen}>
-          <a href={addressOf(screen)} aria-current={place.value.screen === screen ? 'page' : undefined}>
+          <a href={addressOf(screen)} aria-current={isOpen(screen)}>
             <Icon name={screen} /> {t(screen)}
             {screen === 'inbox' && waitingCount.value > 0 && <span class="badge warn">{waitingCount.value}</span>}
           </a>
         </li>
       ))}
-      <li>
-        <button type="button" aria-keyshortcuts="Control+K Meta+K" onClick={() => void (isPaletteOpen.value = true)}>
-          <Icon name="search" /> {t('palette')}
-        </button>
-      </li>
-      <li>
-        <a href={addressOf('account')} aria-current={place.value.screen === 'account' ? 'page' : undefined}>
-          <Icon name="owner" /> {me.value?.key.name || t('account')}
-        </a>
-      </li>
     </ul>
   </nav>
 )

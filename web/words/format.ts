@@ -6,8 +6,19 @@ export const formatTime = (at: string): string =>
   new Date(at).toLocaleTimeString(language.value, { hour: '2-digit', minute: '2-digit' })
 export const formatDate = (at: string): string =>
   new Date(at).toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })
-export const formatDay = (at: string): string =>
-  new Date(at).toLocaleDateString(language.value, { dateStyle: 'medium' })
+const midnightOf = (date: Date): number => new Date(date).setHours(0, 0, 0, 0)
+
+/** Today and yesterday by their names. */
+export function formatDay(at: string, now = new Date()): string {
+  const date = new Date(at)
+  // Days have 23 to 25 hours.
+  const days = Math.round((midnightOf(date) - midnightOf(now)) / 86_400_000)
+  if (days === 0 || days === -1) {
+    const name = new Intl.RelativeTimeFormat(language.value, { numeric: 'auto' }).format(days, 'day')
+    return name.charAt(0).toLocaleUpperCase(language.value) + name.slice(1)
+  }
+  return date.toLocaleDateString(language.value, { dateStyle: 'medium' })
+}
 export const formatNumber = (value: number): string => value.toLocaleString(language.value)
 export const formatCost = (usd: number): string =>
   usd.toLocaleString(language.value, {

@@ -36,7 +36,7 @@ async function load() {
 export function Models() {
   const models = useLoad(load, '')
   return (
-    <Screen title={t('models')}>
+    <Screen title={t('modelsTitle')}>
       <Panel of={models}>
         {({ data, unavailable, chosen, fallbacks }) => (
           <>

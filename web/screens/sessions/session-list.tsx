@@ -46,7 +46,9 @@ export function SessionList() {
       <Days />
       {nextCursor.value && <Button onClick={() => loadSessions(nextCursor.value ?? undefined)}>{t('more')}</Button>}
       {hits.length > 0 && <Hits hits={hits} />}
-      {isLoaded.value && !sessions.value.length && !hits.length && <p class="note">{t('noSessions')}</p>}
+      {isLoaded.value && !sessions.value.length && !hits.length && (
+        <p class="note">{t(query.value.trim() ? 'nothingFound' : 'noSessions')}</p>
+      )}
     </div>
   )
 }

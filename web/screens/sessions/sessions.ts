@@ -31,17 +31,21 @@ type TenantEvent =
   | { readonly type: 'run.ended' }
   | { readonly type: 'approval.request' | 'approval.responded' | 'question.request' | 'question.answered' }
 
-/** A hidden tab only notes that its lists are old. */
+/** A hidden tab notes that its lists are old, and counts only what waits for the person. */
 let isOld = false
 
 const loadAll = (): Promise<unknown> => Promise.all([loadSessions(), countWaiting()])
 
 function apply(event: TenantEvent): void {
   if (document.hidden) isOld = true
+  if (isRequest(event)) countWaiting().catch(() => (isOld = true))
+  else if (document.hidden) return
   else if (event.type === 'session.changed') showChanged(event)
   else if (event.type === 'session.removed') sessions.value = sessions.value.filter(({ id }) => id !== event.id)
-  else if (event.type !== 'run.ended') countWaiting().catch(() => (isOld = true))
 }
+
+/** They change the title, which a hidden tab shows too. */
+const isRequest = ({ type }: TenantEvent): boolean => type.startsWith('approval.') || type.startsWith('question.')
 
 function showChanged({ id, title, status, source, updated_at }: Listed): void {
   const changed = { id, title, status, source, updated_at }
@@ -91,9 +95,11 @@ export function touchSession(id: string, status: Session['status']): void {
 const replaceSession = (changed: Session): void =>
   void (sessions.value = sessions.value.map((one) => (one.id === changed.id ? { ...one, ...changed } : one)))
 
-export async function createSession(model?: string): Promise<Session> {
-  const created = await api<Session>('POST', '/api/sessions', { body: model ? { model } : {} })
-  sessions.value = [created, ...sessions.value]
+/** With the same key the same session comes again. */
+export async function createSession(model?: string, key?: string): Promise<Session> {
+  const headers = key === undefined ? {} : { 'idempotency-key': key }
+  const created = await api<Session>('POST', '/api/sessions', { body: model ? { model } : {}, headers })
+  sessions.value = [created, ...sessions.value.filter(({ id }) => id !== created.id)]
   return created
 }
 
