@@ -20,6 +20,7 @@ import type { Approval, Message, Question, Session, SessionEvent } from '../../m
 import { t } from '../../words/words.ts'
 import { say, showError } from '../../parts/toast.ts'
 import { type Draft, suggest } from './draft.ts'
+import { hiddenEvent } from '../page-title.ts'
 import { post } from './outbox.ts'
 import { touchSession } from '../sessions/sessions.ts'
 
@@ -152,18 +153,15 @@ function apply(): void {
 }
 
 document.addEventListener('visibilitychange', () => {
-  if (document.hidden) return
-  document.title = 'Talaria'
-  if (pending.length) apply()
+  if (!document.hidden && pending.length) apply()
 })
 
 const isEnd = ({ type }: SessionEvent): boolean =>
   type === 'run.completed' || type === 'run.failed' || type === 'run.cancelled'
 
-/** Titles are all that a hidden tab shows. */
 function announceHidden({ type }: SessionEvent): void {
-  if (type === 'approval.request' || type === 'question.request') document.title = `● ${t('needsYou')}`
-  else if (type === 'run.completed') document.title = `✓ ${t('done')}`
+  if (type === 'approval.request' || type === 'question.request') hiddenEvent.value = 'needsYou'
+  else if (type === 'run.completed') hiddenEvent.value = 'done'
 }
 
 function react(event: SessionEvent): void {
