@@ -1,8 +1,8 @@
 /** Makes a backend of a Daytona sandbox, with its REST API. Tested against its documentation, not against the service. */
 
-import { hostBackend } from '../host/host-backend.ts'
 import type { HostPort } from '../host/host-port.ts'
 import { requireSandboxId, requireVendorUrl } from '../host/vendor-host.ts'
+import { vendorBackend } from '../host/vendor-backend.ts'
 import { openVendorSandbox, pollUntil, type VendorOptions } from '../host/vendor-sandbox.ts'
 import { requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
 import type { PortableBackend } from '../portable-backend.ts'
@@ -22,25 +22,15 @@ const graceMs = 20_000
 
 type Sandbox = { readonly id: string; readonly state?: string; readonly toolboxProxyUrl?: string }
 
-export function daytonaBackend(options: DaytonaOptions): PortableBackend {
-  const {
-    root = '/home/daytona/workspace',
-    languages = ['bash', 'python', 'node'],
-    network = 'full',
-    memory,
-    state,
-  } = options
-  return hostBackend({
+export const daytonaBackend = (options: DaytonaOptions): PortableBackend =>
+  vendorBackend(options, {
     kind: 'daytona',
+    name: vendor,
     port: portOf(options),
-    root,
-    ...(state !== undefined && { state }),
-    network,
-    languages,
-    describe: `A private Linux host at Daytona with ${languages.join(', ')}; the workspace is ${root}. It stops when it is not used; files stay, background jobs end.`,
-    memory,
+    root: '/home/daytona/workspace',
+    languages: ['bash', 'python', 'node'],
+    whenIdle: 'It stops when it is not used; files stay, background jobs end.',
   })
-}
 
 /** The connection is the URL of the toolbox inside the sandbox. */
 function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOptions, { request }: VendorApi) {

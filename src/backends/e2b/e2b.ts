@@ -2,9 +2,9 @@
 
 import { decodeBase64Bytes } from '../../agent/model/base64.ts'
 import { BackendError } from '../../agent/model/backend.ts'
-import { hostBackend } from '../host/host-backend.ts'
 import type { HostPort, ScriptResult } from '../host/host-port.ts'
 import { requireSandboxId } from '../host/vendor-host.ts'
+import { vendorBackend } from '../host/vendor-backend.ts'
 import { openVendorSandbox, type VendorOptions } from '../host/vendor-sandbox.ts'
 import { type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
 import type { PortableBackend } from '../portable-backend.ts'
@@ -26,25 +26,15 @@ const user = 'user'
 type Sandbox = { readonly sandboxID: string; readonly envdAccessToken?: string }
 type EnvdConnection = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
-export function e2bBackend(options: E2bOptions): PortableBackend {
-  const {
-    root = '/home/user/workspace',
-    languages = ['bash', 'python', 'node'],
-    network = 'full',
-    memory,
-    state,
-  } = options
-  return hostBackend({
+export const e2bBackend = (options: E2bOptions): PortableBackend =>
+  vendorBackend(options, {
     kind: 'e2b',
+    name: vendor,
     port: portOf(options),
-    root,
-    ...(state !== undefined && { state }),
-    network,
-    languages,
-    describe: `A private Linux host at E2B with ${languages.join(', ')}; the workspace is ${root}. It is paused when it is not used and goes on where it was.`,
-    memory,
+    root: '/home/user/workspace',
+    languages: ['bash', 'python', 'node'],
+    whenIdle: 'It is paused when it is not used and goes on where it was.',
   })
-}
 
 /** The connection is the URL and the access token of the daemon inside the sandbox. */
 function e2bSandbox({ memory, template = 'base', network, ...options }: E2bOptions, { request: ask }: VendorApi) {

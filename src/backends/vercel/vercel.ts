@@ -6,8 +6,8 @@
 
 import { log } from '../../agent/model/log.ts'
 import { BackendError } from '../../agent/model/backend.ts'
-import { hostBackend } from '../host/host-backend.ts'
 import type { HostPort } from '../host/host-port.ts'
+import { vendorBackend } from '../host/vendor-backend.ts'
 import { openVendorSandbox, pollUntil, type VendorOptions } from '../host/vendor-sandbox.ts'
 import { type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
 import type { PortableBackend } from '../portable-backend.ts'
@@ -36,19 +36,15 @@ type VercelSession = {
 }
 type Answer = { readonly sandbox: Sandbox; readonly session?: VercelSession }
 
-export function vercelBackend(options: VercelOptions): PortableBackend {
-  const { root = '/vercel/sandbox/workspace', languages = ['bash', 'node'], network = 'full', memory, state } = options
-  return hostBackend({
+export const vercelBackend = (options: VercelOptions): PortableBackend =>
+  vendorBackend(options, {
     kind: 'vercel',
+    name: vendor,
     port: portOf(options),
-    root,
-    ...(state !== undefined && { state }),
-    network,
-    languages,
-    describe: `A private Linux host at Vercel with ${languages.join(', ')}; the workspace is ${root}. It stops when it is not used; files stay, background jobs end.`,
-    memory,
+    root: '/vercel/sandbox/workspace',
+    languages: ['bash', 'node'],
+    whenIdle: 'It stops when it is not used; files stay, background jobs end.',
   })
-}
 
 /** URLs of the API. */
 function urlsOf({ api = defaultApi, team, project }: VercelOptions) {

@@ -3,6 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import { daytonaBackend } from '../../../src/backends/daytona/daytona.ts'
 import { e2bBackend } from '../../../src/backends/e2b/e2b.ts'
+import type { VendorOptions } from '../../../src/backends/host/vendor-sandbox.ts'
+import { vercelBackend } from '../../../src/backends/vercel/vercel.ts'
 import { requireSandboxId, requireVendorUrl } from '../../../src/backends/host/vendor-host.ts'
 
 const outcome = (work: () => string): string | undefined => {
@@ -73,5 +75,37 @@ describe('a key', () => {
     const { asked, ...options } = answering({ sandboxID: 'x@evil.example.com/', envdAccessToken: 't' })
     await expect(e2bBackend(options).exec('true', { timeoutMs: 1_000 })).rejects.toThrow('sandbox id')
     expect(new Set(asked)).toEqual(new Set(['api.e2b.app']))
+  })
+})
+
+describe('a backend of a vendor', () => {
+  const backends = [
+    ['daytona', '/home/daytona/workspace', 'bash, python, node', daytonaBackend],
+    ['e2b', '/home/user/workspace', 'bash, python, node', e2bBackend],
+    [
+      'vercel',
+      '/vercel/sandbox/workspace',
+      'bash, node',
+      (options: VendorOptions) => vercelBackend({ ...options, project: 'p' }),
+    ],
+  ] as const
+  const memory = { read: () => ({}), write: () => undefined }
+
+  it.each(backends)('%s has the workspace %s and the languages %s', (kind, root, languages, open) => {
+    const backend = open({ key: 'k', memory })
+    expect([backend.kind, backend.capabilities.root, backend.capabilities.network]).toEqual([kind, root, 'full'])
+    expect(backend.describe()).toContain(`with ${languages}; the workspace is ${root}. It `)
+  })
+
+  it.each(backends)('%s takes what the options say', (_kind, _root, _languages, open) => {
+    const { capabilities, describe: describeBackend } = open({
+      key: 'k',
+      memory,
+      root: '/own',
+      languages: ['bash'],
+      network: 'none',
+    })
+    expect(capabilities).toMatchObject({ root: '/own', languages: ['bash'], network: 'none' })
+    expect(describeBackend()).toContain('with bash; the workspace is /own.')
   })
 })
