@@ -1,8 +1,8 @@
 /** Opens an address in the browser of the session. */
 
 import * as z from 'zod'
-import { assessByRisk } from '../../agent/policy/approval/approval.ts'
 import { defineTool } from '../define-tool.ts'
+import { assessSecrets } from '../web/assess-secrets.ts'
 import { browserTool, runBrowser } from './run-browser.ts'
 
 /** The load of a first page, and of starting the browser. */
@@ -18,7 +18,7 @@ export default defineTool({
   input,
   needs: ['browser'],
   effect: 'pure',
-  assess: ({ url }) => assessByRisk('net', [url]),
+  assess: ({ url }) => assessSecrets([url], 'the address'),
   timeoutMs: () => navigateTimeoutMs,
   run: ({ url }, context) => runBrowser({ kind: 'navigate', url }, context),
 })

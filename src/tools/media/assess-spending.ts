@@ -3,16 +3,15 @@
 import type { Assessment } from '../../agent/model/permission/approval.ts'
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import { assessReads } from '../assess-paths.ts'
+import { assessSecrets } from '../web/assess-secrets.ts'
 
 export const isAddress = (source: string): boolean => /^[A-Za-z][A-Za-z0-9+.-]{1,30}:/.test(source)
 
-/** Files of the workspace that a call sends are judged like files that it reads. */
+/** Files of the workspace that a call sends are judged like files that it reads, addresses like those of web tools. */
 export function assessSpending(text: string, sources: readonly string[], backend: ExecutionBackend): Assessment {
-  const paths = sources.filter((source) => !isAddress(source))
-  const reads = assessReads(paths, backend)
-  return {
-    ...reads,
-    subjects: [text.slice(0, 2_000), ...sources.filter(isAddress), ...reads.subjects],
-    ...(reads.verdict === 'allow' && { rule: '*' }),
-  }
+  const [addresses, paths] = [sources.filter(isAddress), sources.filter((source) => !isAddress(source))]
+  const [reads, secrets] = [assessReads(paths, backend), assessSecrets(addresses, 'an address')]
+  const subjects = [text.slice(0, 2_000), ...addresses, ...reads.subjects]
+  if (secrets.verdict === 'ask') return { verdict: 'ask', reasons: [...secrets.reasons, ...reads.reasons], subjects }
+  return { ...reads, subjects, ...(reads.verdict === 'allow' && { rule: '*' }) }
 }

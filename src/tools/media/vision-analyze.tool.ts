@@ -1,10 +1,10 @@
 /** Looks at an image: the model itself where it sees, else another model that describes it. */
 
 import * as z from 'zod'
-import { assessByRisk } from '../../agent/policy/approval/approval.ts'
 import { assessReads } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
+import { assessSecrets } from '../web/assess-secrets.ts'
 import { isAddress } from './assess-spending.ts'
 
 const input = z.object({
@@ -22,7 +22,7 @@ export default defineTool({
   effect: 'pure',
   risk: ({ image_url: source }) => (isAddress(source) ? 'net' : 'read'),
   assess: ({ image_url: source }, { backend }) =>
-    isAddress(source) ? assessByRisk('net', [source]) : assessReads([source], backend),
+    isAddress(source) ? assessSecrets([source], 'the address') : assessReads([source], backend),
   touches: () => 'nothing',
   run: async ({ image_url: source, question, region }, { vision, seesImages, signal }) => {
     const loaded = await vision.load({ source, question, region }, signal)

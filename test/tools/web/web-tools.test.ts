@@ -1,7 +1,12 @@
-/** Tests the envelopes of the web tools, and that secrets in their inputs ask first. */
+/** Tests the envelopes of the web tools, and that secrets in the inputs of tools that call addresses ask first. */
 
 import { describe, expect, it } from 'vitest'
 import type { Web } from '../../../src/agent/model/vendor/web.ts'
+import type { Tool } from '../../../src/agent/model/tool.ts'
+import browserNavigate from '../../../src/tools/browser/browser-navigate.tool.ts'
+import imageGenerate from '../../../src/tools/media/image-generate.tool.ts'
+import videoGenerate from '../../../src/tools/media/video-generate.tool.ts'
+import visionAnalyze from '../../../src/tools/media/vision-analyze.tool.ts'
 import webExtract from '../../../src/tools/web/web-extract.tool.ts'
 import webSearch from '../../../src/tools/web/web-search.tool.ts'
 import { call } from '../support/call.ts'
@@ -84,19 +89,35 @@ describe('web_extract', () => {
 })
 
 describe('a secret', () => {
-  const verdictOf = async (input: object, tool = webExtract) => (await tool.assess?.(input, {}))?.verdict
-  it.each([
+  const services = { backend: memoryBackend() }
+  const verdictOf = async (input: object, tool: Tool = webExtract) => (await tool.assess?.(input, services))?.verdict
+  const secrets = [
     'https://x.example/?api_key=abcdefgh1234',
     'https://x.example/?X-Amz-Signature=abcdefgh1234',
     'https://x.example/#a?token=1&b=ghp_0123456789abcdefghijABCDEFGHIJ012345',
     'https://user:password@x.example/',
-  ])('in the address %s asks', async (url) => {
-    expect(await verdictOf({ urls: ['https://ok.example/', url] })).toBe('ask')
+  ]
+  const plain = 'https://x.example/search?q=token&page=2'
+
+  it.each<[Tool, (url: string) => object]>([
+    [webExtract, (url) => ({ urls: ['https://ok.example/', url] })],
+    [browserNavigate, (url) => ({ url })],
+    [visionAnalyze, (url) => ({ image_url: url, question: 'q' })],
+    [imageGenerate, (url) => ({ prompt: 'p', image_url: url })],
+    [imageGenerate, (url) => ({ prompt: 'p', image_url: 'a.png', reference_image_urls: [url] })],
+    [videoGenerate, (url) => ({ prompt: 'p', image_url: url })],
+  ])('in an address of $name asks, and other addresses do not', async (tool, inputOf) => {
+    for (const url of secrets) expect([url, await verdictOf(inputOf(url), tool)]).toEqual([url, 'ask'])
+    expect(await verdictOf(inputOf(plain), tool)).toBe('allow')
   })
 
   it('in a query asks, and other queries do not', async () => {
     expect(await verdictOf({ query: 'sk-proj-0123456789abcdefghijABCDEFGHIJ0123456789' }, webSearch)).toBe('ask')
     expect(await verdictOf({ query: 'how to rotate an api key' }, webSearch)).toBe('allow')
-    expect(await verdictOf({ urls: ['https://x.example/search?q=token&page=2'] })).toBe('allow')
+  })
+
+  it('in a file that a paid call sends asks too', async () => {
+    expect(await verdictOf({ prompt: 'p', image_url: '.env' }, imageGenerate)).toBe('ask')
+    expect(await verdictOf({ prompt: 'p', image_url: 'a.png' }, imageGenerate)).toBe('allow')
   })
 })
