@@ -9,12 +9,16 @@ import { forbiddenAddresses } from './support/forbidden-addresses.ts'
 
 type Answer = (url: string, sent: number) => Response | Promise<Response>
 
+/** Node collects a request that nothing else refers to, together with the listeners of its signal. */
+const held: Request[] = []
+
 /** `signal`: that of the turn, which a test aborts in place of a wait. */
 function open(answer: Answer, signal: AbortSignal = new AbortController().signal) {
   const sent: string[] = []
   const send = createGuardedFetch({} as Env, {
     send: async (request) => {
       sent.push(request.url)
+      held.push(request)
       const answered = (async () => answer(request.url, sent.length))()
       const stopped = new Promise<never>((_resolve, reject) => {
         request.signal.addEventListener('abort', () => reject(request.signal.reason as Error))
