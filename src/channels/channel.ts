@@ -11,6 +11,7 @@ export type ForeignRequest = {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array<ArrayBuffer>
+  /** Reading a larger answer rejects with an error of the name `ResponseTooLarge`. */
   readonly maxBytes?: number
 }
 

@@ -20,13 +20,15 @@ export async function fetchMediaFrom(
   try {
     response = await connection.fetchForeign({ url, maxBytes, ...(headers && { headers }) })
     bytes = new Uint8Array(await response.arrayBuffer())
-  } catch {
-    return { kind: 'failed', detail: 'the file could not be downloaded', canRetry: true }
+  } catch (error) {
+    const isTooLarge = error instanceof Error && error.name === 'ResponseTooLarge'
+    // The message of an error may contain the address.
+    const detail = isTooLarge ? `more than ${maxBytes} bytes` : 'the file could not be downloaded'
+    return { kind: 'failed', detail, canRetry: !isTooLarge }
   }
   const { status } = response
   if (!response.ok)
     return { kind: 'failed', detail: `HTTP ${status} for the file`, canRetry: status === 429 || status >= 500 }
-  if (bytes.length > maxBytes) return { kind: 'failed', detail: `more than ${maxBytes} bytes`, canRetry: false }
   const type = mime ?? response.headers.get('content-type')?.split(';')[0]?.trim()
   return { kind: 'fetched', bytes, ...(type && { mime: type }), ...(name !== undefined && { name }) }
 }

@@ -55,6 +55,11 @@ class BlockedAddress extends Error {
   override readonly name = 'BlockedAddress'
 }
 
+/** Ends an answer above `maxBytes`. Rooms that cannot import this file find it by its name. */
+class ResponseTooLarge extends Error {
+  override readonly name = 'ResponseTooLarge'
+}
+
 const maxRedirects = 5
 const defaultTimeoutMs = 60_000
 const defaultMaxBytes = 20 * 1024 * 1024
@@ -207,7 +212,7 @@ function limitBody(response: Response, { maxBytes = defaultMaxBytes }: GuardedRe
     record()
     return response
   }
-  const tooLarge = () => new Error(`the response is larger than ${Math.floor(maxBytes / 1024 / 1024)} MiB`)
+  const tooLarge = () => new ResponseTooLarge(`the response is larger than ${Math.floor(maxBytes / 1024 / 1024)} MiB`)
   const counted = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(part, controller) {

@@ -2,6 +2,7 @@ import nacl from 'tweetnacl'
 import { discord } from '../../../src/channels/discord/discord.ts'
 import { concatBytes, toHex } from '../../../src/channels/hmac.ts'
 import { createDiscordApi, discordError, discordFile } from '../../support/discord-api.ts'
+import { fetchForeign } from '../../support/fetch-foreign.ts'
 import type { Override } from '../../support/json-api.ts'
 import { type ApiFailure, testChannel } from '../conformance.ts'
 
@@ -66,7 +67,7 @@ testChannel(() => {
     apiBase: 'https://discord.test/api/v10',
     secrets: { bot_token: api.token, public_key: toHex(pair.publicKey), application_id: '999' },
     webhookUrl,
-    fetchForeign: ({ url }: { url: string }) => fetch(url),
+    fetchForeign,
   })
   const sign = async (body: Uint8Array, { secrets }: { secrets: Readonly<Record<string, string>> }, at: number) => {
     const time = String(Math.floor(at / 1_000))

@@ -1,5 +1,7 @@
+import type { ForeignRequest } from '../../../src/channels/channel.ts'
 import { computeHmac, concatBytes, toHex } from '../../../src/channels/hmac.ts'
 import { slack } from '../../../src/channels/slack/slack.ts'
+import { fetchForeign } from '../../support/fetch-foreign.ts'
 import type { Override } from '../../support/json-api.ts'
 import { createSlackApi, slackError, slackFile } from '../../support/slack-api.ts'
 import { type ApiFailure, testChannel } from '../conformance.ts'
@@ -116,22 +118,8 @@ testChannel(() => {
     apiBase: 'https://slack.test/api',
     secrets: { bot_token: token, signing_secret },
     webhookUrl,
-    fetchForeign: ({
-      url,
-      method,
-      headers,
-      body,
-    }: {
-      url: string
-      method?: string
-      headers?: object
-      body?: BodyInit
-    }) =>
-      fetch(url.startsWith('p1') ? 'https://slack.test/response/p1' : url, {
-        ...(method && { method }),
-        ...(headers && { headers: { ...headers } }),
-        ...(body && { body }),
-      }),
+    fetchForeign: (request: ForeignRequest) =>
+      fetchForeign({ ...request, url: request.url.startsWith('p1') ? 'https://slack.test/response/p1' : request.url }),
   })
   const sign = async (body: Uint8Array, { secrets }: { secrets: Readonly<Record<string, string>> }, at: number) => {
     const time = String(Math.floor(at / 1_000))

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { computeHmac } from '../../../src/channels/hmac.ts'
 import { sms } from '../../../src/channels/sms/sms.ts'
+import { fetchForeign } from '../../support/fetch-foreign.ts'
 import type { Override } from '../../support/json-api.ts'
 import { createTwilioApi, twilioError, twilioFile } from '../../support/twilio-api.ts'
 import { type ApiFailure, testChannel } from '../conformance.ts'
@@ -64,7 +65,7 @@ testChannel(() => {
     apiBase: 'https://twilio.test',
     secrets: { account_sid: sid, auth_token, from: '+15550001111' },
     webhookUrl,
-    fetchForeign: ({ url, headers }: { url: string; headers?: object }) => fetch(url, { headers: { ...headers } }),
+    fetchForeign,
   })
   return {
     channel: sms,

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { computeHmac, toHex } from '../../../src/channels/hmac.ts'
 import { whatsapp } from '../../../src/channels/whatsapp/whatsapp.ts'
+import { fetchForeign } from '../../support/fetch-foreign.ts'
 import type { Override } from '../../support/json-api.ts'
 import { createWhatsappApi, graphError, whatsappFile } from '../../support/whatsapp-api.ts'
 import { type ApiFailure, testChannel } from '../conformance.ts'
@@ -124,7 +125,7 @@ testChannel(() => {
       phone_number_id: 'PNID',
     },
     webhookUrl,
-    fetchForeign: ({ url, headers }: { url: string; headers?: object }) => fetch(url, { headers: { ...headers } }),
+    fetchForeign,
   })
   const challenge = '?hub.mode=subscribe&hub.verify_token=verify-1&hub.challenge=1158201444'
   return {
