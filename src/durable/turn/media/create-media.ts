@@ -60,7 +60,7 @@ export function createSpeech(host: MediaHost, wish: SpeechWish, { callId, signal
 }
 
 /** Chats that show Opus as a voice message. */
-const voicePlatforms: ReadonlySet<string> = new Set(['telegram', 'whatsapp', 'discord', 'signal', 'matrix'])
+const voicePlatforms: ReadonlySet<string> = new Set(['telegram', 'whatsapp', 'discord'])
 
 const defaultFormat = ({ platform }: MediaHost, provider: MediaProvider<'speech'>): SoundFormat | undefined =>
   voicePlatforms.has(platform() ?? '') && listSpeechFormats(provider).includes('opus') ? 'opus' : undefined
