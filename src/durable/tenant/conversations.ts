@@ -1,6 +1,6 @@
 /**
  * Knows which run answers a conversation, by the hash of its messages (docs/design/continuity.md). A hash has several
- * places when the same words were sent more than once. Old places are deleted.
+ * continuations when the same words were sent more than once. Old ones are deleted.
  */
 
 import { RpcTarget } from 'cloudflare:workers'
@@ -9,21 +9,21 @@ import { clock } from '../platform/clock.ts'
 import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 
 /** `segment`: the part of the run that answers. */
-export type ConversationPlace = { readonly sessionId: string; readonly runId: string; readonly segment: number }
+export type Continuation = { readonly sessionId: string; readonly runId: string; readonly segment: number }
 
 /** The rest of an expired session: hashes of what its run said, and of its state. */
-export type RetiredPlace = { readonly said: readonly string[]; readonly state: string }
+export type RetiredContinuation = { readonly said: readonly string[]; readonly state: string }
 
 /** `retired`: the session has expired by itself. */
-export type RecordedPlace = ConversationPlace & { readonly at: number; readonly retired?: RetiredPlace }
+export type RecordedContinuation = Continuation & { readonly at: number; readonly retired?: RetiredContinuation }
 
-type PlaceRow = { session: string; run: string; segment: number; at: number; retired: string | null }
+type ContinuationRow = { session: string; run: string; segment: number; at: number; retired: string | null }
 
 const schema = `CREATE TABLE IF NOT EXISTS conversation (hash TEXT NOT NULL, at INTEGER NOT NULL, session TEXT NOT NULL,
   run TEXT NOT NULL, segment INTEGER NOT NULL, retired TEXT, PRIMARY KEY (hash, session, run, segment)) WITHOUT ROWID`
 
 const retentionMs = 90 * 24 * 3_600_000
-const maxPlaces = 20_000
+const maxContinuations = 20_000
 /** So many writes are between two sweeps, which read every row. */
 const writesPerSweep = 1_000
 /** Of the same words; the oldest ones are forgotten. */
@@ -42,7 +42,7 @@ export class TenantConversations extends RpcTarget {
   }
 
   /** Repeating it changes nothing. */
-  record(authority: Authority, hash: string, { sessionId, runId, segment }: ConversationPlace): void {
+  record(authority: Authority, hash: string, { sessionId, runId, segment }: Continuation): void {
     requireOwn(this.#mayChange, authority)
     const now = clock.now()
     const insert = 'INSERT INTO conversation VALUES (?, ?, ?, ?, ?, NULL) ON CONFLICT DO NOTHING'
@@ -52,28 +52,32 @@ export class TenantConversations extends RpcTarget {
     this.#sweep(now)
   }
 
-  /** The places of a conversation, newest first. */
-  find(authority: Authority, hash: string): readonly RecordedPlace[] {
+  /** The continuations of a conversation, newest first. */
+  find(authority: Authority, hash: string): readonly RecordedContinuation[] {
     requireOwn(this.#mayChange, authority)
     const query =
       'SELECT session, run, segment, at, retired FROM conversation WHERE hash = ? AND at >= ? ORDER BY at DESC LIMIT ?'
     return this.#sql
-      .exec<PlaceRow>(query, hash, clock.now() - retentionMs, maxTwins)
+      .exec<ContinuationRow>(query, hash, clock.now() - retentionMs, maxTwins)
       .toArray()
       .map(({ session, run, segment, at, retired }) => ({
         sessionId: session,
         runId: run,
         segment,
         at,
-        ...(retired !== null && { retired: JSON.parse(retired) as RetiredPlace }),
+        ...(retired !== null && { retired: JSON.parse(retired) as RetiredContinuation }),
       }))
   }
 
   /** Called by a session that expires. It reads every row, which is rare enough for an expiry. */
-  retire(authority: Authority, { sessionId, runId }: Omit<ConversationPlace, 'segment'>, place: RetiredPlace): void {
+  retire(
+    authority: Authority,
+    { sessionId, runId }: Omit<Continuation, 'segment'>,
+    retired: RetiredContinuation,
+  ): void {
     requireOwn(this.#mayChange, authority)
     const update = 'UPDATE conversation SET retired = ? WHERE session = ? AND run = ?'
-    this.#sql.exec(update, JSON.stringify(place), sessionId, runId)
+    this.#sql.exec(update, JSON.stringify(retired), sessionId, runId)
   }
 
   /** Creates the table at the first use: many tenants have no such client. */
@@ -85,7 +89,7 @@ export class TenantConversations extends RpcTarget {
 
   #sweep(now: number): void {
     const deleteOld = `DELETE FROM conversation WHERE at < max(?, coalesce((SELECT at FROM conversation
-      ORDER BY at DESC LIMIT 1 OFFSET ${maxPlaces}), 0))`
+      ORDER BY at DESC LIMIT 1 OFFSET ${maxContinuations}), 0))`
     this.#sql.exec(deleteOld, now - retentionMs)
   }
 }

@@ -6,7 +6,7 @@
 import { log } from '../../agent/model/log.ts'
 import type { ClaimedAnswer, ConversationMatch } from '../../durable/session/clients/match-conversation.ts'
 import { hashText } from '../../durable/session/clients/state-hash.ts'
-import type { ConversationPlace, RecordedPlace } from '../../durable/tenant/conversations.ts'
+import type { Continuation, RecordedContinuation } from '../../durable/tenant/conversations.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import type { Call } from '../route.ts'
 import { sessionStub } from '../sessions.ts'
@@ -32,18 +32,18 @@ export async function findConversation(
   const joined = isRetry ? await findOpenRun(call, await hashes.own()) : undefined
   if (joined || !hashes.answered) return joined
   const { hash, text, callIds } = hashes.answered
-  const places = await find(call, await hash())
-  return places.length ? choose(call, places, { text, callIds }) : undefined
+  const continuations = await find(call, await hash())
+  return continuations.length ? choose(call, continuations, { text, callIds }) : undefined
 }
 
 const find = ({ env, authority }: Asking, hash: string) =>
-  tenantStub(env, authority.tenantId).conversations.find(authority, hash) as Promise<readonly RecordedPlace[]>
+  tenantStub(env, authority.tenantId).conversations.find(authority, hash) as Promise<readonly RecordedContinuation[]>
 
 /** A repeated request joins the run of an earlier try while that is open. Of several, none can be told to be its own. */
 async function findOpenRun(call: Asking, hash: string): Promise<FoundConversation | undefined> {
-  const places = (await find(call, hash)).filter(({ segment, retired }) => segment === 0 && !retired)
+  const continuations = (await find(call, hash)).filter(({ segment, retired }) => segment === 0 && !retired)
   const runs = await Promise.all(
-    places.map(async ({ sessionId, runId }) => {
+    continuations.map(async ({ sessionId, runId }) => {
       const run = await stubOf(call, sessionId).runs.get(call.authority, runId)
       return run && ['queued', 'running', 'waiting'].includes(run.status) ? { sessionId, runId } : undefined
     }),
@@ -52,27 +52,27 @@ async function findOpenRun(call: Asking, hash: string): Promise<FoundConversatio
   return open && !another ? { kind: 'join', ...open } : undefined
 }
 
-type Match = ConversationPlace & { readonly match: ConversationMatch }
+type Match = Continuation & { readonly match: ConversationMatch }
 
 async function choose(
   call: Asking,
-  places: readonly RecordedPlace[],
+  continuations: readonly RecordedContinuation[],
   claimed: ClaimedAnswer,
 ): Promise<FoundConversation | undefined> {
-  const live = places.filter(({ retired }) => !retired)
+  const live = continuations.filter(({ retired }) => !retired)
   const asked = await Promise.all(
-    live.map(async (place): Promise<Match | undefined> => {
-      const { sessionId, runId, segment } = place
+    live.map(async (continuation): Promise<Match | undefined> => {
+      const { sessionId, runId, segment } = continuation
       const match = await stubOf(call, sessionId).conversation.match(call.authority, runId, segment, claimed)
-      return match && { ...place, match }
+      return match && { ...continuation, match }
     }),
   )
   const matches = asked.filter((match) => match !== undefined)
   const [first] = matches
   const saidHash = await hashText(claimed.text)
-  const expired = places.filter(({ retired }) => retired?.said.includes(saidHash))
+  const expired = continuations.filter(({ retired }) => retired?.said.includes(saidHash))
   if (!first) return undefined
-  if (new Set([...matches, ...expired].map(({ sessionId }) => sessionId)).size === 1) return goOn(first)
+  if (new Set([...matches, ...expired].map(({ sessionId }) => sessionId)).size === 1) return toFound(first)
   // The same words and the same answer in several sessions: nothing says whose they are. A copy is safe where all are
   // the same, since it has nothing that one of them has alone.
   const states = await Promise.all([
@@ -83,7 +83,7 @@ async function choose(
   return isSame ? { kind: 'branch', sessionId: first.sessionId, runId: first.runId } : undefined
 }
 
-function goOn({ sessionId, runId, match }: Match): FoundConversation {
+function toFound({ sessionId, runId, match }: Match): FoundConversation {
   if (match.kind === 'earlier') return { kind: 'branch', sessionId, runId }
   return { kind: 'continue', sessionId, runId, ...(match.kind === 'waiting' && { segment: match.segment }) }
 }
@@ -97,13 +97,13 @@ async function stateOf(call: Asking, { sessionId, runId, match }: Match): Promis
 const stubOf = ({ env, authority }: Asking, sessionId: string) => sessionStub(env, authority.tenantId, sessionId)
 
 /** Remembers which run answers the conversation. A failure is logged: the next request then gets a new session. */
-export async function tryRecord(
+export async function recordContinuation(
   { env, authority }: Asking,
   hashes: ConversationHashes,
-  place: ConversationPlace,
+  continuation: Continuation,
 ): Promise<void> {
   try {
-    await tenantStub(env, authority.tenantId).conversations.record(authority, await hashes.own(), place)
+    await tenantStub(env, authority.tenantId).conversations.record(authority, await hashes.own(), continuation)
   } catch (error) {
     log.warn('conversation.unrecorded', 'A conversation cannot be recorded, so that it will not be continued.', {
       error,

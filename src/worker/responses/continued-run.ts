@@ -40,7 +40,7 @@ export type ContinuedRun = {
   /** Its responses are not stored. */
   readonly isUnstored?: boolean
   /** Found by what the input repeats, not by an id. */
-  readonly byWords?: FoundConversation['kind']
+  readonly byHistory?: FoundConversation['kind']
   /** The part of the run that the request names. Absent: its end. */
   readonly segment?: number
 }
@@ -69,7 +69,7 @@ export async function findContinuedRun(call: CreateCall, parsed: ParsedInput): P
 }
 
 /** Finds the run that said what the input repeats. Results and decisions are known by their ids instead. */
-export async function findByWords(
+export async function findByHistory(
   call: CreateCall,
   { message, results, approvals }: ParsedInput,
   hashes: ConversationHashes | undefined,
@@ -80,7 +80,7 @@ export async function findByWords(
   const { sessionId, runId, kind } = found
   const session = sessionStub(call.env, call.tenant.id, sessionId)
   const at = await session.responses.locate(call.authority, { runId, callIds: [], approvalIds: [] })
-  return at ? { session, sessionId, at, byWords: kind } : undefined
+  return at ? { session, sessionId, at, byHistory: kind } : undefined
 }
 
 /**

@@ -10,7 +10,7 @@ import type { RequestCommand, RequestTarget } from '../../durable/session/intake
 import type { Location } from '../../durable/session/responses/locate.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { type ConversationHashes, hashConversation } from '../chat/conversation-hash.ts'
-import { tryRecord } from '../chat/find-conversation.ts'
+import { recordContinuation } from '../chat/find-conversation.ts'
 import { completeHistory } from '../chat/messages.ts'
 import { AppError, invalid } from '../errors.ts'
 import { submitInFork } from '../fork.ts'
@@ -20,7 +20,7 @@ import { limitToolsets, namedToolsets } from '../input/limit-toolsets.ts'
 import { readWithSessionSettings } from '../input/settings-patch.ts'
 import { parseTurnOptions } from '../input/turn-options.ts'
 import { idempotencyOf, Superseded } from '../submit.ts'
-import { answersOf, type ContinuedRun, findByWords, findContinuedRun, findSession } from './continued-run.ts'
+import { answersOf, type ContinuedRun, findByHistory, findContinuedRun, findSession } from './continued-run.ts'
 import { type CreateCall, mergeResponseOptions, type ResponseBody } from './response-body.ts'
 import { parseInput, type ParsedInput, toToolMessage } from './response-input.ts'
 import { parseItems } from './response-items.ts'
@@ -48,9 +48,9 @@ export async function submitResponse(
   const named = findSession(call)
   if (named && parsed.history.length)
     throw invalid('Earlier messages are already stored. Send only the new ones.', 'input')
-  const hashes = isKnownByWords(request) ? hashConversation(call, toSpokenMessages(items)) : undefined
-  const continued = (await findContinuedRun(call, parsed)) ?? (await findByWords(call, parsed, hashes))
-  const fields = await readFields(call, continued?.byWords ? continued.session : named, parsed)
+  const hashes = isKnownByHistory(request) ? hashConversation(call, toSpokenMessages(items)) : undefined
+  const continued = (await findContinuedRun(call, parsed)) ?? (await findByHistory(call, parsed, hashes))
+  const fields = await readFields(call, continued?.byHistory ? continued.session : named, parsed)
   const submitTo = (run: ContinuedRun | undefined) => {
     const submit = run?.at && isAnswer(run, parsed) ? continueRun : startRun
     return submit(call, { continued: run, parsed, fields, hashes }, submitCommand)
@@ -58,9 +58,9 @@ export async function submitResponse(
   try {
     return await submitTo(continued)
   } catch (error) {
-    if (!(error instanceof Superseded) || continued?.byWords !== 'continue') throw error
+    if (!(error instanceof Superseded) || continued?.byHistory !== 'continue') throw error
     // Another request continued the conversation at the same moment.
-    return submitTo({ ...continued, byWords: 'branch' })
+    return submitTo({ ...continued, byHistory: 'branch' })
   }
 }
 
@@ -69,13 +69,13 @@ async function readFields(call: CreateCall, session: ContinuedRun['session'] | u
   const { body: request, env, tenant } = call
   const authority = await limitToolsets(call, session)
   const read = (snapshot: TenantSnapshot) => parseTurnOptions(request, env, snapshot, { openAiNames: true })
-  const wishes = session ? await readWithSessionSettings(session, call, read) : read(tenant)
-  const options = { ...mergeResponseOptions(request, wishes, parsed.instructions), ...namedToolsets(call) }
+  const sessionOptions = session ? await readWithSessionSettings(session, call, read) : read(tenant)
+  const options = { ...mergeResponseOptions(request, sessionOptions, parsed.instructions), ...namedToolsets(call) }
   return { authority, options, tenant }
 }
 
 /** Requests without a name are known by their words, unless nothing is to remain of them. */
-const isKnownByWords = ({ conversation, previous_response_id: previous, store }: ResponseBody): boolean =>
+const isKnownByHistory = ({ conversation, previous_response_id: previous, store }: ResponseBody): boolean =>
   !conversation && !previous && store !== false
 
 type Fields = Pick<RequestCommand, 'authority' | 'options' | 'tenant'>
@@ -96,8 +96,8 @@ function refuseUnsupported({ conversation, previous_response_id: previous, store
 }
 
 /** Whether the request answers what the run waits for, or speaks to it meanwhile. */
-const isAnswer = ({ at, byWords = 'continue' }: ContinuedRun, { results, approvals }: ParsedInput): boolean =>
-  byWords === 'continue' && (results.length > 0 || approvals.length > 0 || at?.state === 'waiting')
+const isAnswer = ({ at, byHistory = 'continue' }: ContinuedRun, { results, approvals }: ParsedInput): boolean =>
+  byHistory === 'continue' && (results.length > 0 || approvals.length > 0 || at?.state === 'waiting')
 
 async function continueRun(
   call: CreateCall,
@@ -136,7 +136,7 @@ type Answered = { readonly sessionId: string; readonly at: Location; readonly an
 /** A message is answered by the run that waits, or by one that is queued behind it: only the session knows. */
 function recordContinued(call: CreateCall, hashes: ConversationHashes, { sessionId, at, answer }: Answered) {
   const runId = answer.headers.get('x-talaria-run-id') ?? at.runId
-  return tryRecord(call, hashes, { sessionId, runId, segment: runId === at.runId ? at.segments : 0 })
+  return recordContinuation(call, hashes, { sessionId, runId, segment: runId === at.runId ? at.segments : 0 })
 }
 
 async function startRun(
@@ -175,20 +175,20 @@ async function startRun(
 
 /** The ids of the run that answers an earlier try of the request. */
 const findJoined = (continued: ContinuedRun | undefined): RequestIds | undefined =>
-  continued?.byWords === 'join' && continued.at
+  continued?.byHistory === 'join' && continued.at
     ? joinedIds({ sessionId: continued.sessionId, runId: continued.at.runId })
     : undefined
 
 async function recordStart(call: CreateCall, hashes: ConversationHashes | undefined, { sessionId, runId }: RequestIds) {
-  if (hashes) await tryRecord(call, hashes, { sessionId, runId, segment: 0 })
+  if (hashes) await recordContinuation(call, hashes, { sessionId, runId, segment: 0 })
 }
 
 /** Clients that send their words again expect the files of that time, as with chat completions. */
-const forkOf = ({ session: source, sessionId: parentId, at, byWords }: ContinuedRun, isEphemeral: boolean) => ({
+const forkOf = ({ session: source, sessionId: parentId, at, byHistory }: ContinuedRun, isEphemeral: boolean) => ({
   source,
   spec: { source: 'api', parentId, ephemeral: isEphemeral },
   ...(at && { upTo: at.runId }),
-  withEarlierFiles: byWords !== undefined,
+  withEarlierFiles: byHistory !== undefined,
 })
 
 /** Results without a run that waits for them end the history that the client sent. */
@@ -213,7 +213,7 @@ function openingOf({ message, history, results, approvals }: ParsedInput): {
 
 /** A stored response continues in the session of the response before it, as long as that is its last one. */
 function canContinueIn(continued: ContinuedRun | undefined, isStored: boolean): boolean {
-  if (!continued || continued.byWords === 'branch') return false
+  if (!continued || continued.byHistory === 'branch') return false
   const { at } = continued
   if (!at) return true
   if (at.state !== 'ended' && !isStored)
@@ -232,8 +232,8 @@ type Target = {
 /** Another request may continue from the same response at the same moment: `after` refuses the later one. */
 function createTarget({ body }: CreateCall, target: Target): RequestTarget {
   const { continued, isBranch, isEphemeral, history, isReplayed } = target
-  if (isBranch || continued?.byWords === 'join') return { kind: 'existing' }
-  if ((body.previous_response_id || continued?.byWords) && continued?.at)
+  if (isBranch || continued?.byHistory === 'join') return { kind: 'existing' }
+  if ((body.previous_response_id || continued?.byHistory) && continued?.at)
     return { kind: 'after', runId: continued.at.runId }
   const isNewId = !continued && !isReplayed
   return { kind: 'create', spec: { source: 'api', ephemeral: isEphemeral }, history, isNewId }

@@ -41,7 +41,9 @@ async function prepare(call: Call<unknown, Chat>) {
   const sessionId = param('id')
   const session = sessionStub(env, tenant.id, sessionId)
   const authority = await limitToolsets(call, session)
-  const wishes = await readWithSessionSettings(session, call, (snapshot) => parseTurnOptions(body, env, snapshot))
+  const sessionOptions = await readWithSessionSettings(session, call, (snapshot) =>
+    parseTurnOptions(body, env, snapshot),
+  )
   const instructions = joinSystemText([{ text: body.instructions ?? '', param: 'instructions' }])
   const message = parseUserMessage(body.input, body.attachments, 'input', instructions)
   const given = listFiles(body.input, body.attachments)
@@ -58,7 +60,7 @@ async function prepare(call: Call<unknown, Chat>) {
     idempotency: idempotencyOf(ids),
     target: { kind: 'existing' },
     options: {
-      ...wishes,
+      ...sessionOptions,
       ...(body.instructions !== undefined && { instructions: body.instructions }),
       ...(body.max_turns !== undefined && { maxTurns: body.max_turns }),
     },

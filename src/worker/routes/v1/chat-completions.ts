@@ -17,11 +17,11 @@ import { isGeneratedSession } from '../../../agent/model/session-name.ts'
 import { completeHistory, type Conversation, splitMessages } from '../../chat/messages.ts'
 import { type Chat, chatSchema, completionShape } from '../../chat/schema.ts'
 import { type ConversationHashes, hashConversation } from '../../chat/conversation-hash.ts'
-import { findConversation, type FoundConversation, tryRecord } from '../../chat/find-conversation.ts'
+import { findConversation, type FoundConversation, recordContinuation } from '../../chat/find-conversation.ts'
 import { type ClientToolOptions, parseClientTools } from '../../chat/tools.ts'
 import { runFailed } from '../../errors.ts'
 import { submitInFork } from '../../fork.ts'
-import { nameClient } from '../../hang-up.ts'
+import { nameClient } from '../../client-disconnect.ts'
 import { idempotencyKeyHeader, sessionIdHeaders, toolsetsHeader } from '../../headers.ts'
 import { claimIds, joinedIds, replayHeaders, type RequestIds } from '../../idempotency.ts'
 import { listFiles, parseUserMessage } from '../../input/input.ts'
@@ -94,7 +94,7 @@ type Asked = {
 async function serve(asked: Asked): Promise<Response> {
   const { call, found } = asked
   const { env, tenant } = call
-  const { authority, wishes } = await readWishes(asked)
+  const { authority, sessionOptions } = await readSessionOptions(asked)
   const ids = await idsOf(asked)
   const session = sessionStub(env, tenant.id, ids.sessionId)
   const client = nameClient(call, session, ids)
@@ -102,7 +102,7 @@ async function serve(asked: Asked): Promise<Response> {
     authority,
     runId: ids.runId,
     options: {
-      ...mergeTurnOptions(call.body, wishes, asked.conversation.instructions),
+      ...mergeTurnOptions(call.body, sessionOptions, asked.conversation.instructions),
       ...asked.clientTools,
       ...namedToolsets(call),
     },
@@ -119,13 +119,13 @@ async function serve(asked: Asked): Promise<Response> {
 }
 
 /** The settings of the session that goes on count, too. */
-async function readWishes({ call, stored, found }: Asked) {
+async function readSessionOptions({ call, stored, found }: Asked) {
   const { env, tenant, body } = call
   const known = stored ?? found?.sessionId
   const session = known === undefined ? undefined : sessionStub(env, tenant.id, known)
   const authority = await limitToolsets(call, session)
   const read = (snapshot: TenantSnapshot) => parseTurnOptions(body, env, snapshot, { openAiNames: true })
-  return { authority, wishes: session ? await readWithSessionSettings(session, call, read) : read(tenant) }
+  return { authority, sessionOptions: session ? await readWithSessionSettings(session, call, read) : read(tenant) }
 }
 
 function idsOf({ call, stored, found }: Asked): Promise<RequestIds> | RequestIds {
@@ -236,14 +236,14 @@ const specOf = ({ oneShot = false }: { readonly oneShot?: boolean }) => ({ sourc
 /** Remembers the run while it begins. A failure costs the continuity of this conversation, not the answer. */
 async function recordStart({ call, hashes, found }: Asked, { sessionId, runId }: RequestIds): Promise<void> {
   const isLater = found?.kind === 'join' || (found?.kind === 'continue' && found.segment !== undefined)
-  if (hashes && !isLater) await tryRecord(call, hashes, { sessionId, runId, segment: 0 })
+  if (hashes && !isLater) await recordContinuation(call, hashes, { sessionId, runId, segment: 0 })
 }
 
 /** A message to a waiting run is answered by that run, or by one that is queued behind it: only the session knows. */
 async function recordContinued({ call, hashes, found, message }: Asked, ids: RequestIds, runId: string): Promise<void> {
   if (!hashes || !message || found?.kind !== 'continue' || found.segment === undefined) return
   const segment = runId === found.runId ? found.segment : 0
-  await tryRecord(call, hashes, { sessionId: ids.sessionId, runId, segment })
+  await recordContinuation(call, hashes, { sessionId: ids.sessionId, runId, segment })
 }
 
 type Answering = {
@@ -292,12 +292,12 @@ export const eventStreamHeaders = {
   'cache-control': 'no-cache, no-transform',
 }
 
-function mergeTurnOptions(body: Chat, wishes: TurnOptions, instructions: string): TurnOptions {
-  const maxTokens = body.max_completion_tokens ?? wishes.maxTokens
-  const effort = wishes.reasoningEffort ?? body.reasoning?.effort
+function mergeTurnOptions(body: Chat, sessionOptions: TurnOptions, instructions: string): TurnOptions {
+  const maxTokens = body.max_completion_tokens ?? sessionOptions.maxTokens
+  const effort = sessionOptions.reasoningEffort ?? body.reasoning?.effort
   const answerFormat = parseAnswerFormat(body.response_format, 'response_format')
   return {
-    ...wishes,
+    ...sessionOptions,
     maxPauseMs,
     ...(instructions && { instructions }),
     ...(maxTokens !== undefined && { maxTokens }),
