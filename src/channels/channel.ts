@@ -164,6 +164,8 @@ export type Capabilities = {
     readonly maxDataBytes: number
   }
   readonly threads?: true
+  /** An answer in a group begins a thread below the message that it answers. Replies there are meant for the agent. */
+  readonly answersInThreads?: true
   /** Files out. A larger file is sent as a link. */
   readonly files?: { readonly maxBytes: number }
   /** Time after the person's last message in which the agent may write. Later, `send` returns `window`. */

@@ -1,5 +1,7 @@
 /** Decides which inbound events the agent processes. Chats and persons that no setting names are ignored. */
 
+import { findCommand } from '../agent/policy/slash-command/command-table.ts'
+import { parseCommand } from '../agent/policy/slash-command/parse-command.ts'
 import type { BotAccount, InboundEvent } from './channel.ts'
 import type { ChannelSettings } from './settings.ts'
 
@@ -18,7 +20,7 @@ export function classifyEvent(event: InboundEvent, rules: Rules, account: BotAcc
   const isFree = !rules.require_mention || isListed(rules.free_chats, event.address.chat)
   const isAddressed = addresses(event, rules, account)
   if (event.sender.isBot) return rules.allow_bots === 'all' && isFree ? 'accept' : isAddressed ? 'accept' : 'ignore'
-  return isFree || isAddressed ? 'accept' : 'unaddressed'
+  return isFree || isAddressed || isOwnCommand(event.text, account) ? 'accept' : 'unaddressed'
 }
 
 const isListed = (ids: readonly string[], id: string): boolean => ids.includes('*') || ids.includes(id)
@@ -41,6 +43,13 @@ function addresses(event: MessageEvent, { mention_names: names }: Rules, account
   return (
     quote?.sender?.id === account.id || mentions.includes(account.id) || mentions.includes(account.name.toLowerCase())
   )
+}
+
+/** Unknown commands may be meant for another bot of the group. */
+function isOwnCommand(text: string, account: BotAccount | undefined): boolean {
+  const command = parseCommand(text)
+  if (!command || !findCommand(command.name)) return false
+  return command.bot === undefined || command.bot.toLowerCase() === account?.name.toLowerCase()
 }
 
 /** Searched without regular expressions: the names come from settings. */

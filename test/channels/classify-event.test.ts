@@ -87,6 +87,12 @@ describe('classifyEvent', () => {
       { ...group, allow_bots: 'mentions' },
       'accept',
     ],
+    ['accepts a command', inGroup({ text: ' /STOP now' }), group, 'accept'],
+    ['accepts a command to us', inGroup({ text: '/stop@talariabot' }), group, 'accept'],
+    ['keeps a command to another bot', inGroup({ text: '/stop@OtherBot' }), group, 'unaddressed'],
+    ['keeps an unknown command', inGroup({ text: '/play song' }), group, 'unaddressed'],
+    ['keeps a path', inGroup({ text: '/tmp is full' }), group, 'unaddressed'],
+    ['ignores a command of a bot', inGroup({ sender: bot, text: '/stop' }), { ...group, allow_bots: 'all' }, 'ignore'],
     ['keeps nothing of a bot', inGroup({ sender: bot }), { ...group, allow_bots: 'all' }, 'ignore'],
     [
       'accepts all of a bot where all is accepted',

@@ -74,10 +74,9 @@ function parseMessage(sent: Message, outer: Outer, source: Callback): InboundEve
   const { text, mentions } = decodeMrkdwn(sent.text, source.bot)
   const media = mediaOf(sent.files)
   if (!sender || (!text.trim() && !media.length)) return undefined
-  const isAddressed = outer.type === 'app_mention' || (source.bot !== undefined && mentions.includes(source.bot))
   const quote = quoteOf(sent)
   return {
-    ...chatOf(outer, sent, isAddressed),
+    ...chatOf(outer, sent),
     kind: 'message',
     key: `${source.team}:${outer.channel}:${sent.ts}`,
     sender,
@@ -126,15 +125,11 @@ function senderOf(sent: Message, { app, bot }: Callback): Sender | undefined {
 
 const nameOf = ({ user_profile: profile, username }: Message) => profile?.display_name || profile?.real_name || username
 
-/**
- * A mention outside of a thread begins one, because the answer to it stands there. Direct chats are one conversation
- * unless a person begins a thread.
- */
-function chatOf({ channel, channel_type: type }: Outer, { ts, thread_ts: thread }: Message, isAddressed: boolean) {
-  const isGroup = !isDirect(channel, type)
-  const within = thread ?? (isGroup && isAddressed ? ts : undefined)
-  return { address: { chat: channel, ...(within !== undefined && { thread: within }) }, isGroup }
-}
+/** Direct chats are one conversation unless a person begins a thread. */
+const chatOf = ({ channel, channel_type: type }: Outer, { thread_ts: thread }: Message) => ({
+  address: { chat: channel, ...(thread !== undefined && { thread }) },
+  isGroup: !isDirect(channel, type),
+})
 
 const isDirect = (channel: string, type?: string): boolean =>
   type === undefined ? channel.startsWith('D') : type === 'im'

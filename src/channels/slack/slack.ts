@@ -40,6 +40,7 @@ export const slack: Channel = {
     typing: { durationMs: 60_000 },
     buttons: { maxRows: 20, maxPerRow: 5, maxLabelChars: 75, maxDataBytes: 2_000 },
     threads: true,
+    answersInThreads: true,
     files: { maxBytes: 50_000_000 },
   },
   textLimit: { max: maxTextChars, unit: 'utf16' },

@@ -18,6 +18,7 @@ import { acceptLifecycle } from './accept-lifecycle.ts'
 import type { FileOwner } from './carried-files.ts'
 import { forgetConnection, type LoadedConnection } from '../tenant/channels/connection.ts'
 import { authorityOf, commandsOf, groupName, originOf, resolvePerson, sessionIdOf } from './gateway.ts'
+import { isContext, isExpected, placeInThread, type TextEvent } from './group-message.ts'
 import { ownerOfButton } from './pending-request-message.ts'
 
 export type AcceptContext = {
@@ -26,8 +27,6 @@ export type AcceptContext = {
   readonly runInBackground: (work: Promise<unknown>) => void
 }
 
-/** A message, an edit of one, or a native command. */
-type TextEvent = Extract<InboundEvent, { text: string }>
 type PressEvent = Extract<InboundEvent, { kind: 'press' }>
 
 /** Of a session that is being deleted. The next delivery begins a new one. */
@@ -55,14 +54,14 @@ async function acceptEvent(context: AcceptContext, connection: LoadedConnection,
   const isAccountNeeded = first === 'unaddressed' && !connection.account
   const account = isAccountNeeded ? await fetchAccount(context.env, connection) : connection.account
   const isUnaddressed = first === 'unaddressed' && classifyEvent(event, settings, account) === 'unaddressed'
-  // Nobody answers an edit of what was not meant for the agent.
-  if (isUnaddressed && event.kind === 'edit') return
   const text = stripMention(event.text, account)
   const sender = await findSender(context, connection, event)
   // Their role was deleted: nobody answers, as if they were not known.
   if (!hasScope(sender.authority, 'chat')) return
-  if (isUnaddressed) return storeLine(context, connection, { event, sender, text })
-  await submitMessage(context, connection, { event, sender, text })
+  const isAnswer = isUnaddressed && (await isExpected(context.env, connection, { event, ...sender }))
+  if (isUnaddressed && !isAnswer) return storeLine(context, connection, { event, sender, text })
+  const address = placeInThread(connection, { event, text, isAnswer })
+  await submitMessage(context, connection, { event: { ...event, address }, sender, text })
 }
 
 type Acting = { readonly person: string; readonly authority: Authority; readonly tenant: TenantSnapshot }
@@ -86,6 +85,7 @@ async function storeLine(
   connection: LoadedConnection,
   { event, sender, text }: Accepted,
 ): Promise<void> {
+  if (!isContext(event)) return
   const { chats } = tenantStub(env, connection.tenantId)
   const line = renderContextLine(event.sender.name, text)
   await chats.addLine(sender.authority, groupName(originOf(connection, event, sender.person)), { key: event.key, line })

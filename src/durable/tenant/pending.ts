@@ -42,6 +42,12 @@ export class TenantPending extends RpcTarget {
     return row ? (JSON.parse(row.body) as PendingItem[]) : []
   }
 
+  /** Whether a question of the session waits for this person of its chat. */
+  hasQuestionFor(authority: Authority, sessionId: string, person: string): boolean {
+    requireOwn(this.#mayChange, authority)
+    return this.#of(sessionId).some((item) => item.kind === 'question' && item.person === person)
+  }
+
   list(authority: Authority): PendingItem[] {
     requireOwn(this.#mayChange, authority)
     return this.#sql

@@ -3,6 +3,7 @@
 import type { ChatOrigin } from '../../agent/model/delivery.ts'
 import { type Authority, chatName } from '../../agent/model/permission/authority.ts'
 import { log } from '../../agent/model/log.ts'
+import type { PendingItem } from '../tenant/events/pending-item.ts'
 import type { TenantDO } from '../tenant/tenant-object.ts'
 import { type PendingSession, personRequests } from './pending-requests.ts'
 
@@ -27,14 +28,22 @@ export class PendingList {
   async publish(): Promise<void> {
     const items = personRequests(this.#session)
     if (!items.length && !this.#isPublished) return
-    const { ownAuthority, sessionId, meta } = this.#session
-    const chat = items.length && meta.origin ? { chat: chatName(meta.origin) } : {}
+    const { ownAuthority, sessionId } = this.#session
+    const chat = items.length ? this.#chatOf() : {}
     await this.#tenant().pending.set(
       ownAuthority,
       sessionId,
       items.map((item) => ({ ...item, ...chat })),
     )
     this.#isPublished = items.length > 0
+  }
+
+  /** The chat of the session, and the person there who is asked. */
+  #chatOf(): Pick<PendingItem, 'chat' | 'person'> {
+    const { meta, store } = this.#session
+    if (!meta.origin) return {}
+    const person = store.current()?.options.asker?.person ?? meta.origin.person
+    return { chat: chatName(meta.origin), ...(person !== undefined && { person }) }
   }
 
   /** Never rejects: the next projection to history publishes again. */

@@ -31,7 +31,7 @@ const mention = { ...base, text: '<@UBOT> hello <@U2> &amp; <https://x.test|x>' 
 const mentioned = {
   kind: 'message',
   key: 'T1:C1:1766458026.240809',
-  address: { chat: 'C1', thread: '1766458026.240809' },
+  address: { chat: 'C1' },
   text: 'hello @U2 & x (https://x.test)',
   mentions: ['UBOT', 'U2'],
 }

@@ -143,6 +143,47 @@ describe('what people say to nobody in a group', () => {
   })
 })
 
+describe('a group that requires a mention', () => {
+  it('runs commands without one, and gives the model none of them', async () => {
+    const { chat, linesOf } = await groupChat({ require_mention: true }, 'one')
+    await receiveMessage(chat, '/status', inGroup(anna))
+    await chat.api.waitForText('Status: idle')
+    await receiveMessage(chat, '/approve', inGroup(anna))
+    await chat.api.waitForText('Nothing waits for approval.')
+    const other = [{ type: 'bot_command', offset: 0, length: 14 }]
+    await receiveMessage(chat, '/stop@OtherBot', inGroup(anna, { entities: other }))
+    await receiveMessage(chat, '/play a song', inGroup(anna))
+    await receiveMessage(chat, '/tmp is full', inGroup(anna))
+    const mention = { entities: [{ type: 'mention', offset: 0, length: 11 }] }
+    await receiveMessage(chat, '@TalariaBot hi', inGroup(anna, mention))
+    await chat.api.waitForText('one')
+    expect(await linesOf(null, '11')).toEqual([
+      'user: [Said in the group before, not to you:]\nAnna: /tmp is full\n\nhi',
+      'assistant: one',
+    ])
+    expect(chat.api.sentTexts).toHaveLength(3)
+  })
+
+  it.each(['person', 'chat'])('takes a text of the person who is asked as the answer (%s)', async (sessions) => {
+    const { key } = await newTenant()
+    const question = calls({ name: 'clarify', input: { question: 'Which colour?', choices: ['red', 'blue'] } })
+    const chat = await createChat([question, says('Painted.')], { group_sessions: sessions }, key)
+    const mention = { entities: [{ type: 'mention', offset: 0, length: 11 }] }
+    await receiveMessage(chat, '@TalariaBot paint it', inGroup(anna, mention))
+    await chat.api.waitForText('Which colour?')
+    const asked = async () => (await call<{ data: object[] }>('GET', '/api/questions', { key })).body.data.length
+    await until(async () => (await asked()) === 1)
+    await receiveMessage(chat, 'I like yellow', inGroup(bert))
+    const other = { entities: [{ type: 'mention', offset: 0, length: 5 }] }
+    await receiveMessage(chat, '@bert which one?', inGroup(anna, other))
+    expect(await asked()).toBe(1)
+    await receiveMessage(chat, 'green', inGroup(anna))
+    await chat.api.waitForText('Painted.')
+    const answer = chat.scripted.requests[1]?.messages.find(({ role }) => role === 'tool')
+    expect(String(answer?.content)).toContain('green')
+  })
+})
+
 describe('an approval in a group', () => {
   const append = { name: 'terminal', input: { command: 'echo x >> count.txt' } }
 

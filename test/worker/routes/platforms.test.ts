@@ -54,6 +54,24 @@ async function createDiscordChannel(replies: readonly Reply[], settings: object 
   return { api, ...channel, newCommand, sign }
 }
 
+async function createSlackChannel(replies: readonly Reply[], settings: object = {}) {
+  const { api, token } = createSlackApi()
+  const secrets = { bot_token: token, signing_secret: 's' }
+  const channel = await createChannel('slack', secrets, replies, settings)
+  const post = async (body: string) => {
+    const time = String(Math.floor(Date.now() / 1_000))
+    const signature = toHex(await computeHmac('SHA-256', 's', concatBytes(`v0:${time}:`, bytesOf(body))))
+    const headers = { 'x-slack-request-timestamp': time, 'x-slack-signature': `v0=${signature}` }
+    expect((await channel.post(body, headers)).status).toBe(200)
+  }
+  const send = (fields: object) => {
+    const event = { type: 'message', user: 'U1', channel: 'C1', channel_type: 'channel', ...fields }
+    const authorizations = [{ user_id: 'UBOT' }]
+    return post(JSON.stringify({ type: 'event_callback', team_id: 'T1', event, authorizations }))
+  }
+  return { ...channel, api, post, send }
+}
+
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
 /** Of the last run of the tenant's only session. */
@@ -97,31 +115,40 @@ const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 
 describe('from the webhook to the answer', () => {
   it('Slack: an event that arrives twice, in the thread of its message, with what was said in the channel before', async () => {
-    const { api, token } = createSlackApi()
-    const { post, scripted } = await createChannel('slack', { bot_token: token, signing_secret: 's' }, [
-      says('**Hello**'),
-    ])
-    const send = async (type: string, text = '<@UBOT> hi', ts = '1.1') => {
-      const event = { type, user: 'U1', text, ts, channel: 'C1', channel_type: 'channel' }
-      const body = JSON.stringify({
-        type: 'event_callback',
-        team_id: 'T1',
-        event,
-        authorizations: [{ user_id: 'UBOT' }],
-      })
-      const time = String(Math.floor(Date.now() / 1_000))
-      const signature = toHex(await computeHmac('SHA-256', 's', concatBytes(`v0:${time}:`, bytesOf(body))))
-      return post(body, { 'x-slack-request-timestamp': time, 'x-slack-signature': `v0=${signature}` })
-    }
-    expect((await send('message', 'The printer is on fire.', '1.0')).status).toBe(200)
-    const answers = await Promise.all([send('message'), send('app_mention'), send('message')])
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    const { api, send, scripted } = await createSlackChannel([says('**Hello**')])
+    await send({ text: 'The printer is on fire.', ts: '1.0' })
+    const mention = { text: '<@UBOT> hi', ts: '1.1' }
+    await Promise.all([send(mention), send({ ...mention, type: 'app_mention' }), send(mention)])
     await until(() => api.texts.length > 0)
     expect(api.callsTo('chat.postMessage').map(({ body }) => [body['text'], body['thread_ts']])).toEqual([
       ['*Hello*', '1.1'],
     ])
     expect(scripted.requests).toHaveLength(1)
     expect(JSON.stringify(scripted.requests[0]?.messages)).toContain('The printer is on fire.')
+  })
+
+  it.each([
+    ['a mention', '<@UBOT> apples', {}],
+    ['a name of the bot', 'Hermes, apples', { mention_names: ['Hermes'] }],
+    ['a message of a free chat', 'apples', { free_chats: ['C1'] }],
+    ['a message where none needs a mention', 'apples', { require_mention: false }],
+  ])('Slack: %s begins a thread, in which replies of everybody go on', async (_name, text, settings) => {
+    const { api, send, scripted } = await createSlackChannel([says('Noted.'), says('Both.')], settings)
+    await send({ text, ts: '2.1' })
+    await until(() => api.texts.includes('Noted.'))
+    await send({ user: 'U2', text: 'and bananas?', ts: '2.2', thread_ts: '2.1', parent_user_id: 'U1' })
+    await until(() => api.texts.includes('Both.'))
+    expect(api.callsTo('chat.postMessage').map(({ body }) => body['thread_ts'])).toEqual(['2.1', '2.1'])
+    expect(JSON.stringify(scripted.requests[1]?.messages)).toMatch(/apples.*Noted\..*and bananas/)
+  })
+
+  it('Slack: a thread without the agent stays without it', async () => {
+    const { api, send, scripted } = await createSlackChannel([says('Hello.')])
+    await send({ text: 'lunch?', ts: '3.2', thread_ts: '3.1', parent_user_id: 'U2' })
+    await send({ text: '<@UBOT> hi', ts: '3.3', thread_ts: '3.1', parent_user_id: 'U2' })
+    await until(() => api.texts.length > 0)
+    expect(scripted.requests).toHaveLength(1)
+    expect(JSON.stringify(scripted.requests[0]?.messages)).toContain('lunch?')
   })
 
   it('Discord: a command, whose answer replaces the deferred one', async () => {

@@ -8,17 +8,23 @@ export type ParsedCommand = {
   readonly name: string
   /** Everything behind the name, trimmed. */
   readonly text: string
+  /** The bot that the command names behind an `@`, as groups write it. */
+  readonly bot?: string
 }
 
 const maxNameChars = 64
-const pattern = new RegExp(`^/([a-z][a-z0-9_-]{0,${maxNameChars - 1}})(@[A-Za-z0-9_]{1,64})?(?=\\s|$)`, 'i')
+const pattern = new RegExp(`^/([a-z][a-z0-9_-]{0,${maxNameChars - 1}})(?:@([A-Za-z0-9_]{1,64}))?(?=\\s|$)`, 'i')
 
-/** Undefined for an ordinary message. A bot's name behind an `@`, as groups write it, is dropped. */
+/** Undefined for an ordinary message. */
 export function parseCommand(message: string): ParsedCommand | undefined {
   const trimmed = message.trim()
-  const [head, name] = pattern.exec(trimmed) ?? []
+  const [head, name, bot] = pattern.exec(trimmed) ?? []
   if (head === undefined || name === undefined) return undefined
-  return { name: name.toLowerCase().replaceAll('_', '-'), text: trimmed.slice(head.length).trim() }
+  return {
+    name: name.toLowerCase().replaceAll('_', '-'),
+    text: trimmed.slice(head.length).trim(),
+    ...(bot !== undefined && { bot }),
+  }
 }
 
 /** Folders of the root directory. A sentence may begin with one: "/tmp is full". */

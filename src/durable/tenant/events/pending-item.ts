@@ -10,4 +10,6 @@ export type PendingItem = PersonRequest & {
   readonly call_id: string
   /** The chat of the session, as `chatName` writes it. */
   readonly chat?: string
+  /** The person of the chat who is asked. */
+  readonly person?: string
 }

@@ -10,7 +10,7 @@ describe('parseCommand', () => {
     ['/goal first line\nsecond line', { name: 'goal', text: 'first line\nsecond line' }],
     ['/new\nname', { name: 'new', text: 'name' }],
     ['/reload_skills', { name: 'reload-skills', text: '' }],
-    ['/help@my_bot now', { name: 'help', text: 'now' }],
+    ['/help@my_bot now', { name: 'help', text: 'now', bot: 'my_bot' }],
     ['/etc is full', { name: 'etc', text: 'is full' }],
   ])('reads %j as a command', (message, command) => {
     expect(parseCommand(message)).toEqual(command)
