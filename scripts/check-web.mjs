@@ -20,7 +20,7 @@ const layers = [
   'web/main.tsx',
   'web/service-worker.ts',
 ]
-const packages = ['preact', 'preact/hooks', '@preact/signals', 'marked']
+const packages = ['preact', 'preact/hooks', '@preact/signals', 'marked', 'uqr']
 const layerOf = (file) => layers.findIndex((layer) => file === layer || file.startsWith(`${layer}/`))
 
 const offences = []

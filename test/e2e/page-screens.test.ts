@@ -208,8 +208,9 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await page.locator('details').getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').first().waitFor()
     await open('models')
-    await page.getByLabel('Fallback models').first().fill('demo/agent')
-    await page.getByRole('button', { name: 'Save: Fallback models' }).click()
+    const fallbacks = page.getByRole('form', { name: 'Fallback models' })
+    await fallbacks.getByRole('textbox').fill('demo/agent')
+    await fallbacks.getByRole('button', { name: 'Save' }).click()
     await eventually(
       async () => (await client.get('/api/settings')).json,
       (settings) => JSON.stringify(settings.fallback_providers) === '["demo/agent"]',

@@ -7,7 +7,7 @@ import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
-import { showDone } from '../../parts/toast.ts'
+import { showDone, showError } from '../../parts/toast.ts'
 import { formatCost, formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 
@@ -40,11 +40,11 @@ export function Models() {
       <Panel of={models}>
         {({ data, unavailable, chosen, fallbacks }) => (
           <>
-            {!data.some(({ id }) => !id.startsWith('demo/')) && <p class="note">{t('firstRun')}</p>}
-            <DefaultModel models={data} chosen={chosen} onChange={models.reload} />
+            {!data.some(({ id }) => !id.startsWith('demo/')) && <p>{t('firstRun')}</p>}
+            <Credentials models={data} missing={unavailable} onChange={models.reload} />
+            <DefaultModel key={chosen} models={data} chosen={chosen} onChange={models.reload} />
             <Fallbacks key={fallbacks.join()} chosen={fallbacks} onChange={models.reload} />
             <Usable models={data} />
-            <Credentials models={data} onChange={models.reload} />
             <Unavailable list={unavailable} />
           </>
         )}
@@ -60,19 +60,42 @@ type DefaultProps = {
 }
 
 function DefaultModel({ models, chosen, onChange }: DefaultProps) {
-  const choose = async (id: string) => {
-    await api('PATCH', '/api/settings', { body: { model: { default: id || null } } })
+  const [model, setModel] = useState(chosen)
+  const [names, setNames] = useState<readonly string[]>(models.map(({ id }) => id))
+  /** The catalogs know far more models than are listed as usable. */
+  const loadNames = async () => {
+    const providers = [...new Set(models.map(({ id }) => providerOf(id)))]
+    const pages = await Promise.all(
+      providers.map((one) => get<Models>(`/api/settings/models?limit=200&provider=${encodeURIComponent(one)}`)),
+    )
+    setNames([...new Set([...models, ...pages.flatMap(({ data }) => data)].map(({ id }) => id))])
+  }
+  const save = async () => {
+    await api('PATCH', '/api/settings', { body: { model: { default: model.trim() || null } } })
     showDone(t('saved'))
     await onChange()
   }
-  const names = [...new Set([...(chosen ? [chosen] : []), ...models.map(({ id }) => id)])]
   return (
-    <Choice
-      label={t('defaultModel')}
-      value={chosen}
-      options={[['', t('automatic')], ...names.map((id) => [id, id] as const)]}
-      onChange={(id) => void choose(id)}
-    />
+    <Form label={t('defaultModel')} action={t('save')} onSend={save}>
+      <label>
+        {t('model')}
+        <input
+          list="models"
+          autocomplete="off"
+          spellcheck={false}
+          placeholder={t('automaticModel', { model: models[0]?.id ?? '–' })}
+          readOnly={!can('write')}
+          value={model}
+          onFocus={() => void loadNames().catch(showError)}
+          onInput={(event) => setModel(event.currentTarget.value)}
+        />
+      </label>
+      <datalist id="models">
+        {names.map((id) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
+    </Form>
   )
 }
 
@@ -90,21 +113,19 @@ function Fallbacks({ chosen, onChange }: FallbackProps) {
     await onChange()
   }
   return (
-    <label>
-      {t('fallbackModels')}
-      <textarea
-        rows={3}
-        spellcheck={false}
-        readOnly={!can('write')}
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-      {can('write') && (
-        <Button onClick={save} disabled={text === chosen.join('\n')} label={`${t('save')}: ${t('fallbackModels')}`}>
-          {t('save')}
-        </Button>
-      )}
-    </label>
+    <Form label={t('fallbackModels')} action={t('save')} onSend={save}>
+      <label>
+        {t('fallbackHint')}
+        <textarea
+          class="short"
+          rows={3}
+          spellcheck={false}
+          readOnly={!can('write')}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+    </Form>
   )
 }
 
@@ -134,22 +155,41 @@ const Usable = ({ models }: { readonly models: readonly Model[] }) => (
   </section>
 )
 
-const Unavailable = ({ list }: { readonly list: readonly Missing[] }) => (
-  <details>
-    <summary>{t('notUsable', { count: list.length })}</summary>
-    <ul class="list-of">
-      {list.map(({ provider, model, reason }) => (
-        <li key={`${provider}/${model}`}>
-          <strong>{model ? `${provider}/${model}` : provider}</strong> <span class="note">{reason}</span>
-        </li>
-      ))}
-    </ul>
-  </details>
-)
+/** Most need only a key, so they share a line. */
+function Unavailable({ list }: { readonly list: readonly Missing[] }) {
+  const keyless = list.filter(needsKey)
+  return (
+    <details>
+      <summary>{t('notUsable', { count: list.length })}</summary>
+      <ul class="list-of">
+        {keyless.length > 0 && (
+          <li>
+            <strong>{t('needKey')}</strong>{' '}
+            <span class="note">{[...new Set(keyless.map(({ provider }) => provider))].join(', ')}</span>
+          </li>
+        )}
+        {list
+          .filter((one) => !needsKey(one))
+          .map(({ provider, model, reason }) => (
+            <li key={`${provider}/${model}`}>
+              <strong>{model ? `${provider}/${model}` : provider}</strong> <span class="note">{reason}</span>
+            </li>
+          ))}
+      </ul>
+    </details>
+  )
+}
 
-type CredentialsProps = { readonly models: readonly Model[]; readonly onChange: () => Promise<void> }
+const needsKey = ({ reason }: Missing): boolean => reason.includes('/api/credentials')
+const providerOf = (model: string): string => model.split('/')[0] ?? ''
 
-function Credentials({ models, onChange }: CredentialsProps) {
+type CredentialsProps = {
+  readonly models: readonly Model[]
+  readonly missing: readonly Missing[]
+  readonly onChange: () => Promise<void>
+}
+
+function Credentials({ models, missing, onChange }: CredentialsProps) {
   const list = useLoad(() => get<Page<Credential>>('/api/credentials'), '')
   const changed = async () => void (await Promise.all([list.reload(), onChange()]))
   const remove = async ({ id, provider, last_four: end }: Credential) => {
@@ -166,7 +206,7 @@ function Credentials({ models, onChange }: CredentialsProps) {
           <ul class="list-of">
             {data.map((one) => (
               <li key={one.id} class="card row">
-                <strong>{one.provider}</strong> {one.name} <code>…{one.last_four}</code>
+                <strong>{one.provider}</strong> <span dir="auto">{one.name}</span> <code>…{one.last_four}</code>
                 <span class={`badge ${one.status === 'usable' ? 'good' : 'warn'}`}>{one.status}</span>
                 <span class="note grow">{one.reason}</span>
                 {can('chat') && models.some(isOf(one.provider)) && (
@@ -180,7 +220,7 @@ function Credentials({ models, onChange }: CredentialsProps) {
           </ul>
         )}
       </Panel>
-      {can('write') && <NewKey onAdded={changed} />}
+      {can('write') && <NewKey providers={listProviders(models, missing)} onAdded={changed} />}
     </section>
   )
 }
@@ -200,18 +240,37 @@ async function testKey(model: string): Promise<void> {
   showDone(t('keyWorks', { model }))
 }
 
-function NewKey({ onAdded }: { readonly onAdded: () => Promise<void> }) {
-  const [provider, setProvider] = useState('')
+/** In the order of the API, which begins with the best known. */
+const listProviders = (models: readonly Model[], missing: readonly Missing[]): readonly string[] => [
+  ...new Set([...missing.filter(needsKey).map(({ provider }) => provider), ...models.map(({ id }) => providerOf(id))]),
+]
+
+type NewKeyProps = { readonly providers: readonly string[]; readonly onAdded: () => Promise<void> }
+
+function NewKey({ providers, onAdded }: NewKeyProps) {
+  const [chosen, setChosen] = useState('')
   const [key, setKey] = useState('')
+  const names = providers.filter((name) => name !== 'demo')
+  const provider = chosen || names[0] || ''
   const add = async () => {
-    await api('POST', '/api/credentials', { body: { provider: provider.trim(), key: key.trim() } })
+    await api('POST', '/api/credentials', { body: { provider, key: key.trim() } })
     setKey('')
     await onAdded()
+    const { data } = await get<Models>('/api/settings/models')
+    const model = data.find(isOf(provider))
+    // Keys of media and search vendors have no model to ask.
+    if (model && can('chat')) await testKey(model.id)
+    else showDone(t('saved'))
   }
   return (
-    <Form label={t('addKey')} action={t('add')} onSend={add}>
-      <Field label={t('provider')} value={provider} onChange={setProvider} hint="openai, anthropic, openrouter …" />
-      <Field label={t('key')} value={key} onChange={setKey} kind="password" />
+    <Form label={t('addKey')} action={t('addAndTest')} onSend={add}>
+      <Choice
+        label={t('provider')}
+        value={provider}
+        options={names.map((name) => [name, name] as const)}
+        onChange={setChosen}
+      />
+      <Field label={t('key')} value={key} onChange={setKey} kind="password" hint={t('keyHint')} />
     </Form>
   )
 }

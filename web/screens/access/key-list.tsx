@@ -1,0 +1,122 @@
+/** The keys of a tenant, or of all tenants for the owner: who uses them, new ones, and their end. */
+
+import { useState } from 'preact/hooks'
+import { api, get, type Page } from '../../api/client.ts'
+import { can, me } from '../../api/me.ts'
+import { Button } from '../../parts/button.tsx'
+import { CopyOnce } from '../../parts/copy-once.tsx'
+import { ask } from '../../parts/dialog.tsx'
+import { Choice, Field, Form } from '../../parts/form.tsx'
+import { Panel, useLoad } from '../../parts/load.tsx'
+import { formatDate } from '../../words/format.ts'
+import { t } from '../../words/words.ts'
+
+type Key = {
+  readonly id: string
+  readonly tenant_id: string
+  readonly name: string | null
+  readonly scopes: readonly string[]
+  readonly last_used_at: string | null
+  readonly revoked_at?: string | null
+  readonly key?: string
+}
+const allScopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin']
+const newScopes = ['chat', 'read', 'write']
+
+type Props = {
+  /** The route of the keys. */
+  readonly route: '/api/admin/keys' | '/api/keys'
+  /** The ids that the owner may choose from. */
+  readonly tenants?: readonly string[] | undefined
+}
+
+export function KeyList({ route, tenants }: Props) {
+  const keys = useLoad(() => get<Page<Key>>(`${route}?limit=200`), route)
+  const revoke = async ({ id, name }: Key) => {
+    const text = t('revokeText', { name: name || id })
+    if ((await ask({ title: t('revoke'), text, action: t('revoke'), isDangerous: true })) === undefined) return
+    await api('DELETE', `${route}/${encodeURIComponent(id)}`)
+    await keys.reload()
+  }
+  return (
+    <section class="list-of">
+      <h2>{t('keysTitle')}</h2>
+      <Panel of={keys}>
+        {({ data }) => (
+          <ul class="list-of">
+            {data.map((key) => (
+              <Row key={key.id} of={key} hasTenant={tenants !== undefined} onRevoke={() => revoke(key)} />
+            ))}
+            {!data.length && <li class="note">{t('noKeys')}</li>}
+          </ul>
+        )}
+      </Panel>
+      {can('write') && <NewKey route={route} tenants={tenants} onCreated={keys.reload} />}
+    </section>
+  )
+}
+
+type RowProps = { readonly of: Key; readonly hasTenant: boolean; readonly onRevoke: () => Promise<void> }
+
+const Row = ({ of: key, hasTenant, onRevoke }: RowProps) => (
+  <li class="card row">
+    <strong dir="auto">{key.name || key.id}</strong> {hasTenant && <code>{key.tenant_id}</code>}
+    <span class="note grow">
+      {key.scopes.join(', ')}
+      {key.last_used_at && ` · ${t('lastUsed', { at: formatDate(key.last_used_at) })}`}
+    </span>
+    {key.revoked_at ? (
+      <span class="badge bad">{t('revoked')}</span>
+    ) : (
+      can('write') && (
+        <Button onClick={onRevoke} label={`${t('revoke')}: ${key.name || key.id}`}>
+          {t('revoke')}
+        </Button>
+      )
+    )}
+  </li>
+)
+
+type NewKeyProps = Props & { readonly onCreated: () => Promise<void> }
+
+function NewKey({ route, tenants, onCreated }: NewKeyProps) {
+  const [tenant, setTenant] = useState('default')
+  const [name, setName] = useState('')
+  const held = allScopes.filter((scope) => (tenants ? true : scope !== 'admin' && me.value?.key.scopes.includes(scope)))
+  const [chosen, setChosen] = useState<readonly string[]>(newScopes.filter((scope) => held.includes(scope)))
+  const [made, setMade] = useState<string | undefined>(undefined)
+  const add = async () => {
+    const body = { scopes: chosen, ...(tenants && { tenant_id: tenant }), ...(name.trim() && { name: name.trim() }) }
+    const { key } = await api<Key>('POST', route, { body })
+    setMade(key)
+    setName('')
+    await onCreated()
+  }
+  const toggle = (scope: string) =>
+    setChosen(chosen.includes(scope) ? chosen.filter((one) => one !== scope) : [...chosen, scope])
+  return (
+    <>
+      {made && <CopyOnce label={t('keyOnce')} value={made} />}
+      <Form label={t('newKey')} action={t('add')} onSend={add}>
+        {tenants && (
+          <Choice
+            label={t('tenant')}
+            value={tenant}
+            options={tenants.map((id) => [id, id] as const)}
+            onChange={setTenant}
+          />
+        )}
+        <Field label={t('name')} value={name} onChange={setName} />
+        <fieldset class="fieldset row">
+          <legend>{t('scopes')}</legend>
+          {held.map((scope) => (
+            <label key={scope} class="check">
+              <input type="checkbox" checked={chosen.includes(scope)} onChange={() => toggle(scope)} />
+              {scope}
+            </label>
+          ))}
+        </fieldset>
+      </Form>
+    </>
+  )
+}
