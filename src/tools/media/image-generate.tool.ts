@@ -28,13 +28,13 @@ export default defineTool({
   needs: ['media', 'backend'],
   effect: 'keyed',
   risk: () => 'spend',
-  assess: (wish, { backend }) => assessSpending(wish.prompt, imagesOf(wish), backend),
+  assess: (input, { backend }) => assessSpending(input.prompt, imagesOf(input), backend),
   touches: () => 'nothing',
   availability: mediaAvailability('image'),
-  run: async (wish, { media, callId, signal, authority }) => {
-    const { prompt, aspect_ratio: aspect } = wish
+  run: async (input, { media, callId, signal, authority }) => {
+    const { prompt, aspect_ratio: aspect } = input
     return renderMedia(
-      await media.createImage({ prompt, aspect, images: imagesOf(wish) }, { callId, signal, authority }),
+      await media.createImage({ prompt, aspect, images: imagesOf(input) }, { callId, signal, authority }),
     )
   },
 })

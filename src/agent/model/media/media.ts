@@ -27,20 +27,20 @@ export type MediaAnswer =
     }
   | Refusal
 
-export type ImageWish = {
+export type ImageOrder = {
   readonly prompt: string
   readonly aspect: 'landscape' | 'square' | 'portrait'
   /** Addresses or workspace paths of images to edit. */
   readonly images: readonly string[]
 }
 
-export type SpeechWish = {
+export type SpeechOrder = {
   readonly text: string
   readonly voice?: string | undefined
   readonly format?: 'mp3' | 'opus' | 'wav' | undefined
 }
 
-export type VideoWish = {
+export type VideoOrder = {
   readonly prompt: string
   readonly aspect: 'landscape' | 'portrait'
   readonly seconds: number
@@ -51,9 +51,9 @@ export type VideoWish = {
 export type VideoAnswer = { readonly kind: 'started'; readonly workId: string; readonly model: string } | Refusal
 
 export type Media = {
-  readonly createImage: (wish: ImageWish, call: MediaCall) => Promise<MediaAnswer>
-  readonly createSpeech: (wish: SpeechWish, call: MediaCall) => Promise<MediaAnswer>
-  readonly startVideo: (wish: VideoWish, call: MediaCall) => Promise<VideoAnswer>
+  readonly createImage: (order: ImageOrder, call: MediaCall) => Promise<MediaAnswer>
+  readonly createSpeech: (order: SpeechOrder, call: MediaCall) => Promise<MediaAnswer>
+  readonly startVideo: (order: VideoOrder, call: MediaCall) => Promise<VideoAnswer>
 }
 
 /** Region: left, top, width and height in pixels. */

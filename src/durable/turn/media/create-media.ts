@@ -1,7 +1,7 @@
 /** Makes images and speech for a session: chosen by the settings, paid once, stored, and linked. */
 
 import { log } from '../../../agent/model/log.ts'
-import type { ImageWish, MediaAnswer, MediaCall, SpeechWish } from '../../../agent/model/media/media.ts'
+import type { ImageOrder, MediaAnswer, MediaCall, SpeechOrder } from '../../../agent/model/media/media.ts'
 import { chooseMedia, type MediaProvider } from '../../../agent/routing/media-vendors.ts'
 import { listSpeechFormats, type SoundFormat } from '../../../backends/media/speech.ts'
 import { MediaFailure } from '../../../backends/media/vendor.ts'
@@ -12,19 +12,19 @@ import { loadPictures } from './load-picture.ts'
 import { type MediaHost, transportOf } from './media-host.ts'
 import { describeFile, stemOf, type StoredRow } from './store-media.ts'
 
-export function createImage(host: MediaHost, wish: ImageWish, { callId, signal }: MediaCall): Promise<MediaAnswer> {
+export function createImage(host: MediaHost, order: ImageOrder, { callId, signal }: MediaCall): Promise<MediaAnswer> {
   return orRefused(async () => {
     const choice = chooseMedia('image', host.deployment())
     if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
-    const images = await loadPictures(host, wish.images, signal)
+    const images = await loadPictures(host, order.images, signal)
     const transport = transportOf(host, signal)
-    const request = { prompt: wish.prompt, aspect: wish.aspect, images }
+    const request = { prompt: order.prompt, aspect: order.aspect, images }
     const offer = {
       id: callKey(host, callId),
       use: 'image',
       choice,
       units: 1,
-      stem: stemOf(wish.prompt, 'image'),
+      stem: stemOf(order.prompt, 'image'),
     } as const
     const bought = await buyOnce(host, offer, async (buying) => {
       const [first] = await makeImages(transport, choice, { request, ...buying })
@@ -38,20 +38,20 @@ export function createImage(host: MediaHost, wish: ImageWish, { callId, signal }
 /** Prices of speech are for this many characters. */
 const pricedChars = 1_000
 
-export function createSpeech(host: MediaHost, wish: SpeechWish, { callId, signal }: MediaCall): Promise<MediaAnswer> {
+export function createSpeech(host: MediaHost, order: SpeechOrder, { callId, signal }: MediaCall): Promise<MediaAnswer> {
   return orRefused(async () => {
     const choice = chooseMedia('speech', host.deployment())
     if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
-    const voice = wish.voice ?? host.deployment().settings.tts?.voice
+    const voice = order.voice ?? host.deployment().settings.tts?.voice
     const offer = {
       id: callKey(host, callId),
       use: 'speech',
       choice,
-      units: wish.text.length / pricedChars,
-      stem: stemOf(wish.text, 'speech'),
+      units: order.text.length / pricedChars,
+      stem: stemOf(order.text, 'speech'),
     } as const
-    const { text } = wish
-    const format = wish.format ?? defaultFormat(host, choice.provider)
+    const { text } = order
+    const format = order.format ?? defaultFormat(host, choice.provider)
     const bought = await buyOnce(host, offer, () =>
       makeSpeech(transportOf(host, signal), choice, { text, voice, format }),
     )

@@ -1,6 +1,6 @@
 /** Starts a video for a session. The alarm follows its job, and a message brings the result. */
 
-import type { MediaCall, VideoAnswer, VideoWish } from '../../../agent/model/media/media.ts'
+import type { MediaCall, VideoAnswer, VideoOrder } from '../../../agent/model/media/media.ts'
 import { chooseMedia } from '../../../agent/routing/media-vendors.ts'
 import { MediaFailure } from '../../../backends/media/vendor.ts'
 import { videoVendors } from '../../../backends/media/video.ts'
@@ -13,16 +13,16 @@ import { stemOf } from './store-media.ts'
 
 const firstPollMs = 15_000
 
-export async function beginVideo(host: MediaHost, wish: VideoWish, call: MediaCall): Promise<VideoAnswer> {
+export async function beginVideo(host: MediaHost, order: VideoOrder, call: MediaCall): Promise<VideoAnswer> {
   try {
-    return await begin(host, wish, call)
+    return await begin(host, order, call)
   } catch (error) {
     if (error instanceof MediaFailure) return { kind: 'refused', error: error.message, reason: error.kind }
     throw error
   }
 }
 
-async function begin(host: MediaHost, wish: VideoWish, { callId, signal }: MediaCall): Promise<VideoAnswer> {
+async function begin(host: MediaHost, order: VideoOrder, { callId, signal }: MediaCall): Promise<VideoAnswer> {
   const id = callKey(host, callId)
   const known = host.rows.get(id)
   if (known?.queuedId !== undefined) return { kind: 'started', workId: known.queuedId, model: known.model }
@@ -31,13 +31,13 @@ async function begin(host: MediaHost, wish: VideoWish, { callId, signal }: Media
   if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
   const { provider, model: name } = choice
   const possible: readonly number[] = videoVendors[provider].seconds
-  const seconds = possible.find((length) => length >= wish.seconds) ?? possible.at(-1) ?? 0
-  const image = wish.image === undefined ? undefined : await loadPicture(host, wish.image, signal)
+  const seconds = possible.find((length) => length >= order.seconds) ?? possible.at(-1) ?? 0
+  const image = order.image === undefined ? undefined : await loadPicture(host, order.image, signal)
   const bill = await openBill(host, { id, use: 'video', choice, units: seconds, stem: '' })
   const model = `${provider}/${name}`
   host.rows.put({ id, state: 'sent', model, tries: 0 })
   try {
-    const { prompt, aspect } = wish
+    const { prompt, aspect } = order
     const queuedId = await startVideo(transportOf(host, signal), choice, { prompt, aspect, seconds, image })
     const startedAt = clock.now()
     const late = { provider, name, startedAt, stem: stemOf(prompt, 'video') }

@@ -30,9 +30,9 @@ export function createSessionMedia(ports: ToolPorts, sql: SqlStorage, session: M
   const host: MediaHost = { ...ports, ...session, rows }
   return {
     media: {
-      createImage: async (wish, call) => (await import('../media/create-media.ts')).createImage(host, wish, call),
-      createSpeech: async (wish, call) => (await import('../media/create-media.ts')).createSpeech(host, wish, call),
-      startVideo: async (wish, call) => (await import('../media/start-video.ts')).beginVideo(host, wish, call),
+      createImage: async (order, call) => (await import('../media/create-media.ts')).createImage(host, order, call),
+      createSpeech: async (order, call) => (await import('../media/create-media.ts')).createSpeech(host, order, call),
+      startVideo: async (order, call) => (await import('../media/start-video.ts')).beginVideo(host, order, call),
     },
     vision: {
       keepScreenshot: async (jpeg, callId) =>
