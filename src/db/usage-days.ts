@@ -1,8 +1,6 @@
 /** Renders the days of a time zone as SQL: SQLite knows no zones, so the offsets of the zone in the span are listed. */
 
-import { dayMs, wallTimeAt } from '../agent/schedule/civil-time.ts'
-
-const offsetAt = (zone: string, at: number): number => wallTimeAt(zone, at) - at
+import { dayMs, findChange, offsetAt } from '../agent/schedule/civil-time.ts'
 
 /** The steps in which changes are looked for. No zone changes twice within it. */
 const stepMs = 7 * dayMs
@@ -23,16 +21,4 @@ export function wallTimeSql(zone: string, from: number, to: number): string {
     offset = following
   }
   return cases.length ? `(at + CASE ${cases.join(' ')} ELSE ${offset} END)` : `(at + ${offset})`
-}
-
-/** The first moment with another offset than `from`. */
-function findChange(zone: string, from: number, to: number): number {
-  const offset = offsetAt(zone, from)
-  let [low, high] = [from, to]
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2)
-    if (offsetAt(zone, middle) === offset) low = middle
-    else high = middle
-  }
-  return high
 }

@@ -72,7 +72,8 @@ export function wallTimeAt(zone: string, moment: number): number {
   return days * dayMs + seconds * 1_000 + (moment - whole)
 }
 
-const offsetAt = (zone: string, moment: number): number => wallTimeAt(zone, moment) - moment
+/** The wall time of the zone minus UTC. */
+export const offsetAt = (zone: string, moment: number): number => wallTimeAt(zone, moment) - moment
 
 /**
  * Returns the moment of a wall time. A wall time that comes twice means its first moment; one that the clock jumps over
@@ -88,7 +89,7 @@ export function momentOf(zone: string, wall: number): number {
 }
 
 /** Finds the first moment with another offset than `from`, to the millisecond. */
-function findChange(zone: string, from: number, to: number): number {
+export function findChange(zone: string, from: number, to: number): number {
   const offset = offsetAt(zone, from)
   let [low, high] = [from, to]
   while (high - low > 1) {
