@@ -28,13 +28,13 @@ export default defineTool({
   needs: ['media', 'backend'],
   effect: 'keyed',
   risk: () => 'spend',
-  assess: (input, { backend }) => assessSpending(input.prompt, imagesOf(input), backend),
+  assess: (order, { backend }) => assessSpending(order.prompt, imagesOf(order), backend),
   touches: () => 'nothing',
   availability: mediaAvailability('image'),
-  run: async (input, { media, callId, signal, authority }) => {
-    const { prompt, aspect_ratio: aspect } = input
+  run: async (order, { media, callId, signal, authority }) => {
+    const { prompt, aspect_ratio: aspect } = order
     return renderMedia(
-      await media.createImage({ prompt, aspect, images: imagesOf(input) }, { callId, signal, authority }),
+      await media.createImage({ prompt, aspect, images: imagesOf(order) }, { callId, signal, authority }),
     )
   },
 })

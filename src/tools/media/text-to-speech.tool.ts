@@ -28,6 +28,6 @@ export default defineTool({
   assess: ({ text }) => ({ verdict: 'allow', reasons: [], subjects: [text.slice(0, 2_000)], rule: '*' }),
   touches: () => 'nothing',
   availability: mediaAvailability('speech'),
-  run: async (input, { media, callId, signal, authority }) =>
-    renderMedia(await media.createSpeech(input, { callId, signal, authority })),
+  run: async (order, { media, callId, signal, authority }) =>
+    renderMedia(await media.createSpeech(order, { callId, signal, authority })),
 })
