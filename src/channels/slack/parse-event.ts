@@ -2,7 +2,10 @@
 
 import * as z from 'zod'
 import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
+import { findCommand } from '../../agent/policy/slash-command/command-table.ts'
+import { parseCommand } from '../../agent/policy/slash-command/parse-command.ts'
 import type { InboundEvent, Quote, Sender } from '../channel.ts'
+import { commandPrefixOf } from '../command-prefix.ts'
 import { decodeMrkdwn } from './mrkdwn.ts'
 
 const file = z.object({
@@ -81,11 +84,20 @@ function parseMessage(sent: Message, outer: Outer, source: Callback): InboundEve
     key: `${source.team}:${outer.channel}:${sent.ts}`,
     sender,
     messageId: sent.ts,
-    text,
+    text: readCommand(text),
     media,
     mentions,
     ...(quote && { quote }),
   }
+}
+
+const prefix = commandPrefixOf('slack')
+
+/** Writes a known command with the sign of Slack as every platform has it. */
+function readCommand(text: string): string {
+  const trimmed = text.trimStart()
+  const command = trimmed.startsWith(prefix) ? `/${trimmed.slice(prefix.length)}` : ''
+  return findCommand(parseCommand(command)?.name ?? '') ? command : text
 }
 
 const change = z.object({ message, previous_message: z.object({ text: z.string().optional() }).optional() })
@@ -173,7 +185,7 @@ const press = z.object({
 /** Parses a form: a payload of interactivity, or a command. */
 export function parseForm(form: URLSearchParams): InboundEvent | undefined {
   const payload = form.get('payload')
-  return payload === null ? parseCommand(form) : parsePress(payload)
+  return payload === null ? parseSlashCommand(form) : parsePress(payload)
 }
 
 function parsePress(payload: string): InboundEvent | undefined {
@@ -200,7 +212,7 @@ function parsePress(payload: string): InboundEvent | undefined {
   }
 }
 
-function parseCommand(form: URLSearchParams): InboundEvent | undefined {
+function parseSlashCommand(form: URLSearchParams): InboundEvent | undefined {
   const [command, chat, user, trigger] = ['command', 'channel_id', 'user_id', 'trigger_id'].map((name) =>
     form.get(name),
   )

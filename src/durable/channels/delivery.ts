@@ -8,6 +8,7 @@ import type { ChatAuthor, ChatOrigin, SendOutcome } from '../../agent/model/deli
 import type { SessionEvent } from '../../agent/model/event.ts'
 import type { MessageSource } from '../../agent/model/message.ts'
 import { isSuspended, type Stage } from '../../agent/model/turn.ts'
+import { commandPrefixOf } from '../../channels/command-prefix.ts'
 import type { ProgressMode, VoiceMode } from '../../channels/settings.ts'
 import { isSilent } from '../../agent/schedule/job/answer.ts'
 import * as policy from '../../agent/policy/delivery-attempt.ts'
@@ -271,7 +272,10 @@ export class Delivery {
     const pending = personRequests(this.#session).find((one) => one.id === id)
     if (!pending) return
     const shown = this.#chat?.isGroup ? maskPendingRequest(pending) : pending
-    const { text, buttons, choices } = renderPendingRequest(shown, this.#mayAskerChangePolicy())
+    const { text, buttons, choices } = renderPendingRequest(shown, {
+      mayChangePolicy: this.#mayAskerChangePolicy(),
+      prefix: commandPrefixOf(this.#chat?.platform ?? ''),
+    })
     const person = this.#asker()?.person
     const request = id.slice(this.#session.sessionId.length + 1)
     this.outbox.add({

@@ -19,8 +19,17 @@ const maxLabelChars = 60
 export const maskPendingRequest = (pending: PersonRequest): PersonRequest =>
   pending.kind === 'approval' ? { ...pending, input: maskSecrets(pending.input) } : pending
 
-/** `mayChangePolicy`: who is asked may allow the call always. */
-export function renderPendingRequest(pending: PersonRequest, mayChangePolicy: boolean): PendingRequestMessage {
+type Asked = {
+  /** Who is asked may allow the call always. */
+  readonly mayChangePolicy: boolean
+  /** The sign that begins a command on the platform. */
+  readonly prefix: string
+}
+
+export function renderPendingRequest(
+  pending: PersonRequest,
+  { mayChangePolicy, prefix }: Asked,
+): PendingRequestMessage {
   if (pending.kind === 'question') {
     const { question, choices } = pending
     const hint = choices.length ? 'Press a button, or write an answer.' : 'Write an answer.'
@@ -30,7 +39,7 @@ export function renderPendingRequest(pending: PersonRequest, mayChangePolicy: bo
   const choices = listApprovalChoices(rule, mayChangePolicy)
   const why = reasons.length ? `\nWhy this is asked: ${reasons.join('; ')}` : ''
   return {
-    text: `May ${tool} be called with this?\n\n${input}\n${why}\n\nPress a button, or write /approve or /deny with a reason. Other words approve nothing.`,
+    text: `May ${tool} be called with this?\n\n${input}\n${why}\n\nPress a button, or write ${prefix}approve or ${prefix}deny with a reason. Other words approve nothing.`,
     choices,
     buttons: choices.map((choice, n) => [buttonOf(labels[choice], n)]),
   }

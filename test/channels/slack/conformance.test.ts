@@ -61,6 +61,16 @@ const samples = [
     },
   },
   {
+    name: 'a command with the sign of Slack',
+    body: eventOf({ ...base, text: '<@UBOT> !deny too loud', thread_ts: '1766458000.1' }),
+    event: { kind: 'message', text: '/deny too loud' },
+  },
+  {
+    name: 'an exclamation',
+    body: eventOf({ ...base, text: '!important' }),
+    event: { text: '!important' },
+  },
+  {
     name: 'an edit',
     body: eventOf({
       ...base,

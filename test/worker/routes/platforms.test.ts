@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { computeHmac, concatBytes, toHex } from '../../../src/channels/hmac.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
 import { createSlackApi } from '../../support/slack-api.ts'
-import { model, type Reply, says, until } from '../../support/scripted-model.ts'
+import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { createTwilioApi } from '../../support/twilio-api.ts'
 import { createWhatsappApi, graphError } from '../../support/whatsapp-api.ts'
 import worker from '../../support/worker.ts'
@@ -140,6 +140,18 @@ describe('from the webhook to the answer', () => {
     await until(() => api.texts.includes('Both.'))
     expect(api.callsTo('chat.postMessage').map(({ body }) => body['thread_ts'])).toEqual(['2.1', '2.1'])
     expect(JSON.stringify(scripted.requests[1]?.messages)).toMatch(/apples.*Noted\..*and bananas/)
+  })
+
+  it('Slack: a typed decision in the thread, with the sign that its question names', async () => {
+    const call1 = calls({ name: 'terminal', input: { command: 'echo x' } })
+    const { api, send, key, scripted } = await createSlackChannel([call1, says('Done.')])
+    const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual', rules } } })
+    await send({ text: '<@UBOT> go', ts: '4.1' })
+    await until(() => api.texts.some((text) => text.includes('write !approve or !deny with a reason')))
+    await send({ text: '!approve', ts: '4.2', thread_ts: '4.1', parent_user_id: 'U1' })
+    await until(() => api.texts.includes('Done.'))
+    expect(JSON.stringify(scripted.requests[1]?.messages)).toContain('exit_code')
   })
 
   it('Slack: a thread without the agent stays without it', async () => {
