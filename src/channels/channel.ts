@@ -117,6 +117,8 @@ export type Lifecycle =
 export type Received = {
   /** Sent after all events are stored. Without one, the platform gets an empty 200. */
   readonly response?: Response
+  /** Sent instead when all events are ignored. */
+  readonly ignoredResponse?: Response
   readonly events: readonly InboundEvent[]
 }
 

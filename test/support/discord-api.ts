@@ -78,6 +78,10 @@ function answerWebhook(api: DiscordApi | undefined, call: ApiCall, token: string
   api.calls.push(call)
   if (!path.endsWith('/messages/@original')) return Response.json({ id: api.add(String(call.body['content'])) })
   if (call.method === 'GET') return Response.json(original)
+  if (call.method === 'DELETE') {
+    api.originals.delete(token)
+    return new Response(null, { status: 204 })
+  }
   return api.send(() => {
     Object.assign(original, { content: call.body['content'], flags: 4 })
     return Response.json({ ...original, id: api.add(original.content, original.id) })

@@ -83,7 +83,7 @@ async function receive(request: InboundRequest, { secrets }: ChannelConnection):
     case 1:
       return { response: Response.json({ type: 1 }), events: [] }
     case 2: // "is thinking", until the answer replaces it
-      return interactionOf(body, request.receivedAt, { type: 5 })
+      return interactionOf(body, request.receivedAt, { type: 5 }, ignoredCommand)
     case 3: // the message stays as it is
       return interactionOf(body, request.receivedAt, { type: 6 })
     default:
@@ -91,9 +91,13 @@ async function receive(request: InboundRequest, { secrets }: ChannelConnection):
   }
 }
 
-function interactionOf(body: unknown, receivedAt: number, response: object): Received {
+/** Only the person who wrote the command sees it (flag 64). */
+const ignoredCommand = { type: 4, data: { content: 'You cannot use this bot here, or it is paused.', flags: 64 } }
+
+function interactionOf(body: unknown, receivedAt: number, response: object, ignored = response): Received {
   const event = parseInteraction(body, receivedAt)
-  return event ? { response: Response.json(response), events: [event] } : { events: [] }
+  if (!event) return { events: [] }
+  return { response: Response.json(response), ignoredResponse: Response.json(ignored), events: [event] }
 }
 
 /** Discord tests the address with wrong signatures, and signs with a time of its choice. */
@@ -126,6 +130,8 @@ async function send(connection: ChannelConnection, message: OutboundMessage, key
     const answered = await answerInteraction(connection, message, replyHandle)
     if (answered) return answered
   }
+  // A file cannot replace "is thinking". Should this fail, the file is sent anyway.
+  if (replyHandle && message.file) await endThinking(connection, replyHandle)
   const body = bodyOf(message, { nonce: await nonceOf(key), enforce_nonce: true, ...referenceOf(message) })
   const answer = await callDiscord(connection, { method: 'POST', path: `channels/${channel}/messages`, body })
   if (answer.kind === 'done' || answer.outcome.kind !== 'forbidden' || !replyHandle) return outcomeOf(answer)
@@ -136,6 +142,17 @@ async function send(connection: ChannelConnection, message: OutboundMessage, key
   )
 }
 
+const originalOf = ({ secrets }: ChannelConnection, { token }: ReplyHandle): string =>
+  `webhooks/${secrets['application_id'] ?? ''}/${token}/messages/@original`
+
+/** Removes "is thinking", unless a part of the answer has replaced it. */
+async function endThinking(connection: ChannelConnection, replyHandle: ReplyHandle): Promise<void> {
+  const path = originalOf(connection, replyHandle)
+  const original = await callDiscord(connection, { method: 'GET', path, isAnonymous: true })
+  const flags = original.kind === 'done' ? Number(original.result['flags']) : 0
+  if (flags & loading) await callDiscord(connection, { method: 'DELETE', path, isAnonymous: true })
+}
+
 /**
  * Replaces "is thinking" by the first part of the answer. Returns undefined when another part already has: the next ones
  * are messages of the chat. A repetition finds its own text there.
@@ -143,9 +160,9 @@ async function send(connection: ChannelConnection, message: OutboundMessage, key
 async function answerInteraction(
   connection: ChannelConnection,
   message: OutboundMessage,
-  { token }: ReplyHandle,
+  replyHandle: ReplyHandle,
 ): Promise<SendOutcome | undefined> {
-  const path = `webhooks/${connection.secrets['application_id'] ?? ''}/${token}/messages/@original`
+  const path = originalOf(connection, replyHandle)
   const original = await callDiscord(connection, { method: 'GET', path, isAnonymous: true })
   if (original.kind === 'done' && typeof original.result['flags'] === 'number') {
     const { flags, content, id } = original.result

@@ -6,7 +6,7 @@
 import { log } from '../../agent/model/log.ts'
 import { type Authority, hasScope, systemAuthority } from '../../agent/model/permission/authority.ts'
 import type { BotAccount, InboundEvent, MessageContent } from '../../channels/channel.ts'
-import { classifyEvent, stripMention } from '../../channels/classify-event.ts'
+import { classifyEvent, type EventClass, stripMention } from '../../channels/classify-event.ts'
 import { renderContextLine } from '../../channels/text/quote-person.ts'
 import { renderQuote } from '../../channels/text/render-quote.ts'
 import { createConnections } from '../../db/channel-connections.ts'
@@ -34,22 +34,46 @@ export class SessionUnavailable extends Error {
   override readonly name = 'SessionUnavailable'
 }
 
-/** In order, and none after a failed one: the platform repeats the request, and events that were accepted count once. */
+/**
+ * In order, and none after a failed one: the platform repeats the request, and events that were accepted count once.
+ * Returns how many were not ignored.
+ */
 export async function acceptEvents(
   context: AcceptContext,
   connection: LoadedConnection,
   events: readonly InboundEvent[],
-): Promise<void> {
-  for (const event of events) await acceptEvent(context, connection, event)
+): Promise<number> {
+  let accepted = 0
+  for (const event of events) if (await acceptEvent(context, connection, event)) accepted++
+  return accepted
 }
 
-async function acceptEvent(context: AcceptContext, connection: LoadedConnection, event: InboundEvent): Promise<void> {
-  const { settings } = connection
-  if (event.kind === 'lifecycle') return acceptLifecycle(context.env, connection, event)
+/** Returns false for an event that is ignored. */
+async function acceptEvent(
+  context: AcceptContext,
+  connection: LoadedConnection,
+  event: InboundEvent,
+): Promise<boolean> {
+  if (event.kind === 'lifecycle') {
+    await acceptLifecycle(context.env, connection, event)
+    return true
+  }
   const isPaired = await checkPairing(context, connection, event)
-  const first = isPaired ? 'accept' : classifyEvent(event, settings, connection.account)
-  if (first === 'ignore') return
-  if (event.kind === 'press') return acceptPress(context, connection, event)
+  const first = isPaired ? 'accept' : classifyEvent(event, connection.settings, connection.account)
+  if (first === 'ignore') return false
+  if (event.kind !== 'press') return acceptText(context, connection, { event, first })
+  await acceptPress(context, connection, event)
+  return true
+}
+
+type Classified = { readonly event: TextEvent; readonly first: EventClass }
+
+async function acceptText(
+  context: AcceptContext,
+  connection: LoadedConnection,
+  { event, first }: Classified,
+): Promise<boolean> {
+  const { settings } = connection
   // Our own account matters only where the message must mention it.
   const isAccountNeeded = first === 'unaddressed' && !connection.account
   const account = isAccountNeeded ? await fetchAccount(context.env, connection) : connection.account
@@ -57,11 +81,15 @@ async function acceptEvent(context: AcceptContext, connection: LoadedConnection,
   const text = stripMention(event.text, account)
   const sender = await findSender(context, connection, event)
   // Their role was deleted: nobody answers, as if they were not known.
-  if (!hasScope(sender.authority, 'chat')) return
+  if (!hasScope(sender.authority, 'chat')) return false
   const isAnswer = isUnaddressed && (await isExpected(context.env, connection, { event, ...sender }))
-  if (isUnaddressed && !isAnswer) return storeLine(context, connection, { event, sender, text })
+  if (isUnaddressed && !isAnswer) {
+    await storeLine(context, connection, { event, sender, text })
+    return true
+  }
   const address = placeInThread(connection, { event, text, isAnswer })
   await submitMessage(context, connection, { event: { ...event, address }, sender, text })
+  return true
 }
 
 type Acting = { readonly person: string; readonly authority: Authority; readonly tenant: TenantSnapshot }

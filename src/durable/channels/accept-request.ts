@@ -19,10 +19,12 @@ export async function acceptRequest(
   connection: LoadedConnection,
   request: InboundRequest,
 ): Promise<Response> {
-  const { response, events } = await connection.channel.receive(request, connection)
+  const { response, ignoredResponse, events } = await connection.channel.receive(request, connection)
   const isActive = events.length > 0 && (await isTenantActive(context, connection))
-  if (isActive) await acceptEvents(context, connection, await selectAccepted(context, connection, events))
-  return response ?? new Response(null, { status: 200 })
+  const accepted = isActive
+    ? await acceptEvents(context, connection, await selectAccepted(context, connection, events))
+    : 0
+  return (accepted ? response : (ignoredResponse ?? response)) ?? new Response(null, { status: 200 })
 }
 
 /** A paused connection accepts nothing but the `/pause off` of those who may say it. */
