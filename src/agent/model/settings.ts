@@ -11,16 +11,13 @@ import { risks } from './permission/approval.ts'
 import { approvalRule } from './permission/approval-rule.ts'
 import { scopes } from './permission/authority.ts'
 import { memoryProviders } from './recall/memory-provider.ts'
+import { compressionShare, count, modelId, turnSettings } from './request/turn-settings.ts'
 import { keepMaskedHeaders } from './secrets/provider-headers.ts'
 import { maxGrantedSecrets, secretName } from './secrets/secret-name.ts'
 import { webSettings } from './vendor/web-settings.ts'
 
-const count = (max: number) => z.int().min(1).max(max)
-
 /** The dialects that a setting may name. */
 const dialect = z.enum(['openai-chat', 'openai-responses', 'anthropic', 'bedrock-converse'])
-
-const compressionShare = z.number().min(0.1).max(0.95)
 
 const perMillion = z.number().min(0).max(1_000_000)
 
@@ -68,11 +65,6 @@ export const limitsSchema = z.strictObject({
 })
 export type Limits = z.infer<typeof limitsSchema>
 
-export const modelId = z
-  .string()
-  .regex(/^[^\s/]+\/\S+$/, 'Write it as provider/model.')
-  .max(200)
-
 const headerName = z.string().regex(/^(?!(?:host|content-length|connection|transfer-encoding)$)[A-Za-z0-9-]{1,64}$/i)
 /** Sealed values are longer than the 2,000 characters that a request may send. */
 const header = z
@@ -90,12 +82,6 @@ const ownProvider = z.strictObject({
     .record(headerName, header)
     .optional()
     .describe('Secrets: answers show only their last four characters. A value as shown keeps the stored one.'),
-})
-
-const thresholds = z.strictObject({
-  exact_failure: count(1_000).optional(),
-  same_tool_failure: count(1_000).optional(),
-  idempotent_no_progress: count(1_000).optional(),
 })
 
 const timezone = z.string().max(64).refine(isTimeZone, 'Not an IANA time zone, such as Europe/Berlin.')
@@ -155,20 +141,8 @@ const role = z.strictObject({
 })
 const maxRoles = 100
 
-const maxSoulChars = 20_000
-const personalityName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'Lower-case letters, digits, - and _.')
-const personality = z.string().trim().min(1).max(4_000)
-const maxPersonalities = 100
-
 export const settingsSchema = z.strictObject({
-  model: z
-    .strictObject({
-      default: modelId.optional(),
-      temperature: z.number().min(0).max(2).optional(),
-      max_tokens: count(1_000_000).optional(),
-      reasoning_effort: z.string().max(20).optional(),
-    })
-    .optional(),
+  ...turnSettings,
   auxiliary: z
     .partialRecord(z.enum(sideTasks), sideTask)
     .refine(
@@ -179,65 +153,11 @@ export const settingsSchema = z.strictObject({
   moa: z.strictObject({ presets: z.record(z.string().regex(/^[\w.-]{1,64}$/), moaPreset).optional() }).optional(),
   fallback_providers: z.array(modelId).max(10).optional().describe('provider/model, tried in order.'),
   instructions: z.string().max(50_000).optional().describe('Added to the system prompt of new sessions.'),
-  agent: z
-    .strictObject({
-      max_turns: count(10_000).optional(),
-      max_turn_seconds: count(86_400).optional().describe('Time limit of one turn. Default: none.'),
-      max_wait_seconds: z.int().min(0).max(86_400).optional().describe('Longest total wait for providers in one turn.'),
-      first_byte_timeout: count(3_600).optional().describe('Longest wait in seconds for the first byte of an answer.'),
-      idle_timeout: count(3_600).optional().describe('Longest pause in seconds within an answer.'),
-      soul: z.string().max(maxSoulChars).optional().describe('Who the agent is: replaces the built-in identity.'),
-      personality: personalityName.optional().describe('How the agent speaks: a name, or none. Default: none.'),
-      personalities: z
-        .record(
-          personalityName.refine((name) => name !== 'none', 'This name stands for no personality.'),
-          personality,
-        )
-        .refine((own) => Object.keys(own).length <= maxPersonalities, `At most ${maxPersonalities} personalities.`)
-        .optional()
-        .describe('Personalities of the tenant by name, beside the built-in ones.'),
-    })
-    .optional(),
-  delegation: z
-    .strictObject({
-      max_iterations: count(10_000).optional(),
-      max_concurrent_children: count(100).optional(),
-      max_spawn_depth: count(10).optional(),
-      model: modelId.optional().describe('The model of subagents. Default: that of their parent.'),
-    })
-    .optional(),
-  tool_loop_guardrails: z
-    .strictObject({
-      warnings_enabled: z.boolean().optional(),
-      hard_stop_enabled: z.boolean().optional(),
-      warn_after: thresholds.optional(),
-      hard_stop_after: thresholds.optional(),
-      max_web_searches: count(10_000).optional(),
-      max_subagents: count(10_000).optional(),
-    })
-    .optional(),
   credential_pool: z
     .record(
       z.string().max(64),
       z.strictObject({ strategy: z.enum(['fill_first', 'round_robin', 'random', 'least_used']).optional() }),
     )
-    .optional(),
-  compression: z
-    .strictObject({
-      enabled: z.boolean().optional(),
-      threshold: compressionShare
-        .optional()
-        .describe('Share of the context window. Default: 0.5, and 0.75 for windows below 512,000 tokens.'),
-      threshold_tokens: count(20_000_000).optional().describe('Compresses at this many tokens, if that is earlier.'),
-      target_ratio: z
-        .number()
-        .min(0.05)
-        .max(0.8)
-        .optional()
-        .describe('Share of the threshold that the last messages may have.'),
-      protect_first_n: z.int().min(0).max(100).optional().describe('Kept until the second compression.'),
-      protect_last_n: count(1_000).optional(),
-    })
     .optional(),
   learning: z
     .strictObject({
@@ -264,11 +184,18 @@ export const settingsSchema = z.strictObject({
     .optional(),
   toolsets: z
     .strictObject({
-      enabled: z.array(z.string().max(64)).max(100).optional(),
-      disabled: z.array(z.string().max(64)).max(100).optional(),
+      enabled: z
+        .array(z.string().max(64))
+        .max(100)
+        .optional()
+        .describe('Toolsets and tools that are offered. Default: the preset of the source.'),
+      disabled: z.array(z.string().max(64)).max(100).optional().describe('Toolsets and tools that are not offered.'),
     })
     .optional(),
-  busy_input_mode: z.enum(['queue', 'interrupt', 'steer']).optional(),
+  busy_input_mode: z
+    .enum(['queue', 'interrupt', 'steer'])
+    .optional()
+    .describe('What happens to a message while a turn runs. Default: interrupt.'),
   api: z
     .strictObject({
       on_disconnect: z
@@ -288,7 +215,13 @@ export const settingsSchema = z.strictObject({
         .enum(['smart', 'manual', 'off'])
         .optional()
         .describe('Who approves dangerous calls. Default: smart, on a shared machine manual.'),
-      rules: z.array(approvalRule).max(500).optional(),
+      rules: z
+        .array(approvalRule)
+        .max(500)
+        .optional()
+        .describe(
+          'allow, ask or deny by tool, subject and channel. One that denies comes before one that asks, and that before one that allows.',
+        ),
       smart_policy: z
         .string()
         .max(4_000)
@@ -325,26 +258,14 @@ export const settingsSchema = z.strictObject({
     .optional()
     .describe('Limits of keys, logins and people in chats, by name.'),
   web: webSettings.optional(),
-  timezone: timezone.optional(),
+  timezone: timezone.optional().describe('IANA name, for the date in the prompt, jobs and resets. Default: UTC.'),
   sessions: z
     .strictObject({
       retention_days: count(36_500).optional().describe('Inactive sessions are deleted. Default: never.'),
     })
     .optional(),
-  session_reset: z
-    .strictObject({
-      mode: z.enum(['none', 'idle', 'daily', 'both']).optional(),
-      idle_minutes: count(525_600).optional(),
-      at_hour: z.int().min(0).max(23).optional(),
-    })
-    .optional()
-    .describe('When a chat begins a new conversation by itself. Default: none.'),
   models: z.record(modelId, perModel).optional(),
   providers: z.record(z.string().regex(customProviderName, 'Write it as custom:name.'), ownProvider).optional(),
-  prompt_caching: z
-    .strictObject({ enabled: z.boolean().optional(), ttl: z.enum(['5m', '1h']).optional() })
-    .optional()
-    .describe('Cache marks for providers that cache prompts only on request.'),
   ...mediaSettings,
   ...browserSettings,
   limits: limitsSchema.optional(),

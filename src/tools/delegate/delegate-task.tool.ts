@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { Subagents, SubagentTask } from '../../agent/model/subagent/subagent.ts'
-import { modelId } from '../../agent/model/settings.ts'
+import { modelId } from '../../agent/model/request/turn-settings.ts'
 import type { CallContext, SessionFacts, Toolbox } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'

@@ -1,7 +1,8 @@
 /** `/api/sessions`: the directory, and each session as an object: create, read, change, delete, fork, undo. */
 
 import * as z from 'zod'
-import { modelId, type Settings, settingsSchema } from '../../agent/model/settings.ts'
+import { modelId } from '../../agent/model/request/turn-settings.ts'
+import { type Settings, settingsSchema } from '../../agent/model/settings.ts'
 import { sessionView } from '../../durable/session/api-views.ts'
 import { decodeCursor } from '../../db/session-directory.ts'
 import { createD1History } from '../../db/history.ts'

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import type { ChatOrigin } from '../../model/delivery.ts'
 import type { Authority } from '../../model/permission/authority.ts'
-import { modelId } from '../../model/settings.ts'
+import { modelId } from '../../model/request/turn-settings.ts'
 import { sessionNamePattern } from '../../model/session-name.ts'
 import { maxScheduleChars } from '../parse-schedule.ts'
 import type { StoredSchedule } from '../schedule.ts'

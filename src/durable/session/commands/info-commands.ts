@@ -2,7 +2,7 @@
 
 import { resolveModelId } from '../../../agent/routing/route.ts'
 import { describeGoalState } from '../../../agent/schedule/goal/goal-text.ts'
-import { modelId } from '../../../agent/model/settings.ts'
+import { modelId } from '../../../agent/model/request/turn-settings.ts'
 import { contextTokens } from '../../turn/context-tokens.ts'
 import { sessionUsage } from '../../storage/session-record.ts'
 import { runView } from '../api-views.ts'
