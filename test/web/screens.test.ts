@@ -6,7 +6,7 @@ import { parseSchedule } from '../../src/agent/schedule/parse-schedule.ts'
 import { diffLines, patchBetween } from '../../web/model/line-diff.ts'
 import { findMatches } from '../../web/model/palette.ts'
 import { addToSteps, type RunStep } from '../../web/model/run-steps.ts'
-import { cacheShareOf } from '../../web/model/usage.ts'
+import { barsOf, cacheShareOf } from '../../web/model/usage.ts'
 import { scheduleExamples } from '../../web/model/schedule-examples.ts'
 import type { SessionEvent } from '../../web/model/types.ts'
 
@@ -94,4 +94,24 @@ describe('the hint for a schedule', () => {
   it.each(scheduleExamples)('has %j, which is accepted', (text) =>
     expect(parseSchedule(text, { now: 0, zone: 'UTC' })).toMatchObject({ ok: true }),
   )
+})
+
+describe('the bars of usage', () => {
+  const day = (key: string, cost: number, input = 0) => ({ key, cost_usd: cost, input, output: 1 })
+  it('has a bar for each day, also for those without a row', () => {
+    expect(barsOf([day('2026-03-01', 2), day('2026-02-27', 1)], '2026-02-26', '2026-03-01')).toEqual([
+      { day: '2026-02-26', value: 0, unit: 'usd' },
+      { day: '2026-02-27', value: 1, unit: 'usd' },
+      { day: '2026-02-28', value: 0, unit: 'usd' },
+      { day: '2026-03-01', value: 2, unit: 'usd' },
+    ])
+  })
+
+  it('counts tokens when nothing has a price', () => {
+    expect(barsOf([day('2026-03-01', 0, 9)], '2026-03-01', '2026-03-01')).toEqual([
+      { day: '2026-03-01', value: 10, unit: 'tokens' },
+    ])
+  })
+
+  it('is empty when nothing was used', () => expect(barsOf([], '2026-02-26', '2026-03-01')).toEqual([]))
 })

@@ -12,16 +12,19 @@ const schema = {
     memory: { type: 'object', properties: { enabled: { type: 'boolean' }, limit: { type: 'integer' } } },
     mode: { enum: ['smart', 'off'] },
     rules: { type: 'array' },
+    limits: { $ref: '#/components/schemas/Limits' },
   },
 }
+const named = { Limits: { type: 'object', properties: { jobs: { type: 'integer' } } } }
 
 it('lists a field for every leaf of the schema', () => {
-  expect(listFields(schema).map(({ path, kind }) => `${path} ${kind}`)).toEqual([
+  expect(listFields(schema, named).map(({ path, kind }) => `${path} ${kind}`)).toEqual([
     'model.default text',
     'memory.enabled boolean',
     'memory.limit number',
     'mode choice',
     'rules json',
+    'limits.jobs number',
   ])
 })
 

@@ -10,7 +10,9 @@ import {
   emptyTimeline,
   failSent,
   isUnsent,
+  isUnread,
   reduce,
+  restoreUnread,
   type Timeline,
 } from '../../web/model/timeline.ts'
 import type { Message, SessionEvent } from '../../web/model/types.ts'
@@ -195,6 +197,23 @@ describe('what a person sends', () => {
     expect(unsent(addMessages(ended, [], 'run1'))).toEqual(['Shorter'])
     const result = message(3, 'tool', { content: 'a.txt\n[The user said, while this ran: Shorter]' })
     expect(unsent(addMessages(run([cancelled], joining), [...stored, result], 'run1'))).toEqual([])
+  })
+
+  it('shows after a reload what was kept of unsent and unread messages', () => {
+    const sending = addSent(run(answer), { key: 'k', text: 'Shorter' })
+    const joining = confirmSent(sending, 'k', { runId: 'run1', isJoined: true })
+    const failed = failSent(addSent(joining, { key: 'f', text: 'Refused' }), 'f')
+    const kept = failed.live.filter(isUnread)
+    expect(kept.map(({ state }) => state)).toEqual(['joining', 'failed'])
+    const stored = [message(1, 'user', { content: 'Hi' }), message(2, 'assistant', { content: 'Hello' })]
+    const read = message(3, 'tool', { content: '[The user said, while this ran: Shorter]' })
+    const states = (timeline: Timeline) =>
+      restoreUnread(timeline, kept).live.map((block) => (block.kind === 'user' ? `${block.text}: ${block.state}` : ''))
+    const opened = addMessages(emptyTimeline, stored)
+    expect(states(opened)).toEqual(['Shorter: missed', 'Refused: failed'])
+    expect(states({ ...opened, run: 'run1' })).toEqual(['Shorter: joining', 'Refused: failed'])
+    expect(states(addMessages(opened, [read]))).toEqual(['Refused: failed'])
+    expect(states(emptyTimeline)).toEqual(['Refused: failed'])
   })
 
   it('shows all of a long message that steers it', () => {

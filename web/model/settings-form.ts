@@ -18,11 +18,14 @@ export type SettingField = {
   readonly description: string
 }
 
-/** Objects with named fields are groups; everything that has no simple field is JSON. */
-export function listFields(schema: Schema, prefix = ''): readonly SettingField[] {
-  return Object.entries(schema.properties ?? {}).flatMap(([name, one]) => {
+export type Schemas = Readonly<Record<string, Schema>>
+
+/** Objects with named fields are groups; everything that has no simple field is JSON. `named` holds what `$ref` names. */
+export function listFields(schema: Schema, named: Schemas = {}, prefix = ''): readonly SettingField[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, given]) => {
     const path = prefix ? `${prefix}.${name}` : name
-    if (one.properties) return listFields(one, path)
+    const one = { ...named[given.$ref?.replace('#/components/schemas/', '') ?? ''], ...given }
+    if (one.properties) return listFields(one, named, path)
     return [{ path, ...kindOf(one), description: one.description ?? '' }]
   })
 }

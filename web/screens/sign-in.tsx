@@ -1,9 +1,13 @@
 /** One field takes a key or a link. */
 
 import { useState } from 'preact/hooks'
+import type { ApiError } from '../api/client.ts'
 import { signIn, signInError } from '../api/me.ts'
 import { Button } from '../parts/button.tsx'
 import { t } from '../words/words.ts'
+
+const explainRefusal = (error: ApiError): string =>
+  error.code === 'offline' ? t('offline') : error.status === 401 ? t('wrongKey') : error.message
 
 export function SignIn() {
   const [value, setValue] = useState('')
@@ -33,7 +37,7 @@ export function SignIn() {
         </label>
         {error && (
           <p class="failure" role="alert">
-            {error.code === 'offline' ? t('offline') : error.message}
+            {explainRefusal(error)}
           </p>
         )}
         <Button kind="main" onClick={submit}>

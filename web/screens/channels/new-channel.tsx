@@ -62,6 +62,9 @@ export function NewChannel({ onAdded, onArrived }: Props) {
             <li key={step}>{step}</li>
           ))}
         </ol>
+        <a href={`/docs/${platform}.html`} target="_blank" rel="noopener">
+          {t('guideOf', { platform })}
+        </a>
         <Field label={t('name')} value={name} onChange={setName} />
         {guide?.needsAddress && <Field label={t('addressOfAgent')} value={address} onChange={setAddress} />}
         {guide?.secrets.map((field) => (
@@ -69,6 +72,7 @@ export function NewChannel({ onAdded, onArrived }: Props) {
             key={field}
             label={field}
             kind="password"
+            {...(guide.optional?.includes(field) && { hint: t('generatedIfEmpty') })}
             value={secrets[field] ?? ''}
             onChange={(value) => setSecrets({ ...secrets, [field]: value })}
           />
@@ -80,6 +84,10 @@ export function NewChannel({ onAdded, onArrived }: Props) {
 }
 
 const pollMs = 3_000
+
+/** Platforms cannot reach such an address. */
+const isLocal = (url: string): boolean =>
+  /^(?:localhost|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|\[)/.test(new URL(url).host)
 
 type Waiting = { readonly added: Added; readonly onArrived: () => void }
 
@@ -118,8 +126,9 @@ function FirstMessage({ added: { channel, check }, onArrived }: Waiting) {
           {t('generatedOnce')} {key} <code class="code-once">{value}</code>
         </p>
       ))}
+      {isLocal(channel.webhook_url) && channel.platform !== 'email' && <p class="failure">{t('localWebhook')}</p>}
       <p>
-        <strong>{t(hasArrived ? 'arrived' : 'waitingForMessage')}</strong>
+        <strong>{t(hasArrived ? 'arrived' : check.ok ? 'waitingForMessage' : 'connectionFails')}</strong>
       </p>
     </section>
   )

@@ -6,6 +6,7 @@ import { can } from '../../api/me.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
+import { showError } from '../../parts/toast.ts'
 import { formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 
@@ -52,6 +53,14 @@ function Entries({ title, store: { entries, chars, limit }, onChange }: EntriesP
     await onChange({ action: 'add', content: text.trim() })
     setText('')
   }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    void add().catch(showError)
+  }
+  const remove = async (entry: string) => {
+    if ((await ask({ title: t('delete'), text: entry, action: t('delete'), isDangerous: true })) === undefined) return
+    await onChange({ action: 'remove', old_text: entry })
+  }
   return (
     <section class="list-of" aria-label={title}>
       <h2>{title}</h2>
@@ -66,18 +75,12 @@ function Entries({ title, store: { entries, chars, limit }, onChange }: EntriesP
               {entry}
             </span>
             {can('write') && <IconButton icon="edit" label={t('edit')} onClick={() => edit(entry)} />}
-            {can('write') && (
-              <IconButton
-                icon="trash"
-                label={t('delete')}
-                onClick={() => onChange({ action: 'remove', old_text: entry })}
-              />
-            )}
+            {can('write') && <IconButton icon="trash" label={t('delete')} onClick={() => remove(entry)} />}
           </li>
         ))}
       </ul>
       {can('write') && (
-        <div class="row">
+        <form class="row" onSubmit={submit}>
           <input
             class="grow"
             dir="auto"
@@ -86,10 +89,10 @@ function Entries({ title, store: { entries, chars, limit }, onChange }: EntriesP
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
-          <Button onClick={add} disabled={!text.trim()}>
+          <button type="submit" class="button" disabled={!text.trim()}>
             {t('add')}
-          </Button>
-        </div>
+          </button>
+        </form>
       )}
     </section>
   )

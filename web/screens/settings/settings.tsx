@@ -6,7 +6,7 @@ import { can } from '../../api/me.ts'
 import {
   listFields,
   readValue,
-  type Schema,
+  type Schemas,
   type SettingField,
   showValue,
   toPatch,
@@ -18,11 +18,12 @@ import { explain, showDone } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
 import { Raw } from './raw.tsx'
 
-type Document = { readonly components: { readonly schemas: Readonly<Record<string, Schema>> } }
+type Document = { readonly components: { readonly schemas: Schemas } }
 
 async function load() {
   const [document, settings] = await Promise.all([get<Document>('/openapi.json'), get<object>('/api/settings')])
-  return { fields: listFields(document.components.schemas['Settings'] ?? {}), settings }
+  const { schemas } = document.components
+  return { fields: listFields(schemas['Settings'] ?? {}, schemas), settings }
 }
 
 export function SettingsScreen() {
@@ -84,24 +85,44 @@ function Fields({ fields, settings, onSaved }: Props) {
         <summary>{t('raw')}</summary>
         <Raw key={JSON.stringify(settings)} settings={settings} onSaved={onSaved} />
       </details>
-      {[...Map.groupBy(shown, ({ path }) => path.split('.')[0] ?? '')].map(([group, list]) => (
-        <fieldset key={group} class="fieldset">
-          <legend>{group}</legend>
-          {list.map((field) => (
-            <Setting
-              key={field.path}
-              field={field}
-              text={edits.get(field.path) ?? showValue(field, valueAt(settings, field.path))}
-              isSet={valueAt(settings, field.path) !== undefined}
-              isFailed={failed === field.path}
-              onChange={(text) => setEdits(new Map([...edits, [field.path, text]]))}
-            />
-          ))}
-        </fieldset>
-      ))}
+      {!shown.length && <p class="note">{t('nothingFound')}</p>}
+      <Groups
+        fields={shown}
+        settings={settings}
+        edits={edits}
+        failed={failed}
+        onChange={(path, text) => setEdits(new Map([...edits, [path, text]]))}
+      />
     </Screen>
   )
 }
+
+type GroupsProps = Pick<Props, 'fields' | 'settings'> & {
+  readonly edits: ReadonlyMap<string, string>
+  readonly failed: string | null
+  readonly onChange: (path: string, text: string) => void
+}
+
+/** One group for each first name of the paths. */
+const Groups = ({ fields, settings, edits, failed, onChange }: GroupsProps) => (
+  <>
+    {[...Map.groupBy(fields, ({ path }) => path.split('.')[0] ?? '')].map(([group, list]) => (
+      <fieldset key={group} class="fieldset">
+        <legend>{group}</legend>
+        {list.map((field) => (
+          <Setting
+            key={field.path}
+            field={field}
+            text={edits.get(field.path) ?? showValue(field, valueAt(settings, field.path))}
+            isSet={valueAt(settings, field.path) !== undefined}
+            isFailed={failed === field.path}
+            onChange={(text) => onChange(field.path, text)}
+          />
+        ))}
+      </fieldset>
+    ))}
+  </>
+)
 
 const fieldOf = (fields: readonly SettingField[], path: string): SettingField => {
   const found = fields.find((field) => field.path === path)

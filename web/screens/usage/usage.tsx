@@ -2,13 +2,14 @@
 
 import { useState } from 'preact/hooks'
 import { get } from '../../api/client.ts'
-import { cacheShareOf } from '../../model/usage.ts'
+import { type Bar, barsOf, cacheShareOf } from '../../model/usage.ts'
 import { Button } from '../../parts/button.tsx'
 import { download } from '../../parts/download.ts'
 import { Choice } from '../../parts/form.tsx'
 import { type Loaded, Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { formatCost, formatNumber } from '../../words/format.ts'
-import { t } from '../../words/words.ts'
+import { language, t } from '../../words/words.ts'
+import { sessions } from '../sessions/sessions.ts'
 
 const groups = ['day', 'model', 'session', 'source', 'day,model', 'day,source', 'model,session'] as const
 type Group = (typeof groups)[number]
@@ -56,7 +57,7 @@ export function UsageScreen() {
               <p class="note">
                 {t('zone')}: {tz}
               </p>
-              {group === 'day' && <Bars rows={data.toReversed()} />}
+              {group === 'day' && <Bars bars={barsOf(data, dayIn(tz, Number(days)), dayIn(tz, 0))} />}
               <Table rows={data} group={group} />
               <Limits limits={limits} />
             </>
@@ -72,10 +73,14 @@ export function UsageScreen() {
   )
 }
 
+/** The day that was so many days ago. */
+const dayIn = (timeZone: string, ago: number): string =>
+  new Date(Date.now() - ago * dayMs).toLocaleDateString('sv', { timeZone })
+
 /** Days are those of the person at the page. */
 const addressFor = (group: Group, days: string): string => {
-  const from = new Date(Date.now() - Number(days) * dayMs).toISOString().slice(0, 10)
   const tz = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const from = dayIn(tz, Number(days))
   return `/api/usage?${new URLSearchParams({ group, from, tz, limit: '200' })}`
 }
 
@@ -96,29 +101,48 @@ const Totals = ({ totals }: { readonly totals: Sums }) => (
 )
 
 /** The table below has the same numbers. */
-function Bars({ rows }: { readonly rows: readonly Row[] }) {
-  const highest = Math.max(...rows.map(weightOf), 1e-9)
-  const width = 100 / rows.length
+function Bars({ bars }: { readonly bars: readonly Bar[] }) {
+  if (!bars.length) return null
+  const highest = bars.reduce((one, other) => (other.value > one.value ? other : one))
+  const width = 100 / bars.length
   return (
-    <svg class="bars" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
-      {rows.map((row, at) => {
-        const height = (100 * weightOf(row)) / highest
-        return <rect key={row.key} x={at * width + width * 0.1} width={width * 0.8} y={100 - height} height={height} />
-      })}
-    </svg>
+    <figure class="chart">
+      <figcaption class="note">
+        {t('highestDay', { value: formatBar(highest), day: formatDate(highest.day) })}
+      </figcaption>
+      <svg class="bars" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
+        {bars.map((bar, at) => {
+          const height = (100 * bar.value) / highest.value
+          return (
+            <rect key={bar.day} x={at * width + width * 0.1} width={width * 0.8} y={100 - height} height={height}>
+              <title>{`${formatDate(bar.day)}: ${formatBar(bar)}`}</title>
+            </rect>
+          )
+        })}
+      </svg>
+      <div class="row note axis">
+        <span>{formatDate(bars[0]?.day ?? '')}</span>
+        <span>{formatDate(bars.at(-1)?.day ?? '')}</span>
+      </div>
+    </figure>
   )
 }
 
-const weightOf = ({ cost_usd: cost, input, output }: Row): number => cost || (input + output) / 1e9
+/** Days have no time zone here. */
+const formatDate = (day: string): string =>
+  new Date(day).toLocaleDateString(language.value, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const formatBar = ({ value, unit }: Bar): string =>
+  unit === 'usd' ? formatCost(value) : t('tokens', { count: formatNumber(value) })
 
 /** With two groups a row has a field for each. */
 const nameRow = (row: Row, group: Group): string =>
-  group.includes(',')
-    ? group
-        .split(',')
-        .map((one) => row[one as 'day'] ?? '–')
-        .join(' · ')
-    : row.key || '–'
+  group
+    .split(',')
+    .map((one) => {
+      const value = group.includes(',') ? row[one as 'day'] : row.key
+      return (one === 'session' && sessions.value.find(({ id }) => id === value)?.title) || value || '–'
+    })
+    .join(' · ')
 
 const Table = ({ rows, group }: { readonly rows: readonly Row[]; readonly group: Group }) => (
   <div class="table" tabIndex={0}>
@@ -126,20 +150,20 @@ const Table = ({ rows, group }: { readonly rows: readonly Row[]; readonly group:
       <thead>
         <tr>
           <th>{t('name')}</th>
-          <th>{t('cost')}</th>
-          <th>{t('input')}</th>
-          <th>{t('output')}</th>
-          <th>{t('turns')}</th>
+          <th class="align-right">{t('cost')}</th>
+          <th class="align-right">{t('input')}</th>
+          <th class="align-right">{t('output')}</th>
+          <th class="align-right">{t('turns')}</th>
         </tr>
       </thead>
       <tbody>
         {rows.map((row) => (
-          <tr key={nameRow(row, group)}>
+          <tr key={[row.key, row.day, row.model, row.session, row.source].join()}>
             <td>{nameRow(row, group)}</td>
-            <td>{formatCost(row.cost_usd)}</td>
-            <td>{formatNumber(row.input)}</td>
-            <td>{formatNumber(row.output)}</td>
-            <td>{formatNumber(row.turns)}</td>
+            <td class="align-right">{formatCost(row.cost_usd)}</td>
+            <td class="align-right">{formatNumber(row.input)}</td>
+            <td class="align-right">{formatNumber(row.output)}</td>
+            <td class="align-right">{formatNumber(row.turns)}</td>
           </tr>
         ))}
       </tbody>
