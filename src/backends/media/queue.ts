@@ -29,10 +29,10 @@ export const createResultRequest = (model: string, id: string, access: VendorAcc
 
 const status = z.looseObject({ status: z.string() })
 
-/** Whether the result can be read. */
+/** Whether the result can be read. Throws for a job that has failed. An answer without a state says nothing about it. */
 export function isQueueDone(answer: unknown): boolean {
-  const { status: state } = parseAnswer('FAL', status, answer)
-  if (['IN_QUEUE', 'IN_PROGRESS'].includes(state)) return false
-  if (state === 'COMPLETED') return true
-  throw new MediaFailure('failed', `FAL: the job ended as ${state.slice(0, 60)}.`)
+  const { data } = status.safeParse(answer)
+  if (!data || ['IN_QUEUE', 'IN_PROGRESS'].includes(data.status)) return false
+  if (data.status === 'COMPLETED') return true
+  throw new MediaFailure('refused', `FAL: the job ended as ${data.status.slice(0, 60)}.`)
 }

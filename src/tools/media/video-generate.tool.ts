@@ -3,8 +3,8 @@
 import * as z from 'zod'
 import { mediaAvailability } from '../../agent/routing/media-vendors.ts'
 import { defineTool } from '../define-tool.ts'
-import { fail } from '../tool-result.ts'
 import { assessSpending } from './assess-spending.ts'
+import { renderMedia } from './media-result.ts'
 
 const input = z.object({
   prompt: z.string().min(1).max(32_000),
@@ -28,9 +28,6 @@ export default defineTool({
   availability: mediaAvailability('video'),
   run: async ({ prompt, aspect_ratio: aspect, duration: seconds, image_url: image }, context) => {
     const { media, callId, signal, authority } = context
-    const answer = await media.startVideo({ prompt, aspect, seconds, image }, { callId, signal, authority })
-    if (answer.kind === 'refused') return fail(answer.error, { success: false, error_type: answer.reason })
-    const { workId, model } = answer
-    return { success: true, status: 'started', id: workId, model, note: 'A message brings the video when it is ready.' }
+    return renderMedia(await media.startVideo({ prompt, aspect, seconds, image }, { callId, signal, authority }))
   },
 })

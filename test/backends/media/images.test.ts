@@ -143,6 +143,11 @@ describe('the queue of FAL', () => {
   })
 
   it('fails for every other state', () => {
-    expect(() => isQueueDone({ status: 'CANCELLED' })).toThrow(/ended as CANCELLED/)
+    const failure = expect.objectContaining({ kind: 'refused', message: 'FAL: the job ended as CANCELLED.' })
+    expect(() => isQueueDone({ status: 'CANCELLED' })).toThrow(failure)
+  })
+
+  it.each([[null], [[]], [{}], [{ error: 'busy' }], ['<html>']])('learns nothing from %j', (answer) => {
+    expect(isQueueDone(answer)).toBe(false)
   })
 })

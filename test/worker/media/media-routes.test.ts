@@ -192,7 +192,9 @@ describe('other providers', () => {
     const { key } = await withCredential('fal', { image: { provider: 'fal' } })
     let asked = 0
     vendors.begin(({ url }) => {
-      if (url.endsWith('/status')) return Response.json({ status: ++asked > 1 ? 'COMPLETED' : 'IN_QUEUE' })
+      // A poll that fails says nothing about the job, which is paid.
+      if (url.endsWith('/status') && ++asked === 1) return new Response('<html>', { status: 503 })
+      if (url.endsWith('/status')) return Response.json({ status: 'COMPLETED' })
       if (url.includes('/requests/')) return Response.json({ images: [{ url: 'https://files.fal.media/a.png' }] })
       if (url.startsWith('https://files.fal.media')) return new Response(pngBytes('fal'))
       return Response.json({ request_id: 'r1', status_url: 'https://evil.test/' })

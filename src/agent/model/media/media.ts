@@ -16,7 +16,11 @@ export type MediaFile = {
 
 export type Refusal = { readonly kind: 'refused'; readonly error: string; readonly reason: string }
 
+/** `workId`: of the job whose result comes as a message. */
+export type MediaStarted = { readonly kind: 'started'; readonly workId: string; readonly model: string }
+
 export type MediaAnswer =
+  | MediaStarted
   | {
       readonly kind: 'made'
       readonly files: readonly MediaFile[]
@@ -47,8 +51,7 @@ export type VideoOrder = {
   readonly image?: string | undefined
 }
 
-/** `workId`: of the job whose result comes as a message. */
-export type VideoAnswer = { readonly kind: 'started'; readonly workId: string; readonly model: string } | Refusal
+export type VideoAnswer = MediaStarted | Refusal
 
 export type Media = {
   readonly createImage: (order: ImageOrder, call: MediaCall) => Promise<MediaAnswer>

@@ -1,5 +1,6 @@
 /** Makes images by the chosen vendor. A queue is followed until its job is done. */
 
+import { log } from '../../../agent/model/log.ts'
 import type { MediaChoice } from '../../../agent/routing/media-vendors.ts'
 import {
   createImageBindingCall,
@@ -8,7 +9,12 @@ import {
   parseImageBinding,
 } from '../../../backends/media/images.ts'
 import { createResultRequest, createStatusRequest, isQueueDone, parseQueued } from '../../../backends/media/queue.ts'
-import { MediaFailure } from '../../../backends/media/vendor.ts'
+import {
+  MediaFailure,
+  type MediaSource,
+  type VendorAccess,
+  type VendorRequest,
+} from '../../../backends/media/vendor.ts'
 import { clock } from '../../platform/clock.ts'
 import {
   askVendor,
@@ -31,7 +37,9 @@ export type ImageJob = {
 }
 
 const pollMs = 1_500
-const maxPolls = 160
+/** Shorter than the time limit of a tool, so that its result can say that the job goes on. */
+const followMs = 240_000
+const pollTimeoutMs = 30_000
 
 export async function makeImages(
   transport: MediaTransport,
@@ -49,11 +57,17 @@ export async function makeImages(
           provider,
           await askVendor(transport, choice, (access) => vendor.createRequest(request, access), { vendor: provider }),
         )
-  const sources = vendor.parse(answer)
-  return Promise.all(
+  return readImages(transport, provider, vendor.parse(answer))
+}
+
+const readImages = (
+  transport: MediaTransport,
+  provider: Choice['provider'],
+  sources: readonly MediaSource[],
+): Promise<readonly MadeFile[]> =>
+  Promise.all(
     sources.map(async (source) => requireType(provider, await readSource(transport, provider, source), 'image')),
   )
-}
 
 async function makeByBinding(transport: MediaTransport, request: ImageRequest): Promise<MadeFile> {
   if (request.images?.length) throw new MediaFailure('refused', 'Workers AI cannot edit images here.')
@@ -68,15 +82,48 @@ async function followQueue(
   choice: Choice,
   { request, queuedId, onQueued }: ImageJob & { readonly request: ImageRequest },
 ): Promise<unknown> {
-  const { model } = choice
-  const ask = async (create: Parameters<typeof askVendor>[2]): Promise<unknown> =>
-    readJson('FAL', await askVendor(transport, choice, create, { vendor: 'FAL' }))
-  const id = queuedId ?? parseQueued(await ask((access) => imageVendors.fal.createRequest(request, access)))
+  const id = queuedId ?? (await startJob(transport, choice, request))
   if (queuedId === undefined) onQueued?.(id)
-  for (let polls = 0; polls < maxPolls; polls++) {
-    if (isQueueDone(await ask((access) => createStatusRequest(model, id, access))))
-      return ask((access) => createResultRequest(model, id, access))
+  const end = clock.now() + followMs
+  while (clock.now() < end) {
+    const answer = await pollQueue(transport, choice, id)
+    if (answer !== undefined) return answer
     await clock.wait(pollMs, transport.signal && { signal: transport.signal })
   }
   throw new MediaFailure('unknown', `FAL has not finished ${id} in time. It may still be paid.`)
+}
+
+async function startJob(transport: MediaTransport, choice: Choice, request: ImageRequest): Promise<string> {
+  const create = (access: VendorAccess) => imageVendors.fal.createRequest(request, access)
+  return parseQueued(await readJson('FAL', await askVendor(transport, choice, create, { vendor: 'FAL' })))
+}
+
+/** Returns the answer of a job. Undefined while FAL works, and when it cannot be asked: the job is paid and goes on. */
+async function pollQueue(transport: MediaTransport, choice: Choice, id: string): Promise<unknown> {
+  const { model } = choice
+  const ask = async (create: (access: VendorAccess) => VendorRequest): Promise<unknown> =>
+    readJson('FAL', await askVendor(transport, choice, create, { vendor: 'FAL', timeoutMs: pollTimeoutMs }))
+  const state = await ask((access) => createStatusRequest(model, id, access)).catch(ignoreFailure)
+  if (!isQueueDone(state)) return undefined
+  return ask((access) => createResultRequest(model, id, access)).catch((error: unknown) => {
+    if (error instanceof MediaFailure && error.kind === 'refused') throw error
+    return ignoreFailure(error)
+  })
+}
+
+function ignoreFailure(error: unknown): undefined {
+  if (!(error instanceof MediaFailure)) throw error
+  log.warn('media.unpolled', 'A job in a queue could not be asked for. It is asked again.', { error })
+}
+
+/** Returns the image of a job in a queue. Undefined while it cannot be read. Throws for a job that has failed. */
+export async function readQueuedImage(
+  transport: MediaTransport,
+  choice: Choice,
+  id: string,
+): Promise<MadeFile | undefined> {
+  const answer = await pollQueue(transport, choice, id)
+  if (answer === undefined) return undefined
+  const [first] = await readImages(transport, choice.provider, imageVendors.fal.parse(answer))
+  return first
 }

@@ -35,24 +35,77 @@ function usageOf(offer: Offer): Usage {
   return usageOfCall({ ...noUsage, costUsd, costStatus }, tallyKey(modelOf(offer), use))
 }
 
+/** A job that its vendor has accepted and not finished. The alarm follows it. */
+export type QueuedRow = MediaRow & { readonly queuedId: string }
+
 export async function buyOnce(
   host: MediaHost,
   offer: Offer,
   buy: (buying: Buying) => Promise<Made>,
-): Promise<StoredRow> {
+): Promise<StoredRow | QueuedRow> {
   const known = host.rows.get(offer.id)
-  if (known?.state === 'done' && known.file) return { ...known, file: known.file }
-  const kept = known?.made ? { ...known, made: known.made } : await obtain(host, offer, { known, buy })
-  return storeKept(host, kept)
+  if (known?.file && known.state !== 'kept') return takeOver(host, { ...known, file: known.file })
+  const row = known?.made ? { ...known, made: known.made } : await obtain(host, offer, { known, buy })
+  return isKept(row) ? storeKept(host, row) : row
+}
+
+const isKept = (row: KeptRow | QueuedRow): row is KeptRow => row.made !== undefined
+
+/** The result of the call has the file, so that no message brings it. */
+function takeOver({ rows }: MediaHost, { late, nextAt: _nextAt, ...row }: StoredRow): StoredRow {
+  const done = { ...row, state: 'done' } as const
+  if (late) rows.put(done)
+  return done
 }
 
 type Obtaining = { readonly known: MediaRow | undefined; readonly buy: (buying: Buying) => Promise<Made> }
 
-async function obtain(host: MediaHost, offer: Offer, { known, buy }: Obtaining): Promise<KeptRow> {
-  if (!known) return payFor(host, offer, buy)
-  if (known.queuedId !== undefined)
-    return keep(host, offer, await buy({ queuedId: known.queuedId, onQueued: () => undefined }))
-  throw lostCall()
+/** Longer than the time limit of a tool: the alarm and a call never follow the same job. */
+const handOverMs = 300_000
+
+async function obtain(host: MediaHost, offer: Offer, { known, buy }: Obtaining): Promise<KeptRow | QueuedRow> {
+  if (known && known.queuedId === undefined) throw lostCall()
+  const bill = known ? undefined : await openBill(host, offer)
+  host.rows.put(known ?? { id: offer.id, state: 'sent', model: modelOf(offer), tries: 0 })
+  if (known?.queuedId !== undefined) putQueued(host, offer, known.queuedId)
+  try {
+    const made = await buy({ queuedId: known?.queuedId, onQueued: (id) => putQueued(host, offer, id) })
+    bill?.pay()
+    return keep(host, offer, made)
+  } catch (error) {
+    return endFailed(host, offer.id, { error, bill })
+  }
+}
+
+function putQueued({ rows, arm }: MediaHost, offer: Offer, queuedId: string): void {
+  const { id, choice, stem } = offer
+  const startedAt = clock.now()
+  const late = { use: 'image', provider: choice.provider, name: choice.model, startedAt, stem } as const
+  const nextAt = startedAt + handOverMs
+  rows.put({ id, state: 'queued', model: modelOf(offer), tries: 0, queuedId, late, nextAt })
+  arm()
+}
+
+type Failed = { readonly error: unknown; readonly bill: Bill | undefined }
+
+const kindOf = (error: unknown) => (error instanceof MediaFailure ? error.kind : 'unknown')
+
+/** Returns a job that goes on without its call. Throws every other failure. */
+function endFailed(host: MediaHost, id: string, { error, bill }: Failed): QueuedRow {
+  const kind = kindOf(error)
+  const row = host.rows.get(id)
+  const job = row?.queuedId === undefined ? undefined : { ...row, queuedId: row.queuedId }
+  if (kind === 'unknown' || (job && kind !== 'refused')) bill?.pay()
+  else bill?.cancel()
+  if (job && kind === 'unknown' && error instanceof MediaFailure) return job
+  if (kind !== 'unknown') forget(host, id, job)
+  throw error
+}
+
+/** A job that has failed stays known: a repetition of its call starts no other. */
+function forget({ rows }: MediaHost, id: string, job: QueuedRow | undefined): void {
+  if (job) rows.put({ id, state: 'done', model: job.model, tries: 0, queuedId: job.queuedId })
+  else rows.delete(id)
 }
 
 export const lostCall = (): MediaFailure =>
@@ -85,27 +138,6 @@ export function keepBytes({ rows, arm }: MediaHost, unkept: Unkept, { bytes, mim
   rows.keep(row, bytes)
   arm()
   return row
-}
-
-async function payFor(host: MediaHost, offer: Offer, buy: Obtaining['buy']): Promise<KeptRow> {
-  const { rows } = host
-  const bill = await openBill(host, offer)
-  const row: MediaRow = { id: offer.id, state: 'sent', model: modelOf(offer), tries: 0 }
-  rows.put(row)
-  try {
-    const made = await buy({
-      queuedId: undefined,
-      onQueued: (queuedId) => rows.put({ ...row, state: 'queued', queuedId }),
-    })
-    bill.pay()
-    return keep(host, offer, made)
-  } catch (error) {
-    if (error instanceof MediaFailure && error.kind !== 'unknown') {
-      rows.delete(offer.id)
-      bill.cancel()
-    } else bill.pay()
-    throw error
-  }
 }
 
 type Bill = { readonly pay: () => void; readonly cancel: () => void }

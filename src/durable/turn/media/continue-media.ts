@@ -1,15 +1,16 @@
 /**
- * Goes on with media after their calls: stores what could not be stored, follows videos to their end, and deletes old
- * screenshots.
+ * Goes on with media after their calls: stores what could not be stored, follows videos and images in queues to their
+ * end, and deletes old screenshots.
  */
 
 import { log } from '../../../agent/model/log.ts'
-import { chooseMedia } from '../../../agent/routing/media-vendors.ts'
 import { MediaFailure } from '../../../backends/media/vendor.ts'
+import { readQueuedImage } from '../../models/media/make-image.ts'
 import { readVideo } from '../../models/media/make-video.ts'
+import type { MadeFile } from '../../models/media/vendor-transport.ts'
 import { clock } from '../../platform/clock.ts'
 import { keepBytes } from './buy-once.ts'
-import { type MediaHost, transportOf } from './media-host.ts'
+import { type MediaHost, requireMedia, transportOf } from './media-host.ts'
 import type { LateJob, MediaRow } from './media-rows.ts'
 import { deleteScreenshot } from './screenshots.ts'
 import { describeFile, storeKept, type StoredRow } from './store-media.ts'
@@ -47,19 +48,27 @@ async function follow(host: MediaHost, row: MediaRow): Promise<LateResult | unde
   // Before the request: an eviction in it does not make the alarm spin.
   host.rows.put({ ...row, nextAt: clock.now() + pollMs })
   try {
-    const choice = chooseMedia('video', host.deployment(), { provider: late.provider, model: late.name })
-    if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
-    const made = await readVideo(transportOf(host), choice, queuedId)
+    const made = await readLate(host, late, queuedId)
+    // Its call may have read it meanwhile.
+    if (host.rows.get(row.id)?.state !== 'queued') return undefined
     if (made) return storeAgain(host, keepBytes(host, { ...row, stem: late.stem }, made))
     if (clock.now() - late.startedAt > timeoutMs) throw new MediaFailure('failed', 'It was not ready after an hour.')
     return undefined
   } catch (error) {
     if (!isFinal(error, late)) {
-      log.warn('media.unpolled', 'A video could not be asked for; the alarm tries again.', { error })
+      log.warn('media.unpolled', 'A job could not be asked for; the alarm tries again.', { error })
       return undefined
     }
     return fail(host, row, late, error instanceof Error ? error.message : '')
   }
+}
+
+/** Undefined while the vendor works. */
+function readLate(host: MediaHost, late: LateJob, id: string): Promise<MadeFile | undefined> {
+  const wanted = { provider: late.provider, model: late.name }
+  const transport = transportOf(host)
+  if (late.use === 'image') return readQueuedImage(transport, requireMedia(host, 'image', wanted), id)
+  return readVideo(transport, requireMedia(host, 'video', wanted), id)
 }
 
 /** Whether asking again is useless. A vendor that is busy or unreachable is asked until the time is over. */
@@ -68,13 +77,13 @@ const isFinal = (error: unknown, { startedAt }: LateJob): boolean =>
 
 async function announce(host: MediaHost, row: StoredRow, late: LateJob): Promise<LateResult> {
   const result = JSON.stringify({ success: true, ...(await describeFile(host, row.file)), model: row.model })
-  const text = `[The video that you have started is ready. The system wrote this, not the user.]\n${result}\nTell the user, and write MEDIA:${row.file.path} to attach it.`
+  const text = `[The ${late.use ?? 'video'} that you have started is ready. The system wrote this, not the user.]\n${result}\nTell the user, and write MEDIA:${row.file.path} to attach it.`
   host.rows.put({ ...row, state: 'queued', late: { ...late, text }, nextAt: clock.now() + pollMs })
   return resultOf(host, row, text)
 }
 
 function fail(host: MediaHost, row: MediaRow, late: LateJob, reason: string): LateResult {
-  const text = `[The video that you have started was not made. The system wrote this, not the user.]\n${JSON.stringify({ success: false, error: reason })}`
+  const text = `[The ${late.use ?? 'video'} that you have started was not made. The system wrote this, not the user.]\n${JSON.stringify({ success: false, error: reason })}`
   host.rows.put({ ...row, late: { ...late, text }, nextAt: clock.now() + pollMs })
   return resultOf(host, row, text)
 }

@@ -2,25 +2,28 @@
 
 import { log } from '../../../agent/model/log.ts'
 import type { ImageOrder, MediaAnswer, MediaCall, SpeechOrder } from '../../../agent/model/media/media.ts'
-import { chooseMedia, type MediaProvider } from '../../../agent/routing/media-vendors.ts'
+import type { MediaProvider } from '../../../agent/routing/media-vendors.ts'
 import { listSpeechFormats, type SoundFormat } from '../../../backends/media/speech.ts'
 import { MediaFailure } from '../../../backends/media/vendor.ts'
 import { makeImages } from '../../models/media/make-image.ts'
 import { makeSpeech } from '../../models/media/make-speech.ts'
 import { buyOnce, callKey } from './buy-once.ts'
 import { loadPictures } from './load-picture.ts'
-import { type MediaHost, transportOf } from './media-host.ts'
-import { describeFile, stemOf, type StoredRow } from './store-media.ts'
+import type { MediaRow } from './media-rows.ts'
+import { type MediaHost, requireMedia, transportOf } from './media-host.ts'
+import { describeFile, stemOf } from './store-media.ts'
 
 export function createImage(host: MediaHost, order: ImageOrder, { callId, signal }: MediaCall): Promise<MediaAnswer> {
   return orRefused(async () => {
-    const choice = chooseMedia('image', host.deployment())
-    if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
+    const id = callKey(host, callId)
+    // A job in a queue stays with its vendor, whatever the settings say meanwhile.
+    const job = host.rows.get(id)?.late
+    const choice = requireMedia(host, 'image', job && { provider: job.provider, model: job.name })
     const images = await loadPictures(host, order.images, signal)
     const transport = transportOf(host, signal)
     const request = { prompt: order.prompt, aspect: order.aspect, images }
     const offer = {
-      id: callKey(host, callId),
+      id,
       use: 'image',
       choice,
       units: 1,
@@ -40,8 +43,7 @@ const pricedChars = 1_000
 
 export function createSpeech(host: MediaHost, order: SpeechOrder, { callId, signal }: MediaCall): Promise<MediaAnswer> {
   return orRefused(async () => {
-    const choice = chooseMedia('speech', host.deployment())
-    if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
+    const choice = requireMedia(host, 'speech')
     const voice = order.voice ?? host.deployment().settings.tts?.voice
     const offer = {
       id: callKey(host, callId),
@@ -65,7 +67,9 @@ const voicePlatforms: ReadonlySet<string> = new Set(['telegram', 'whatsapp', 'di
 const defaultFormat = ({ platform }: MediaHost, provider: MediaProvider<'speech'>): SoundFormat | undefined =>
   voicePlatforms.has(platform() ?? '') && listSpeechFormats(provider).includes('opus') ? 'opus' : undefined
 
-async function answerOf(host: MediaHost, { file, model, state }: StoredRow): Promise<MediaAnswer> {
+async function answerOf(host: MediaHost, row: MediaRow): Promise<MediaAnswer> {
+  const { file, model, state, queuedId = '' } = row
+  if (!file) return { kind: 'started', workId: queuedId, model }
   const note = 'It is paid and kept, and appears in the workspace as soon as its storage answers.'
   return { kind: 'made', files: [await describeFile(host, file)], model, ...(state === 'kept' && { note }) }
 }

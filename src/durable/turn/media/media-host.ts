@@ -1,5 +1,7 @@
 /** The parts of a session that its paid calls use. */
 
+import { chooseMedia, type MediaChoice, type MediaUse } from '../../../agent/routing/media-vendors.ts'
+import { MediaFailure } from '../../../backends/media/vendor.ts'
 import type { MediaTransport } from '../../models/media/vendor-transport.ts'
 import type { SideCall } from '../../models/side-call.ts'
 import type { SessionBilling } from '../../tenant/billing/session-billing.ts'
@@ -20,6 +22,17 @@ export type MediaSession = {
 }
 
 export type MediaHost = ToolPorts & MediaSession & { readonly rows: MediaRows }
+
+/** Throws when there is no vendor with a key. `wanted`: replaces the settings. */
+export function requireMedia<Use extends MediaUse>(
+  { deployment }: MediaHost,
+  use: Use,
+  wanted?: Parameters<typeof chooseMedia>[2],
+): MediaChoice<Use> {
+  const choice = chooseMedia(use, deployment(), wanted)
+  if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
+  return choice
+}
 
 export const transportOf = ({ env, guardedFetch }: MediaHost, signal?: AbortSignal): MediaTransport => ({
   env,

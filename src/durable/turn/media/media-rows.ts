@@ -37,6 +37,8 @@ export type KeptFile = {
 }
 
 export type LateJob = {
+  /** Absent: a video. */
+  readonly use?: 'image'
   readonly provider: string
   /** Of the model. */
   readonly name: string

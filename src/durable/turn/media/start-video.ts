@@ -1,14 +1,13 @@
 /** Starts a video for a session. The alarm follows its job, and a message brings the result. */
 
 import type { MediaCall, VideoAnswer, VideoOrder } from '../../../agent/model/media/media.ts'
-import { chooseMedia } from '../../../agent/routing/media-vendors.ts'
 import { MediaFailure } from '../../../backends/media/vendor.ts'
 import { videoVendors } from '../../../backends/media/video.ts'
 import { startVideo } from '../../models/media/make-video.ts'
 import { clock } from '../../platform/clock.ts'
 import { callKey, lostCall, openBill } from './buy-once.ts'
 import { loadPicture } from './load-picture.ts'
-import { type MediaHost, transportOf } from './media-host.ts'
+import { type MediaHost, requireMedia, transportOf } from './media-host.ts'
 import { stemOf } from './store-media.ts'
 
 const firstPollMs = 15_000
@@ -27,8 +26,7 @@ async function begin(host: MediaHost, order: VideoOrder, { callId, signal }: Med
   const known = host.rows.get(id)
   if (known?.queuedId !== undefined) return { kind: 'started', workId: known.queuedId, model: known.model }
   if (known) throw lostCall()
-  const choice = chooseMedia('video', host.deployment())
-  if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
+  const choice = requireMedia(host, 'video')
   const { provider, model: name } = choice
   const possible: readonly number[] = videoVendors[provider].seconds
   const seconds = possible.find((length) => length >= order.seconds) ?? possible.at(-1) ?? 0

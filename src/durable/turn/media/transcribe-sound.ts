@@ -1,12 +1,11 @@
 /** Writes down what a voice message says, billed to its session. A text that was paid for is not bought again. */
 
 import { detectMediaType } from '../../../agent/model/media/detect-media-type.ts'
-import { chooseMedia } from '../../../agent/routing/media-vendors.ts'
 import { estimateSeconds } from '../../../backends/media/join-sound.ts'
 import { MediaFailure } from '../../../backends/media/vendor.ts'
 import { transcribe } from '../../models/media/transcribe.ts'
 import { openBill } from './buy-once.ts'
-import { type MediaHost, transportOf } from './media-host.ts'
+import { type MediaHost, requireMedia, transportOf } from './media-host.ts'
 import { hashOf } from './store-media.ts'
 
 export type VoiceMessage = {
@@ -36,8 +35,7 @@ async function textOf(host: MediaHost, { bytes, mime: named, signal }: VoiceMess
   const id = `voice ${await hashOf(bytes)}`
   const known = host.rows.get(id)
   if (known?.text !== undefined) return known.text
-  const choice = chooseMedia('transcription', host.deployment())
-  if ('reason' in choice) throw new MediaFailure('not_configured', choice.reason)
+  const choice = requireMedia(host, 'transcription')
   const { mime, extension } = detectMediaType(bytes) ?? { mime: named, extension: named.split('/')[1] ?? 'bin' }
   const seconds = estimateSeconds(bytes, mime)
   if (seconds > maxSeconds) throw new MediaFailure('refused', 'The recording is longer than an hour.')

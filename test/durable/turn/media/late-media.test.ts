@@ -81,6 +81,109 @@ describe('a video', () => {
   })
 })
 
+describe('an image in a queue', () => {
+  const settings = (body: object) => call('PATCH', '/api/settings', { body })
+  beforeAll(async () => {
+    await call('POST', '/api/credentials', { body: { provider: 'fal', key: 'key-of-fal' } })
+    await settings({ image: { provider: 'fal' } })
+  })
+  afterAll(() => settings({ image: null }))
+
+  const draw = calls({ name: 'image_generate', input: { prompt: 'A fox' } })
+  const started = () => vendors.calls.filter(({ method }) => method === 'POST').length
+  const costOf = async (id: string) =>
+    (await call<{ usage: { cost_usd: number } }>('GET', `/api/sessions/${id}`)).body.usage.cost_usd
+
+  /** `states`: what each poll answers; the last one stays. */
+  function queue(states: readonly (string | number)[]) {
+    let polls = 0
+    vendors.begin(({ method, url }) => {
+      if (method === 'POST') return Response.json({ request_id: 'r1' })
+      if (url.startsWith('https://files.fal.media')) return new Response(pngBytes('fal'))
+      if (!url.endsWith('/status')) return Response.json({ images: [{ url: 'https://files.fal.media/a.png' }] })
+      const state = states[Math.min(polls++, states.length - 1)]
+      if (typeof state === 'number') return new Response('<html>', { status: state })
+      return Response.json({ status: state })
+    })
+    return { polls: () => polls }
+  }
+
+  it('is followed over errors and nonsense of its vendor, and paid once', async () => {
+    const clock = createSkippingClock()
+    replaceClock(clock)
+    const { polls } = queue([429, 503, 200, 404, 'IN_PROGRESS', 'COMPLETED'])
+    const scripted = model([draw, says('Here it is.')])
+    const { id } = await newSession({ model: scripted.id })
+    const asked = call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Draw a fox.' } })
+    await until(() => {
+      clock.pass(2_000)
+      return scripted.requests[1]
+    })
+    await asked
+    expect(listTexts(scripted.requests[1]!).join()).toContain('"mime":"image/png"')
+    expect([polls(), started(), await costOf(id)]).toEqual([6, 1, 0.05])
+    clock.pass(600_000)
+    await fireAlarm(id)
+    expect([started(), scripted.requests.length]).toEqual([1, 2])
+  })
+
+  it('that takes longer than the call comes as a message, once', async () => {
+    const clock = createSkippingClock()
+    replaceClock(clock)
+    const states: string[] = ['IN_QUEUE']
+    const { polls } = queue(states)
+    const scripted = model([draw, says('It comes.'), says('Here it is.')])
+    const { id } = await newSession({ model: scripted.id })
+    const asked = call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Draw a fox.' } })
+    await until(() => polls() > 0)
+    clock.pass(245_000)
+    await asked
+    expect(listTexts(scripted.requests[1]!).join()).toContain('"status":"started"')
+    await kill(id)
+    states[0] = 'COMPLETED'
+    clock.pass(60_000)
+    await fireAlarm(id)
+    await until(() => scripted.requests[2])
+    const message = listTexts(scripted.requests[2]!).at(-1) ?? ''
+    expect(message).toContain('The image that you have started is ready')
+    const [, path = ''] = /"path":"([^"]+)"/.exec(message) ?? []
+    const read = await request('GET', `/api/sessions/${id}/files/${path}`)
+    expect(new Uint8Array(await read.arrayBuffer())).toEqual(pngBytes('fal'))
+    clock.pass(600_000)
+    await fireAlarm(id)
+    expect([started(), scripted.requests.length, await costOf(id)]).toEqual([1, 3, 0.05])
+  })
+
+  it('is read by the repeated call after a crash, though the settings name another vendor', async () => {
+    const clock = createSkippingClock()
+    replaceClock(clock)
+    const states: string[] = ['IN_QUEUE']
+    const { polls } = queue(states)
+    const scripted = model([draw, says('Here it is.')])
+    const { id } = await newSession({ model: scripted.id })
+    const asked = call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Draw a fox.' } }).catch(() => undefined)
+    await until(() => polls() > 0)
+    await kill(id)
+    await asked
+    states[0] = 'COMPLETED'
+    await settings({ image: { provider: 'openai' } })
+    await fireAlarm(id)
+    await until(() => scripted.requests[1])
+    await settings({ image: { provider: 'fal' } })
+    expect(listTexts(scripted.requests[1]!).join()).toContain('"mime":"image/png"')
+    expect([started(), await costOf(id)]).toEqual([1, 0.05])
+  })
+
+  it('that its vendor gives up is an error and costs nothing', async () => {
+    queue(['CANCELLED'])
+    const scripted = model([draw, says('No.')])
+    const { id } = await newSession({ model: scripted.id })
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Draw a fox.' } })
+    expect(listTexts(scripted.requests[1]!).join()).toContain('ended as CANCELLED')
+    expect([started(), await costOf(id)]).toEqual([1, 0])
+  })
+})
+
 it('a video is not offered without its toolset', async () => {
   const scripted = model([says('ok')])
   const { id } = await newSession({ model: scripted.id })
