@@ -35,6 +35,9 @@ export function keyOf(authority: Pick<Authority, 'principal' | 'keyId'> | undefi
 /** The access by an identity provider ends with any of its rules: `login_a+login_b:login:hash`. */
 const partsOf = (keyId: string): readonly string[] => (keyId.split(':', 1)[0] ?? '').split('+')
 
+/** The key or person of `keyOf`, without the rules, which the operator may change. */
+export const withoutRules = (keyId: string): string => keyId.slice(keyId.indexOf(':') + 1)
+
 export const holderOf = (authority: Authority | undefined, scope: Scope): Holder => ({
   keyId: keyOf(authority),
   entitlements: authority?.entitlements,

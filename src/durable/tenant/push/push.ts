@@ -1,7 +1,7 @@
 /** Stores the browsers that want push messages, and tells those that have no open socket what waits or has ended. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { type Access, findRefusal, keyOf } from '../../../agent/model/permission/access.ts'
+import { type Access, findRefusal, keyOf, withoutRules } from '../../../agent/model/permission/access.ts'
 import type { Authority } from '../../../agent/model/permission/authority.ts'
 import { log } from '../../../agent/model/log.ts'
 import { readerOf, tagsOf } from '../../platform/reader-tags.ts'
@@ -85,8 +85,10 @@ export class TenantPush extends RpcTarget {
   /** Returns whether the key had subscribed this endpoint. */
   unsubscribe(authority: Authority, endpoint: string): boolean {
     requireOwn(this.#options.mayChange, authority, 'read')
-    const own = keyOf(authority) ?? ''
-    const found = this.#stored.list.some((one) => one.endpoint === endpoint && one.reader[0] === own)
+    const own = withoutRules(keyOf(authority) ?? '')
+    const found = this.#stored.list.some(
+      ({ endpoint: stored, reader: [holder = ''] }) => stored === endpoint && withoutRules(holder) === own,
+    )
     if (found) this.#remove([endpoint])
     return found
   }
