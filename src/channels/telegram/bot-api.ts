@@ -4,6 +4,7 @@
  */
 
 import type { SendOutcome } from '../../agent/model/delivery.ts'
+import { type ApiAnswer, busyWaitMs, callApi, classifyStatus, joinUrl } from '../call-api.ts'
 import type { ChannelConnection } from '../channel.ts'
 
 type Answer = {
@@ -21,13 +22,6 @@ export type BotApiResult =
   /** The file is no image that Telegram shows. */
   | { readonly kind: 'no-photo'; readonly detail: string }
 
-const timeoutMs = 30_000
-/** Uploads and downloads of up to 50 MB. */
-const fileTimeoutMs = 120_000
-/** The pause when Telegram is busy and does not name one. */
-const defaultBusyMs = 5_000
-
-const baseOf = ({ apiBase }: ChannelConnection) => apiBase.replace(/\/+$/, '')
 const tokenOf = ({ secrets }: ChannelConnection) => secrets['bot_token'] ?? ''
 
 /** `body`: an object becomes JSON, a form is sent as it is. */
@@ -36,89 +30,29 @@ export async function callBotApi(
   method: string,
   body: object | FormData,
 ): Promise<BotApiResult> {
-  const isForm = body instanceof FormData
-  const init: RequestInit = isForm
-    ? { method: 'POST', body }
-    : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-  const url = `${baseOf(connection)}/bot${tokenOf(connection)}/${method}`
-  const answered = await request(url, init, isForm ? fileTimeoutMs : timeoutMs, async (response) => ({
-    status: response.status,
-    answer: (await response.json().catch(() => ({}))) as Answer,
-  }))
-  if ('lost' in answered) return { kind: 'ambiguous', detail: answered.lost }
-  const { status, answer } = answered
-  return answer.ok === true ? { kind: 'done', result: answer.result } : classifyFailure(status, answer)
+  const content =
+    body instanceof FormData
+      ? { body }
+      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  const url = joinUrl(connection.apiBase, `bot${tokenOf(connection)}/${method}`)
+  const answer = await callApi(url, { method: 'POST', ...content })
+  if (answer.kind === 'ambiguous') return answer
+  const parsed = (answer.body ?? {}) as Answer
+  return parsed.ok === true ? { kind: 'done', result: parsed.result } : classifyFailure(answer, parsed)
 }
 
-export type Download =
-  | { readonly kind: 'done'; readonly bytes: Uint8Array<ArrayBuffer> }
-  | { readonly kind: 'failed'; readonly detail: string; readonly canRetry: boolean }
+/** The address of a file, from the path that `getFile` has returned. */
+export const fileUrl = (connection: ChannelConnection, path: string): string =>
+  joinUrl(connection.apiBase, `file/bot${tokenOf(connection)}/${path}`)
 
-/** Reads a file whose path `getFile` has returned. */
-export async function downloadFile(connection: ChannelConnection, path: string, maxBytes: number): Promise<Download> {
-  const url = `${baseOf(connection)}/file/bot${tokenOf(connection)}/${path}`
-  const answered = await request(url, {}, fileTimeoutMs, async (response): Promise<Download> => {
-    const { status, ok } = response
-    if (!ok) return { kind: 'failed', detail: `HTTP ${status}`, canRetry: status >= 500 || status === 429 }
-    const bytes = await readUpTo(response, maxBytes)
-    return bytes ? { kind: 'done', bytes } : { kind: 'failed', detail: 'the file is too large', canRetry: false }
-  })
-  return 'lost' in answered ? { kind: 'failed', detail: answered.lost, canRetry: true } : answered
-}
-
-async function readUpTo(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of response.body ?? []) {
-    size += part.length
-    if (size > maxBytes) return undefined
-    parts.push(part)
-  }
-  const whole = new Uint8Array(size)
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
-}
-
-/** Sends a request with a time limit that includes the body of the answer. Never rejects. */
-async function request<T extends object>(
-  url: string,
-  init: RequestInit,
-  limitMs: number,
-  read: (response: Response) => Promise<T>,
-): Promise<T | { readonly lost: string }> {
-  const timeout = new AbortController()
-  const timer = setTimeout(() => timeout.abort(), limitMs)
-  try {
-    return await read(await fetch(url, { ...init, redirect: 'manual', signal: timeout.signal }))
-  } catch {
-    // The thrown error may contain the address.
-    return {
-      lost: timeout.signal.aborted ? 'the platform did not answer' : 'the connection to the platform broke',
-    }
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-function classifyFailure(status: number, { description, parameters }: Answer): BotApiResult {
-  const detail = `HTTP ${status}${description ? `: ${description.slice(0, 300)}` : ''}`
-  if (status === 429) {
-    const seconds = parameters?.retry_after
-    return { kind: 'retry', detail, waitMs: isCount(seconds) ? seconds * 1_000 : defaultBusyMs }
-  }
+function classifyFailure(answer: ApiAnswer, { description = '', parameters }: Answer): BotApiResult {
+  const { status } = answer
+  const byStatus = classifyStatus(answer, description)
+  if (status === 429) return { ...byStatus, kind: 'retry', waitMs: busyWaitMs(answer, parameters?.retry_after) }
   const movedTo = parameters?.migrate_to_chat_id
-  if (Number.isSafeInteger(movedTo)) return { kind: 'moved', to: String(movedTo), detail }
-  // An unreadable 2xx comes from a proxy in between: Telegram may have accepted the message.
-  if (status >= 200 && status < 300) return { kind: 'ambiguous', detail: 'the platform gave an unreadable answer' }
-  if (status >= 500 || status < 400) return { kind: 'retry', detail }
-  return classifyRefusal(status, description ?? '', detail)
+  if (Number.isSafeInteger(movedTo)) return { kind: 'moved', to: String(movedTo), detail: byStatus.detail }
+  return status < 400 || status >= 500 ? byStatus : classifyRefusal(status, description, byStatus.detail)
 }
-
-const isCount = (value: unknown): value is number => typeof value === 'number' && value >= 0
 
 const refusals: readonly (readonly [
   RegExp,

@@ -13,10 +13,11 @@ import {
   type Registration,
   type ResolvedTarget,
 } from '../channel.ts'
+import { fetchMediaFrom } from '../fetch-media.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { splitText } from '../text/split-text.ts'
-import { type BotApiResult, callBotApi, downloadFile } from './bot-api.ts'
+import { type BotApiResult, callBotApi, fileUrl } from './bot-api.ts'
 import { addressFields, fileForm, messageFields } from './outbound.ts'
 import { parseUpdate } from './parse-update.ts'
 
@@ -116,9 +117,12 @@ async function fetchMedia(
     return { kind: 'failed', detail: found.detail, canRetry: found.kind === 'retry' || found.kind === 'ambiguous' }
   const { file_path: path } = (found.result ?? {}) as { file_path?: string }
   if (path === undefined) return { kind: 'failed', detail: 'the platform has no such file', canRetry: false }
-  const read = await downloadFile(connection, path, Math.min(maxBytes, maxDownloadBytes))
-  if (read.kind === 'failed') return read
-  return { kind: 'fetched', bytes: read.bytes, name: name ?? path.split('/').at(-1) ?? 'file', ...(mime && { mime }) }
+  const source = { url: fileUrl(connection, path), name: name ?? path.split('/').at(-1) ?? 'file' }
+  const fetched = await fetchMediaFrom(connection, source, Math.min(maxBytes, maxDownloadBytes))
+  if (fetched.kind === 'failed') return fetched
+  // Telegram serves every file as bytes of an unknown type.
+  const { mime: _served, ...file } = fetched
+  return { ...file, ...(mime && { mime }) }
 }
 
 async function register(connection: ChannelConnection, isOn: boolean): Promise<Registration> {

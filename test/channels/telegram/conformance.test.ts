@@ -1,4 +1,5 @@
 import { telegram } from '../../../src/channels/telegram/telegram.ts'
+import { fetchForeign } from '../../support/fetch-foreign.ts'
 import { type AnswerOverride, createTelegramApi } from '../../support/telegram-api.ts'
 import { type ApiFailure, testChannel } from '../conformance.ts'
 
@@ -79,7 +80,7 @@ testChannel(() => {
     apiBase: 'https://telegram.test',
     secrets: { bot_token: api.token, webhook_secret },
     webhookUrl: 'https://talaria.test/webhooks/telegram/ch_1',
-    fetchForeign: () => Promise.reject(new Error('not used')),
+    fetchForeign,
   })
   return {
     channel: telegram,
