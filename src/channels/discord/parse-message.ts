@@ -1,7 +1,7 @@
 /** Parses messages that Discord's gateway reports. */
 
 import * as z from 'zod'
-import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
+import { mediaKindOf, type MediaReference } from '../../agent/model/media/media-reference.ts'
 import type { InboundEvent, Quote } from '../channel.ts'
 import { parseJson } from '../../agent/model/json/parse-json.ts'
 import { decodeContent } from './discord-markdown.ts'
@@ -120,16 +120,11 @@ function mediaOf(value: unknown, isVoice: number): readonly MediaReference[] {
   const { url, filename: name, content_type: mime, size: bytes } = parsed.data
   return [
     {
-      kind: isVoice ? 'voice' : kindOf(mime ?? ''),
+      kind: isVoice ? 'voice' : mediaKindOf(mime ?? ''),
       reference: url,
       ...(name !== undefined && { name }),
       ...(mime && { mime }),
       ...(bytes !== undefined && { bytes }),
     },
   ]
-}
-
-function kindOf(mime: string): MediaKind {
-  const [type] = mime.split('/')
-  return type === 'image' || type === 'audio' || type === 'video' ? type : 'document'
 }

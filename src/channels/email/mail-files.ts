@@ -1,7 +1,7 @@
 /** Lists the pictures and documents of a mail. Their bytes exist nowhere but in the mail. */
 
 import type { Attachment, Email } from 'postal-mime'
-import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
+import { mediaKindOf, type MediaReference } from '../../agent/model/media/media-reference.ts'
 import type { CarriedFile } from '../channel.ts'
 
 type MailFiles = { readonly media: readonly MediaReference[]; readonly carried?: readonly CarriedFile[] }
@@ -17,7 +17,7 @@ export function filesOf({ attachments }: Email): MailFiles {
   const files = attachments.filter((one) => isContent(one, bytesOf(one))).slice(0, maxFiles)
   return {
     media: files.map((one, n) => ({
-      kind: kindOf(one.mimeType),
+      kind: mediaKindOf(one.mimeType),
       reference: String(n),
       isCarried: true,
       ...(one.filename && { name: one.filename.slice(0, maxNameChars) }),
@@ -36,8 +36,3 @@ const bytesOf = ({ content }: Attachment): Uint8Array<ArrayBuffer> =>
   typeof content === 'string'
     ? Uint8Array.from(new TextEncoder().encode(content))
     : new Uint8Array(content as ArrayBuffer)
-
-function kindOf(mime: string): MediaKind {
-  const [type] = mime.split('/')
-  return type === 'image' || type === 'audio' || type === 'video' ? type : 'document'
-}

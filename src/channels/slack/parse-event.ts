@@ -1,7 +1,7 @@
 /** Parses what Slack sends: events, presses of buttons, and the command `/talaria`. */
 
 import * as z from 'zod'
-import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
+import { mediaKindOf, type MediaReference } from '../../agent/model/media/media-reference.ts'
 import { findCommand } from '../../agent/policy/slash-command/command-table.ts'
 import { parseCommand } from '../../agent/policy/slash-command/parse-command.ts'
 import type { InboundEvent, Quote, Sender } from '../channel.ts'
@@ -157,19 +157,13 @@ function mediaOf(files: readonly unknown[] | undefined): readonly MediaReference
     if (!parsed.success) return []
     const { id, name, mimetype: mime, subtype, size, url_private_download: download, url_private: url } = parsed.data
     return {
-      kind: kindOf(mime ?? '', subtype ?? ''),
+      kind: subtype === 'slack_audio' ? 'voice' : mediaKindOf(mime ?? ''),
       reference: download ?? url ?? id,
       ...(name && { name }),
       ...(mime && { mime }),
       ...(typeof size === 'number' && { bytes: size }),
     }
   })
-}
-
-function kindOf(mime: string, subtype: string): MediaKind {
-  if (subtype === 'slack_audio') return 'voice'
-  const [type] = mime.split('/')
-  return type === 'image' || type === 'audio' || type === 'video' ? type : 'document'
 }
 
 const press = z.object({

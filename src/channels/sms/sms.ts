@@ -1,6 +1,6 @@
 /** Implements the channel port for SMS through Twilio. */
 
-import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
+import { mediaKindOf, type MediaReference } from '../../agent/model/media/media-reference.ts'
 import type { SendOutcome } from '../../agent/model/delivery.ts'
 import {
   type Channel,
@@ -130,13 +130,8 @@ function mediaOf(form: URLSearchParams): readonly MediaReference[] {
   return Array.from({ length: count }, (_, n) => n).flatMap((n) => {
     const reference = form.get(`MediaUrl${n}`)
     const mime = form.get(`MediaContentType${n}`)
-    return reference ? [{ kind: kindOf(mime ?? ''), reference, ...(mime && { mime }) }] : []
+    return reference ? [{ kind: mediaKindOf(mime ?? ''), reference, ...(mime && { mime }) }] : []
   })
-}
-
-function kindOf(mime: string): MediaKind {
-  const [type] = mime.split('/')
-  return type === 'image' || type === 'audio' || type === 'video' ? type : 'document'
 }
 
 async function send(connection: ChannelConnection, { address, chunk }: OutboundMessage): Promise<SendOutcome> {

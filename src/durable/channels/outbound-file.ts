@@ -2,7 +2,7 @@
 
 import type { Files } from '../../agent/model/backend.ts'
 import { mediaTypeOf } from '../../agent/model/media/media-type.ts'
-import type { MediaKind } from '../../agent/model/media/media-reference.ts'
+import { mediaKindOf } from '../../agent/model/media/media-reference.ts'
 import type { OutboundFile } from '../../channels/channel.ts'
 import { clock } from '../platform/clock.ts'
 import { createLink } from '../platform/signed-links.ts'
@@ -36,16 +36,11 @@ export async function readOutboundFile(
     stat.size > 0 && stat.size <= Math.min(maxBytes, maxReadBytes) ? await userFiles.read(resolved) : undefined
   if (bytes) {
     const mime = mediaTypeOf(relative)
-    return { file: { kind: kindOf(mime), name, mime, bytes: Uint8Array.from(bytes) } }
+    // Speech in Ogg is what platforms show as a voice message.
+    const kind = mime === 'audio/ogg' ? 'voice' : mediaKindOf(mime)
+    return { file: { kind, name, mime, bytes: Uint8Array.from(bytes) } }
   }
   const link = await createLink(env, { tenantId, sessionId, path: relative }, clock.now())
   const origin = env.PUBLIC_URL?.replace(/\/{1,20}$/, '')
   return { text: link && origin ? `${name}: ${origin}${link}` : `${name} is in the workspace: ${relative}` }
-}
-
-/** Speech in Ogg is what platforms show as a voice message. */
-function kindOf(mime: string): MediaKind {
-  if (mime === 'audio/ogg') return 'voice'
-  const [type] = mime.split('/')
-  return type === 'image' || type === 'audio' || type === 'video' ? type : 'document'
 }
