@@ -1,7 +1,7 @@
 /** Writes Slack's mrkdwn, and reads the texts of its events. */
 
 import type { MessageChunk } from '../../agent/model/delivery.ts'
-import { encodeMarks, type MarkDialect, separateMarks, separateTicks } from '../text/encode-marks.ts'
+import { encodeMarks, type MarkDialect, separateMarksAroundUrls, separateTicks } from '../text/encode-marks.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { splitEncoded } from '../text/split-encoded.ts'
 
@@ -12,26 +12,17 @@ const maxSectionChars = 2_900
 
 const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-const bareUrl = /https?:\/\/[^\s<>*`)\]|]{1,2000}/g
-
-/** A bare address becomes a link, so that its characters are never marks. */
-function escapeText(text: string, before: string): string {
-  let out = ''
-  let at = 0
-  let previous = before
-  for (const { 0: url, index } of text.matchAll(bareUrl)) {
-    const between = text.slice(at, index)
-    out += escape(separateMarks(between, previous)) + `<${escape(url)}>`
-    at = index + url.length
-    previous = url.at(-1) ?? ''
-  }
-  return out + escape(separateMarks(text.slice(at), previous))
+/** A bare address becomes a link. */
+const bareUrls = {
+  pattern: /https?:\/\/[^\s<>*`)\]|]{1,2000}/g,
+  encodeText: escape,
+  encodeUrl: (url: string) => `<${escape(url)}>`,
 }
 
 const dialect: MarkDialect = {
   marks: { bold: '*', italic: '_', strikethrough: '~' },
   needsBoundaries: true,
-  escapeText,
+  escapeText: (text, before) => separateMarksAroundUrls(text, before, bareUrls),
   encodeCode: (code) => (code.includes('`') ? undefined : `\`${escape(code)}\``),
   // A label shows marks as characters, so it is the text without styles.
   encodeLink: (url, _label, text) => `<${escape(url).replaceAll('|', '%7C')}${text === url ? '' : `|${escape(text)}`}>`,

@@ -150,13 +150,36 @@ function needsSeparator(out: string, previous: Token, token: Token, needsBoundar
  * Separates characters that would begin a style, in dialects without escapes. A mark begins a style where a word could
  * begin, in front of a character that is not blank.
  */
-export function separateMarks(text: string, before: string): string {
+function separateMarks(text: string, before: string): string {
   const guarded = text.replace(/[*_~`]/g, (mark, at: number) => {
     const previous = at > 0 ? (text[at - 1] ?? '') : before
     const next = text[at + 1]
     return isWord(previous) || next === undefined || /\s/.test(next) ? mark : mark + separator
   })
   return before === '' && guarded.startsWith('>') ? separator + guarded : guarded
+}
+
+type BareUrls = {
+  readonly pattern: RegExp
+  readonly encodeText: (text: string) => string
+  readonly encodeUrl: (url: string) => string
+}
+
+/** Separates marks in the text around bare addresses, whose characters are never marks. */
+export function separateMarksAroundUrls(
+  text: string,
+  before: string,
+  { pattern, encodeText, encodeUrl }: BareUrls,
+): string {
+  let out = ''
+  let at = 0
+  let previous = before
+  for (const { 0: url, index } of text.matchAll(pattern)) {
+    out += encodeText(separateMarks(text.slice(at, index), previous)) + encodeUrl(url)
+    at = index + url.length
+    previous = url.at(-1) ?? ''
+  }
+  return out + encodeText(separateMarks(text.slice(at), previous))
 }
 
 /** Separates the ticks that would end a preformatted block. */

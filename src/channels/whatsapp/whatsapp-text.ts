@@ -1,7 +1,7 @@
 /** Writes the marks of WhatsApp. It has no escapes and no links. */
 
 import type { MessageChunk } from '../../agent/model/delivery.ts'
-import { encodeMarks, type MarkDialect, separateMarks, separateTicks } from '../text/encode-marks.ts'
+import { encodeMarks, type MarkDialect, separateMarksAroundUrls, separateTicks } from '../text/encode-marks.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { writeLinkAddresses } from '../text/plain-links.ts'
 import { splitEncoded } from '../text/split-encoded.ts'
@@ -9,24 +9,16 @@ import { splitEncoded } from '../text/split-encoded.ts'
 /** WhatsApp accepts 4096 characters. The rest is room for a line in front. */
 export const maxTextChars = 4_000
 
-const bareUrl = /https?:\/\/[^\s<>*`)\]]{1,2000}/g
-
-function escapeText(text: string, before: string): string {
-  let out = ''
-  let at = 0
-  let previous = before
-  for (const { 0: url, index } of text.matchAll(bareUrl)) {
-    out += separateMarks(text.slice(at, index), previous) + url
-    at = index + url.length
-    previous = url.at(-1) ?? ''
-  }
-  return out + separateMarks(text.slice(at), previous)
+const bareUrls = {
+  pattern: /https?:\/\/[^\s<>*`)\]]{1,2000}/g,
+  encodeText: (text: string) => text,
+  encodeUrl: (url: string) => url,
 }
 
 const dialect: MarkDialect = {
   marks: { bold: '*', italic: '_', strikethrough: '~' },
   needsBoundaries: true,
-  escapeText,
+  escapeText: (text, before) => separateMarksAroundUrls(text, before, bareUrls),
   encodeCode: (code) => (code.includes('`') ? undefined : `\`${code}\``),
   encodeLink: (_url, label) => label,
   encodePre: separateTicks,
