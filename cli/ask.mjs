@@ -22,6 +22,12 @@ export const answerQuestion = (client, id, answer) =>
 
 const letters = { o: 'once', s: 'session', a: 'always', d: 'deny' }
 
+/** Describes what the decisions "session" and "always" allow from then on. */
+export function describeRule(tool, rule) {
+  if (rule === '*') return `every call of ${tool}`
+  return tool === 'terminal' ? `every command "${rule} …"` : `every call of ${tool} for "${rule}"`
+}
+
 /** `waiting`: an event or an item of a list. Resolves to whether it was answered. */
 export async function askPerson(client, waiting) {
   return 'question' in waiting ? askQuestion(client, waiting) : askApproval(client, waiting)
@@ -37,9 +43,10 @@ async function askQuestion(client, { question, choices = [], question_id: id, id
   return true
 }
 
-async function askApproval(client, { tool, input, reasons = [], choices, approval_id: id, id: listed }) {
+async function askApproval(client, { tool, input, reasons = [], choices, rule, approval_id: id, id: listed }) {
   note(`${plain(tool)} ${plain(JSON.stringify(input, null, 2))}`)
   for (const reason of reasons) note(`  ${plain(reason)}`)
+  if (rule !== undefined) note(`  session and always allow ${plain(describeRule(tool, rule))}`)
   const offered = Object.entries(letters).filter(([, decision]) => choices.includes(decision))
   const prompt = offered.map(([letter, decision]) => `${decision} (${letter})`).join(', ')
   for (;;) {

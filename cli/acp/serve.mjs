@@ -3,7 +3,7 @@
  * of the server's workspace; the editor's own files are read only where it embeds them.
  */
 
-import { answerQuestion, decide } from '../ask.mjs'
+import { answerQuestion, decide, describeRule } from '../ask.mjs'
 import { syncFiles } from '../commands/sync-files.mjs'
 import { sessionPath } from '../client.mjs'
 import { listConfigOptions, setConfigOption } from './config-options.mjs'
@@ -182,7 +182,7 @@ class AcpServer {
   }
 
   async #askPermission(session, event) {
-    const options = optionsOf(event.choices)
+    const options = optionsOf(event)
     const toolCall = { toolCallId: callIdOf(event), status: 'pending', ...describeCall(event.tool, event.input) }
     try {
       const { outcome } = await this.connection.request('session/request_permission', {
@@ -235,8 +235,10 @@ const names = {
   deny: ['Deny', 'reject_once'],
 }
 
-const optionsOf = (choices) =>
+const optionsOf = ({ tool, choices, rule }) =>
   choices.flatMap((choice) => {
     const [name, kind] = names[choice] ?? []
-    return name ? [{ optionId: choice, name, kind }] : []
+    if (!name) return []
+    const scope = kind === 'allow_always' && rule !== undefined ? `: ${describeRule(tool, rule)}` : ''
+    return [{ optionId: choice, name: `${name}${scope}`, kind }]
   })

@@ -16,6 +16,17 @@ export const usageShape = z.object({
   cost_status: z.enum(['actual', 'estimated', 'unknown', 'included']),
 })
 
+/** The possible decisions about a call. */
+export const decisionFields = {
+  choices: z.array(z.enum(['once', 'session', 'always', 'deny'])),
+  rule: z
+    .string()
+    .optional()
+    .describe(
+      'What `session` and `always` allow from then on: with `*` every call of the tool, with words of `terminal` every command that begins with them, with a path every call of the tool for it. Absent: neither is offered.',
+    ),
+}
+
 const activityShape = z.object({ doing: z.string(), since: time.nullable(), until: time.optional() })
 export const eventSeq = z
   .int()

@@ -224,7 +224,15 @@ it('serves an editor: streams, asks for permission, cancels, lists and loads', a
     expect((await prompt(call)).stopReason).toBe('end_turn')
     expect(textOf('agent_message_chunk')).toBe('all done')
     expect(asked).toMatchObject([
-      { sessionId, options: expect.arrayContaining([expect.objectContaining({ kind: 'reject_once' })]) },
+      {
+        sessionId,
+        options: [
+          { optionId: 'once' },
+          { optionId: 'session', name: 'Allow for this session: every command "rm …"' },
+          { optionId: 'always', name: 'Always allow: every command "rm …"' },
+          { optionId: 'deny', kind: 'reject_once' },
+        ],
+      },
     ])
     const started = updates.find(({ sessionUpdate }) => sessionUpdate === 'tool_call')
     expect(started).toMatchObject({ kind: 'execute', status: 'in_progress', title: 'terminal: rm -rf build' })

@@ -60,6 +60,7 @@ describe('an approval in a chat completion', () => {
     const text = await say('push it')
     expect(text).toContain('may terminal be called with this?')
     expect(text).toContain('git push origin main')
+    expect(text).toContain('`session` and `always` allow every command "git push …".')
     expect(text).toContain('`/approve`, `/approve session`, `/approve always` or `/deny REASON`')
     expect(await status()).toBe('waiting')
     expect(await say('/approve')).toBe('Pushed.')

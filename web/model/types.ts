@@ -69,6 +69,8 @@ export type Approval = {
   readonly risk: string
   readonly reasons: readonly string[]
   readonly choices: readonly Decision[]
+  /** The scope of "session" and "always". Absent: neither is offered. */
+  readonly rule?: string
   readonly created_at: string
 }
 export type Decision = 'once' | 'session' | 'always' | 'deny'

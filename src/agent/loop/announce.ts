@@ -5,7 +5,7 @@
 
 import { listApprovalChoices } from '../model/permission/approval.ts'
 import type { Event, RunEnded } from '../model/event.ts'
-import { maskSecretsInValue } from '../model/secrets/mask-secrets.ts'
+import { maskSecrets, maskSecretsInValue } from '../model/secrets/mask-secrets.ts'
 import { type Message, textIn } from '../model/message.ts'
 import type { InboxMessage } from '../model/ports.ts'
 import { type PendingRequest, waitsForPerson } from '../model/pending-request.ts'
@@ -120,6 +120,7 @@ function requestEvents(id: string, awaits: PendingRequest): Event[] {
       risk,
       reasons,
       choices: listApprovalChoices(rule),
+      ...(rule !== undefined && { rule: maskSecrets(rule) }),
       created_at: since,
     },
   ]

@@ -49,6 +49,8 @@ export type Event =
       readonly risk: Risk
       readonly reasons: readonly string[]
       readonly choices: readonly ApprovalChoice[]
+      /** The scope of "for this session" and "always". Absent: neither is offered. */
+      readonly rule?: string
       readonly created_at: number
     }
   | { readonly type: 'approval.responded'; readonly approval_id: string; readonly decision: 'allow' | 'deny' }

@@ -1,6 +1,6 @@
 /** Renders what a run waits for as a text that ends an answer and says how to go on. Parses the commands it names. */
 
-import type { ApprovalAnswer } from '../model/permission/approval.ts'
+import { type ApprovalAnswer, describeRule } from '../model/permission/approval.ts'
 import type { ApprovalRequest, PersonRequest } from '../model/pending-request.ts'
 import { maskSecrets } from '../model/secrets/mask-secrets.ts'
 import { parseCommand } from '../policy/slash-command/parse-command.ts'
@@ -23,11 +23,13 @@ export function renderWaitingText(pending: readonly Shown[], mayApprove: boolean
   return parts.join('\n\n')
 }
 
-function renderApproval({ tool, input, reasons }: ApprovalRequest, number: string, mayApprove: boolean): string {
+function renderApproval({ tool, input, reasons, rule }: ApprovalRequest, number: string, mayApprove: boolean): string {
   const shown = mayApprove ? input : maskSecrets(input)
   const text = shown.length > maxInputChars ? `${shown.slice(0, maxInputChars)}…` : shown
   const why = reasons.length ? `\nWhy this is asked: ${reasons.join('; ')}` : ''
-  return `${number}Waiting for approval: may ${tool} be called with this?\n\n${text}\n${why}`.trimEnd()
+  const scope =
+    mayApprove && rule !== undefined ? `\n\`session\` and \`always\` allow ${describeRule(tool, rule)}.` : ''
+  return `${number}Waiting for approval: may ${tool} be called with this?\n\n${text}\n${why}${scope}`.trimEnd()
 }
 
 function renderChoices(approvals: readonly ShownApproval[], mayApprove: boolean): string {

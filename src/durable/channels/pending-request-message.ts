@@ -1,6 +1,6 @@
 /** Renders a pending request as a message with buttons, and parses the data of a pressed button. */
 
-import { listApprovalChoices } from '../../agent/model/permission/approval.ts'
+import { describeRule, listApprovalChoices } from '../../agent/model/permission/approval.ts'
 import type { Button, MessageChunk } from '../../agent/model/delivery.ts'
 import { maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
 import type { PersonRequest } from '../../agent/model/pending-request.ts'
@@ -17,7 +17,13 @@ const maxLabelChars = 60
 
 /** Others than who may approve read along in a group. */
 export const maskPendingRequest = (pending: PersonRequest): PersonRequest =>
-  pending.kind === 'approval' ? { ...pending, input: maskSecrets(pending.input) } : pending
+  pending.kind === 'approval'
+    ? {
+        ...pending,
+        input: maskSecrets(pending.input),
+        ...(pending.rule !== undefined && { rule: maskSecrets(pending.rule) }),
+      }
+    : pending
 
 type Asked = {
   /** Who is asked may allow the call always. */
@@ -38,8 +44,10 @@ export function renderPendingRequest(
   const { tool, input, reasons, rule } = pending
   const choices = listApprovalChoices(rule, mayChangePolicy)
   const why = reasons.length ? `\nWhy this is asked: ${reasons.join('; ')}` : ''
+  const lasting = mayChangePolicy ? 'For this session or always' : 'For this session'
+  const scope = rule === undefined ? '' : `\n${lasting}, you allow ${describeRule(tool, rule)}.`
   return {
-    text: `May ${tool} be called with this?\n\n${input}\n${why}\n\nPress a button, or write ${prefix}approve or ${prefix}deny with a reason. Other words approve nothing.`,
+    text: `May ${tool} be called with this?\n\n${input}\n${why}${scope}\n\nPress a button, or write ${prefix}approve or ${prefix}deny with a reason. Other words approve nothing.`,
     choices,
     buttons: choices.map((choice, n) => [buttonOf(labels[choice], n)]),
   }

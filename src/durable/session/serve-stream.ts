@@ -116,7 +116,9 @@ function renderFor(
 function withExactInput(session: SessionHost['session'], event: SessionEvent): SessionEvent {
   if (event.type !== 'approval.request') return event
   const pending = personRequests(session).find(({ id }) => id === event.approval_id)
-  return pending?.kind === 'approval' ? { ...event, input: JSON.parse(pending.input) as unknown } : event
+  if (pending?.kind !== 'approval') return event
+  const { input, rule } = pending
+  return { ...event, input: JSON.parse(input) as unknown, ...(rule !== undefined && { rule }) }
 }
 
 async function follow(host: SessionHost, { authority, runId, segment, format }: FollowRequest): Promise<Response> {

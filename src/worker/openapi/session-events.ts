@@ -4,7 +4,7 @@ import * as z from 'zod'
 import type { PublicEvent } from '../../agent/model/event.ts'
 import { subagentStatuses } from '../../agent/model/subagent/subagent.ts'
 import { risks } from '../../agent/model/permission/approval.ts'
-import { usageShape } from '../shapes.ts'
+import { decisionFields, usageShape } from '../shapes.ts'
 
 const position = {
   seq: z.int().describe('Counts the events of the session; also the `id` of the server-sent event.'),
@@ -57,7 +57,7 @@ const descriptions: Readonly<Record<PublicEvent['type'], readonly [description: 
       input: z.unknown().describe('Secrets are masked.'),
       risk: z.enum(risks),
       reasons: z.array(z.string()),
-      choices: z.array(z.enum(['once', 'session', 'always', 'deny'])),
+      ...decisionFields,
       created_at: z.iso.datetime(),
     },
   ],

@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import { risks } from '../../agent/model/permission/approval.ts'
 import type { TenantEvent } from '../../durable/tenant/events/tenant-event.ts'
+import { decisionFields } from '../shapes.ts'
 
 const sessionId = { id: z.string().describe('The id of the session.') }
 const pending = { session_id: z.string(), run_id: z.string() }
@@ -33,7 +34,7 @@ const descriptions: Readonly<Record<TenantEvent['type'], readonly [description: 
       input: z.unknown().describe('Secrets are masked.'),
       risk: z.enum(risks),
       reasons: z.array(z.string()),
-      choices: z.array(z.enum(['once', 'session', 'always', 'deny'])),
+      ...decisionFields,
       created_at: z.iso.datetime(),
     },
   ],

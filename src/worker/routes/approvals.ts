@@ -2,15 +2,15 @@
 
 import * as z from 'zod'
 import { isRiskAbove, listApprovalChoices } from '../../agent/model/permission/approval.ts'
-import { hasScope } from '../../agent/model/permission/authority.ts'
-import { maskSecretsInValue } from '../../agent/model/secrets/mask-secrets.ts'
-import { isApproval } from '../../durable/turn/pending-requests.ts'
+import { type Authority, hasScope } from '../../agent/model/permission/authority.ts'
+import { maskSecrets, maskSecretsInValue } from '../../agent/model/secrets/mask-secrets.ts'
+import { type Approval, isApproval } from '../../durable/turn/pending-requests.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
 import { type Call, route } from '../route.ts'
 import { sessionStub, splitRequestId } from '../sessions.ts'
-import { listOf, ok, pageQuery } from '../shapes.ts'
+import { decisionFields, listOf, ok, pageQuery } from '../shapes.ts'
 import { policyError } from '../input/settings-patch.ts'
 import { nameSchemas } from '../schema-names.ts'
 
@@ -23,7 +23,7 @@ const approvalShape = z.object({
   input: z.unknown().describe('Exactly what runs, for the scope approve. Secrets are masked for others.'),
   risk: z.string(),
   reasons: z.array(z.string()),
-  choices: z.array(z.enum(['once', 'session', 'always', 'deny'])),
+  ...decisionFields,
   created_at: z.iso.datetime(),
 })
 nameSchemas({ Approval: approvalShape })
@@ -47,19 +47,7 @@ export const approvalRoutes = [
     handle: async ({ env, tenant, query, authority }) => {
       const waiting = (await tenantStub(env, tenant.id).pending.list(authority)).filter(isApproval)
       const page = pageByKey(waiting, query, ({ since, id }) => [since, id])
-      const data = page.data.map(({ id, session_id, run_id, call_id, tool, input, risk, reasons, rule, since }) => ({
-        id,
-        session_id,
-        run_id,
-        call_id,
-        tool,
-        input: hasScope(authority, 'approve') ? (JSON.parse(input) as unknown) : maskSecretsInValue(JSON.parse(input)),
-        risk,
-        reasons,
-        choices: isRiskAbove(risk, authority.maxRisk) ? ['deny'] : listApprovalChoices(rule),
-        created_at: new Date(since).toISOString(),
-      }))
-      return Response.json({ ...page, data })
+      return Response.json({ ...page, data: page.data.map((item) => renderApproval(item, authority)) })
     },
   }),
   route({
@@ -77,6 +65,27 @@ export const approvalRoutes = [
     },
   }),
 ]
+
+function renderApproval(
+  { id, session_id, run_id, call_id, tool, input, risk, reasons, rule, since }: Approval,
+  authority: Authority,
+): object {
+  const isExact = hasScope(authority, 'approve')
+  const exact: unknown = JSON.parse(input)
+  return {
+    id,
+    session_id,
+    run_id,
+    call_id,
+    tool,
+    input: isExact ? exact : maskSecretsInValue(exact),
+    risk,
+    reasons,
+    choices: isRiskAbove(risk, authority.maxRisk) ? ['deny'] : listApprovalChoices(rule),
+    ...(rule !== undefined && { rule: isExact ? rule : maskSecrets(rule) }),
+    created_at: new Date(since).toISOString(),
+  }
+}
 
 /** Throws 404 for an approval that never was, and 409 for one that is decided. */
 export async function decideApproval(

@@ -517,6 +517,7 @@ describe('a call that needs approval', () => {
     await receiveMessage(chat, 'go')
     const own = await buttonsOf(0)
     expect(own.map(({ text }) => text)).toContain('Always allow')
+    await chat.api.waitForText('For this session or always, you allow every command "git push …".')
     const always = own.find(({ text }) => text === 'Always allow')?.callback_data ?? ''
     await postUpdate(chat, pressOf(always, anna, 101))
     await chat.api.waitForText('Pushed.')

@@ -64,12 +64,14 @@ describe('a call that is asked about', () => {
       input: { command: 'git push origin main' },
       risk: 'exec',
       choices: ['once', 'session', 'always', 'deny'],
+      rule: 'git push',
     })
     const request = await until(() => stream.events.find(({ type }) => type === 'approval.request'))
     expect(request).toMatchObject({
       approval_id: asked.id,
       tool: 'terminal',
       choices: asked['choices'],
+      rule: 'git push',
       created_at: asked['created_at'],
     })
     expect((await call('GET', `/api/sessions/${id}`)).body['status']).toBe('waiting')

@@ -79,7 +79,7 @@ describe('events of a tenant', () => {
     const { id } = await newSession({ model: model([asks, wonders, says('done')]).id }, key)
     await chat(key, id)
     const asked = await find(one, 'approval.request', { session_id: id })
-    expect(asked).toMatchObject({ tool: 'terminal', input: { command: 'rm -rf x' }, choices: expect.any(Array) })
+    expect(asked).toMatchObject({ tool: 'terminal', input: { command: 'rm -rf x' }, rule: 'rm' })
     await find(one, 'session.changed', { id, status: 'waiting' })
     const approval = String(asked['approval_id'])
     expect((await call('POST', `/api/approvals/${approval}`, { key, body: { decision: 'deny' } })).status).toBe(200)

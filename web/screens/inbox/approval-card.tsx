@@ -66,7 +66,7 @@ export function ApprovalCard({ approval, isLinked = false, onDecided }: Props) {
             disabled={isDead || isBusy || !can('approve')}
             onClick={() => void decide(choice)}
           >
-            {t(choice)}
+            {describeChoice(choice, approval)}
           </button>
         ))}
       </div>
@@ -94,18 +94,25 @@ const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLink
   </>
 )
 
-/** `always` changes what is asked from now on, so it is asked again. A denial may have a reason. */
-function confirm(decision: Decision, { tool, input }: Approval): Promise<string | undefined> {
+/** A decision that lasts names what it allows. */
+function describeChoice(choice: Decision, approval: Approval): string {
+  const rule = choice === 'session' || choice === 'always' ? describeRule(approval) : ''
+  return rule ? `${t(choice)}: ${rule}` : t(choice)
+}
+
+function describeRule({ tool, rule }: Approval): string {
+  if (rule === undefined) return ''
+  if (rule === '*') return t('ruleOfTool', { tool })
+  return t(tool === 'terminal' ? 'ruleOfCommand' : 'ruleOfPath', { tool, rule })
+}
+
+/** A decision that lasts is asked again. A denial may have a reason. */
+function confirm(decision: Decision, approval: Approval): Promise<string | undefined> {
   if (decision === 'deny')
     return ask({ title: t('deny'), text: t('denyReason'), action: t('deny'), field: '', isDangerous: true })
-  if (decision !== 'always') return Promise.resolve('')
-  const shown = JSON.stringify(input, null, 2)
-  return ask({
-    title: t('always'),
-    text: `${t('alwaysMeans', { tool })}\n\n${shown}`,
-    action: t('always'),
-    isDangerous: true,
-  })
+  if (decision === 'once') return Promise.resolve('')
+  const text = t(decision === 'always' ? 'alwaysMeans' : 'sessionMeans', { rule: describeRule(approval) })
+  return ask({ title: t(decision), text, action: t(decision), isDangerous: true })
 }
 
 /** True for a moment after the card has appeared or moved. */

@@ -64,6 +64,12 @@ export type ApprovalDecision = {
   readonly hash: string
 }
 
+/** Describes what "for this session" and "always" allow from then on, as the end of a sentence. */
+export function describeRule(tool: string, rule: string): string {
+  if (rule === '*') return `every call of ${tool}`
+  return tool === 'terminal' ? `every command "${rule} …"` : `every call of ${tool} for "${rule}"`
+}
+
 /**
  * Lists the possible answers. Without a rule nothing can be allowed for longer than this call; "always" changes policy,
  * so that it needs the scope `approve`.

@@ -2,7 +2,7 @@
 
 import type { ApprovalChoice, Risk } from '../../../agent/model/permission/approval.ts'
 import { listApprovalChoices } from '../../../agent/model/permission/approval.ts'
-import { maskSecretsInValue } from '../../../agent/model/secrets/mask-secrets.ts'
+import { maskSecrets, maskSecretsInValue } from '../../../agent/model/secrets/mask-secrets.ts'
 import type { PendingItem } from './pending-item.ts'
 
 /** The line of a session in a list. */
@@ -37,6 +37,7 @@ export type TenantEvent =
       readonly risk: Risk
       readonly reasons: readonly string[]
       readonly choices: readonly ApprovalChoice[]
+      readonly rule?: string
       readonly created_at: string
     })
   | (PendingIds & { readonly type: 'approval.responded'; readonly approval_id: string })
@@ -91,6 +92,7 @@ function toRequest(item: PendingItem): TenantEvent {
     risk,
     reasons,
     choices: listApprovalChoices(rule),
+    ...(rule !== undefined && { rule: maskSecrets(rule) }),
     created_at: new Date(since).toISOString(),
   }
 }
