@@ -215,6 +215,34 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     ])
   })
 
+  it('keeps what is written while the session of a new chat is created, and creates one', async () => {
+    await page.goto('about:blank')
+    await page.goto(`${origin}/#/chat`)
+    await page.locator('.welcome').waitFor()
+    const held = Promise.withResolvers<void>()
+    let count = 0
+    await page.route('**/api/sessions', async (route) => {
+      count++
+      await held.promise
+      await route.continue()
+    })
+    await composer().fill('[[say one]]')
+    await composer().press('Enter')
+    await page.locator('.block.user', { hasText: 'one' }).waitFor()
+    await composer().fill('[[say two]]')
+    await composer().press('Enter')
+    await composer().pressSequentially('three')
+    held.resolve()
+    await page.waitForURL(/#\/chat\/ses_/)
+    await page.locator('.block.user', { hasText: 'two' }).waitFor()
+    await expect.poll(() => composer().inputValue()).toBe('three')
+    const id = new URL(page.url()).hash.split('/').at(-1) ?? ''
+    await expect.poll(() => listSaid(id)).toEqual(['[[say one]]', '[[say two]]'])
+    expect(count).toBe(1)
+    await page.unroute('**/api/sessions')
+    await composer().fill('')
+  })
+
   it('refuses a file above 10 MB before anything of it leaves, and deletes a removed one', async () => {
     const id = await client.newSession()
     await open(id)

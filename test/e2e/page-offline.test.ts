@@ -96,6 +96,23 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     await composer().fill('')
   })
 
+  it('creates one session for the messages of a new chat that were written offline', async () => {
+    await page.goto(`${origin}/#/chat`)
+    await page.locator('.welcome').waitFor()
+    await context.setOffline(true)
+    await send('[[say first of all]]')
+    await waits().waitFor()
+    await send('[[say second of all]]')
+    await expect.poll(() => waits().count()).toBe(2)
+    expect(await page.getByRole('alert').count()).toBe(0)
+    await page.reload()
+    await expect.poll(() => waits().count()).toBe(2)
+    await context.setOffline(false)
+    await page.locator('.block.text', { hasText: 'of all' }).first().waitFor()
+    const id = new URL(page.url()).hash.split('/').at(-1) ?? ''
+    await expect.poll(() => listSaid(id)).toHaveLength(2)
+  })
+
   it('says a message once whose answer was lost', async () => {
     const id = await client.newSession()
     await open(id)

@@ -1,5 +1,6 @@
 /** Turns stored messages into the blocks that the chat shows, each of which is one element of its list. */
 
+import { listGoals } from './subagent-goals.ts'
 import type { Message } from './types.ts'
 
 type Common = { readonly key: string; readonly runId: string; readonly at?: string }
@@ -18,12 +19,16 @@ export type ToolBlock = Common & {
   readonly step?: number | undefined
   readonly tool: string
   readonly input: unknown
-  readonly state: 'running' | 'waiting' | 'done' | 'failed'
+  readonly state: 'running' | 'waiting' | 'done' | 'failed' | 'denied'
+  /** Sessions that the call has started. */
+  readonly subagents?: readonly Subagent[]
   readonly progress: string
   readonly result?: string
   readonly startedAt?: string
   readonly ms?: number
 }
+
+export type Subagent = { readonly session: string; readonly goal: string; readonly state: string }
 
 /** The same for a block while it is live and when it is stored, so that its element stays: a selection, an open card. */
 export const keyOf = (runId: string, step: number, part: string): string => `${runId}.${step}.${part}`
@@ -42,21 +47,23 @@ export type Block =
   | ToolBlock
   | UserBlock
   | (Common & { readonly kind: 'notice'; readonly text: string; readonly source?: string })
-  | (Common & {
-      readonly kind: 'subagent'
-      readonly session: string
-      readonly goal: string
-      readonly state: string
-      readonly summary?: string
-    })
+  | (Common & Subagent & { readonly kind: 'subagent' })
 
-export function toBlocks(messages: readonly Message[]): readonly Block[] {
+/** The time that calls took, by the key of their block. Messages do not have it. */
+export type Durations = Readonly<Record<string, number>>
+
+export function toBlocks(messages: readonly Message[], durations: Durations = {}): readonly Block[] {
   const results = new Map(
     messages.flatMap((message) =>
       message.role === 'tool' ? [[`${message.run_id} ${message.tool_call_id}`, message]] : [],
     ),
   )
-  return messages.flatMap((message) => blocksOf(message, results))
+  return messages
+    .flatMap((message) => blocksOf(message, results))
+    .map((block) => {
+      const ms = durations[block.key]
+      return block.kind === 'tool' && ms !== undefined ? { ...block, ms } : block
+    })
 }
 
 /** Stored and live blocks in one list. A call that is stored without a result has a live card. */
@@ -119,16 +126,29 @@ const toolBlock = (
   common: Common & { readonly step: number },
   { id, function: { name, arguments: text } }: StoredCall,
   result: string | undefined,
-): Block => ({
-  ...common,
-  kind: 'tool',
-  callId: id,
-  tool: name,
-  input: parse(text),
-  state: result === undefined ? 'running' : isFailure(parse(result)) ? 'failed' : 'done',
-  progress: '',
-  ...(result !== undefined && { result }),
-})
+): Block => {
+  const input = parse(text)
+  const block = { ...common, kind: 'tool' as const, callId: id, tool: name, input, progress: '' }
+  if (result === undefined) return { ...block, state: 'running' }
+  const subagents = readSubagents(input, parse(result))
+  return { ...block, result, state: stateOf(result, isFailure(parse(result))), ...(subagents.length && { subagents }) }
+}
+
+/** A call that a person or a rule has not allowed says so in its result, of which an event has the beginning. */
+export function stateOf(result: string, hasFailed: boolean): ToolBlock['state'] {
+  if (!hasFailed) return 'done'
+  return /"status":"(?:denied|refused)"/.test(result.slice(0, 2_000)) ? 'denied' : 'failed'
+}
+
+function readSubagents(input: unknown, result: unknown): readonly Subagent[] {
+  const { results } = Object(result) as { readonly results?: unknown }
+  if (!Array.isArray(results)) return []
+  const goals = listGoals(input)
+  return results.flatMap((one) => {
+    const { subagent_id: session, status, task_index: index } = Object(one) as Readonly<Record<string, unknown>>
+    return typeof session === 'string' ? [{ session, goal: goals[Number(index)] ?? '', state: String(status) }] : []
+  })
+}
 
 export function textOf({ content }: Pick<Message, 'content'>): string {
   if (typeof content === 'string' || content === null) return content ?? ''

@@ -4,7 +4,7 @@
  */
 
 import type { Approval, Message, Question, SessionEvent } from './types.ts'
-import { type Block, textOf, type UserBlock } from './blocks.ts'
+import { type Block, type Durations, stateOf, textOf, type UserBlock } from './blocks.ts'
 import { appendDelta, dropAfter, updateTool } from './live-blocks.ts'
 
 export type Outcome = {
@@ -22,6 +22,7 @@ export type Timeline = {
   readonly newer: string | null
   /** Of runs whose messages are not in `messages` yet. */
   readonly live: readonly Block[]
+  readonly durations: Durations
   readonly run: string | undefined
   readonly stopping: boolean
   readonly queued: readonly { readonly runId: string; readonly text: string }[]
@@ -37,6 +38,7 @@ export const emptyTimeline: Timeline = {
   older: null,
   newer: null,
   live: [],
+  durations: {},
   run: undefined,
   stopping: false,
   queued: [],
@@ -52,14 +54,28 @@ export function addMessages(timeline: Timeline, added: readonly Message[], ended
   for (const message of added) known.set(message.seq, message)
   const messages = [...known.values()].toSorted((one, other) => one.seq - other.seq)
   const live = timeline.live.flatMap((block) => (block.runId === endedRun ? leftOver(block, messages) : [block]))
-  return { ...timeline, messages, live }
+  const durations = timeline.live.flatMap((block) =>
+    block.kind === 'tool' && block.ms !== undefined ? [[block.key, block.ms] as const] : [],
+  )
+  return { ...timeline, messages, live, durations: { ...timeline.durations, ...Object.fromEntries(durations) } }
 }
 
 /** A message that steered a run is part of one of its messages, or the run has ended without it. */
 function leftOver(block: Block, messages: readonly Message[]): readonly Block[] {
-  if (block.kind !== 'user' || (block.state !== 'joining' && !isUnsent(block))) return []
+  if (!isUnread(block)) return []
   const isTaken = messages.some((message) => message.run_id === block.runId && textOf(message).includes(block.text))
   return isTaken ? [] : [{ ...block, state: 'missed' }]
+}
+
+/** Shows again what a reload found unsent or unread. A run that is not loaded has most likely read its message. */
+export function restoreUnread(timeline: Timeline, kept: readonly UserBlock[]): Timeline {
+  const restore = (block: UserBlock): readonly Block[] => {
+    if (block.state !== 'joining') return [block]
+    const left = leftOver(block, timeline.messages)
+    if (block.runId === timeline.run) return left.length ? [block] : []
+    return timeline.messages.some(({ run_id: id }) => id === block.runId) ? left : []
+  }
+  return { ...timeline, live: [...timeline.live, ...kept.flatMap(restore)] }
 }
 
 type Sent = { readonly key: string; readonly text: string; readonly images?: readonly string[] }
@@ -109,6 +125,10 @@ const isOver = ({ run, ended }: Timeline, runId: string): boolean =>
 /** Messages of a person that are in no run. Only the page has them. */
 export const isUnsent = (block: Block): boolean =>
   block.kind === 'user' && (block.state === 'failed' || block.state === 'missed')
+
+/** These, and messages that a run will read. */
+export const isUnread = (block: Block): block is UserBlock =>
+  block.kind === 'user' && (block.state === 'joining' || isUnsent(block))
 
 /** A message whose run an event has shown meanwhile has arrived. */
 export const failSent = (timeline: Timeline, key: string): Timeline => ({
@@ -201,14 +221,14 @@ const reducers: Reducers = {
     ...timeline,
     live: updateTool(timeline.live, event, (block) => ({
       ...block,
-      state: event.failed ? 'failed' : 'done',
+      state: stateOf(event.preview, event.failed),
       result: event.preview,
       ms: event.duration_ms,
     })),
   }),
   'approval.request': (timeline, event) => ({
     ...timeline,
-    live: updateTool(timeline.live, event, (block) => ({ ...block, input: event.input, state: 'waiting' })),
+    live: updateTool(timeline.live, event, (block) => ({ ...block, input: event.input })),
     approvals: [
       ...timeline.approvals.filter(({ id }) => id !== event.approval_id),
       { ...event, id: event.approval_id },
@@ -233,10 +253,10 @@ const reducers: Reducers = {
     ...timeline,
     live: [...timeline.live, { kind: 'subagent', key: `sub-${id}`, runId, session: id, goal, state: 'running' }],
   }),
-  'subagent.complete': (timeline, { subagent_id: id, status, summary }) => ({
+  'subagent.complete': (timeline, { subagent_id: id, status }) => ({
     ...timeline,
     live: timeline.live.map((block) =>
-      block.kind === 'subagent' && block.session === id ? { ...block, state: status, summary } : block,
+      block.kind === 'subagent' && block.session === id ? { ...block, state: status } : block,
     ),
   }),
   status: (timeline, { state, detail }) => ({

@@ -5,7 +5,7 @@
  */
 
 import { effect, signal } from '@preact/signals'
-import { api, ApiError, filePath } from '../../api/client.ts'
+import { api, ApiError, filePath, send } from '../../api/client.ts'
 import { can, me } from '../../api/me.ts'
 import { upload } from '../../api/upload.ts'
 import { mention } from '../../model/completion.ts'
@@ -128,6 +128,12 @@ async function readAttachment(file: File): Promise<Attachment> {
   return pictures.has(file.type)
     ? { type: 'image', url: data, name: file.name }
     : { type: 'file', name: file.name, data }
+}
+
+/** Reads a picture of a message, so that it can be sent again after its message is gone. */
+export async function readPicture(url: string): Promise<Attachment> {
+  const data = url.startsWith('data:') ? url : await toDataUrl(await (await send('GET', url)).blob())
+  return { type: 'image', url: data, name: t('picture') }
 }
 
 const toDataUrl = (blob: Blob): Promise<string> =>

@@ -4,22 +4,21 @@ import { useEffect } from 'preact/hooks'
 import { can } from '../../api/me.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { goTo, place, replacePlace } from '../../parts/route.ts'
+import { goTo, place } from '../../parts/route.ts'
 import { explain } from '../../parts/toast.ts'
 import { formatCost, formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
-import { changeSession, createSession, sessions } from '../sessions/sessions.ts'
+import { changeSession, sessions } from '../sessions/sessions.ts'
 import { Composer } from './composer.tsx'
-import type { Draft } from './draft.ts'
 import { MessageList } from './list.tsx'
 import { Pending } from './pending.tsx'
 import {
   closeSession,
   connection,
   loadError,
+  openNewChat,
   openSession,
   refresh,
-  sendMessage,
   session,
   takeBack,
   timeline,
@@ -31,7 +30,7 @@ export function Chat() {
   const { id, part } = place.value
   useEffect(() => {
     if (id) void openSession(id, Number(part) || undefined)
-    else closeSession()
+    else openNewChat()
   }, [id, part])
   useEffect(() => closeSession, [])
   return (
@@ -41,30 +40,23 @@ export function Chat() {
       <Pending />
       <Queue />
       <WaitingMessages />
-      <Composer key={id} onSend={(draft) => submit(id, draft)} />
+      <Composer key={id} />
     </div>
   )
 }
 
 function Body({ id }: { readonly id: string }) {
-  if (!id) return <Welcome />
+  if (!id && !timeline.value.live.length) return <Welcome />
   if (loadError.value !== undefined)
     return (
-      <div class="failure grow" role="alert">
-        <p>{explain(loadError.value)}</p>
-        <Button onClick={refresh}>{t('retry')}</Button>
+      <div class="grow">
+        <div class="failure" role="alert">
+          <p>{explain(loadError.value)}</p>
+          <Button onClick={refresh}>{t('retry')}</Button>
+        </div>
       </div>
     )
-  return session.value?.id === id ? <MessageList key={id} /> : <div class="skeleton grow" />
-}
-
-async function submit(id: string, draft: Draft): Promise<void> {
-  if (!id) {
-    const created = await createSession(draft.model)
-    await openSession(created.id)
-    replacePlace('chat', created.id)
-  }
-  await sendMessage(draft)
+  return !id || session.value?.id === id ? <MessageList key={id} /> : <div class="skeleton grow" />
 }
 
 function Head({ id }: { readonly id: string }) {

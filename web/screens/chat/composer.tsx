@@ -3,35 +3,33 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { can, me } from '../../api/me.ts'
 import { insert, type Written } from '../../model/completion.ts'
-import { IconButton } from '../../parts/button.tsx'
+import { Button, IconButton } from '../../parts/button.tsx'
 import { useLate } from '../../parts/late.ts'
-import { place, replacePlace } from '../../parts/route.ts'
+import { place } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
-import { createSession } from '../sessions/sessions.ts'
 import { AttachButton, AttachmentList } from './attachment-list.tsx'
 import { attach, checkSize, isUploading, listAttached, needsUpload, setAttached, toMessage } from './attachments.ts'
 import { type Draft, keepDraft, readDraft, suggestion } from './draft.ts'
 import { useKeptFocus } from './kept-focus.ts'
 import { MessageField } from './message-field.tsx'
 import { ModelPicker } from './model-picker.tsx'
+import { choiceOf } from './models.ts'
+import { createOnce } from './new-session.ts'
 import { watchPromptKeys } from './prompt-keys.ts'
-import { openSession, stop, timeline } from './store.ts'
+import { stop, timeline } from './store.ts'
+import { endEdit, isEditing, submit as submitDraft } from './turns.ts'
 import type { VoiceProps } from './voice.tsx'
 
 type Mode = NonNullable<Draft['mode']>
 const modes: readonly Mode[] = ['steer', 'queue', 'interrupt']
 
-type Props = { readonly onSend: (draft: Draft) => Promise<void> }
+export const Composer = () => (can('chat') ? <Writing /> : <p class="composer note">{t('readOnly')}</p>)
 
-export const Composer = ({ onSend }: Props) =>
-  can('chat') ? <Writing onSend={onSend} /> : <p class="composer note">{t('readOnly')}</p>
-
-function Writing({ onSend }: Props) {
+function Writing() {
   const { id } = place.value
   const attachments = listAttached(id)
   const [mode, setMode] = useState<Mode>('steer')
-  const [model, setModel] = useState('')
   const { field, text, write, put } = useText(id)
   const isEmpty = !text.trim() && !attachments.length
   const isBusy = attachments.some(isUploading)
@@ -42,9 +40,9 @@ function Writing({ onSend }: Props) {
     const message = toMessage(text, attachments)
     write('')
     setAttached(id, [])
-    onSend({ ...message, text: message.text || t('seeAttachment'), mode, ...(model && { model }) }).catch(
+    submitDraft({ ...message, text: message.text || t('seeAttachment'), mode, ...choiceOf(id) }).catch(
       (error: unknown) => {
-        // No session could be created for it.
+        // The turn that it replaces could not be taken back.
         write(text)
         setAttached(id, attachments)
         showError(error)
@@ -55,7 +53,7 @@ function Writing({ onSend }: Props) {
     const { value = text, selectionStart = text.length } = field.current ?? {}
     put(insert(value, words, selectionStart))
   }
-  const attachFiles = (files: readonly File[]) => void addFiles({ id, text, model }, files).catch(showError)
+  const attachFiles = (files: readonly File[]) => void addFiles(id, files).catch(showError)
   return (
     <form
       class="composer"
@@ -69,6 +67,7 @@ function Writing({ onSend }: Props) {
         attachFiles([...(event.dataTransfer?.files ?? [])])
       }}
     >
+      <EditNotice />
       <AttachmentList session={id} />
       <MessageField
         {...{ field, session: id, text }}
@@ -80,13 +79,21 @@ function Writing({ onSend }: Props) {
       <div class="row">
         <AttachButton onFiles={attachFiles} />
         <Voice onText={say} />
-        <ModelPicker value={model} onChange={setModel} />
+        <ModelPicker session={id} />
         <span class="grow" />
         <Actions mode={mode} onMode={setMode} isEmpty={isEmpty || isBusy} />
       </div>
     </form>
   )
 }
+
+const EditNotice = () =>
+  isEditing() ? (
+    <p class="row note">
+      <span class="grow">{t('editing')}</span>
+      <Button onClick={endEdit}>{t('cancel')}</Button>
+    </p>
+  ) : null
 
 /** The words that are being written. `put` places the caret, too. */
 function useText(id: string) {
@@ -116,20 +123,11 @@ function useText(id: string) {
   return { field, text, write, put }
 }
 
-type Begun = { readonly id: string; readonly text: string; readonly model: string }
-
-/** Uploads need a session. A new one gets the words and the files that are there. */
-async function addFiles({ id, text, model }: Begun, chosen: readonly File[]): Promise<void> {
+/** Uploads need a session. */
+async function addFiles(id: string, chosen: readonly File[]): Promise<void> {
   const files = chosen.filter(checkSize)
-  if (id || !files.some(needsUpload)) return attach(id, files)
-  const created = await createSession(model || undefined)
-  keepDraft(created.id, text)
-  keepDraft('', '')
-  setAttached(created.id, listAttached(''))
-  setAttached('', [])
-  await openSession(created.id)
-  replacePlace('chat', created.id)
-  await attach(created.id, files)
+  const session = id || !files.some(needsUpload) ? id : (await createOnce(choiceOf(id))).id
+  await attach(session, files)
 }
 
 /** Browsers have none for pages of plain http from afar. */
@@ -137,8 +135,8 @@ const hasMicrophone = 'mediaDevices' in navigator && 'MediaRecorder' in globalTh
 
 const Voice = ({ onText }: VoiceProps) => {
   const isOffered = me.value?.features.includes('transcription') === true && hasMicrophone
-  const Button = useLate<VoiceProps>(async () => (await import('./voice.tsx')).VoiceButton, isOffered)
-  return isOffered && Button ? <Button onText={onText} /> : null
+  const Recorder = useLate<VoiceProps>(async () => (await import('./voice.tsx')).VoiceButton, isOffered)
+  return isOffered && Recorder ? <Recorder onText={onText} /> : null
 }
 
 type ActionsProps = { readonly mode: Mode; readonly onMode: (mode: Mode) => void; readonly isEmpty: boolean }

@@ -1,4 +1,4 @@
-/** Keeps what is being written: of each session in this tab, and across reloads. */
+/** Keeps the message that is being written in each session, until it is sent or somebody signs out. */
 
 import { signal } from '@preact/signals'
 
@@ -7,6 +7,7 @@ export type Draft = {
   readonly attachments: readonly Attachment[]
   readonly mode?: 'queue' | 'steer' | 'interrupt'
   readonly model?: string
+  readonly effort?: string
 }
 export type Attachment =
   | { readonly type: 'image'; readonly url: string; readonly name: string }
@@ -18,8 +19,16 @@ export const suggestion = signal<string | undefined>(undefined)
 /** Puts words into the composer, which the person may change before they are sent. */
 export const suggest = (text: string): void => void (suggestion.value = text)
 
-export const readDraft = (id: string): string => sessionStorage.getItem(prefix + id) ?? ''
+export const readDraft = (id: string): string => localStorage.getItem(prefix + id) ?? ''
 export function keepDraft(id: string, text: string): void {
-  if (text) sessionStorage.setItem(prefix + id, text)
-  else sessionStorage.removeItem(prefix + id)
+  if (!text) return localStorage.removeItem(prefix + id)
+  try {
+    localStorage.setItem(prefix + id, text)
+  } catch {
+    // The storage is full. The text stays in the field.
+  }
+}
+
+export function forgetDrafts(): void {
+  for (const name of Object.keys(localStorage)) if (name.startsWith(prefix)) localStorage.removeItem(name)
 }

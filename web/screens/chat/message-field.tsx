@@ -9,6 +9,7 @@ import { showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
 import { stop, timeline } from './store.ts'
 import type { MenuKeys, MenuProps } from './suggestion-menu.tsx'
+import { endEdit } from './turns.ts'
 
 const isTouch = matchMedia('(pointer: coarse)').matches
 
@@ -103,6 +104,7 @@ function fit(field: HTMLTextAreaElement | null): void {
 function onKey(event: KeyboardEvent, submit: () => void, write: (text: string) => void): void {
   if (event.key === 'ArrowUp' && !valueOf(event) && !event.altKey) return repeatLast(event, write)
   if (event.key === 'Escape' && timeline.value.run !== undefined) void stop().catch(showError)
+  else if (event.key === 'Escape') endEdit()
   if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229 || isTouch) return
   event.preventDefault()
   submit()

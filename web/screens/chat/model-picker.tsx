@@ -1,39 +1,59 @@
-/** Chooses the model of the next message. The list is loaded when it is first opened. */
+/** Chooses the model of the next messages, and how much it thinks. */
 
-import { signal } from '@preact/signals'
-import { get } from '../../api/client.ts'
+import { useEffect } from 'preact/hooks'
 import { showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
+import { choiceOf, choose, listEfforts, loadModels, models } from './models.ts'
 import { session } from './store.ts'
 
-type Models = { readonly data: readonly { readonly id: string }[] }
-const models = signal<readonly string[] | undefined>(undefined)
+type Props = { readonly session: string }
 
-async function load(): Promise<void> {
-  if (models.value) return
-  models.value = []
-  const { data } = await get<Models>('/v1/models')
-  models.value = data.map(({ id }) => id).filter((id) => id !== 'talaria')
+export function ModelPicker({ session: id }: Props) {
+  // Without a network the names are unknown. Opening the list asks again.
+  useEffect(() => void (models.value ?? loadModels().catch(() => undefined)), [])
+  const { model = '' } = choiceOf(id)
+  const load = () => void loadModels().catch(showError)
+  const known = (models.value ?? []).map((one) => one.id)
+  return (
+    <>
+      <select
+        class="model"
+        aria-label={t('model')}
+        value={model}
+        onFocus={load}
+        onChange={({ currentTarget: { value } }) => choose(id, value ? { model: value } : {})}
+      >
+        <option value="">{nameDefault()}</option>
+        {(model && !known.includes(model) ? [model, ...known] : known).map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <EffortPicker session={id} />
+    </>
+  )
 }
 
-type Props = { readonly value: string; readonly onChange: (model: string) => void }
+function nameDefault(): string {
+  const [first] = models.value ?? []
+  return session.value?.model ?? (first ? t('defaultOf', { model: first.id }) : t('defaultModel'))
+}
 
-export function ModelPicker({ value, onChange }: Props) {
-  const open = () => void load().catch(showError)
-  const known = models.value ?? []
+function EffortPicker({ session: id }: Props) {
+  const levels = listEfforts(id)
+  const choice = choiceOf(id)
+  if (!levels.length) return null
   return (
     <select
-      class="model"
-      aria-label={t('model')}
-      value={value}
-      onFocus={open}
-      onPointerDown={open}
-      onChange={(event) => onChange(event.currentTarget.value)}
+      aria-label={t('effort')}
+      value={choice.effort ?? ''}
+      onChange={({ currentTarget: { value: effort } }) => choose(id, { ...choice, effort })}
     >
-      <option value="">{session.value?.model ?? t('defaultModel')}</option>
-      {(value && !known.includes(value) ? [value, ...known] : known).map((id) => (
-        <option key={id} value={id}>
-          {id}
+      <option value="">{t('effort')}</option>
+      {levels.map((level) => (
+        <option key={level} value={level}>
+          {level}
         </option>
       ))}
     </select>

@@ -9,10 +9,13 @@ import { whenLeft } from '../../api/me.ts'
 import { isDefiniteRefusal } from '../../model/delivery.ts'
 import { place } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
-import { type Draft, keepDraft, readDraft, suggest } from './draft.ts'
+import { type Draft, forgetDrafts, keepDraft, readDraft, suggest } from './draft.ts'
+import { createOnce, whenCreated } from './new-session.ts'
+import { forgetUnsent } from './unsent.ts'
 
+/** Without a session it is the message of a new chat, whose session is created when the message can be sent. */
 type Waiting = Draft & { readonly key: string; readonly session: string }
-type Accepted = { readonly run_id: string; readonly status: string }
+type Accepted = { readonly run_id: string; readonly session_id: string; readonly status: string }
 
 const storageKey = 'talaria.outbox'
 const retryMs = 15_000
@@ -47,6 +50,15 @@ whenLeft(() => {
   kept.clear()
   waiting.value = []
   localStorage.removeItem(storageKey)
+  forgetUnsent()
+  forgetDrafts()
+})
+
+whenCreated(({ id }) => {
+  const assign = (one: Waiting): Waiting => (one.session ? one : { ...one, session: id })
+  for (const one of kept.values()) kept.set(one.key, assign(one))
+  waiting.value = waiting.value.map(assign)
+  write()
 })
 
 /** Returns undefined when the message waits, for example because there is no network. Throws what the server refuses. */
@@ -64,7 +76,8 @@ export async function post(message: Waiting): Promise<Accepted | undefined> {
 
 async function deliver(message: Waiting): Promise<Accepted> {
   try {
-    const accepted = await api<Accepted>('POST', path`/api/sessions/${message.session}/chat`, {
+    const session = message.session || (await createOnce(message)).id
+    const accepted = await api<Accepted>('POST', path`/api/sessions/${session}/chat`, {
       headers: { 'idempotency-key': message.key },
       body: toBody(message),
     })
@@ -74,7 +87,7 @@ async function deliver(message: Waiting): Promise<Accepted> {
     if (!isPassing(error)) forgetWaiting(message.key)
     // The person may have left meanwhile.
     else if (kept.has(message.key) && !waiting.value.some(({ key }) => key === message.key))
-      waiting.value = [...waiting.value, message]
+      waiting.value = [...waiting.value, kept.get(message.key) ?? message]
     throw error
   }
 }
@@ -91,7 +104,7 @@ function showOnce({ key }: Waiting, error: ApiError): void {
 }
 
 /** The same bytes each time: another body with the same key is a conflict. */
-function toBody({ text, attachments, mode, model }: Waiting): object {
+function toBody({ text, attachments, mode, model, effort }: Waiting): object {
   const sent = attachments.map((one) => (one.type === 'image' ? { type: 'image', url: one.url } : one))
   return {
     input: text,
@@ -99,6 +112,7 @@ function toBody({ text, attachments, mode, model }: Waiting): object {
     ...(sent.length && { attachments: sent }),
     ...(mode && { mode }),
     ...(model && { model }),
+    ...(effort && { reasoning_effort: effort }),
   }
 }
 
@@ -117,8 +131,10 @@ async function flush(): Promise<void> {
 
 async function deliverAll(messages: readonly Waiting[]): Promise<void> {
   const held = new Set<string>()
-  for (const message of messages) {
-    if (held.has(message.session) || !kept.has(message.key)) continue
+  for (const { key } of messages) {
+    // The message before may have created its session.
+    const message = kept.get(key)
+    if (!message || held.has(message.session)) continue
     const error = await deliver(message).then(
       () => undefined,
       (failure: unknown) => failure,

@@ -1,6 +1,6 @@
 /** Keeps the open session: loads its history, follows its events, and sends what the person does. */
 
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { api, get, type Page, path } from '../../api/client.ts'
 import { type Connection, listen, type Listening } from '../../api/listen.ts'
 import {
@@ -12,16 +12,22 @@ import {
   dropBlock,
   emptyTimeline,
   failSent,
+  isUnread,
   isUnsent,
   reduce,
+  restoreUnread,
   type Timeline,
 } from '../../model/timeline.ts'
+import type { UserBlock } from '../../model/blocks.ts'
 import type { Approval, Message, Question, Session, SessionEvent } from '../../model/types.ts'
 import { t } from '../../words/words.ts'
+import { place, replacePlace } from '../../parts/route.ts'
 import { say, showError } from '../../parts/toast.ts'
 import { type Draft, suggest } from './draft.ts'
 import { hiddenEvent } from '../page-title.ts'
+import { whenCreated } from './new-session.ts'
 import { post } from './outbox.ts'
+import { keepUnsent, listUnsent } from './unsent.ts'
 import { touchSession } from '../sessions/sessions.ts'
 
 export const session = signal<Session | undefined>(undefined)
@@ -33,13 +39,14 @@ export const marked = signal<number | undefined>(undefined)
 
 const pageSize = 50
 let listening: Listening | undefined
-let openId = ''
+/** Empty: a new chat, whose session does not exist yet. */
+let openId: string | undefined
 /** Events wait for the next frame, or until the tab is visible: a hidden one draws nothing. */
 let pending: SessionEvent[] = []
 let frame = 0
 
 export function closeSession(): void {
-  openId = ''
+  openId = undefined
   listening?.close()
   listening = undefined
   pending = []
@@ -48,6 +55,27 @@ export function closeSession(): void {
   loadError.value = undefined
   marked.value = undefined
 }
+
+export function openNewChat(): void {
+  closeSession()
+  openId = ''
+  timeline.value = restoreUnread(emptyTimeline, listUnsent(''))
+}
+
+/** The new chat that is open becomes the created session. It is empty, so its events are all of it. */
+whenCreated((created) => {
+  if (openId !== '' || place.value.screen !== 'chat') return
+  keepUnsent('', [])
+  openId = created.id
+  session.value = created
+  follow(created.id, created.event_seq ?? 0)
+  replacePlace('chat', created.id)
+})
+
+effect(() => {
+  const unread = timeline.value.live.filter(isUnread)
+  if (openId !== undefined) keepUnsent(openId, unread)
+})
 
 /** Opens a session at its end, or at a message. */
 export async function openSession(id: string, at?: number): Promise<void> {
@@ -58,15 +86,16 @@ export async function openSession(id: string, at?: number): Promise<void> {
     const [found, page] = await Promise.all([get<Session>(path`/api/sessions/${id}`), loadPage(id, { around: at })])
     if (openId !== id) return
     session.value = found
-    timeline.value = {
+    const opened = {
       ...addMessages(timeline.value, page.data),
       older: page.next_cursor,
       newer: page.newer_cursor,
       run: found.run?.run_id,
       queued: (found.queued ?? []).map(({ run_id: runId, input = '' }) => ({ runId, text: input })),
     }
+    timeline.value = restoreUnread(opened, listUnsent(id))
     marked.value = at
-    follow(id, found)
+    follow(id, found.event_seq)
     if (found.status === 'waiting') await loadPending(id)
   } catch (error) {
     if (openId === id) loadError.value = error
@@ -83,10 +112,10 @@ function loadPage(id: string, from: From = {}): Promise<MessagePage> {
 }
 
 /** The words of an answer that has begun come again as events, from its first one. */
-function follow(id: string, found: Session): void {
+function follow(id: string, after: number | undefined): void {
   listening = listen<SessionEvent>({
     url: path`/api/sessions/${id}/events`,
-    after: found.event_seq,
+    after,
     onEvent: receive,
     onState: (state) => void (connection.value = state),
   })
@@ -109,7 +138,7 @@ async function loadPending(id: string): Promise<void> {
 export async function loadOlder(): Promise<void> {
   const { older } = timeline.value
   const id = openId
-  if (!older || isLoadingOlder) return
+  if (!id || !older || isLoadingOlder) return
   isLoadingOlder = true
   try {
     const page = await loadPage(id, { cursor: older })
@@ -124,7 +153,7 @@ let isLoadingOlder = false
 export async function loadNextPage(): Promise<void> {
   const { newer } = timeline.value
   const id = openId
-  if (!newer || isLoadingNewer) return
+  if (!id || !newer || isLoadingNewer) return
   isLoadingNewer = true
   try {
     const page = await loadPage(id, { after: newer })
@@ -206,13 +235,13 @@ async function loadNewer(id: string): Promise<readonly Message[]> {
 
 export async function refresh(): Promise<void> {
   const id = openId
-  openId = ''
-  await openSession(id)
+  openId = undefined
+  if (id) await openSession(id)
 }
 
-/** Sends a message, or lets it wait for the network (outbox.ts). */
+/** Sends a message, or lets it wait for the network (outbox.ts). In a new chat it creates the session. */
 export async function sendMessage({ mode, ...draft }: Draft): Promise<void> {
-  const id = openId
+  const id = openId ?? place.value.id
   // The message stands at the end.
   if (timeline.value.newer !== null) await reloadMessages().catch(showError)
   const key = crypto.randomUUID()
@@ -222,17 +251,24 @@ export async function sendMessage({ mode, ...draft }: Draft): Promise<void> {
   const message = { ...draft, ...(mode && timeline.value.run !== undefined && { mode }), key, session: id }
   try {
     const accepted = await post(message)
-    if (openId !== id) return
-    timeline.value = accepted
-      ? confirmSent(timeline.value, key, { runId: accepted.run_id, isJoined: accepted.status === 'joined' })
-      : dropSending(timeline.value, key)
-    if (accepted?.status === 'ended') await showCommand(id, accepted.run_id, text)
+    if (!accepted) timeline.value = dropSending(timeline.value, key)
+    else if (openId === accepted.session_id) {
+      const { run_id: runId, status } = accepted
+      timeline.value = confirmSent(timeline.value, key, { runId, isJoined: status === 'joined' })
+      if (status === 'ended') await showCommand(openId, runId, text)
+    }
   } catch (error) {
-    if (openId === id) timeline.value = failSent(timeline.value, key)
+    keepFailed(id, { kind: 'user', key, runId: key, text, images, state: 'failed' })
     // Without the list nobody sees the message, so its words go back into the field.
     if (loadError.value !== undefined) suggest(text)
     showError(error)
   }
+}
+
+/** Another session may be open by then. */
+function keepFailed(id: string, failed: UserBlock): void {
+  if (timeline.value.live.some(({ key }) => key === failed.key)) timeline.value = failSent(timeline.value, failed.key)
+  else keepUnsent(id, [...listUnsent(id), failed])
 }
 
 /** A command is answered at once. It may have changed the conversation, which is loaded again first. */
@@ -250,7 +286,7 @@ async function showCommand(id: string, runId: string, text: string): Promise<voi
 export const forgetSent = (key: string): void => void (timeline.value = dropBlock(timeline.value, key))
 
 export async function stop(): Promise<void> {
-  const id = openId
+  const id = openId ?? ''
   timeline.value = { ...timeline.value, stopping: true }
   try {
     await api('POST', path`/api/sessions/${id}/stop`, { body: {} })
@@ -261,19 +297,19 @@ export async function stop(): Promise<void> {
 }
 
 export async function retry(): Promise<void> {
-  await api('POST', path`/api/sessions/${openId}/retry`, { body: {} })
+  await api('POST', path`/api/sessions/${openId ?? ''}/retry`, { body: {} })
   await reloadMessages()
 }
 
 /** Takes the last turn back and returns its words. */
 export async function undo(): Promise<void> {
-  await api('POST', path`/api/sessions/${openId}/undo`, { body: {} })
+  await api('POST', path`/api/sessions/${openId ?? ''}/undo`, { body: {} })
   await reloadMessages()
 }
 
 /** Loads the end, or the place of a message. After turns were taken back, their messages are not only old but gone. */
 export async function reloadMessages(at?: number): Promise<void> {
-  const id = openId
+  const id = openId ?? ''
   const page = await loadPage(id, { around: at })
   if (openId !== id) return
   const { live, ...rest } = timeline.value
@@ -287,9 +323,9 @@ const ofNoStored = ({ live, run }: Timeline): Timeline['live'] =>
   live.filter((block) => block.runId === run || isUnsent(block))
 
 export const fork = (runId?: string): Promise<Session> =>
-  api('POST', path`/api/sessions/${openId}/fork`, { body: runId === undefined ? {} : { through: runId } })
+  api('POST', path`/api/sessions/${openId ?? ''}/fork`, { body: runId === undefined ? {} : { through: runId } })
 
 export async function takeBack(runId: string): Promise<void> {
-  await api('DELETE', path`/api/sessions/${openId}/runs/${runId}`)
+  await api('DELETE', path`/api/sessions/${openId ?? ''}/runs/${runId}`)
   timeline.value = { ...timeline.value, queued: timeline.value.queued.filter((one) => one.runId !== runId) }
 }

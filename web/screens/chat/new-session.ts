@@ -1,0 +1,34 @@
+/** Creates the session of a new chat once, however many messages and files wait for it. */
+
+import type { Session } from '../../model/types.ts'
+import { createSession } from '../sessions/sessions.ts'
+import { listAttached, setAttached } from './attachments.ts'
+import { keepDraft, readDraft } from './draft.ts'
+
+const listeners: ((session: Session) => void)[] = []
+let creating: Promise<Session> | undefined
+
+export const whenCreated = (work: (session: Session) => void): void => void listeners.push(work)
+
+/** `key` makes a repeated request create the same session. */
+export function createOnce(options: { readonly model?: string | undefined; readonly key?: string } = {}) {
+  creating ??= create(options).finally(() => (creating = undefined))
+  return creating
+}
+
+async function create({
+  model,
+  key,
+}: {
+  readonly model?: string | undefined
+  readonly key?: string
+}): Promise<Session> {
+  const created = await createSession(model || undefined, key)
+  // The person goes on writing meanwhile.
+  keepDraft(created.id, readDraft(''))
+  keepDraft('', '')
+  setAttached(created.id, listAttached(''))
+  setAttached('', [])
+  for (const work of listeners) work(created)
+  return created
+}
