@@ -1,6 +1,7 @@
 /** Tests the reducer of the chat: events and history in any order show every word once. */
 
 import { describe, expect, it } from 'vitest'
+import { arrangeBlocks } from '../../web/model/arrange-blocks.ts'
 import { type Block, joinBlocks, toBlocks } from '../../web/model/blocks.ts'
 import {
   addMessages,
@@ -15,6 +16,7 @@ import {
   restoreUnread,
   type Timeline,
 } from '../../web/model/timeline.ts'
+import { readPlan, targetOf } from '../../web/model/tools.ts'
 import type { Message, SessionEvent } from '../../web/model/types.ts'
 
 let seq = 0
@@ -221,6 +223,97 @@ describe('what a person sends', () => {
     const joining = confirmSent(addSent(run(answer), { key: 'k', text: long }), 'k', { runId: 'run1', isJoined: true })
     const steered = event('run.steered', { input: long.slice(0, 2_000), mode: 'steer' })
     expect(words(run([steered], joining))).toEqual(['Hi', 'hm', 'Hello', long])
+  })
+})
+
+describe('cards of calls', () => {
+  const call = (name: string, input: object) => ({ id: 'c', function: { name, arguments: JSON.stringify(input) } })
+  const stored = (name: string, input: object, result: object) =>
+    toBlocks([
+      message(2, 'assistant', { tool_calls: [call(name, input)] }),
+      message(3, 'tool', { tool_call_id: 'c', content: JSON.stringify(result) }),
+    ])
+  const completed = { call_id: 'c', tool: 'terminal', step: 2, failed: false, duration_ms: 70, preview: '{}' }
+
+  it('keep the time of a call when its message takes their place', () => {
+    const ended = run([event('tool.started', { ...completed, input: {} }), event('tool.completed', completed)])
+    const { messages, durations } = addMessages(
+      ended,
+      [
+        message(2, 'assistant', { tool_calls: [call('terminal', {})] }),
+        message(3, 'tool', { tool_call_id: 'c', content: '{}' }),
+      ],
+      'run1',
+    )
+    expect(toBlocks(messages, durations)).toMatchObject([{ kind: 'tool', ms: 70 }])
+  })
+
+  it('tell a call that was not allowed from one that has failed', () => {
+    const denied = { output: '', exit_code: -1, status: 'denied', error: 'The user did not allow this.' }
+    const live = event('tool.completed', { ...completed, failed: true, preview: JSON.stringify(denied) })
+    expect(words(run([live]))).toEqual(['terminal:denied'])
+    expect(stored('terminal', {}, denied)).toMatchObject([{ state: 'denied' }])
+    expect(stored('terminal', {}, { error: 'no such file' })).toMatchObject([{ state: 'failed' }])
+    expect(stored('terminal', {}, { output: '"status":"denied"' })).toMatchObject([{ state: 'done' }])
+  })
+
+  it('wait while a person is asked, also after a reload', () => {
+    const approval = { id: 'a', run_id: 'run1', call_id: 'c' } as Timeline['approvals'][number]
+    const question = { id: 'q', run_id: 'run1' } as Timeline['questions'][number]
+    const blocks = (name: string) => toBlocks([message(2, 'assistant', { tool_calls: [call(name, {})] })])
+    const states = (name: string, pending: Partial<Timeline>) =>
+      arrangeBlocks(blocks(name), { ...emptyTimeline, ...pending }).map((one) => one.kind === 'tool' && one.state)
+    expect(states('terminal', { approvals: [approval] })).toEqual(['waiting'])
+    expect(states('clarify', { questions: [question] })).toEqual(['waiting'])
+    expect(states('terminal', { questions: [question] })).toEqual(['running'])
+    expect(states('clarify', {})).toEqual(['running'])
+  })
+
+  it('lead to the subagents of their call, while they run and from the result', () => {
+    const tasks = { tasks: [{ goal: 'one' }, { goal: 'two' }] }
+    const live = run([
+      event('tool.started', { call_id: 'c', tool: 'delegate_task', step: 2, input: tasks }),
+      event('subagent.start', { subagent_id: 's1', goal: 'one', task_index: 0 }),
+      event('subagent.start', { subagent_id: 's2', goal: 'two', task_index: 1 }),
+      event('subagent.complete', { subagent_id: 's1', status: 'completed', summary: 'x' }),
+    ])
+    const result = {
+      results: [
+        { task_index: 0, subagent_id: 's1', status: 'completed' },
+        { task_index: 1, subagent_id: 's2', status: 'failed' },
+      ],
+    }
+    const found = [arrangeBlocks(shown(live), live), stored('delegate_task', tasks, result)].map((blocks) =>
+      blocks.map(
+        (one) => one.kind === 'tool' && one.subagents?.map(({ session, goal, state }) => [session, goal, state]),
+      ),
+    )
+    expect(found).toEqual([
+      [
+        [
+          ['s1', 'one', 'completed'],
+          ['s2', 'two', 'running'],
+        ],
+      ],
+      [
+        [
+          ['s1', 'one', 'completed'],
+          ['s2', 'two', 'failed'],
+        ],
+      ],
+    ])
+    const orphan = run([event('subagent.start', { subagent_id: 's1', goal: 'one', task_index: 0 })])
+    expect(arrangeBlocks(shown(orphan), orphan)).toMatchObject([{ kind: 'subagent', session: 's1' }])
+  })
+
+  it('show how far a plan is', () => {
+    const todos = [
+      { id: '1', content: 'Read', status: 'completed' },
+      { id: '2', content: 'Write', status: 'in_progress' },
+    ]
+    expect(targetOf('todo', { todos })).toBe('1/2 · Write')
+    expect(targetOf('todo', { merge: true, todos: todos.slice(1) }, { todos })).toBe('1/2 · Write')
+    expect(readPlan({}, { error: 'too many' })).toBeUndefined()
   })
 })
 

@@ -7,12 +7,11 @@ import { Markdown } from '../../markdown/draw.tsx'
 import { showBidi } from '../../markdown/links.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { showDone } from '../../parts/toast.ts'
-import { addressOf } from '../../parts/route.ts'
 import { formatTime } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { branchFrom, editLast, isLastUser, sendAgain } from './turns.ts'
 import { forgetSent } from './store.ts'
-import { ToolCard } from './tool-card.tsx'
+import { SubagentLink, ToolCard } from './tool-card.tsx'
 
 export const BlockView = memo(({ block }: { readonly block: Block }) => (
   <article class={`block ${block.kind}`} data-key={block.key} data-run={block.runId} aria-label={labelOf(block)}>
@@ -51,12 +50,7 @@ function Content({ block }: { readonly block: Block }) {
         </details>
       )
     case 'subagent':
-      return (
-        <a class="card link" href={addressOf('chat', block.session)}>
-          <strong>{t('subagent')}</strong> <span dir="auto">{block.goal}</span> <span class="badge">{block.state}</span>
-          {block.summary && <p dir="auto">{block.summary}</p>}
-        </a>
-      )
+      return <SubagentLink subagent={block} />
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { arrangeBlocks } from '../../model/arrange-blocks.ts'
 import { type Block, joinBlocks, toBlocks } from '../../model/blocks.ts'
 import { type Anchor, findAnchor, isAtEnd, restoreAnchor } from './anchor.ts'
 import { IconButton } from '../../parts/button.tsx'
@@ -19,10 +20,7 @@ const markedTopPx = 80
 
 export function MessageList() {
   const ref = useRef<HTMLDivElement>(null)
-  const stored = useComputed(() => toBlocks(timeline.value.messages))
-  const blocks = useComputed((): readonly Block[] =>
-    timeline.value.newer === null ? joinBlocks(stored.value, timeline.value.live) : stored.value,
-  )
+  const { stored, blocks } = useBlocks()
   /** Undefined: the end is shown and followed. */
   const last = useSignal<string | undefined>(undefined)
   const shown = useSignal(pageSize)
@@ -30,25 +28,24 @@ export function MessageList() {
   const end = last.value === undefined ? blocks.value.length : indexAfter(blocks.value, last.value)
   const start = Math.max(0, end - shown.value)
   const isFollowing = useRef(true)
+  const isAway = useSignal(false)
   const window = { start, end, blocks: blocks.value, shown: shown.value }
   const refs = { last, shown, isFollowing, anchor }
   const markedKey = useMarked(stored, refs)
+  useFollowSent(ref, refs)
   useLayoutEffect(() => {
     const list = ref.current
     if (!list) return
-    if (isFollowing.current && last.value === undefined) list.scrollTop = list.scrollHeight
-    else if (anchor.current) restoreAnchor(list, anchor.current)
-    // No scroll event comes when the list is short, or stands at its beginning or end.
-    const isShort = list.scrollHeight < list.clientHeight + nearPx
-    if (isShort || (!isFollowing.current && list.scrollTop < nearPx)) showOlder(window, { last, shown })
-    if (last.value !== undefined && isNearEnd(list)) showNewer(window, { last, shown })
+    settle(list, window, refs)
     mark(list, markedKey)
+    isAway.value = timeline.value.newer !== null || !isFollowing.current
   })
   useEffect(() => watchSize(ref.current, isFollowing), [])
   const onScroll = () => {
     const list = ref.current
     if (!list) return
     isFollowing.current = last.value === undefined && isAtEnd(list)
+    isAway.value = timeline.value.newer !== null || !isFollowing.current
     anchor.current = findAnchor(list)
     if (list.scrollTop < nearPx) showOlder(window, { last, shown })
     else if (isNearEnd(list)) showNewer(window, { last, shown })
@@ -70,11 +67,37 @@ export function MessageList() {
         ))}
         {end === blocks.value.length && timeline.value.newer === null && <EndOfRun />}
       </div>
-      <div class="to-end">
-        <IconButton icon="down" label={t('toEnd')} onClick={() => showEnd(ref.current, refs)} />
-      </div>
+      {isAway.value && <ToEnd onClick={() => goToEnd(ref.current, refs)} />}
     </div>
   )
+}
+
+function useBlocks() {
+  // While an answer streams these stay, and so do the blocks of the messages.
+  const messages = useComputed(() => timeline.value.messages)
+  const durations = useComputed(() => timeline.value.durations)
+  const stored = useComputed(() => toBlocks(messages.value, durations.value))
+  const blocks = useComputed((): readonly Block[] => {
+    const { newer, live } = timeline.value
+    return arrangeBlocks(newer === null ? joinBlocks(stored.value, live) : stored.value, timeline.value)
+  })
+  return { stored, blocks }
+}
+
+const ToEnd = ({ onClick }: { readonly onClick: () => unknown }) => (
+  <div class="to-end">
+    <IconButton icon="down" label={t('toEnd')} onClick={onClick} />
+  </div>
+)
+
+/** Puts the list, after its elements have changed, where the person reads. */
+function settle(list: HTMLElement, window: Shown, { isFollowing, anchor, last, shown }: Refs): void {
+  if (isFollowing.current && last.value === undefined) list.scrollTop = list.scrollHeight
+  else if (anchor.current) restoreAnchor(list, anchor.current)
+  // No scroll event comes when the list is short, or stands at its beginning or end.
+  const isShort = list.scrollHeight < list.clientHeight + nearPx
+  if (isShort || (!isFollowing.current && list.scrollTop < nearPx)) showOlder(window, { last, shown })
+  if (last.value !== undefined && isNearEnd(list)) showNewer(window, { last, shown })
 }
 
 type Refs = Signals & { readonly isFollowing: { current: boolean }; readonly anchor: { current: Anchor | undefined } }
@@ -92,12 +115,24 @@ function useMarked(stored: ReadonlySignal<readonly Block[]>, { last, shown, isFo
   return key
 }
 
+/** Shows a message of the person when it is sent, also while older ones are being read. */
+function useFollowSent(list: { readonly current: HTMLElement | null }, refs: Refs): void {
+  const sent = timeline.value.live.findLast((block) => block.kind === 'user' && block.state === 'sending')?.key
+  useLayoutEffect(() => void (sent !== undefined && showEnd(list.current, refs)), [sent])
+}
+
 async function showEnd(list: HTMLElement | null, { last, shown, isFollowing }: Refs): Promise<void> {
   if (timeline.value.newer !== null) await reloadMessages()
   last.value = undefined
   shown.value = pageSize
   isFollowing.current = true
   list?.scrollTo({ top: list.scrollHeight })
+}
+
+/** The button goes, so the list gets its focus. */
+async function goToEnd(list: HTMLElement | null, refs: Refs): Promise<void> {
+  await showEnd(list, refs)
+  list?.focus({ preventScroll: true })
 }
 
 const isNearEnd = (list: HTMLElement): boolean => list.scrollHeight - list.scrollTop - list.clientHeight < nearPx

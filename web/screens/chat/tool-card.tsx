@@ -1,8 +1,9 @@
 /** A tool call: its target and state, and inside its input and its result. */
 
-import { useState } from 'preact/hooks'
-import { parse, type ToolBlock } from '../../model/blocks.ts'
-import { targetOf } from '../../model/tools.ts'
+import { useMemo, useState } from 'preact/hooks'
+import { parse, type Subagent, type ToolBlock } from '../../model/blocks.ts'
+import { readPlan, targetOf, type Task } from '../../model/tools.ts'
+import { addressOf } from '../../parts/route.ts'
 import { formatDuration } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { Diff } from '../../parts/diff.tsx'
@@ -11,22 +12,40 @@ import { showBidi } from '../../markdown/links.ts'
 
 export function ToolCard({ block }: { readonly block: ToolBlock }) {
   const [isOpen, setOpen] = useState(false)
-  const { tool, input, state, ms } = block
+  const { tool, input, result = '', state, ms, subagents = [] } = block
+  const target = useMemo(() => targetOf(tool, input, tool === 'todo' ? parse(result) : undefined), [input, result])
   return (
-    <details class={`card tool ${state}`} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        <span class="tool-name">{tool}</span> <code class="clip">{showBidi(targetOf(tool, input))}</code>
-        <span class="badge">{t(state)}</span>
-        {ms !== undefined && <span class="note">{formatDuration(ms)}</span>}
-      </summary>
-      {isOpen ? <Inside block={block} /> : null}
-    </details>
+    <>
+      <details class={`card tool ${state}`} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>
+          <span class="tool-name">{tool}</span> <code class="clip">{showBidi(target)}</code>
+          <span class="badge">{t(state)}</span>
+          {ms !== undefined && <span class="note">{formatDuration(ms)}</span>}
+        </summary>
+        {isOpen ? <Inside block={block} /> : null}
+      </details>
+      {subagents.map((one) => (
+        <SubagentLink key={one.session} subagent={one} />
+      ))}
+    </>
   )
 }
+
+export const SubagentLink = ({ subagent: { session, goal, state } }: { readonly subagent: Subagent }) => (
+  <a class="card link row subagent" href={addressOf('chat', session)}>
+    <strong>{t('subagent')}</strong>
+    <span class="clip grow" dir="auto">
+      {showBidi(goal)}
+    </span>
+    <span class="badge">{state}</span>
+  </a>
+)
 
 function Inside({ block }: { readonly block: ToolBlock }) {
   const { input, result = '', progress } = block
   const value = parse(result)
+  const plan = block.tool === 'todo' ? readPlan(input, value) : undefined
+  if (plan) return <Plan tasks={plan} />
   const diff = findDiff(input, value)
   return (
     <>
@@ -36,6 +55,21 @@ function Inside({ block }: { readonly block: ToolBlock }) {
     </>
   )
 }
+
+const marks: Readonly<Record<string, string>> = { completed: '☑', in_progress: '▶', cancelled: '☒' }
+
+const Plan = ({ tasks }: { readonly tasks: readonly Task[] }) => (
+  <ul class="plan">
+    {tasks.map(({ id, content, status }) => (
+      <li key={id}>
+        <span role="img" aria-label={status.replace('_', ' ')}>
+          {marks[status] ?? '☐'}
+        </span>{' '}
+        <span dir="auto">{showBidi(content)}</span>
+      </li>
+    ))}
+  </ul>
+)
 
 /** Text as it is, anything else field by field. */
 export function Value({ label, value }: { readonly label: string; readonly value: unknown }) {
