@@ -186,6 +186,12 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'blue' }).click()
     await answered(page, 'chosen')
     await isIdle(page)
+    await send(page, '[[call clarify {"question":"Which shade?","choices":[]} then say shaded]]')
+    await page.locator('.tool', { hasText: 'Waits for you' }).waitFor()
+    await page.getByRole('textbox', { name: 'Answer' }).fill('dark')
+    await page.keyboard.press('Enter')
+    await answered(page, 'shaded')
+    await isIdle(page)
     await expect.poll(() => page.getByRole('alertdialog').count()).toBe(0)
   })
 
@@ -228,6 +234,11 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
       () => composer(page).inputValue(),
       (value) => value === '[[say first]]',
     )
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await expect.poll(() => composer(page).inputValue()).toBe('')
+    await page.getByRole('button', { name: 'Edit and send again' }).click()
+    await page.getByText('are replaced when you send').waitFor()
+    expect(await client.messages(id)).toHaveLength(2)
     await send(page, '[[say second]]')
     await page.locator('.block.text', { hasText: 'second' }).waitFor()
     await isIdle(page)

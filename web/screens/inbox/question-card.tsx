@@ -5,6 +5,7 @@ import { api, path } from '../../api/client.ts'
 import type { Question } from '../../model/types.ts'
 import { Button } from '../../parts/button.tsx'
 import { addressOf } from '../../parts/route.ts'
+import { showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
 import { countWaiting } from '../sessions/sessions.ts'
 
@@ -13,7 +14,6 @@ type Props = { readonly question: Question; readonly isLinked?: boolean; readonl
 export function QuestionCard({ question, isLinked = false, onAnswered }: Props) {
   const { id, question: text, choices, multi_select: isMulti } = question
   const [chosen, setChosen] = useState<readonly string[]>([])
-  const [written, setWritten] = useState('')
   const answer = async (given: string | readonly string[]) => {
     await api('POST', path`/api/questions/${id}`, { body: { answer: given } })
     onAnswered?.()
@@ -41,30 +41,46 @@ export function QuestionCard({ question, isLinked = false, onAnswered }: Props) 
           ),
         )}
       </div>
-      <form
-        class="row"
-        onSubmit={(event) => {
-          event.preventDefault()
-        }}
-      >
-        <input
-          class="grow"
-          dir="auto"
-          aria-label={t('answer')}
-          placeholder={t('answer')}
-          value={written}
-          onInput={(event) => setWritten(event.currentTarget.value)}
-        />
-        <Button
-          kind="main"
-          disabled={!written.trim() && !chosen.length}
-          onClick={() =>
-            answer(chosen.length ? [...chosen, ...(written.trim() ? [written.trim()] : [])] : written.trim())
-          }
-        >
-          {t('send')}
-        </Button>
-      </form>
+      <AnswerForm chosen={chosen} onSend={answer} />
     </section>
+  )
+}
+
+type FormProps = {
+  readonly chosen: readonly string[]
+  readonly onSend: (given: string | readonly string[]) => Promise<void>
+}
+
+function AnswerForm({ chosen, onSend }: FormProps) {
+  const [written, setWritten] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const own = written.trim()
+  const isEmpty = !own && !chosen.length
+  const submit = async () => {
+    if (isEmpty || isBusy) return
+    setBusy(true)
+    await onSend(chosen.length ? [...chosen, ...(own ? [own] : [])] : own).catch(showError)
+    setBusy(false)
+  }
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void submit()
+      }}
+    >
+      <input
+        class="grow"
+        dir="auto"
+        aria-label={t('answer')}
+        placeholder={t('answer')}
+        value={written}
+        onInput={(event) => setWritten(event.currentTarget.value)}
+      />
+      <button type="submit" class="button main" disabled={isEmpty || isBusy}>
+        {t('send')}
+      </button>
+    </form>
   )
 }
