@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import { api, get, type Page, path } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
+import { type Checkpoint, type Difference, type Prediction, predictRollback } from '../../model/rollback.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Diff } from '../../parts/diff.tsx'
@@ -11,14 +12,7 @@ import { showDone } from '../../parts/toast.ts'
 import { formatDate } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 
-type Checkpoint = { readonly n: number; readonly at: string; readonly files: readonly unknown[] | number }
-type Difference = {
-  readonly files: readonly { readonly path: string; readonly added: number; readonly removed: number }[]
-  readonly diff: string
-  readonly binary: readonly string[]
-  readonly left_out: readonly string[]
-  readonly truncated: boolean
-}
+type Compared = Difference & { readonly diff: string; readonly truncated: boolean }
 type Rollback = { readonly restored: readonly string[]; readonly kept: readonly string[]; readonly undone: number }
 
 export function Changes({ session }: { readonly session: string }) {
@@ -28,7 +22,7 @@ export function Changes({ session }: { readonly session: string }) {
       {({ data }) => (
         <ul class="list-of">
           {data.map((one) => (
-            <Entry key={one.n} session={session} checkpoint={one} onChange={list.reload} />
+            <Entry key={one.n} session={session} checkpoint={one} all={data} onChange={list.reload} />
           ))}
           {!data.length && <li class="note">{t('noCheckpoints')}</li>}
         </ul>
@@ -37,13 +31,19 @@ export function Changes({ session }: { readonly session: string }) {
   )
 }
 
-type EntryProps = { readonly session: string; readonly checkpoint: Checkpoint; readonly onChange: () => Promise<void> }
+type EntryProps = {
+  readonly session: string
+  readonly checkpoint: Checkpoint
+  readonly all: readonly Checkpoint[]
+  readonly onChange: () => Promise<void>
+}
 
-function Entry({ session, checkpoint: { n, at }, onChange }: EntryProps) {
+function Entry({ session, checkpoint: { n, at, files, count }, all, onChange }: EntryProps) {
   const [isOpen, setOpen] = useState(false)
   const rollBack = async () => {
-    const changes = await get<Difference>(`${path`/api/sessions/${session}`}/checkpoints/${n}/diff`)
-    const text = [t('rollBackText', { n, at: formatDate(at) }), ...summarise(changes)].join('\n')
+    const changes = await get<Compared>(`${path`/api/sessions/${session}`}/checkpoints/${n}/diff`)
+    const prediction = predictRollback(n, all, changes)
+    const text = [t('rollBackText', { at: formatDate(at) }), ...summarise(prediction)].join('\n')
     if ((await ask({ title: t('rollBack'), text, action: t('rollBack'), isDangerous: true })) === undefined) return
     const { restored, kept, undone } = await api<Rollback>('POST', `${path`/api/sessions/${session}`}/rollback`, {
       body: { n },
@@ -54,8 +54,10 @@ function Entry({ session, checkpoint: { n, at }, onChange }: EntryProps) {
   return (
     <li class="card">
       <p class="row">
-        <strong>{t('checkpoint', { n })}</strong>
-        <time dateTime={at}>{formatDate(at)}</time>
+        <strong>
+          {t('checkpoint')} <time dateTime={at}>{formatDate(at)}</time>
+        </strong>
+        <span class="note grow clip">{nameFiles(files, count)}</span>
         {can('write') && <Button onClick={rollBack}>{t('rollBack')}</Button>}
       </p>
       <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -68,24 +70,29 @@ function Entry({ session, checkpoint: { n, at }, onChange }: EntryProps) {
 
 const maxListed = 15
 
-/** Names the files that have changed since the checkpoint, and those of which it has no copy. */
-function summarise({ files, binary, left_out: unkept }: Difference): readonly string[] {
-  const changed = [...files.map(({ path: name, added, removed }) => `${name} +${added} −${removed}`), ...binary]
-  return [
-    ...listed('rollBackUndoes', changed),
-    ...listed('rollBackKeeps', unkept),
-    ...(changed.length ? [] : [t('noChanges')]),
-  ]
+/** The files that the turn changed. */
+const nameFiles = (files: readonly string[], count: number): string => {
+  const shown = files.slice(0, 3)
+  return [...shown, ...(count > shown.length ? [`+${count - shown.length}`] : [])].join(', ')
 }
 
-function listed(word: 'rollBackUndoes' | 'rollBackKeeps', names: readonly string[]): readonly string[] {
+const summarise = ({ restored, kept, unkept }: Prediction): readonly string[] => [
+  ...listed('rollBackUndoes', restored),
+  ...listed('rollBackLeaves', kept),
+  ...listed('rollBackKeeps', unkept),
+]
+
+function listed(
+  word: 'rollBackUndoes' | 'rollBackLeaves' | 'rollBackKeeps',
+  names: readonly string[],
+): readonly string[] {
   if (!names.length) return []
   const rest = names.length - maxListed
   return ['', t(word), ...names.slice(0, maxListed), ...(rest > 0 ? [`… ${rest}`] : [])]
 }
 
 function Since({ session, n }: { readonly session: string; readonly n: number }) {
-  const found = useLoad(() => get<Difference>(`${path`/api/sessions/${session}`}/checkpoints/${n}/diff`), `${n}`)
+  const found = useLoad(() => get<Compared>(`${path`/api/sessions/${session}`}/checkpoints/${n}/diff`), `${n}`)
   return (
     <Panel of={found}>
       {({ diff, binary, truncated }) => (

@@ -1,8 +1,7 @@
 /** The workspace of a session: its files, and what changed since when. */
 
 import { useState } from 'preact/hooks'
-import { filePath, get, type Page, send } from '../../api/client.ts'
-import { upload as sendFile } from '../../api/upload.ts'
+import { filePath, get, type Page } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -14,6 +13,7 @@ import { t } from '../../words/words.ts'
 import { Changes } from './changes.tsx'
 import { inOurWords } from './file-errors.ts'
 import { Preview } from './preview.tsx'
+import { createFile, type Sending, uploadFiles } from './put-files.ts'
 
 export type Entry = {
   readonly path: string
@@ -21,8 +21,6 @@ export type Entry = {
   readonly type: 'file' | 'directory' | 'link'
   readonly size: number
 }
-
-const maxUpload = 10_000_000
 
 export function Files() {
   const { id, part } = place.value
@@ -42,7 +40,7 @@ export function Files() {
       {tab === 'changes' ? (
         <Changes session={id} />
       ) : (
-        <div class="columns">
+        <div class={part.startsWith('file:') ? 'columns has-file' : 'columns'}>
           <Folder key={part.startsWith('file:') ? part : ''} session={id} path={folderOf(part)} open={part} />
           {part.startsWith('file:') ? (
             <Preview key={part} session={id} path={part.slice(5)} />
@@ -61,29 +59,20 @@ const folderOf = (part: string): string => {
   return part.startsWith('file:') ? path.split('/').slice(0, -1).join('/') : path
 }
 
-type Sending = { readonly name: string; readonly share: number }
 type FolderProps = { readonly session: string; readonly path: string; readonly open: string }
 
 function Folder({ session, path, open }: FolderProps) {
   const list = useLoad(() => get<Page<Entry>>(filePath(session, path)).catch(inOurWords), path)
   const [sending, setSending] = useState<Sending | undefined>(undefined)
   const upload = async (files: readonly File[]) => {
-    for (const file of files) {
-      if (file.size > maxUpload) throw new Error(t('tooLarge', { name: file.name, max: '10 MB' }))
-      const { signal } = new AbortController()
-      const onShare = (share: number) => setSending({ name: file.name, share })
-      await sendFile(filePath(session, path ? `${path}/${file.name}` : file.name), { body: file, signal, onShare })
-        .catch(inOurWords)
-        .finally(() => setSending(undefined))
-    }
-    await list.reload()
+    await uploadFiles({ session, folder: path }, files, setSending).finally(list.reload)
     showDone(t('saved'))
   }
   const create = async () => {
-    const name = await ask({ title: t('newFile'), action: t('add'), field: path ? `${path}/` : '' })
-    if (!name?.trim()) return
-    await send('PUT', filePath(session, name.trim()), { body: new Blob(['']), headers: { 'if-none-match': '*' } })
-    goTo('files', session, `file:${name.trim()}`)
+    const name = (await ask({ title: t('newFile'), action: t('add'), field: path ? `${path}/` : '' }))?.trim()
+    if (!name) return
+    await createFile(session, name)
+    goTo('files', session, `file:${name}`)
     await list.reload()
   }
   return (

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks'
 import { api, ApiError, filePath, path as pathOf, send } from '../../api/client.ts'
-import { can } from '../../api/me.ts'
+import { can, me } from '../../api/me.ts'
 import { findMime } from '../../model/picture-type.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -91,11 +91,27 @@ function PagePreview({ session, path }: Props) {
   return <iframe src={url} sandbox="" title={t('previewOf', { name: path })} />
 }
 
+/** Edits that were not saved, by person, session and path, so that looking at another file does not lose them. */
+const unsaved = new Map<string, { readonly text: string; readonly tag: string | null }>()
+
+addEventListener('beforeunload', (event) => {
+  if (unsaved.size) event.preventDefault()
+})
+
 function Editor({ file, session, path, onSaved }: ContentProps) {
-  const [text, setText] = useState(file.text ?? '')
+  const key = `${me.value?.key.id}/${session}/${path}`
+  const kept = unsaved.get(key)
+  // The version that the edits began with decides whether saving them overwrites somebody else's.
+  const [tag] = useState(kept ? kept.tag : file.tag)
+  const [text, setText] = useState(kept?.text ?? file.text ?? '')
+  const edit = (next: string) => {
+    setText(next)
+    if (next === file.text) unsaved.delete(key)
+    else unsaved.set(key, { text: next, tag })
+  }
   const save = async () => {
     try {
-      const headers = file.tag ? { 'if-match': file.tag } : {}
+      const headers = tag ? { 'if-match': tag } : {}
       await send('PUT', filePath(session, path), { body: new Blob([text]), headers })
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 412) throw error
@@ -108,6 +124,7 @@ function Editor({ file, session, path, onSaved }: ContentProps) {
       if (overwrite === undefined) return
       await send('PUT', filePath(session, path), { body: new Blob([text]) })
     }
+    unsaved.delete(key)
     showDone(t('saved'))
     await onSaved()
   }
@@ -118,12 +135,15 @@ function Editor({ file, session, path, onSaved }: ContentProps) {
         spellcheck={false}
         value={text}
         readOnly={!can('write')}
-        onInput={(event) => setText(event.currentTarget.value)}
+        onInput={(event) => edit(event.currentTarget.value)}
       />
       {can('write') && (
-        <Button kind="main" onClick={save} disabled={text === file.text}>
-          {t('save')}
-        </Button>
+        <div class="row end">
+          {text !== file.text && <span class="note">{t('unsaved')}</span>}
+          <Button kind="main" onClick={save} disabled={text === file.text}>
+            {t('save')}
+          </Button>
+        </div>
       )}
     </div>
   )
