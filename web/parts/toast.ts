@@ -13,6 +13,9 @@ const shownMs = 6_000
 
 export const dismiss = (id: number): void => void (toasts.value = toasts.value.filter((one) => one.id !== id))
 
+/** Errors belong to the screen on which they happened. */
+export const dismissErrors = (): void => void (toasts.value = toasts.value.filter(({ isError }) => !isError))
+
 function show(text: string, isError: boolean): void {
   const id = ++count
   toasts.value = [...toasts.value.slice(-3), { id, text, isError }]

@@ -8,6 +8,7 @@ import { IconButton } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { ask, Questions } from '../parts/dialog.tsx'
 import { addressOf, place } from '../parts/route.ts'
+import { dismissErrors } from '../parts/toast.ts'
 import { Toasts } from '../parts/toasts.tsx'
 import { t } from '../words/words.ts'
 import { Chat } from './chat/chat.tsx'
@@ -15,7 +16,7 @@ import { LateScreen } from './late-screen.tsx'
 import { Navigation } from './navigation.tsx'
 import { isPaletteOpen, watchKeys } from './keys.ts'
 import { watchTitle } from './page-title.ts'
-import { waitingCount, watchSessions } from './sessions/sessions.ts'
+import { isLive, waitingCount, watchSessions } from './sessions/sessions.ts'
 import { SignIn } from './sign-in.tsx'
 
 confirmLinksBy(async (href) => (await ask({ title: t('openLink'), text: href, action: t('open') })) !== undefined)
@@ -37,7 +38,10 @@ function Frame() {
   useEffect(watchSessions, [])
   useEffect(watchKeys, [])
   useEffect(watchTitle, [])
-  useEffect(() => void (isOpen.value = false), [place.value])
+  useEffect(() => {
+    isOpen.value = false
+    dismissErrors()
+  }, [place.value])
   return (
     <div class={isOpen.value ? 'frame open' : 'frame'}>
       <a class="skip" href="#main" onClick={skipToMain}>
@@ -57,6 +61,11 @@ function Frame() {
       </div>
       <Navigation />
       <main id="main" tabIndex={-1}>
+        {!isLive.value && place.value.screen !== 'chat' && (
+          <p class="banner" role="status">
+            {t('reconnecting')}
+          </p>
+        )}
         {place.value.screen === 'chat' ? <Chat /> : <LateScreen name={place.value.screen} />}
       </main>
       {isPaletteOpen.value && <LateScreen name="palette" />}

@@ -5,11 +5,11 @@ import { api, path } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import type { Approval, Decision } from '../../model/types.ts'
 import { ask } from '../../parts/dialog.tsx'
-import { addressOf } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
 import { formatTime } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { Value } from '../chat/tool-card.tsx'
+import { SessionLink } from '../sessions/session-link.tsx'
 import { countWaiting } from '../sessions/sessions.ts'
 
 const deadMs = 400
@@ -81,7 +81,7 @@ const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLink
       <strong>{t('approvalOf', { tool: approval.tool })}</strong>
       <span class="badge warn">{t('risk', { risk: approval.risk })}</span>
       <time dateTime={approval.created_at}>{formatTime(approval.created_at)}</time>
-      {isLinked && <a href={addressOf('chat', approval.session_id)}>{t('toSession')}</a>}
+      {isLinked && <SessionLink id={approval.session_id} />}
     </p>
     {approval.reasons.length > 0 && (
       <ul dir="auto">

@@ -4,9 +4,9 @@ import { useState } from 'preact/hooks'
 import { api, path } from '../../api/client.ts'
 import type { Question } from '../../model/types.ts'
 import { Button } from '../../parts/button.tsx'
-import { addressOf } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
+import { SessionLink } from '../sessions/session-link.tsx'
 import { countWaiting } from '../sessions/sessions.ts'
 
 type Props = { readonly question: Question; readonly isLinked?: boolean; readonly onAnswered?: () => void }
@@ -25,7 +25,7 @@ export function QuestionCard({ question, isLinked = false, onAnswered }: Props) 
     <section class="card waiting" role="alertdialog" aria-label={t('question')}>
       <p class="row">
         <strong dir="auto">{text}</strong>
-        {isLinked && <a href={addressOf('chat', question.session_id)}>{t('toSession')}</a>}
+        {isLinked && <SessionLink id={question.session_id} />}
       </p>
       <div class="row">
         {choices.map((choice) =>

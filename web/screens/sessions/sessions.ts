@@ -13,6 +13,8 @@ export const nextCursor = signal<string | null>(null)
 export const isLoaded = signal(false)
 export const query = signal('')
 export const waitingCount = signal(0)
+/** Whether events of the tenant arrive. */
+export const isLive = signal(true)
 
 export async function loadSessions(cursor?: string): Promise<void> {
   const parameters = new URLSearchParams({ limit: '50' })
@@ -68,7 +70,10 @@ export function watchSessions(): () => void {
     url: '/api/events',
     onEvent: apply,
     // Changes while the connection was closed are in the lists alone.
-    onState: (state) => state === 'open' && reload(),
+    onState: (state) => {
+      isLive.value = state !== 'closed'
+      if (state === 'open') reload()
+    },
   })
   reload()
   document.addEventListener('visibilitychange', onVisible)
