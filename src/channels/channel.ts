@@ -43,13 +43,21 @@ export type ChannelConnection = {
 /** The account under which the agent acts on the platform. */
 export type BotAccount = { readonly id: string; readonly name: string }
 
-export type ChatAddress = { readonly chat: string; readonly thread?: string }
+export type ChatAddress = {
+  readonly chat: string
+  /** Added by the gateway: the id under which the chat was seen first, when it is another one. */
+  readonly chatKey?: string
+  readonly thread?: string
+}
 
 export type Sender = {
   readonly id: string
   readonly name: string
   readonly isBot?: true
-  /** Other ids under which the platform names the same person, such as a phone number. */
+  /**
+   * Other ids under which the platform names the same person, such as a phone number. Empty: the event has only one of
+   * them. Absent: people have one id.
+   */
   readonly aliases?: readonly string[]
 }
 

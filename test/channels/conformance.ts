@@ -11,6 +11,7 @@ import {
   type InboundEvent,
   type InboundRequest,
   type Received,
+  type Sender,
   type TextLimit,
 } from '../../src/channels/channel.ts'
 
@@ -45,7 +46,7 @@ export type ChannelFixture = {
   /** The ids of a direct chat and of a group, as the platform writes them. Default: `11` and `-50`. */
   readonly chats?: { readonly direct: ChatAddress; readonly group: ChatAddress }
   /** The person who writes. Default: 11, Anna. */
-  readonly person?: { readonly id: string; readonly name: string }
+  readonly person?: Sender
   /** Messages do not arrive by webhook (`encodeMessages` then encodes any event). */
   readonly messagesByGateway?: true
   readonly hasNoGroups?: true

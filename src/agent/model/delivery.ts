@@ -6,6 +6,8 @@ export type ChatOrigin = {
   readonly connection: string
   readonly platform: string
   readonly chat: string
+  /** The id under which the chat was seen first, when `chat` is another one. It names the session. */
+  readonly chatKey?: string
   readonly thread?: string
   readonly isGroup: boolean
   /** The person of a group whose own session this is. Absent: the chat shares the session. */

@@ -118,7 +118,7 @@ function senderOf({ from, from_user_id: userId }: Message, people: readonly Cont
   const person = people.find(isSame) ?? (people.length === 1 ? people[0] : undefined)
   const [id, ...aliases] = [from ?? person?.wa_id, userId ?? person?.user_id].flatMap((one) => one || [])
   if (id === undefined) return undefined
-  return { id, name: person?.profile?.name || id, ...(aliases.length > 0 && { aliases }) }
+  return { id, name: person?.profile?.name || id, aliases }
 }
 
 const mediaTypes = ['image', 'audio', 'video', 'document', 'sticker'] as const
@@ -168,7 +168,7 @@ function parseStatus({
   recipient_user_id: userId,
   errors,
 }: z.infer<typeof status>) {
-  const recipient = number ?? userId
+  const [recipient, ...aliases] = [number, userId].flatMap((one) => one || [])
   if (state !== 'failed' || !recipient) return undefined
   const [error] = errors ?? []
   const detail = error ? `${error.code}${error.title ? `: ${error.title}` : ''}` : 'the message was not delivered'
@@ -179,7 +179,7 @@ function parseStatus({
     key: `${id}:failed`,
     address: { chat: recipient },
     isGroup: false,
-    sender: { id: recipient, name: recipient },
+    sender: { id: recipient, name: recipient, aliases },
     messageId: id,
     // Already accepted once: another attempt is a new message.
     outcome: outcome.kind === 'retry' ? { kind: 'fatal', detail } : outcome,

@@ -17,7 +17,7 @@ import { tenantStub } from '../tenant/tenant-stub.ts'
 import { acceptLifecycle } from './accept-lifecycle.ts'
 import type { FileOwner } from './carried-files.ts'
 import { forgetConnection, type LoadedConnection } from '../tenant/channels/connection.ts'
-import { authorityOf, commandsOf, groupName, originOf, resolvePerson, sessionIdOf } from './gateway.ts'
+import { authorityOf, commandsOf, groupName, originOf, personOf, resolveSender, sessionIdOf } from './gateway.ts'
 import { isContext, isExpected, placeInThread, type TextEvent } from './group-message.ts'
 import { ownerOfButton } from './pending-request-message.ts'
 
@@ -52,14 +52,19 @@ export async function acceptEvents(
 async function acceptEvent(
   context: AcceptContext,
   connection: LoadedConnection,
-  event: InboundEvent,
+  received: InboundEvent,
 ): Promise<boolean> {
+  const { settings, account } = connection
+  const named = classifyEvent(received, settings, account)
+  const event = await resolveSender(context.env, connection, received, named === 'ignore')
   if (event.kind === 'lifecycle') {
     await acceptLifecycle(context.env, connection, event)
     return true
   }
-  const isPaired = await checkPairing(context, connection, event)
-  const first = isPaired ? 'accept' : classifyEvent(event, connection.settings, connection.account)
+  // The settings may name the sender by another id.
+  const known = named === 'ignore' ? classifyEvent(event, settings, account) : named
+  const isPaired = known === 'ignore' && (await checkPairing(context, connection, event))
+  const first = isPaired ? 'accept' : known
   if (first === 'ignore') return false
   if (event.kind !== 'press') return acceptText(context, connection, { event, first })
   await acceptPress(context, connection, event)
@@ -101,9 +106,10 @@ async function findSender(
   connection: LoadedConnection,
   event: InboundEvent,
 ): Promise<Acting> {
-  const person = await resolvePerson(env, connection, event.sender)
+  const person = personOf(connection, event.sender)
   const tenant = await fetchTenantSnapshot(env, connection.tenantId)
-  const acting = { person, chat: event.address.chat, tenant, requestId }
+  const { chat, chatKey = chat } = event.address
+  const acting = { person, chat: chatKey, tenant, requestId }
   return { person, tenant, authority: authorityOf(connection, acting) }
 }
 
@@ -181,10 +187,9 @@ async function checkPairing(
   connection: LoadedConnection,
   event: Exclude<InboundEvent, { kind: 'lifecycle' }>,
 ): Promise<boolean> {
-  const { channel, settings, tenantId, account } = connection
-  if (event.isGroup || classifyEvent(event, settings, account) !== 'ignore') return false
-  const id = await resolvePerson(env, connection, event.sender, true)
-  const person = { platform: channel.platform, person: id, name: event.sender.name }
+  const { channel, tenantId } = connection
+  if (event.isGroup) return false
+  const person = { platform: channel.platform, person: personOf(connection, event.sender), name: event.sender.name }
   const status = await tenantStub(env, tenantId).pairing.check(
     systemAuthority(tenantId, { kind: 'job', id: 'pairing' }),
     person,
@@ -195,7 +200,10 @@ async function checkPairing(
     const message = { address: event.address, chunk: { text, spans: [] } }
     runInBackground(channel.send(connection, message, `pairing:${event.key}`))
   }
-  return status.kind === 'approved'
+  const isApproved = status.kind === 'approved'
+  // From now on the person is known by all ids.
+  if (isApproved) await resolveSender(env, connection, event, false)
+  return isApproved
 }
 
 /** Fetches the bot's account once and stores it. Undefined while the platform does not answer: no message mentions it then. */

@@ -10,7 +10,7 @@ import type { InboundEvent, InboundRequest } from '../../channels/channel.ts'
 import { stripMention } from '../../channels/classify-event.ts'
 import { fetchTenantSnapshot } from '../tenant/tenant-snapshot.ts'
 import { type AcceptContext, acceptEvents } from './accept-events.ts'
-import { commandsOf, resolvePerson } from './gateway.ts'
+import { commandsOf, personOf, resolveSender } from './gateway.ts'
 import type { LoadedConnection } from '../tenant/channels/connection.ts'
 
 /** A paused connection and a suspended tenant answer like others, and nothing happens. */
@@ -37,8 +37,8 @@ async function selectAccepted(
   const accepted: InboundEvent[] = []
   for (const event of events) {
     if (!isResume(event, connection)) continue
-    const person = await resolvePerson(env, connection, event.sender, true)
-    if (commandsOf(connection, person).isOperator) accepted.push(event)
+    const { sender } = await resolveSender(env, connection, event, true)
+    if (commandsOf(connection, personOf(connection, sender)).isOperator) accepted.push(event)
   }
   return accepted
 }

@@ -23,20 +23,30 @@ export type GatewayConnection = {
 /** The limits of the commands of a person (agent/policy/slash-command). */
 export type ChatCommands = { readonly allowed: readonly string[] | null; readonly isOperator: boolean }
 
-/** The id that counts for a sender whom the platform may name by several. `isStranger`: nobody has let them in yet. */
-export async function resolvePerson(
+/**
+ * The event with all ids under which the platform knows its sender, first the one that counts. A direct chat keeps its
+ * session under all of them. `isStranger`: nobody has let the sender in yet.
+ */
+export async function resolveSender<E extends Pick<InboundEvent, 'sender' | 'address' | 'isGroup'>>(
   env: Env,
-  connection: GatewayConnection,
-  sender: Sender,
-  isStranger = false,
-): Promise<string> {
-  const { tenantId, channel, settings } = connection
-  const { id, aliases = [] } = sender
-  const ids = [id, ...aliases]
-  const named = ids.map((one) => canonicalPerson(settings, one)).find((one, at) => one !== ids[at])
-  if (named !== undefined || !aliases.length) return named ?? id
+  { tenantId, channel }: GatewayConnection,
+  event: E,
+  isStranger: boolean,
+): Promise<E> {
+  const { sender, address, isGroup } = event
+  if (!sender.aliases) return event
   const authority = systemAuthority(tenantId, { kind: 'job', id: 'people' })
-  return tenantStub(env, tenantId).chats.resolvePerson(authority, channel.platform, ids, isStranger)
+  const given = [sender.id, ...sender.aliases]
+  const { chats } = tenantStub(env, tenantId)
+  const [id = sender.id, ...aliases] = await chats.resolvePerson(authority, channel.platform, given, isStranger)
+  const isOther = !isGroup && address.chat === sender.id && id !== sender.id
+  return { ...event, sender: { ...sender, id, aliases }, ...(isOther && { address: { ...address, chatKey: id } }) }
+}
+
+/** The id that counts for a sender, after the settings. */
+export function personOf({ settings }: Pick<GatewayConnection, 'settings'>, { id, aliases = [] }: Sender): string {
+  const ids = [id, ...aliases]
+  return ids.map((one) => canonicalPerson(settings, one)).find((one, at) => one !== ids[at]) ?? id
 }
 
 /** The chat as its session knows it. In a group without threads each person may have a session of their own. */
@@ -53,7 +63,10 @@ export function originOf(
 export const sessionIdOf = (
   origin: ChatOrigin,
   { moved_chats: moved }: Pick<ChannelSettings, 'moved_chats'>,
-): Promise<string> => chatSessionId(origin.connection, { ...origin, chat: moved[origin.chat] ?? origin.chat })
+): Promise<string> => {
+  const { chat, chatKey = chat } = origin
+  return chatSessionId(origin.connection, { ...origin, chatKey: moved[chatKey] ?? chatKey })
+}
 
 /** The group without its people: the place of what is said there to nobody. */
 export const groupName = ({ connection, chat, thread }: ChatOrigin): string =>

@@ -30,7 +30,7 @@ const valueOf = (value: object, metadata = { display_phone_number: '15550001111'
   })
 const contacts = [{ profile: { name: 'T' }, wa_id: '15550002222' }]
 const base = { from: '15550002222', id: 'wamid.1', timestamp: '1772998024' }
-const person = { id: '15550002222', name: 'T' }
+const person = { id: '15550002222', name: 'T', aliases: [] }
 const messageOf = (fields: object) => valueOf({ contacts, messages: [{ ...base, ...fields }] })
 
 const samples = [
@@ -60,7 +60,7 @@ const samples = [
       contacts: [{ profile: { name: 'T' }, user_id: 'US.1349' }],
       messages: [{ id: 'wamid.2', from_user_id: 'US.1349', type: 'text', text: { body: 'hi' } }],
     }),
-    event: { address: { chat: 'US.1349' }, sender: { id: 'US.1349', name: 'T' } },
+    event: { address: { chat: 'US.1349' }, sender: { id: 'US.1349', name: 'T', aliases: [] } },
   },
   {
     name: 'a person with both ids',
@@ -135,7 +135,7 @@ testChannel(() => {
     maxEventsPerRequest: 3,
     signs: { body: true, time: false },
     chats: { direct: { chat: '15550002222' }, group: { chat: 'Y2FwaV9ncm91cDoxNzA1NTU1' } },
-    person: { id: '15550002222', name: 'Anna' },
+    person: { id: '15550002222', name: 'Anna', aliases: [] },
     unknownFailures: ['format'],
     media: {
       known: { kind: 'document', reference: 'file-1' },

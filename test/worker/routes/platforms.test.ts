@@ -250,6 +250,37 @@ describe('from the webhook to the answer', () => {
     expect(scripted.requests).toHaveLength(2)
   })
 
+  it('WhatsApp: a person whose number is hidden later stays known, in the same conversation', async () => {
+    const { api, token } = createWhatsappApi()
+    const secrets = { access_token: token, app_secret: 'app', verify_token: 'verify', phone_number_id: 'PNID' }
+    const settings = { allow_users: ['15550002222'] }
+    const answers = [says('one'), says('two'), says('three')]
+    const { post, key, scripted } = await createChannel('whatsapp', secrets, answers, settings)
+    const send = async (wamid: string, contact: object, from: object) => {
+      const messages = [{ id: wamid, ...from, type: 'text', text: { body: `said in ${wamid}` } }]
+      const value = { metadata: { phone_number_id: 'PNID' }, contacts: [contact], messages }
+      const body = JSON.stringify({
+        object: 'whatsapp_business_account',
+        entry: [{ changes: [{ field: 'messages', value }] }],
+      })
+      const signature = toHex(await computeHmac('SHA-256', 'app', bytesOf(body)))
+      expect((await post(body, { 'x-hub-signature-256': `sha256=${signature}` })).status).toBe(200)
+    }
+    const number = { from: '15550002222' }
+    await send('wamid.1', { wa_id: '15550002222', user_id: 'US.1349' }, number)
+    await until(() => api.texts.includes('one'))
+    await send('wamid.2', { user_id: 'US.1349' }, { from_user_id: 'US.1349' })
+    await until(() => api.texts.includes('two'))
+    await send('wamid.3', { wa_id: '15550002222' }, number)
+    await until(() => api.texts.includes('three'))
+    const sent = api.callsTo('/messages').filter(({ body }) => body['type'] === 'text')
+    expect(sent.map(({ body }) => body['to'] ?? body['recipient'])).toEqual(['15550002222', 'US.1349', '15550002222'])
+    expect(JSON.stringify(scripted.requests[2]?.messages)).toMatch(/wamid\.1.*one.*wamid\.2.*two.*wamid\.3/)
+    expect((await call<{ data: object[] }>('GET', '/api/sessions', { key })).body.data).toHaveLength(1)
+    await send('wamid.4', { user_id: 'US.77' }, { from_user_id: 'US.77' })
+    await until(() => api.texts.some((text) => text.startsWith('You are not known here yet.')))
+  })
+
   it('WhatsApp: a closed window stands in the run', async () => {
     const { api, token } = createWhatsappApi()
     const secrets = { access_token: token, app_secret: 'app', verify_token: 'verify', phone_number_id: 'PNID' }

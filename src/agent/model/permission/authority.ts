@@ -106,7 +106,11 @@ export const systemAuthority = (
 export const actAs = (authority: Authority, principal: Principal): Authority => ({ ...authority, principal })
 
 /** The name of a chat in rules, directories and reaches. */
-export const chatName = ({ connection, chat }: NonNullable<Authority['channel']>): string => `${connection}:${chat}`
+export const chatName = ({
+  connection,
+  chat,
+  chatKey = chat,
+}: NonNullable<Authority['channel']> & { readonly chatKey?: string }): string => `${connection}:${chatKey}`
 
 /** The earlier sessions that may be read: all of the tenant, those of one chat, or none but the current one. */
 export type HistoryReach =

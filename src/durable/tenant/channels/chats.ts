@@ -23,6 +23,7 @@ const schema = [
     at INTEGER NOT NULL, line TEXT NOT NULL)`,
   'CREATE UNIQUE INDEX IF NOT EXISTS group_line_key ON group_line(chat, key)',
   'CREATE TABLE IF NOT EXISTS person_alias (platform TEXT NOT NULL, alias TEXT NOT NULL, person TEXT NOT NULL, PRIMARY KEY (platform, alias)) WITHOUT ROWID',
+  'CREATE INDEX IF NOT EXISTS person_alias_person ON person_alias(platform, person)',
   'CREATE TABLE IF NOT EXISTS claimed_delivery (proof TEXT PRIMARY KEY, at INTEGER NOT NULL, delivery TEXT NOT NULL) WITHOUT ROWID',
 ]
 /** Of each group. */
@@ -86,21 +87,24 @@ export class TenantChats extends RpcTarget {
   }
 
   /**
-   * The id under which a person was seen first. Platforms name one person by a number, a user id or both; every id that
-   * ever came together with a known one means the same person. Nothing is stored about strangers.
+   * All ids of a person, beginning with the one under which they were seen first. Platforms name one person by a number,
+   * a user id or both; every id that ever came together with a known one means the same person. Nothing is stored about
+   * strangers.
    */
-  resolvePerson(authority: Authority, platform: string, ids: readonly string[], isStranger: boolean): string {
+  resolvePerson(authority: Authority, platform: string, ids: readonly string[], isStranger: boolean): string[] {
     requireOwn(this.#mayChange, authority)
-    const [first = '', ...others] = [...new Set(ids)].slice(0, maxAliases)
+    const given = [...new Set(ids)].slice(0, maxAliases)
     const find = 'SELECT person FROM person_alias WHERE platform = ? AND alias = ?'
-    const known = [first, ...others]
+    const known = given
       .flatMap((alias) => this.#sql.exec<{ person: string }>(find, platform, alias).toArray())
       .map(({ person }) => person)[0]
-    const person = known ?? first
-    if (isStranger || !others.length) return person
+    const person = known ?? given[0] ?? ''
     const insert = 'INSERT INTO person_alias VALUES (?, ?, ?) ON CONFLICT DO NOTHING'
-    for (const alias of [first, ...others]) this.#sql.exec(insert, platform, alias, person)
-    return person
+    if (given.length > 1 && (known !== undefined || !isStranger))
+      for (const alias of given) this.#sql.exec(insert, platform, alias, person)
+    const list = `SELECT alias FROM person_alias WHERE platform = ? AND person = ? LIMIT ${maxAliases}`
+    const aliases = this.#sql.exec<{ alias: string }>(list, platform, person).toArray()
+    return [...new Set([person, ...given, ...aliases.map(({ alias }) => alias)])]
   }
 
   /** Returns the name with which a signature came first. */

@@ -4,9 +4,9 @@ import type { ChatOrigin } from '../../../agent/model/delivery.ts'
 
 export const chatSessionId = async (
   connection: string,
-  { chat, thread, person }: Pick<ChatOrigin, 'chat' | 'thread' | 'person'>,
+  { chat, chatKey = chat, thread, person }: Pick<ChatOrigin, 'chat' | 'chatKey' | 'thread' | 'person'>,
 ): Promise<string> =>
-  `ses_${await hashParts([connection, chat, thread ?? null, ...(person === undefined ? [] : [person])])}`
+  `ses_${await hashParts([connection, chatKey, thread ?? null, ...(person === undefined ? [] : [person])])}`
 
 /** 32 hexadecimal digits. */
 export async function hashParts(parts: readonly (string | null)[]): Promise<string> {
