@@ -20,7 +20,7 @@ const layers = [
   'web/main.tsx',
   'web/service-worker.ts',
 ]
-const packages = ['preact', 'preact/hooks', '@preact/signals', 'marked', 'uqr']
+const packages = ['preact', 'preact/hooks', '@preact/signals', 'marked', 'sugar-high/core', 'uqr']
 const layerOf = (file) => layers.findIndex((layer) => file === layer || file.startsWith(`${layer}/`))
 
 const offences = []
@@ -36,7 +36,7 @@ for (const file of files) {
 }
 
 function mayImport(file, target) {
-  if (!target.startsWith('.')) return packages.includes(target)
+  if (!target.startsWith('.')) return packages.includes(target) || target.startsWith('sugar-high/lang/')
   const to = relative(root, normalize(join(root, dirname(file), target)))
   return to.startsWith('web/') && layerOf(to) <= layerOf(file)
 }

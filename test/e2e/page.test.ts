@@ -37,6 +37,14 @@ describe('the bytes of the page', () => {
 })
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** A proxy that lets no WebSocket through. */
+const refusedSocket = `class extends EventTarget {
+  constructor() {
+    super()
+    setTimeout(() => this.dispatchEvent(new CloseEvent('close', { code: 1006 })))
+  }
+  close() {}
+}`
 type Watched = { readonly page: Page; readonly requests: string[]; readonly errors: string[] }
 
 describe.skipIf(chromium === undefined)('the page in Chromium', () => {
@@ -99,23 +107,26 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await other.page.context().close()
   })
 
-  it('signs in with a key, refuses a wrong one, and goes out when the key is revoked', async () => {
-    const { key } = await newTenant(owner, ['read', 'chat'])
-    const { page } = await watch(await browser.newContext({ locale: 'en-US' }))
-    await page.goto(origin)
-    await page.getByLabel('Key or sign-in link').fill('not-the-key-of-anybody')
-    await page.keyboard.press('Enter')
-    await page.getByRole('alert').waitFor()
-    await page.getByLabel('Key or sign-in link').fill(key)
-    await page.keyboard.press('Enter')
-    await composer(page).waitFor()
-    await expect.poll(() => page.getByRole('link', { name: 'Owner' }).count()).toBe(0)
-    await owner.send('DELETE', `/api/admin/keys/${key.split('_')[1]}`)
-    // The next request finds out, if the end of its sockets has not told the page before.
-    await page.evaluate(`location.hash = '#/usage'`)
-    await page.getByLabel('Key or sign-in link').waitFor()
-    await page.context().close()
-  })
+  it.each(['WebSockets', 'streams'])(
+    'signs in with a key, and out by the end of its %s when it is revoked',
+    async (by) => {
+      const { key } = await newTenant(owner, ['read', 'chat'])
+      const { page } = await watch(await browser.newContext({ locale: 'en-US' }))
+      if (by === 'streams')
+        await page.addInitScript(`Object.defineProperty(window, 'WebSocket', { value: ${refusedSocket} })`)
+      await page.goto(origin)
+      await page.getByLabel('Key or sign-in link').fill('not-the-key-of-anybody')
+      await page.keyboard.press('Enter')
+      await page.getByRole('alert').waitFor()
+      await page.getByLabel('Key or sign-in link').fill(key)
+      await page.keyboard.press('Enter')
+      await composer(page).waitFor()
+      await expect.poll(() => page.getByRole('link', { name: 'Owner' }).count()).toBe(0)
+      await owner.send('DELETE', `/api/admin/keys/${key.split('_')[1]}`)
+      await page.getByLabel('Key or sign-in link').waitFor()
+      await page.context().close()
+    },
+  )
 
   it('streams an answer, in two tabs alike, goes on after a reload in its midst, and keeps what was said when it stops', async () => {
     const { page } = main
@@ -171,6 +182,10 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await inbox.getByRole('alertdialog').waitFor()
     expect(await page.evaluate('window.wasDead')).toBe(true)
     await expect.poll(() => inbox.getByRole('alertdialog').innerText()).toContain('rm -rf build')
+    await page.getByRole('button', { name: 'In this session: every command “rm …”' }).waitFor()
+    await page.getByRole('button', { name: 'Always: every command “rm …”' }).click()
+    await page.getByRole('dialog').getByText('in all sessions: every command “rm …”.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: 'Allow once' }).click()
     await inbox.getByText('Nothing waits for you.').waitFor()
     await inbox.close()
@@ -379,7 +394,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     const id = await owner.newSession()
     await owner.chat(
       id,
-      '[[call write_file {"path":"b.md","content":"# b"} then say **done** `x` [y](https://example.com/)]]',
+      '[[call write_file {"path":"b.md","content":"# b"} then say ## **done** `x` [y](https://example.com/)]]',
     )
     const welcome = await findViolations(page, scheme)
     await page.evaluate(`location.hash = '#/chat/${id}'`)

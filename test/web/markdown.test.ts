@@ -1,6 +1,8 @@
 /** Tests how Markdown of a model becomes nodes: what is drawn, and that nothing of it is HTML or requests anything. */
 
 import { describe, expect, it } from 'vitest'
+import { highlight } from '../../web/markdown/highlight.ts'
+import { findLanguage } from '../../web/markdown/languages.ts'
 import { lex, type Node } from '../../web/markdown/lex.ts'
 import { checkLink, showBidi } from '../../web/markdown/links.ts'
 import { emptyReading, readMore } from '../../web/markdown/stream.ts'
@@ -91,6 +93,56 @@ describe('a growing text', () => {
   it('begins again when the text was replaced by a shorter one', () => {
     const before = readMore(emptyReading, 'One\n\nTwo\n\nThree')
     expect(show(readMore(before, 'New').open.flatMap((block) => block.nodes))).toBe('<p>New</p>')
+  })
+})
+
+describe('headings', () => {
+  /** Depths become levels of the outline. */
+  it.each([
+    ['## a\n\n### b\n\n## c', [2, 3, 2]],
+    ['#### a\n\n# b\n\n### c\n\n#### d', [2, 2, 3, 4]],
+    ['# a\n\n###### b\n\n### c', [2, 3, 3]],
+    ['> # quoted\n\n- # listed\n\n# a', [2]],
+  ])('%j have no gap between their levels, at once and piece by piece', (text, levels) => {
+    const levelsOf = (list: readonly Node[]) => list.flatMap((node) => (node.tag === 'heading' ? [node.level] : []))
+    let reading = readMore(emptyReading, text)
+    expect(levelsOf([...reading.closed, ...reading.open].flatMap((block) => block.nodes))).toEqual(levels)
+    reading = emptyReading
+    for (let length = 1; length <= text.length; length += 3) reading = readMore(reading, text.slice(0, length))
+    reading = readMore(reading, text)
+    expect(levelsOf([...reading.closed, ...reading.open].flatMap((block) => block.nodes))).toEqual(levels)
+  })
+})
+
+describe('code', () => {
+  const code = `# one\nconst a = {"b": 'c', d: 1} // e\n\n<p class="x">&amp;</p> --f\n/* g */ def h(): return None\n`
+
+  it.each([['ts'], ['js'], ['py'], ['json'], ['bash'], ['html'], ['css'], ['go'], ['rust'], ['sql'], ['yml']])(
+    'in %s keeps every character',
+    (name) => {
+      const language = findLanguage(name)
+      if (!language) throw new Error(name)
+      expect(
+        highlight(code, language)
+          .map(({ text }) => text)
+          .join(''),
+      ).toBe(code)
+    },
+  )
+
+  it('has kinds for what has a colour', () => {
+    expect(highlight('const a = "b" // c', 'typescript')).toEqual([
+      { kind: 'keyword', text: 'const' },
+      { kind: '', text: ' a = ' },
+      { kind: 'string', text: '"b"' },
+      { kind: '', text: ' ' },
+      { kind: 'comment', text: '// c' },
+    ])
+    expect([findLanguage('TSX'), findLanguage('brainfuck'), findLanguage('')]).toEqual([
+      'typescript',
+      undefined,
+      undefined,
+    ])
   })
 })
 

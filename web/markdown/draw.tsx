@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
+import { CodeBlock } from './code-block.tsx'
 import type { Node } from './lex.ts'
 import { showBidi } from './links.ts'
 import { reader } from './late.ts'
@@ -23,7 +24,7 @@ export function Markdown({ text }: { readonly text: string }) {
 
 /** Closed blocks keep their elements, so that a growing text draws its last block only. */
 function Growing({ text, read }: { readonly text: string; readonly read: Reader }) {
-  const reading = useRef<Reading>({ done: 0, closed: [], open: [] })
+  const reading = useRef<Reading>({ done: 0, closed: [], open: [], depths: [] })
   const drawn = useRef<VNode[]>([])
   return useMemo(() => {
     const next = read(reading.current, text)
@@ -50,11 +51,7 @@ type Drawers = { readonly [Tag in Node['tag']]: (node: Extract<Node, { readonly 
 const drawers: Drawers = {
   text: ({ text }) => showBidi(text),
   code: ({ text }) => <code>{showBidi(text)}</code>,
-  pre: ({ text, lang }) => (
-    <pre tabIndex={0} data-lang={lang}>
-      <code>{showBidi(text)}</code>
-    </pre>
-  ),
+  pre: ({ text, lang }) => <CodeBlock text={text} lang={lang} />,
   link: ({ link, children }) => (
     <a
       href={link.href}
@@ -68,8 +65,8 @@ const drawers: Drawers = {
   ),
   image: ({ text, host, data }) =>
     data ? <img src={data} alt={text} /> : <span class="chip">{`🖼 ${showBidi(text)}${host && ` (${host})`}`}</span>,
-  heading: ({ depth, children }) => (
-    <p class={`heading h${depth}`} role="heading" aria-level={Math.min(6, depth + 2)}>
+  heading: ({ depth, level, children }) => (
+    <p class={`heading h${depth}`} {...(level && { role: 'heading', 'aria-level': level })}>
       {drawAll(children)}
     </p>
   ),

@@ -13,11 +13,18 @@ export type Node =
   | { readonly tag: 'pre'; readonly text: string; readonly lang: string }
   | { readonly tag: 'link'; readonly link: CheckedLink; readonly children: readonly Node[] }
   | { readonly tag: 'image'; readonly text: string; readonly host: string; readonly data: string | undefined }
-  | { readonly tag: 'heading'; readonly depth: number; readonly children: readonly Node[] }
+  | Heading
   | { readonly tag: 'list'; readonly start: number | undefined; readonly items: readonly ListItem[] }
   | { readonly tag: 'table'; readonly rows: readonly (readonly Cell[])[]; readonly head: readonly Cell[] }
   | { readonly tag: 'br' | 'hr' }
   | { readonly tag: 'p' | 'quote' | 'em' | 'strong' | 'del' | 'span'; readonly children: readonly Node[] }
+/** `level` is its place in the outline of the text (stream.ts). A heading in a list or a quote has none. */
+export type Heading = {
+  readonly tag: 'heading'
+  readonly depth: number
+  readonly level?: number
+  readonly children: readonly Node[]
+}
 type ListItem = { readonly checked: boolean | undefined; readonly children: readonly Node[] }
 type Cell = { readonly align: string | null; readonly children: readonly Node[] }
 

@@ -20,7 +20,7 @@ export function ToolCard({ block }: { readonly block: ToolBlock }) {
         <summary>
           <span class="tool-name">{tool}</span> <code class="clip">{showBidi(target)}</code>
           <span class="badge">{t(state)}</span>
-          {ms !== undefined && <span class="note">{formatDuration(ms)}</span>}
+          {ms ? <span class="note">{formatDuration(ms)}</span> : null}
         </summary>
         {isOpen ? <Inside block={block} /> : null}
       </details>
