@@ -1,11 +1,12 @@
 /** Makes requests for images, and reads the images in the answers: OpenAI, Gemini, FAL and Workers AI. */
 
 import * as z from 'zod'
-import { decodeBase64Bytes, encodeBase64Bytes } from '../../agent/model/base64.ts'
+import { encodeBase64Bytes } from '../../agent/model/base64.ts'
 import { createGeminiRequest, parseGemini } from './gemini.ts'
 import {
   bearer,
   type BindingCall,
+  decodeMedia,
   jsonRequest,
   MediaFailure,
   type MediaSource,
@@ -50,7 +51,7 @@ const openaiImage = z
   .refine(({ b64_json: data, url }) => data !== undefined || url !== undefined)
 const openaiAnswer = z.object({ data: z.array(openaiImage).min(1) })
 
-const toBytes = (data: string): MediaSource => ({ kind: 'bytes', bytes: decodeBase64Bytes(data) })
+const toBytes = (vendor: string, data: string): MediaSource => ({ kind: 'bytes', bytes: decodeMedia(vendor, data) })
 const toAddress = (url: string): MediaSource => ({ kind: 'address', url })
 
 const toFile = ({ mime, bytes }: ImageInput, name: string): File =>
@@ -75,7 +76,7 @@ const openai: ImageVendor = {
   },
   parse: (answer) =>
     parseAnswer('OpenAI', openaiAnswer, answer).data.map(({ b64_json: data, url = '' }) =>
-      data === undefined ? toAddress(url) : toBytes(data),
+      data === undefined ? toAddress(url) : toBytes('OpenAI', data),
     ),
 }
 
@@ -94,7 +95,7 @@ const gemini: ImageVendor = {
   },
   parse(answer) {
     const { data, said } = parseGemini(answer)
-    if (data.length) return data.map((one) => toBytes(one.data))
+    if (data.length) return data.map((one) => toBytes('Gemini', one.data))
     throw new MediaFailure('refused', `Gemini made no image. ${said}`.trim())
   },
 }
@@ -121,7 +122,7 @@ const fal: ImageVendor = {
   },
   parse: (answer) =>
     parseAnswer('FAL', falAnswer, answer).images.map(({ url }) =>
-      dataAddress.test(url) ? toBytes(url.slice(url.indexOf(',') + 1)) : toAddress(url),
+      dataAddress.test(url) ? toBytes('FAL', url.slice(url.indexOf(',') + 1)) : toAddress(url),
     ),
 }
 
@@ -145,4 +146,4 @@ const bindingAnswer = z.object({ image: z.string().min(1) })
 
 /** The JSON answer of a binding. Models that stream bytes need no parser. */
 export const parseImageBinding = (answer: unknown): MediaSource =>
-  toBytes(parseAnswer('Workers AI', bindingAnswer, answer).image)
+  toBytes('Workers AI', parseAnswer('Workers AI', bindingAnswer, answer).image)

@@ -1,13 +1,13 @@
 /** Makes requests for speech: OpenAI, ElevenLabs, Gemini and Workers AI. Most answers are the bytes of a sound file. */
 
 import * as z from 'zod'
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
 import { createGeminiRequest, parseGemini } from './gemini.ts'
 import { wrapSamples } from './join-sound.ts'
 import { concat } from './ogg.ts'
 import {
   bearer,
   type BindingCall,
+  decodeMedia,
   jsonRequest,
   MediaFailure,
   parseAnswer,
@@ -93,7 +93,7 @@ const gemini: SpeechVendor = {
   parse(answer, format) {
     const { data, said } = parseGemini(answer)
     if (!data.length) throw new MediaFailure('refused', `Gemini spoke nothing. ${said}`.trim())
-    const samples = concat(data.map((one) => decodeBase64Bytes(one.data)))
+    const samples = concat(data.map((one) => decodeMedia('Gemini', one.data)))
     if (format === 'pcm') return samples
     const [, rate] = /;\s?rate=(\d{1,6})/.exec(data[0]?.mimeType ?? '') ?? []
     return wrapSamples(samples, rate === undefined ? geminiRate : Number(rate))
@@ -124,4 +124,4 @@ const bindingAnswer = z.object({ audio: z.string().min(1) })
 
 /** The JSON answer of a binding. Models that stream bytes need no parser. */
 export const parseSpeechBinding = (answer: unknown): Uint8Array<ArrayBuffer> =>
-  decodeBase64Bytes(parseAnswer('Workers AI', bindingAnswer, answer).audio)
+  decodeMedia('Workers AI', parseAnswer('Workers AI', bindingAnswer, answer).audio)

@@ -5,6 +5,7 @@
 
 import { parseJson } from '../../agent/model/json/parse-json.ts'
 import * as z from 'zod'
+import { decodeBase64Bytes } from '../../agent/model/base64.ts'
 
 /** `baseUrl`: without a slash at its end. */
 export type VendorAccess = { readonly baseUrl: string; readonly key: string }
@@ -89,6 +90,15 @@ const errorShape = z.union([
 /** The message of an error as the vendors write it. */
 const errorMessageIn = (answer: unknown): string | undefined =>
   errorShape.safeParse(answer).data?.slice(0, maxMessageChars)
+
+/** Decodes media in an answer. Vendors also send what is no base64. */
+export function decodeMedia(vendor: string, data: string): Uint8Array<ArrayBuffer> {
+  try {
+    return decodeBase64Bytes(data)
+  } catch {
+    throw new MediaFailure('failed', `${vendor} sent media that are not valid base64.`)
+  }
+}
 
 const failureKinds: Readonly<Record<number, MediaFailureKind>> = {
   400: 'refused',

@@ -113,6 +113,14 @@ describe('answers with images', () => {
       'Gemini made no image. I cannot.',
     ],
     ['fal', { detail: [{ msg: 'field required' }] }, 'refused', 'FAL: field required'],
+    ['openai', { data: [{ b64_json: '!' }] }, 'failed', 'OpenAI sent media that are not valid base64.'],
+    [
+      'gemini',
+      { candidates: [{ content: { parts: [{ inlineData: { data: 'a' } }] } }] },
+      'failed',
+      'Gemini sent media that are not valid base64.',
+    ],
+    ['fal', { images: [{ url: 'data:image/png;base64,%' }] }, 'failed', 'FAL sent media that are not valid base64.'],
     ['fal', { images: [] }, 'failed', 'FAL sent an answer of an unexpected form.'],
   ] as const)('without one from %s are failures', (vendor, answer, kind, message) => {
     expect(() => imageVendors[vendor].parse(answer)).toThrow(expect.objectContaining({ kind, message }))

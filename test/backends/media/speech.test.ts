@@ -126,6 +126,18 @@ describe('splitSentences', () => {
   })
 })
 
+it.each([
+  [
+    'Gemini',
+    () =>
+      speechVendors.gemini.parse?.({ candidates: [{ content: { parts: [{ inlineData: { data: '!' } }] } }] }, 'wav'),
+  ],
+  ['Workers AI', () => parseSpeechBinding({ audio: '!' })],
+])('sound of %s that is no base64 is a failure of the vendor', (vendor, parse) => {
+  const message = `${vendor} sent media that are not valid base64.`
+  expect(parse).toThrow(expect.objectContaining({ kind: 'failed', message }))
+})
+
 describe('joinSound', () => {
   it('puts MP3 pieces one after the other, without the tags between them', () => {
     const tagged = new Uint8Array([...ascii('ID3\u0004\0\0\0\0\0\u0003tag'), ...mp3Bytes('two')])

@@ -325,11 +325,14 @@ describe('failures', () => {
     { status: 200, body: [], expected: [502, 'provider_error'] },
     { status: 200, body: { error: { message: 'rejected' } }, expected: [400, 'invalid_request'] },
     { status: 200, body: { data: [{ b64_json: btoa('<html>') }] }, expected: [502, 'provider_error'] },
+    { status: 200, body: { data: [{ b64_json: '!' }] }, expected: [502, 'provider_error'] },
   ])('of the vendor are errors: $status $body', async ({ status, body, expected }) => {
     const { key } = await newTenant()
     vendors.begin(() => Response.json(body, { status }))
     const answer = await call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox' } })
     expect([answer.status, answer.body.error.code]).toEqual(expected)
+    // SDKs must not send again what may have been paid.
+    expect(answer.headers.get('x-should-retry')).toBe(answer.status === 502 ? 'false' : null)
     expect(JSON.stringify(answer.body)).not.toContain('test-key')
   })
 

@@ -127,6 +127,6 @@ export async function runBinding(
   const answer = await binding.run(model, input, { ...gateway, ...(signal && { signal }) }).catch((error: unknown) => {
     throw new MediaFailure('failed', `Workers AI: ${error instanceof Error ? error.message.slice(0, 300) : 'failed'}`)
   })
-  if (answer instanceof ReadableStream) return { bytes: new Uint8Array(await new Response(answer).arrayBuffer()) }
+  if (answer instanceof ReadableStream) return { bytes: await readBytes('Workers AI', new Response(answer)) }
   return answer instanceof Uint8Array ? { bytes: new Uint8Array(answer) } : { json: answer }
 }
