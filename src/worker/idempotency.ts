@@ -18,8 +18,10 @@ export type RequestIds = {
   readonly release: () => Promise<void>
 }
 
+export type KeyedCall = Pick<Call<unknown, unknown>, 'web' | 'env' | 'authority' | 'tenant' | 'bodyText'>
+
 /** Returns the ids for a request. Without `sessionId` the session is a new one. */
-export async function claimIds(call: Call<unknown, unknown>, sessionId?: string): Promise<RequestIds> {
+export async function claimIds(call: KeyedCall, sessionId?: string): Promise<RequestIds> {
   const session = sessionId ?? newSessionId()
   const newIds = { sessionId: session, runId: newRunId(session) }
   const key = call.web.req.header('idempotency-key')

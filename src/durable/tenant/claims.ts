@@ -17,7 +17,8 @@ const schema = `CREATE TABLE IF NOT EXISTS claim (name TEXT PRIMARY KEY, hash TE
   run TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID`
 
 const hourMs = 3_600_000
-const retentionMs = 72 * hourMs
+/** How long a claim holds. */
+export const claimRetentionMs = 72 * hourMs
 /** Name of the stored time of the last sweep. */
 const sweptAt = 'swept'
 
@@ -40,7 +41,7 @@ export class TenantClaims extends RpcTarget {
     const now = clock.now()
     this.#deleteOld(now)
     const query = 'SELECT hash, session, run FROM claim WHERE name = ? AND at >= ?'
-    const [row] = this.#sql.exec<ClaimRow>(query, name, now - retentionMs).toArray()
+    const [row] = this.#sql.exec<ClaimRow>(query, name, now - claimRetentionMs).toArray()
     if (row) return row.hash === hash ? { kind: 'same', sessionId: row.session, runId: row.run } : { kind: 'conflict' }
     this.#sql.exec('INSERT OR REPLACE INTO claim VALUES (?, ?, ?, ?, ?)', name, hash, sessionId, runId, now)
     return { kind: 'new', sessionId, runId }
@@ -55,7 +56,7 @@ export class TenantClaims extends RpcTarget {
   /** At most once an hour, also after evictions: it reads every row. */
   #deleteOld(now: number): void {
     if (now - (this.#values.get<number>(sweptAt) ?? 0) < hourMs) return
-    this.#sql.exec('DELETE FROM claim WHERE at < ?', now - retentionMs)
+    this.#sql.exec('DELETE FROM claim WHERE at < ?', now - claimRetentionMs)
     this.#values.set(sweptAt, now)
   }
 }

@@ -6,6 +6,7 @@ import type { Transcript } from '../../backends/media/transcription.ts'
 import { transcribe } from '../../durable/models/media/transcribe.ts'
 import { AppError, invalid } from '../errors.ts'
 import { readForm } from '../input/form.ts'
+import { answerOnce, identifyForm } from './answer-once.ts'
 import { mediaLimit } from './media-limit.ts'
 import type { PaidRequest } from './paid-call.ts'
 import { payFor, requireChoice } from './paid-request.ts'
@@ -15,6 +16,10 @@ type Format = (typeof formats)[number]
 
 export async function createTranscription(call: PaidRequest): Promise<Response> {
   const form = await readForm(call.web.req.raw, 'file', mediaLimit)
+  return answerOnce({ ...call, bodyText: await identifyForm(form) }, () => transcribeForm(call, form))
+}
+
+async function transcribeForm(call: PaidRequest, form: FormData): Promise<Response> {
   const format = readFormat(form)
   const choice = requireChoice(call, 'transcription', readText(form, 'model'))
   const file = form.get('file')

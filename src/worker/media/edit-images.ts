@@ -6,6 +6,7 @@ import type { ImageInput } from '../../backends/media/images.ts'
 import { AppError, invalid } from '../errors.ts'
 import { validate } from '../input/body.ts'
 import { readForm } from '../input/form.ts'
+import { answerOnce, identifyForm } from './answer-once.ts'
 import { createImages } from './create-images.ts'
 import { mediaLimit } from './media-limit.ts'
 import type { PaidRequest } from './paid-call.ts'
@@ -32,6 +33,10 @@ const imageNames: ReadonlySet<string> = new Set(['image', 'image[]'])
 
 export async function editImages(call: PaidRequest): Promise<Response> {
   const form = await readForm(call.web.req.raw, 'image', mediaLimit)
+  return answerOnce({ ...call, bodyText: await identifyForm(form) }, () => editForm(call, form))
+}
+
+async function editForm(call: PaidRequest, form: FormData): Promise<Response> {
   const texts = [...form].filter(([, value]) => typeof value === 'string' && value !== '')
   const body = validate(fields, Object.fromEntries(texts))
   const choice = requireChoice(call, 'image', body.model)

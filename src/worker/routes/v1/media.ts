@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { AppError } from '../../errors.ts'
+import { idempotencyKeyHeader } from '../../headers.ts'
 import { route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
 
@@ -48,6 +49,7 @@ export const mediaRoutes = [
     tag,
     summary: 'Text of a sound file (multipart/form-data with `file`, `model`, `language`, `prompt`, `response_format`)',
     bytes: true,
+    headers: [idempotencyKeyHeader],
     responses: ok('The text', transcriptionShape),
     handle: async (call) => (await import('../../media/create-transcription.ts')).createTranscription(call),
   }),
@@ -58,11 +60,13 @@ export const mediaRoutes = [
     tag,
     summary: 'Speech of a text, by a configured provider',
     body: speechBody,
+    headers: [idempotencyKeyHeader],
     responses: { 200: { description: 'The sound', type: 'audio/mpeg' } },
     handle: async (call) => {
       if (call.body.stream_format === 'sse')
         throw new AppError(400, 'unsupported', 'Speech is sent as one file.', { param: 'stream_format' })
-      return (await import('../../media/create-speech.ts')).createSpeech(call, call.body)
+      const { createSpeech } = await import('../../media/create-speech.ts')
+      return (await import('../../media/answer-once.ts')).answerOnce(call, () => createSpeech(call, call.body))
     },
   }),
   route({
@@ -72,11 +76,13 @@ export const mediaRoutes = [
     tag,
     summary: 'Images of a description, by a configured provider',
     body: imagesBody,
+    headers: [idempotencyKeyHeader],
     responses: ok('The images', imagesShape),
     handle: async (call) => {
       if (call.body.response_format === 'url')
         throw new AppError(400, 'unsupported', 'Images are sent as b64_json.', { param: 'response_format' })
-      return (await import('../../media/create-images.ts')).createImages(call, call.body)
+      const { createImages } = await import('../../media/create-images.ts')
+      return (await import('../../media/answer-once.ts')).answerOnce(call, () => createImages(call, call.body))
     },
   }),
   route({
@@ -86,6 +92,7 @@ export const mediaRoutes = [
     tag,
     summary: 'Images made of images and a description, by a configured provider that edits',
     bytes: true,
+    headers: [idempotencyKeyHeader],
     responses: ok('The images', imagesShape),
     handle: async (call) => (await import('../../media/edit-images.ts')).editImages(call),
   }),
