@@ -4,7 +4,7 @@
  */
 
 import { hasScope } from '../../agent/model/permission/authority.ts'
-import type { ChatAuthor, ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
+import type { ChatAuthor, ChatOrigin, ReplyHandle, SendOutcome } from '../../agent/model/delivery.ts'
 import type { SessionEvent } from '../../agent/model/event.ts'
 import type { MessageSource } from '../../agent/model/message.ts'
 import { isSuspended, type Stage } from '../../agent/model/turn.ts'
@@ -55,6 +55,12 @@ type DeliverySession = {
   readonly arm: () => void
   /** Aborts the object, and with it all writes since the last await. */
   readonly resetObject: (reason: string) => void
+}
+
+type NoticeOptions = {
+  readonly format?: 'plain' | 'markdown'
+  /** Of the message that the notice answers. */
+  readonly replyHandle?: ReplyHandle | undefined
 }
 
 const noText = { text: '', spans: [] } as const
@@ -167,10 +173,10 @@ export class Delivery {
   }
 
   /** Sends a text of the system itself, such as an error notice. */
-  sendNotice(text: string, run = '', format: 'plain' | 'markdown' = 'plain'): void {
+  sendNotice(text: string, run = '', { format = 'plain', replyHandle }: NoticeOptions = {}): void {
     if (!this.#chat || !text.trim()) return
-    const custody = policy.createDelivery(clock.now())
-    this.outbox.add({ run, kind: 'notice', custody, chunk: noText, source: { text, format } })
+    const row = { run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk: noText } as const
+    this.outbox.add({ ...row, source: { text, format }, ...(replyHandle && { replyHandle }) })
     this.#startSending()
   }
 

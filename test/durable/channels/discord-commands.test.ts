@@ -62,4 +62,12 @@ describe('a command of Discord', () => {
     await until(() => api.files.length)
     expect(api.originals.get(token)?.content).toBe('Here:')
   })
+
+  it('is answered in place when it begins no turn', async () => {
+    const { api, token, sendCommand } = await createBot([], { allow_users: ['5'] })
+    expect(await sendCommand('/whoami')).toEqual({ type: 5 })
+    await until(() => api.originals.get(token)?.content)
+    expect(api.originals.get(token)).toMatchObject({ content: expect.stringContaining('5'), flags: 4 })
+    expect(api.callsTo('channels/11/messages')).toEqual([])
+  })
 })

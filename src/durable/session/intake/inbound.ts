@@ -59,16 +59,22 @@ export function inboundIntake(session: Session, command: InboundCommand): Intake
     join: () => (typed ? decide(session, command, typed) : join(session, command, { context, files })),
     acknowledge: (text) => {
       recordEvent(session, command)
-      if (text) session.delivery.sendNotice(text, runId)
+      if (text) sendAnswer(session, command, text)
     },
     refuse: () => {
       recordEvent(session, command)
-      session.delivery.sendNotice(
+      sendAnswer(
+        session,
+        command,
         'A limit of this tenant is reached, so this was not accepted. Please try again later.',
       )
     },
   }
 }
+
+/** Answers a message that begins no turn. */
+const sendAnswer = (session: Session, { runId, asker: { replyHandle } }: InboundCommand, text: string): void =>
+  session.delivery.sendNotice(text, runId, { replyHandle })
 
 const isVoice = ({ media = [] }: InboundCommand): boolean => media.some(({ kind }) => kind === 'voice')
 
@@ -143,8 +149,8 @@ function composeMessage(session: Session, command: InboundCommand, context: read
 function decide(session: Session, command: InboundCommand, { mayDecide, decisions }: TypedDecisions): Submitted {
   const { runId, mode, asker, authority } = command
   recordEvent(session, command)
-  if (!mayDecide) session.delivery.sendNotice('Only who asked, or an admin, may answer this.')
-  else if (!decisions.length) session.delivery.sendNotice('This cannot be decided so. Press a button instead.')
+  if (!mayDecide) sendAnswer(session, command, 'Only who asked, or an admin, may answer this.')
+  else if (!decisions.length) sendAnswer(session, command, 'This cannot be decided so. Press a button instead.')
   return joinOpenTurn(session, { runId, mode, options: { asker, authority }, answers: { decisions } }, undefined)
 }
 
@@ -159,7 +165,11 @@ function join(session: Session, command: InboundCommand, { context, files }: Pre
   const options = { asker, authority }
   const outcome = joinOpenTurn(session, { runId, mode, options, maxWaiting: command.maxQueued }, message)
   if (outcome.status === 'too-large')
-    session.delivery.sendNotice('Too many messages wait already, so this was not accepted. Please send it again later.')
+    sendAnswer(
+      session,
+      command,
+      'Too many messages wait already, so this was not accepted. Please send it again later.',
+    )
   else if (command.hasBusyNotice && !hasQuestion) confirmWaiting(session, mode)
   return outcome
 }

@@ -14,7 +14,7 @@ export async function notifyChat(session: Session, { key, chat, text }: ChatNoti
   const { origin } = session.meta
   if (origin?.connection !== chat.connection) return undefined
   const { delivery } = session
-  if (!delivery.outbox.listByRun(key).length) delivery.sendNotice(text, key, 'markdown')
+  if (!delivery.outbox.listByRun(key).length) delivery.sendNotice(text, key, { format: 'markdown' })
   return stateOf(delivery.outbox.listByRun(key).map(({ custody }) => custody))
 }
 
