@@ -66,7 +66,7 @@ export type Approval = {
   readonly call_id: string
   readonly tool: string
   readonly input: unknown
-  readonly risk: string
+  readonly risk: 'none' | 'read' | 'write' | 'net' | 'exec' | 'send' | 'spend'
   readonly reasons: readonly string[]
   readonly choices: readonly Decision[]
   /** The scope of "session" and "always". Absent: neither is offered. */

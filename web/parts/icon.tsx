@@ -4,7 +4,7 @@ const paths = {
   menu: 'M4 6h16M4 12h16M4 18h16',
   plus: 'M12 5v14M5 12h14',
   send: 'M12 19V5M6 11l6-6 6 6',
-  stop: 'M7 7h10v10H7z',
+  stop: 'M5 5h14v14H5z',
   done: 'M5 13l5 5L19 7',
   close: 'M6 6l12 12M18 6L6 18',
   chat: 'M4 5h16v11H9l-5 4z',

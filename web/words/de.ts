@@ -259,6 +259,13 @@ export const de: Words = {
   revoked: 'Entzogen',
   revokeText: 'Den Schlüssel {name} entziehen? Was ihn benutzt, hält an.',
   risk: 'Risiko: {risk}',
+  risk_exec: 'führt ein Programm aus',
+  risk_net: 'nutzt das Netz',
+  risk_none: 'keines',
+  risk_read: 'liest',
+  risk_send: 'sendet etwas',
+  risk_spend: 'kostet Geld',
+  risk_write: 'schreibt',
   rollBack: 'Zurücksetzen',
   rollBackKeeps: 'Zu groß zum Aufheben; diese bleiben, wie sie sind:',
   rollBackText:

@@ -255,6 +255,13 @@ export const en = {
   revoked: 'Revoked',
   revokeText: 'Revoke the key {name}? Whatever uses it stops.',
   risk: 'Risk: {risk}',
+  risk_exec: 'runs a program',
+  risk_net: 'uses the network',
+  risk_none: 'none',
+  risk_read: 'reads',
+  risk_send: 'sends something',
+  risk_spend: 'costs money',
+  risk_write: 'writes',
   rollBack: 'Roll back',
   rollBackKeeps: 'Too large to keep, so these stay as they are:',
   rollBackText:

@@ -79,7 +79,7 @@ const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLink
   <>
     <p class="row">
       <strong>{t('approvalOf', { tool: approval.tool })}</strong>
-      <span class="badge warn">{t('risk', { risk: approval.risk })}</span>
+      <span class="badge warn">{t('risk', { risk: t(`risk_${approval.risk}`) })}</span>
       <time dateTime={approval.created_at}>{formatTime(approval.created_at)}</time>
       {isLinked && <SessionLink id={approval.session_id} />}
     </p>
