@@ -95,6 +95,7 @@ function answer(api: DiscordApi, { method, body }: ApiCall, path: string): Respo
       api.gatewayFailure?.() ??
       Response.json({ url: 'wss://gateway.discord.test', session_start_limit: { remaining: 9 } })
     )
+  if (path === 'guilds/66/members/999') return Response.json({ roles: ['3000'] })
   const [, channel, rest] = /^channels\/(\d+)(?:\/(.+))?$/.exec(path) ?? []
   if (channel === undefined) return Response.json({ id: '1' })
   if (rest === undefined) {

@@ -79,10 +79,13 @@ export const renderDiscord = (source: string, format: 'markdown' | 'plain'): rea
 
 type Mentioned = { readonly id: string; readonly username: string }
 
+type Own = { readonly bots: readonly string[]; readonly roles: readonly string[] }
+
 /** Replaces mentions by names. Those of the bot at the beginning are left out: they only address it. */
-export function decodeContent(content: string, mentioned: readonly Mentioned[], bots: readonly string[]): string {
+export function decodeContent(content: string, mentioned: readonly Mentioned[], { bots, roles }: Own): string {
+  const ownMentions = [...bots.map((bot) => `!?${bot}`), ...roles.map((role) => `&${role}`)]
   let text = content
-  for (const bot of bots) text = text.replace(new RegExp(`^\\s{0,100}<@!?${bot}>[\\s,:]{0,20}`), '')
+  for (const own of ownMentions) text = text.replace(new RegExp(`^\\s{0,100}<@${own}>[\\s,:]{0,20}`), '')
   return text.replace(/<@!?(\d{1,20})>/g, (whole, id: string) => {
     const name = mentioned.find((one) => one.id === id)?.username
     return name === undefined ? whole : `@${name}`

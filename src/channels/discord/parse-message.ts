@@ -45,6 +45,8 @@ export const channelIdOf = (data: unknown): string | undefined =>
 type DispatchSource = {
   /** The ids under which the bot itself appears. */
   readonly bots: readonly string[]
+  /** The roles that the bot has in the server. */
+  readonly roles: readonly string[]
   readonly channel?: ChannelKind | undefined
 }
 
@@ -52,16 +54,17 @@ const gatewayRequest = z.object({
   type: z.string(),
   data: z.unknown(),
   bots: z.array(z.string().regex(/^\d{1,20}$/)),
+  roles: z.array(z.string().regex(/^\d{1,20}$/)).default([]),
   channel: z.object({ type: z.int().optional(), parent_id: z.string().nullish() }).optional(),
 })
 /** A dispatch of the gateway, as the object that keeps the socket passes it on. It never comes from outside. */
-export type GatewayRequest = z.infer<typeof gatewayRequest>
+export type GatewayRequest = z.input<typeof gatewayRequest>
 
 export function parseGatewayRequest(body: Uint8Array): readonly InboundEvent[] {
   const parsed = gatewayRequest.safeParse(parseJson(body))
   if (!parsed.success) return []
-  const { type, data, bots, channel } = parsed.data
-  const event = parseDispatch(type, data, { bots, channel })
+  const { type, data, ...source } = parsed.data
+  const event = parseDispatch(type, data, source)
   return event ? [event] : []
 }
 
@@ -87,13 +90,14 @@ function parseDispatch(type: string, data: unknown, source: DispatchSource): Inb
     : { ...event, kind: 'edit', key: `${id}:${edited}` }
 }
 
-function contentOf(sent: Message, { bots }: DispatchSource) {
+function contentOf(sent: Message, { bots, roles }: DispatchSource) {
   const quote = quoteOf(sent)
+  const hasOwnRole = sent.mention_roles.some((role) => roles.includes(role))
   return {
     messageId: sent.id,
-    text: decodeContent(sent.content, sent.mentions, bots),
+    text: decodeContent(sent.content, sent.mentions, { bots, roles }),
     media: sent.attachments.flatMap((one) => mediaOf(one, (sent.flags ?? 0) & voiceMessageFlag)),
-    mentions: [...sent.mentions.map((one) => one.id), ...sent.mention_roles],
+    mentions: [...sent.mentions.map((one) => one.id), ...sent.mention_roles, ...(hasOwnRole ? bots : [])],
     ...(quote && { quote }),
   }
 }

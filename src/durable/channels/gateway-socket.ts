@@ -12,6 +12,7 @@ import { channelIdOf, type GatewayRequest } from '../../channels/discord/parse-m
 import { clock } from '../platform/clock.ts'
 import { forgetConnection, loadConnection, type LoadedConnection } from '../tenant/channels/connection.ts'
 import { acceptRequest } from './accept-request.ts'
+import { OwnRoles } from './own-roles.ts'
 
 type Owner = { readonly id: string; readonly tenantId: string }
 
@@ -52,6 +53,7 @@ export class GatewaySocket {
   #isAcknowledged = true
   /** Frames are handled one after another. */
   #frames: Promise<void> = Promise.resolve()
+  readonly #roles = new OwnRoles()
   readonly #channels = new Map<string, GatewayRequest['channel']>()
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -212,13 +214,14 @@ export class GatewaySocket {
     const connection = await this.#loadConnection()
     if (!connection) return true
     const bots = [userId, connection.secrets['application_id']].flatMap((id) => id ?? [])
-    const channel = await this.#findChannel(connection, data)
-    const dispatch: GatewayRequest = { type, data, bots, ...(channel && { channel }) }
-    const body = new TextEncoder().encode(JSON.stringify(dispatch))
     const url = new URL(connection.webhookUrl)
-    const request = { method: 'GATEWAY', url, headers: new Headers(), body, receivedAt: clock.now() }
     const context = { env: this.#env, runInBackground: (work: Promise<unknown>) => this.#ctx.waitUntil(work) }
     try {
+      const channel = await this.#findChannel(connection, data)
+      const roles = await this.#roles.find(connection, data, userId)
+      const dispatch: GatewayRequest = { type, data, bots, roles, ...(channel && { channel }) }
+      const body = new TextEncoder().encode(JSON.stringify(dispatch))
+      const request = { method: 'GATEWAY', url, headers: new Headers(), body, receivedAt: clock.now() }
       return (await acceptRequest(context, connection, request)).ok
     } catch (error) {
       log.warn('gateway.event_failed', 'An event of the gateway could not be accepted, and is asked for again.', {

@@ -76,6 +76,20 @@ describe('the gateway of Discord', () => {
     expect(api.callsTo('/channels/77/messages')).toHaveLength(1)
   })
 
+  it('takes a mention of a role of the bot as one of the bot, and no other role', async () => {
+    const { api, scripted } = await createBot([says('Here.')])
+    const link = await linkOf(api)
+    link.send({ op: 0, s: 1, t: 'READY', d: ready })
+    const inServer = (id: string, role: string) =>
+      messageOf(id, `<@&${role}> hi`, { channel_id: '12', guild_id: '66', mention_roles: [role] })
+    link.send({ op: 0, s: 2, t: 'MESSAGE_CREATE', d: inServer('m1', '4000') })
+    link.send({ op: 0, s: 3, t: 'MESSAGE_CREATE', d: inServer('m2', '3000') })
+    await until(() => api.texts.includes('Here.'))
+    expect(scripted.requests).toHaveLength(1)
+    expect(String(scripted.requests[0]?.messages.at(-1)?.content)).toMatch(/<@&4000> hi\n\nhi$/)
+    expect(api.callsTo('guilds/66/members/999')).toHaveLength(1)
+  })
+
   it('resumes behind the last accepted message, and counts none twice', async () => {
     const { api, scripted } = await createBot([says('one'), says('two')])
     const first = await linkOf(api)
