@@ -5,7 +5,7 @@ import { isDefiniteRefusal } from '../../web/model/delivery.ts'
 import { parseSchedule } from '../../src/agent/schedule/parse-schedule.ts'
 import { diffLines, patchBetween } from '../../web/model/line-diff.ts'
 import { findMatches } from '../../web/model/palette.ts'
-import { addToSteps, type RunStep } from '../../web/model/run-steps.ts'
+import { addToSteps, listSteps, type RunStep } from '../../web/model/run-steps.ts'
 import { barsOf, cacheShareOf } from '../../web/model/usage.ts'
 import { scheduleExamples } from '../../web/model/schedule-examples.ts'
 import type { SessionEvent } from '../../web/model/types.ts'
@@ -69,6 +69,19 @@ describe('the steps of a run', () => {
       { id: 'c', tool: 'terminal', at: '2026-01-01T00:00:00Z', durationMs: 12, failed: true },
     ])
     expect(steps[1]?.happened.map(({ text }) => text)).toEqual(['approval.request: terminal', 'a → b: 503'])
+    expect(listSteps(steps)).toEqual(steps.slice(1))
+  })
+
+  it('are those in which something is to be seen, with what came before the first', () => {
+    const compressed = event('context.compressed')
+    const steps = [event('run.started'), compressed, event('status', { step: 22 }), event('status', { step: 24 })]
+      .concat(event('message.delta', { step: 26, delta: 'x' }))
+      .reduce(addToSteps, [] as readonly RunStep[])
+    expect(listSteps(steps).map(({ step, happened }) => [step, happened.length])).toEqual([
+      [22, 1],
+      [26, 0],
+    ])
+    expect(listSteps([event('run.started')].reduce(addToSteps, [] as readonly RunStep[]))).toEqual([])
   })
 })
 

@@ -10,8 +10,11 @@ export type RunCall = {
   readonly failed: boolean
 }
 export type RunStep = {
+  /** The number of the message of the model. 0: before the first one. */
   readonly step: number
   readonly at: string
+  /** The model has written words, or thought. */
+  readonly hasText: boolean
   readonly calls: readonly RunCall[]
   readonly happened: readonly { readonly at: string; readonly text: string }[]
 }
@@ -46,11 +49,21 @@ export function addToSteps(steps: readonly RunStep[], event: SessionEvent): read
   const number = 'step' in event && event.step !== undefined ? event.step : (last?.step ?? 0)
   const all = steps.some(({ step }) => step === number)
     ? steps
-    : [...steps, { step: number, at: event.at, calls: [], happened: [] }]
+    : [...steps, { step: number, at: event.at, hasText: false, calls: [], happened: [] }]
   return all.map((one) => (one.step === number ? addToStep(one, event) : one))
 }
 
+/** The steps in which something is to be seen. What comes before the first message belongs to the first step. */
+export function listSteps(steps: readonly RunStep[]): readonly RunStep[] {
+  const [first, next, ...rest] = steps
+  const joined =
+    first?.step === 0 && next ? [{ ...next, happened: [...first.happened, ...next.happened] }, ...rest] : steps
+  return joined.filter(({ hasText, calls, happened }) => hasText || calls.length > 0 || happened.length > 0)
+}
+
 function addToStep(step: RunStep, event: SessionEvent): RunStep {
+  if (event.type === 'message.delta' || event.type === 'reasoning.delta')
+    return step.hasText ? step : { ...step, hasText: true }
   if (event.type === 'tool.started') {
     const call = { id: event.call_id, tool: event.tool, at: event.at, durationMs: undefined, failed: false }
     return { ...step, calls: [...step.calls.filter(({ id }) => id !== call.id), call] }

@@ -49,7 +49,7 @@ function Body({ id }: { readonly id: string }) {
   if (!id && !timeline.value.live.length) return <Welcome />
   if (loadError.value !== undefined)
     return (
-      <div class="grow">
+      <div class="grow load-error">
         <div class="failure" role="alert">
           <p>{explain(loadError.value)}</p>
           <Button onClick={refresh}>{t('retry')}</Button>

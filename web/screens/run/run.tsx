@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { get, path } from '../../api/client.ts'
 import { readEvents } from '../../api/read-stream.ts'
-import { addToSteps, type RunStep } from '../../model/run-steps.ts'
+import { addToSteps, listSteps, type RunStep } from '../../model/run-steps.ts'
 import type { SessionEvent, Usage } from '../../model/types.ts'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { addressOf, place } from '../../parts/route.ts'
@@ -67,7 +67,7 @@ function Facts({ run }: { readonly run: Run }) {
   return (
     <>
       {failure && <p class="failure">{failure}</p>}
-      <dl class="fields">
+      <dl class="fields facts">
         {facts.map(
           ([name, value]) =>
             value !== undefined && (
@@ -98,38 +98,44 @@ function Steps({ id, isDone, onEnd }: StepsProps) {
       .finally(() => setRead(true))
     return () => abort.abort()
   }, [id])
+  const shown = listSteps(steps)
   return (
     <section class="list-of">
       <h2>{t('steps')}</h2>
-      <ol class="list-of">
-        {steps.map((step) => (
-          <li key={step.step} class="card">
-            <p class="row">
-              <strong>{t('stepOf', { n: step.step })}</strong> <time dateTime={step.at}>{formatTime(step.at)}</time>
-            </p>
-            <ul>
-              {step.calls.map((call) => (
-                <li key={call.id} class="row">
-                  <code>{call.tool}</code>
-                  <span class="note">
-                    {call.durationMs === undefined ? t('running') : formatDuration(call.durationMs)}
-                  </span>
-                  {call.failed && <span class="badge bad">{t('failed')}</span>}
-                </li>
-              ))}
-              {step.happened.map(({ at, text }, index) => (
-                <li key={index} class="row note">
-                  <time dateTime={at}>{formatTime(at)}</time> <span dir="auto">{text}</span>
-                </li>
-              ))}
-            </ul>
-          </li>
+      <ol class="list-of steps">
+        {shown.map((step, at) => (
+          <Step key={step.step} step={step} number={at + 1} />
         ))}
       </ol>
-      {isRead && !steps.length && <p class="note">{t('noSteps')}</p>}
+      {isRead && !shown.length && <p class="note">{t('noSteps')}</p>}
     </section>
   )
 }
+
+const Step = ({ step, number }: { readonly step: RunStep; readonly number: number }) => (
+  <li class="card">
+    <p class="row">
+      <strong>{t('stepOf', { n: number })}</strong> <time dateTime={step.at}>{formatTime(step.at)}</time>
+      {step.hasText && !step.calls.length && <span class="note">{t('answer')}</span>}
+    </p>
+    {step.calls.length + step.happened.length > 0 && (
+      <ul>
+        {step.calls.map((call) => (
+          <li key={call.id} class="row">
+            <code>{call.tool}</code>
+            <span class="note">{call.durationMs === undefined ? t('running') : formatDuration(call.durationMs)}</span>
+            {call.failed && <span class="badge bad">{t('failed')}</span>}
+          </li>
+        ))}
+        {step.happened.map(({ at, text }, index) => (
+          <li key={index} class="row note">
+            <time dateTime={at}>{formatTime(at)}</time> <span dir="auto">{text}</span>
+          </li>
+        ))}
+      </ul>
+    )}
+  </li>
+)
 
 const Models = ({ run: { usage_by_model: rows } }: { readonly run: Run }) => (
   <section>
