@@ -193,6 +193,46 @@ it('a video is not offered without its toolset', async () => {
 })
 
 describe('a voice message', () => {
+  const voice = { text: undefined, voice: { file_id: 'voice-1', mime_type: 'audio/ogg', duration: 2 } }
+  const transcribed = () => vendors.calls.filter(({ url }) => url.endsWith('/transcriptions')).length
+
+  it('is not bought again after an eviction before the answer, and the model learns it', async () => {
+    const answering = new Gate()
+    vendors.begin(async () => {
+      await answering.waitUntilOpen()
+      return Response.json({ text: 'Call me back.' })
+    })
+    const chat = await createChat([says('One.')])
+    chat.api.files.set('voice-1', opusBytes(['sound of a lost call']))
+    const first = receiveMessage(chat, '', voice).catch(() => undefined)
+    await answering.waitUntilReached()
+    await kill(await getSessionId(chat))
+    answering.open()
+    await first
+    await receiveMessage(chat, '', voice)
+    await chat.api.waitForText('One.')
+    expect(JSON.stringify(chat.scripted.requests[0]?.messages.at(-1)?.content)).toContain('may have been paid')
+    expect(transcribed()).toBe(1)
+  })
+
+  it('that arrives twice at once is bought once', async () => {
+    const answering = new Gate()
+    vendors.begin(async () => {
+      await answering.waitUntilOpen()
+      return Response.json({ text: 'Call me back.' })
+    })
+    const chat = await createChat([says('One.'), says('Two.')])
+    chat.api.files.set('voice-1', opusBytes(['sound that comes twice']))
+    const both = [receiveMessage(chat, '', voice), receiveMessage(chat, '', voice)]
+    await answering.waitUntilReached()
+    answering.open()
+    await Promise.all(both)
+    await chat.api.waitForText('One.')
+    const said = JSON.stringify(chat.scripted.requests.map(({ messages }) => messages))
+    expect(said).not.toContain('may have been paid')
+    expect(transcribed()).toBe(1)
+  })
+
   it('becomes text, which is paid once, and is answered by voice where it is asked for', async () => {
     vendors.begin(({ url }) =>
       url.endsWith('/transcriptions') ? Response.json({ text: 'Call me back.' }) : new Response(opusBytes(['spoken'])),
@@ -200,15 +240,14 @@ describe('a voice message', () => {
     const speak = calls({ name: 'text_to_speech', input: { text: 'I call you.' } })
     const chat = await createChat([says('One.'), speak, says('Listen.')])
     chat.api.files.set('voice-1', opusBytes(['sound']))
-    const send = () =>
-      receiveMessage(chat, '', { text: undefined, voice: { file_id: 'voice-1', mime_type: 'audio/ogg', duration: 2 } })
+    const send = () => receiveMessage(chat, '', voice)
     await send()
     await chat.api.waitForText('One.')
     const said = JSON.stringify(chat.scripted.requests[0]?.messages.at(-1)?.content)
     expect(said).toContain('Call me back.')
     await send()
     await chat.api.waitForText('Listen.')
-    expect(vendors.calls.filter(({ url }) => url.endsWith('/transcriptions'))).toHaveLength(1)
+    expect(transcribed()).toBe(1)
     // Chats get what they show as a voice message.
     expect(sentTo('/audio/speech')).toMatchObject([{ response_format: 'opus' }])
     await until(() => chat.api.callsOf('sendVoice').length === 1)
