@@ -164,7 +164,15 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     await expect.poll(() => composer().inputValue()).toBe('[[say kept]]\n\na draft')
     expect(await waits().count()).toBe(0)
     await composer().fill('')
+    await send('[[say refused]]')
+    const refused = page.locator('.block.user', { hasText: 'Not sent' })
+    await refused.waitFor()
+    await page.reload()
+    await refused.getByRole('button', { name: 'Remove' }).click()
     await page.unroute(address)
+    await page.reload()
+    await page.locator('.list').waitFor()
+    expect(await refused.count()).toBe(0)
   })
 
   it('has one connection to each list of events, also after they broke and the tab was shown again', async () => {

@@ -13,7 +13,8 @@ export function ModelPicker({ session: id }: Props) {
   useEffect(() => void (models.value ?? loadModels().catch(() => undefined)), [])
   const { model = '' } = choiceOf(id)
   const load = () => void loadModels().catch(showError)
-  const known = (models.value ?? []).map((one) => one.id)
+  const first = session.value?.model ?? models.value?.[0]?.id
+  const known = (models.value ?? []).map((one) => one.id).filter((name) => name !== first || name === model)
   return (
     <>
       <select
@@ -23,7 +24,7 @@ export function ModelPicker({ session: id }: Props) {
         onFocus={load}
         onChange={({ currentTarget: { value } }) => choose(id, value ? { model: value } : {})}
       >
-        <option value="">{nameDefault()}</option>
+        <option value="">{first ?? t('defaultModel')}</option>
         {(model && !known.includes(model) ? [model, ...known] : known).map((name) => (
           <option key={name} value={name}>
             {name}
@@ -33,11 +34,6 @@ export function ModelPicker({ session: id }: Props) {
       <EffortPicker session={id} />
     </>
   )
-}
-
-function nameDefault(): string {
-  const [first] = models.value ?? []
-  return session.value?.model ?? (first ? t('defaultOf', { model: first.id }) : t('defaultModel'))
 }
 
 function EffortPicker({ session: id }: Props) {
