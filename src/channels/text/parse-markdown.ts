@@ -5,7 +5,8 @@
 
 import { parseInline, type StyledText } from './parse-inline.ts'
 
-const fence = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/
+/** A fence of a nested list may be indented by more than three spaces. */
+const fence = /^([ \t]*)(`{3,}|~{3,})(?=[^`]*$)[ \t]*([^\s`]*)/
 const heading = /^ {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$/
 const rule = /^ {0,3}([-*_])(?: *\1){2,} *$/
 const quote = /^ {0,3}> ?/
@@ -33,14 +34,14 @@ function writeBlocks(lines: readonly string[], target: Target): void {
 function writeBlock(lines: readonly string[], at: number, target: Target): number {
   const { out } = target
   const line = lines[at] ?? ''
-  const fenced = fence.exec(line)
+  const fenced = parseFence(line)
   if (fenced) return writeCode(lines, at, out, fenced)
   if (quote.test(line)) return writeQuote(lines, at, target)
   if (isTable(lines, at)) return writeTable(lines, at, target)
   const title = heading.exec(line)
   if (title) withSpan(out, 'bold', () => parseInline(title[1] ?? '', out))
   else if (rule.test(line)) out.text += '———'
-  else if (item.test(line)) writeListItem(line, out)
+  else if (item.test(line)) return writeListItem(lines, at, out)
   else return writeParagraph(lines, at, out)
   return at + 1
 }
@@ -62,20 +63,29 @@ function isPlain(lines: readonly string[], at: number): boolean {
   )
 }
 
-function writeCode(
-  lines: readonly string[],
-  from: number,
-  out: StyledText,
-  [, mark = '', language = '']: RegExpExecArray,
-): number {
+type Fence = { readonly indentChars: number; readonly mark: string; readonly language: string }
+
+function parseFence(line: string): Fence | undefined {
+  const [whole, indent = '', mark = '', language = ''] = fence.exec(line) ?? []
+  return whole === undefined ? undefined : { indentChars: indent.length, mark, language }
+}
+
+/** Writes the lines up to the closing fence, without the indentation of the opening one. */
+function writeCode(lines: readonly string[], from: number, out: StyledText, fenced: Fence): number {
+  const { indentChars, mark, language } = fenced
+  const indentation = new RegExp(`^[ \\t]{0,${indentChars}}`)
   const closing = new RegExp(`^ {0,3}${mark[0]}{${mark.length},}\\s*$`)
-  let end = from + 1
-  while (end < lines.length && !closing.test(lines[end] ?? '')) end++
+  const body: string[] = []
+  let at = from + 1
+  for (; at < lines.length; at++) {
+    const line = (lines[at] ?? '').replace(indentation, '')
+    if (closing.test(line)) break
+    body.push(line)
+  }
   // An opening fence on the last line: the answer was cut off there.
-  if (end === from + 1 && end >= lines.length) out.text += lines[from]
-  const body = lines.slice(from + 1, end).join('\n')
-  withSpan(out, 'pre', () => (out.text += body), language ? { language } : {})
-  return end + 1
+  if (from + 1 >= lines.length) out.text += lines[from]
+  withSpan(out, 'pre', () => (out.text += body.join('\n')), language ? { language } : {})
+  return at + 1
 }
 
 function writeQuote(lines: readonly string[], from: number, target: Target): number {
@@ -89,12 +99,19 @@ function writeQuote(lines: readonly string[], from: number, target: Target): num
   return at
 }
 
-function writeListItem(line: string, out: StyledText): void {
+function writeListItem(lines: readonly string[], at: number, out: StyledText): number {
+  const line = lines[at] ?? ''
   const [, indent = '', marker = '', rest = ''] = item.exec(line) ?? []
   const [, box, text = rest] = /^\[([ xX])\]\s+(.*)$/.exec(rest) ?? []
   const bullet = box === undefined ? (/\d/.test(marker) ? marker : '•') : box === ' ' ? '☐' : '☑'
-  out.text += `${indent}${bullet} `
-  parseInline(text, out)
+  const fenced = at + 1 < lines.length ? parseFence(text) : undefined
+  // Platforms show code on lines of its own.
+  out.text += `${indent}${bullet}${fenced ? '\n' : ' '}`
+  if (!fenced) {
+    parseInline(text, out)
+    return at + 1
+  }
+  return writeCode(lines, at, out, { ...fenced, indentChars: line.length - text.length })
 }
 
 const isTable = (lines: readonly string[], at: number): boolean =>

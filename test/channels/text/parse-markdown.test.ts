@@ -55,6 +55,16 @@ describe('parseMarkdown', () => {
     ['~~~\n```\n~~~', '<pre>```</pre>'],
     ['```\nnever closed', '<pre>never closed</pre>'],
     ['```ts', '```ts'],
+    [
+      '- a\n    ```py\n    def __init__():\n\n        a*b*c\n    ```\n- b',
+      '• a\n<pre py>def __init__():\n\n    a*b*c</pre>\n• b',
+    ],
+    ['- a\n\t```\n\tx_y_z\n\t```\nb', '• a\n<pre>x_y_z</pre>\nb'],
+    ['    ```\n  less\n    ```', '<pre>less</pre>'],
+    ['> - a\n>     ```\n>     *x*\n>     ```', '<quote>• a\n<pre>*x*</pre></quote>'],
+    ['```md\n- a\n    ```\n    x\n    ```\n```\nb', '<pre md>- a\n    ```\n    x\n    ```</pre>\nb'],
+    ['1. ```js\n   *a*\n\n   b\n   ```\n2. *c*', '1.\n<pre js>*a*\n\nb</pre>\n2. <italic>c</italic>'],
+    ['- ```js', '• ```js'],
     ['| a | **b** |\n|---|:-:|\n| 1 | 22 |\n\nx', '<pre>a | b\n--|---\n1 | 22</pre>\n\nx'],
     ['a | b, no table', 'a | b, no table'],
     [
@@ -127,6 +137,8 @@ describe('parseMarkdown', () => {
     ['brackets', '['.repeat(50_000)],
     ['links without an end', '[a]('.repeat(20_000)],
     ['quotes in quotes', `${'> '.repeat(2_000)}x`],
+    ['a fence that is none', `\`\`\`${'a'.repeat(200_000)}\``],
+    ['indented fences', '\n    ```'.repeat(20_000)],
     ['all marks', '*_~|`[<\\'.repeat(10_000)],
   ])(
     'parses hostile input in linear time: %s',
