@@ -101,17 +101,20 @@ function writeQuote(lines: readonly string[], from: number, target: Target): num
 
 function writeListItem(lines: readonly string[], at: number, out: StyledText): number {
   const line = lines[at] ?? ''
+  const { bullet, text } = parseListItem(line)
+  const fenced = at + 1 < lines.length ? parseFence(text) : undefined
+  // Platforms show code on lines of its own.
+  out.text += `${bullet}${fenced ? '\n' : ' '}`
+  if (fenced) return writeCode(lines, at, out, { ...fenced, indentChars: line.length - text.length })
+  parseInline(text, out)
+  return at + 1
+}
+
+function parseListItem(line: string): { readonly bullet: string; readonly text: string } {
   const [, indent = '', marker = '', rest = ''] = item.exec(line) ?? []
   const [, box, text = rest] = /^\[([ xX])\]\s+(.*)$/.exec(rest) ?? []
   const bullet = box === undefined ? (/\d/.test(marker) ? marker : '•') : box === ' ' ? '☐' : '☑'
-  const fenced = at + 1 < lines.length ? parseFence(text) : undefined
-  // Platforms show code on lines of its own.
-  out.text += `${indent}${bullet}${fenced ? '\n' : ' '}`
-  if (!fenced) {
-    parseInline(text, out)
-    return at + 1
-  }
-  return writeCode(lines, at, out, { ...fenced, indentChars: line.length - text.length })
+  return { bullet: indent + bullet, text }
 }
 
 const isTable = (lines: readonly string[], at: number): boolean =>
