@@ -6,20 +6,20 @@
 
 import type { DeliveryRecord, SendOutcome } from '../model/delivery.ts'
 
-/** An older reply expires, and one line reports that instead. */
-export const maxReplyAgeMs = 15 * 60_000
-/** The maximum age of that line, and of questions and approval requests. */
-export const maxNoticeAgeMs = 24 * 3_600_000
-/** Failed attempts. Most parts expire before. */
-const maxAttempts = { reply: 30, longLived: 400 }
+/** A part is kept and sent again for a day, so that a platform that is down or busy loses nothing. Then it expires. */
+export const maxAgeMs = 24 * 3_600_000
+/** A preview shows what the agent does at the moment. The answer itself is another part. */
+export const maxPreviewAgeMs = 15 * 60_000
+/** Failed attempts. With growing pauses a part expires before. */
+const maxAttempts = 400
 const maxPauseMs = 5 * 60_000
 const firstPauseMs = 1_000
 
 export type DeliveryOptions = {
   /** A repetition changes nothing: an edit, or a platform with idempotency keys. */
   readonly isIdempotent: boolean
-  /** May arrive a day late: a notice about expired replies, or a question. */
-  readonly isLongLived: boolean
+  /** The beginning of an answer, the progress of its turn, or a note that it still runs. */
+  readonly isPreview: boolean
 }
 
 export type DeliveryStep =
@@ -42,13 +42,13 @@ export const isOpen = ({ state }: DeliveryRecord): boolean => state === 'prepare
 /** Decides the next step of a `prepared` part. A clock that went backwards neither ages nor delays a part. */
 export function nextDeliveryStep(
   record: DeliveryRecord,
-  { isIdempotent, isLongLived }: DeliveryOptions,
+  { isIdempotent, isPreview }: DeliveryOptions,
   now: number,
 ): DeliveryStep {
   const { due, preparedAt } = record
-  const maxAgeMs = isLongLived ? maxNoticeAgeMs : maxReplyAgeMs
-  if (Math.max(now, due) - preparedAt > maxAgeMs) return { do: 'expire' }
-  if (due > now && due - now <= maxAgeMs) return { do: 'wait', until: due }
+  const maxMs = isPreview ? maxPreviewAgeMs : maxAgeMs
+  if (Math.max(now, due) - preparedAt > maxMs) return { do: 'expire' }
+  if (due > now && due - now <= maxMs) return { do: 'wait', until: due }
   const mayBeDuplicate = record.isDoubtful && !isIdempotent
   return { do: 'send', isMarkedDuplicate: mayBeDuplicate, needsProbe: mayBeDuplicate }
 }
@@ -75,15 +75,15 @@ export function afterAttempt(
     case 'sent':
       return { ...record, state: 'sent', ...(outcome.id !== undefined && { platformId: outcome.id }) }
     case 'retry':
-      return scheduleRetry(record, options, { at: now + pauseOf(record, outcome.waitMs), detail: outcome.detail })
+      return scheduleRetry(record, { at: now + pauseOf(record, outcome.waitMs), detail: outcome.detail })
     case 'ambiguous':
       return markDoubtful(record, options, { now, detail: outcome.detail })
     case 'format':
       if (record.isPlain) return { ...record, state: 'dead', error: `refused: ${outcome.detail}` }
-      return scheduleRetry({ ...record, isPlain: true }, options, { at: 0, detail: outcome.detail })
+      return scheduleRetry({ ...record, isPlain: true }, { at: 0, detail: outcome.detail })
     case 'gone':
     case 'moved':
-      return scheduleRetry(record, options, { at: 0, detail: outcome.detail })
+      return scheduleRetry(record, { at: 0, detail: outcome.detail })
     default:
       return { ...record, state: 'dead', error: describeRefusal(outcome) }
   }
@@ -93,8 +93,9 @@ type Refusal = Extract<SendOutcome, { kind: 'window' | 'too_long' | 'forbidden' 
 
 const describeRefusal = ({ kind, detail }: Refusal): string => (kind === 'window' ? `window: ${detail}` : detail)
 
+/** The named pause. A platform that refuses again and again gets longer ones, so that the attempts last a day. */
 const pauseOf = ({ tries }: DeliveryRecord, waitMs: number | undefined): number =>
-  waitMs === undefined ? pauseAfter(tries) : Math.max(waitMs, 0)
+  waitMs === undefined ? pauseAfter(tries) : Math.max(waitMs, pauseAfter(tries - 3))
 
 /** Whether the outcome holds for every message to the chat. */
 export const endsChat = ({ kind }: SendOutcome): boolean => kind === 'forbidden' || kind === 'window'
@@ -111,7 +112,7 @@ export const afterFailedProbe = (
   now: number,
 ): DeliveryRecord =>
   outcome.kind === 'ambiguous'
-    ? scheduleRetry(record, options, { at: now + pauseAfter(record.tries), detail: outcome.detail })
+    ? scheduleRetry(record, { at: now + pauseAfter(record.tries), detail: outcome.detail })
     : afterAttempt(record, outcome, options, now)
 
 function markDoubtful(
@@ -122,17 +123,12 @@ function markDoubtful(
   if (!options.isIdempotent && record.isDoubtful)
     return { ...record, state: 'unknown', error: `unknown: ${detail}, twice` }
   const at = now + pauseAfter(record.tries)
-  return scheduleRetry({ ...record, isDoubtful: !options.isIdempotent }, options, { at, detail })
+  return scheduleRetry({ ...record, isDoubtful: !options.isIdempotent }, { at, detail })
 }
 
-function scheduleRetry(
-  record: DeliveryRecord,
-  { isLongLived }: DeliveryOptions,
-  { at, detail }: { at: number; detail: string },
-): DeliveryRecord {
+function scheduleRetry(record: DeliveryRecord, { at, detail }: { at: number; detail: string }): DeliveryRecord {
   const tries = record.tries + 1
-  if (tries >= (isLongLived ? maxAttempts.longLived : maxAttempts.reply))
-    return { ...record, tries, state: 'dead', error: `gave up: ${detail}` }
+  if (tries >= maxAttempts) return { ...record, tries, state: 'dead', error: `gave up: ${detail}` }
   return { ...record, tries, state: 'prepared', due: at }
 }
 

@@ -271,7 +271,7 @@ export class RowSender {
   #policyFor(row: OutboxRow, hasIdempotencyKeys = false): policy.DeliveryOptions {
     return {
       isIdempotent: hasIdempotencyKeys || this.#editedMessageId(row) !== undefined,
-      isLongLived: row.kind === 'notice' || row.kind === 'ask',
+      isPreview: row.kind === 'preview',
     }
   }
 

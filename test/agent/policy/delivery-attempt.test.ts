@@ -4,22 +4,22 @@ import type { DeliveryRecord, SendOutcome } from '../../../src/agent/model/deliv
 import {
   afterAttempt,
   renderDigest,
-  maxReplyAgeMs,
+  maxPreviewAgeMs,
   interrupt,
   isOpen,
   type DeliveryOptions,
   nextDeliveryStep,
   afterFailedProbe,
-  maxNoticeAgeMs,
+  maxAgeMs,
   createDelivery,
   startSending,
   mayBecomeSilent,
   renderAnswer,
 } from '../../../src/agent/policy/delivery-attempt.ts'
 
-const plain: DeliveryOptions = { isIdempotent: false, isLongLived: false }
-const idempotent: DeliveryOptions = { isIdempotent: true, isLongLived: false }
-const longLived: DeliveryOptions = { isIdempotent: false, isLongLived: true }
+const plain: DeliveryOptions = { isIdempotent: false, isPreview: false }
+const idempotent: DeliveryOptions = { isIdempotent: true, isPreview: false }
+const preview: DeliveryOptions = { isIdempotent: false, isPreview: true }
 const began = 1_000_000_000
 const out = () => startSending(createDelivery(began))
 const send = { do: 'send', isMarkedDuplicate: false, needsProbe: false }
@@ -32,19 +32,19 @@ describe('a part that was prepared', () => {
   it('is sent', () => expect(nextDeliveryStep(createDelivery(began), plain, began)).toEqual(send))
 
   it.each([
-    ['a reply, in time', plain, maxReplyAgeMs, send],
-    ['a reply, too late', plain, maxReplyAgeMs + 1, { do: 'expire' }],
-    ['a question, late', longLived, maxReplyAgeMs + 1, send],
-    ['a question, a day later', longLived, maxNoticeAgeMs + 1, { do: 'expire' }],
+    ['within a day', plain, maxAgeMs, send],
+    ['a day later', plain, maxAgeMs + 1, { do: 'expire' }],
+    ['a preview, in time', preview, maxPreviewAgeMs, send],
+    ['a preview, too late', preview, maxPreviewAgeMs + 1, { do: 'expire' }],
   ])('expires by its age: %s', (_name, options, age, step) => {
     expect(nextDeliveryStep(createDelivery(began), options, began + age)).toEqual(step)
   })
 
   it('does not age when the clock goes backwards', () => {
-    expect(nextDeliveryStep(createDelivery(began), plain, began - 10 * maxReplyAgeMs)).toEqual(send)
-    expect(
-      nextDeliveryStep({ ...createDelivery(began), due: began + 5_000 }, plain, began - 10 * maxReplyAgeMs),
-    ).toEqual(send)
+    expect(nextDeliveryStep(createDelivery(began), plain, began - 10 * maxAgeMs)).toEqual(send)
+    expect(nextDeliveryStep({ ...createDelivery(began), due: began + 5_000 }, plain, began - 10 * maxAgeMs)).toEqual(
+      send,
+    )
   })
 })
 
@@ -62,9 +62,29 @@ describe('an attempt', () => {
     expect(nextDeliveryStep(after, plain, began + 7_000)).toEqual(send)
   })
 
-  it('that must wait longer than a reply may be old expires at once', () => {
-    const after = afterAttempt(out(), { kind: 'retry', waitMs: 3_600_000, detail: '429' }, plain, began)
-    expect(nextDeliveryStep(after, plain, began)).toEqual({ do: 'expire' })
+  it.each([
+    ['of hours is sent after them', plain, 6 * 3_600_000, { do: 'wait', until: began + 6 * 3_600_000 }],
+    ['of more than a day expires at once', plain, maxAgeMs + 1, { do: 'expire' }],
+    ['of hours, as a preview, expires at once', preview, 3_600_000, { do: 'expire' }],
+  ])('that hits a rate limit %s', (_name, options, waitMs, step) => {
+    const after = afterAttempt(out(), { kind: 'retry', waitMs, detail: '429' }, options, began)
+    expect(nextDeliveryStep(after, options, began)).toEqual(step)
+  })
+
+  it.each<[string, SendOutcome]>([
+    ['an error', failed],
+    ['a rate limit that names no pause', { kind: 'retry', waitMs: 0, detail: '429' }],
+    ['a rate limit of a second', { kind: 'retry', waitMs: 1_000, detail: '429' }],
+  ])('is repeated for a day against a platform that always answers with %s', (_name, answer) => {
+    let [record, now, attempts] = [createDelivery(began), began, 0]
+    while (nextDeliveryStep(record, plain, now).do !== 'expire' && isOpen(record)) {
+      record = afterAttempt(startSending(record), answer, plain, now)
+      now = record.due
+      attempts++
+    }
+    expect(isOpen(record)).toBe(true)
+    expect(now - began).toBeGreaterThan(maxAgeMs)
+    expect(attempts).toBeLessThan(320)
   })
 
   it('that failed is repeated with growing pauses, unmarked', () => {
@@ -79,7 +99,6 @@ describe('an attempt', () => {
     expect(nextDeliveryStep({ ...record, due: 0 }, plain, began)).toEqual(send)
     expect(pauses.slice(0, 5)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000])
     expect(Math.max(...pauses)).toBe(300_000)
-    expect(nextDeliveryStep(record, plain, now)).toEqual({ do: 'expire' })
   })
 
   it('that is rejected for its format is repeated once as plain text', () => {
@@ -168,8 +187,7 @@ describe('in any order of outcomes', () => {
 
   it('a platform that always fails is given up', () => {
     let record: DeliveryRecord = createDelivery(began)
-    for (let n = 0; n < 1_000 && isOpen(record); n++)
-      record = afterAttempt(startSending(record), failed, longLived, began)
+    for (let n = 0; n < 1_000 && isOpen(record); n++) record = afterAttempt(startSending(record), failed, plain, began)
     expect(record).toMatchObject({ state: 'dead', error: 'gave up: HTTP 502' })
   })
 })

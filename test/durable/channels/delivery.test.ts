@@ -221,6 +221,24 @@ describe('a platform', () => {
     expect(chat.api.callsOf('sendMessage').map(({ body }) => body.message_thread_id)).toEqual([3, undefined])
   })
 
+  it('gets all answers in their order when it was busy or down for hours', async () => {
+    const chat = await createChat([says('First.'), says('Second.')])
+    const session = await getSessionId(chat)
+    const busy: AnswerOverride = { status: 429, description: 'Too Many Requests', retryAfter: 6 * 3_600 }
+    chat.api.overrideNext('sendMessage', busy, refused(502, 'Bad Gateway'))
+    await receiveMessage(chat, 'hi')
+    await until(() => chat.api.sentTexts.length === 1)
+    await receiveMessage(chat, 'more')
+    await until(async () => (await listOutboxStates(session)).join() === 'prepared,prepared')
+    await kill(session)
+    await ageOutbox(session, 23 * 3_600_000)
+    await startAlarm(session)
+    await settleDeliveries(session)
+    expect(chat.api.sentTexts).toEqual(['First.', 'First.', 'First.', 'Second.'])
+    expect(chat.api.messageTexts).toEqual(['First.', 'Second.'])
+    expect((await getLastRun(session))['delivery_error'] ?? null).toBeNull()
+  })
+
   it('gets one notice in place of all expired answers', async () => {
     const chat = await createChat([says(long(2)), says('Second.')])
     const session = await getSessionId(chat)
@@ -231,7 +249,7 @@ describe('a platform', () => {
     await receiveMessage(chat, 'more')
     await until(async () => (await listOutboxStates(session)).length === 3)
     await kill(session)
-    await ageOutbox(session, 16 * 60_000)
+    await ageOutbox(session, 25 * 3_600_000)
     await startAlarm(session)
     await settleDeliveries(session)
     expect(chat.api.messageTexts).toEqual([expect.stringMatching(/^2 replies could not be delivered.*“Second\.”/)])
