@@ -20,8 +20,6 @@ export type Aspect = (typeof aspects)[number]
 
 export type ImageInput = { readonly mime: string; readonly bytes: Uint8Array<ArrayBuffer> }
 
-type OpenaiField = 'size' | 'quality' | 'background' | 'output_format' | 'input_fidelity'
-
 export type ImageRequest = {
   readonly model: string
   readonly prompt: string
@@ -32,7 +30,7 @@ export type ImageRequest = {
   readonly mask?: ImageInput | undefined
   readonly count?: number | undefined
   /** As OpenAI writes them. Other vendors ignore them. */
-  readonly openai?: Readonly<Partial<Record<OpenaiField, string>>> | undefined
+  readonly openai?: Readonly<Record<string, string | number>> | undefined
 }
 
 export type ImageVendor = {

@@ -18,6 +18,8 @@ export type ImagesBody = {
   readonly quality?: string | null | undefined
   readonly background?: string | null | undefined
   readonly output_format?: string | null | undefined
+  readonly output_compression?: number | null | undefined
+  readonly moderation?: string | null | undefined
   readonly input_fidelity?: string | undefined
 }
 
@@ -73,21 +75,24 @@ async function makeOneByOne(makeNext: () => Promise<readonly MadeFile[]>, count:
   }
 }
 
-function toRequest(
-  { provider }: MediaChoice<'image'>,
-  { prompt, size, quality, background, output_format: format, input_fidelity: fidelity }: ImagesBody,
-): Omit<ImageRequest, 'model'> {
-  if (provider !== 'openai') return { prompt, aspect: aspectOf(size ?? '') }
-  return {
-    prompt,
-    openai: {
-      ...(size != null && { size }),
-      ...(quality != null && { quality }),
-      ...(background != null && { background }),
-      ...(format != null && { output_format: format }),
-      ...(fidelity !== undefined && { input_fidelity: fidelity }),
-    },
-  }
+const openaiFields = [
+  'size',
+  'quality',
+  'background',
+  'output_format',
+  'output_compression',
+  'moderation',
+  'input_fidelity',
+] as const
+
+function toRequest({ provider }: MediaChoice<'image'>, body: ImagesBody): Omit<ImageRequest, 'model'> {
+  const { prompt } = body
+  if (provider !== 'openai') return { prompt, aspect: aspectOf(body.size ?? '') }
+  const given = openaiFields.flatMap((name) => {
+    const value = body[name]
+    return value == null ? [] : [[name, value] as const]
+  })
+  return { prompt, openai: Object.fromEntries(given) }
 }
 
 function aspectOf(size: string): NonNullable<ImageRequest['aspect']> {

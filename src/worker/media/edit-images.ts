@@ -23,9 +23,12 @@ const fields = z.strictObject({
   quality: z.string().max(20).optional(),
   background: z.string().max(20).optional(),
   output_format: z.enum(['png', 'jpeg', 'webp']).optional(),
+  output_compression: z.coerce.number().int().min(0).max(100).optional(),
   input_fidelity: z.enum(['high', 'low']).optional(),
   response_format: z.literal('b64_json', 'Images are sent as b64_json.').optional(),
   stream: z.literal('false', 'Images are not streamed here.').optional(),
+  partial_images: z.literal('0', 'Images are not streamed here.').optional(),
+  safety_identifier: z.string().max(500).optional(),
   user: z.string().max(500).optional(),
 })
 

@@ -54,6 +54,21 @@ describe('the official SDK', () => {
     expect(vendors.calls[0]?.key).toBe('Bearer test-key')
   })
 
+  it('may send every field of images with its default', async () => {
+    const { key } = await newTenant()
+    const passed = {
+      size: 'auto',
+      quality: 'auto',
+      background: 'auto',
+      output_format: 'png',
+      moderation: 'auto',
+    } as const
+    const own = { response_format: 'b64_json', stream: false, partial_images: 0, style: 'vivid', user: 'u' } as const
+    const fields = { ...passed, ...own, output_compression: 100, safety_identifier: 's' }
+    await client(key).images.generate({ model: 'gpt-image-2', prompt: 'a fox', n: 1, ...fields })
+    expect(sentTo('/images/')).toEqual([{ model: 'gpt-image-2', prompt: 'a fox', ...passed, output_compression: 100 }])
+  })
+
   it('edits images', async () => {
     const { key } = await newTenant()
     vendors.begin(() => Response.json({ data: [{ b64_json: image }] }))
@@ -369,6 +384,9 @@ describe('failures', () => {
     [{ prompt: '' }, 400],
     [{ prompt: 'x', n: 11 }, 400],
     [{ prompt: 'x', response_format: 'url' }, 400],
+    [{ prompt: 'x', stream: true }, 400],
+    [{ prompt: 'x', partial_images: 2 }, 400],
+    [{ prompt: 'x', output_compression: 101 }, 400],
     [{ prompt: 'x', wings: 2 }, 400],
   ])('images refuse %j', async (body, status) => {
     const { key } = await newTenant()
@@ -381,6 +399,7 @@ describe('failures', () => {
     [{ image: { provider: 'fal' } }, {}, 501, 'FAL_API_KEY'],
     [{}, { stream: 'true' }, 400, 'not streamed'],
     [{}, { response_format: 'url' }, 400, 'b64_json'],
+    [{}, { partial_images: '2' }, 400, 'not streamed'],
     [{}, { n: '0' }, 400, 'n: '],
     [{}, { wings: '2' }, 400, 'wings'],
     [{}, { prompt: '' }, 400, 'prompt is missing'],

@@ -26,7 +26,13 @@ const imagesBody = z.strictObject({
   quality: z.string().max(20).nullish(),
   background: z.string().max(20).nullish(),
   output_format: z.enum(['png', 'jpeg', 'webp']).nullish(),
+  output_compression: z.int().min(0).max(100).nullish(),
+  moderation: z.enum(['low', 'auto']).nullish(),
   response_format: z.enum(['b64_json', 'url']).nullish().describe('Only b64_json.'),
+  stream: z.boolean().nullish().describe('Only false.'),
+  partial_images: z.int().min(0).max(3).nullish().describe('Only 0: images are not streamed.'),
+  style: z.enum(['vivid', 'natural']).nullish().describe('Ignored: only retired models have it.'),
+  safety_identifier: z.string().max(500).nullish().describe('Ignored.'),
   user: z.string().max(500).nullish(),
 })
 
@@ -79,8 +85,13 @@ export const mediaRoutes = [
     headers: [idempotencyKeyHeader],
     responses: ok('The images', imagesShape),
     handle: async (call) => {
-      if (call.body.response_format === 'url')
+      const { response_format: format, stream, partial_images: partial } = call.body
+      if (format === 'url')
         throw new AppError(400, 'unsupported', 'Images are sent as b64_json.', { param: 'response_format' })
+      if (stream || partial)
+        throw new AppError(400, 'unsupported', 'Images are not streamed here.', {
+          param: stream ? 'stream' : 'partial_images',
+        })
       const { createImages } = await import('../../media/create-images.ts')
       return (await import('../../media/answer-once.ts')).answerOnce(call, () => createImages(call, call.body))
     },
