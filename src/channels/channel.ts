@@ -214,6 +214,8 @@ export type Channel = {
   readonly needsAddress?: true
   /** Strangers get no pairing code: an answer would tell them that the address lives. */
   readonly ignoresStrangers?: true
+  /** Writes an id of a person or a chat, as a person typed it, in the form that events have. */
+  readonly normalizeId?: (id: string) => string
   readonly capabilities: Capabilities
   readonly textLimit: TextLimit
   /**
@@ -231,6 +233,8 @@ export type Channel = {
     address: ChatAddress,
     messageId?: string,
   ) => Promise<SendOutcome>
+  /** Shows that the platform can be reached, where there is no `showTyping` to do it. Never rejects. */
+  readonly probe?: (connection: ChannelConnection) => Promise<SendOutcome>
   /** Shows a short text to the person who pressed a button. Absent: the gateway sends a message instead. */
   readonly answerPress?: (connection: ChannelConnection, pressId: string, text: string) => Promise<SendOutcome>
   readonly getAccount: (connection: ChannelConnection) => Promise<BotAccount | { readonly refused: string }>

@@ -112,6 +112,19 @@ export const channelSettings = z.strictObject({
 })
 export type ChannelSettings = z.infer<typeof channelSettings>
 
+const idLists = ['allow_users', 'allow_chats', 'admins', 'free_chats'] as const
+
+/** Writes the ids of people and chats as the events of the platform have them. */
+export function normalizeIds<S extends z.infer<typeof settingsChange>>(
+  settings: S,
+  normalize: (id: string) => string,
+): S {
+  const list = (ids: readonly string[] = []) => [...new Set(ids.map((one) => (one === '*' ? one : normalize(one))))]
+  const { same_person: people } = settings
+  const changed = idLists.filter((name) => settings[name]).map((name) => [name, list(settings[name])])
+  return { ...settings, ...Object.fromEntries(changed), ...(people && { same_person: people.map((ids) => list(ids)) }) }
+}
+
 /** A change of some settings. */
 export const settingsChange = z.strictObject(fields).partial()
 

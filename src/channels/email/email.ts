@@ -28,6 +28,7 @@ export const email: Channel = {
   secrets: {},
   needsAddress: true,
   ignoresStrangers: true,
+  normalizeId: (id) => id.toLowerCase(),
   capabilities: { threads: true, files: { maxBytes: maxFileBytes } },
   textLimit: { max: maxTextChars, unit: 'utf16' },
   receive,

@@ -13,6 +13,7 @@ import {
 } from '../channel.ts'
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
 import { computeHmac } from '../hmac.ts'
+import { isPhoneNumber } from '../is-phone-number.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import { registerNumber } from './register-number.ts'
 import { maxTextChars, renderSms } from './sms-text.ts'
@@ -31,11 +32,17 @@ export const sms: Channel = {
       hint: 'The number that sends, like +15550001111, or the SID of a messaging service.',
     },
   },
+  // Short numbers have no country code.
+  normalizeId: (id) => (isPhoneNumber(id) ? `+${id.replace(/\D/g, '')}` : id),
   capabilities: {},
   textLimit: { max: maxTextChars, unit: 'utf16' },
   receive,
   render: renderSms,
   send,
+  probe: async (connection) => {
+    const answer = await callTwilio(connection, 'GET', '.json')
+    return answer.kind === 'done' ? { kind: 'sent' } : answer.outcome
+  },
   getAccount: async (connection) => {
     const answer = await callTwilio(connection, 'GET', '.json')
     if (answer.kind === 'failed') return { refused: answer.outcome.detail }

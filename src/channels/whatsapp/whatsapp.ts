@@ -16,6 +16,7 @@ import {
 } from '../channel.ts'
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
 import { computeHmac, toHex } from '../hmac.ts'
+import { isPhoneNumber } from '../is-phone-number.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import { parseJson } from '../../agent/model/json/parse-json.ts'
 import { parseWebhook } from './parse-webhook.ts'
@@ -38,6 +39,8 @@ export const whatsapp: Channel = {
     verify_token: { shape: /^[\x21-\x7e]{1,200}$/, hint: 'The token that you enter with the webhook.' },
     phone_number_id: { shape: /^[A-Za-z0-9]{1,50}$/, hint: 'The id of the phone number (not the number itself).' },
   },
+  // Events name a number by its digits.
+  normalizeId: (id) => (isPhoneNumber(id) ? id.replace(/\D/g, '') : id),
   capabilities: {
     buttons: { maxRows: 10, maxPerRow: 1, maxLabelChars: buttonLabelChars, maxDataBytes: 200 },
     files: { maxBytes: 16_000_000 },

@@ -3,7 +3,7 @@
 import type * as z from 'zod'
 import type { Channel, Secrets, Registration } from '../../channels/channel.ts'
 import { listPlatforms, loadChannel } from '../../channels/channels.ts'
-import { channelSettings, type ChannelSettings, type settingsChange } from '../../channels/settings.ts'
+import { channelSettings, type ChannelSettings, normalizeIds, type settingsChange } from '../../channels/settings.ts'
 import {
   type Connection,
   type ConnectionChange,
@@ -65,11 +65,12 @@ async function register(env: Env, stored: Connection, isOn: boolean): Promise<Re
 /** `generated`: secrets that the request did not give. */
 export async function createChannel(
   call: ConnectionCall,
-  { platform, name, secrets: given, settings }: NewChannel,
+  { platform, name, secrets: given, settings: written }: NewChannel,
 ): Promise<Registered & { readonly generated: Secrets }> {
   const { env, tenant } = call
-  requireChannelPolicy(call, undefined, settings)
   const channel = await requirePlatform(platform)
+  const settings = channel.normalizeId ? normalizeIds(written, channel.normalizeId) : written
+  requireChannelPolicy(call, undefined, settings)
   requireAddress(channel, settings)
   const generated = generateSecrets(channel, given)
   const secrets = validateSecrets(channel, { ...given, ...generated })
@@ -93,10 +94,11 @@ export async function createChannel(
 /** Fields that are not given stay. New secrets are registered with the platform. */
 export async function updateChannel(
   call: ConnectionCall,
-  { secrets: given, ...changes }: ChannelChange,
+  { secrets: given, settings: written, ...more }: ChannelChange,
 ): Promise<Registered> {
   const { env, param } = call
   const { platform, settings } = await getChannel(call)
+  const changes = { ...more, ...(written && { settings: await normalizeChange(platform, written) }) }
   const before = channelSettings.parse(settings)
   if (changes.settings) await requireSettings(call, { platform, before, change: changes.settings })
   const write = (change: ConnectionChange) => connectionsOf(call).update(param('id'), change).catch(refuseTakenAddress)
@@ -116,6 +118,12 @@ export async function updateChannel(
   forgetConnection(connection.id)
   await keepSocket(env, connection)
   return { connection, registration: await register(env, connection, true) }
+}
+
+/** A channel whose platform this deployment does not have can still be changed. */
+async function normalizeChange(platform: string, change: z.infer<typeof settingsChange>) {
+  const { normalizeId } = (await loadChannel(platform)) ?? {}
+  return normalizeId ? normalizeIds(change, normalizeId) : change
 }
 
 type SettingsUpdate = {

@@ -72,6 +72,30 @@ describe('/api/channels', () => {
     expect((await call('GET', `/api/channels/${id}`)).status).toBe(404)
   })
 
+  it.each([
+    ['email', {}, { address: 'bot@ids.test' }, ' Anna@Example.ORG ', 'anna@example.org'],
+    [
+      'whatsapp',
+      { access_token: 'a', app_secret: 'b', verify_token: 'c', phone_number_id: '1' },
+      {},
+      '+1 (555) 000-2222',
+      '15550002222',
+    ],
+    ['sms', { account_sid: 'AC1', auth_token: 'a', from: '+15550001111' }, {}, '1 555 000-2222', '+15550002222'],
+    ['sms', { account_sid: 'AC1', auth_token: 'a', from: '+15550001111' }, {}, '12345', '12345'],
+    ['whatsapp', { access_token: 'a', app_secret: 'b', verify_token: 'c', phone_number_id: '1' }, {}, 'US.1', 'US.1'],
+  ])('stores ids as events of %s have them', async (platform, given, more, typed, id) => {
+    const { key } = await newTenant()
+    const settings = { ...more, allow_users: ['*', typed, id], admins: [typed] }
+    const { body, status } = await create({ platform, secrets: given, settings }, key)
+    expect([status, body['settings']]).toEqual([201, expect.objectContaining({ allow_users: ['*', id], admins: [id] })])
+    const change = { allow_chats: [typed], free_chats: [typed], same_person: [[typed, 'US.2']] }
+    const changed = await call<Channel>('PATCH', `/api/channels/${body.id}`, { key, body: { settings: change } })
+    const [other] = platform === 'email' ? ['us.2'] : ['US.2']
+    const expected = { allow_users: ['*', id], allow_chats: [id], free_chats: [id], same_person: [[id, other]] }
+    expect(changed.body['settings']).toMatchObject(expected)
+  })
+
   it('applies concurrent changes of different fields', async () => {
     const { body } = await create({ platform: 'telegram', secrets })
     const at = `/api/channels/${body.id}`
