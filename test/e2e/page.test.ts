@@ -63,6 +63,11 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     page.on('pageerror', (error) => errors.push(error.message))
     return { page, requests, errors }
   }
+  /** The lists are read at first and once events come. No later request finds out that the key is revoked. */
+  const areEventsComing = (page: Page) => {
+    let count = 0
+    return page.waitForResponse((response) => response.url().endsWith('/api/questions') && ++count === 2)
+  }
   const newLink = async (by: Client) => (await by.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost')
   const composer = (page: Page) => page.getByRole('textbox', { name: 'Message' })
   const send = async (page: Page, text: string) => {
@@ -103,7 +108,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     expect(await page.evaluate('document.cookie')).toBe('')
     const other = await watch(await browser.newContext({ locale: 'en-US' }))
     await other.page.goto(link)
-    await other.page.getByText('This link is used').waitFor()
+    await other.page.getByText('This key or link is not valid').waitFor()
     await other.page.context().close()
   })
 
@@ -119,8 +124,10 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
       await page.keyboard.press('Enter')
       await page.getByRole('alert').waitFor()
       await page.getByLabel('Key or sign-in link').fill(key)
+      const listening = areEventsComing(page)
       await page.keyboard.press('Enter')
       await composer(page).waitFor()
+      await listening
       await expect.poll(() => page.getByRole('link', { name: 'Owner' }).count()).toBe(0)
       await owner.send('DELETE', `/api/admin/keys/${key.split('_')[1]}`)
       await page.getByLabel('Key or sign-in link').waitFor()

@@ -4,6 +4,8 @@
  * proxies) it uses server-sent events.
  */
 
+import { loadMe } from './me.ts'
+
 export type Connection = 'connecting' | 'open' | 'closed'
 export type Listening = { readonly close: () => void }
 /** Events of a session have a number, so that no one is missed. */
@@ -73,9 +75,11 @@ export function listen<Event extends Numbered>({ url, after, onEvent, onState }:
     const connect = failures >= streamFromFailure && failures % 2 === 0 ? openStream : openSocket
     end = connect(address, { receive, onOpen: () => onState('open'), onLost: () => onState('closed'), onClose: retry })
   }
-  const retry = () => {
+  const retry = (isRefused: boolean) => {
     if (isClosed) return
     onState('closed')
+    // The browser does not give the status of a refusal. A request does, and signs out after a 401.
+    if (isRefused) void loadMe()
     end()
     const delay = Math.min(maxDelayMs, minDelayMs * 2 ** failures++)
     timer = setTimeout(open, delay * (0.75 + Math.random() / 2))
@@ -104,16 +108,25 @@ type Handlers = {
   readonly onOpen: () => void
   /** Connects again by itself. */
   readonly onLost: () => void
-  readonly onClose: () => void
+  /** `isRefused`: perhaps because the key is not valid any more, or has other rights. */
+  readonly onClose: (isRefused: boolean) => void
 }
+
+/** Close codes of the API: 4401 for the key, 4403 for its rights or its tenant. */
+const refusalCodes = new Set([4401, 4403])
 
 function openSocket(address: string, { receive, onOpen, onClose }: Handlers): () => void {
   const socket = new WebSocket(address.replace(/^http/, 'ws'))
-  socket.addEventListener('open', onOpen)
+  let wasOpen = false
+  const close = ({ code }: CloseEvent) => onClose(!wasOpen || refusalCodes.has(code))
+  socket.addEventListener('open', () => {
+    wasOpen = true
+    onOpen()
+  })
   socket.addEventListener('message', ({ data }) => receive(String(data)))
-  socket.addEventListener('close', onClose)
+  socket.addEventListener('close', close)
   return () => {
-    socket.removeEventListener('close', onClose)
+    socket.removeEventListener('close', close)
     socket.close()
   }
 }
@@ -122,7 +135,7 @@ function openSocket(address: string, { receive, onOpen, onClose }: Handlers): ()
 function openStream(address: string, { receive, onOpen, onLost, onClose }: Handlers): () => void {
   const stream = new EventSource(address)
   stream.addEventListener('open', onOpen)
-  stream.addEventListener('error', () => (stream.readyState === EventSource.CLOSED ? onClose() : onLost()))
+  stream.addEventListener('error', () => (stream.readyState === EventSource.CLOSED ? onClose(true) : onLost()))
   for (const type of eventTypes) stream.addEventListener(type, (event) => receive(String((event as MessageEvent).data)))
   return () => stream.close()
 }

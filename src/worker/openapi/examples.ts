@@ -110,6 +110,7 @@ const byField: Readonly<Record<string, unknown>> = {
   last_four: '9f3a',
   platform: 'telegram',
   tool: 'terminal',
+  rule: 'rm',
   toolset: 'file',
   by: 'virtual',
   path: 'report.md',
