@@ -8,7 +8,7 @@ import { limitConcurrency } from '../../limit-concurrency.ts'
 import { inlinePage, pageCode } from '../../modules.ts'
 import type { PageAnswer, PageRequest, PageText, ReadPage } from './protocol.ts'
 
-const isolateLimits = { cpuMs: 10_000, subRequests: 1 }
+const isolateLimits = { cpuMs: 2_000, subRequests: 1 }
 const timeoutMs = 20_000
 /** Concurrent isolates of one Durable Object: the platform allows ten, and others need some. */
 const maxConcurrent = 2

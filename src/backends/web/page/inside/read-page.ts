@@ -7,14 +7,21 @@ import type { PageRequest, PageText } from '../protocol.ts'
 import { type HtmlSize, measureHtml } from './measure-html.ts'
 import { renderArticle, renderPage } from './render-markdown.ts'
 
-/** Beyond these, looking for the article may take minutes. */
-const bounds = { elements: 30_000, depth: 256, attributes: 1_000, fragments: 20_000 } as const
-const names = ['elements', 'depth', 'attributes', 'fragments'] as const
-/** Beyond it, only the text of the page is taken. */
+/** Beyond these, looking for the article takes seconds or minutes. A page of Wikipedia with 1 MB has half as many elements. */
+const bounds: HtmlSize = {
+  elements: 20_000,
+  depth: 256,
+  nesting: 500_000,
+  attributes: 60_000,
+  attributesOfOne: 200,
+  fragments: 20_000,
+}
+/** Beyond it, and where the converter refuses, only the text of the page is taken. */
 const maxMarkdownDepth = 1_000
 /** A shorter article was probably not the article. */
 const minArticleChars = 500
 const minChars = 200
+const maxCountedChars = 100_000
 const maxMarkdownChars = 2_000_000
 const maxTitleChars = 500
 
@@ -24,14 +31,14 @@ export async function readPage(stream: ReadableStream<Uint8Array>, { url, charse
   const base = resolve(attribute(head, baseTag), url) ?? url
   const size = measureHtml(html, maxMarkdownDepth)
   const article = findArticle(html, size)
-  const markdown = article ? renderArticle(article.content, base) : renderWhole(html, base, size)
+  const markdown = (article && renderArticle(article.content, base)) ?? renderWhole(html, base, size)
   const metadata = readMetadata(head, base)
   return {
     ...metadata,
     ...article?.metadata,
     title: (article?.metadata.title ?? metadata.title).trim().slice(0, maxTitleChars),
     markdown: markdown.slice(0, maxMarkdownChars),
-    needsScript: countText(markdown) < minChars && /<script\b/i.test(html),
+    needsScript: /<script\b/i.test(html) && countText(markdown.slice(0, maxCountedChars)) < minChars,
     by: article ? 'article' : 'page',
   }
 }
@@ -52,7 +59,7 @@ type Article = { readonly content: string; readonly metadata: Metadata }
 
 /** Undefined when the page has none, or is too large to look for it. */
 function findArticle(html: string, size: HtmlSize): Article | undefined {
-  if (names.some((name) => size[name] > bounds[name])) return undefined
+  if (isBeyondBounds(size)) return undefined
   try {
     const found = new Readability(parseHTML(html).document, { keepClasses: true }).parse()
     const { content, length, title, publishedTime, lang } = found ?? {}
@@ -63,8 +70,11 @@ function findArticle(html: string, size: HtmlSize): Article | undefined {
   }
 }
 
+const isBeyondBounds = (size: HtmlSize): boolean =>
+  Object.entries(bounds).some(([name, bound]) => size[name as keyof HtmlSize] > bound)
+
 const renderWhole = (html: string, base: string, { depth }: HtmlSize): string =>
-  depth > maxMarkdownDepth ? html.replace(/<[^<>]{0,2000}>/g, ' ') : renderPage(html, base)
+  (depth > maxMarkdownDepth ? undefined : renderPage(html, base)) ?? html.replace(/<[^<>]{0,2000}>/g, ' ')
 
 const countText = (text: string): number => text.replace(/\]\([^)]{0,2000}\)|[\s#*|>[\]!_-]{1,100}/g, '').length
 
@@ -79,7 +89,7 @@ const attribute = (html: string, pattern: RegExp): string | undefined => pattern
 
 /** Also resolves entities. */
 const titleOf = (head: string, base: string): string =>
-  renderArticle(`<p>${attribute(head, titleTag) ?? ''}</p>`, base).replace(/\\(?=[!-/:-@[-`{-~])/g, '')
+  (renderArticle(`<p>${attribute(head, titleTag) ?? ''}</p>`, base) ?? '').replace(/\\(?=[!-/:-@[-`{-~])/g, '')
 
 const resolve = (address: string | undefined, base: string): string | undefined =>
   address === undefined ? undefined : URL.parse(address.replaceAll('&amp;', '&'), base)?.href
