@@ -42,7 +42,7 @@ export async function callApi(url: string, { method, headers, body }: ApiRequest
     const parsed: unknown = await response.json().catch(() => undefined)
     return { kind: 'answered', status: response.status, headers: response.headers, body: parsed }
   } catch {
-    // The thrown error may contain the address.
+    // The runtime reports a refused connection like one that broke later. The thrown error may contain the address.
     const detail = timeout.signal.aborted ? 'the platform did not answer' : 'the connection to the platform broke'
     return { kind: 'ambiguous', detail }
   } finally {

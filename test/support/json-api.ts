@@ -52,6 +52,8 @@ export class FakeAccount {
   readonly calls: ApiCall[] = []
   readonly messages = new Map<string, string>()
   readonly files: { readonly name: string; readonly bytes: number }[] = []
+  /** The API cannot be reached: every connection breaks. */
+  isDown = false
   readonly #overrides: Override[] = []
   #last = 100
 

@@ -18,6 +18,7 @@ export const twilioError = (status: number, code: number, message: string) =>
 serveHost('twilio.test', (call) => {
   const [sid = '', token = ''] = atob(call.headers.get('authorization')?.replace('Basic ', '') ?? '').split(':')
   const api = accounts.get(sid)
+  if (api?.isDown) throw new TypeError('Network connection lost.')
   if (!api || token !== `token-of-${sid}`) return twilioError(401, 20_003, 'Authenticate')
   api.calls.push(call)
   if (call.path === '/media/known') return new Response(twilioFile)

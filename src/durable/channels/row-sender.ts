@@ -160,9 +160,10 @@ export class RowSender {
     if (step.do !== 'send') return
     if (row.edits !== undefined) await waitForEdit()
     await failpoint('before-send')
-    if (step.needsProbe && channel.showTyping) {
-      const probe = await channel.showTyping(target.connection, target.origin)
-      if (probe.kind !== 'sent')
+    if (step.needsProbe) {
+      const { connection, origin } = target
+      const probe = await (channel.showTyping?.(connection, origin) ?? channel.probe?.(connection))
+      if (probe && probe.kind !== 'sent')
         return this.#updateCustody(row, policy.afterFailedProbe(row.custody, probe, options, clock.now()))
     }
     const message = await this.#messageOf(row, step.isMarkedDuplicate, target)
