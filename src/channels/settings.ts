@@ -119,10 +119,16 @@ export function normalizeIds<S extends z.infer<typeof settingsChange>>(
   settings: S,
   normalize: (id: string) => string,
 ): S {
-  const list = (ids: readonly string[] = []) => [...new Set(ids.map((one) => (one === '*' ? one : normalize(one))))]
+  const list = (written: readonly string[] = []) => [
+    ...new Set(written.map((one) => (one === '*' ? one : normalize(one)))),
+  ]
   const { same_person: people } = settings
   const changed = idLists.filter((name) => settings[name]).map((name) => [name, list(settings[name])])
-  return { ...settings, ...Object.fromEntries(changed), ...(people && { same_person: people.map((ids) => list(ids)) }) }
+  return {
+    ...settings,
+    ...Object.fromEntries(changed),
+    ...(people && { same_person: people.map((person) => list(person)) }),
+  }
 }
 
 /** A change of some settings. */

@@ -11,6 +11,8 @@ beforeAll(applyMigrations)
 
 type Channel = { readonly id: string; readonly status: string; readonly [more: string]: unknown }
 const secrets = { bot_token: '4711:abcdefghijklmnop', webhook_secret: secret }
+const whatsapp = { access_token: 'a', app_secret: 'b', verify_token: 'c', phone_number_id: '1' }
+const sms = { account_sid: 'AC1', auth_token: 'a', from: '+15550001111' }
 const create = (body: object, key?: string) =>
   call<Channel & ErrorBody>('POST', '/api/channels', { body, ...(key && { key }) })
 
@@ -73,20 +75,15 @@ describe('/api/channels', () => {
   })
 
   it.each([
-    ['email', {}, { address: 'bot@ids.test' }, ' Anna@Example.ORG ', 'anna@example.org'],
-    [
-      'whatsapp',
-      { access_token: 'a', app_secret: 'b', verify_token: 'c', phone_number_id: '1' },
-      {},
-      '+1 (555) 000-2222',
-      '15550002222',
-    ],
-    ['sms', { account_sid: 'AC1', auth_token: 'a', from: '+15550001111' }, {}, '1 555 000-2222', '+15550002222'],
-    ['sms', { account_sid: 'AC1', auth_token: 'a', from: '+15550001111' }, {}, '12345', '12345'],
-    ['whatsapp', { access_token: 'a', app_secret: 'b', verify_token: 'c', phone_number_id: '1' }, {}, 'US.1', 'US.1'],
-  ])('stores ids as events of %s have them', async (platform, given, more, typed, id) => {
+    ['email', {}, ' Anna@Example.ORG ', 'anna@example.org'],
+    ['whatsapp', whatsapp, '+1 (555) 000-2222', '15550002222'],
+    ['whatsapp', whatsapp, 'US.1', 'US.1'],
+    ['sms', sms, '1 555 000-2222', '+15550002222'],
+    ['sms', sms, '12345', '12345'],
+  ])('stores ids as events of %s have them', async (platform, given, typed, id) => {
     const { key } = await newTenant()
-    const settings = { ...more, allow_users: ['*', typed, id], admins: [typed] }
+    const own = platform === 'email' && { address: 'bot@ids.test' }
+    const settings = { ...own, allow_users: ['*', typed, id], admins: [typed] }
     const { body, status } = await create({ platform, secrets: given, settings }, key)
     expect([status, body['settings']]).toEqual([201, expect.objectContaining({ allow_users: ['*', id], admins: [id] })])
     const change = { allow_chats: [typed], free_chats: [typed], same_person: [[typed, 'US.2']] }
