@@ -1,15 +1,15 @@
 /** Writes Discord's Markdown, and reads the texts of its messages. */
 
 import type { MessageChunk } from '../../agent/model/delivery.ts'
+import { bareUrls, withoutPunctuation } from '../text/bare-url.ts'
 import { encodeMarks, type MarkDialect, separateTicks } from '../text/encode-marks.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
+import { maxLinkedUrlChars, writeLinkAddresses } from '../text/plain-links.ts'
 import { splitEncoded } from '../text/split-encoded.ts'
 
 /** Discord counts characters; UTF-16 units are never fewer. */
 export const maxTextChars = 2_000
 const maxLanguageChars = 30
-
-const bareUrl = /https?:\/\/[^\s<>]{1,2000}/g
 
 const escape = (text: string): string => text.replace(/[\\*_~`|[\]<]/g, (mark) => `\\${mark}`)
 
@@ -21,25 +21,13 @@ const encodeUrl = (url: string): string => url.replace(/[*|`\\]/g, (char) => per
 function escapeText(text: string, before: string): string {
   let out = ''
   let at = 0
-  for (const { 0: found, index } of text.matchAll(bareUrl)) {
+  for (const { 0: found, index } of text.matchAll(bareUrls)) {
     const url = withoutPunctuation(found)
     out += `${escape(text.slice(at, index))}<${encodeUrl(url)}>`
     at = index + url.length
   }
   out += escape(text.slice(at))
   return before === '' ? escapeLineStart(out) : out
-}
-
-/** Punctuation behind an address in a sentence does not belong to it. */
-function withoutPunctuation(url: string): string {
-  let end = url.length
-  while (end > 8 && isPunctuation(url, end - 1)) end--
-  return url.slice(0, end)
-}
-
-function isPunctuation(url: string, at: number): boolean {
-  const char = url[at] ?? ''
-  return '.,;:!?\'"*_~|`]'.includes(char) || (char === ')' && !url.includes('('))
 }
 
 /** Headings, small text, quotes, and lists begin lines. */
@@ -73,7 +61,8 @@ const sizeOf = ({ text, spans }: MessageChunk): number =>
   Math.max(encodeDiscord({ text, spans }).length, encodeDiscord({ text, spans: [] }).length)
 
 export const renderDiscord = (source: string, format: 'markdown' | 'plain'): readonly MessageChunk[] => {
-  const styled = format === 'plain' ? { text: source, spans: [] } : parseMarkdown(source)
+  const styled =
+    format === 'plain' ? { text: source, spans: [] } : writeLinkAddresses(parseMarkdown(source), maxLinkedUrlChars)
   return splitEncoded(styled, { max: maxTextChars, size: sizeOf })
 }
 

@@ -3,6 +3,7 @@
 import type { MessageChunk } from '../../agent/model/delivery.ts'
 import { encodeMarks, type MarkDialect, separateMarksAroundUrls, separateTicks } from '../text/encode-marks.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
+import { maxLinkedUrlChars, writeLinkAddresses } from '../text/plain-links.ts'
 import { splitEncoded } from '../text/split-encoded.ts'
 
 /** `chat.update` accepts 4000 characters. The rest is room for a line in front. */
@@ -12,20 +13,17 @@ const maxSectionChars = 2_900
 
 const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-/** A bare address becomes a link. */
-const bareUrls = {
-  pattern: /https?:\/\/[^\s<>*`)\]|]{1,2000}/g,
-  encodeText: escape,
-  encodeUrl: (url: string) => `<${escape(url)}>`,
-}
+/** `|` would begin a label. */
+const encodeUrl = (url: string): string => escape(url).replaceAll('|', '%7C')
 
 const dialect: MarkDialect = {
   marks: { bold: '*', italic: '_', strikethrough: '~' },
   needsBoundaries: true,
-  escapeText: (text, before) => separateMarksAroundUrls(text, before, bareUrls),
+  escapeText: (text, before) =>
+    separateMarksAroundUrls(text, before, { encodeText: escape, encodeUrl: (url) => `<${encodeUrl(url)}>` }),
   encodeCode: (code) => (code.includes('`') ? undefined : `\`${escape(code)}\``),
   // A label shows marks as characters, so it is the text without styles.
-  encodeLink: (url, _label, text) => `<${escape(url).replaceAll('|', '%7C')}${text === url ? '' : `|${escape(text)}`}>`,
+  encodeLink: (url, _label, text) => `<${encodeUrl(url)}${text === url ? '' : `|${escape(text)}`}>`,
   encodePre: (line) => escape(separateTicks(line)),
   openPre: () => '```',
 }
@@ -37,7 +35,8 @@ const sizeOf = ({ text, spans }: MessageChunk): number =>
   Math.max(encodeMrkdwn({ text, spans }).length, encodeMrkdwn({ text, spans: [] }).length)
 
 export const renderMrkdwn = (source: string, format: 'markdown' | 'plain'): readonly MessageChunk[] => {
-  const styled = format === 'plain' ? { text: source, spans: [] } : parseMarkdown(source)
+  const styled =
+    format === 'plain' ? { text: source, spans: [] } : writeLinkAddresses(parseMarkdown(source), maxLinkedUrlChars)
   return splitEncoded(styled, { max: maxTextChars, size: sizeOf })
 }
 

@@ -4,6 +4,7 @@
  */
 
 import type { MessageChunk, TextSpan } from '../../agent/model/delivery.ts'
+import { bareUrls, withoutPunctuation } from './bare-url.ts'
 import { nestSpans, type SpanNode } from './nest-spans.ts'
 
 export type MarkDialect = {
@@ -159,22 +160,18 @@ function separateMarks(text: string, before: string): string {
   return before === '' && guarded.startsWith('>') ? separator + guarded : guarded
 }
 
-type BareUrls = {
-  readonly pattern: RegExp
+type Encoders = {
   readonly encodeText: (text: string) => string
   readonly encodeUrl: (url: string) => string
 }
 
 /** Separates marks in the text around bare addresses, whose characters are never marks. */
-export function separateMarksAroundUrls(
-  text: string,
-  before: string,
-  { pattern, encodeText, encodeUrl }: BareUrls,
-): string {
+export function separateMarksAroundUrls(text: string, before: string, { encodeText, encodeUrl }: Encoders): string {
   let out = ''
   let at = 0
   let previous = before
-  for (const { 0: url, index } of text.matchAll(pattern)) {
+  for (const { 0: found, index } of text.matchAll(bareUrls)) {
+    const url = withoutPunctuation(found)
     out += encodeText(separateMarks(text.slice(at, index), previous)) + encodeUrl(url)
     at = index + url.length
     previous = url.at(-1) ?? ''

@@ -4,6 +4,7 @@
  */
 
 import type { TextSpan } from '../../agent/model/delivery.ts'
+import { matchBareUrl, withoutMarks } from './bare-url.ts'
 
 export type StyledText = { text: string; readonly spans: TextSpan[] }
 
@@ -93,32 +94,31 @@ function findCodeEnd(source: string, from: number, length: number): number {
   return -1
 }
 
-/** Bounds the search for the end of a label or URL, so that parsing stays linear. */
-const maxLinkPartChars = 500
+/** Bound the search for the end of a label and of an address, so that parsing stays linear. */
+const maxLabelChars = 500
+const maxUrlChars = 4_000
 
 /** `[label](address)` and `![label](address)`. */
 function parseLink(source: string, at: number, { out, depth }: State): number {
   const open = source[at] === '!' ? at + 1 : at
   if (source[open] !== '[') return at
   const labelEnd = findClosingBracket(source, open)
-  if (labelEnd < 0 || source[labelEnd + 1] !== '(') return at
-  const target = bracketed(source, labelEnd + 1)
-  const match = /^\(\s*<?([^\s<>]*?)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)$/.exec(target)
-  if (!match) return at
+  const target = labelEnd < 0 ? undefined : parseTarget(source, labelEnd + 1)
+  if (!target) return at
   const label = source.slice(open + 1, labelEnd)
-  const url = match[1] ?? ''
+  const { url, end } = target
   const write = () => (depth < maxDepth ? parseInline(label || url, out, depth + 1) : void (out.text += label || url))
   if (linkable.test(url)) addSpans(out, ['link'], write, { url })
   else {
     write()
     if (url && label) out.text += ` (${url})`
   }
-  return labelEnd + 1 + match[0].length
+  return end
 }
 
 function findClosingBracket(source: string, open: number): number {
   let level = 0
-  const last = Math.min(source.length, open + maxLinkPartChars)
+  const last = Math.min(source.length, open + maxLabelChars)
   for (let at = open; at < last; at++) {
     if (source[at] === '\\') at++
     else if (source[at] === '[') level++
@@ -127,29 +127,43 @@ function findClosingBracket(source: string, open: number): number {
   return -1
 }
 
-/** Returns the text from a round bracket to the matching one: a URL may contain brackets. */
-function bracketed(source: string, open: number): string {
-  let level = 0
-  const last = Math.min(source.length, open + maxLinkPartChars)
-  for (let at = open; at < last; at++) {
-    if (source[at] === '(') level++
-    else if (source[at] === ')' && --level === 0) return source.slice(open, at + 1)
-  }
-  return ''
+const targetStart = /\(\s{0,100}<?/y
+const targetEnd = />?(?:\s{1,100}(?:"[^"]{0,500}"|'[^']{0,500}'))?\s{0,100}\)/y
+
+/** Parses the address in brackets behind a label, with its title. */
+function parseTarget(source: string, at: number): { readonly url: string; readonly end: number } | undefined {
+  targetStart.lastIndex = at
+  if (!targetStart.test(source)) return undefined
+  const from = targetStart.lastIndex
+  const to = findUrlEnd(source, from)
+  targetEnd.lastIndex = to
+  return targetEnd.test(source) ? { url: source.slice(from, to), end: targetEnd.lastIndex } : undefined
 }
+
+/** An address ends at a blank, or at a bracket that it did not open. */
+function findUrlEnd(source: string, from: number): number {
+  let level = 0
+  const last = Math.min(source.length, from + maxUrlChars)
+  for (let at = from; at < last; at++) {
+    const char = source[at] ?? ''
+    if (char === '(') level++
+    if ((char === ')' && --level < 0) || char === '<' || char === '>' || isBlank(char)) return at
+  }
+  return last
+}
+
+const autolink = /<((?:https?:\/\/|mailto:)[^\s<>]+)>/iy
 
 function parseAutolink(source: string, at: number, out: StyledText): number {
-  const [whole, url] = /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/i.exec(source.slice(at, at + maxLinkPartChars)) ?? []
-  if (whole === undefined || url === undefined) return at
+  autolink.lastIndex = at
+  const url = autolink.exec(source)?.[1]
+  if (url === undefined) return at
   out.text += url
-  return at + whole.length
+  return autolink.lastIndex
 }
 
-/** A bare URL: its characters never count as marks. */
 function parseUrl(source: string, at: number, out: StyledText): number {
-  if (/\w/.test(source[at - 1] ?? '')) return at
-  const url = /^https?:\/\/[^\s<>*`)\]]+/i.exec(source.slice(at, at + maxLinkPartChars))?.[0]
-  if (url === undefined) return at
+  const url = matchBareUrl(source, at) ?? ''
   out.text += url
   return at + url.length
 }
@@ -180,11 +194,12 @@ function canOpen(source: string, at: number, mark: string): boolean {
   return mark[0] !== '_' || !isWord(source[at - 1])
 }
 
-/** Finds the closing mark, which follows a character that is not blank. Skips code and escapes. */
+/** Finds the closing mark, which follows a character that is not blank. Skips code, escapes and addresses. */
 function findClosingMark(source: string, from: number, mark: string): number {
   for (let at = from; at < source.length; at++) {
     const char = source[at] ?? ''
     if (char === '\\') at++
+    else if (char === 'h') at += Math.max(0, withoutMarks(matchBareUrl(source, at) ?? '').length - 1)
     else if (char === '`') {
       const length = runLength(source, at, '`')
       const end = findCodeEnd(source, at + length, length)

@@ -16,11 +16,14 @@ const delimiterRow = /^\s*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/
 /** `hasColumns`: the platform shows preformatted text, in which aligned columns stay aligned. */
 export function parseMarkdown(markdown: string, { hasColumns = true } = {}): StyledText {
   const out: StyledText = { text: '', spans: [] }
-  writeBlocks(markdown.replaceAll('\r\n', '\n').split('\n'), { out, isQuoted: false, hasColumns })
+  writeBlocks(markdown.replaceAll('\r\n', '\n').split('\n'), { out, quoteLevel: 0, hasColumns })
   return out
 }
 
-type Target = { readonly out: StyledText; readonly isQuoted: boolean; readonly hasColumns: boolean }
+type Target = { readonly out: StyledText; readonly quoteLevel: number; readonly hasColumns: boolean }
+
+/** Bounds the recursion. Deeper quotes stay as they are written. */
+const maxQuoteLevel = 20
 
 function writeBlocks(lines: readonly string[], target: Target): void {
   let at = 0
@@ -36,7 +39,7 @@ function writeBlock(lines: readonly string[], at: number, target: Target): numbe
   const line = lines[at] ?? ''
   const fenced = parseFence(line)
   if (fenced) return writeCode(lines, at, out, fenced)
-  if (quote.test(line)) return writeQuote(lines, at, target)
+  if (quote.test(line) && target.quoteLevel < maxQuoteLevel) return writeQuote(lines, at, target)
   if (isTable(lines, at)) return writeTable(lines, at, target)
   const title = heading.exec(line)
   if (title) withSpan(out, 'bold', () => parseInline(title[1] ?? '', out))
@@ -92,9 +95,9 @@ function writeQuote(lines: readonly string[], from: number, target: Target): num
   let at = from
   const inner: string[] = []
   while (at < lines.length && quote.test(lines[at] ?? '')) inner.push((lines[at++] ?? '').replace(quote, ''))
-  const write = () => writeBlocks(inner, { ...target, isQuoted: true })
+  const write = () => writeBlocks(inner, { ...target, quoteLevel: target.quoteLevel + 1 })
   // Platforms support one level of quotes.
-  if (target.isQuoted) write()
+  if (target.quoteLevel) write()
   else withSpan(target.out, 'quote', write)
   return at
 }

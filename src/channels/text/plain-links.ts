@@ -1,10 +1,15 @@
-/** Writes the addresses of links behind their labels, for platforms without links. */
+/** Writes the addresses of links behind their labels, for platforms without links, or with short ones only. */
 
 import type { TextSpan } from '../../agent/model/delivery.ts'
 import type { StyledText } from './parse-inline.ts'
 
-export function writeLinkAddresses({ text, spans }: Readonly<StyledText>): StyledText {
-  const links = spans.filter(({ type }) => type === 'link').toSorted((one, other) => endOf(one) - endOf(other))
+/** A dialect writes the address into each message that has a part of the label. Longer ones would fill it. */
+export const maxLinkedUrlChars = 500
+
+/** Links with an address of at most `maxLinkedChars` stay links. */
+export function writeLinkAddresses({ text, spans }: Readonly<StyledText>, maxLinkedChars = -1): StyledText {
+  const isWritten = ({ type, url = '' }: TextSpan) => type === 'link' && url.length > maxLinkedChars
+  const links = spans.filter(isWritten).toSorted((one, other) => endOf(one) - endOf(other))
   let out = ''
   let at = 0
   const inserted: { readonly after: number; readonly length: number }[] = []
@@ -21,7 +26,7 @@ export function writeLinkAddresses({ text, spans }: Readonly<StyledText>): Style
   }
   return {
     text: out + text.slice(at),
-    spans: spans.filter(({ type }) => type !== 'link').map((span) => shift(span, inserted)),
+    spans: spans.filter((span) => !isWritten(span)).map((span) => shift(span, inserted)),
   }
 }
 

@@ -1,17 +1,20 @@
 /** Shows the model which message a person replies to. */
 
 import type { Quote } from '../channel.ts'
+import { describeMedia } from './describe-media.ts'
 import { escapeName } from './quote-person.ts'
 
 const maxQuoteChars = 500
 
 /** The quoted text is one line, so that nothing in it looks like the message itself. */
-export function renderQuote({ sender, text = '' }: Quote, message: string): string {
+export function renderQuote({ sender, text = '', media }: Quote, message: string): string {
   const line = text
     .slice(0, 2 * maxQuoteChars)
     .replace(/\s+/g, ' ')
     .trim()
-  if (!line) return message
+  const files = describeMedia(media)
+  if (!line && !files) return message
   const shown = line.length > maxQuoteChars ? `${line.slice(0, maxQuoteChars)}…` : line
-  return `[In reply to ${sender ? escapeName(sender.name) : 'a message'}: ${shown.replaceAll(']', ')')}]\n${message}`
+  const content = [files && `(${files})`, shown.replaceAll(']', ')')].filter(Boolean).join(' ')
+  return `[In reply to ${sender ? escapeName(sender.name) : 'a message'}: ${content}]\n${message}`
 }

@@ -9,16 +9,12 @@ import { splitEncoded } from '../text/split-encoded.ts'
 /** WhatsApp accepts 4096 characters. The rest is room for a line in front. */
 export const maxTextChars = 4_000
 
-const bareUrls = {
-  pattern: /https?:\/\/[^\s<>*`)\]]{1,2000}/g,
-  encodeText: (text: string) => text,
-  encodeUrl: (url: string) => url,
-}
+const asWritten = (text: string): string => text
 
 const dialect: MarkDialect = {
   marks: { bold: '*', italic: '_', strikethrough: '~' },
   needsBoundaries: true,
-  escapeText: (text, before) => separateMarksAroundUrls(text, before, bareUrls),
+  escapeText: (text, before) => separateMarksAroundUrls(text, before, { encodeText: asWritten, encodeUrl: asWritten }),
   encodeCode: (code) => (code.includes('`') ? undefined : `\`${code}\``),
   encodeLink: (_url, label) => label,
   encodePre: separateTicks,

@@ -18,6 +18,8 @@ function tagged(markdown: string): string {
   return out
 }
 
+const longUrl = `https://a.example/f?token=${'a'.repeat(1_500)}&sig=_b_&c=*d*&e=\\_f`
+
 describe('parseMarkdown', () => {
   it.each([
     ['plain words', 'plain words'],
@@ -45,7 +47,17 @@ describe('parseMarkdown', () => {
     ['![alt](https://a.example/p.png)', '<link https://a.example/p.png>alt</link>'],
     ['[not] (a link)', '[not] (a link)'],
     ['<https://a.example/_x_>', 'https://a.example/_x_'],
-    ['see https://a.example/_x_*y* now', 'see https://a.example/_x_<italic>y</italic> now'],
+    ['see https://a.example/_x_*y* now', 'see https://a.example/_x_*y* now'],
+    [
+      '**https://a.example/__b__c**, _d https://a.example/_e_/f_',
+      '<bold>https://a.example/__b__c</bold>, <italic>d https://a.example/_e_/f</italic>',
+    ],
+    ['**https://a.example**を', '<bold>https://a.example</bold>を'],
+    ['(https://a.example/b_(c)_d_[]=_e_)', '(https://a.example/b_(c)_d_[]=_e_)'],
+    [`see ${longUrl} now`, `see ${longUrl} now`],
+    [`<${longUrl}> *a*`, `${longUrl} <italic>a</italic>`],
+    [`[*a*](${longUrl} "t")`, `<link ${longUrl}><italic>a</italic></link>`],
+    [`[a](${longUrl}${'b'.repeat(4_000)})`, `[a](${longUrl}${'b'.repeat(4_000)})`],
     ['# Title #\ntext', '<bold>Title</bold>\ntext'],
     ['- one\n- two\n  1. three\n- [x] done\n- [ ] open', '• one\n• two\n  1. three\n☑ done\n☐ open'],
     ['---', '———'],
@@ -136,7 +148,9 @@ describe('parseMarkdown', () => {
     ['ticks of every length', Array.from({ length: 400 }, (_, n) => '`'.repeat(n)).join(' ')],
     ['brackets', '['.repeat(50_000)],
     ['links without an end', '[a]('.repeat(20_000)],
-    ['quotes in quotes', `${'> '.repeat(2_000)}x`],
+    ['links with long addresses', `[a](${'b'.repeat(50)}`.repeat(4_000)],
+    ['addresses with brackets', 'https://a.example/([('.repeat(10_000)],
+    ['quotes in quotes', `${'> '.repeat(50_000)}x`],
     ['a fence that is none', `\`\`\`${'a'.repeat(200_000)}\``],
     ['indented fences', '\n    ```'.repeat(20_000)],
     ['all marks', '*_~|`[<\\'.repeat(10_000)],
