@@ -9,7 +9,7 @@ import { explain } from '../../parts/toast.ts'
 import { formatCost, formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { changeSession, sessions } from '../sessions/sessions.ts'
-import { Composer } from './composer.tsx'
+import { Composer } from './composer/composer.tsx'
 import { MessageList } from './list.tsx'
 import { Pending } from './pending.tsx'
 import {

@@ -2,13 +2,13 @@
 
 import type { RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
-import { filePath, get, type Page } from '../../api/client.ts'
-import { can } from '../../api/me.ts'
-import type { Trigger } from '../../model/completion.ts'
-import { findMatches } from '../../model/palette.ts'
-import { useLoad } from '../../parts/load.tsx'
-import { explain, say } from '../../parts/toast.ts'
-import { t } from '../../words/words.ts'
+import { filePath, get, type Page } from '../../../api/client.ts'
+import { can } from '../../../api/me.ts'
+import type { Trigger } from '../../../model/completion.ts'
+import { findMatches } from '../../../model/palette.ts'
+import { useLoad } from '../../../parts/load.tsx'
+import { explain, say } from '../../../parts/toast.ts'
+import { t } from '../../../words/words.ts'
 
 type Entry = {
   /** The words by which it is found. */

@@ -1,9 +1,9 @@
 /** The files that are attached to the message, and the button that attaches them. */
 
 import { useRef } from 'preact/hooks'
-import { IconButton } from '../../parts/button.tsx'
-import { t } from '../../words/words.ts'
-import { type Attached, detach, isUploading, listAttached } from './attachments.ts'
+import { IconButton } from '../../../parts/button.tsx'
+import { t } from '../../../words/words.ts'
+import { type Attached, detach, isUploading, listAttached } from '../attachments.ts'
 
 export function AttachmentList({ session }: { readonly session: string }) {
   const list = listAttached(session)

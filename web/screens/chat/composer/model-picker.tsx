@@ -1,10 +1,10 @@
 /** Chooses the model of the next messages, and how much it thinks. */
 
 import { useEffect } from 'preact/hooks'
-import { showError } from '../../parts/toast.ts'
-import { t } from '../../words/words.ts'
-import { choiceOf, choose, listEfforts, loadModels, models } from './models.ts'
-import { session } from './store.ts'
+import { showError } from '../../../parts/toast.ts'
+import { t } from '../../../words/words.ts'
+import { choiceOf, choose, listEfforts, loadModels, models } from '../models.ts'
+import { session } from '../store.ts'
 
 type Props = { readonly session: string }
 

@@ -1,6 +1,6 @@
 /** Records the microphone until it is stopped, or until the API takes no more. */
 
-import { t } from '../../words/words.ts'
+import { t } from '../../../words/words.ts'
 
 export type Recording = {
   /** Undefined: discarded. */

@@ -1,10 +1,10 @@
 /** Turns speech into words of the message. A recording that could not be sent is kept for another try. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { api } from '../../api/client.ts'
-import { IconButton } from '../../parts/button.tsx'
-import { say, showDone, showError } from '../../parts/toast.ts'
-import { t } from '../../words/words.ts'
+import { api } from '../../../api/client.ts'
+import { IconButton } from '../../../parts/button.tsx'
+import { say, showDone, showError } from '../../../parts/toast.ts'
+import { t } from '../../../words/words.ts'
 import { type Recording, startRecording } from './recorder.ts'
 
 export type VoiceProps = { readonly onText: (text: string) => void }

@@ -2,14 +2,14 @@
 
 import type { RefObject } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { textOf } from '../../model/blocks.ts'
-import { complete, findTrigger, type Written } from '../../model/completion.ts'
-import { useLate } from '../../parts/late.ts'
-import { showError } from '../../parts/toast.ts'
-import { t } from '../../words/words.ts'
-import { stop, timeline } from './store.ts'
+import { textOf } from '../../../model/blocks.ts'
+import { complete, findTrigger, type Written } from '../../../model/completion.ts'
+import { useLate } from '../../../parts/late.ts'
+import { showError } from '../../../parts/toast.ts'
+import { t } from '../../../words/words.ts'
+import { stop, timeline } from '../store.ts'
 import type { MenuKeys, MenuProps } from './suggestion-menu.tsx'
-import { endEdit } from './turns.ts'
+import { endEdit } from '../turns.ts'
 
 const isTouch = matchMedia('(pointer: coarse)').matches
 
