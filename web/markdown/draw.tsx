@@ -88,8 +88,10 @@ const drawers: Drawers = {
       <table>
         <thead>
           <tr>
-            {head.map(({ children }, at) => (
-              <th key={at}>{drawAll(children)}</th>
+            {head.map(({ children, align }, at) => (
+              <th key={at} class={align ? `align-${align}` : undefined}>
+                {drawAll(children)}
+              </th>
             ))}
           </tr>
         </thead>
