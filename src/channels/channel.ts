@@ -72,7 +72,12 @@ export type InboundRequest = {
 }
 
 /** The message that a message replies to. */
-export type Quote = { readonly messageId: string; readonly sender?: Sender; readonly text?: string }
+export type Quote = {
+  readonly messageId: string
+  readonly sender?: Sender
+  readonly text?: string
+  readonly media?: readonly MediaReference[]
+}
 
 type EventSource = {
   /** Deduplication key: the same in every delivery of the event, unique within the connection. */

@@ -29,7 +29,13 @@ const message = z.object({
   mention_roles: z.array(z.string()).default([]),
   attachments: z.array(z.unknown()).default([]),
   referenced_message: z
-    .object({ id: z.string(), content: z.string().optional(), author: discordUser.optional() })
+    .object({
+      id: z.string(),
+      content: z.string().optional(),
+      author: discordUser.optional(),
+      flags: z.int().optional(),
+      attachments: z.array(z.unknown()).default([]),
+    })
     .nullish(),
 })
 type Message = z.infer<typeof message>
@@ -96,7 +102,7 @@ function contentOf(sent: Message, { bots, roles }: DispatchSource) {
   return {
     messageId: sent.id,
     text: decodeContent(sent.content, sent.mentions, { bots, roles }),
-    media: sent.attachments.flatMap((one) => mediaOf(one, (sent.flags ?? 0) & voiceMessageFlag)),
+    media: mediaIn(sent),
     mentions: [...sent.mentions.map((one) => one.id), ...sent.mention_roles, ...(hasOwnRole ? bots : [])],
     ...(quote && { quote }),
   }
@@ -111,12 +117,23 @@ function senderOf({ author, member, webhook_id: webhook }: Message) {
 function quoteOf({ referenced_message: quoted }: Message): Quote | undefined {
   if (!quoted) return undefined
   const { id, author, content } = quoted
+  const media = mediaIn(quoted)
   return {
     messageId: id,
-    ...(author && { sender: { id: author.id, name: author.global_name || author.username } }),
+    ...(author && {
+      sender: {
+        id: author.id,
+        name: author.global_name || author.username,
+        ...(author.bot && { isBot: true as const }),
+      },
+    }),
     ...(content && { text: content }),
+    ...(media.length > 0 && { media }),
   }
 }
+
+const mediaIn = ({ attachments, flags = 0 }: Pick<Message, 'attachments' | 'flags'>): readonly MediaReference[] =>
+  attachments.flatMap((one) => mediaOf(one, flags & voiceMessageFlag))
 
 function mediaOf(value: unknown, isVoice: number): readonly MediaReference[] {
   const parsed = attachment.safeParse(value)

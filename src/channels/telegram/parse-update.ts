@@ -25,6 +25,15 @@ const file = z.object({
   mime_type: z.string().max(200).optional(),
   file_size: z.number().optional(),
 })
+/** The files of a message. A wrong one does not hide the message. */
+const fileFields = {
+  photo: z.array(file).optional().catch(undefined),
+  document: file.optional().catch(undefined),
+  voice: file.optional().catch(undefined),
+  audio: file.optional().catch(undefined),
+  video: file.optional().catch(undefined),
+  video_note: file.optional().catch(undefined),
+}
 const place = { chat, message_thread_id: z.int().optional(), is_topic_message: z.boolean().optional() }
 const message = z.object({
   message_id: id,
@@ -35,18 +44,19 @@ const message = z.object({
   entities: z.array(entity).optional(),
   caption_entities: z.array(entity).optional(),
   reply_to_message: z
-    .object({ message_id: id, from: user.optional(), text: z.string().optional(), caption: z.string().optional() })
+    .object({
+      message_id: id,
+      from: user.optional(),
+      text: z.string().optional(),
+      caption: z.string().optional(),
+      ...fileFields,
+    })
     .optional()
     .catch(undefined),
   /** The part of the message that the person has marked. */
   quote: z.object({ text: z.string() }).optional().catch(undefined),
   media_group_id: z.string().optional(),
-  photo: z.array(file).optional().catch(undefined),
-  document: file.optional().catch(undefined),
-  voice: file.optional().catch(undefined),
-  audio: file.optional().catch(undefined),
-  video: file.optional().catch(undefined),
-  video_note: file.optional().catch(undefined),
+  ...fileFields,
   animation: file.optional().catch(undefined),
   sticker: z.object({ emoji: z.string().optional() }).optional().catch(undefined),
   location: z.object({ latitude: z.number(), longitude: z.number() }).optional().catch(undefined),
@@ -161,7 +171,7 @@ const kinds = {
   video_note: 'video',
 } as const satisfies Partial<Record<keyof Message, MediaReference['kind']>>
 
-function mediaOf(sent: Message): readonly MediaReference[] {
+function mediaOf(sent: Pick<Message, keyof typeof fileFields>): readonly MediaReference[] {
   // Telegram lists one image in several sizes, the largest last. An animation comes as a document too.
   const photo = sent.photo?.at(-1)
   const files = Object.entries(kinds).flatMap(([field, kind]) => {
@@ -184,10 +194,12 @@ function quoteOf({ reply_to_message: replied, quote, ...sent }: Message): Quote 
   const isTopicStart = sent.is_topic_message === true && replied?.message_id === String(sent.message_thread_id)
   if (!replied || isTopicStart) return undefined
   const text = quote?.text ?? replied.text ?? replied.caption
+  const media = mediaOf(replied)
   return {
     messageId: replied.message_id,
     ...(replied.from && { sender: senderOf(replied.from) }),
     ...(text !== undefined && { text }),
+    ...(media.length > 0 && { media }),
   }
 }
 

@@ -4,9 +4,11 @@
  */
 
 import { log } from '../../agent/model/log.ts'
+import type { MediaReference } from '../../agent/model/media/media-reference.ts'
 import { type Authority, hasScope, systemAuthority } from '../../agent/model/permission/authority.ts'
 import type { BotAccount, InboundEvent, MessageContent } from '../../channels/channel.ts'
 import { classifyEvent, type EventClass, stripMention } from '../../channels/classify-event.ts'
+import { withMediaNames } from '../../channels/text/describe-media.ts'
 import { renderContextLine } from '../../channels/text/quote-person.ts'
 import { renderQuote } from '../../channels/text/render-quote.ts'
 import { createConnections } from '../../db/channel-connections.ts'
@@ -121,7 +123,7 @@ async function storeLine(
 ): Promise<void> {
   if (!isContext(event)) return
   const { chats } = tenantStub(env, connection.tenantId)
-  const line = renderContextLine(event.sender.name, text)
+  const line = renderContextLine(event.sender.name, withMediaNames(text, 'media' in event ? event.media : []))
   await chats.addLine(sender.authority, groupName(originOf(connection, event, sender.person)), { key: event.key, line })
 }
 
@@ -137,7 +139,7 @@ async function submitMessage(
   const { replyHandle } = event
   const { messageId: message, albumId, quote }: Partial<MessageContent> = event.kind === 'command' ? {} : event
   const name = await hashParts([id, event.key])
-  const media = await storeFiles(env, event, { tenantId, sessionId }, name)
+  const media = [...(await storeFiles(env, event, { tenantId, sessionId }, name)), ...quotedMedia(event)]
   const submitted = await sessionStub(env, tenantId, sessionId).inbound.submit({
     kind: 'inbound',
     authority,
@@ -157,6 +159,15 @@ async function submitMessage(
   })
   if (!submitted && event.kind !== 'edit') throw new SessionUnavailable('This session is being deleted.')
 }
+
+/**
+ * The files of the message that a person of a group replies to. In a direct chat the session has them already, as it has
+ * those of the bot.
+ */
+const quotedMedia = (event: TextEvent): readonly MediaReference[] =>
+  event.kind === 'message' && event.isGroup && !event.quote?.sender?.isBot
+    ? (event.quote?.media ?? []).map((one) => ({ ...one, isQuoted: true }))
+    : []
 
 /** Files that are nowhere but in the message are stored before it counts. */
 async function storeFiles({ BLOBS }: Env, event: TextEvent, owner: FileOwner, name: string) {

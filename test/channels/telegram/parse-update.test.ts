@@ -90,6 +90,17 @@ describe('parseUpdate', () => {
     expect(reply).toMatchObject({
       quote: { messageId: '6', sender: { id: '4711', name: 'T', isBot: true }, text: 'before' },
     })
+    const photo = [{ file_id: 'small' }, { file_id: 'large' }]
+    const toFiles = { message_id: 6, from, photo, voice: { file_id: 'v' }, document: 'wrong' }
+    expect(parseMessage({ reply_to_message: toFiles })).toMatchObject({
+      quote: {
+        media: [
+          { kind: 'image', reference: 'large' },
+          { kind: 'voice', reference: 'v' },
+        ],
+      },
+      media: [],
+    })
     const topic = { chat: group, message_thread_id: 5, is_topic_message: true }
     expect(parseMessage({ ...topic, reply_to_message: { message_id: 5, from } })).not.toHaveProperty('quote')
   })

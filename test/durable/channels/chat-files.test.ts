@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConnections } from '../../../src/db/channel-connections.ts'
 import { calls, Gate, says, until } from '../../support/scripted-model.ts'
 import {
+  bert,
   type ChatFixture,
   createChat,
   createMessage,
@@ -52,6 +53,23 @@ describe('a message with files', () => {
     const [path] = /uploads\/[\w/.-]+/.exec(contentOf(chat)) ?? []
     const file = await request('GET', `/api/sessions/${await getSessionId(chat)}/files/${path}`)
     expect(new Uint8Array(await file.arrayBuffer())).toEqual(png)
+  })
+
+  it('gives the model the file that a person of a group replies to, and names the others', async () => {
+    const chat = await createChat([says('A pixel.')])
+    chat.api.files.set('photo-2', png)
+    const group = { chat: { id: -80, type: 'supergroup' } }
+    const photo = [{ file_id: 'photo-2', file_size: png.length }]
+    await receiveMessage(chat, '', { ...group, text: undefined, photo })
+    await receiveMessage(chat, '@TalariaBot what is this?', {
+      ...group,
+      entities: [{ type: 'mention', offset: 0, length: 11 }],
+      reply_to_message: { message_id: 6, from: bert, photo },
+    })
+    await chat.api.waitForText('A pixel.')
+    expect(contentOf(chat)).toContain('Anna: [photo]')
+    expect(contentOf(chat)).toContain('[In reply to Bert: (photo)]\\nwhat is this?')
+    expect(contentOf(chat)).toMatch(/\[File of the message replied to: uploads.*data:image\/png;base64,/s)
   })
 
   it('puts a short text into the message, and not a binary', async () => {

@@ -17,4 +17,6 @@ export type MediaReference = {
   readonly bytes?: number
   /** The file came within the message, and is stored by us. */
   readonly isCarried?: true
+  /** The file of the message that is replied to. */
+  readonly isQuoted?: true
 }

@@ -76,7 +76,8 @@ export function inboundIntake(session: Session, command: InboundCommand): Intake
 const sendAnswer = (session: Session, { runId, asker: { replyHandle } }: InboundCommand, text: string): void =>
   session.delivery.sendNotice(text, runId, { replyHandle })
 
-const isVoice = ({ media = [] }: InboundCommand): boolean => media.some(({ kind }) => kind === 'voice')
+const isVoice = ({ media = [] }: InboundCommand): boolean =>
+  media.some(({ kind, isQuoted }) => kind === 'voice' && !isQuoted)
 
 /** The platform may have given the chat another id since the last message. */
 function followMove(session: Session, { origin }: InboundCommand): void {

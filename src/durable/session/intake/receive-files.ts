@@ -48,7 +48,8 @@ export async function receiveFiles(
     }
     const path = pathOfFile(runId, file, n)
     await writeIncomingFiles(session, [{ path, bytes: file.bytes }])
-    notes.push(`\n[Attached file: ${path} (${file.mediaType})]${await contentOf(session, reference, file)}`)
+    const title = reference.isQuoted ? 'File of the message replied to' : 'Attached file'
+    notes.push(`\n[${title}: ${path} (${file.mediaType})]${await contentOf(session, reference, file)}`)
     const image =
       file.bytes.length <= maxImageBytes && imageTypes.has(file.mediaType) ? await imageOf(session, file) : undefined
     if (image) images.push(image)

@@ -1,0 +1,19 @@
+/** Names the files of a message for the model, where it does not get the files themselves. */
+
+import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
+
+const names: Readonly<Record<MediaKind, string>> = {
+  image: 'photo',
+  audio: 'sound',
+  voice: 'voice message',
+  video: 'video',
+  document: 'file',
+}
+
+/** `photo, file`; empty without files. */
+export const describeMedia = (media: readonly MediaReference[] = []): string =>
+  media.map(({ kind }) => names[kind]).join(', ')
+
+/** The text of a message, and its files in brackets. */
+export const withMediaNames = (text: string, media: readonly MediaReference[]): string =>
+  [text, ...(media.length ? [`[${describeMedia(media)}]`] : [])].filter(Boolean).join(' ')
