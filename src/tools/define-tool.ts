@@ -2,7 +2,15 @@
 
 import type * as z from 'zod'
 import type { Assessment } from '../agent/model/permission/approval.ts'
-import type { CallContext, Effect, Risk, ServiceName, Services, Tool } from '../agent/model/tool.ts'
+import {
+  type CallContext,
+  changesNothing,
+  type Effect,
+  type Risk,
+  type ServiceName,
+  type Services,
+  type Tool,
+} from '../agent/model/tool.ts'
 import type { Availability, ToolDeployment } from '../agent/model/vendor/tool-deployment.ts'
 import type { TouchedResources } from './group-calls.ts'
 import { defaultToolTimeoutMs } from './time-limit.ts'
@@ -78,7 +86,7 @@ function createTool<Input, Need extends ServiceName>(
         raw,
         (value) => {
           if (touches) return touches(value, services as Pick<Services, Need>)
-          return effect === 'pure' ? 'nothing' : 'alone'
+          return changesNothing(effect) ? 'nothing' : 'alone'
         },
         'nothing',
       ),

@@ -18,6 +18,7 @@ export function limitToolTime(toolTimeoutMs: number | undefined, concurrentCalls
 
 const outcomes: Readonly<Record<Effect, string>> = {
   pure: 'Try a smaller part, or another way.',
+  once: 'Try a smaller part, or another way.',
   keyed: 'It may have taken effect; the same call can be repeated.',
   effect: 'Outcome unknown: it may have taken effect. Check before you repeat it.',
 }

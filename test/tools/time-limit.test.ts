@@ -71,6 +71,7 @@ describe('a call that does not end', () => {
   it.each([
     ['pure', /Try a smaller part/],
     ['keyed', /may have taken effect; the same call can be repeated/],
+    ['once', /smaller part/],
     ['effect', /Outcome unknown/],
   ] as const)('(%s) is stopped at its limit, and the model learns what is known', async (effect, advice) => {
     const { tool, seen } = hangingTool('hangs', { effect, timeoutMs: 5_000 })

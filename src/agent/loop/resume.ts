@@ -21,6 +21,8 @@ import { closeBatch } from './settle-calls.ts'
 
 const lostCall =
   'Interrupted: the system restarted during this call. It is unknown whether it took effect; check before you repeat it.'
+const lostRead =
+  'Interrupted: the system restarted during this call. The call may have caused it; do not repeat it with the same input.'
 
 export function resume(turn: Turn, view: View): Commit {
   const after = countDeath(turn, view.now)
@@ -57,7 +59,8 @@ function countDeath(turn: Turn, now: number): Turn {
 function resumeCall(call: ToolCall, deaths: number): ToolCall {
   if (call.state !== 'running') return call
   const { id, name, input, effect, granted } = call
-  return effect === 'effect' || deaths >= 3
-    ? { id, name, input, effect, state: 'settled', result: errorResult(call, lostCall + describeNested(call)) }
+  const text = effect === 'once' ? lostRead : lostCall
+  return effect === 'effect' || effect === 'once' || deaths >= 3
+    ? { id, name, input, effect, state: 'settled', result: errorResult(call, text + describeNested(call)) }
     : { id, name, input, effect, ...(granted !== undefined && { granted }), state: 'planned' }
 }

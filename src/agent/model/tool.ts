@@ -21,10 +21,13 @@ import type { Availability, ToolDeployment } from './vendor/tool-deployment.ts'
 import type { Web } from './vendor/web.ts'
 
 /**
- * Whether a call may run again after a crash. `pure` runs again; `keyed` runs again with the call id as its idempotency
- * key; `effect` never runs again, and the result states that the outcome is unknown.
+ * Whether a call may run again after a crash. `pure` runs again; `once` changes nothing either, but never runs again,
+ * because it may have caused the crash; `keyed` runs again with the call id as its idempotency key; `effect` never runs
+ * again, and the result states that the outcome is unknown.
  */
-export type Effect = 'pure' | 'keyed' | 'effect'
+export type Effect = 'pure' | 'once' | 'keyed' | 'effect'
+
+export const changesNothing = (effect: Effect | undefined): boolean => effect === 'pure' || effect === 'once'
 
 export type { Risk } from './permission/approval.ts'
 

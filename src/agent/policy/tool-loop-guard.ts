@@ -6,6 +6,7 @@
 
 import { textIn, type ToolMessage } from '../model/message.ts'
 import type { GuardThresholds, View } from '../model/ports.ts'
+import { changesNothing } from '../model/tool.ts'
 import { type GuardState, addNote, type ToolCall, type Turn } from '../model/turn.ts'
 import type { AfterEffect, OnReply } from './policy.ts'
 
@@ -72,7 +73,7 @@ function count(state: GuardState, call: ToolCall | undefined, message: ToolMessa
       same: { key: '', count: 0 },
     }
   // Only reads can lack progress: writing the same twice may be intended.
-  const sameKey = call?.effect === 'pure' ? `${key} ${textIn(message).slice(0, maxKeyChars)}` : ''
+  const sameKey = changesNothing(call?.effect) ? `${key} ${textIn(message).slice(0, maxKeyChars)}` : ''
   return {
     ...state,
     exact: { key: '', count: 0 },

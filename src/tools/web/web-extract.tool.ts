@@ -21,7 +21,8 @@ export default defineTool({
   }),
   needs: ['web', 'backend'],
   availability: extractAvailability,
-  effect: 'pure',
+  // A hostile page may have stopped the runtime.
+  effect: 'once',
   risk: () => 'net',
   assess: ({ urls }) => assessSecrets(urls, 'the address'),
   maxResultChars: Infinity,

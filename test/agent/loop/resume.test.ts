@@ -21,6 +21,7 @@ describe('a call that was running when the object died', () => {
 
   it('is settled when it is not repeatable', () => {
     expect(afterDeath({ effect: 'effect' })).toBe('ready')
+    expect(afterDeath({ effect: 'once' })).toBe('ready')
   })
 })
 

@@ -45,6 +45,10 @@ describe('web_search', () => {
 describe('web_extract', () => {
   const backend = memoryBackend()
 
+  it('is not repeated after a crash, which its page may have caused', () => {
+    expect(webExtract.effect).toBe('once')
+  })
+
   it('reads five addresses at once, and one that fails does not fail the others', async () => {
     const urls = ['a', 'b', 'c', 'd', 'e'].map((name) => `https://${name}.example/`)
     let running = 0

@@ -3,6 +3,7 @@
 import type { Message } from '../../../agent/model/message.ts'
 import type { View } from '../../../agent/model/ports.ts'
 import type { Settings } from '../../../agent/model/settings.ts'
+import { changesNothing } from '../../../agent/model/tool.ts'
 import type { Turn } from '../../../agent/model/turn.ts'
 import { getThresholdTokens } from '../../../agent/policy/compress-context.ts'
 import { type BoundaryOptions, planCompression } from '../../../agent/prompt/compression/boundaries.ts'
@@ -76,7 +77,7 @@ export function createSummariser(session: TurnSession, env: Env, { routesOf, sid
       // The todo list is carried over itself. A tool that is gone may have had an effect.
       hasEffect: (name, input) => {
         const tool = toolbox.get(name)
-        return tool?.toolset !== 'todo' && (tool?.effectOf?.(input) ?? tool?.effect ?? 'effect') !== 'pure'
+        return tool?.toolset !== 'todo' && !changesNothing(tool?.effectOf?.(input) ?? tool?.effect)
       },
       carryOver: (effects) => collectCarryOver({ session, effects, maxChars }),
       side,
