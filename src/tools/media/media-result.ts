@@ -1,6 +1,6 @@
 /** Renders what was made, or started, as the result of a tool. */
 
-import type { MediaAnswer } from '../../agent/model/media/media.ts'
+import type { MediaAnswer, MediaMade } from '../../agent/model/media/media.ts'
 import { fail, type ToolAnswer } from '../tool-result.ts'
 
 const startedNote = 'It is paid. A message brings it when it is ready: do not start it again.'
@@ -11,7 +11,10 @@ export function renderMedia(answer: MediaAnswer): ToolAnswer {
     const { workId, model } = answer
     return { success: true, status: 'started', id: workId, model, note: startedNote }
   }
-  const [file] = answer.files
-  const { note } = answer
-  return { success: true, ...file, model: answer.model, ...(note !== undefined && { note }) }
+  return describeMade(answer)
+}
+
+export function describeMade({ files, model, note }: MediaMade) {
+  const [file] = files
+  return { success: true, ...file, model, ...(note !== undefined && { note }) }
 }

@@ -4,6 +4,7 @@ import * as z from 'zod'
 
 export const imageProviders = ['openai', 'gemini', 'fal', 'workers-ai'] as const
 export const speechProviders = ['openai', 'elevenlabs', 'gemini', 'workers-ai'] as const
+export type SpeechProvider = (typeof speechProviders)[number]
 export const transcriptionProviders = ['openai', 'groq', 'deepgram', 'workers-ai'] as const
 export const videoProviders = ['openai', 'fal'] as const
 

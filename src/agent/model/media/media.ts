@@ -2,6 +2,7 @@
 
 import type { Authority } from '../permission/authority.ts'
 import type { ImagePart } from '../message.ts'
+import type { SpeechProvider } from './media-settings.ts'
 
 export type MediaCall = { readonly callId: string; readonly signal: AbortSignal; readonly authority: Authority }
 
@@ -19,17 +20,16 @@ export type Refusal = { readonly kind: 'refused'; readonly error: string; readon
 /** `workId`: of the job whose result comes as a message. */
 export type MediaStarted = { readonly kind: 'started'; readonly workId: string; readonly model: string }
 
-export type MediaAnswer =
-  | MediaStarted
-  | {
-      readonly kind: 'made'
-      readonly files: readonly MediaFile[]
-      /** `provider/model`. */
-      readonly model: string
-      /** For the model, when something is not as usual. */
-      readonly note?: string
-    }
-  | Refusal
+export type MediaMade = {
+  readonly kind: 'made'
+  readonly files: readonly MediaFile[]
+  /** `provider/model`. */
+  readonly model: string
+  /** For the model, when something is not as usual. */
+  readonly note?: string
+}
+
+export type MediaAnswer = MediaMade | MediaStarted | Refusal
 
 export type ImageOrder = {
   readonly prompt: string
@@ -42,6 +42,10 @@ export type SpeechOrder = {
   readonly text: string
   readonly voice?: string | undefined
   readonly format?: 'mp3' | 'opus' | 'wav' | undefined
+  readonly speed?: number | undefined
+  readonly instructions?: string | undefined
+  /** Instead of that of the settings. */
+  readonly provider?: SpeechProvider | undefined
 }
 
 export type VideoOrder = {

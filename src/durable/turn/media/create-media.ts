@@ -43,8 +43,11 @@ const pricedChars = 1_000
 
 export function createSpeech(host: MediaHost, order: SpeechOrder, { callId, signal }: MediaCall): Promise<MediaAnswer> {
   return orRefused(async () => {
-    const choice = requireMedia(host, 'speech')
-    const voice = order.voice ?? host.deployment().settings.tts?.voice
+    const { tts } = host.deployment().settings
+    // Model and voice of the settings are those of their provider.
+    const isOther = order.provider !== undefined && order.provider !== tts?.provider
+    const choice = requireMedia(host, 'speech', isOther ? { provider: order.provider } : undefined)
+    const voice = order.voice ?? (isOther ? undefined : tts?.voice)
     const offer = {
       id: callKey(host, callId),
       use: 'speech',
@@ -52,10 +55,10 @@ export function createSpeech(host: MediaHost, order: SpeechOrder, { callId, sign
       units: order.text.length / pricedChars,
       stem: stemOf(order.text, 'speech'),
     } as const
-    const { text } = order
+    const { text, speed, instructions } = order
     const format = order.format ?? defaultFormat(host, choice.provider)
     const bought = await buyOnce(host, offer, () =>
-      makeSpeech(transportOf(host, signal), choice, { text, voice, format }),
+      makeSpeech(transportOf(host, signal), choice, { text, voice, format, speed, instructions }),
     )
     return answerOf(host, bought)
   })

@@ -224,6 +224,19 @@ describe('speech', () => {
     expect(new Uint8Array(await read.arrayBuffer())).toEqual(opusBytes(sent.map((piece) => piece.slice(0, 8))))
   })
 
+  it('is made by the provider that the call names, with its own voice', async () => {
+    const { key } = await newTenant()
+    await call('PATCH', '/api/settings', { key, body: { tts: { provider: 'elevenlabs', voice: 'abc', model: 'own' } } })
+    await call('POST', '/api/credentials', { key, body: { provider: 'elevenlabs', key: 'key-of-elevenlabs' } })
+    vendors.begin(() => new Response(mp3Bytes('spoken')))
+    const order = { text: 'Hi', provider: 'openai', speed: 1.5, instructions: 'calm' }
+    const scripted = model([calls({ name: 'text_to_speech', input: order }), says('Listen.')])
+    const { id } = await newSession({ model: scripted.id, settings: { toolsets: { enabled: ['tts'] } } }, key)
+    await chat(id, 'Speak.', key)
+    const fields = { voice: 'alloy', response_format: 'mp3', speed: 1.5, instructions: 'calm' }
+    expect(sentTo('/audio/speech')).toEqual([{ model: 'gpt-4o-mini-tts', input: 'Hi', ...fields }])
+  })
+
   it('is not offered without somebody who speaks', async () => {
     const { key } = await newTenant()
     await call('PATCH', '/api/settings', { key, body: { tts: { provider: 'elevenlabs' } } })
