@@ -122,6 +122,7 @@ export const usage = `talaria: the command line of Talaria
 ${list}
 
   --json           machine-readable output
+  --version        the version of the command line
   TALARIA_URL      address of the server (default: that of \`login\`, else http://localhost:8787)
   TALARIA_API_KEY  key of the server (default: that of \`login\`)
 

@@ -106,27 +106,39 @@ function describeWaiting(event) {
 
 const shorten = (text = '') => (text.length > 200 ? `${text.slice(0, 199)}…` : text)
 
-/** Sends a message, and follows its run. `body` is that of POST …/chat. Ctrl-C stops the run; twice leaves it running. */
+/** Sends a message, and follows its run. `body` is that of POST …/chat. */
 export async function chatAndFollow(client, { session, body, show, ask }) {
   const { event_seq: after } = await client.get(sessionPath(session))
   const { body: sent } = await client.call('POST', sessionPath(session, '/chat'), { ...body, wait: false })
-  return withInterrupt(client, session, (signal) =>
+  return withInterrupt(client, { session, run: sent.run_id }, (signal) =>
     followRun(client, { session, run: sent.run_id, after, show, ask, signal }),
   )
 }
 
-export async function withInterrupt(client, session, work) {
+const secondPressMs = 1_000
+
+/** Ctrl-C stops the run. A second press within a second leaves the run running and ends the command. */
+export async function withInterrupt(client, { session, run }, work) {
   const controller = new AbortController()
-  let isStopping = false
+  let timer
+  const stop = () => client.call('POST', sessionPath(session, '/stop'), {}).catch((error) => note(error.message))
+  let presses = 0
   const interrupt = () => {
-    if (isStopping) controller.abort()
-    else client.call('POST', sessionPath(session, '/stop'), {}).catch((error) => note(error.message))
-    isStopping = true
+    presses++
+    if (presses === 1) {
+      note('· stopping the run; Ctrl-C again leaves it running')
+      timer = setTimeout(stop, secondPressMs)
+      return
+    }
+    clearTimeout(timer)
+    note(`· left; to see the run: talaria runs follow ${session} ${run}`)
+    controller.abort()
   }
   process.on('SIGINT', interrupt)
   try {
     return await work(controller.signal)
   } finally {
+    clearTimeout(timer)
     process.off('SIGINT', interrupt)
   }
 }

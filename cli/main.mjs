@@ -5,6 +5,7 @@ import { ApiError } from '../bin/lib/api.mjs'
 import { commands, usage } from './commands.mjs'
 import { exits, UsageError } from './exits.mjs'
 import { note, print } from './output.mjs'
+import { readVersion } from './version.mjs'
 
 /** Resolves to the exit code. */
 export async function main(args) {
@@ -17,10 +18,16 @@ export async function main(args) {
 
 async function dispatch([first, ...rest]) {
   if (first === '-z') return run('chat', ['--final', ...rest])
+  if (['--version', '-V'].includes(first)) return printVersion()
   if (first === undefined) throw new UsageError(usage)
   if (['help', '--help', '-h'].includes(first)) return help(rest[0])
   if (!Object.hasOwn(commands, first)) throw new UsageError(`There is no command "${first}".\n\n${usage}`)
   return run(first, rest)
+}
+
+function printVersion() {
+  print(readVersion())
+  return exits.done
 }
 
 function help(name) {

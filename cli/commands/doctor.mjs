@@ -40,7 +40,9 @@ async function checkKey(client, add) {
     for (const [scope, use] of Object.entries(wantedScopes))
       if (!key.scopes.includes(scope)) add('scope', 'warning', `Without "${scope}" there is no access to ${use}.`)
     checkDeployment(await client.get('/health/detailed'), add)
-    if (key.scopes.includes('read')) await checkChannels(client, add)
+    if (!key.scopes.includes('read')) return
+    await checkModel(client, add)
+    await checkChannels(client, add)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     add('key', 'failed', error.message)
@@ -48,13 +50,10 @@ async function checkKey(client, add) {
 }
 
 /** The details are shown to the owner of the deployment alone. */
-function checkDeployment({ status, database, model, providers = {}, bindings = {} }, add) {
+function checkDeployment({ status, database, bindings = {} }, add) {
   add('deployment', status === 'ok' ? 'ok' : 'failed', status)
   if (!database) return
   add('database', database === 'ok' ? 'ok' : 'failed', database)
-  const usable = Object.entries(providers).filter(([, state]) => state.startsWith('usable'))
-  if (usable.length) add('model', 'ok', `${model}; providers: ${usable.map(([id]) => id).join(', ')}`)
-  else add('model', 'warning', `${model}. No provider has a key: set one, for example OPENAI_API_KEY.`)
   for (const [name, state] of Object.entries(bindings)) checkBinding(name, state, add)
 }
 
@@ -62,6 +61,21 @@ function checkBinding(name, state, add) {
   if (!state.startsWith('absent')) return add(name, 'ok', state)
   add(name, 'warning', `${state}. Add the binding to wrangler.toml and deploy, if you need it.`)
 }
+
+/** The models that this tenant can ask, with its own keys and those of the deployment. The default is the first. */
+async function checkModel(client, add) {
+  const models = await client.list('/api/settings/models?limit=200')
+  const providers = [...new Set(models.map(({ provider }) => provider))].filter((one) => one !== standIn)
+  const [first] = models
+  if (first && first.provider !== standIn) return add('model', 'ok', `${first.id}; providers: ${providers.join(', ')}`)
+  const remedy = providers.length
+    ? `Set model.default to a model of ${providers.join(', ')}.`
+    : 'No provider has a key: set one, for example OPENAI_API_KEY, or add one on the page.'
+  add('model', 'warning', `${first ? `${first.id}, which is a set of rules and no model` : 'none'}. ${remedy}`)
+}
+
+/** Answers when there is no model. */
+const standIn = 'demo'
 
 /** Platforms call the address of a webhook, so it must be public. */
 async function checkChannels(client, add) {

@@ -32,12 +32,14 @@ export async function run({ options, words: [action = 'ls', ...words], usage }) 
 }
 
 async function list(client, options, words) {
+  const { limit = '50' } = options
+  if (!/^[1-9]\d{0,5}$/.test(limit)) throw new UsageError(`--limit is a whole number from 1, not "${limit}".`)
   const query = new URLSearchParams({
     limit: '50',
     ...(words && { q: words }),
     ...(options.archived && { archived: 'true' }),
   })
-  const found = await client.list(`/api/sessions?${query}`, Number(options.limit ?? 50))
+  const found = await client.list(`/api/sessions?${query}`, Number(limit))
   printList(options, found, ['ID', 'STATUS', 'UPDATED', 'TITLE'], (one) => [
     one.id,
     one.status,

@@ -13,7 +13,7 @@ export async function announce(url, { key, quietKey, model }) {
     ...(quietKey ? [] : [`key: ${key}`]),
     `model: ${name} (${why})`,
     `try: curl -s ${url}/v1/chat/completions -H "Authorization: Bearer ${shownKey}" -H "Content-Type: application/json" -d '${body}'`,
-    `docs: ${url}/docs, clients: docs/clients.md`,
+    `docs: ${url}/docs/, API reference: ${url}/docs`,
   ]
   console.log(lines.join('\n'))
 }

@@ -81,6 +81,9 @@ it('stores a key that works for its owner alone, and exits by what happened', as
   expect((await run(['doctor'], '', none)).out).toContain('✓ key')
   expect((await run(['nothing'])).code).toBe(2)
   expect((await run(['chat', '--nothing'])).code).toBe(2)
+  for (const limit of ['abc', '0', '1.5']) expect((await run(['sessions', 'ls', '--limit', limit])).code).toBe(2)
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string }
+  expect(await run(['--version'])).toMatchObject({ code: 0, out: `${version}\n` })
   expect((await run(['runs', 'show', 'ses_none', 'run_none'])).code).toBe(1)
   const complete = `eval "$(cat)"; COMP_WORDS=(talaria files --rec); COMP_CWORD=2; _talaria; echo "\${COMPREPLY[*]}"`
   const { out: script } = await run(['completion', 'bash'])

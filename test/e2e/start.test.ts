@@ -47,7 +47,8 @@ describe('npm start', { timeout: 180_000 }, () => {
   it('says which model answers and why, prints a request that works, and keeps settings to itself', async () => {
     const server = await start({ env: { ADMIN_KEY: adminKey } })
     expect(server.log()).toContain('model: demo/agent (a stand-in made of rules, because no provider is set up')
-    expect(server.log()).toContain(`docs: ${server.url.replace('127.0.0.1', 'localhost')}/docs`)
+    const address = server.url.replace('127.0.0.1', 'localhost')
+    expect(server.log()).toContain(`docs: ${address}/docs/, API reference: ${address}/docs`)
     const [, command = ''] = /^try: (.*)$/m.exec(server.log()) ?? []
     const env = { ...process.env, ADMIN_KEY: adminKey }
     expect(
