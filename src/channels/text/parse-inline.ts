@@ -97,6 +97,7 @@ function findCodeEnd(source: string, from: number, length: number): number {
 /** Bound the search for the end of a label and of an address, so that parsing stays linear. */
 const maxLabelChars = 500
 const maxUrlChars = 4_000
+const maxUrlLevels = 32
 
 /** `[label](address)` and `![label](address)`. */
 function parseLink(source: string, at: number, { out, depth }: State): number {
@@ -146,7 +147,7 @@ function findUrlEnd(source: string, from: number): number {
   const last = Math.min(source.length, from + maxUrlChars)
   for (let at = from; at < last; at++) {
     const char = source[at] ?? ''
-    if (char === '(') level++
+    if (char === '(' && ++level > maxUrlLevels) return at
     if ((char === ')' && --level < 0) || char === '<' || char === '>' || isBlank(char)) return at
   }
   return last
