@@ -135,6 +135,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.getByRole('button', { name: 'Stop' }).click()
     const bubble = page.locator('.block.user', { hasText: '[[say again]]' })
     await bubble.getByText('Not taken: the run ended first').waitFor()
+    await page.reload()
     await bubble.getByRole('button', { name: 'Try again' }).click()
     await answered('again')
     await isIdle()

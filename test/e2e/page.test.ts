@@ -209,7 +209,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await answered(page, 'chosen')
     await isIdle(page)
     await send(page, '[[call clarify {"question":"Which shade?","choices":[]} then say shaded]]')
-    await page.locator('.tool', { hasText: 'Waits for you' }).waitFor()
+    await page.locator('.tool summary', { hasText: 'Waits for you' }).waitFor()
     await page.getByRole('textbox', { name: 'Answer' }).fill('dark')
     await page.keyboard.press('Enter')
     await answered(page, 'shaded')
