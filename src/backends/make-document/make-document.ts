@@ -6,6 +6,7 @@
 import { log } from '../../agent/model/log.ts'
 import type { DocumentBytes, DocumentKind, DocumentWriter } from '../../agent/model/media/document-writer.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
+import { removeIllegal } from './legal-text.ts'
 import { loadAssets, writerCode } from './writer-code.ts'
 import type { WriteDocument } from './protocol.ts'
 
@@ -16,8 +17,9 @@ const maxConcurrent = 1
 
 export function openDocumentWriter(loader: WorkerLoader): DocumentWriter['write'] {
   const limited = limitConcurrency(maxConcurrent)
-  return (kind, content, signal) =>
+  return (kind, given, signal) =>
     limited(async () => {
+      const content = removeIllegal(given)
       if (kind !== 'png' || isSvg(content)) return writeAlone(loader, { kind, content, signal })
       const drawn = await writeAlone(loader, { kind: 'svg', content, signal })
       if ('refused' in drawn) return drawn

@@ -76,6 +76,47 @@ describe('a document', () => {
     expect(await entryOf(bytes, 'ppt/slides/slide4.xml')).toBe('')
   })
 
+  const odd =
+    '# One\u001b[0m\n\nA\bB\u0000C\ufffe\ud800 D\u2028E\u3000F.\n\n| Head\u0001 |\n|---|\n| a\u000bb |\n\n```\n\tif\u00a0x\u3000y\n```\n'
+
+  it.each([
+    ['docx', 'word/document.xml'],
+    ['pptx', 'ppt/slides/slide1.xml'],
+    ['xlsx', 'xl/worksheets/sheet1.xml'],
+  ] as const)('in %s has no characters that XML refuses', async (kind, entry) => {
+    const xml = await entryOf(await write(kind, odd), entry)
+    expect(xml).toMatch(/<.*>/s)
+    expect(xml).not.toMatch(/[^\P{Cc}\t\n\r]|[\ufffe\uffff]|&#(?:x0?[0-8bcef]|[0-8]|1[124-9]);/iu)
+  })
+
+  it('in PDF is made of a text with control characters, tabs and spaces of all kinds', async () => {
+    const read = await openDocuments({ loader }).pdf(await write('pdf', odd), signal)
+    const text = 'pages' in read ? read.pages.join('\n') : read.refused
+    for (const part of ['One[0m', 'ABC', 'Head', 'ab', 'if x y']) expect(text).toContain(part)
+  })
+
+  it('in Excel has names of sheets that differ, and cells that Excel reads', async () => {
+    const long = 'x'.repeat(40_000)
+    const name = 'n'.repeat(31)
+    const sheets = {
+      'a/b': [[1]],
+      'a b': [[2]],
+      'A B': [[3]],
+      [name]: [[4]],
+      [`${name}x`]: [[5]],
+      "'": [['\u001b\b', long]],
+    }
+    const made = await openDocumentWriter(loader)('xlsx', JSON.stringify(sheets), signal)
+    if ('refused' in made) throw new Error(made.refused)
+    const workbook = await entryOf(made.bytes, 'xl/workbook.xml')
+    const names = [...workbook.matchAll(/<sheet [^>]*name="([^"]*)"/g)].map(([, found]) => found)
+    expect(names).toEqual(['a b', 'a b (2)', 'A B (3)', name, `${'n'.repeat(27)} (2)`, 'Sheet'])
+    expect(made.warnings).toEqual(['Cells are cut at 32767 characters, the limit of Excel.'])
+    const strings = await entryOf(made.bytes, 'xl/sharedStrings.xml')
+    expect(strings).toContain('x'.repeat(32_767))
+    expect(strings).not.toContain('x'.repeat(32_768))
+  })
+
   it('as SVG is the diagram', async () => {
     const svg = new TextDecoder().decode(await write('svg', '```mermaid\nflowchart LR\n  A[Start] --> B[End]\n```'))
     expect(svg).toMatch(/^<svg[\s>].*Start.*End.*<\/svg>\s*$/s)
@@ -115,6 +156,7 @@ describe('a document', () => {
     ['png', '<svg xmlns="http://www.w3.org/2000/svg" width="10"', 'cannot be drawn'],
     ['png', '<!DOCTYPE svg [<!ENTITY a "aaaa">]><svg>&a;</svg>', 'entities'],
     ['xlsx', '{"a":1}', 'Rows are'],
+    ['xlsx', Array(16_386).join(','), 'at most 1048576 rows of 16384 cells'],
     ['svg', 'no diagram at all', 'cannot be drawn'],
   ] as const)('%s that cannot be made is refused with a reason', async (kind, content, reason) => {
     await expect(write(kind, content)).rejects.toThrow(reason)

@@ -177,7 +177,8 @@ function toWords(runs: readonly Run[], fonts: Fonts, isBold: boolean): readonly 
   }
   return runs.flatMap((run) => {
     const own = fontOf(run)
-    const parts = run.code ? [run.text] : run.text.split(/\s+/)
+    // The fonts have one kind of white space.
+    const parts = run.code ? [run.text.replaceAll('\t', '    ').replace(/\s/g, ' ')] : run.text.split(/\s+/)
     const fits = (text: string) => [...text].every((char) => isStandard(char.codePointAt(0) ?? 0))
     return parts.filter(Boolean).map((text) => ({ text, font: fits(text) ? own : (other ?? own) }))
   })

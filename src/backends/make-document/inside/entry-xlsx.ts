@@ -3,6 +3,7 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import writeXlsxFile, { type Cell, type SheetData } from 'write-excel-file/universal'
 import type { DocumentBytes } from '../../../agent/model/media/document-writer.ts'
+import { cutText } from '../legal-text.ts'
 import { type CellValue, parseSheets } from './sheet-rows.ts'
 
 export class Writer extends WorkerEntrypoint {
@@ -16,14 +17,22 @@ export class Writer extends WorkerEntrypoint {
       })),
     )
     const blob = await written.toBlob()
-    return { bytes: new Uint8Array(await blob.arrayBuffer()) }
+    const isCut = sheets.some(({ rows }) => rows.some((cells) => cells.some(isLong)))
+    const warnings = [`Cells are cut at ${maxCellChars} characters, the limit of Excel.`]
+    return { bytes: new Uint8Array(await blob.arrayBuffer()), ...(isCut && { warnings }) }
   }
 }
+
+/** Excel repairs a file with longer texts and loses them. */
+const maxCellChars = 32_767
+
+const isLong = (value: CellValue): boolean => typeof value === 'string' && value.length > maxCellChars
 
 /** The type is named, so that no text becomes a formula. */
 function toCell(value: CellValue, isHead: boolean): Cell {
   const style = isHead ? { fontWeight: 'bold' as const } : {}
   if (value === null) return null
   if (typeof value === 'number') return { type: Number, value, ...style }
-  return typeof value === 'boolean' ? { type: Boolean, value, ...style } : { type: String, value, ...style }
+  if (typeof value === 'boolean') return { type: Boolean, value, ...style }
+  return { type: String, value: cutText(value, maxCellChars), ...style }
 }

@@ -1,11 +1,39 @@
 /** Reads the sheets of a workbook from JSON, Markdown tables or CSV. Text stays text, also what looks like a formula. */
 
+import { cutText, removeIllegal } from '../legal-text.ts'
 import { parseMarkdown, textOf } from './markdown.ts'
 
 export type CellValue = string | number | boolean | null
 export type SheetRows = { readonly name: string; readonly rows: readonly (readonly CellValue[])[] }
 
-export function parseSheets(content: string): readonly SheetRows[] | { readonly refused: string } {
+type Refused = { readonly refused: string }
+
+/** Of Excel, which opens no workbook with more. */
+const maxRows = 1_048_576
+const maxColumns = 16_384
+const maxNameChars = 31
+
+export function parseSheets(content: string): readonly SheetRows[] | Refused {
+  const sheets = readSheets(content)
+  if ('refused' in sheets) return sheets
+  const isTooLarge = sheets.some(({ rows }) => rows.length > maxRows || rows.some((cells) => cells.length > maxColumns))
+  return isTooLarge ? { refused: `A sheet has at most ${maxRows} rows of ${maxColumns} cells.` } : nameSheets(sheets)
+}
+
+/** Excel compares names without case and refuses a workbook with equal ones. */
+function nameSheets(sheets: readonly SheetRows[]): readonly SheetRows[] {
+  const taken = new Set<string>()
+  return sheets.map(({ name, rows }) => {
+    const base = cleanName(name)
+    let unique = base
+    for (let n = 2; taken.has(unique.toLowerCase()); n++)
+      unique = `${cutText(base, maxNameChars - ` (${n})`.length)} (${n})`
+    taken.add(unique.toLowerCase())
+    return { name: unique, rows }
+  })
+}
+
+function readSheets(content: string): readonly SheetRows[] | Refused {
   const text = content.trim()
   if (/^[[{]/.test(text)) return parseJsonSheets(text)
   const tables = parseMarkdown(content).flatMap((block) => (block.kind === 'table' ? [block.rows] : []))
@@ -20,7 +48,7 @@ export function parseSheets(content: string): readonly SheetRows[] | { readonly 
 const wrongForm =
   'Rows are a JSON list of lists or of objects, an object of such lists by sheet, a Markdown table, or CSV.'
 
-function parseJsonSheets(text: string): readonly SheetRows[] | { readonly refused: string } {
+function parseJsonSheets(text: string): readonly SheetRows[] | Refused {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -28,18 +56,16 @@ function parseJsonSheets(text: string): readonly SheetRows[] | { readonly refuse
     return { refused: `The content is not valid JSON: ${error instanceof Error ? error.message : ''}. ${wrongForm}` }
   }
   const sheets = Array.isArray(value) ? { Sheet1: value as unknown[] } : (value as Readonly<Record<string, unknown>>)
-  const found = Object.entries(sheets).map(([name, rows]) => ({ name: cleanName(name), rows: toRows(rows) }))
+  const found = Object.entries(sheets).map(([name, rows]) => ({ name, rows: toRows(rows) }))
   const isRead = (sheet: (typeof found)[number]): sheet is (typeof found)[number] & SheetRows =>
     sheet.rows !== undefined
   return found.length && found.every(isRead) ? found : { refused: wrongForm }
 }
 
-/** Excel refuses longer names and these characters. */
+/** Excel refuses longer names, these characters, and quotation marks around a name. */
 const cleanName = (name: string): string =>
-  name
-    .replace(/[\\/?*[\]:]/g, ' ')
-    .slice(0, 31)
-    .trim() || 'Sheet'
+  cutText(removeIllegal(name).replace(/[\\/?*[\]:\t\n\r]/g, ' '), maxNameChars).replace(/^[\s']+|[\s']+$/g, '') ||
+  'Sheet'
 
 function toRows(value: unknown): SheetRows['rows'] | undefined {
   if (!Array.isArray(value)) return undefined
@@ -48,12 +74,14 @@ function toRows(value: unknown): SheetRows['rows'] | undefined {
   if (!rows.every((row) => typeof row === 'object' && row !== null && !Array.isArray(row))) return undefined
   const objects = rows as readonly Readonly<Record<string, unknown>>[]
   const columns = [...new Set(objects.flatMap((row) => Object.keys(row)))]
-  return [columns, ...objects.map((row) => columns.map((column) => toCell(row[column])))]
+  return [columns.map(toCell), ...objects.map((row) => columns.map((column) => toCell(row[column])))]
 }
 
 function toCell(value: unknown): CellValue {
   if (value === undefined || value === null) return null
-  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string') return value
+  // JSON escapes characters that the content itself cannot have.
+  if (typeof value === 'string') return removeIllegal(value)
+  if (typeof value === 'number' || typeof value === 'boolean') return value
   return JSON.stringify(value)
 }
 
