@@ -125,7 +125,7 @@ describe('a message that begins with a slash', () => {
     const key = await newKey(tenant.id, ['chat', 'read'])
     const { id } = await newSession({}, tenant.key)
     const refused = await chat(id, '/new', { key })
-    expect(refused.output).toBe('You may not use /new: it needs the scope `write`, or in a chat an admin.')
+    expect(refused.output).toBe('You may not use /new: it needs the scope `write`.')
     expect((await chat(id, '/help', { key })).output).not.toContain('/new')
   })
 })

@@ -31,7 +31,7 @@ type Found = {
 }
 
 function answerKnown(session: Session, call: CommandCall, { command, run }: Found): Answer | Promise<Answer> {
-  if (!mayUse(session, command, call)) return refuse(session, command)
+  if (!mayUse(session, command, call)) return refuse(session, command, call)
   if (command.busy === 'refuse' && session.store.hasOpenTurn)
     return reply('A turn is running. Send /stop first, or wait.')
   return run(session, call)
@@ -57,9 +57,13 @@ async function answerUnknown(
   return isPathName(call.name) ? undefined : reply(await renderUnknown(session, call, fallbacks))
 }
 
-function refuse({ meta }: Session, { name, scope, isForChats }: CommandSpec): CommandReply {
+function refuse({ meta }: Session, { name, scope, isForChats }: CommandSpec, { authority }: CommandCall): CommandReply {
   if (isForChats && !meta.origin) return reply(`/${name} has a meaning in the chats of a channel alone.`)
-  return reply(`You may not use /${name}: it needs the scope \`${scope}\`, or in a chat an admin.`)
+  const { principal } = authority
+  if (principal.kind !== 'person') return reply(`You may not use /${name}: it needs the scope \`${scope}\`.`)
+  return reply(
+    `You may not use /${name}: it is for admins here. The owner of this bot makes you one by adding your id, ${principal.person}, to \`admins\` in the settings of the channel.`,
+  )
 }
 
 async function renderUnknown(

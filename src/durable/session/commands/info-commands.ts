@@ -49,8 +49,8 @@ export const usageCommand: CommandHandler = ({ meta, store }) => {
 export const modelCommand: CommandHandler = async (session, { words: [name, ...more] }) => {
   await session.ensureTenant()
   if (name === undefined) return reply(`The model is ${currentModel(session)}.`)
-  if (more.length) return reply(unknownModel([name, ...more].join(' ')))
-  if (name !== 'default' && !isUsable(session, name)) return reply(unknownModel(name))
+  if (more.length) return reply(unknownModel(session, [name, ...more].join(' ')))
+  if (name !== 'default' && !isUsable(session, name)) return reply(unknownModel(session, name))
   session.updateMeta({ model: name === 'default' ? null : name, oneShot: undefined })
   session.runInBackground(session.turns.project())
   return reply(`The model is now ${currentModel(session)}.`)
@@ -63,5 +63,7 @@ const currentModel = (session: Session): string =>
 const isUsable = (session: Session, name: string): boolean =>
   modelId.safeParse(name).success && session.promptModel(name)?.id === resolveModelId(name, session.settings)
 
-const unknownModel = (name: string): string =>
-  `${name} is not a model that can be used here. Write it as provider/model; GET /v1/models lists them.`
+function unknownModel({ meta }: Session, name: string): string {
+  const list = meta.origin ? 'the page of this server' : 'GET /v1/models'
+  return `${name} is not a model that can be used here. Write it as provider/model; ${list} lists them.`
+}
