@@ -4,6 +4,7 @@
  */
 
 import { parseInline, type StyledText } from './parse-inline.ts'
+import { writeLinkAddresses } from './plain-links.ts'
 
 /** A fence of a nested list may be indented by more than three spaces. */
 const fence = /^([ \t]*)(`{3,}|~{3,})(?=[^`]*$)[ \t]*([^\s`]*)/
@@ -142,7 +143,7 @@ function writeTable(lines: readonly string[], from: number, { out, hasColumns }:
   return at
 }
 
-/** Styles are dropped, because the table is preformatted text. */
+/** Styles are dropped, because the table is preformatted text. Links have their addresses behind them. */
 function alignColumns(rows: readonly (readonly Cell[])[]): string {
   const widths: number[] = []
   for (const row of rows) row.forEach(({ text }, n) => (widths[n] = Math.max(widths[n] ?? 0, text.length)))
@@ -190,7 +191,7 @@ function cellsOf(line: string): readonly Cell[] {
     const source = cell.trim()
     const plain: StyledText = { text: '', spans: [] }
     parseInline(source, plain)
-    return { source, text: plain.text }
+    return { source, text: writeLinkAddresses(plain).text }
   })
 }
 

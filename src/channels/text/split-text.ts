@@ -32,7 +32,8 @@ export function findChunkEnd(text: string, from: number, limits: ChunkLimits): n
   for (const [separator, minFill] of [
     ['\n\n', 0.5],
     ['\n', 0.5],
-    [' ', 0.8],
+    // A cut within an address would break it.
+    [' ', 0.3],
   ] as const) {
     const at = text.lastIndexOf(separator, last - separator.length)
     if (at >= from + (last - from) * minFill) return at + separator.length

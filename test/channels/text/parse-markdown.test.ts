@@ -78,6 +78,7 @@ describe('parseMarkdown', () => {
     ['1. ```js\n   *a*\n\n   b\n   ```\n2. *c*', '1.\n<pre js>*a*\n\nb</pre>\n2. <italic>c</italic>'],
     ['- ```js', '• ```js'],
     ['| a | **b** |\n|---|:-:|\n| 1 | 22 |\n\nx', '<pre>a | b\n--|---\n1 | 22</pre>\n\nx'],
+    ['| a |\n|---|\n| [b](https://c.example) |', `<pre>a\n${'-'.repeat(21)}\nb (https://c.example)</pre>`],
     ['a | b, no table', 'a | b, no table'],
     [
       `| name | note |\n|---|---|\n| **a** | ${'w'.repeat(41)} |\n| b | [x](https://a.example) |\n\nx`,
