@@ -68,7 +68,8 @@ describe('a setting', () => {
   it('of the tenant is changed with the scope approve when it is policy, else without', async () => {
     const { key, weak, patch } = await setUp()
     for (const { path, name, example } of leaves.filter((leaf) => isTaken(leaf.name, 'tenant'))) {
-      await patch(key, requiredBeside(path))
+      const beside = requiredBeside(path)
+      if (Object.keys(beside).length) await patch(key, beside)
       const policy: Refusal = [403, 'policy', name]
       const value = settingsWith(path, orderOf(name)?.[1] ?? (example === 'virtual' ? 'http' : example))
       const isPreference = kindOf(path) === 'preference'
