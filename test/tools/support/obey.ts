@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { ExecutionBackend } from '../../../src/agent/model/backend.ts'
-import { type Message, textIn } from '../../../src/agent/model/message.ts'
+import { type AssistantMessage, type Message, textIn } from '../../../src/agent/model/message.ts'
 import type { Authority } from '../../../src/agent/model/permission/authority.ts'
 import type { Risk, Tool } from '../../../src/agent/model/tool.ts'
 import type { ApprovalPolicy } from '../../../src/agent/policy/approval/approval.ts'
@@ -45,6 +45,17 @@ const toolNamed = (name: string): Tool =>
 const toolbox = new Map(Object.keys(risks).map((name) => [name, toolNamed(name)]))
 
 export type Step = readonly [tool: string, input?: object]
+/** Ends the turn: the next steps are of another run, with the same messages. */
+export const nextTurn: Step = ['next turn']
+/** Removes the messages, as undo and compression do, and ends the turn. */
+export const forget: Step = ['forget']
+
+const messageOf = (id: string, name: string, input: unknown): AssistantMessage => ({
+  role: 'assistant',
+  content: [{ type: 'call', id, name, input }],
+  stop: 'tools',
+})
+
 type Options = {
   /** Called with each result that the model sees; its calls come next. */
   readonly react?: (message: Message) => readonly Step[]
@@ -68,11 +79,21 @@ export async function obey(
     resolve: (path: string) => path,
   } as unknown as ExecutionBackend
   let last = 'nothing'
+  let transcript: readonly Message[] = []
+  let run = 0
   const pending = [...steps]
   for (let at = 0; at < pending.length && at < maxSteps; at++) {
-    const [name, input = {}] = pending[at] as Step
+    const step = pending[at] as Step
+    if (step === forget) transcript = []
+    if (step === nextTurn || step === forget) run++
+    const [name, input = {}] = step
+    if (!toolbox.has(name)) continue
     // Opened for each batch, as after an eviction.
-    const exposure = openExposureLog({ meta: () => meta, updateMeta: (change) => (meta = change) }, 'run-1', authority)
+    const exposure = openExposureLog(
+      { meta: () => meta, updateMeta: (change) => (meta = change) },
+      { id: `run-${run}`, authority, transcript },
+    )
+    transcript = [...transcript, messageOf(`c${at}`, name, input)]
     const approvals = { mode, rules: [], grants: [], decisions: [], ...policy }
     const options: DispatchOptions = {
       toolbox,
@@ -99,7 +120,10 @@ export async function obey(
       logError: () => {},
     }
     for await (const result of dispatch([{ id: `c${at}`, name, input, effect: 'effect', state: 'planned' }], options)) {
-      if (result.of === 'tool') pending.push(...react(result.message))
+      if (result.of === 'tool') {
+        transcript = [...transcript, result.message]
+        pending.push(...react(result.message))
+      }
       last = result.of === 'later' ? 'asked' : result.of === 'tool' && result.message.failed ? 'refused' : 'ran'
     }
   }

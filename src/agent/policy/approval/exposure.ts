@@ -1,8 +1,9 @@
 /**
- * Tells what a turn has read, and which calls could send it out. After foreign content and private data, whatever leaves
- * needs a person: a page may have asked for it.
+ * Tells what a conversation has read, and which calls could send it out. After foreign content and private data,
+ * whatever leaves needs a person: a page may have asked for it.
  */
 
+import { callsIn, type Message, textIn } from '../../model/message.ts'
 import type { Assessment } from '../../model/permission/approval.ts'
 import type { Authority, Exposure } from '../../model/permission/authority.ts'
 import type { Risk } from '../../model/tool.ts'
@@ -37,6 +38,38 @@ function exposureOfTrace(result: string): Exposure {
     exposure = joinExposures(exposure, exposureOf(tool, {}))
   return exposure
 }
+
+/** Returns what a model reads with these messages. Undone and summarised messages are not among them. */
+export function exposureOfMessages(messages: readonly Message[]): Exposure {
+  const inputs = new Map<string, unknown>()
+  let exposure: Exposure = {}
+  for (const message of messages) {
+    if (message.role === 'assistant') for (const call of callsIn(message)) inputs.set(call.id, call.input)
+    exposure = joinExposures(exposure, exposureOfMessage(message, inputs))
+    if (exposure.isForeign && exposure.isPrivate) break
+  }
+  return exposure
+}
+
+function exposureOfMessage(message: Message, inputs: ReadonlyMap<string, unknown>): Exposure {
+  if (message.role === 'user') return message.source === 'webhook' ? { isForeign: true } : {}
+  if (message.role === 'assistant')
+    return message.content.some((part) => part.type === 'thinking' && part.search !== undefined)
+      ? { isForeign: true }
+      : {}
+  const { name, callId } = message
+  const input = inputs.get(callId)
+  return joinExposures(
+    exposureOf(name, input, name === 'delegate_task' ? textIn(message) : ''),
+    name === 'execute_code' ? exposureOfCode(textOf(input, 'code')) : {},
+  )
+}
+
+/** The calls of a program are not stored as messages. Its code names the tools. */
+const exposureOfCode = (code: string): Exposure =>
+  [...code.matchAll(/\b[a-z]{1,20}_\w{1,80}|\b(?:terminal|process|memory)\b/g)]
+    .map(([tool]) => exposureOf(tool, {}))
+    .reduce(joinExposures, {})
 
 export const joinExposures = (one: Exposure, other: Exposure): Exposure => ({
   ...((one.isForeign || other.isForeign) && { isForeign: true }),

@@ -1,8 +1,16 @@
-/** Keeps what the running turn has read, so that an evicted session still knows it. */
+/**
+ * Keeps what the running turn has read, so that an evicted session still knows it. What earlier turns have read counts
+ * for as long as its messages are sent to models.
+ */
 
-import type { ToolMessage } from '../../../agent/model/message.ts'
+import type { Message, ToolMessage } from '../../../agent/model/message.ts'
 import type { Authority, Exposure } from '../../../agent/model/permission/authority.ts'
-import { exposureOf, exposureOfAuthority, joinExposures } from '../../../agent/policy/approval/exposure.ts'
+import {
+  exposureOf,
+  exposureOfAuthority,
+  exposureOfMessages,
+  joinExposures,
+} from '../../../agent/policy/approval/exposure.ts'
 import type { SessionMetadata } from '../../storage/session-metadata.ts'
 
 export type ExposureLog = {
@@ -14,22 +22,33 @@ export type ExposureLog = {
   readonly authority: Authority
 }
 
+export type ReadingRun = {
+  readonly id: string
+  readonly authority: Authority
+  /** The messages that its model has read. */
+  readonly transcript: readonly Message[]
+}
+
 type Metadata = {
   readonly meta: () => Pick<SessionMetadata, 'exposure'>
   readonly updateMeta: (change: Pick<SessionMetadata, 'exposure'>) => void
 }
 
-export function openExposureLog({ meta, updateMeta }: Metadata, runId: string, authority: Authority): ExposureLog {
+export function openExposureLog(
+  { meta, updateMeta }: Metadata,
+  { id: runId, authority, transcript }: ReadingRun,
+): ExposureLog {
   const stored = (): Exposure => {
     const { exposure } = meta()
     return exposure?.runId === runId ? exposure : {}
   }
-  const now = () => joinExposures(stored(), exposureOfAuthority(authority))
-  const known = now()
+  const before = joinExposures(exposureOfMessages(transcript), exposureOfAuthority(authority))
+  const now = () => joinExposures(stored(), before)
+  const opening = now()
   const add = (exposure: Exposure) => {
-    const before = stored()
-    const after = joinExposures(before, exposure)
-    if (after.isForeign !== before.isForeign || after.isPrivate !== before.isPrivate)
+    const known = stored()
+    const after = joinExposures(known, exposure)
+    if (after.isForeign !== known.isForeign || after.isPrivate !== known.isPrivate)
       updateMeta({ exposure: { runId, ...after } })
   }
   return {
@@ -39,6 +58,6 @@ export function openExposureLog({ meta, updateMeta }: Metadata, runId: string, a
       add(exposureOf(name, input, text))
     },
     add,
-    authority: known.isForeign || known.isPrivate ? { ...authority, exposure: known } : authority,
+    authority: opening.isForeign || opening.isPrivate ? { ...authority, exposure: opening } : authority,
   }
 }

@@ -19,7 +19,8 @@ export type ServerSearch = {
 const tool = 'web_search'
 
 export function createServerSearch(session: TurnSession): ServerSearch {
-  const exposure = (turn: Turn) => session.toolRuntime.exposure(turn.id, turnAuthority(session))
+  const exposure = ({ id }: Turn) =>
+    session.toolRuntime.exposure({ id, authority: turnAuthority(session), transcript: session.store.transcript() })
   return {
     isAllowed(turn) {
       const { web = {} } = session.settings

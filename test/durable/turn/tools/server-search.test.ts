@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Settings } from '../../../../src/agent/model/settings.ts'
 import { newTurn, type Turn } from '../../../../src/agent/model/turn.ts'
 import { createServerSearch } from '../../../../src/durable/turn/tools/server-search.ts'
-import { openExposureLog } from '../../../../src/durable/turn/tools/exposure-log.ts'
+import { openExposureLog, type ReadingRun } from '../../../../src/durable/turn/tools/exposure-log.ts'
 import type { TurnSession } from '../../../../src/durable/turn/turn-session.ts'
 import type { Authority } from '../../../../src/agent/model/permission/authority.ts'
 import { ownerAuthority } from '../../../support/authority.ts'
@@ -14,17 +14,17 @@ type Meta = Parameters<Parameters<typeof openExposureLog>[0]['updateMeta']>[0]
 function open(settings: Settings, authority: Authority = ownerAuthority()) {
   let meta: Meta = {}
   const turn = newTurn('run-1', 0, 0, { authority })
-  const exposure = (runId: string, of: Authority) =>
-    openExposureLog({ meta: () => meta, updateMeta: (change) => (meta = change) }, runId, of)
+  const exposure = (run: ReadingRun) =>
+    openExposureLog({ meta: () => meta, updateMeta: (change) => (meta = change) }, run)
   const session = {
     settings,
     meta: { source: 'api' },
-    store: { current: () => turn },
+    store: { current: () => turn, transcript: () => [] },
     tenant: { access: { roles: {} } },
     toolRuntime: { exposure },
   } as unknown as TurnSession
   const search = createServerSearch(session)
-  return { search, turn, exposure: () => exposure('run-1', authority) }
+  return { search, turn, exposure: () => exposure({ id: 'run-1', authority, transcript: [] }) }
 }
 
 const native: Settings = { web: { backend: 'native' } }
