@@ -22,6 +22,11 @@ export function chooseModel(provider: Provider, { catalog = emptyCatalog }: Sour
 export const explainModelless = ({ id }: Pick<Provider, 'id'>): string =>
   `no model of it is known here; set MODEL=${id}/NAME, or model.default in the settings`
 
+/** Whether a model other than the demo can answer. */
+export const hasProvider = (sources: Sources): boolean =>
+  Object.keys(sources.settings?.providers ?? {}).length > 0 ||
+  providers.some((provider) => provider.id !== 'demo' && !getMissingRequirement(provider, sources))
+
 const needsNoSetup = new Set(['workers-ai', 'demo'])
 
 /**

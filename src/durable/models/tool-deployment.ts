@@ -3,6 +3,7 @@
 import type { Settings } from '../../agent/model/settings.ts'
 import type { ToolBinding, ToolDeployment } from '../../agent/model/vendor/tool-deployment.ts'
 import type { KeySource } from '../../agent/routing/availability.ts'
+import { hasProvider } from '../../agent/routing/default-model.ts'
 import { resolveVendor } from '../../agent/routing/tool-vendors.ts'
 import { variablesOf } from '../platform/variables.ts'
 import { cachedKeys, keySource } from './credentials.ts'
@@ -21,6 +22,7 @@ export function createToolDeployment(env: Env, tenant: Tenant): ToolDeployment {
   return {
     settings: tenant.settings,
     vendor: (id) => resolveVendor(id, { variables, tenantKeys }),
+    hasProvider: () => hasProvider({ variables, tenantKeys, settings: tenant.settings }),
     hasBinding: (name) => Boolean(bindings[name]),
     variable: (name) => variables[name]?.trim() || undefined,
   }

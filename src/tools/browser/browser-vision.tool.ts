@@ -1,7 +1,9 @@
 /** Looks at the page: the model itself where it sees, else another model that answers the question. */
 
 import * as z from 'zod'
+import { getBrowserAvailability } from '../../agent/policy/browser/resolve-browser.ts'
 import { defineTool } from '../define-tool.ts'
+import { getVisionAvailability } from '../media/vision-availability.ts'
 import { fail } from '../tool-result.ts'
 import { browserTool } from './run-browser.ts'
 
@@ -14,6 +16,11 @@ export default defineTool({
   input,
   needs: ['browser', 'vision'],
   effect: 'pure',
+  availability: (deployment) => {
+    const browser = getBrowserAvailability(deployment)
+    const vision = getVisionAvailability(deployment)
+    return browser.reason === undefined && vision.reason !== undefined ? vision : browser
+  },
   run: async ({ question }, { browser, vision, ...call }) => {
     const shot = await browser.act({ kind: 'screenshot' }, call)
     if (shot.kind === 'failed') return fail(shot.error, { success: false })

@@ -6,6 +6,7 @@ import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import { assessSecrets } from '../web/assess-secrets.ts'
 import { isAddress } from './assess-spending.ts'
+import { getVisionAvailability } from './vision-availability.ts'
 
 const input = z.object({
   image_url: z.string().min(1).max(4_000).describe('An http or https address, or a path of the workspace.'),
@@ -24,6 +25,7 @@ export default defineTool({
   assess: ({ image_url: source }, { backend }) =>
     isAddress(source) ? assessSecrets([source], 'the address') : assessReads([source], backend),
   touches: () => 'nothing',
+  availability: getVisionAvailability,
   run: async ({ image_url: source, question, region }, { vision, seesImages, signal }) => {
     const loaded = await vision.load({ source, question, region }, signal)
     if (loaded.kind === 'refused') return fail(loaded.error, { success: false })

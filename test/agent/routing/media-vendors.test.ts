@@ -21,6 +21,7 @@ const deploymentWith = (
       paidBy: 'deployment',
       variable: `${id.toUpperCase()}_API_KEY`,
     }),
+    hasProvider: () => true,
     hasBinding: (name) => name === 'AI' && ai,
     variable: () => undefined,
   } satisfies ToolDeployment

@@ -56,19 +56,27 @@ it('/health/detailed names the tools of media and the browser that lack a key or
     const answer = await createApp().fetch(request, { ...bindings, ...env } as Env, createExecutionContext())
     return (await answer.json<{ readonly tools: Readonly<Record<string, string>> }>()).tools
   }
-  const none = { AI: undefined, BROWSER: undefined, BROWSER_CDP_URL: undefined, OPENAI_API_KEY: undefined }
+  const noKeys = { OPENAI_API_KEY: undefined, OPENROUTER_API_KEY: undefined }
+  const none = { ...noKeys, AI: undefined, BROWSER: undefined, BROWSER_CDP_URL: undefined }
   expect(await states(none)).toMatchObject({
     image_generate: expect.stringMatching(/^unavailable: .*OPENAI_API_KEY.*GEMINI_API_KEY.*FAL_API_KEY.*AI/),
     text_to_speech: expect.stringMatching(/^unavailable: .*OPENAI_API_KEY.*ELEVENLABS_API_KEY.*GEMINI_API_KEY.*AI/),
     video_generate: expect.stringMatching(/^unavailable: .*OPENAI_API_KEY.*FAL_API_KEY/),
     browser_navigate: expect.stringMatching(/^unavailable: .*BROWSER_CDP_URL/),
     browser_vision: expect.stringMatching(/^unavailable: .*BROWSER_CDP_URL/),
+    vision_analyze: expect.stringMatching(/^unavailable: .*demo\/agent.*sees no images/),
+  })
+  expect(await states({ ...none, BROWSER: {} })).toMatchObject({
+    browser_navigate: 'browser',
+    browser_vision: expect.stringContaining('sees no images'),
   })
   expect(await states({ ...none, AI: {}, BROWSER: {} })).toMatchObject({
     image_generate: 'workers-ai',
     text_to_speech: 'workers-ai',
     video_generate: expect.stringContaining('unavailable'),
     browser_navigate: 'browser',
+    browser_vision: 'browser',
+    vision_analyze: 'model',
   })
 })
 

@@ -27,6 +27,8 @@ export type ToolDeployment = {
   readonly settings: Settings
   /** A vendor that is not known has neither address nor keys. */
   readonly vendor: (id: string) => VendorAccess
+  /** Whether a model other than the demo can answer. */
+  readonly hasProvider: () => boolean
   readonly hasBinding: (name: ToolBinding) => boolean
   /** A variable of the deployment that is neither a key nor a base URL. */
   readonly variable: (name: string) => string | undefined

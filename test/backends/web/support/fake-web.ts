@@ -28,6 +28,7 @@ export function openDeployment({ web, variables = {}, tenantKeys = {} }: Deploye
   return {
     settings: web ? { web } : {},
     vendor: (id) => resolveVendor(id, { variables, tenantKeys: keys }),
+    hasProvider: () => true,
     hasBinding: () => false,
     variable: (name) => variables[name],
   }
