@@ -5,10 +5,14 @@ import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import { assessReads } from '../assess-paths.ts'
 import { assessSecrets } from '../web/assess-secrets.ts'
 
+/** Models write the mark of attachments before paths and addresses, and it is no part of them. */
+export const withoutMark = (source: string): string => source.replace(/^MEDIA:\s?/, '')
+
 export const isAddress = (source: string): boolean => /^[A-Za-z][A-Za-z0-9+.-]{1,30}:/.test(source)
 
 /** Files of the workspace that a call sends are judged like files that it reads, addresses like those of web tools. */
-export function assessSpending(text: string, sources: readonly string[], backend: ExecutionBackend): Assessment {
+export function assessSpending(text: string, given: readonly string[], backend: ExecutionBackend): Assessment {
+  const sources = given.map(withoutMark)
   const [addresses, paths] = [sources.filter(isAddress), sources.filter((source) => !isAddress(source))]
   const [reads, secrets] = [assessReads(paths, backend), assessSecrets(addresses, 'an address')]
   const subjects = [text.slice(0, 2_000), ...addresses, ...reads.subjects]

@@ -5,7 +5,7 @@ import { assessReads } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import { assessSecrets } from '../web/assess-secrets.ts'
-import { isAddress } from './assess-spending.ts'
+import { isAddress, withoutMark } from './assess-spending.ts'
 import { getVisionAvailability } from './vision-availability.ts'
 
 const input = z.object({
@@ -21,9 +21,11 @@ export default defineTool({
   input,
   needs: ['vision', 'backend'],
   effect: 'pure',
-  risk: ({ image_url: source }) => (isAddress(source) ? 'net' : 'read'),
-  assess: ({ image_url: source }, { backend }) =>
-    isAddress(source) ? assessSecrets([source], 'the address') : assessReads([source], backend),
+  risk: ({ image_url: source }) => (isAddress(withoutMark(source)) ? 'net' : 'read'),
+  assess: ({ image_url: given }, { backend }) => {
+    const source = withoutMark(given)
+    return isAddress(source) ? assessSecrets([source], 'the address') : assessReads([source], backend)
+  },
   touches: () => 'nothing',
   availability: getVisionAvailability,
   run: async ({ image_url: source, question, region }, { vision, seesImages, signal }) => {

@@ -4,6 +4,7 @@
  */
 
 import { log } from '../../agent/model/log.ts'
+import { MediaFailure } from '../../backends/media/vendor.ts'
 import { clock } from '../../durable/platform/clock.ts'
 import { claimRetentionMs } from '../../durable/tenant/claims.ts'
 import { AppError, renderError } from '../errors.ts'
@@ -46,7 +47,7 @@ async function answerAndKeep(call: KeyedCall, ids: RequestIds, work: Work): Prom
   }
 }
 
-const mayBePaid = ({ headers }: AppError): boolean => headers['x-should-retry'] === 'false'
+const mayBePaid = ({ cause }: AppError): boolean => cause instanceof MediaFailure && cause.kind === 'unknown'
 
 /** Does not reject: the client gets its answer. */
 async function keepAnswer(call: KeyedCall, ids: RequestIds, answer: Response): Promise<void> {

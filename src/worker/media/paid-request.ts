@@ -6,7 +6,7 @@ import { MediaFailure, type MediaFailureKind } from '../../backends/media/vendor
 import type { MediaTransport } from '../../durable/models/media/vendor-transport.ts'
 import { createToolDeployment } from '../../durable/models/tool-deployment.ts'
 import { createTenantFetch } from '../../durable/tenant/tenant-fetch.ts'
-import { AppError, runFailed } from '../errors.ts'
+import { AppError } from '../errors.ts'
 import { type PaidRequest, reservePaidCall } from './paid-call.ts'
 
 export type PaidWork<Use extends MediaUse, Made> = {
@@ -77,10 +77,10 @@ const answers: Readonly<Record<MediaFailureKind, readonly [status: number, code:
 }
 
 /** SDKs must not repeat a call that may have been paid. */
-function toAppError({ kind, message, retryAfter }: MediaFailure): AppError {
+function toAppError(cause: MediaFailure): AppError {
+  const { kind, message, retryAfter } = cause
   const [status, code] = answers[kind]
-  const details = { ...(retryAfter !== undefined && { retryAfter }) }
-  if (kind === 'unknown' || kind === 'failed')
-    return runFailed({ status, code: 'provider_error', message, ...details }, {})
-  return new AppError(status, code, message, details)
+  const isFinal = kind === 'unknown' || kind === 'failed'
+  const headers = { ...(isFinal && { 'x-should-retry': 'false' }) }
+  return new AppError(status, code, message, { retryAfter, headers, cause })
 }

@@ -122,6 +122,8 @@ describe('a secret', () => {
 
   it('in a file that a paid call sends asks too', async () => {
     expect(await verdictOf({ prompt: 'p', image_url: '.env' }, imageGenerate)).toBe('ask')
+    expect(await verdictOf({ prompt: 'p', image_url: 'MEDIA:.env' }, imageGenerate)).toBe('ask')
+    expect(await verdictOf({ image_url: 'MEDIA:.env', question: 'q' }, visionAnalyze)).toBe('ask')
     expect(await verdictOf({ prompt: 'p', image_url: 'a.png' }, imageGenerate)).toBe('allow')
   })
 })

@@ -94,9 +94,14 @@ it('a repeat waits for the first request', async () => {
 it('a refusal gives the key back, and an answer that may be paid is kept', async () => {
   const { key } = await newTenant()
   const body = { prompt: 'a fox' }
-  vendors.begin(() => Response.json({ error: { message: 'no' } }, { status: 400 }))
-  expect((await send(key, 'images/generations', body)).status).toBe(400)
-  vendors.begin(() => Response.json({ data: [{ b64_json: '!' }] }))
+  for (const [vendor, status] of [
+    [400, 400],
+    [503, 502],
+  ] as const) {
+    vendors.begin(() => Response.json({ error: { message: 'no' } }, { status: vendor }))
+    expect((await send(key, 'images/generations', body)).status).toBe(status)
+  }
+  vendors.begin(() => Promise.reject(new Error('connection lost')))
   const lost = await send(key, 'images/generations', body)
   const again = await send(key, 'images/generations', body)
   expect([lost.status, again.status, replayed(again), again.headers.get('x-should-retry')]).toEqual([
