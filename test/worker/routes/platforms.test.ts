@@ -5,7 +5,7 @@ import nacl from 'tweetnacl'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { computeHmac, concatBytes, toHex } from '../../../src/channels/hmac.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
-import { createSlackApi } from '../../support/slack-api.ts'
+import { createSlackChat } from '../../support/slack-chat.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { createTwilioApi } from '../../support/twilio-api.ts'
 import { createWhatsappApi, graphError } from '../../support/whatsapp-api.ts'
@@ -55,21 +55,10 @@ async function createDiscordChannel(replies: readonly Reply[], settings: object 
 }
 
 async function createSlackChannel(replies: readonly Reply[], settings: object = {}) {
-  const { api, token } = createSlackApi()
-  const secrets = { bot_token: token, signing_secret: 's' }
-  const channel = await createChannel('slack', secrets, replies, settings)
-  const post = async (body: string) => {
-    const time = String(Math.floor(Date.now() / 1_000))
-    const signature = toHex(await computeHmac('SHA-256', 's', concatBytes(`v0:${time}:`, bytesOf(body))))
-    const headers = { 'x-slack-request-timestamp': time, 'x-slack-signature': `v0=${signature}` }
-    expect((await channel.post(body, headers)).status).toBe(200)
-  }
-  const send = (fields: object) => {
-    const event = { type: 'message', user: 'U1', channel: 'C1', channel_type: 'channel', ...fields }
-    const authorizations = [{ user_id: 'UBOT' }]
-    return post(JSON.stringify({ type: 'event_callback', team_id: 'T1', event, authorizations }))
-  }
-  return { ...channel, api, post, send }
+  const { key } = await newTenant()
+  const scripted = model(replies)
+  await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id } } })
+  return { scripted, key, ...(await createSlackChat(key, settings)) }
 }
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)

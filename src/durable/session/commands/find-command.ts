@@ -62,7 +62,7 @@ function refuse({ meta }: Session, { name, scope, isForChats }: CommandSpec, { a
   const { principal } = authority
   if (principal.kind !== 'person') return reply(`You may not use /${name}: it needs the scope \`${scope}\`.`)
   return reply(
-    `You may not use /${name}: it is for admins here. The owner of this bot makes you one by adding your id, ${principal.person}, to \`admins\` in the settings of the channel.`,
+    `You may not use /${name}: it is for admins here. The owner of this bot makes you one by adding your id, ${principal.person}, to the setting admins of the channel.`,
   )
 }
 
