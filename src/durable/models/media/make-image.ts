@@ -95,7 +95,13 @@ async function followQueue(
 
 async function startJob(transport: MediaTransport, choice: Choice, request: ImageRequest): Promise<string> {
   const create = (access: VendorAccess) => imageVendors.fal.createRequest(request, access)
-  return parseQueued(await readJson('FAL', await askVendor(transport, choice, create, { vendor: 'FAL' })))
+  const answer = await askVendor(transport, choice, create, { vendor: 'FAL' })
+  try {
+    return parseQueued(await readJson('FAL', answer))
+  } catch (error) {
+    if (!(error instanceof MediaFailure) || error.kind !== 'failed') throw error
+    throw new MediaFailure('unknown', `FAL has accepted a job and not named it. It may be paid. ${error.message}`)
+  }
 }
 
 /** Returns the answer of a job. Undefined while FAL works, and when it cannot be asked: the job is paid and goes on. */

@@ -174,6 +174,15 @@ describe('an image in a queue', () => {
     expect([started(), await costOf(id)]).toEqual([1, 0.05])
   })
 
+  it('whose vendor accepts it without its name may be paid, so it counts', async () => {
+    vendors.begin(() => new Response('<html>'))
+    const scripted = model([draw, says('No.')])
+    const { id } = await newSession({ model: scripted.id })
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Draw a fox.' } })
+    expect(listTexts(scripted.requests[1]!).join()).toContain('"error_type":"unknown"')
+    expect([started(), await costOf(id)]).toEqual([1, 0.05])
+  })
+
   it('that its vendor gives up is an error and costs nothing', async () => {
     queue(['CANCELLED'])
     const scripted = model([draw, says('No.')])
