@@ -143,6 +143,26 @@ describe('from the webhook to the answer', () => {
     expect(JSON.stringify(scripted.requests[1]?.messages)).toContain('exit_code')
   })
 
+  it('Slack: `/talaria /approve` in the channel decides what waits in a thread, for the person who is asked there', async () => {
+    const append = calls({ name: 'terminal', input: { command: 'echo x' } })
+    const { api, send, post, key, scripted } = await createSlackChannel([append, says('Done.')])
+    const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual', rules } } })
+    const command = (user_id: string, text: string) =>
+      post(
+        new URLSearchParams({ command: '/talaria', channel_id: 'C1', user_id, text, trigger_id: user_id }).toString(),
+      )
+    await send({ text: '<@UBOT> go', ts: '5.1' })
+    await until(() => api.texts.some((text) => text.includes('May terminal be called')))
+    await until(async () => (await call<{ data: object[] }>('GET', '/api/approvals', { key })).body.data.length === 1)
+    await command('U2', '/approve')
+    await until(() => api.texts.includes('Nothing waits for approval.'))
+    expect(scripted.requests).toHaveLength(1)
+    await command('U1', '/approve')
+    await until(() => api.texts.includes('Done.'))
+    expect(api.texts).toContain('Allowed: 1 call.')
+  })
+
   it('Slack: a thread without the agent stays without it', async () => {
     const { api, send, scripted } = await createSlackChannel([says('Hello.')])
     await send({ text: 'lunch?', ts: '3.2', thread_ts: '3.1', parent_user_id: 'U2' })

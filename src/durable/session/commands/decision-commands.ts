@@ -1,6 +1,7 @@
 /**
- * `/approve` and `/deny`: decide the approvals that wait. The intake of the message applies those of the open turn. An
- * admin of a channel also decides those of the other sessions of the chat, oldest first.
+ * `/approve` and `/deny`: decide the approvals that wait. The intake of the message applies those of the open turn. In a
+ * group they also decide those of the other sessions of the chat, oldest first: an admin all, others those for which
+ * they are asked, while none waits in their own session.
  */
 
 import type { ApprovalAnswer } from '../../../agent/model/permission/approval.ts'
@@ -21,14 +22,13 @@ function decide(session: Session, call: CommandCall, command: CommandName): Comm
   if (!typed) return usageReply(command)
   const own = session.store.hasOpenTurn ? pendingRequests(session).filter(isApproval) : []
   const { all, ...answer } = typed
-  if (isAdminOfGroup(session, call)) return decideInChat(session, call, { own, all, answer })
+  const { principal } = call.authority
+  const mayDecideOthers = principal.kind === 'person' && (principal.isAdmin || !own.length)
+  if (mayDecideOthers && session.meta.origin?.isGroup) return decideInChat(session, call, { own, all, answer })
   return own.length ? { kind: 'decision' } : nothing
 }
 
 const nothing = reply('Nothing waits for approval.')
-
-const isAdminOfGroup = ({ meta }: Session, { authority: { principal } }: CommandCall): boolean =>
-  principal.kind === 'person' && principal.isAdmin && meta.origin?.isGroup === true
 
 type Deciding = { readonly own: readonly Approval[]; readonly all: boolean; readonly answer: ApprovalAnswer }
 
@@ -37,7 +37,7 @@ async function decideInChat(
   call: CommandCall,
   { own, all, answer }: Deciding,
 ): Promise<CommandReply> {
-  const others = await listOthers(session)
+  const others = await listOthers(session, call)
   const [ownFirst] = own
   const [first] = others
   if (!first) return ownFirst ? { kind: 'decision' } : nothing
@@ -49,14 +49,15 @@ async function decideInChat(
   return reply(`${answer.decision === 'deny' ? 'Denied' : 'Allowed'}: ${decided} ${decided > 1 ? 'calls' : 'call'}.`)
 }
 
-/** The approvals of the other sessions of this chat, oldest first. */
-async function listOthers(session: Session) {
+/** The approvals of the other sessions of this chat that the person may decide, oldest first. */
+async function listOthers(session: Session, { authority: { principal } }: CommandCall) {
   const { sessionId, ownAuthority, meta } = session
   const chat = meta.origin && chatName(meta.origin)
   const waiting = await session.tenantObject().pending.list(ownAuthority)
   return waiting
     .filter((item) => item.kind === 'approval')
     .filter((item) => item.chat === chat && item.session_id !== sessionId)
+    .filter(({ person }) => principal.kind === 'person' && (principal.isAdmin || person === principal.person))
     .toSorted((one, other) => one.since - other.since)
 }
 
