@@ -76,12 +76,13 @@ function answerWebhook(api: DiscordApi | undefined, call: ApiCall, token: string
   const original = api?.originals.get(token)
   if (!api || !original) return discordError(404, 10_015, 'Unknown Webhook')
   api.calls.push(call)
-  if (!path.endsWith('/messages/@original')) return Response.json({ id: api.add(String(call.body['content'])) })
+  if (call.method === 'POST') return Response.json({ id: api.add(String(call.body['content'])) })
   if (call.method === 'GET') return Response.json(original)
   if (call.method === 'DELETE') {
     api.originals.delete(token)
     return new Response(null, { status: 204 })
   }
+  if (!path.endsWith('@original')) return edit(api, path.split('/').at(-1) ?? '', String(call.body['content']))
   return api.send(() => {
     Object.assign(original, { content: call.body['content'], flags: 4 })
     return Response.json({ ...original, id: api.add(original.content, original.id) })

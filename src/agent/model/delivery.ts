@@ -42,7 +42,12 @@ export type MessageChunk = {
 export type Button = { readonly label: string; readonly data: string }
 
 /** A token of the platform with which an answer is sent, for example that of an interaction. */
-export type ReplyHandle = { readonly token: string; readonly expiresAt: number }
+export type ReplyHandle = {
+  readonly token: string
+  readonly expiresAt: number
+  /** The platform shows that the agent is thinking, until an answer takes its place. */
+  readonly isAwaited?: true
+}
 
 /** The known result of one attempt to send. */
 export type SendOutcome =

@@ -122,10 +122,7 @@ function bytesOfHex(text: string | null | undefined, length: number): Uint8Array
 async function send(connection: ChannelConnection, message: OutboundMessage, key: string): Promise<SendOutcome> {
   const { replyHandle, editedMessageId, address } = message
   const channel = channelOf(address)
-  if (editedMessageId !== undefined) {
-    const path = `channels/${channel}/messages/${encodeURIComponent(editedMessageId)}`
-    return outcomeOf(await callDiscord(connection, { method: 'PATCH', path, body: contentOf(message) }))
-  }
+  if (editedMessageId !== undefined) return editMessage(connection, message, editedMessageId)
   if (replyHandle && !message.file) {
     const answered = await answerInteraction(connection, message, replyHandle)
     if (answered) return answered
@@ -136,14 +133,32 @@ async function send(connection: ChannelConnection, message: OutboundMessage, key
   const answer = await callDiscord(connection, { method: 'POST', path: `channels/${channel}/messages`, body })
   if (answer.kind === 'done' || answer.outcome.kind !== 'forbidden' || !replyHandle) return outcomeOf(answer)
   // The bot is not a member of this chat; the token of the interaction still may write there.
-  const path = `webhooks/${connection.secrets['application_id'] ?? ''}/${replyHandle.token}`
+  const path = webhookOf(connection, replyHandle)
   return outcomeOf(
     await callDiscord(connection, { method: 'POST', path, body: bodyOf(message, {}), isAnonymous: true }),
   )
 }
 
-const originalOf = ({ secrets }: ChannelConnection, { token }: ReplyHandle): string =>
-  `webhooks/${secrets['application_id'] ?? ''}/${token}/messages/@original`
+async function editMessage(
+  connection: ChannelConnection,
+  message: OutboundMessage,
+  editedMessageId: string,
+): Promise<SendOutcome> {
+  const { address, replyHandle } = message
+  const body = contentOf(message)
+  const ending = `messages/${encodeURIComponent(editedMessageId)}`
+  const path = `channels/${channelOf(address)}/${ending}`
+  const answer = await callDiscord(connection, { method: 'PATCH', path, body })
+  if (answer.kind === 'done' || answer.outcome.kind !== 'forbidden' || !replyHandle) return outcomeOf(answer)
+  // The bot is not a member of this chat, and has written there by the token.
+  const own = `${webhookOf(connection, replyHandle)}/${ending}`
+  return outcomeOf(await callDiscord(connection, { method: 'PATCH', path: own, body, isAnonymous: true }))
+}
+
+const webhookOf = ({ secrets }: ChannelConnection, { token }: ReplyHandle): string =>
+  `webhooks/${secrets['application_id'] ?? ''}/${token}`
+const originalOf = (connection: ChannelConnection, replyHandle: ReplyHandle): string =>
+  `${webhookOf(connection, replyHandle)}/messages/@original`
 
 /** Removes "is thinking", unless a part of the answer has replaced it. */
 async function endThinking(connection: ChannelConnection, replyHandle: ReplyHandle): Promise<void> {

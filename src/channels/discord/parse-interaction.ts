@@ -42,7 +42,7 @@ export function parseInteraction(body: unknown, receivedAt: number): InboundEven
     sender,
   }
   if (type === 2) {
-    const replyHandle = { token, expiresAt: receivedAt + tokenLifetimeMs }
+    const replyHandle = { token, expiresAt: receivedAt + tokenLifetimeMs, isAwaited: true } as const
     return { ...event, kind: 'command', text: commandText(parsed.data) || '/help', replyHandle }
   }
   if (type !== 3 || !message || data?.custom_id === undefined) return undefined

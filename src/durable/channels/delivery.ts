@@ -104,6 +104,7 @@ export class Delivery {
       loadConnection: loadOwn,
       replyTo: () => this.#replyTo(),
       answeredMessage: () => this.#asker()?.message,
+      replyHandle: () => this.#asker()?.replyHandle,
       progress: () => session.meta.progress,
       runInBackground: (work) => session.runInBackground(work),
       startSending: () => this.#startSending(),
@@ -180,6 +181,11 @@ export class Delivery {
     this.#startSending()
   }
 
+  /** Answers a message that gets no other answer, where the platform shows until then that the agent is thinking. */
+  answerAwaited(replyHandle: ReplyHandle | undefined, text: string): void {
+    if (replyHandle?.isAwaited && !this.outbox.hasHandle(replyHandle)) this.sendNotice(text, '', { replyHandle })
+  }
+
   /** Sends a file of the workspace. */
   sendFile(path: string, run: string): void {
     if (!this.#chat) return
@@ -219,8 +225,9 @@ export class Delivery {
 
   /** A cancelled turn gets no answer, but a preview that is visible must show where it ended. */
   #finishCancelled(run: string, text: string): void {
-    if (this.#previewOf(run)) this.#addReply(run, text)
-    else this.#presence.end()
+    if (this.#previewOf(run)) return this.#addReply(run, text)
+    this.#presence.end()
+    this.answerAwaited(this.#asker()?.replyHandle, 'Stopped.')
   }
 
   // --- adding rows
@@ -246,6 +253,7 @@ export class Delivery {
         ...(preview && { edits: preview.id }),
       })
     for (const file of files) this.outbox.add({ ...row, custody: policy.createDelivery(now), file })
+    this.answerAwaited(replyHandle, 'There is no answer.')
     this.#startSending()
   }
 
@@ -282,7 +290,7 @@ export class Delivery {
       mayChangePolicy: this.#mayAskerChangePolicy(),
       prefix: commandPrefixOf(this.#chat?.platform ?? ''),
     })
-    const person = this.#asker()?.person
+    const { person, replyHandle } = this.#asker() ?? {}
     const request = id.slice(this.#session.sessionId.length + 1)
     this.outbox.add({
       run,
@@ -291,6 +299,7 @@ export class Delivery {
       chunk: { ...noText, buttons },
       source: { text, format: 'plain' },
       asks: { request, choices, ...(person !== undefined && { person }) },
+      ...(replyHandle && { replyHandle }),
     })
     this.#startSending()
   }

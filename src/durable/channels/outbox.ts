@@ -140,6 +140,13 @@ export class Outbox {
     return this.#sql.exec<Raw>(query, platformId).toArray().map(rowOf)[0]
   }
 
+  /** Whether a message is, or was, sent with this handle. */
+  hasHandle({ token }: ReplyHandle): boolean {
+    if (!this.#hasTable) return false
+    const query = "SELECT 1 FROM outbox WHERE body ->> '$.replyHandle.token' = ? LIMIT 1"
+    return this.#sql.exec(query, token).toArray().length > 0
+  }
+
   listByRun(run: string): readonly OutboxRow[] {
     if (!this.#hasTable) return []
     return this.#sql.exec<Raw>('SELECT body FROM outbox WHERE run = ? ORDER BY id', run).toArray().map(rowOf)

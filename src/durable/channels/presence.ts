@@ -5,7 +5,7 @@
  */
 
 import { log } from '../../agent/model/log.ts'
-import type { ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
+import type { ChatOrigin, ReplyHandle, SendOutcome } from '../../agent/model/delivery.ts'
 import type { ProgressMode } from '../../channels/settings.ts'
 import type { CallEvent } from '../../channels/text/progress-lines.ts'
 import type { SessionEvent } from '../../agent/model/event.ts'
@@ -26,6 +26,8 @@ export type PresenceOptions = {
   readonly replyTo: () => string | undefined
   /** The message that the turn answers. */
   readonly answeredMessage: () => string | undefined
+  /** That of the message that the turn answers. */
+  readonly replyHandle: () => ReplyHandle | undefined
   /** The choice of the session. Undefined: the settings of the channel decide. */
   readonly progress: () => ProgressMode | undefined
   readonly runInBackground: (work: Promise<unknown>) => void
@@ -165,22 +167,29 @@ export class Presence {
   async #showNote(run: string, text: string, canEdit: boolean): Promise<boolean> {
     const row = canEdit ? this.#options.outbox.listByRun(`${run}:working`).at(-1) : undefined
     const { platformId } = row?.custody ?? {}
-    if (!row) this.#ensureTextRow(`${run}:working`, text)
+    if (!row) this.#ensureTextRow(`${run}:working`, text, canEdit ? undefined : this.#options.replyHandle())
     if (platformId === undefined) return row?.custody.state !== 'dead'
     return (await this.#edit(platformId, text, 'plain')).kind === 'sent'
   }
 
   /** Adds a message that is edited later, and is never repeated. */
-  #ensureTextRow(run: string, text: string): OutboxRow {
+  #ensureTextRow(run: string, text: string, replyHandle?: ReplyHandle): OutboxRow {
     const row = this.#options.outbox.add({
       run,
       kind: 'preview',
       custody: createDelivery(clock.now()),
       chunk: noText,
       source: { text, format: 'plain', isFirstOnly: true },
+      ...(replyHandle && { replyHandle }),
     })
     this.#options.startSending()
     return row
+  }
+
+  /** The preview is the answer where the platform shows until then that the agent is thinking. */
+  #awaitedHandle(): ReplyHandle | undefined {
+    const replyHandle = this.#options.replyHandle()
+    return replyHandle?.isAwaited ? replyHandle : undefined
   }
 
   #ensureRow(run: string, text: string): OutboxRow {
@@ -188,6 +197,7 @@ export class Presence {
     const existing = outbox.listByRun(run).find(({ kind }) => kind === 'preview')
     if (existing) return existing
     const replyTo = this.#options.replyTo()
+    const replyHandle = this.#awaitedHandle()
     const row = outbox.add({
       run,
       kind: 'preview',
@@ -195,6 +205,7 @@ export class Presence {
       chunk: noText,
       source: { text, format: 'markdown', isFirstOnly: true },
       ...(replyTo !== undefined && { replyTo }),
+      ...(replyHandle && { replyHandle }),
     })
     this.#typing.stop()
     this.#options.startSending()
@@ -208,7 +219,10 @@ export class Presence {
     const { channel } = connection
     const chunk = firstChunk(format === 'plain' ? channel.render(text, format) : renderSafely(channel, text))
     const key = `${id}:${clock.now()}` // each edit is a message of its own, and none is repeated
-    return channel.send(connection, { address: chat, chunk, editedMessageId: id }, key)
+    const replyHandle = this.#awaitedHandle()
+    const isValid = replyHandle && replyHandle.expiresAt > clock.now()
+    const message = { address: chat, chunk, editedMessageId: id, ...(isValid && { replyHandle }) }
+    return channel.send(connection, message, key)
   }
 }
 

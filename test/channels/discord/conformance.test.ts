@@ -44,7 +44,7 @@ const samples = [
       address: { chat: '55' },
       isGroup: true,
       sender: { id: '5', name: 'Bob' },
-      replyHandle: { token: 'itok', expiresAt: receivedAt + 870_000 },
+      replyHandle: { token: 'itok', expiresAt: receivedAt + 870_000, isAwaited: true },
     },
   },
   {

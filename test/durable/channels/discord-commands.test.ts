@@ -3,8 +3,8 @@
 import nacl from 'tweetnacl'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { concatBytes, toHex } from '../../../src/channels/hmac.ts'
-import { createDiscordApi } from '../../support/discord-api.ts'
-import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
+import { createDiscordApi, discordError } from '../../support/discord-api.ts'
+import { calls, Gate, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newTenant, request } from '../../worker/client.ts'
 
 beforeAll(applyMigrations)
@@ -21,18 +21,21 @@ async function createBot(replies: readonly Reply[], settings: object = {}) {
     key,
     body: { platform: 'discord', secrets, settings: { working_note_minutes: 0, ...settings } },
   })
-  const token = `itok-${api.token}`
-  api.originals.set(token, { id: '501', content: '', flags: thinking })
+  let commands = 0
+  const tokenOf = (nth: number) => `itok-${api.token}-${nth}`
+  const originalOf = (nth: number) => api.originals.get(tokenOf(nth))
   const sendCommand = async (text: string) => {
+    const token = tokenOf(++commands)
+    api.originals.set(token, { id: `50${commands}`, content: '', flags: thinking })
     const data = { name: 'talaria', options: [{ name: 'text', type: 3, value: text }] }
-    const sent = { type: 2, id: '77', token, channel_id: '11', user: { id: '5', username: 'b' }, data }
+    const sent = { type: 2, id: `77${commands}`, token, channel_id: '11', user: { id: '5', username: 'b' }, data }
     const bytes = new TextEncoder().encode(JSON.stringify(sent))
     const signature = toHex(nacl.sign.detached(concatBytes('1', bytes), pair.secretKey))
     const headers = { 'x-signature-timestamp': '1', 'x-signature-ed25519': signature }
     const answer = await request('POST', `/webhooks/discord/${body.id}`, { key: null, body: bytes, headers })
     return (await answer.json()) as { type: number; data?: { content: string; flags: number } }
   }
-  return { api, token, key, channel: body.id, sendCommand }
+  return { api, key, channel: body.id, sendCommand, originalOf }
 }
 
 describe('a command of Discord', () => {
@@ -49,25 +52,103 @@ describe('a command of Discord', () => {
 
   it('shows that the agent thinks until the answer is a file', async () => {
     const write = calls({ name: 'write_file', input: { path: 'a.txt', content: 'content' } })
-    const { api, token, sendCommand } = await createBot([write, says('MEDIA:a.txt')], { allow_users: ['5'] })
+    const { api, originalOf, sendCommand } = await createBot([write, says('MEDIA:a.txt')], { allow_users: ['5'] })
     expect(await sendCommand('hi')).toEqual({ type: 5 })
     await until(() => api.files.length)
-    expect(api.originals.has(token)).toBe(false)
+    expect(originalOf(1)).toBeUndefined()
   })
 
   it('keeps the text of an answer that also has a file', async () => {
     const write = calls({ name: 'write_file', input: { path: 'a.txt', content: 'content' } })
-    const { api, token, sendCommand } = await createBot([write, says('Here:\nMEDIA:a.txt')], { allow_users: ['5'] })
+    const { api, originalOf, sendCommand } = await createBot([write, says('Here:\nMEDIA:a.txt')], {
+      allow_users: ['5'],
+    })
     await sendCommand('hi')
     await until(() => api.files.length)
-    expect(api.originals.get(token)?.content).toBe('Here:')
+    expect(originalOf(1)?.content).toBe('Here:')
   })
 
   it('is answered in place when it begins no turn', async () => {
-    const { api, token, sendCommand } = await createBot([], { allow_users: ['5'] })
+    const { api, originalOf, sendCommand } = await createBot([], { allow_users: ['5'] })
     expect(await sendCommand('/whoami')).toEqual({ type: 5 })
-    await until(() => api.originals.get(token)?.content)
-    expect(api.originals.get(token)).toMatchObject({ content: expect.stringContaining('5'), flags: 4 })
+    await until(() => originalOf(1)?.content)
+    expect(originalOf(1)).toMatchObject({ content: expect.stringContaining('5'), flags: 4 })
     expect(api.callsTo('channels/11/messages')).toEqual([])
+  })
+
+  it('shows an approval in its place, and the answer below it', async () => {
+    const writes = calls({ name: 'terminal', input: { command: 'echo x' } })
+    const { api, key, originalOf, sendCommand } = await createBot([writes, says('Done.')], { allow_users: ['5'] })
+    const rules = [{ do: 'ask', tool: 'terminal' }]
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual', rules } } })
+    await sendCommand('go')
+    await until(() => originalOf(1)?.content)
+    expect(originalOf(1)?.content).toContain('May terminal be called')
+    await sendCommand('/approve')
+    await until(() => originalOf(2)?.content)
+    expect(originalOf(2)).toMatchObject({ content: 'Taken.', flags: 4 })
+    await until(() => api.texts.includes('Done.'))
+    expect(api.callsTo('channels/11/messages')).toHaveLength(1)
+  })
+
+  it.each([
+    ['a member', undefined],
+    ['no member', () => discordError(403, 50_001, 'Missing Access')],
+  ])('becomes the preview and then the answer where the bot is %s', async (_name, refusal) => {
+    const gate = new Gate()
+    const settings = { allow_users: ['5'], streaming: true }
+    const { api, originalOf, sendCommand } = await createBot([says('One ', gate, 'two.')], settings)
+    await sendCommand('hi')
+    await until(() => originalOf(1)?.content)
+    expect(originalOf(1)).toMatchObject({ content: 'One  …', flags: 4 })
+    if (refusal) api.overrideNext(refusal)
+    gate.open()
+    await until(() => api.texts.includes('One two.'))
+    expect(api.texts).toEqual(['One two.'])
+    expect(api.callsTo('channels/11/messages')).toEqual([])
+  })
+
+  it.each([
+    ['interrupt', 'goes on with this'],
+    ['steer', 'reads this'],
+  ])('is confirmed in its place when it joins a turn by %s', async (busyMode, text) => {
+    const gate = new Gate()
+    const settings = { allow_users: ['5'], busy_mode: busyMode }
+    const { originalOf, sendCommand } = await createBot([says('One', gate), says('Two.')], settings)
+    await sendCommand('a')
+    await gate.waitUntilReached()
+    await sendCommand('b')
+    await until(() => originalOf(2)?.content)
+    expect(originalOf(2)).toMatchObject({ content: expect.stringContaining(text), flags: 4 })
+    gate.open()
+    await until(() => originalOf(1)?.content)
+    expect(originalOf(1)?.flags).toBe(4)
+  })
+
+  it('shows the end of a turn, and of a queued message, that /stop cancels', async () => {
+    const gate = new Gate()
+    const settings = { allow_users: ['5'], busy_mode: 'queue' }
+    const { api, originalOf, sendCommand } = await createBot([says('One', gate)], settings)
+    await sendCommand('a')
+    await gate.waitUntilReached()
+    await sendCommand('b')
+    await sendCommand('/stop')
+    await until(() => [1, 2, 3].every((nth) => originalOf(nth)?.content))
+    expect([1, 2, 3].map((nth) => originalOf(nth)?.content)).toEqual([
+      'Stopped.',
+      'Stopped.',
+      'Stopped: the turn, 1 queued message.',
+    ])
+    expect(api.callsTo('channels/11/messages')).toEqual([])
+    gate.open()
+  })
+
+  it('is answered in its place when it repeats the last message', async () => {
+    const { originalOf, sendCommand } = await createBot([says('One.'), says('Two.')], { allow_users: ['5'] })
+    await sendCommand('hi')
+    await until(() => originalOf(1)?.content)
+    await sendCommand('/retry')
+    await until(() => originalOf(2)?.content)
+    expect(originalOf(2)?.content).toBe('Two.')
   })
 })

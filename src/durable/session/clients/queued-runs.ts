@@ -5,6 +5,7 @@
 
 import type { RunEnded } from '../../../agent/model/event.ts'
 import { noUsage } from '../../../agent/model/usage.ts'
+import type { Delivery } from '../../channels/delivery.ts'
 import type { Streams } from '../../events/streams.ts'
 import { clock } from '../../platform/clock.ts'
 import { toPlacedEvent } from '../../storage/event-log.ts'
@@ -13,7 +14,12 @@ import type { SessionStore } from '../../storage/store.ts'
 import { queuedRun, type RunView } from '../api-views.ts'
 
 type QueuedItem = Extract<InboxItem, { kind: 'queued' }>
-type QueueSession = { readonly sessionId: string; readonly store: SessionStore; readonly streams: Streams }
+type QueueSession = {
+  readonly sessionId: string
+  readonly store: SessionStore
+  readonly streams: Streams
+  readonly delivery: Pick<Delivery, 'answerAwaited'>
+}
 
 /** The end of a run that was taken back. */
 export const takenBackEnd: RunEnded = {
@@ -36,12 +42,13 @@ export class QueuedRuns {
 
   /** False when no such run is queued. */
   takeBack(runId: string): boolean {
-    const { store, streams, sessionId } = this.#session
+    const { store, streams, sessionId, delivery } = this.#session
     const queued = store.queued().find(({ item }) => item.runId === runId)
     if (!queued) return false
     store.removeFromInbox([queued.id])
     store.addEvent({ type: 'run.dequeued', run_id: runId })
     store.write()
+    delivery.answerAwaited(queued.item.options.asker?.replyHandle, 'Stopped.')
     this.#remember(queued.item)
     // It is not stored: nothing that a later subscriber sees has happened.
     const position = { seq: store.lastEventSeq(), at: clock.now(), runId, sessionId }

@@ -133,7 +133,10 @@ function ownTurn(
     compose: () => {
       const composed = compose()
       intake.acknowledge?.('')
-      return composed
+      // The person who sent the command gets the answer.
+      return composed && message.kind === 'inbound'
+        ? { ...composed, options: { ...composed.options, asker: message.asker } }
+        : composed
     },
     join: () => answer('A turn is running. Send /stop first, or wait.'),
   }

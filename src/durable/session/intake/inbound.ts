@@ -152,6 +152,7 @@ function decide(session: Session, command: InboundCommand, { mayDecide, decision
   recordEvent(session, command)
   if (!mayDecide) sendAnswer(session, command, 'Only who asked, or an admin, may answer this.')
   else if (!decisions.length) sendAnswer(session, command, 'This cannot be decided so. Press a button instead.')
+  else session.delivery.answerAwaited(asker.replyHandle, 'Taken.')
   return joinOpenTurn(session, { runId, mode, options: { asker, authority }, answers: { decisions } }, undefined)
 }
 
@@ -171,7 +172,7 @@ function join(session: Session, command: InboundCommand, { context, files }: Pre
       command,
       'Too many messages wait already, so this was not accepted. Please send it again later.',
     )
-  else if (command.hasBusyNotice && !hasQuestion) confirmWaiting(session, mode)
+  else confirmJoined(session, command, { mode, hasQuestion })
   return outcome
 }
 
@@ -182,6 +183,16 @@ const busyNotices: Readonly<Record<BusyMode, string>> = {
 }
 /** A confirmation comes at most so often. */
 const noticeIntervalMs = 30_000
+
+type JoinedAs = { readonly mode: BusyMode; readonly hasQuestion: boolean }
+
+function confirmJoined(session: Session, command: InboundCommand, { mode, hasQuestion }: JoinedAs): void {
+  const { asker, hasBusyNotice } = command
+  // A queued message has a turn of its own, whose answer is awaited.
+  if (asker.replyHandle?.isAwaited && mode !== 'queue')
+    session.delivery.answerAwaited(asker.replyHandle, hasQuestion ? 'Noted: this answers it.' : busyNotices[mode])
+  else if (hasBusyNotice && !hasQuestion) confirmWaiting(session, mode)
+}
 
 function confirmWaiting(session: Session, mode: BusyMode): void {
   const now = clock.now()
