@@ -1,6 +1,7 @@
 /** Finds elements by the references of the last snapshot, clicks them and types into them. */
 
 import type { OpenBrowser } from '../../agent/model/browser/browser-state.ts'
+import { removeInvisible } from '../web/remove-invisible.ts'
 import { CdpError } from './cdp.ts'
 import { keyEvents } from './keys.ts'
 import type { Page } from './page.ts'
@@ -8,6 +9,11 @@ import type { Page } from './page.ts'
 /** An expected failure: the message tells the model what to do. */
 export class BrowserProblem extends Error {
   override readonly name = 'BrowserProblem'
+
+  /** The message may contain text of the page. */
+  constructor(message: string) {
+    super(removeInvisible(message))
+  }
 }
 
 export const pageChanged =

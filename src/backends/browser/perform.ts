@@ -2,6 +2,7 @@
 
 import type { BrowserAction } from '../../agent/model/browser/browser.ts'
 import type { OpenBrowser } from '../../agent/model/browser/browser-state.ts'
+import { removeInvisible, removeInvisibleFrom } from '../web/remove-invisible.ts'
 import { type CdpConnection, CdpError } from './cdp.ts'
 import { clearConsole, readConsole } from './console.ts'
 import { BrowserProblem, click, findElement, pageChanged, press, type } from './element.ts'
@@ -51,17 +52,18 @@ const leaveTimeoutMs = 5_000
 export async function performAction(action: PageAction, context: ActionContext): Promise<Outcome> {
   const { page, state } = context
   await requireAllowedPage(context, 'before')
-  const done = await performKind(action, context)
+  const limitText = (text: string) => context.limitText(removeInvisible(text))
+  const done = await performKind(action, { ...context, limitText })
   const main = await requireAllowedPage(context, 'after')
   const hasChanged = !done.snapshot && state.frames[0] !== undefined && state.frames[0].loaderId !== main.loaderId
   return {
     ...(done.image !== undefined && { image: done.image }),
-    value: {
+    value: removeInvisibleFrom({
       success: true,
       ...done.value,
       ...(hasChanged && { url: main.url, note: pageChanged }),
       ...describeEvents(page),
-    },
+    }),
     change: {
       url: main.url,
       dialog: page.unusedDialog,

@@ -118,6 +118,18 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(await session.act(readConsole())).toMatchObject({ count: 0 })
   })
 
+  it('shows titles, images, dialogs and messages without invisible characters', async () => {
+    const opened = await session.act({ kind: 'navigate', url: address('/invisible') })
+    expect(opened).toMatchObject({ title: 'Title' })
+    expect(await session.act({ kind: 'images' })).toMatchObject({ images: [{ alt: 'alt' }] })
+    expect(await session.act(readConsole())).toMatchObject({ messages: [{ text: 'message' }] })
+    expect(await session.act(click(refOf(String(opened['snapshot']), 'Alert')))).toMatchObject({
+      dialogs: [{ message: 'alert' }],
+    })
+    const expression = `throw new Error('fai\u200Blure')`
+    await expect(session.act({ kind: 'console', isCleared: false, expression })).rejects.toThrow('failure')
+  })
+
   it('has dialogs that never hang a call: alerts pass, questions are dismissed unless chosen before', async () => {
     const seen = await go('/dialogs')
     expect(await session.act(click(refOf(seen, 'Alert')))).toMatchObject({

@@ -4,22 +4,23 @@ import { describe, expect, it } from 'vitest'
 import { extractPage, type ExtractContext } from '../../../src/backends/web/extract/extract-page.ts'
 import { readPage } from '../../../src/backends/web/page/inside/read-page.ts'
 import { createGuardedFetch } from '../../../src/durable/platform/guarded-fetch.ts'
+import { createTestClock } from '../../support/clock.ts'
 import { openDeployment } from './support/fake-web.ts'
 import { forbiddenAddresses } from './support/forbidden-addresses.ts'
 
-type Answer = (url: string, sent: number) => Response | Promise<Response>
+type Answer = (url: string, sent: number, signal: AbortSignal) => Response | Promise<Response>
 
 /** Node collects a request that nothing else refers to, together with the listeners of its signal. */
 const held: Request[] = []
 
-/** `signal`: that of the turn, which a test aborts in place of a wait. */
 function open(answer: Answer, signal: AbortSignal = new AbortController().signal) {
   const sent: string[] = []
+  const clock = createTestClock()
   const send = createGuardedFetch({} as Env, {
     send: async (request) => {
       sent.push(request.url)
       held.push(request)
-      const answered = (async () => answer(request.url, sent.length))()
+      const answered = (async () => answer(request.url, sent.length, request.signal))()
       const stopped = new Promise<never>((_resolve, reject) => {
         request.signal.addEventListener('abort', () => reject(request.signal.reason as Error))
       })
@@ -36,11 +37,12 @@ function open(answer: Answer, signal: AbortSignal = new AbortController().signal
       pdf: () => Promise.reject(new Error('no PDF')),
       office: () => Promise.reject(new Error('no document')),
     },
+    schedule: clock.schedule,
     renderPage: async () => undefined,
     store: async () => '/tmp/results/web-1.md',
   }
   const extract = (url = 'https://site.example/') => extractPage({ url, maxChars: 15_000, signal }, context)
-  return { extract, sent }
+  return { extract, sent, clock }
 }
 
 /** A header holds no character beyond Latin-1: a server that hides its target in one encodes it. */
@@ -101,13 +103,61 @@ describe('a server', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('that sends no headers, or stalls in its body, ends with the time of the call', async () => {
-    const late = new AbortController()
-    const waiting = open(() => new Promise<Response>(() => {}), late.signal)
-    const answer = waiting.extract()
-    await expect.poll(() => waiting.sent.length).toBe(1)
-    late.abort(new DOMException('late', 'TimeoutError'))
-    expect(await answer).toMatchObject({ content: '', error: expect.stringContaining('in time') })
+  const inTime = { content: '', error: 'it did not answer in time' }
+
+  it('that sends no headers is given up after 15 seconds', async () => {
+    const { extract, sent, clock } = open(() => new Promise<Response>(() => {}))
+    let answer: unknown
+    const ended = extract().then((found) => (answer = found))
+    await expect.poll(() => sent.length).toBe(1)
+    await clock.pass(14_999)
+    expect(answer).toBeUndefined()
+    await clock.pass(1)
+    expect(await ended).toMatchObject(inTime)
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('that stalls in its body is given up after 30 seconds', async () => {
+    let isStalled = false
+    const { extract, clock } = open((_url, _sent, signal) =>
+      html(
+        new ReadableStream({
+          start(controller) {
+            controller.enqueue(new TextEncoder().encode('<p>The beginning'))
+            signal.addEventListener('abort', () => controller.error(signal.reason))
+          },
+          pull: () => {
+            isStalled = true
+          },
+        }),
+      ),
+    )
+    let answer: unknown
+    const ended = extract().then((found) => (answer = found))
+    await expect.poll(() => isStalled).toBe(true)
+    await expect.poll(() => clock.pending()).toBe(1)
+    await clock.pass(29_999)
+    expect(answer).toBeUndefined()
+    await clock.pass(1)
+    expect(await ended).toMatchObject(inTime)
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('is given up when the turn is stopped', async () => {
+    const stop = new AbortController()
+    const { extract, sent, clock } = open(() => new Promise<Response>(() => {}), stop.signal)
+    const ended = extract()
+    await expect.poll(() => sent.length).toBe(1)
+    stop.abort()
+    expect(await ended).toMatchObject({ content: '', error: expect.any(String) })
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('whose certificate is not trusted is an error', async () => {
+    const reason = "TLS peer's certificate is not trusted; reason = self-signed certificate"
+    const { extract, sent } = open(() => Promise.reject(new Error(reason)))
+    expect(await extract()).toEqual({ url: 'https://site.example/', title: '', content: '', error: reason })
+    expect(sent).toHaveLength(1)
   })
 
   it('that refuses the connection is an error', async () => {

@@ -1,13 +1,16 @@
 /** Tests the reading of addresses: kinds of content, limits, refusals, and who helps with pages that need a browser. */
 
 import { describe, expect, it } from 'vitest'
+import type { PdfAnswer } from '../../../src/agent/model/media/document.ts'
 import { checkPublicAddress } from '../../../src/agent/policy/network/network-address.ts'
 import { extractPage, type ExtractContext } from '../../../src/backends/web/extract/extract-page.ts'
 import { readPage } from '../../../src/backends/web/page/inside/read-page.ts'
+import { createTestClock } from '../../support/clock.ts'
 import { openDeployment, openWeb, type SentRequest } from './support/fake-web.ts'
 import { forbiddenAddresses } from './support/forbidden-addresses.ts'
 
-type Options = Parameters<typeof openDeployment>[0] & Partial<Pick<ExtractContext, 'renderPage' | 'checkAddress'>>
+type Options = Parameters<typeof openDeployment>[0] &
+  Partial<Pick<ExtractContext, 'renderPage' | 'checkAddress'>> & { readonly pdf?: PdfAnswer }
 
 function open(answer: (request: SentRequest) => Response | Promise<Response>, options: Options = {}) {
   const web = openWeb(answer)
@@ -19,9 +22,11 @@ function open(answer: (request: SentRequest) => Response | Promise<Response>, op
     checkAddress: options.checkAddress ?? (async (url) => checkPublicAddress(url)),
     readPage: (bytes, request) => readPage(new Response(bytes).body as ReadableStream<Uint8Array>, request),
     documents: {
-      pdf: async (bytes) => ({ pages: [`pdf of ${bytes.byteLength} bytes`, 'second'], total: 2, unread: [] }),
+      pdf: async (bytes) =>
+        options.pdf ?? { pages: [`pdf of ${bytes.byteLength} bytes`, 'second'], total: 2, unread: [] },
       office: async (_bytes, format) => ({ text: `text of ${format}` }),
     },
+    schedule: createTestClock().schedule,
     renderPage: options.renderPage ?? (async () => undefined),
     store: async (text) => `/tmp/results/web-${stored.push(text)}.md`,
   }
@@ -78,6 +83,19 @@ describe('an address', () => {
     ['nothing', serve('', 'text/html'), { error: 'The page has no text.' }],
   ])('of %s is read by its bytes', async (_name, answer, expected) => {
     expect(await open(answer).extract()).toMatchObject({ url: 'https://site.example/page', ...expected })
+  })
+
+  it.each([
+    [
+      'stops at a limit',
+      { pages: ['first'], total: 9, unread: [], stopped: 'pages' },
+      /first\n\n\[Pages 2 to 9 are missing/,
+    ],
+    ['is damaged in part', { pages: ['first', ''], total: 2, unread: [2] }, /\[Page 2 of 2: it could not be read\]/],
+  ] as const)('of a PDF that %s says so in the text', async (_name, pdf, text) => {
+    const { content, error } = await open(serve(ascii('%PDF-1.7 …'), 'application/pdf'), { pdf }).extract()
+    expect(content).toMatch(text)
+    expect(error).toBeUndefined()
   })
 
   it('is asked for as a page, by an agent with a name', async () => {

@@ -171,6 +171,34 @@ describe('a vendor with a key', () => {
     expect(sent).toHaveLength(4)
   })
 
+  it('whose answer contains invisible characters is shown without them', async () => {
+    const hidden = { title: 'Ti\u200Bdes', url: `${hit.url}\u2060`, content: `High\u{E0041} and low` }
+    const { search } = openSearch(() => json({ results: [hidden] }), { variables: { TAVILY_API_KEY: 'k' } })
+    expect(await search()).toMatchObject({ hits: [hit] })
+  })
+
+  it('of SearXNG whose engines did not answer is an error, which is not cached', async () => {
+    let body: object = {
+      results: [],
+      unresponsive_engines: [
+        ['google', 'CAPTCHA'],
+        ['bing', 'timeout'],
+      ],
+    }
+    const { search } = openSearch(() => json(body), {
+      web: { keyless_fallback: false },
+      variables: { SEARXNG_URL: 'https://search.example' },
+    })
+    expect(await search()).toMatchObject({
+      kind: 'failed',
+      error: expect.stringContaining('its engines did not answer: google: CAPTCHA, bing: timeout'),
+    })
+    body = { results: [], unresponsive_engines: [] }
+    expect(await search()).toMatchObject({ kind: 'found', hits: [] })
+    body = { results: [{ title: 'T', url: hit.url }], unresponsive_engines: [['google', 'CAPTCHA']] }
+    expect(await search('another')).toMatchObject({ kind: 'found', hits: [{ title: 'T' }] })
+  })
+
   it('that the settings choose and that has no key is an error, and nothing is sent', async () => {
     const options = { web: { search_backend: 'tavily' as const } }
     const { search, sent } = openSearch(answerAll, options)

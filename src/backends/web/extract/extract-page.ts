@@ -3,6 +3,7 @@
  * a vendor. Never rejects.
  */
 
+import type { ScheduleTimer } from '../../../agent/model/clock.ts'
 import type { Documents } from '../../../agent/model/media/document.ts'
 import type { PageResult } from '../../../agent/model/vendor/web.ts'
 import type { ToolDeployment } from '../../../agent/model/vendor/tool-deployment.ts'
@@ -11,10 +12,11 @@ import { callVendor } from '../call-vendor.ts'
 import type { PageReader } from '../page/page.ts'
 
 export { openPageReader } from '../page/page.ts'
+import { removeInvisible } from '../remove-invisible.ts'
 import { describeError, isBlocked, type WebSend } from '../web-send.ts'
 import { type ExtractedPage, findExtractVendor } from './extract-vendors.ts'
 import { fetchPage, type FetchedPage } from './fetch-page.ts'
-import { removeInvisible, shortenPage } from './shorten-page.ts'
+import { shortenPage } from './shorten-page.ts'
 
 export type ExtractContext = {
   readonly deployment: ToolDeployment
@@ -25,6 +27,7 @@ export type ExtractContext = {
   readonly checkAddress: (url: string) => Promise<string | undefined>
   readonly readPage: PageReader
   readonly documents: Documents
+  readonly schedule: ScheduleTimer
   /** Shows a page in a browser, as Markdown. Undefined: there is no browser, or it failed. */
   readonly renderPage: (url: string, signal: AbortSignal) => Promise<ExtractedPage | undefined>
   /** Stores a long text as a file and returns its path. */

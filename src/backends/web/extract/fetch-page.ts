@@ -1,6 +1,8 @@
 /** Reads the page of an address by a request of our own. */
 
+import type { ScheduleTimer } from '../../../agent/model/clock.ts'
 import type { Documents } from '../../../agent/model/media/document.ts'
+import { renderPdf } from '../../../agent/model/media/render-pdf.ts'
 import { charsetOf, decodeText } from '../decode-text.ts'
 import type { PageReader } from '../page/page.ts'
 import type { WebSend } from '../web-send.ts'
@@ -22,6 +24,7 @@ type Ports = {
   readonly send: WebSend
   readonly readPage: PageReader
   readonly documents: Documents
+  readonly schedule: ScheduleTimer
 }
 type Request = { readonly url: string; readonly signal: AbortSignal }
 
@@ -49,20 +52,29 @@ const statusTexts: Readonly<Record<number, string>> = {
 
 export async function fetchPage({ url, signal }: Request, ports: Ports): Promise<FetchedPage> {
   const late = new AbortController()
-  const timer = setTimeout(() => late.abort(new DOMException('no headers', 'TimeoutError')), headersTimeoutMs)
-  const send = ports.send({
-    url,
-    headers: { ...headers, 'user-agent': ports.userAgent },
-    follow: true,
-    timeoutMs,
-    signal: AbortSignal.any([signal, late.signal]),
-  })
-  const { response, url: last } = await send.finally(() => clearTimeout(timer))
-  if (response.status === 204 || !response.ok) {
-    await response.body?.cancel()
-    return describeRefusal(response, last)
+  const abortAfter = (ms: number) =>
+    ports.schedule(ms, () => late.abort(new DOMException(`nothing for ${ms} ms`, 'TimeoutError')))
+  const cancelHeadersTimer = abortAfter(headersTimeoutMs)
+  const cancelTimer = abortAfter(timeoutMs)
+  try {
+    const send = ports.send({
+      url,
+      headers: { ...headers, 'user-agent': ports.userAgent },
+      follow: true,
+      timeoutMs,
+      signal: AbortSignal.any([signal, late.signal]),
+    })
+    const { response, url: last } = await send.finally(cancelHeadersTimer)
+    if (response.status === 204 || !response.ok) {
+      await response.body?.cancel()
+      return describeRefusal(response, last)
+    }
+    const body = await readBody(response, last)
+    cancelTimer()
+    return await render(body, response, { url: last, signal }, ports)
+  } finally {
+    cancelTimer()
   }
-  return render(await readBody(response, last), response, { url: last, signal }, ports)
 }
 
 function describeRefusal({ status, headers: answered }: Response, url: string): FetchedPage {
@@ -140,12 +152,11 @@ async function renderDocument(
   if ('refused' in answer)
     return { url, title: '', content: '', error: `The document ${refusalTexts[answer.refused]}.` }
   if ('text' in answer) return { url, title: '', content: answer.text }
-  const pages = answer.pages.map((text, index) => `[Page ${index + 1} of ${answer.total}]\n${text}`)
   const isEmpty = answer.pages.every((text) => text.trim() === '')
   return {
     url,
     title: '',
-    content: pages.join('\n\n'),
+    content: renderPdf(answer),
     ...(isEmpty && { error: 'The document has no text; its pages may be images.' }),
   }
 }

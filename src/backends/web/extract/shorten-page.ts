@@ -3,12 +3,6 @@
 const headShare = 0.75
 const maxStoredChars = 2_000_000
 
-/** Characters that nobody sees, and marks that change the order of others. Joiners stay: emoji and scripts need them. */
-const invisible =
-  /[\u00AD\u061C\u115F\u1160\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\u2800\u3164\uFEFF\uFFA0\uFFF9-\uFFFB]|[\u{E0000}-\u{E0FFF}]/gu
-
-export const removeInvisible = (text: string): string => text.replace(invisible, '')
-
 /** `store` keeps the full text as a file and returns its path. It is called for long texts only. */
 export async function shortenPage(
   text: string,

@@ -16,12 +16,15 @@ export type SearchQuery = {
   readonly sessionId: string
 }
 
+/** The error that an answer holds. `isLimited`: another vendor may answer the same query. */
+export type VendorError = { readonly error: string; readonly isLimited?: true }
+
 export type SearchVendor = {
   readonly id: string
   /** `key` is empty for keyless use. `baseUrl` has no slash at its end. */
   readonly request: (access: { readonly baseUrl: string; readonly key: string }, query: SearchQuery) => VendorRequest
-  /** Returns undefined for an answer in an unknown form, or the error that the answer holds. */
-  readonly parse: (body: unknown) => readonly SearchHit[] | { readonly error: string } | undefined
+  /** Returns undefined for an answer in an unknown form. */
+  readonly parse: (body: unknown) => readonly SearchHit[] | VendorError | undefined
 }
 
 /** A way to search without a key. `baseUrl` holds until a variable of the deployment replaces it. */

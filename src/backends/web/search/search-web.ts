@@ -8,6 +8,7 @@ import type { SearchAnswer } from '../../../agent/model/vendor/web.ts'
 import type { ToolDeployment } from '../../../agent/model/vendor/tool-deployment.ts'
 import { chooseSearch } from '../../../agent/routing/search-choice.ts'
 import { callVendor, type VendorCall } from '../call-vendor.ts'
+import { removeInvisible } from '../remove-invisible.ts'
 import type { WebSend } from '../web-send.ts'
 import type { KeylessVendor, SearchHit, SearchQuery, SearchVendor } from './search-vendor.ts'
 import { findSearchVendor, keylessRing } from './vendors.ts'
@@ -123,14 +124,14 @@ async function callSearch(
   const parsed = vendor.parse(answer.body)
   if (parsed === undefined) return { kind: 'failed', detail: 'it answered in an unknown form' }
   return 'error' in parsed
-    ? { kind: 'failed', detail: parsed.error.slice(0, 300) }
+    ? { kind: parsed.isLimited ? 'limited' : 'failed', detail: parsed.error.slice(0, 300) }
     : { hits: parsed.slice(0, query.count) }
 }
 
 /** Vendors may send whole pages as descriptions. */
 const bound = ({ title, url, description }: SearchHit, index: number) => ({
-  title: title.slice(0, 500),
-  url: url.slice(0, 2_000),
-  description: description.slice(0, maxDescriptionChars),
+  title: removeInvisible(title).slice(0, 500),
+  url: removeInvisible(url).slice(0, 2_000),
+  description: removeInvisible(description).slice(0, maxDescriptionChars),
   position: index + 1,
 })

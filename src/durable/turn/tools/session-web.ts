@@ -47,6 +47,7 @@ export function createSessionWeb(
           checkAddress: createTenantAddressGuard(env, tenantId, runInBackground).check,
           readPage: reader,
           documents,
+          schedule: clock.schedule,
           renderPage,
           store: async (text) => {
             const path = `/tmp/results/web-${hash53(`${url} ${text}`).toString(36)}.md`

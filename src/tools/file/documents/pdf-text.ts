@@ -1,7 +1,8 @@
-/** Extracts the text of a PDF file page by page. A heading line per page also names unread and missing pages. */
+/** Extracts the text of a PDF file page by page. */
 
 import type { ExecutionBackend } from '../../../agent/model/backend.ts'
-import type { Documents, PdfAnswer, PdfRefusal, PdfStop, PdfText } from '../../../agent/model/media/document.ts'
+import type { Documents, PdfAnswer, PdfRefusal } from '../../../agent/model/media/document.ts'
+import { renderPdf } from '../../../agent/model/media/render-pdf.ts'
 
 export type DocumentReader = {
   readonly backend: ExecutionBackend
@@ -56,22 +57,5 @@ function renderPages(answer: PdfAnswer): DocumentText {
     return { reason: refusalReasons[answer.stopped === 'work' ? 'stopped' : 'damaged'] }
   if (!pages.some(Boolean) && !answer.stopped && unread.length === 0)
     return { reason: ` has ${total} ${total === 1 ? 'page' : 'pages'} without text: ${scanHint}` }
-  const parts = pages.map((text, at) => `[Page ${at + 1} of ${total}${pageRemark(answer, at)}]\n${text}`.trimEnd())
-  return { text: [...parts, ...renderMissingPages(answer)].join('\n\n') }
-}
-
-function pageRemark({ pages, unread }: PdfText, at: number): string {
-  if (unread.includes(at + 1)) return ': it could not be read'
-  return pages[at] === '' ? ': no text' : ''
-}
-
-const stopReasons: Readonly<Record<PdfStop, string>> = {
-  pages: 'no more pages of a file are read',
-  length: 'no more text of a file is read',
-  work: 'they take too much time or memory',
-}
-
-function renderMissingPages({ pages, total, stopped }: PdfText): readonly string[] {
-  if (stopped === undefined) return []
-  return [`[Pages ${pages.length + 1} to ${total} are missing: ${stopReasons[stopped]}. Split the file to read them.]`]
+  return { text: renderPdf(answer, 'Split the file to read them.') }
 }

@@ -80,6 +80,10 @@ const pages = {
     `<script>fetch('http://127.0.0.1:9/x').then(()=>{document.title='reached'},()=>{document.title='refused'})</script><img src="http://192.168.0.1/x.png">`,
   ),
   '/ticks': page('Ticks', '<script>window.ticks=0;setInterval(()=>window.ticks++,5)</script>'),
+  '/invisible': page(
+    'Ti\u200Btle',
+    `<img src="data:," alt="al\u200Bt"><script>console.log('me\u200Bssage')</script><button onclick="alert('al\u200Bert')">Alert</button>`,
+  ),
   '/login': page('Sign in', '<label>Password <input type="password"></label>'),
   '/cookies': page('Cookies', '<script>document.title="cookies "+document.cookie;document.cookie="seen=1"</script>'),
 }
