@@ -1,5 +1,7 @@
 /** Acquires, connects and releases browsers: Browser Run, any DevTools endpoint, Browserbase and Steel. */
 
+import * as z from 'zod'
+import { parseJson } from '../../agent/model/json/parse-json.ts'
 import type { ScheduleTimer } from '../../agent/model/clock.ts'
 import type { BrowserBackend } from '../../agent/model/browser/browser.ts'
 import { CdpConnection, CdpError, type CdpSocket } from './cdp.ts'
@@ -37,8 +39,8 @@ const connectTo = async (url: string, { openSocket, schedule }: BrowserWires, { 
 const jsonHeaders = { 'content-type': 'application/json' }
 
 /** Reads the answer of a vendor. A limit says when to try again; a browser that is gone is an error of its own. */
-async function readAnswer<T>(response: Response, who: string): Promise<T> {
-  if (response.ok) return response.json<T>()
+async function readAnswer<T>(response: Response, who: string, schema: z.ZodType<T>): Promise<T> {
+  if (response.ok) return parseAnswer(parseJson(await response.text()), who, schema)
   await response.body?.cancel()
   if (response.status === 429) {
     const wait = Number(response.headers.get('retry-after'))
@@ -49,6 +51,16 @@ async function readAnswer<T>(response: Response, who: string): Promise<T> {
     throw new BrowserProblem(`${who} refused the key or the plan (${response.status}). Tell the user.`)
   throw new BrowserProblem(`${who} could not open a browser (${response.status}). Try again later.`)
 }
+
+function parseAnswer<T>(body: unknown, who: string, schema: z.ZodType<T>): T {
+  const { data, success } = schema.safeParse(body)
+  if (!success) throw new BrowserProblem(`${who} answered in an unknown form. Try again later, or go on without one.`)
+  return data
+}
+
+/** Ids become a part of addresses. */
+const id = z.string().regex(/^[\w.:-]{1,200}$/)
+const address = z.string().refine((text) => URL.canParse(text))
 
 /** The answers that mean a browser is gone are as good as a confirmation. */
 async function requireReleased(response: Response, who: string): Promise<void> {
@@ -70,7 +82,7 @@ export const openBinding = (binding: Binding, keepAliveMs: number, wires: Browse
   reachesPrivate: false,
   acquire: async () => {
     const response = await binding.fetch(`${bindingUrl}?keep_alive=${keepAliveMs}`, { method: 'POST' })
-    return { sessionId: (await readAnswer<{ sessionId: string }>(response, 'Browser Run')).sessionId }
+    return readAnswer(response, 'Browser Run', z.object({ sessionId: id }))
   },
   connect: async ({ sessionId }, { signal } = {}) => {
     const response = await binding.fetch(`${bindingUrl}/${sessionId}`, { headers: { upgrade: 'websocket' } })
@@ -116,7 +128,8 @@ export function openEndpoint({ url, reachesPrivate }: EndpointOptions, wires: Br
     acquire: async () => {
       const connection = await connect()
       try {
-        const { browserContextId } = await connection.send<{ browserContextId: string }>('Target.createBrowserContext')
+        const answer = await connection.send('Target.createBrowserContext')
+        const { browserContextId } = parseAnswer(answer, 'The browser', z.object({ browserContextId: id }))
         return { sessionId: browserContextId }
       } finally {
         connection.close()
@@ -142,9 +155,9 @@ async function findSocketUrl(url: string, wires: BrowserWires): Promise<string> 
   if (/^wss?:/i.test(url)) return url
   const base = new URL(url)
   const response = await wires.fetch(new URL('json/version', url.endsWith('/') ? url : `${url}/`).href)
-  const { webSocketDebuggerUrl } = await readAnswer<{ webSocketDebuggerUrl: string }>(response, 'The browser')
+  const answer = await readAnswer(response, 'The browser', z.object({ webSocketDebuggerUrl: address }))
   // A browser behind a proxy does not know its own address.
-  const socket = new URL(webSocketDebuggerUrl)
+  const socket = new URL(answer.webSocketDebuggerUrl)
   socket.host = base.host
   socket.protocol = base.protocol === 'https:' ? 'wss:' : 'ws:'
   socketUrls.set(url, socket.href)
@@ -187,8 +200,8 @@ export function openBrowserbase(
       // Without keepAlive the browser would end with the first connection.
       const body = JSON.stringify({ ...project, keepAlive: true, timeout: lifetimeMs / 1_000 })
       const response = await ask(`${baseUrl}/v1/sessions`, { method: 'POST', headers, body })
-      const { id, connectUrl } = await readAnswer<{ id: string; connectUrl: string }>(response, 'Browserbase')
-      return { sessionId: id, url: connectUrl }
+      const opened = await readAnswer(response, 'Browserbase', z.object({ id, connectUrl: address }))
+      return { sessionId: opened.id, url: opened.connectUrl }
     },
     connect: vendorConnect(wires, options),
     release: async ({ sessionId }) => {
@@ -209,11 +222,11 @@ export function openSteel(options: VendorOptions, wires: BrowserWires): BrowserV
     acquire: async () => {
       const body = JSON.stringify({ timeout: lifetimeMs })
       const response = await ask(`${baseUrl}/v1/sessions`, { method: 'POST', headers, body })
-      const { id, websocketUrl } = await readAnswer<{ id: string; websocketUrl: string }>(response, 'Steel')
-      const url = new URL(websocketUrl)
+      const opened = await readAnswer(response, 'Steel', z.object({ id, websocketUrl: address }))
+      const url = new URL(opened.websocketUrl)
       url.searchParams.set('apiKey', key)
-      if (!url.searchParams.has('sessionId')) url.searchParams.set('sessionId', id)
-      return { sessionId: id, url: url.href }
+      if (!url.searchParams.has('sessionId')) url.searchParams.set('sessionId', opened.id)
+      return { sessionId: opened.id, url: url.href }
     },
     connect: vendorConnect(wires, options),
     release: async ({ sessionId }) =>

@@ -2,7 +2,14 @@
 
 import { describe, expect, it } from 'vitest'
 import { CdpError, type CdpSocket } from '../../../src/backends/browser/cdp.ts'
-import { type BrowserWires, openBinding, openBrowserbase, openSteel } from '../../../src/backends/browser/vendors.ts'
+import { BrowserProblem } from '../../../src/backends/browser/element.ts'
+import {
+  type BrowserWires,
+  openBinding,
+  openBrowserbase,
+  openEndpoint,
+  openSteel,
+} from '../../../src/backends/browser/vendors.ts'
 
 type Asked = { readonly url: string; readonly method: string; readonly headers: Headers; readonly body: unknown }
 
@@ -74,6 +81,32 @@ describe('Steel', () => {
   ])('that answers %i says what to do', async (status, headers, text) => {
     const fake = fakeVendor(new Response('no', { status, headers }))
     await expect(openSteel(fake.options, fake.wires).acquire()).rejects.toThrow(text)
+  })
+
+  it.each([
+    ['HTML', () => new Response('<!doctype html><title>Sign in</title>')],
+    ['nothing', () => new Response('')],
+    ['null', () => Response.json(null)],
+    ['an empty object', () => Response.json({})],
+    ['no address', () => Response.json({ id: 'st-1', websocketUrl: 'soon', connectUrl: 'soon' })],
+    ['an id that is a path', () => Response.json({ id: '../x', websocketUrl: 'wss://a', connectUrl: 'wss://a' })],
+  ])('and others that answer with %s have opened no browser', async (_name, answer) => {
+    const fake = fakeVendor(answer(), answer())
+    const binding = { fetch: async () => answer() }
+    const vendors = [
+      openSteel(fake.options, fake.wires),
+      openBrowserbase(fake.options, undefined, fake.wires),
+      openBinding(binding, 180_000, fake.wires),
+      openEndpoint(
+        { url: 'http://browser.example', reachesPrivate: false },
+        { ...fake.wires, fetch: async () => answer() },
+      ),
+    ]
+    for (const vendor of vendors) {
+      const failure: unknown = await vendor.acquire().catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(BrowserProblem)
+      expect(String(failure)).toContain('unknown form')
+    }
   })
 
   it('that does not confirm a release is asked again later', async () => {
