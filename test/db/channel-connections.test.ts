@@ -76,30 +76,30 @@ describe('findMailConnection()', () => {
     connections.create({ ...stored, id, createdAt, platform: 'email', settings: { address } })
 
   it('finds the email connection with an address, by an index', async () => {
-    await mail('ch_agent', 1, 'Agent@Mail.test')
-    await mail('ch_other', 0, 'other@mail.test')
-    await connections.create({ ...stored, id: 'ch_chat', createdAt: 0, settings: { address: 'agent@mail.test' } })
-    expect(await findMailConnection(bindings.DB, ' AGENT@mail.test')).toBe('ch_agent')
-    expect(await findMailConnection(bindings.DB, 'nobody@mail.test')).toBeUndefined()
+    await mail('ch_agent', 1, 'Agent@Connections.test')
+    await mail('ch_other', 0, 'other@connections.test')
+    await connections.create({ ...stored, id: 'ch_chat', createdAt: 0, settings: { address: 'agent@connections.test' } })
+    expect(await findMailConnection(bindings.DB, ' AGENT@connections.test')).toBe('ch_agent')
+    expect(await findMailConnection(bindings.DB, 'nobody@connections.test')).toBeUndefined()
     const plan = await bindings.DB.prepare(`EXPLAIN QUERY PLAN ${selectByAddress}`).bind('x').all<{ detail: string }>()
     expect(plan.results[0]?.detail).toBe('SEARCH channel USING INDEX channel_mail (<expr>=?)')
   })
 
   it('recognises the error of a second connection with an address', async () => {
-    await mail('ch_one', 1, 'one@mail.test')
-    expect(isAddressTaken(await mail('ch_two', 0, 'One@mail.test').catch((error: unknown) => error))).toBe(true)
-    expect(isAddressTaken(await mail('ch_one', 1, 'new@mail.test').catch((error: unknown) => error))).toBe(false)
+    await mail('ch_one', 1, 'one@connections.test')
+    expect(isAddressTaken(await mail('ch_two', 0, 'One@connections.test').catch((error: unknown) => error))).toBe(true)
+    expect(isAddressTaken(await mail('ch_one', 1, 'new@connections.test').catch((error: unknown) => error))).toBe(false)
   })
 
   it('finds the oldest one of those that shared an address before the index was unique', async () => {
     const { DB, MIGRATIONS } = bindings
     await DB.prepare('DROP INDEX channel_mail').run()
-    await mail('ch_late', 3, 'Shared@mail.test')
-    await mail('ch_first', 2, 'shared@mail.test')
+    await mail('ch_late', 3, 'Shared@connections.test')
+    await mail('ch_first', 2, 'shared@connections.test')
     const { queries = [] } = MIGRATIONS.find(({ name }) => name === '0014_mail-address-unique.sql') ?? {}
     await DB.prepare('CREATE INDEX channel_mail ON channel (id)').run()
     await DB.batch(queries.map((query) => DB.prepare(query)))
-    expect(await findMailConnection(DB, 'shared@mail.test')).toBe('ch_first')
+    expect(await findMailConnection(DB, 'shared@connections.test')).toBe('ch_first')
     expect((await connections.get('ch_late'))?.settings).toEqual({})
   })
 })
