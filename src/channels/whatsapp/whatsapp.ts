@@ -26,7 +26,6 @@ import { encodeWhatsapp, maxTextChars, renderWhatsapp } from './whatsapp-text.ts
 const mediaDomains = ['facebook.com', 'fbsbx.com', 'whatsapp.net', 'fbcdn.net']
 const maxButtons = 3
 const buttonLabelChars = 20
-const rowLabelChars = 24
 /** The text above buttons. */
 const maxBodyChars = 1_024
 
@@ -53,7 +52,9 @@ export const whatsapp: Channel = {
   render: renderWhatsapp,
   send: async (connection, message) => {
     if (message.file) return sendFile(connection, message, message.file)
-    return sendOutcome(await callGraph(connection, messageRequest(connection, message, contentOf(message))))
+    const content = contentOf(message)
+    if (!content) return { kind: 'too_long', detail: `The text above buttons has at most ${maxBodyChars} characters.` }
+    return sendOutcome(await callGraph(connection, messageRequest(connection, message, content)))
   },
   getAccount: async (connection) => {
     const answer = await callGraph(connection, {
@@ -128,31 +129,22 @@ function recipientOf(chat: string): object {
   return { recipient_type: isGroupId(chat) ? 'group' : 'individual', to: chat }
 }
 
-function contentOf({ chunk }: OutboundMessage): object {
+/** Undefined: the text is too long for buttons. No part of it may be left out, because a person approves it. */
+function contentOf({ chunk }: OutboundMessage): object | undefined {
   const text = encodeWhatsapp(chunk)
   const buttons = chunk.buttons?.flat() ?? []
   // A preview makes WhatsApp fetch the address, which could leak what the conversation contains.
   if (!buttons.length) return { type: 'text', text: { body: text, preview_url: false } }
-  const interactive = { body: { text: endOf(text, maxBodyChars) } }
+  if (text.length > maxBodyChars) return undefined
+  const interactive = { body: { text } }
   if (buttons.length <= maxButtons) {
-    const replies = buttons.map(({ label, data }) => ({
-      type: 'reply',
-      reply: { id: data, title: beginningOf(label, buttonLabelChars) },
-    }))
+    const replies = buttons.map(({ label, data }) => ({ type: 'reply', reply: { id: data, title: label } }))
     return { type: 'interactive', interactive: { type: 'button', ...interactive, action: { buttons: replies } } }
   }
-  const rows = buttons.slice(0, 10).map(({ label, data }) => ({ id: data, title: beginningOf(label, rowLabelChars) }))
+  const rows = buttons.map(({ label, data }) => ({ id: data, title: label }))
   const action = { button: 'Choose', sections: [{ title: 'Choose', rows }] }
   return { type: 'interactive', interactive: { type: 'list', ...interactive, action } }
 }
-
-const beginningOf = (text: string, max: number): string =>
-  text.length > max ? `${sliceWhole(text, 0, max - 1)}…` : text
-const endOf = (text: string, max: number): string =>
-  text.length > max ? `…${sliceWhole(text, text.length - max + 1, text.length)}` : text
-/** Leaves out halves of characters at the edges. */
-const sliceWhole = (text: string, from: number, to: number): string =>
-  text.slice(from, to).replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '')
 
 function sendOutcome(answer: GraphResult): SendOutcome {
   if (answer.kind === 'failed') return answer.outcome

@@ -7,8 +7,8 @@ type Rows = readonly (readonly Button[])[]
 type Asked = { readonly text: string; readonly buttons?: Rows }
 
 /**
- * If not all buttons fit, the last one stays: it denies. Without buttons the text lists the choices, and the hint
- * names only what can be written.
+ * If a button cannot be shown, or only a part of its label, the text lists the choices by number and the buttons show the
+ * numbers. If not all fit, the last one stays: it denies. Without buttons the hint names only what can be written.
  */
 export function fitButtons(text: string, buttons: Rows | undefined, allowed: Capabilities['buttons']): Asked {
   const all = buttons?.flat() ?? []
@@ -16,13 +16,21 @@ export function fitButtons(text: string, buttons: Rows | undefined, allowed: Cap
   if (!allowed) return { text: withoutHint(text, all) }
   const { maxRows, maxPerRow, maxLabelChars } = allowed
   const room = maxRows * maxPerRow
-  const shown = all.length <= room ? all : [...all.slice(0, room - 1), ...all.slice(-1)]
-  const labelled = shown.map(({ label, data }) => ({ label: [...label].slice(0, maxLabelChars).join(''), data }))
+  const isListed = all.length > room || all.some(({ label }) => label.length > maxLabelChars)
+  const labelled = isListed ? all.map(({ data }, n) => ({ label: `${n + 1}`, data })) : all
+  const shown = all.length <= room ? labelled : [...labelled.slice(0, room - 1), ...labelled.slice(-1)]
   const perRow = all.length <= maxRows ? 1 : maxPerRow
-  const rows = Array.from({ length: Math.ceil(labelled.length / perRow) }, (_, n) =>
-    labelled.slice(n * perRow, (n + 1) * perRow),
+  const rows = Array.from({ length: Math.ceil(shown.length / perRow) }, (_, n) =>
+    shown.slice(n * perRow, (n + 1) * perRow),
   )
-  return { text, buttons: rows }
+  return { text: isListed ? withChoices(text, all) : text, buttons: rows }
+}
+
+/** Lists the choices in front of the hint, which is the last paragraph. */
+function withChoices(text: string, buttons: readonly Button[]): string {
+  const hintAt = text.lastIndexOf('\n\n')
+  const choices = buttons.map(({ label }, n) => `${n + 1}. ${label}`).join('\n')
+  return `${text.slice(0, hintAt)}\n\n${choices}${text.slice(hintAt)}`
 }
 
 /** Approvals are written as /approve or /deny, so only the choices of a question are listed. */

@@ -12,8 +12,7 @@ type PendingRequestMessage = {
   readonly choices: readonly string[]
 }
 
-const labels = { once: 'Allow once', session: 'Allow in this session', always: 'Always allow', deny: 'Deny' } as const
-const maxLabelChars = 60
+const labels = { once: 'Allow once', session: 'Allow in session', always: 'Always allow', deny: 'Deny' } as const
 
 /** Others than who may approve read along in a group. */
 export const maskPendingRequest = (pending: PersonRequest): PersonRequest =>
@@ -53,10 +52,7 @@ export function renderPendingRequest(
   }
 }
 
-const buttonOf = (label: string, n: number): Button => ({
-  label: [...label].slice(0, maxLabelChars).join(''),
-  data: `${n}`,
-})
+const buttonOf = (label: string, n: number): Button => ({ label, data: `${n}` })
 
 /** Platforms return only a few bytes (Telegram 64): a longer id of a person is left out. */
 const maxOwnerChars = 40

@@ -545,7 +545,7 @@ describe('a call that needs approval', () => {
     ])
     await receiveMessage(chat, 'go', { from: bert, chat: { id: 12, type: 'private' } })
     const others = await buttonsOf(1)
-    expect(others.map(({ text }) => text)).toEqual(['Allow once', 'Allow in this session', 'Deny'])
+    expect(others.map(({ text }) => text)).toEqual(['Allow once', 'Allow in session', 'Deny'])
     await call('PATCH', '/api/settings', { body: { approvals: null } })
   })
 
