@@ -177,9 +177,9 @@ const press = z.object({
 })
 
 /** Parses a form: a payload of interactivity, or a command. */
-export function parseForm(form: URLSearchParams): InboundEvent | undefined {
+export function parseForm(form: URLSearchParams, receivedAt: number): InboundEvent | undefined {
   const payload = form.get('payload')
-  return payload === null ? parseSlashCommand(form) : parsePress(payload)
+  return payload === null ? parseSlashCommand(form, receivedAt) : parsePress(payload)
 }
 
 function parsePress(payload: string): InboundEvent | undefined {
@@ -206,11 +206,15 @@ function parsePress(payload: string): InboundEvent | undefined {
   }
 }
 
-function parseSlashCommand(form: URLSearchParams): InboundEvent | undefined {
+/** Answers to the address of a command are accepted for 30 minutes; the last seconds are left for the request. */
+const responseLifetimeMs = 29.5 * 60_000
+
+function parseSlashCommand(form: URLSearchParams, receivedAt: number): InboundEvent | undefined {
   const [command, chat, user, trigger] = ['command', 'channel_id', 'user_id', 'trigger_id'].map((name) =>
     form.get(name),
   )
   const text = (form.get('text') ?? '').trim()
+  const responseUrl = form.get('response_url')
   if (!command || !chat || !user) return undefined
   return {
     kind: 'command',
@@ -219,5 +223,6 @@ function parseSlashCommand(form: URLSearchParams): InboundEvent | undefined {
     isGroup: !isDirect(chat),
     sender: { id: user, name: form.get('user_name') || user },
     text: text || '/help',
+    ...(responseUrl && { replyHandle: { token: responseUrl, expiresAt: receivedAt + responseLifetimeMs } }),
   }
 }

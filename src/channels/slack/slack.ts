@@ -49,21 +49,8 @@ export const slack: Channel = {
   send: (connection, message) =>
     message.file ? sendFile(connection, message, message.file) : sendText(connection, message),
   showTyping,
-  answerPress: async (connection, responseUrl, text) => {
-    const body = JSON.stringify({
-      response_type: 'ephemeral',
-      replace_original: false,
-      text: encodeMrkdwn(plain(text)),
-    })
-    const headers = { 'content-type': 'application/json' }
-    try {
-      const response = await connection.fetchForeign({ url: responseUrl, method: 'POST', headers, body })
-      if (response.ok) return { kind: 'sent' }
-      return { kind: 'fatal', detail: `HTTP ${response.status}` }
-    } catch {
-      return { kind: 'ambiguous', detail: 'the connection to the platform broke' }
-    }
-  },
+  answerPress: (connection, responseUrl, text) =>
+    respond(connection, responseUrl, { response_type: 'ephemeral', text: encodeMrkdwn(plain(text)) }),
   getAccount: async (connection) => {
     const answer = await callSlack(connection, 'auth.test', {})
     if (answer.kind === 'failed') return { refused: answer.outcome.detail }
@@ -79,10 +66,21 @@ const plain = (text: string): MessageChunk => ({ text, spans: [] })
 async function receive(request: InboundRequest, { secrets }: ChannelConnection): Promise<Received> {
   if (!(await isSigned(request, secrets['signing_secret']))) return refused()
   const text = new TextDecoder().decode(request.body)
-  if (!text.trimStart().startsWith('{')) return eventsOf(parseForm(new URLSearchParams(text)))
+  if (!text.trimStart().startsWith('{')) return receiveForm(new URLSearchParams(text), request.receivedAt)
   const body = parseJson(text) as { readonly type?: unknown; readonly challenge?: unknown } | undefined
   if (body?.type === 'url_verification') return { response: new Response(stringOf(body.challenge)), events: [] }
   return eventsOf(parseCallback(body))
+}
+
+/** Only the person who wrote a command sees that it is ignored. */
+const ignoredCommand = { response_type: 'ephemeral', text: 'You cannot use this bot here, or it is paused.' }
+
+function receiveForm(form: URLSearchParams, receivedAt: number): Received {
+  const event = parseForm(form, receivedAt)
+  return {
+    ...eventsOf(event),
+    ...(event?.kind === 'command' && { ignoredResponse: Response.json(ignoredCommand) }),
+  }
 }
 
 const eventsOf = (event: Received['events'][number] | undefined): Received => ({ events: event ? [event] : [] })
@@ -100,6 +98,9 @@ async function sendText(connection: ChannelConnection, message: OutboundMessage)
   const method = editedMessageId === undefined ? 'chat.postMessage' : 'chat.update'
   const answer = await callSlack(connection, method, messageFields(message))
   if (answer.kind === 'done') return { kind: 'sent', id: stringOf(answer.result['ts']) }
+  const { replyHandle } = message
+  if (replyHandle && editedMessageId === undefined && isOutside(answer.error))
+    return respond(connection, replyHandle.token, { response_type: 'in_channel', ...contentOf(message) })
   const isWithoutThread = ['thread_not_found', 'invalid_thread_ts', 'cannot_reply_to_message'].includes(answer.error)
   if (!isWithoutThread || editedMessageId !== undefined) return answer.outcome
   // Slack accepted nothing, so the message can go to the chat without the deleted thread.
@@ -109,14 +110,32 @@ async function sendText(connection: ChannelConnection, message: OutboundMessage)
   return again.kind === 'done' ? { kind: 'sent', id: stringOf(again.result['ts']) } : again.outcome
 }
 
+/** The bot is no member of the channel. A command works there too, and the address that came with it. */
+const isOutside = (error: string): boolean => error === 'not_in_channel' || error === 'channel_not_found'
+
+/** Writes to the address of a command or a press. Slack accepts five messages there, within 30 minutes. */
+async function respond(connection: ChannelConnection, url: string, fields: object): Promise<SendOutcome> {
+  const body = JSON.stringify({ replace_original: false, ...fields })
+  const headers = { 'content-type': 'application/json' }
+  try {
+    const { ok, status } = await connection.fetchForeign({ url, method: 'POST', headers, body })
+    if (ok) return { kind: 'sent' }
+    const detail = `the answer to a command or a press: HTTP ${status}`
+    return { kind: status === 429 || status >= 500 ? 'retry' : 'fatal', detail }
+  } catch {
+    return { kind: 'ambiguous', detail: 'the connection to the platform broke' }
+  }
+}
+
+const contentOf = ({ chunk, editedMessageId }: OutboundMessage) => ({
+  text: encodeMrkdwn(chunk),
+  // Without blocks an edit would leave the buttons of the earlier version.
+  ...(chunk.buttons ? { blocks: blocksOf(chunk) } : editedMessageId !== undefined && { blocks: [] }),
+})
+
 function messageFields(message: OutboundMessage): Record<string, unknown> {
   const { address, chunk, editedMessageId } = message
-  const content = {
-    channel: address.chat,
-    text: encodeMrkdwn(chunk),
-    // Without blocks an edit would leave the buttons of the earlier version.
-    ...(chunk.buttons ? { blocks: blocksOf(chunk) } : editedMessageId !== undefined && { blocks: [] }),
-  }
+  const content = { channel: address.chat, ...contentOf(message) }
   if (editedMessageId !== undefined) return { ...content, ts: editedMessageId }
   const thread = threadOf(message)
   return {
@@ -170,7 +189,10 @@ async function sendFile(
     ...(comment && { initial_comment: comment }),
     ...(thread !== undefined && { thread_ts: thread }),
   })
-  return shared.kind === 'done' ? { kind: 'sent' } : shared.outcome
+  if (shared.kind === 'done') return { kind: 'sent' }
+  // A link takes the place of a file that is refused, and can leave by the address of the command.
+  const { detail } = shared.outcome
+  return message.replyHandle && isOutside(shared.error) ? { kind: 'fatal', detail } : shared.outcome
 }
 
 /** Returns 200 for an upload that was accepted, and 0 where none was answered. */

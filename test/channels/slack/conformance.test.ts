@@ -118,6 +118,7 @@ const samples = [
       address: { chat: 'C1' },
       sender: { id: 'U1', name: 'anna' },
       key: 'command:1.2.3',
+      replyHandle: { token: 'https://hooks.slack.com/x', expiresAt: 1_800_000_000_000 + 1_770_000 },
     },
   },
 ]

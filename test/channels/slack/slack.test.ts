@@ -57,6 +57,37 @@ describe('slack', () => {
     ])
   })
 
+  it.each([
+    ['a text', 200, { kind: 'sent' }],
+    ['a text, after the address has expired', 404, { kind: 'fatal' }],
+  ])(
+    'answers a command in a channel without the bot by the address that came with it: %s',
+    async (_name, status, sent) => {
+      const { api, connection } = createConnection()
+      const posted: unknown[] = []
+      const fetchForeign = async ({ url, body }: { readonly url: string; readonly body?: unknown }) => {
+        posted.push([url, JSON.parse(String(body))])
+        return new Response(null, { status })
+      }
+      const replyHandle = { token: 'https://hooks.slack.com/x', expiresAt: receivedAt }
+      const [chunk] = slack.render('**hi**', 'markdown')
+      const message = { address: { chat: 'C1' }, chunk: chunk!, replyHandle }
+      api.overrideNext(() => slackError('not_in_channel'))
+      expect(await slack.send({ ...connection, fetchForeign }, message, 'k')).toMatchObject(sent)
+      expect(posted).toEqual([
+        [replyHandle.token, { replace_original: false, response_type: 'in_channel', text: '*hi*' }],
+      ])
+      posted.length = 0
+      expect(await slack.send({ ...connection, fetchForeign }, message, 'k')).toMatchObject({ kind: 'sent' })
+      expect(posted).toEqual([])
+    },
+  )
+
+  it('refuses an ignored command only to the person who wrote it', async () => {
+    const { ignoredResponse } = await receive('command=%2Ftalaria&text=hi&channel_id=C1&user_id=U1&trigger_id=1')
+    expect(await ignoredResponse?.json()).toMatchObject({ response_type: 'ephemeral' })
+  })
+
   it('shows buttons, and removes them with an edit', async () => {
     const { api, connection } = createConnection()
     const buttons = [[{ label: 'Allow', data: 'ask:1:0' }], [{ label: 'Deny', data: 'ask:1:1' }]]
