@@ -113,6 +113,36 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     await expect.poll(() => listSaid(id)).toHaveLength(2)
   })
 
+  it('connects as soon as the network is back, also when the browser would wait to connect a stream', async () => {
+    const id = await client.newSession()
+    const own = await context.newPage()
+    await own.addInitScript(`window.sockets = []; window.WebSocket = class extends WebSocket {
+      constructor(...given) { super(...given); window.sockets.push(this) }
+    }`)
+    await own.goto(`${origin}/#/chat/${id}`)
+    await own.locator('.list').waitFor()
+    await eventually(
+      () =>
+        own.evaluate<number>(
+          `window.sockets.filter(({ url, readyState }) => url.includes('${id}') && readyState === 1).length`,
+        ),
+      (count) => count === 1,
+    )
+    await context.setOffline(true)
+    await Promise.all([
+      own.waitForEvent('requestfailed', (request) => request.url().includes(`${id}/events`)),
+      // Open sockets outlive the emulation.
+      own.evaluate('for (const one of window.sockets) one.close()'),
+    ])
+    const next = Promise.race([
+      own.waitForEvent('websocket', (socket) => socket.url().includes(id)).then(() => 'socket'),
+      own.waitForEvent('request', (request) => request.url().includes(`${id}/events`)).then(() => 'stream'),
+    ])
+    await context.setOffline(false)
+    expect(await next).toBe('socket')
+    await own.close()
+  })
+
   it('says a message once whose answer was lost', async () => {
     const id = await client.newSession()
     await open(id)

@@ -53,8 +53,9 @@ const eventTypes = [
 export function listen<Event extends Numbered>({ url, after, onEvent, onState }: Options<Event>): Listening {
   let last = after
   let failures = 0
-  /** Set while the next attempt waits. */
+  /** Of the next attempt. */
   let timer: ReturnType<typeof setTimeout> | undefined
+  let state: Connection = 'connecting'
   let end = () => {}
   let isClosed = false
   const receive = (text: string) => {
@@ -66,27 +67,29 @@ export function listen<Event extends Numbered>({ url, after, onEvent, onState }:
     if (seq !== undefined) last = Math.max(last ?? 0, seq)
     onEvent(event)
   }
+  const setState = (next: Connection) => onState((state = next))
   const open = () => {
     clearTimeout(timer)
-    timer = undefined
     // Until an attempt succeeds, a lost connection stays `closed`, so that the page goes on saying so.
-    if (failures === 0) onState('connecting')
+    if (failures === 0) setState('connecting')
     const address = last === undefined ? url : `${url}?after=${last}`
     const connect = failures >= streamFromFailure && failures % 2 === 0 ? openStream : openSocket
-    end = connect(address, { receive, onOpen: () => onState('open'), onLost: () => onState('closed'), onClose: retry })
+    end = connect(address, { receive, setState, onClose: retry })
   }
   const retry = (isRefused: boolean) => {
     if (isClosed) return
-    onState('closed')
+    setState('closed')
     // The browser does not give the status of a refusal. A request does, and signs out after a 401.
     if (isRefused) void loadMe()
     end()
     const delay = Math.min(maxDelayMs, minDelayMs * 2 ** failures++)
     timer = setTimeout(open, delay * (0.75 + Math.random() / 2))
   }
+  /** Does not wait for the next attempt, nor for that of the browser for a stream, which may be seconds away. */
   const retryNow = () => {
-    if (isClosed || timer === undefined || document.hidden) return
+    if (state !== 'closed' || document.hidden) return
     failures = 0
+    end()
     open()
   }
   addEventListener('online', retryNow)
@@ -105,9 +108,8 @@ export function listen<Event extends Numbered>({ url, after, onEvent, onState }:
 
 type Handlers = {
   readonly receive: (text: string) => void
-  readonly onOpen: () => void
-  /** Connects again by itself. */
-  readonly onLost: () => void
+  /** A connection that is `closed` may connect again by itself. */
+  readonly setState: (state: Connection) => void
   /** `isRefused`: perhaps because the key is not valid any more, or has other rights. */
   readonly onClose: (isRefused: boolean) => void
 }
@@ -115,13 +117,13 @@ type Handlers = {
 /** Close codes of the API: 4401 for the key, 4403 for its rights or its tenant. */
 const refusalCodes = new Set([4401, 4403])
 
-function openSocket(address: string, { receive, onOpen, onClose }: Handlers): () => void {
+function openSocket(address: string, { receive, setState, onClose }: Handlers): () => void {
   const socket = new WebSocket(address.replace(/^http/, 'ws'))
   let wasOpen = false
   const close = ({ code }: CloseEvent) => onClose(!wasOpen || refusalCodes.has(code))
   socket.addEventListener('open', () => {
     wasOpen = true
-    onOpen()
+    setState('open')
   })
   socket.addEventListener('message', ({ data }) => receive(String(data)))
   socket.addEventListener('close', close)
@@ -132,10 +134,12 @@ function openSocket(address: string, { receive, onOpen, onClose }: Handlers): ()
 }
 
 /** The browser itself connects again with `Last-Event-ID`, unless the server refused. */
-function openStream(address: string, { receive, onOpen, onLost, onClose }: Handlers): () => void {
+function openStream(address: string, { receive, setState, onClose }: Handlers): () => void {
   const stream = new EventSource(address)
-  stream.addEventListener('open', onOpen)
-  stream.addEventListener('error', () => (stream.readyState === EventSource.CLOSED ? onClose(true) : onLost()))
+  stream.addEventListener('open', () => setState('open'))
+  stream.addEventListener('error', () =>
+    stream.readyState === EventSource.CLOSED ? onClose(true) : setState('closed'),
+  )
   for (const type of eventTypes) stream.addEventListener(type, (event) => receive(String((event as MessageEvent).data)))
   return () => stream.close()
 }
