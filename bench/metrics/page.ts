@@ -1,14 +1,15 @@
-/** P19: measures the page in Chromium: until it is usable, while an answer streams, and with a long conversation. */
+/** P19: measures the page in Chromium: until it is usable, while an answer streams, with a long conversation, and in use. */
 
-import { chromium as playwright, type Browser, type BrowserContext, type CDPSession, type Page } from 'playwright-core'
+import { chromium as playwright, type Browser, type Page } from 'playwright-core'
 import { chromium } from '../../test/e2e/support/chromium.ts'
-import { call, json, type Target } from '../client.ts'
+import { json, type Target } from '../client.ts'
 import { atLeast, atMost, type Goal, type Metric, type Row, times } from '../metric.ts'
 import { quantile } from '../stats.ts'
+import { measureApproval, measureCatchUp, measureOlder, measureOpening, measureTyping } from './page-use.ts'
+import { beginAnswer, createSession, openSession, signIn, slowCpu, throttle } from './page-visit.ts'
 
 /** Slow 4G: 150 ms of latency, 1.6 Mbit/s down. */
 const slow4g = { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 93_750 }
-const slowCpu = 4
 const paragraph =
   '## A heading\n\nSome **bold** and `code` words in a line, with [a link](https://example.com/) in it.\n\n- one\n- two\n- three\n\n```js\nconst sum = (a, b) => a + b\nconsole.log(sum(1, 2))\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n'
 /** About 800 words, which is eight seconds at 100 a second. */
@@ -29,18 +30,6 @@ const frames = `new Promise((resolve) => {
   ending = performance.now()
   requestAnimationFrame(step)
 })`
-
-const signIn = async (target: Target, context: BrowserContext): Promise<void> => {
-  const { url } = await json<{ url: string }>(target, 'POST', '/api/login/links')
-  const { hash } = new URL(url)
-  const page = await context.newPage()
-  await page.goto(`${target.origin}/${hash}`)
-  await page.getByRole('textbox', { name: 'Message' }).waitFor()
-  await page.close()
-}
-
-const throttle = async (cdp: CDPSession, rate: number): Promise<unknown> =>
-  cdp.send('Emulation.setCPUThrottlingRate', { rate })
 
 /** Milliseconds from the navigation until the composer can be typed into, with an empty cache. */
 const measureStart = async (target: Target, browser: Browser): Promise<number> => {
@@ -68,18 +57,12 @@ type Streamed = { readonly fps: number; readonly p95: number; readonly longest: 
 
 /** Frames while an answer of Markdown streams at 100 words a second. */
 const measureStream = async (target: Target, page: Page, rate: number): Promise<Streamed> => {
-  const { id } = await json<{ id: string }>(target, 'POST', '/api/sessions', {})
-  await page.goto(`${target.origin}/#/chat/${id}`)
-  await page.locator('.list').waitFor()
+  const id = await createSession(target)
+  await openSession(target, page, id)
   const cdp = await page.context().newCDPSession(page)
   await throttle(cdp, rate)
-  const sent = call(target, 'POST', `/api/sessions/${id}/chat`, {
-    input: `[[slow ttft=50 gap=10]] [[echo]] ${answer}`,
-    wait: false,
-  })
-  await page.locator('.block.text').first().waitFor()
+  await beginAnswer(target, page, { id, input: `[[slow ttft=50 gap=10]] [[echo]] ${answer}` })
   const { gaps, longest } = await page.evaluate<{ gaps: number[]; longest: number }>(frames)
-  await sent
   await throttle(cdp, 1)
   const total = gaps.reduce((sum, gap) => sum + gap, 0)
   return { fps: (gaps.length * 1_000) / total, p95: quantile(gaps, 0.95), longest }
@@ -130,8 +113,23 @@ const goals: Readonly<Record<string, { readonly what: string; readonly unit: str
   shown: { what: '10 000 messages: end shown', unit: 'ms', goal: atMost(200) },
   shownSlow: { what: '10 000 messages: end shown, CPU slowed 4×', unit: 'ms', goal: atMost(1_000) },
   elements: { what: '10 000 messages: in the page', unit: '', goal: atMost(200) },
+  typing: { what: 'key shown, p95, at 100 words a second, CPU slowed 4×', unit: 'ms', goal: atMost(50) },
+  older: { what: '10 000 messages: older ones shown', unit: 'ms', goal: atMost(100) },
+  jump: { what: '10 000 messages: distance that the text moves then', unit: 'px', goal: atMost(1) },
+  caughtUp: { what: 'answer complete after the network is back', unit: 'ms', goal: atMost(1_000) },
+  decided: { what: 'approval gone from another tab', unit: 'ms', goal: atMost(1_000) },
+  requests: { what: 'opening a session: requests', unit: '', goal: atMost(2) },
+  sockets: { what: 'opening a session: sockets', unit: '', goal: atMost(1) },
   hidden: { what: 'frames that a hidden tab asks for in a second', unit: '', goal: atMost(0) },
 }
+
+const measureUse = async (target: Target, page: Page, long: string): Promise<Sample> => ({
+  ...(await measureOpening(target, page, long)),
+  ...(await measureOlder(target, page, long)),
+  typing: await measureTyping(target, page),
+  decided: await measureApproval(target, page),
+  caughtUp: await measureCatchUp(target, page),
+})
 
 const measure = async (target: Target, browser: Browser, long: string): Promise<Sample> => {
   const usable = await measureStart(target, browser)
@@ -142,8 +140,9 @@ const measure = async (target: Target, browser: Browser, long: string): Promise<
   const { fps: fast } = await measureStream(target, page, 1)
   const { shown, elements, hiddenFrames: hidden } = await measureLong(target, page, long, 1)
   const { shown: shownSlow } = await measureLong(target, page, long, slowCpu)
+  const use = await measureUse(target, page, long)
   await context.close()
-  return { usable, ...slowed, fast, shown, shownSlow, elements, hidden }
+  return { usable, ...slowed, fast, shown, shownSlow, elements, hidden, ...use }
 }
 
 export const webPage: Metric = {
