@@ -17,12 +17,21 @@ export function splitText(text: string, spans: readonly TextSpan[], limits: Chun
   const chunks: MessageChunk[] = []
   let from = 0
   while (from < text.length) {
-    const end = findChunkEnd(text, from, limits)
+    const end = findStyledEnd(text, spans, from, limits)
     const chunk = chunkBetween(text, spans, from, end)
     if (chunk.text) chunks.push({ ...chunk, spans: chunk.spans.slice(0, limits.maxSpans) })
     from = end
   }
   return chunks
+}
+
+/** The end of a chunk that fits and has no more spans than a message may have. */
+function findStyledEnd(text: string, spans: readonly TextSpan[], from: number, limits: ChunkLimits): number {
+  const end = findChunkEnd(text, from, limits)
+  const shown = spans.filter(({ offset, length }) => offset < end && offset + length > from)
+  const next = shown[limits.maxSpans]?.offset ?? end
+  // More spans than that around one character cannot be separated.
+  return next > from && next < end ? findChunkEnd(text, from, { ...limits, max: next - from, unit: 'utf16' }) : end
 }
 
 export function findChunkEnd(text: string, from: number, limits: ChunkLimits): number {

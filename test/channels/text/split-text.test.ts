@@ -45,6 +45,13 @@ describe('splitText', () => {
     }
   })
 
+  it('begins another message before a style that is one too many', () => {
+    const { chunks } = splitMarkdown(Array.from({ length: 150 }, (_, n) => `- **item ${n}** with \`code\``).join('\n'))
+    expect(Math.max(...chunks.map(({ spans }) => spans.length))).toBeLessThanOrEqual(100)
+    expect(chunks.flatMap(({ spans }) => spans)).toHaveLength(300)
+    for (const { text } of chunks) expect(text).toMatch(/^• item.*code$/s)
+  })
+
   it('keeps every span inside its chunk, for any text', () => {
     fc.assert(
       fc.property(
