@@ -89,8 +89,17 @@ async function isSigned(
   return isSameSecret(signature, expected)
 }
 
-/** Words with which people subscribe and unsubscribe. Twilio answers them itself. */
-const subscriptions: Readonly<Record<string, 'added' | 'removed'>> = { STOP: 'removed', START: 'added' }
+/**
+ * Words with which people subscribe and unsubscribe. Twilio answers them itself, and delivers nothing to who unsubscribed.
+ * It names the word only with its advanced opt-out. YES is left out, because it also answers questions.
+ */
+const subscriptions: Readonly<Record<string, 'added' | 'removed'>> = {
+  ...Object.fromEntries(
+    ['STOP', 'STOPALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT', 'REVOKE', 'OPTOUT'].map((word) => [word, 'removed']),
+  ),
+  START: 'added',
+  UNSTOP: 'added',
+}
 
 function parseForm(form: URLSearchParams): InboundEvent | undefined {
   const get = (name: string) => form.get(name) ?? ''
@@ -108,7 +117,7 @@ function parseForm(form: URLSearchParams): InboundEvent | undefined {
     isGroup: false,
     sender: { id: from, name: get('ProfileName') || from },
   }
-  const change = subscriptions[get('OptOutType').toUpperCase()]
+  const change = subscriptions[(get('OptOutType') || text).trim().toUpperCase()]
   if (change) return { ...source, kind: 'lifecycle', change }
   if (get('OptOutType') || (!text.trim() && !media.length)) return undefined
   return { ...source, kind: 'message', messageId: sid, text, media, mentions: [] }

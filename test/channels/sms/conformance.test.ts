@@ -42,6 +42,21 @@ const samples = [
     event: { kind: 'lifecycle', change: 'removed' },
   },
   {
+    name: 'the word STOP without its type',
+    body: formOf({ ...base, Body: ' stop\n' }),
+    event: { kind: 'lifecycle', change: 'removed' },
+  },
+  {
+    name: 'the word UNSTOP',
+    body: formOf({ ...base, Body: 'Unstop' }),
+    event: { kind: 'lifecycle', change: 'added' },
+  },
+  {
+    name: 'a sentence with the word STOP',
+    body: formOf({ ...base, Body: 'Stop the server' }),
+    event: { kind: 'message', text: 'Stop the server' },
+  },
+  {
     name: 'a message that did not arrive',
     body: formOf({
       MessageSid: 'SM9',
