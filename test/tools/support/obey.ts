@@ -3,9 +3,11 @@
 import * as z from 'zod'
 import type { ExecutionBackend } from '../../../src/agent/model/backend.ts'
 import { type AssistantMessage, type Message, textIn } from '../../../src/agent/model/message.ts'
+import type { Assessment } from '../../../src/agent/model/permission/approval.ts'
 import type { Authority } from '../../../src/agent/model/permission/authority.ts'
 import type { Risk, Tool } from '../../../src/agent/model/tool.ts'
 import type { ApprovalPolicy } from '../../../src/agent/policy/approval/approval.ts'
+import { judgeCommand } from '../../../src/agent/shell-policy/judge-command.ts'
 import { openExposureLog } from '../../../src/durable/turn/tools/exposure-log.ts'
 import { checkPermission } from '../../../src/tools/check-permission.ts'
 import { defineTool } from '../../../src/tools/define-tool.ts'
@@ -16,6 +18,7 @@ const risks: Readonly<Record<string, Risk>> = {
   web_search: 'net',
   web_extract: 'net',
   browser_navigate: 'net',
+  vision_analyze: 'none',
   mcp__mail__send: 'none',
   image_generate: 'spend',
   send_message: 'send',
@@ -31,8 +34,16 @@ const risks: Readonly<Record<string, Risk>> = {
   todo: 'none',
 }
 
-const toolNamed = (name: string): Tool =>
-  defineTool({
+/** Judges commands as the tool does. */
+const assessCommand = (command: string, network: string): Assessment => {
+  const host = { isSandboxed: true, isOnline: network !== 'none', secretFiles: undefined }
+  const place = { cwd: '/workspace', workspace: '/workspace', env: {} }
+  const { verdict, reasons, commands, isUnjudged } = judgeCommand(command, { ...place, ...host })
+  return { verdict, reasons, subjects: commands, ...(isUnjudged && { isUnjudged }) }
+}
+
+function toolNamed(name: string): Tool {
+  const definition = {
     name,
     toolset: 'test',
     description: '',
@@ -40,8 +51,15 @@ const toolNamed = (name: string): Tool =>
     effect: 'effect',
     risk: () => risks[name] ?? 'none',
     // What was asked for is the result.
-    run: async (input) => input,
+    run: async (input: object) => input,
+  } as const
+  if (name !== 'terminal') return defineTool(definition)
+  return defineTool({
+    ...definition,
+    needs: ['backend'],
+    assess: ({ command }, { backend }) => assessCommand(String(command), backend.capabilities.network),
   })
+}
 const toolbox = new Map(Object.keys(risks).map((name) => [name, toolNamed(name)]))
 
 export type Step = readonly [tool: string, input?: object]

@@ -13,8 +13,8 @@ const foreignTools = /^(?:web|browser|mcp)_/
 /** Results of these belong to the tenant. Foreign servers may return both. */
 const privateTools =
   /^(?:mcp_|ha_)|^(?:read_file|search_files|terminal|process|memory|session_search|vision_analyze|execute_code)$/
-/** Files that web_extract has written. */
-const webResults = /^\/tmp\/results\/web-[\w.-]{1,100}$/
+/** Files that web_extract and the browser have written. */
+const webResults = /^\/tmp\/results\/(?:web|browser)-[\w.-]{1,150}$/
 
 /** Returns what the result of a call adds. */
 export function exposureOf(tool: string, input: unknown, result = ''): Exposure {
@@ -27,7 +27,7 @@ export function exposureOf(tool: string, input: unknown, result = ''): Exposure 
 
 const isWebFile = (tool: string, input: unknown) => tool === 'read_file' && webResults.test(textOf(input, 'path'))
 const isWebImage = (tool: string, input: unknown) =>
-  tool === 'vision_analyze' && /^https?:/i.test(textOf(input, 'image_url'))
+  tool === 'vision_analyze' && /^(?:MEDIA:\s?)?https?:/i.test(textOf(input, 'image_url'))
 /** Programs in an isolate read only by the tools that they call. */
 const isIsolate = (tool: string, input: unknown) => tool === 'execute_code' && textOf(input, 'language') !== 'python'
 
@@ -93,19 +93,29 @@ const leavingRisks: ReadonlySet<Risk> = new Set(['net', 'send', 'spend'])
 const networkPrograms =
   /(?:^|[^\w-])(?:curl|wget|git|gh|ssh|scp|sftp|rsync|nc|ncat|netcat|socat|telnet|ftp|ping|dig|nslookup|host|openssl|npm|npx|pnpm|yarn|pip|pip3|uv|cargo|docker|aws|gcloud|az|kubectl|wrangler|sendmail|mail)(?![\w-])|\/dev\/(?:tcp|udp)\//
 
-function leaves({ tool, input, risk, isOnline }: PossibleSend): boolean {
+/** Programs that run code, which may reach a network by any name. */
+const interpreters =
+  /^(?:\S{0,200}\/)?(?:python[\d.]{0,5}|node|deno|bun|perl|ruby|php|lua|Rscript|java|osascript|pwsh|sh|bash|dash|zsh|ksh|eval|source|\.)(?=\s|$)/
+
+/** `subjects`: the commands as the shell runs them, without quotes and variables. */
+function commandLeaves(command: string, { verdict, subjects, isUnjudged }: Assessment): boolean {
+  if (isUnjudged || [command, ...subjects].some((text) => networkPrograms.test(text))) return true
+  return verdict === 'ask' && subjects.some((text) => interpreters.test(text))
+}
+
+function leaves({ tool, input, risk, isOnline }: PossibleSend, assessment: Assessment): boolean {
   if (leavingRisks.has(risk) || tool.startsWith('mcp_')) return true
   if (tool === 'cronjob') return /^(?:create|update)$/.test(textOf(input, 'action'))
   if (!isOnline) return false
-  if (tool === 'terminal') return networkPrograms.test(textOf(input, 'command'))
+  if (tool === 'terminal') return commandLeaves(textOf(input, 'command'), assessment)
   if (tool === 'execute_code') return textOf(input, 'language') === 'python'
   return tool === 'process' && /^(?:write|submit)$/.test(textOf(input, 'action'))
 }
 
 /** Lets a person decide about a call that could send out what the turn has read. */
 export function assessExposure(assessment: Assessment, send: PossibleSend, exposure: Exposure): Assessment {
-  if (!exposure.isForeign || !exposure.isPrivate || assessment.verdict === 'hardline' || !leaves(send))
-    return assessment
+  if (!exposure.isForeign || !exposure.isPrivate || assessment.verdict === 'hardline') return assessment
+  if (!leaves(send, assessment)) return assessment
   const reason = 'the turn has read foreign content and private data, and this call sends something out'
   return { ...assessment, verdict: 'ask', reasons: [...assessment.reasons, reason], needsPerson: true }
 }
