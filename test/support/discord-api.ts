@@ -24,6 +24,8 @@ export class DiscordApi extends FakeAccount {
   readonly originals = new Map<string, { id: string; content: string; flags: number }>()
   /** Answers of `GET /gateway/bot` instead of the usual one. */
   gatewayFailure: (() => Response) | undefined
+  /** Answers of the next requests for a channel instead of the usual ones. */
+  readonly channelFailures: (() => Response)[] = []
   /** Calls of this path get no answer while it is set. */
   heldPath: string | undefined
 
@@ -100,6 +102,8 @@ function answer(api: DiscordApi, { method, body }: ApiCall, path: string): Respo
   const [, channel, rest] = /^channels\/(\d+)(?:\/(.+))?$/.exec(path) ?? []
   if (channel === undefined) return Response.json({ id: '1' })
   if (rest === undefined) {
+    const failure = api.channelFailures.shift()
+    if (failure) return failure()
     if (channel === '404') return discordError(404, 10_003, 'Unknown Channel')
     return Response.json({
       id: channel,

@@ -251,7 +251,12 @@ export class GatewaySocket {
     const known = this.#channels.get(id)
     if (known) return known
     const answer = await callDiscord(connection, { method: 'GET', path: `channels/${id}` })
-    if (answer.kind === 'failed') return undefined
+    if (answer.kind === 'failed') {
+      const { kind, detail } = answer.outcome
+      // As a channel of its own, a thread would be ignored or reach another session. The dispatch comes again.
+      if (kind === 'retry' || kind === 'ambiguous') throw new Error(`The channel of a message is unknown: ${detail}`)
+      return undefined
+    }
     const { type, parent_id: parent } = answer.result
     const channel = {
       ...(typeof type === 'number' && { type }),

@@ -76,6 +76,29 @@ describe('the gateway of Discord', () => {
     expect(api.callsTo('/channels/77/messages')).toHaveLength(1)
   })
 
+  it('asks again for a message whose channel cannot be read at the moment', async () => {
+    const { api, scripted, object } = await createBot([says('In the thread.')])
+    const link = await linkOf(api)
+    link.send({ op: 0, s: 1, t: 'READY', d: ready })
+    api.channelFailures.push(() => discordError(429, 0, 'You are being rate limited.', { retry_after: 0.1 }))
+    const mentions = [{ id: '999', username: 't' }]
+    const inThread = messageOf('m1', '<@999> hi', { channel_id: '77', guild_id: '66', mentions })
+    const dispatch = { op: 0, s: 2, t: 'MESSAGE_CREATE', d: inThread }
+    link.send(dispatch)
+    await until(() => link.closedWith !== undefined)
+    expect(scripted.requests).toHaveLength(0)
+    await until(async () => {
+      await object.getStatus()
+      return api.links.length > 1
+    })
+    const next = await linkOf(api, 1)
+    await until(() => next.received.some(({ op }) => op === 6))
+    expect(next.received.find(({ op }) => op === 6)?.d).toMatchObject({ seq: 1 })
+    next.send(dispatch)
+    await until(() => api.texts.includes('In the thread.'))
+    expect(api.callsTo('/channels/77/messages')).toHaveLength(1)
+  })
+
   it('takes a mention of a role of the bot as one of the bot, and no other role', async () => {
     const { api, scripted } = await createBot([says('Here.')])
     const link = await linkOf(api)
