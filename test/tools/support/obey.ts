@@ -51,7 +51,7 @@ function toolNamed(name: string): Tool {
     effect: 'effect',
     risk: () => risks[name] ?? 'none',
     // What was asked for is the result.
-    run: async (input: object) => input,
+    run: async (input: Readonly<Record<string, unknown>>) => input,
   } as const
   if (name !== 'terminal') return defineTool(definition)
   return defineTool({

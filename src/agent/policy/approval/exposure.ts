@@ -57,11 +57,15 @@ function exposureOfMessage(message: Message, inputs: ReadonlyMap<string, unknown
     return message.content.some((part) => part.type === 'thinking' && part.search !== undefined)
       ? { isForeign: true }
       : {}
-  const { name, callId } = message
+  const { name, callId, nonce } = message
   const input = inputs.get(callId)
   return joinExposures(
     exposureOf(name, input, name === 'delegate_task' ? textIn(message) : ''),
-    name === 'execute_code' ? exposureOfCode(textOf(input, 'code')) : {},
+    // Also programs that called a foreign tool have a fence.
+    joinExposures(
+      nonce === undefined ? {} : { isForeign: true },
+      name === 'execute_code' ? exposureOfCode(textOf(input, 'code')) : {},
+    ),
   )
 }
 
