@@ -38,7 +38,8 @@ const verifiers: Readonly<Record<SignatureKind, Verify>> = {
   },
   gitlab: async ({ headers }, secret) =>
     (await isSameSecret(headers.get('x-gitlab-token'), secret))
-      ? named(headers, 'x-gitlab-event-uuid', 'x-gitlab-event')
+      ? // Events that one event causes share its UUID. A retry keeps the key of its delivery.
+        named(headers, headers.has('idempotency-key') ? 'idempotency-key' : 'x-gitlab-event-uuid', 'x-gitlab-event')
       : undefined,
   standard: verifyStandard,
   talaria: verifyOwn,

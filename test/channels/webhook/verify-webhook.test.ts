@@ -133,6 +133,15 @@ describe('verifyWebhook', () => {
     expect(await verifyWebhook('talaria', request, 'secret')).toEqual({ delivery: 'd1', proof })
   })
 
+  it.each([
+    [{ 'idempotency-key': 'k1', 'x-gitlab-event-uuid': 'u1', 'x-request-id': 'r1' }, 'k1'],
+    [{ 'x-gitlab-event-uuid': 'u1', 'x-request-id': 'r1' }, 'u1'],
+    [{ 'x-request-id': 'r1' }, 'r1'],
+  ])('names a delivery of GitLab by %j', async (headers, delivery) => {
+    const request = requestOf('{}', { 'x-gitlab-token': 'secret', ...headers })
+    expect(await verifyWebhook('gitlab', request, 'secret')).toEqual({ delivery })
+  })
+
   it('does not fall back to a body signature without a time', async () => {
     const signature = await hmacOf('secret', '{}')
     const headers = { 'x-webhook-signature': signature, 'x-webhook-signature-v2': signature }

@@ -240,7 +240,7 @@ describe('the answer to a webhook', () => {
         headers: { 'x-gitlab-token': secret, 'x-gitlab-event-uuid': `${n}` },
       })
     expect(await statusOf(await post(1))).toEqual([200, 'delivered'])
-    expect(await statusOf(await post(1))).toEqual([200, 'delivered'])
+    expect(await statusOf(await post(1))).toEqual([200, 'duplicate'])
     chat.api.overrideNext('sendMessage', { status: 403, description: 'Forbidden: bot was blocked by the user' })
     expect((await post(2)).status).toBe(502)
     expect(chat.api.messageTexts).toEqual(['Build 1'])

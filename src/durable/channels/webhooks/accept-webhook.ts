@@ -44,8 +44,8 @@ export async function acceptWebhook(
   webhook: LoadedWebhook,
   request: InboundRequest,
 ): Promise<WebhookOutcome> {
-  const { id, tenantId, settings, secret, status } = webhook
-  const verified = secret === undefined ? undefined : await verifyWebhook(settings.signature, request, secret)
+  const { id, tenantId, settings, status } = webhook
+  const verified = await verify(webhook, request)
   if (!verified) return { kind: 'refused' }
   const text = new TextDecoder().decode(request.body)
   const payload = parseJson(text) ?? { body: text }
@@ -57,6 +57,14 @@ export async function acceptWebhook(
   if (retryAfter !== undefined) return { kind: 'too-many', retryAfter }
   const key = await hashParts([id, await deliveryOf(env, webhook, verified)])
   return perform(env, { webhook, key, payload, event, tenant })
+}
+
+async function verify({ settings, secrets }: LoadedWebhook, request: InboundRequest) {
+  for (const secret of secrets) {
+    const verified = await verifyWebhook(settings.signature, request, secret)
+    if (verified) return verified
+  }
+  return undefined
 }
 
 /** A copy of a request counts as the first one that had its signature, whatever name it carries. */
@@ -127,10 +135,11 @@ async function sendMessage(env: Env, { webhook, key, payload }: Delivery): Promi
   const session = env.SESSION.getByName(`t/${webhook.tenantId}/s/${await chatSessionId(chat.connection, chat)}`)
   const notice = { key: `webhook:${key}`, chat, text: composeText(webhook.settings, payload) }
   const until = clock.now() + deliveryTimeoutMs
-  for (;;) {
+  for (let polls = 0; ; polls++) {
     const state = await session.jobs.notify(authority, notice)
     if (!state) return { kind: 'unavailable' }
-    if (state.kind === 'sent') return { kind: 'delivered' }
+    // A new message is never sent by the time of the first poll.
+    if (state.kind === 'sent') return { kind: polls ? 'delivered' : 'duplicate' }
     if (state.kind === 'failed') return { kind: 'failed', detail: state.error }
     if (clock.now() >= until) return { kind: 'accepted' }
     await clock.wait(pollMs)
