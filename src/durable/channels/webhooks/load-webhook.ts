@@ -1,10 +1,11 @@
-/** Loads a generic webhook with its secret. Each isolate caches it for ten seconds. */
+/** Loads a generic webhook with its secrets. Each isolate caches it for ten seconds. */
 
 import { BoundedMap } from '../../../agent/model/bounded-map.ts'
 import { webhookSettings, type WebhookSettings } from '../../../channels/webhook/definition.ts'
 import { type Connection, getConnectionById, webhookPlatform } from '../../../db/channel-connections.ts'
 import { rememberSecrets } from '../../platform/redaction.ts'
 import { unsealSecrets } from '../../tenant/channels/connection.ts'
+import { listSecrets } from './webhook-secrets.ts'
 
 export type LoadedWebhook = {
   readonly id: string
@@ -12,8 +13,8 @@ export type LoadedWebhook = {
   readonly name: string
   readonly status: Connection['status']
   readonly settings: WebhookSettings
-  /** Undefined: it cannot be opened. */
-  readonly secret: string | undefined
+  /** Of each request, one of them signs it. Empty: they cannot be opened. */
+  readonly secrets: readonly string[]
 }
 
 const freshMs = 10_000
@@ -25,9 +26,9 @@ export async function loadWebhook(env: Env, id: string, now: number): Promise<Lo
   const stored = await getConnectionById(env.DB, id)
   if (stored?.platform !== webhookPlatform) return undefined
   const { tenantId, name, status, settings } = stored
-  const { secret } = await unsealSecrets(env, stored)
-  if (secret !== undefined) rememberSecrets(tenantId, `webhook ${id}`, [secret])
-  const webhook = { id, tenantId, name, status, settings: webhookSettings.parse(settings), secret }
+  const secrets = listSecrets(await unsealSecrets(env, stored), now)
+  if (secrets.length) rememberSecrets(tenantId, `webhook ${id}`, secrets)
+  const webhook = { id, tenantId, name, status, settings: webhookSettings.parse(settings), secrets }
   cache.set(id, { at: now, webhook })
   return webhook
 }

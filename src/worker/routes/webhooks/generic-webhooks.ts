@@ -7,7 +7,8 @@ import { webhookFields, webhookSettings } from '../../../channels/webhook/defini
 import { decodeKey } from '../../../channels/webhook/verify-webhook.ts'
 import { type Connection, webhookPlatform } from '../../../db/channel-connections.ts'
 import { forgetWebhook } from '../../../durable/channels/webhooks/load-webhook.ts'
-import { sealSecrets } from '../../../durable/tenant/channels/connection.ts'
+import { replaceSecret } from '../../../durable/channels/webhooks/webhook-secrets.ts'
+import { sealSecrets, unsealSecrets } from '../../../durable/tenant/channels/connection.ts'
 import { resolveChat } from '../../../durable/tenant/channels/resolve-chat.ts'
 import { tenantStub } from '../../../durable/tenant/tenant-stub.ts'
 import { listConnections } from '../../connections/connection-page.ts'
@@ -88,6 +89,12 @@ async function requireChat({ env, tenant }: Call<unknown, unknown>, deliver: str
   if (resolved.kind === 'unknown') throw invalid(resolved.detail, 'deliver')
 }
 
+async function sealReplacement(env: Env, stored: Connection, given: string) {
+  const replaced = replaceSecret(await unsealSecrets(env, stored), given, Date.now())
+  const secrets = await sealSecrets(env, stored.tenantId, stored.id, replaced)
+  return { secrets, endings: { secret: given.slice(-4) }, before: stored.secrets }
+}
+
 async function setStatus(call: ConnectionCall, status: Connection['status']) {
   const { id } = await getWebhook(call)
   const changed = await connectionsOf(call).update(id, { status })
@@ -157,13 +164,12 @@ export const genericWebhookRoutes = [
     body: z.strictObject({ name: name.optional(), secret: secret.optional(), ...fields }),
     responses: ok('The webhook', webhookShape),
     handle: async (call) => {
-      const { env, tenant, body } = call
+      const { env, body } = call
       const { name: title, secret: given, ...rest } = body
       const stored = await getWebhook(call)
       const settings = webhookSettings.parse({ ...webhookSettings.parse(stored.settings), ...rest })
       await requireUsable(call, settings, given)
-      const sealed = given === undefined ? undefined : await sealSecrets(env, tenant.id, stored.id, { secret: given })
-      const secrets = sealed && { secrets: sealed, endings: { secret: given?.slice(-4) ?? '' }, before: stored.secrets }
+      const secrets = given === undefined ? undefined : await sealReplacement(env, stored, given)
       const change = { name: title, settings: rest, ...(secrets && { secrets }) }
       const changed = await connectionsOf(call).update(stored.id, change)
       forgetWebhook(stored.id)

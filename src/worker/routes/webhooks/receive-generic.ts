@@ -14,7 +14,7 @@ export async function receiveGenericWebhook(web: Web): Promise<Response> {
   const id = web.req.param('connection') ?? ''
   const webhook = webhookId.test(id) ? await loadWebhook(web.env, id, receivedAt) : undefined
   if (!webhook) throw notFound()
-  if (webhook.secret === undefined) throw new AppError(503, 'not_configured', 'This webhook cannot be used now.')
+  if (!webhook.secrets.length) throw new AppError(503, 'not_configured', 'This webhook cannot be used now.')
   const { method, headers } = web.req.raw
   const body = await readBytes(web.req.raw, { bytes: maxBytes, text: '1 MB' })
   const request = { method, url: new URL(web.req.url), headers, body, receivedAt }
