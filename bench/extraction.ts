@@ -11,6 +11,7 @@
 import { readdirSync, readFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readPage } from '../src/backends/web/page/inside/read-page.ts'
+import { textOf, wordF1 } from './word-f1.ts'
 
 type Case = { readonly name: string; readonly html: Buffer; readonly expected: string }
 
@@ -39,34 +40,6 @@ function listPairs(root: string): readonly Case[] {
       },
     ]
   })
-}
-
-/** The text of HTML or Markdown, without addresses. */
-function textOf(source: string): string {
-  return source
-    .replace(/^```json\n[\s\S]*?\n```\n/, '')
-    .replace(/<(script|style)[\s\S]*?<\/\1>/gi, ' ')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, ' $1 ')
-    .replace(/&(?:nbsp|#160);/g, ' ')
-    .replace(/&amp;/g, '&')
-    .replace(/&(?:#39|apos|rsquo);/g, "'")
-    .replace(/&quot;/g, '"')
-}
-
-function countWords(text: string): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) counts.set(word, (counts.get(word) ?? 0) + 1)
-  return counts
-}
-
-const sum = (values: Iterable<number>) => [...values].reduce((all, one) => all + one, 0)
-
-function wordF1(found: string, expected: string): number {
-  const [ours, theirs] = [countWords(found), countWords(expected)]
-  const common = sum([...ours].map(([word, times]) => Math.min(times, theirs.get(word) ?? 0)))
-  const total = sum(ours.values()) + sum(theirs.values())
-  return total === 0 ? 1 : (2 * common) / total
 }
 
 const results: { readonly name: string; readonly f1: number; readonly ms: number; readonly by: string }[] = []
