@@ -22,7 +22,7 @@ function countWords(text: string): Map<string, number> {
   return counts
 }
 
-const sum = (values: Iterable<number>) => [...values].reduce((all, one) => all + one, 0)
+export const sum = (values: Iterable<number>) => [...values].reduce((all, one) => all + one, 0)
 
 export function wordF1(found: string, expected: string): number {
   const [ours, theirs] = [countWords(found), countWords(expected)]
