@@ -13,7 +13,9 @@ const age = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
 const listInputs = () => [
   fileURLToPath(import.meta.url),
-  ...['preact', '@preact/signals', 'marked', 'sugar-high', 'esbuild'].map((name) => join(root, 'node_modules', name, 'package.json')),
+  ...['preact', '@preact/signals', 'marked', 'sugar-high', 'esbuild'].map((name) =>
+    join(root, 'node_modules', name, 'package.json'),
+  ),
   ...readdirSync(source, { recursive: true })
     .filter((name) => /\.(?:tsx?|css|html|json)$/.test(name))
     .map((name) => join(source, name)),

@@ -78,7 +78,12 @@ describe('findMailConnection()', () => {
   it('finds the email connection with an address, by an index', async () => {
     await mail('ch_agent', 1, 'Agent@Connections.test')
     await mail('ch_other', 0, 'other@connections.test')
-    await connections.create({ ...stored, id: 'ch_chat', createdAt: 0, settings: { address: 'agent@connections.test' } })
+    await connections.create({
+      ...stored,
+      id: 'ch_chat',
+      createdAt: 0,
+      settings: { address: 'agent@connections.test' },
+    })
     expect(await findMailConnection(bindings.DB, ' AGENT@connections.test')).toBe('ch_agent')
     expect(await findMailConnection(bindings.DB, 'nobody@connections.test')).toBeUndefined()
     const plan = await bindings.DB.prepare(`EXPLAIN QUERY PLAN ${selectByAddress}`).bind('x').all<{ detail: string }>()
