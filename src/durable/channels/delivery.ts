@@ -187,9 +187,10 @@ export class Delivery {
   }
 
   /** Sends a file of the workspace. */
-  sendFile(path: string, run: string): void {
+  sendFile(path: string, run: string, replyHandle?: ReplyHandle): void {
     if (!this.#chat) return
-    this.outbox.add({ run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk: noText, file: path })
+    const row = { run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk: noText } as const
+    this.outbox.add({ ...row, file: path, ...(replyHandle && { replyHandle }) })
     this.#startSending()
   }
 
@@ -262,7 +263,9 @@ export class Delivery {
     const { voice } = this.#session.meta
     const isSpoken = voice === 'tts' || (voice === 'on' && this.#asker()?.isVoice === true)
     if (!isSpoken || !text.trim() || isSilent(text)) return
-    this.outbox.add({ run, kind: 'reply', custody: policy.createDelivery(clock.now()), chunk: noText, speech: text })
+    const { replyHandle } = this.#asker() ?? {}
+    const row = { run, kind: 'reply', custody: policy.createDelivery(clock.now()), chunk: noText } as const
+    this.outbox.add({ ...row, speech: text, ...(replyHandle && { replyHandle }) })
     this.#startSending()
   }
 

@@ -266,7 +266,15 @@ export class RowSender {
     const missed = (notice?.missed ?? 0) + 1
     const chunk = { text: policy.renderDigest(missed, row.source?.text ?? row.chunk.text), spans: [] }
     if (notice) outbox.update({ ...notice, chunk, missed })
-    else outbox.add({ run: row.run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk, missed })
+    else
+      outbox.add({
+        run: row.run,
+        kind: 'notice',
+        custody: policy.createDelivery(clock.now()),
+        chunk,
+        missed,
+        ...(row.replyHandle && { replyHandle: row.replyHandle }),
+      })
   }
 
   #policyFor(row: OutboxRow, hasIdempotencyKeys = false): policy.DeliveryOptions {

@@ -117,7 +117,8 @@ function storeAnswer(session: Session, { message, intake, text, file }: Answerin
     const options = response ? { response } : {}
     session.journal.asides.add({ runId, at: clock.now(), text: shown, after: session.store.lastMessageSeq(), options })
     intake.acknowledge?.(shown)
-    if (file !== undefined && message.kind === 'inbound') session.delivery.sendFile(file, runId)
+    if (file !== undefined && message.kind === 'inbound')
+      session.delivery.sendFile(file, runId, message.asker.replyHandle)
   }
   return { runId, status: 'ended' }
 }

@@ -3,6 +3,7 @@
  * stretch: however often and however concurrently the platform delivers an event, it counts once.
  */
 
+import type { ChatAuthor } from '../../../agent/model/delivery.ts'
 import { log } from '../../../agent/model/log.ts'
 import { userText } from '../../../agent/model/message.ts'
 import { renderSpeaker } from '../../../channels/text/quote-person.ts'
@@ -191,12 +192,12 @@ function confirmJoined(session: Session, command: InboundCommand, { mode, hasQue
   // A queued message has a turn of its own, whose answer is awaited.
   if (asker.replyHandle?.isAwaited && mode !== 'queue')
     session.delivery.answerAwaited(asker.replyHandle, hasQuestion ? 'Noted: this answers it.' : busyNotices[mode])
-  else if (hasBusyNotice && !hasQuestion) confirmWaiting(session, mode)
+  else if (hasBusyNotice && !hasQuestion) confirmWaiting(session, asker, mode)
 }
 
-function confirmWaiting(session: Session, mode: BusyMode): void {
+function confirmWaiting(session: Session, { replyHandle }: ChatAuthor, mode: BusyMode): void {
   const now = clock.now()
   if (now - (session.meta.busyNoticeAt ?? 0) < noticeIntervalMs) return
   session.updateMeta({ busyNoticeAt: now })
-  session.delivery.sendNotice(busyNotices[mode])
+  session.delivery.sendNotice(busyNotices[mode], '', { replyHandle: replyHandle?.isAwaited ? undefined : replyHandle })
 }
