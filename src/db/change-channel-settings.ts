@@ -6,7 +6,7 @@ import { createTenantDb } from './tenant-db.ts'
 
 export type SettingsChange = {
   readonly id: string
-  /** Who makes the change, for the audit log. */
+  /** The person who makes the change, for the audit log. */
   readonly actor: string
   /** Returns a patch of the stored settings (RFC 7396). Undefined: nothing changes. */
   readonly compute: (settings: object) => object | undefined

@@ -41,8 +41,8 @@ export function isContext({ kind, text }: TextEvent): boolean {
 }
 
 /**
- * Where answers in a group begin a thread, the message that begins a turn belongs to the thread of its answer. A command
- * about a turn, and the answer to a question, belong to the session that has it.
+ * Returns the address of a message. On platforms whose answers in a group begin a thread, a message that begins a turn
+ * belongs to that thread. A command about a turn, and the answer to a question, belong to the session that has it.
  */
 export function placeInThread(
   { channel }: Pick<LoadedConnection, 'channel'>,

@@ -25,7 +25,7 @@ export const maskPendingRequest = (pending: PersonRequest): PersonRequest =>
     : pending
 
 type Asked = {
-  /** Who is asked may allow the call always. */
+  /** Whether the person who is asked may allow the call always. */
   readonly mayChangePolicy: boolean
   /** The sign that begins a command on the platform. */
   readonly prefix: string

@@ -82,7 +82,7 @@ export type SessionMetadata = Conversations & {
   /** Calls that a person has allowed for this session, as `tool: rule`. */
   readonly grants?: readonly string[]
   readonly machine?: WorkspaceLocation
-  /** What the run has read (turn/tools/exposure-log.ts). */
+  /** The kinds of content that the run has read (turn/tools/exposure-log.ts). */
   readonly exposure?: Exposure & { readonly runId: string }
   /** The usage of turns that are not in the rows: of a fork's parent, or of a rebuilt session. */
   readonly usageBefore: Usage
