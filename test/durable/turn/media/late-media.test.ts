@@ -83,11 +83,16 @@ describe('a video', () => {
 
 describe('an image in a queue', () => {
   const settings = (body: object) => call('PATCH', '/api/settings', { body })
+  let credential: string
   beforeAll(async () => {
-    await call('POST', '/api/credentials', { body: { provider: 'fal', key: 'key-of-fal' } })
+    const body = { provider: 'fal', key: 'key-of-fal' }
+    credential = (await call<{ id: string }>('POST', '/api/credentials', { body })).body.id
     await settings({ image: { provider: 'fal' } })
   })
-  afterAll(() => settings({ image: null }))
+  afterAll(async () => {
+    await settings({ image: null })
+    await call('DELETE', `/api/credentials/${credential}`)
+  })
 
   const draw = calls({ name: 'image_generate', input: { prompt: 'A fox' } })
   const started = () => vendors.calls.filter(({ method }) => method === 'POST').length
