@@ -54,7 +54,22 @@ whenLeft(() => {
   forgetDrafts()
 })
 
+/** The last request of each session: its messages arrive in the order in which they were written. */
+const requests = new Map<string, Promise<unknown>>()
+
+function sendInOrder<T>(session: string, send: () => Promise<T>): Promise<T> {
+  const sent = (requests.get(session) ?? Promise.resolve()).then(send)
+  requests.set(
+    session,
+    sent.catch(() => undefined),
+  )
+  return sent
+}
+
 whenCreated(({ id }) => {
+  const last = requests.get('')
+  if (last) requests.set(id, last)
+  requests.delete('')
   const assign = (one: Waiting): Waiting => (one.session ? one : { ...one, session: id })
   for (const one of kept.values()) kept.set(one.key, assign(one))
   waiting.value = waiting.value.map(assign)
@@ -74,9 +89,12 @@ export async function post(message: Waiting): Promise<Accepted | undefined> {
   }
 }
 
-async function deliver(message: Waiting): Promise<Accepted> {
+const deliver = (message: Waiting): Promise<Accepted> => sendInOrder(message.session, () => request(message))
+
+async function request(message: Waiting): Promise<Accepted> {
   try {
-    const session = message.session || (await createOnce(message)).id
+    // The message before may have created the session.
+    const session = (kept.get(message.key) ?? message).session || (await createOnce(message)).id
     const accepted = await api<Accepted>('POST', path`/api/sessions/${session}/chat`, {
       headers: { 'idempotency-key': message.key },
       body: toBody(message),
