@@ -11,7 +11,7 @@ import {
   normalizeText,
   renderTenantPieces,
   renderTenantWords,
-  separateUnspaced,
+  renderWords,
   weekNumber,
   weekWord,
   getPageWords,
@@ -138,7 +138,7 @@ function titleStatements({ statement, tenantId }: TenantDb, { id, title, source,
   if (!title?.trim()) return []
   const week = weekWord(tenantId, weekNumber(updatedAt))
   return [
-    statement(insertTitleWords, id, renderTenantWords(tenantId, source), week, separateUnspaced(title)),
+    statement(insertTitleWords, id, renderTenantWords(tenantId, source), week, renderWords(title)),
     statement(insertTitlePieces, id, renderTenantPieces(tenantId, source), normalizeText(title)),
   ]
 }

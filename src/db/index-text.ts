@@ -7,6 +7,7 @@ import type { Entry, Page } from '../agent/model/history.ts'
 import { textIn } from '../agent/model/message.ts'
 import { hash53 } from '../agent/model/hash53.ts'
 import { classifySource, type SourceClass } from '../agent/recall/session-source.ts'
+import { renderBaseForms } from './search/word-forms.ts'
 
 const maxMessageChars = 8192
 const maxToolResultChars = 2048
@@ -34,7 +35,13 @@ export function getSearchableText({ message }: Entry): string {
 
 /** Returns the text for the table `words`: messages and tool results. Empty when the page is not searched. */
 export const getPageWords = (page: Page) =>
-  page.indexed === false ? '' : separateUnspaced(page.entries.map(getSearchableText).join('\n')).trim()
+  page.indexed === false ? '' : renderWords(page.entries.map(getSearchableText).join('\n'))
+
+/** Renders a text for the table `words`: with base forms of words that the stemmer of the index does not know. */
+export function renderWords(text: string): string {
+  const forms = renderBaseForms(text)
+  return `${separateUnspaced(text)}${forms && `\n${forms}`}`.trim()
+}
 
 /** Returns the text for the trigram table `pieces`: only typed messages, because trigrams multiply the size. */
 export const getPagePieces = (page: Page) =>
@@ -86,3 +93,6 @@ export const weekNumber = (at: number) => Math.max(0, Math.floor(at / weekMs))
  * messages of that week. A collision of two tenants only costs time.
  */
 export const weekWord = (tenantId: string, week: number) => `w${hash53(tenantId).toString(36)}x${week}`
+
+/** The beginning of the words of all weeks that begin with these digits. */
+export const weekPrefix = (tenantId: string, digits: string) => `w${hash53(tenantId).toString(36)}x${digits}`
