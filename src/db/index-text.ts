@@ -26,9 +26,12 @@ export function separateUnspaced(text: string): string {
   return /[\u0e00-\uffff]/.test(plain) ? plain.replace(unspacedScripts, ' $& ') : plain
 }
 
-/** Returns the part of a message that is searched; empty for summaries and nudges. */
-export function getSearchableText({ message }: Entry): string {
-  if (message.role === 'tool') return textIn(message).slice(0, maxToolResultChars)
+/** Tools whose results repeat text that is stored elsewhere: a search would find what it has shown before. */
+const echoingTools: ReadonlySet<string> = new Set(['session_search', 'memory', 'todo', 'skill_view', 'skills_list'])
+
+/** Returns the part of a message that is searched; empty for summaries, nudges and echoes. */
+export function getSearchableText({ message }: Pick<Entry, 'message'>): string {
+  if (message.role === 'tool') return echoingTools.has(message.name) ? '' : textIn(message).slice(0, maxToolResultChars)
   if (message.source === 'summary' || message.source === 'nudge') return ''
   return textIn(message).slice(0, maxMessageChars)
 }

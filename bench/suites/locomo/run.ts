@@ -74,12 +74,10 @@ async function store(tenant: string, talk: Talk, prefix: string): Promise<number
       source: 'import',
       model: null,
       parentId: null,
-      ...{
-        createdAt: at,
-        updatedAt: at,
-        usage: noUsage,
-        state: {},
-      },
+      createdAt: at,
+      updatedAt: at,
+      usage: noUsage,
+      state: {},
     }
     await history.append(record, pagesOf(turns, at))
     count++
@@ -114,6 +112,19 @@ const found = {
   'all sessions, keywords': 0,
   'all sessions, question': 0,
 }
+async function ask(
+  name: keyof typeof found,
+  tenant: string,
+  query: string,
+  wanted: ReadonlySet<string>,
+): Promise<void> {
+  const began = performance.now()
+  const isHit = await isFound(tenant, query, wanted)
+  times.push(performance.now() - began)
+  if (isHit) found[name]++
+  else if (values.misses) process.stdout.write(`${name}: ${query}\n`)
+}
+
 let [questions, sessions] = [0, 0]
 for (const [i, talk] of talks.entries()) {
   sessions += await store(`talk-${i}`, talk, '')
@@ -131,13 +142,7 @@ for (const [i, talk] of talks.entries())
       ['all sessions, keywords', 'all', keywordsOf(one.question), inAll],
       ['all sessions, question', 'all', one.question, inAll],
     ] as const
-    for (const [name, tenant, query, wanted] of asked) {
-      const began = performance.now()
-      const isHit = await isFound(tenant, query, wanted)
-      times.push(performance.now() - began)
-      if (isHit) found[name]++
-      else if (values.misses) process.stdout.write(`${name}: ${query}\n`)
-    }
+    for (const search of asked) await ask(...search)
   }
 close()
 

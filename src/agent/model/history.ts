@@ -44,7 +44,7 @@ export type Page = {
   readonly turn?: unknown
   readonly model?: string
   readonly usage?: Usage
-  /** False for imported history, which is stored but not searched. Default: true. */
+  /** False for history that a client repeated: it is stored but not searched. Default: true. */
   readonly indexed?: boolean
 }
 

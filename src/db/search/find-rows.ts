@@ -3,7 +3,8 @@
 import type { TenantDb } from '../tenant-db.ts'
 import { weekNumber } from '../index-text.ts'
 import { keysPerSession } from '../page-row.ts'
-import { type Query, renderPiecesMatch, renderWordsMatch, type Sources, type WeekRange } from './search-query.ts'
+import type { WeekRange } from './period.ts'
+import { type Query, renderPiecesMatch, renderWordsMatch, type Sources } from './search-query.ts'
 import type { Within } from './session-scope.ts'
 
 export type MatchRow = {

@@ -1,10 +1,12 @@
 /** Reads the time that a query names, such as "in June 2025" or "yesterday", and divides a time into weeks of the index. */
 
 import { weekNumber } from '../index-text.ts'
-import type { WeekRange } from './search-query.ts'
 
 /** Milliseconds since 1970: from `from` on, and before `to`. */
 export type Period = { readonly from?: number | undefined; readonly to?: number | undefined }
+
+/** Weeks of the index, or the first digits of several. */
+export type WeekRange = { readonly weeks: readonly (number | string)[]; readonly isWithin: boolean }
 
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -57,27 +59,29 @@ const relativeDays: readonly (readonly [RegExp, number, number])[] = [
 ]
 
 /** Undefined when the text names no time. */
-export function readPeriod(text: string, now: number): Period | undefined {
-  for (const [, day, name = '', year] of text.matchAll(dayMonthYear)) {
-    const month = monthOf(name)
-    if (month >= 0) return periodOf(Number(year), month, Number(day))
-  }
-  for (const [, name = '', day, year] of text.matchAll(monthDayYear)) {
-    const month = monthOf(name)
-    if (month >= 0) return periodOf(Number(year), month, Number(day))
-  }
-  for (const [, name = '', year] of text.matchAll(monthYear)) {
-    const month = monthOf(name)
-    if (month >= 0) return periodOf(Number(year), month)
-  }
-  const [found, year, month, day] = isoDay.exec(text) ?? easternMonth.exec(text) ?? []
-  if (found !== undefined)
-    return periodOf(Number(year), month === undefined ? undefined : Number(month) - 1, day ? Number(day) : undefined)
-  const [, only] = yearAlone.exec(text) ?? []
-  if (only !== undefined) return periodOf(Number(only))
+export const readPeriod = (text: string, now: number): Period | undefined =>
+  readNamedMonth(text) ?? readNumbers(text) ?? readRelative(text, now)
+
+function readNamedMonth(text: string): Period | undefined {
+  const found = [
+    ...[...text.matchAll(dayMonthYear)].map(([, day, name = '', year]) => ({ day, name, year })),
+    ...[...text.matchAll(monthDayYear)].map(([, name = '', day, year]) => ({ day, name, year })),
+    ...[...text.matchAll(monthYear)].map(([, name = '', year]) => ({ day: undefined, name, year })),
+  ].find(({ name }) => monthOf(name) >= 0)
+  return found && periodOf(Number(found.year), monthOf(found.name), found.day ? Number(found.day) : undefined)
+}
+
+function readNumbers(text: string): Period | undefined {
+  const found = isoDay.exec(text) ?? easternMonth.exec(text) ?? yearAlone.exec(text)
+  if (!found) return undefined
+  const [, year, month, day] = found
+  return periodOf(Number(year), month ? Number(month) - 1 : undefined, day ? Number(day) : undefined)
+}
+
+function readRelative(text: string, now: number): Period | undefined {
   const today = Math.floor(now / dayMs) * dayMs
-  const relative = relativeDays.find(([pattern]) => pattern.test(text))
-  return relative && { from: today - relative[1] * dayMs, to: today - relative[2] * dayMs }
+  const found = relativeDays.find(([pattern]) => pattern.test(text))
+  return found && { from: today - found[1] * dayMs, to: today - found[2] * dayMs }
 }
 
 /** A year, a month from 0 or a day. Undefined when there is no such. */

@@ -15,7 +15,7 @@ import {
   weekWord,
 } from '../index-text.ts'
 import { findFunctionWords, splitAtFunctionWords, stripKoreanParticle } from './function-words.ts'
-import { readPeriod, type Period } from './period.ts'
+import { readPeriod, type Period, type WeekRange } from './period.ts'
 import { baseFormsOf } from './word-forms.ts'
 
 /** A word, or a phrase of them. `forms`: words of the index that stand for its base form. */
@@ -58,31 +58,32 @@ export function parseQuery(input: string, now: number): Query {
     .replace(/[’‘ʼ]/g, "'")
     .slice(0, maxQueryChars)
     .toWellFormed()
-  const filter: { -readonly [Name in keyof QueryFilter]: QueryFilter[Name] } = {}
-  const read: ReadToken[] = []
+  const filter: MutableFilter = {}
+  const tokens = readTokens(plain, filter)
+  return { ...buildTerms(tokens, plain), filter, period: readPeriod(plain, now) }
+}
+
+/** Reads words, phrases and operators. Filters are taken out. */
+function readTokens(plain: string, filter: MutableFilter): readonly ReadToken[] {
+  const tokens: ReadToken[] = []
   let [isNegated, isDemanded] = [false, false]
   for (const [, minus, phrase, star, word] of [...plain.matchAll(tokenPattern)].slice(0, maxTerms * 4)) {
     if (word === 'OR') continue
-    else if (word === 'NOT') isNegated = true
+    if (word === 'NOT') isNegated = true
     else if (word === 'AND') {
-      isDemanded = read.length > 0
-      const before = read.at(-1)
-      if (before && !before.isExcluded) read[read.length - 1] = { ...before, isDemanded: true }
-    } else if (phrase !== undefined) {
-      read.push({
-        text: phrase,
-        isPhrase: true,
-        star: star === '*',
-        isExcluded: isNegated || minus === '-',
-        isDemanded,
-      })
-      ;[isNegated, isDemanded] = [false, false]
-    } else if (!readFilter(word!, filter)) {
-      read.push({ ...parseBareToken(word!, isNegated), isDemanded })
+      isDemanded = tokens.length > 0
+      const before = tokens.at(-1)
+      if (before) tokens[tokens.length - 1] = { ...before, isDemanded: true }
+    } else if (phrase !== undefined || !readFilter(word!, filter)) {
+      const token =
+        phrase === undefined
+          ? parseBareToken(word!, isNegated)
+          : { text: phrase, isPhrase: true, star: star === '*', isExcluded: isNegated || minus === '-' }
+      tokens.push({ ...token, isDemanded })
       ;[isNegated, isDemanded] = [false, false]
     }
   }
-  return { ...buildTerms(read, plain), filter, period: readPeriod(plain, now) }
+  return tokens
 }
 
 type ReadToken = {
@@ -108,21 +109,31 @@ function parseBareToken(word: string, isNegated: boolean): Omit<ReadToken, 'isDe
 const filterPattern = /^(after|before|source|session|role|from):(\S+)$/iu
 const roles: ReadonlySet<string> = new Set(['user', 'assistant', 'tool'])
 
+type MutableFilter = { -readonly [Name in keyof QueryFilter]: QueryFilter[Name] }
+
 /** Reads a filter. False for a word that is none. */
-function readFilter(word: string, filter: { -readonly [Name in keyof QueryFilter]: QueryFilter[Name] }): boolean {
+function readFilter(word: string, filter: MutableFilter): boolean {
   const [, name = '', value = ''] = filterPattern.exec(word.replaceAll('"', '')) ?? []
-  const key = name.toLowerCase()
-  if (key === 'after' || key === 'before') {
-    const at = readDay(value)
-    if (at === undefined) return false
-    if (key === 'after') filter.from = Math.max(at, filter.from ?? 0)
-    else filter.to = Math.min(at, filter.to ?? Infinity)
-  } else if (key === 'role' && roles.has(value.toLowerCase())) filter.role = value.toLowerCase()
-  else if (key === 'source') filter.source = value
-  else if (key === 'session') filter.session = value.replace(/^@session:/, '')
-  else if (key === 'from') filter.person = value
-  else return false
-  return true
+  return filterReaders[name.toLowerCase()]?.(filter, value) ?? false
+}
+
+const readTime = (filter: MutableFilter, name: 'from' | 'to', value: string): boolean => {
+  const at = readDay(value)
+  if (at !== undefined) filter[name] = name === 'from' ? Math.max(at, filter.from ?? 0) : Math.min(at, filter.to ?? at)
+  return at !== undefined
+}
+
+const filterReaders: Readonly<Record<string, (filter: MutableFilter, value: string) => boolean>> = {
+  after: (filter, value) => readTime(filter, 'from', value),
+  before: (filter, value) => readTime(filter, 'to', value),
+  source: (filter, value) => Boolean((filter.source = value)),
+  session: (filter, value) => Boolean((filter.session = value.replace(/^@session:/, ''))),
+  from: (filter, value) => Boolean((filter.person = value)),
+  role: (filter, value) => {
+    const role = value.toLowerCase()
+    if (roles.has(role)) filter.role = role
+    return roles.has(role)
+  },
 }
 
 /** The beginning of a year, month or day, in UTC. */
@@ -259,9 +270,6 @@ function limitSources(match: string, sources: Sources, isOfClass: (name: OtherCl
   if (sources === 'visible') return `(${match}) NOT ${isOfClass('hidden')}`
   return `(${match}) NOT (${isOfClass('hidden')} OR ${isOfClass('scheduled')})`
 }
-
-/** A week, or the first digits of several. */
-export type WeekRange = { readonly weeks: readonly (number | string)[]; readonly isWithin: boolean }
 
 /** Renders the expression for rows of the table `pieces` with any of the terms. It skips terms shorter than a trigram. */
 export function renderPiecesMatch(

@@ -198,10 +198,7 @@ function isWanted({ message }: Entry, { role, person }: QueryFilter): boolean {
   if (role !== undefined && message.role !== role) return false
   if (person === undefined) return true
   const name = person.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-  return (
-    message.role === 'user' &&
-    new RegExp(`^${name}[^:\\n]{0,80}: `, 'imu').test(getSearchableText({ message } as Entry))
-  )
+  return message.role === 'user' && new RegExp(`^${name}[^:\\n]{0,80}: `, 'imu').test(getSearchableText({ message }))
 }
 
 function buildTitleCandidate(row: MatchRow, body: string, { matchers, filter }: Reading): Built | undefined {

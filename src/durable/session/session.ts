@@ -194,12 +194,16 @@ export class Session {
     return true
   }
 
-  /** Creates the session in memory; its first write stores it. Does nothing when it exists. */
+  /**
+   * Creates the session in memory; its first write stores it. Does nothing when it exists. `history`: the conversation that
+   * the request of a client repeats.
+   */
   create(spec: NewSession, history: readonly Message[] = []): void {
     if (this.#meta) return
     this.#meta = createMetadata({ id: this.sessionId, tenantId: this.tenantId }, spec, clock.now())
     this.projection.startAt(0, 'nothing')
     if (!history.length) return
+    this.#meta = { ...this.#meta, repeatedThrough: history.length }
     this.journal.putMetadata(this.#meta)
     this.store.importMessages(importRunId, history)
     this.store.write()
@@ -388,6 +392,7 @@ export class Session {
       history: () => createD1History(this.#env.DB, this.tenantId),
       record: () => this.record(),
       usageOf: (turn) => runUsage(this.meta, turn),
+      repeatedThrough: () => this.meta.repeatedThrough ?? 0,
       publishPending: () => this.pendingList.publish(),
       undone: {
         from: () => this.meta.retractedFrom,
