@@ -148,7 +148,9 @@ function buildTerms(read: readonly ReadToken[], plain: string): Pick<Query, 'ter
   const dropped = findFunctionWords(words)
   const limitPrefix = createPrefixLimit()
   const build = (token: ReadToken, isAll: boolean): readonly Term[] => {
-    const parts = token.isPhrase ? [token.text] : splitWord(token.text, isAll ? new Set() : dropped, read[0] === token)
+    const parts = token.isPhrase
+      ? [token.text]
+      : splitWord(token.text, isAll || token.star ? 'all' : dropped, read[0] === token)
     return parts.map((text) => {
       const isPrefix = token.star && limitPrefix(text)
       return { text, isPrefix, forms: isPrefix || token.isPhrase ? [] : baseFormsOf(text, plain) }
@@ -181,9 +183,12 @@ const unspacedRun =
 const possessive = /'s?$/iu
 const elision = /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=\p{L}{2})/iu
 
+/** The function words that are left out. `all`: every word is kept. */
+type Dropped = ReadonlySet<string> | 'all'
+
 /** Splits a word of a query into terms: at changes of script, and at function words. */
-function splitWord(word: string, dropped: ReadonlySet<string>, isFirst: boolean): readonly string[] {
-  const isAll = dropped.size === 0
+function splitWord(word: string, dropped: Dropped, isFirst: boolean): readonly string[] {
+  const isAll = dropped === 'all'
   return word.split(unspacedRun).flatMap((part, i) => {
     if (part === undefined || part === '') return []
     const kind = i % 4
@@ -215,11 +220,12 @@ function cut(text: string, size: number, step: number): readonly string[] {
 }
 
 /** A possessive is its word, and an elided article is left out. A word with hyphens or dots is a phrase, and each of its words. */
-function splitSpaced(part: string, dropped: ReadonlySet<string>, isFirst: boolean): readonly string[] {
+function splitSpaced(part: string, dropped: Dropped, isFirst: boolean): readonly string[] {
   const bare = part.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{M}\p{N}'+#]+$/gu, '')
   const whole = bare.replace(possessive, '').replace(elision, '')
   if (whole === '') return letterPattern.test(part) ? [part] : part.trim() === '' ? [] : [part]
   const isDropped = (word: string) => {
+    if (dropped === 'all') return false
     const isName = /^\p{Lu}/u.test(word) && [...word].length > 1 && !isFirst
     const isSingleLetter = dropped.size > 0 && /^\p{Ll}$/u.test(word)
     return isSingleLetter || (!isName && dropped.has(word.toLowerCase()))

@@ -82,7 +82,9 @@ async function searchIn(
   if (within === undefined) return nothing
   const limit = Math.max(1, Math.min(Math.trunc(requested), maxHits))
   const isSingle = query.terms.length === 1
-  const wanted = isSingle ? limit : Math.max(minCandidates, limit * candidatesPerHit)
+  // Sorted by time, no match may be left out for one that fits less.
+  const isRanked = !isSingle && sort === undefined
+  const wanted = isRanked ? Math.max(minCandidates, limit * candidatesPerHit) : limit
   const reach = { now, within, weeks: weeksOf(query.filter), sort }
   const words = isSingle
     ? { rows: await findLatest(tenantDb, query, limit, reach), keysOfTerms: [] }

@@ -178,7 +178,6 @@ export class Session {
   }
 
   // --- loading and creating
-
   /** Rebuilds the session from history when the storage of this object is empty. False when history has no such session. */
   async load(): Promise<boolean> {
     if (this.turns.isClosing) return false
@@ -194,17 +193,13 @@ export class Session {
     return true
   }
 
-  /**
-   * Creates the session in memory; its first write stores it. Does nothing when it exists. `history`: the conversation that
-   * the request of a client repeats.
-   */
+  /** Creates the session in memory; its first write stores it. `history`: what the request of a client repeats. */
   create(spec: NewSession, history: readonly Message[] = []): void {
     if (this.#meta) return
     this.#meta = createMetadata({ id: this.sessionId, tenantId: this.tenantId }, spec, clock.now())
     this.projection.startAt(0, 'nothing')
     if (!history.length) return
-    this.#meta = { ...this.#meta, repeatedThrough: history.length }
-    this.journal.putMetadata(this.#meta)
+    this.updateMeta({ repeatedThrough: history.length })
     this.store.importMessages(importRunId, history)
     this.store.write()
     if (spec.ephemeral) this.turns.arm()

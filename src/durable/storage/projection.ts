@@ -127,8 +127,7 @@ type PageOptions = Pick<ProjectionOptions, 'journal' | 'usageOf' | 'repeatedThro
 function buildPages(options: PageOptions, after: number): { readonly pages: Page[]; readonly through: number } {
   const rows = [...options.journal.unprojected(after)]
   // Only the newest row of an open turn can grow. It is complete with the model's reply.
-  const last = rows.at(-1)
-  if (last?.turn && !isOver(last.turn) && !endsWithReply(last.row)) rows.pop()
+  if (rows.length && canGrow(rows.at(-1)!)) rows.pop()
   const pages = new Pages(options)
   for (const { row, turn } of rows) {
     for (const [i, entry] of row.entries.entries())
@@ -139,7 +138,8 @@ function buildPages(options: PageOptions, after: number): { readonly pages: Page
   return { pages: pages.closed, through: rows.at(-1)?.row.entries.at(-1)?.seq ?? after }
 }
 
-const endsWithReply = ({ entries }: StepRow) => entries.at(-1)?.message.role === 'assistant'
+const canGrow = ({ row: { entries }, turn }: { readonly row: StepRow; readonly turn: Turn | undefined }): boolean =>
+  turn !== undefined && !isOver(turn) && entries.at(-1)?.message.role !== 'assistant'
 
 type Open = { readonly runId: string; readonly entries: Entry[]; length: number }
 
