@@ -20,9 +20,10 @@ export function createD1History(db: D1Database, tenantId: string): HistoryStore 
     listSessions: (filter) => listSessions(tenantDb, filter),
     deleteSession: (sessionId, unsent, audit) => deleteSession(tenantDb, sessionId, unsent, audit),
     recent: (limit) => listRecentSessions(tenantDb, limit, {}),
-    search: async (query, limit, sort) =>
-      (await searchMessages(tenantDb, query, limit, { sort, now: Date.now() })).hits,
-    searchPage: (query, limit, sort) => searchMessages(tenantDb, query, limit, { sort, now: Date.now() }),
+    search: async (query, limit, sort, filter) =>
+      (await searchMessages(tenantDb, query, limit, { sort, filter, now: Date.now() })).hits,
+    searchPage: (query, limit, sort, filter) =>
+      searchMessages(tenantDb, query, limit, { sort, filter, now: Date.now() }),
     read: (sessionId, range) => readMessages(tenantDb, sessionId, range),
   }
 }
@@ -39,8 +40,8 @@ export function createReachableHistory(
   const isOwnOnly = reach.kind === 'session'
   return {
     recent: async (limit) => (isOwnOnly ? [] : listRecentSessions(tenantDb, limit, scope)),
-    search: async (query, limit, sort) =>
-      isOwnOnly ? [] : (await searchMessages(tenantDb, query, limit, { ...scope, sort, now: Date.now() })).hits,
+    search: async (query, limit, sort, filter) =>
+      isOwnOnly ? [] : (await searchMessages(tenantDb, query, limit, { ...scope, sort, filter, now: Date.now() })).hits,
     read: async (id, range) =>
       isOwnOnly && id !== sessionId ? undefined : readMessages(tenantDb, id, range, isOwnOnly ? undefined : chat),
   }

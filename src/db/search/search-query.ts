@@ -3,6 +3,7 @@
  * because every term is quoted and only this file writes operators.
  */
 
+import type { SearchFilter } from '../../agent/model/tool.ts'
 import {
   classPiece,
   classWord,
@@ -27,17 +28,9 @@ export type Query = {
   /** Each match has all of them. They are also among the terms. */
   readonly required: readonly Term[]
   readonly excluded: readonly Term[]
-  readonly filter: QueryFilter
+  readonly filter: SearchFilter
   /** A time that the text names, such as "in June 2025". Unlike that of the filter it is left when nothing is in it. */
   readonly period?: Period | undefined
-}
-
-export type QueryFilter = Period & {
-  readonly source?: string | undefined
-  readonly session?: string | undefined
-  readonly role?: string | undefined
-  /** The name before the messages of a person in a group. */
-  readonly person?: string | undefined
 }
 
 const maxQueryChars = 500
@@ -109,7 +102,7 @@ function parseBareToken(word: string, isNegated: boolean): Omit<ReadToken, 'isDe
 const filterPattern = /^(after|before|source|session|role|from):(\S+)$/iu
 const roles: ReadonlySet<string> = new Set(['user', 'assistant', 'tool'])
 
-type MutableFilter = { -readonly [Name in keyof QueryFilter]: QueryFilter[Name] }
+type MutableFilter = { -readonly [Name in keyof SearchFilter]: SearchFilter[Name] }
 
 /** Reads a filter. False for a word that is none. */
 function readFilter(word: string, filter: MutableFilter): boolean {

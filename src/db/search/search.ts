@@ -5,7 +5,7 @@
 
 import type { Entry } from '../../agent/model/history.ts'
 import { classifySource } from '../../agent/recall/session-source.ts'
-import type { HistoryHit } from '../../agent/model/tool.ts'
+import type { HistoryHit, SearchFilter } from '../../agent/model/tool.ts'
 import type { TenantDb } from '../tenant-db.ts'
 import { normalizeText, getSearchableText } from '../index-text.ts'
 import { decodeEntries, getMessageSource, keysPerSession } from '../page-row.ts'
@@ -21,7 +21,7 @@ import {
   sessionOf,
 } from './find-rows.ts'
 import { intersect, type Period, weeksOf } from './period.ts'
-import { parseQuery, type Query, type QueryFilter } from './search-query.ts'
+import { parseQuery, type Query } from './search-query.ts'
 import { type Candidate, rankCandidates, sumStrictness } from './search-rank.ts'
 import { resolveScope, type SessionScope } from './session-scope.ts'
 import { findMatches, createMatchers, renderSnippet, type Matcher, type TermMatch } from './snippet.ts'
@@ -33,7 +33,11 @@ const maxHits = 50
 const candidatesPerHit = 2
 const minCandidates = 40
 
-type SearchOptions = SessionScope & { readonly sort?: Sort; readonly now: number; readonly filter?: QueryFilter }
+type SearchOptions = SessionScope & {
+  readonly sort?: Sort
+  readonly now: number
+  readonly filter?: SearchFilter | undefined
+}
 
 /** The hits of a search. `hasMore`: a higher limit may find more. */
 export type SearchPage = { readonly hits: readonly HistoryHit[]; readonly hasMore: boolean }
@@ -122,7 +126,7 @@ function takeFirstOfPages(candidates: readonly PageCandidate[]): readonly Histor
 /** What turns a row into a candidate. `isIndexed`: the index says that the row has the term. */
 type Reading = {
   readonly matchers: readonly Matcher[]
-  readonly filter: QueryFilter
+  readonly filter: SearchFilter
   readonly isIndexed: (key: number, term: number) => boolean
 }
 
@@ -196,7 +200,7 @@ function buildMessageCandidate(
   }
 }
 
-function isWanted({ message }: Entry, { role, person }: QueryFilter): boolean {
+function isWanted({ message }: Entry, { role, person }: SearchFilter): boolean {
   if (role !== undefined && message.role !== role) return false
   if (person === undefined) return true
   const name = person.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
