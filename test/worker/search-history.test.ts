@@ -42,11 +42,27 @@ describe('an imported session', () => {
   })
 })
 
+describe('a filter of the request', () => {
+  it('narrows the search, and a day that does not exist is refused', async () => {
+    const messages = [{ role: 'user', content: 'An astrolabe.', created_at: '2023-05-06T10:00:00Z' }]
+    const { body } = await call<{ id: string }>('POST', '/api/sessions/import', { body: { messages } })
+    await until(async () => (await search('astrolabe')).length > 0)
+    const found = async (filter: string) =>
+      (await call<Found>('GET', `/api/search?q=astrolabe&${filter}`)).body.data.map((hit) => hit.session_id)
+    for (const filter of ['after=2023-05', 'before=2023-05-07', 'source=import', `session=${body.id}`, 'role=user'])
+      expect([filter, await found(filter)]).toEqual([filter, [body.id]])
+    for (const filter of ['after=2023-05-07', 'before=2023', 'source=api', 'session=other', 'role=tool', 'from=Ann'])
+      expect([filter, await found(filter)]).toEqual([filter, []])
+    expect((await call('GET', '/api/search?q=astrolabe&after=2023-13')).status).toBe(400)
+  })
+})
+
 describe('what a client sends', () => {
   it('is found as an item of a conversation', async () => {
     const items = [{ type: 'message', role: 'user', content: 'The samovar is in the cellar.' }]
     const { body } = await call<{ id: string }>('POST', '/v1/conversations', { body: { items } })
     await until(async () => (await search('samovar')).length > 0)
+    expect(await sessionsOf('samovar')).toEqual([body.id])
     await call('POST', `/v1/conversations/${body.id}/items`, {
       body: { items: [{ type: 'message', role: 'user', content: 'The zither is in the attic.' }] },
     })
