@@ -6,10 +6,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Entry, Page } from '../../../src/agent/model/history.ts'
-import { userText, type Message } from '../../../src/agent/model/message.ts'
-import { noUsage } from '../../../src/agent/model/usage.ts'
-import { createD1History } from '../../../src/db/history.ts'
+import type { Entry, Page } from '#agent/core/history.ts'
+import { userText, type Message } from '#agent/core/message.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { createD1History } from '#db/history.ts'
 import { openLocalD1 } from '../../seed/local-d1.ts'
 
 type Turn = { readonly speaker: string; readonly text: string }

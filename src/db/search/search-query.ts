@@ -3,7 +3,7 @@
  * because every term is quoted and only this file writes operators.
  */
 
-import type { SearchFilter } from '../../agent/model/tool.ts'
+import type { SearchFilter } from '#agent/core/tool.ts'
 import {
   classPiece,
   classWord,

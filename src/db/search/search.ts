@@ -3,9 +3,9 @@
  * their sessions contain. No row of another tenant counts. The table `pieces` is searched only without a match in `words`.
  */
 
-import type { Entry } from '../../agent/model/history.ts'
-import { classifySource } from '../../agent/recall/session-source.ts'
-import type { HistoryHit, SearchFilter } from '../../agent/model/tool.ts'
+import type { Entry } from '#agent/core/history.ts'
+import { classifySource } from '#agent/memory/session-source.ts'
+import type { HistoryHit, SearchFilter } from '#agent/core/tool.ts'
 import type { TenantDb } from '../tenant-db.ts'
 import { normalizeText, getSearchableText } from '../index-text.ts'
 import { decodeEntries, getMessageSource, keysPerSession } from '../page-row.ts'

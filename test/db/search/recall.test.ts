@@ -1,12 +1,12 @@
 /** Tests that a question as a person asks it finds the right session, in several languages, and what narrows a search. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Page } from '../../../src/agent/model/history.ts'
-import { userText } from '../../../src/agent/model/message.ts'
-import { createD1History } from '../../../src/db/history.ts'
-import { chooseKeys } from '../../../src/db/search/find-rows.ts'
-import { readPeriod, weeksOf } from '../../../src/db/search/period.ts'
-import { parseQuery } from '../../../src/db/search/search-query.ts'
+import type { Page } from '#agent/core/history.ts'
+import { userText } from '#agent/core/message.ts'
+import { createD1History } from '#db/history.ts'
+import { chooseKeys } from '#db/search/find-rows.ts'
+import { readPeriod, weeksOf } from '#db/search/period.ts'
+import { parseQuery } from '#db/search/search-query.ts'
 import { applyMigrations, createPage, createRecord, database, newTenant, noonMs, toolResult } from '../fixtures.ts'
 
 beforeAll(applyMigrations)
