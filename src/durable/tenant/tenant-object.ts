@@ -9,6 +9,7 @@ import { type Authority, systemAuthority } from '../../agent/model/permission/au
 import { ownerTenant } from '../../db/schema.ts'
 import { clock } from '../platform/clock.ts'
 import { armFailpoints } from '../platform/failpoint.ts'
+import { inJurisdiction } from '../platform/jurisdiction.ts'
 import { withLogContext } from '../platform/log-context.ts'
 import { redactLogs } from '../platform/log-redaction.ts'
 import { TenantAccess } from './access.ts'
@@ -184,6 +185,10 @@ export class TenantDO extends DurableObject<Env> {
     env: this.env,
     armAlarm: () => this.armAlarm(),
   })
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, inJurisdiction(env))
+  }
 
   get deletions(): TenantDeletions {
     return this.#deletions
