@@ -1,6 +1,6 @@
 /** Entry of the worker: exports the HTTP handler and the Durable Object classes. */
 
-import { inJurisdiction } from '../durable/platform/jurisdiction.ts'
+import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { createFirstApp, isFirstRoute, isWebhook } from './routing/first-app.ts'
 import type { App } from './route.ts'
 
@@ -32,6 +32,6 @@ export default {
   },
 } satisfies ExportedHandler<Env>
 
-export { ConnectionDO } from '../durable/channels/connection-object.ts'
-export { SessionDO } from '../durable/session/session-object.ts'
-export { TenantDO } from '../durable/tenant/tenant-object.ts'
+export { ConnectionDO } from '#durable/channels/connection-object.ts'
+export { SessionDO } from '#durable/session/session-object.ts'
+export { TenantDO } from '#durable/tenant/tenant-object.ts'

@@ -2,9 +2,9 @@
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
-import { log } from '../../src/agent/model/log.ts'
-import { noteLogIds, withLogContext } from '../../src/durable/platform/log-context.ts'
-import { forgetSnapshot } from '../../src/durable/tenant/tenant-snapshot.ts'
+import { log } from '#agent/core/log.ts'
+import { noteLogIds, withLogContext } from '#durable/platform/log-context.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { ownerAuthority } from '../support/authority.ts'
 import { outage } from '../support/outage.ts'

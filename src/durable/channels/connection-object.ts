@@ -4,9 +4,9 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import { withLogContext } from '../platform/log-context.ts'
-import { inJurisdiction } from '../platform/jurisdiction.ts'
-import { redactLogs } from '../platform/log-redaction.ts'
+import { withLogContext } from '#durable/platform/log-context.ts'
+import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
+import { redactLogs } from '#durable/platform/log-redaction.ts'
 import type { GatewaySocket } from './gateway-socket.ts'
 
 export class ConnectionDO extends DurableObject<Env> {

@@ -1,7 +1,7 @@
 /** Tests that all objects of a deployment are in the jurisdiction that it names. */
 
 import { expect, it } from 'vitest'
-import { inJurisdiction } from '../../../src/durable/platform/jurisdiction.ts'
+import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 
 type Bindings = Parameters<typeof inJurisdiction>[0]
 
