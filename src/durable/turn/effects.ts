@@ -76,6 +76,8 @@ export type ToolEffects = {
 
 export type StreamEffects = {
   readonly append: (delta: Delta) => void
+  /** Takes back the deltas of the call so far. Subscribers are told to drop them. */
+  readonly restart: (reason: string) => void
   /** Ends the deltas of a call: emits the buffered ones (`flush`) or drops them. */
   readonly end: (options: { readonly flush: boolean }) => void
 }
@@ -150,12 +152,19 @@ async function callReserved(
 ): Promise<ModelResult> {
   const { model, stream, billing } = effects
   const output = { text: '', thinking: '', searches: 0, isRequested: false, isOver: false }
+  // Drops the deltas of an attempt that has failed or was cancelled.
+  const isGivenUp = () => output.isOver || controller.signal.aborted
   const shown = openFenceFreeStream((delta) => {
-    // Drops the deltas of an attempt that has failed or was cancelled.
-    if (output.isOver || controller.signal.aborted) return
+    if (isGivenUp()) return
     output[delta.of] += delta.text
     if (!isHeldBack(delta, turn)) stream.append(delta)
   })
+  const onTextDiscarded = () => {
+    if (isGivenUp()) return
+    shown.discardText()
+    output.text = ''
+    stream.restart('The text so far was thinking.')
+  }
   const release = model.lease(chosen)
   try {
     controller.signal.throwIfAborted()
@@ -167,7 +176,7 @@ async function callReserved(
       // At once: the call may break before its end, and its text stays.
       model.serverSearch?.note(turn)
     }
-    const call = { request, chosen, controller, onDelta: shown.push, onServerSearch }
+    const call = { request, chosen, controller, onDelta: shown.push, onTextDiscarded, onServerSearch }
     const { message: written, usage } = await send(call, model)
     shown.end()
     stream.end({ flush: true })
@@ -189,19 +198,23 @@ async function callReserved(
     const inCall = isStreamBroken(error) && error.inCall
     // The text stays when the user cancelled the call, or when the next call continues it.
     stream.end({ flush: failure.kind === 'aborted' || isContinued(failure, inCall) })
-    const received = output.text + output.thinking
     // Providers bill nothing for a call without any output, unless it was cancelled here.
-    const { searches: webSearches } = output
     const isAborted = failure.kind === 'aborted' && output.isRequested
-    const isBilled = [received !== '', inCall, webSearches > 0, isAborted].some(Boolean)
-    const used = { ...billing.estimate(received), ...(webSearches && { webSearches }) }
+    const isBilled = [output.text + output.thinking !== '', inCall, output.searches > 0, isAborted].some(Boolean)
     const cut = {
       ...(output.text && { partial: output.text }),
-      ...(isBilled && { usage: billInterrupted(used, chosen) }),
+      ...(isBilled && { usage: billInterrupted(estimateOutput(output, billing), chosen) }),
     }
     return { of: 'failure', failure, inCall, key: chosen.endpoint.id, ...cut }
   }
 }
+
+type Output = { readonly text: string; readonly thinking: string; readonly searches: number }
+
+const estimateOutput = ({ text, thinking, searches }: Output, billing: BillingEffects): Usage => ({
+  ...billing.estimate(text + thinking),
+  ...(searches && { webSearches: searches }),
+})
 
 /** 0 when the provider reports no usage. */
 const countPrompt = ({ input, cachedRead, cachedWrite }: Usage): number => input + cachedRead + cachedWrite
@@ -256,7 +269,7 @@ type Call = {
   readonly request: ModelRequest
   readonly chosen: Chosen
   readonly controller: AbortController
-} & Pick<CallOptions, 'onDelta' | 'onServerSearch'>
+} & Pick<CallOptions, 'onDelta' | 'onTextDiscarded' | 'onServerSearch'>
 
 async function send({ request, chosen: { route, endpoint }, controller, ...on }: Call, model: ModelEffects) {
   const dialect = model.dialects[route.dialect]

@@ -3,7 +3,7 @@
 import type OpenAI from 'openai'
 import type { Usage } from '../../model/usage.ts'
 import { ErrorInBody } from '../shared/error-in-body.ts'
-import { isAmount, toTokenCount } from '../shared/usage-numbers.ts'
+import { type CostFields, parseCost, toTokenCount } from '../shared/usage-numbers.ts'
 import type { PhaseSeal } from './responses-input.ts'
 
 /** The fields that we read of an output item of any type. */
@@ -26,7 +26,7 @@ type ResponseErrorFields = { readonly message?: string; readonly code?: string |
 export type ResponseBody = {
   readonly status?: string
   readonly output?: readonly OutputItem[]
-  readonly usage?: (OpenAI.Responses.ResponseUsage & { readonly cost?: number }) | null
+  readonly usage?: (OpenAI.Responses.ResponseUsage & CostFields) | null
   readonly error?: ResponseErrorFields | null
   readonly incomplete_details?: { readonly reason?: string } | null
 }
@@ -34,7 +34,12 @@ export type StreamEvent = ResponseErrorFields & {
   readonly output_index?: number
   readonly item_id?: string
   readonly item?: OutputItem
+  readonly content_index?: number
+  readonly summary_index?: number
   readonly delta?: string
+  /** The whole text of a part, when it ends. */
+  readonly text?: string
+  readonly refusal?: string
   readonly arguments?: string
   readonly response?: ResponseBody
   readonly error?: ResponseErrorFields | null
@@ -67,7 +72,6 @@ export function parseUsage(usage: NonNullable<ResponseBody['usage']>): Usage {
     cachedRead,
     cachedWrite,
     reasoning: toTokenCount(usage.output_tokens_details?.reasoning_tokens),
-    costUsd: isAmount(usage.cost) ? usage.cost : 0,
-    costStatus: isAmount(usage.cost) ? 'actual' : 'unknown',
+    ...parseCost(usage),
   }
 }

@@ -9,6 +9,8 @@ import { openFenceFilter, removeFences } from '../../../agent/recall/fence-filte
 
 export type FenceFreeStream = {
   readonly push: (delta: Delta) => void
+  /** Drops the text that was kept back. */
+  readonly discardText: () => void
   /** Passes on what was kept back. Called when the stream has ended, whether it is complete or not. */
   readonly end: () => void
 }
@@ -21,6 +23,7 @@ export function openFenceFreeStream(pass: (delta: Delta) => void): FenceFreeStre
   }
   return {
     push: ({ of, text }) => passText(of, filters[of].push(text)),
+    discardText: () => void (filters.text = openFenceFilter()),
     end: () => {
       passText('thinking', filters.thinking.flush())
       passText('text', filters.text.flush())
