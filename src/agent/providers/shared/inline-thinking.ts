@@ -3,7 +3,7 @@
  * a reply. Templates that open it for the model leave only the closing tag. A tag elsewhere, or in code, is text.
  */
 
-import type { Delta } from '../../model/dialect.ts'
+import type { Delta } from '#agent/core/dialect.ts'
 
 /** The text that was passed on as text is thinking: its reader must drop it. It follows again, as thinking. */
 type Discarded = { readonly of: 'discarded' }

@@ -3,8 +3,8 @@
  * every dialect, because any server may pass on such a reply.
  */
 
-import type { Dialect } from '../../model/dialect.ts'
-import type { AssistantMessage } from '../../model/message.ts'
+import type { Dialect } from '#agent/core/dialect.ts'
+import type { AssistantMessage } from '#agent/core/message.ts'
 import { InlineThinkingReader, type Piece } from './inline-thinking.ts'
 
 export const repairReplies = (dialect: Dialect): Dialect => ({

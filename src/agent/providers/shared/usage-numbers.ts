@@ -1,6 +1,6 @@
 /** Validates the numbers of a provider's usage report. They arrive as unchecked JSON. */
 
-import type { Usage } from '../../model/usage.ts'
+import type { Usage } from '#agent/core/usage.ts'
 
 export const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value < 1e12
 

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Dialect, ModelRequest } from '../../../../src/agent/model/dialect.ts'
-import type { AssistantMessage } from '../../../../src/agent/model/message.ts'
-import { noUsage } from '../../../../src/agent/model/usage.ts'
-import { repairReplies } from '../../../../src/agent/providers/shared/repair-reply.ts'
+import type { Dialect, ModelRequest } from '#agent/core/dialect.ts'
+import type { AssistantMessage } from '#agent/core/message.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { repairReplies } from '#agent/providers/shared/repair-reply.ts'
 
 const text = (words: string) => ({ type: 'text', text: words }) as const
 const thinking = (words: string) => ({ type: 'thinking', text: words }) as const
