@@ -1,8 +1,8 @@
 /** Tests reading PDF files, with and without an isolate, and its limits. */
 
 import { describe, expect, it } from 'vitest'
-import type { PdfAnswer } from '../../../src/agent/model/media/document.ts'
-import { openDocuments } from '../../../src/backends/pdf/pdf.ts'
+import type { PdfAnswer } from '#agent/core/media/document.ts'
+import { openDocuments } from '#backends/pdf/pdf.ts'
 import { lines, packed, pdfWith } from '../support/pdf.ts'
 import { bindings } from '../support/workspace.ts'
 
