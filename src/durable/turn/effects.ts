@@ -154,17 +154,7 @@ async function callReserved(
   const output = { text: '', thinking: '', searches: 0, isRequested: false, isOver: false }
   // Drops the deltas of an attempt that has failed or was cancelled.
   const isGivenUp = () => output.isOver || controller.signal.aborted
-  const shown = openFenceFreeStream((delta) => {
-    if (isGivenUp()) return
-    output[delta.of] += delta.text
-    if (!isHeldBack(delta, turn)) stream.append(delta)
-  })
-  const onTextDiscarded = () => {
-    if (isGivenUp()) return
-    shown.discardText()
-    output.text = ''
-    stream.restart('The text so far was thinking.')
-  }
+  const { shown, onTextDiscarded } = showDeltas(output, { turn, stream, isGivenUp })
   const release = model.lease(chosen)
   try {
     controller.signal.throwIfAborted()
@@ -198,23 +188,47 @@ async function callReserved(
     const inCall = isStreamBroken(error) && error.inCall
     // The text stays when the user cancelled the call, or when the next call continues it.
     stream.end({ flush: failure.kind === 'aborted' || isContinued(failure, inCall) })
-    // Providers bill nothing for a call without any output, unless it was cancelled here.
     const isAborted = failure.kind === 'aborted' && output.isRequested
-    const isBilled = [output.text + output.thinking !== '', inCall, output.searches > 0, isAborted].some(Boolean)
-    const cut = {
+    const used = estimateOutput(output, inCall || isAborted, billing)
+    return {
+      of: 'failure',
+      failure,
+      inCall,
+      key: chosen.endpoint.id,
       ...(output.text && { partial: output.text }),
-      ...(isBilled && { usage: billInterrupted(estimateOutput(output, billing), chosen) }),
+      ...(used && { usage: billInterrupted(used, chosen) }),
     }
-    return { of: 'failure', failure, inCall, key: chosen.endpoint.id, ...cut }
   }
 }
 
-type Output = { readonly text: string; readonly thinking: string; readonly searches: number }
+type Output = { text: string; thinking: string; readonly searches: number }
+type Shown = { readonly turn: Turn; readonly stream: StreamEffects; readonly isGivenUp: () => boolean }
 
-const estimateOutput = ({ text, thinking, searches }: Output, billing: BillingEffects): Usage => ({
-  ...billing.estimate(text + thinking),
-  ...(searches && { webSearches: searches }),
-})
+/** Passes the deltas of a call on, without fences, and collects them in `output`. */
+function showDeltas(output: Output, { turn, stream, isGivenUp }: Shown) {
+  const shown = openFenceFreeStream((delta) => {
+    if (isGivenUp()) return
+    output[delta.of] += delta.text
+    if (!isHeldBack(delta, turn)) stream.append(delta)
+  })
+  const onTextDiscarded = () => {
+    if (isGivenUp()) return
+    shown.discardText()
+    output.text = ''
+    stream.restart('The text so far was thinking.')
+  }
+  return { shown, onTextDiscarded }
+}
+
+/** Providers bill nothing for a call without any output, unless it was cancelled here. */
+function estimateOutput(
+  { text, thinking, searches }: Output,
+  isBilled: boolean,
+  billing: BillingEffects,
+): Usage | undefined {
+  if (!isBilled && text + thinking === '' && searches === 0) return undefined
+  return { ...billing.estimate(text + thinking), ...(searches && { webSearches: searches }) }
+}
 
 /** 0 when the provider reports no usage. */
 const countPrompt = ({ input, cachedRead, cachedWrite }: Usage): number => input + cachedRead + cachedWrite

@@ -75,7 +75,7 @@ const withMark = (text: string, current: string): string =>
 const hasWindowsLineEnds = (text: string): boolean => text.includes('\r\n') && !/(?:^|[^\r])\n/.test(text)
 
 const readCurrentText = async ({ files }: ExecutionBackend, path: string) =>
-  new TextDecoder('utf-8', { ignoreBOM: true }).decode(await files.read(path))
+  new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(await files.read(path))
 
 const hasSameBytes = (one: Uint8Array, other: Uint8Array | undefined): boolean =>
   other !== undefined && one.byteLength === other.byteLength && one.every((byte, i) => byte === other[i])

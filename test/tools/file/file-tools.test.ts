@@ -100,9 +100,9 @@ describe('write_file', () => {
   ])('keeps %s', async (_name, before, content, expected) => {
     const backend = memoryBackend({ a: before })
     const { result } = await call(writeFile, { path: 'a', content }, { backend })
-    expect(new TextDecoder('utf-8', { ignoreBOM: true }).decode(await backend.files.read('/workspace/a'))).toBe(
-      expected,
-    )
+    expect(
+      new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(await backend.files.read('/workspace/a')),
+    ).toBe(expected)
     expect(result['bytes_written']).toBe(new TextEncoder().encode(expected).byteLength)
   })
 

@@ -28,7 +28,7 @@ export const repairReplies = (dialect: Dialect): Dialect => ({
 })
 
 /** Thinking begins a reply, so only the first text can contain it. */
-export function separateThinking(message: AssistantMessage): AssistantMessage {
+function separateThinking(message: AssistantMessage): AssistantMessage {
   const at = message.content.findIndex(({ type }) => type === 'text')
   const part = message.content[at]
   if (part?.type !== 'text' || !part.text.includes('<')) return message
@@ -56,7 +56,7 @@ const namespace = /^(?:functions?|tools?|default_api)[.:/]/i
 const suffix = /(?::\d+|<\|.*)$/
 
 /** A name that is offered stays, whatever it looks like. */
-export function renameCalls(message: AssistantMessage, offered: ReadonlySet<string>): AssistantMessage {
+function renameCalls(message: AssistantMessage, offered: ReadonlySet<string>): AssistantMessage {
   const resolve = (name: string): string => {
     if (offered.has(name)) return name
     const plain = name.trim().replace(suffix, '').replace(namespace, '')

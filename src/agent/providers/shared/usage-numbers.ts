@@ -2,7 +2,7 @@
 
 import type { Usage } from '#agent/core/usage.ts'
 
-export const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value < 1e12
+const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value < 1e12
 
 /** Returns 0 for anything that is not a valid number of tokens. */
 export const toTokenCount = (value: unknown): number => (isAmount(value) ? Math.floor(value) : 0)
