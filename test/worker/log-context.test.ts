@@ -77,7 +77,10 @@ it('have the ids of a request whose handler failed', async () => {
   const { id: tenant, key } = await newTenant()
   await call('GET', '/api/usage', { key })
   const headers = { 'x-request-id': 'req-failed' }
-  const { status } = await withoutHistory(() => call('GET', '/api/usage', { key, headers }))
+  vi.spyOn(bindings.DB, 'prepare').mockImplementation(() => {
+    throw new TypeError('broken')
+  })
+  const { status } = await call('GET', '/api/usage', { key, headers })
   expect(status).toBeGreaterThanOrEqual(500)
   const [line = {}] = lines.filter((one) => String(one['event']).startsWith('request.'))
   expect(idsOf(line)).toMatchObject({ request_id: 'req-failed', tenant_id: tenant })
