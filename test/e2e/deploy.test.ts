@@ -46,7 +46,7 @@ const facts = () => JSON.parse(readFileSync(join(folder, 'deploy.json'), 'utf8')
 const uploads = () => api.changes.filter((change) => !change.includes('plan-check'))
 const deployed = (name = 'talaria') => api.workers.get(name)!
 
-describe('npm run deploy', { timeout: 240_000 }, () => {
+describe('npm run deploy', { timeout: 600_000 }, () => {
   it('deploys to an empty account with one command, and again without changing what exists', async () => {
     await createAccount()
     api.healthFailures = 2
