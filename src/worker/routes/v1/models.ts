@@ -26,6 +26,8 @@ import { pageByPosition } from '../../input/page.ts'
 import { type Call, route } from '../../route.ts'
 import { longPageQuery, ok } from '../../shapes.ts'
 import { nameSchemas } from '../../schema-names.ts'
+import { modelParam } from '../../openapi/path-params.ts'
+import { sdk } from '../../openapi/samples.ts'
 
 const toModelObject = (id: string, owner: string) => ({ id, object: 'model', created: 0, owned_by: owner })
 
@@ -161,7 +163,14 @@ const usableShape = z.object({
   source: z.enum(['settings', 'provider', 'models.dev', 'built-in', 'probe']).describe('Source of the context window.'),
 })
 const missingShape = z.object({ provider: z.string(), model: z.string().nullable(), reason: z.string() })
-nameSchemas({ Model: modelShape, ModelFacts: usableShape, UnavailableModel: missingShape })
+nameSchemas(
+  { Model: modelShape, ModelFacts: usableShape, UnavailableModel: missingShape },
+  {
+    Model: { id: 'talaria', created: 1_795_341_600 },
+    ModelFacts: { id: 'openai/gpt-5.2' },
+    UnavailableModel: { id: 'openai/gpt-5.2' },
+  },
+)
 
 const orNull = <T>(value: T | undefined): T | null => value ?? null
 
@@ -205,9 +214,15 @@ export const modelRoutes = [
   route({
     method: 'get',
     path: '/v1/models',
+    id: 'listModels',
     scope: 'read',
     tag: 'OpenAI',
     summary: 'Models that can be asked for',
+    description: 'The agent itself as `talaria`, and `provider/model` for every model of a configured provider.',
+    samples: sdk(
+      'for await (const model of client.models.list()) console.log(model.id)',
+      'for model in client.models.list():\n    print(model.id)',
+    ),
     responses: ok('OpenAI list', z.object({ object: z.literal('list'), data: z.array(modelShape) })),
     handle: async (call) =>
       Response.json({
@@ -224,9 +239,12 @@ export const modelRoutes = [
   route({
     method: 'get',
     path: '/v1/models/:id{.+}',
+    id: 'getModel',
+    params: { id: modelParam },
     scope: 'read',
     tag: 'OpenAI',
     summary: 'One model',
+    samples: sdk(`const model = await client.models.retrieve('talaria')`, 'model = client.models.retrieve("talaria")'),
     responses: ok('OpenAI model', modelShape),
     handle: async ({ env, tenant, param }) => {
       const id = param('id')
@@ -237,6 +255,7 @@ export const modelRoutes = [
   route({
     method: 'get',
     path: '/api/settings/models',
+    id: 'listModelFacts',
     scope: 'read',
     tag: 'Settings',
     summary: 'Facts about usable models, and why others are unavailable',

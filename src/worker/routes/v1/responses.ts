@@ -11,14 +11,29 @@ import { responseShape } from '../../responses/response-shape.ts'
 import { submitResponse } from '../../responses/submit-response.ts'
 import { serveResponseSocket } from '../../responses/socket.ts'
 import { route } from '../../route.ts'
+import { sdk } from '../../openapi/samples.ts'
 
 export const responseRoutes = [
   route({
     method: 'post',
     path: '/v1/responses',
+    id: 'createResponse',
     scope: 'chat',
     tag: 'OpenAI',
     summary: 'Ask the agent, or continue a response or conversation',
+    description:
+      'A response is a run of a session. `previous_response_id` or `conversation` continues it. ' +
+      'With `stream: true` the answer is a stream of `ResponseStreamEvent`.',
+    example: { model: 'talaria', input: 'Summarise report.md in three sentences.' },
+    samples: sdk(
+      `const response = await client.responses.create({
+  model: 'talaria',
+  input: 'Summarise report.md in three sentences.',
+})
+console.log(response.output_text)`,
+      `response = client.responses.create(model="talaria", input="Summarise report.md in three sentences.")
+print(response.output_text)`,
+    ),
     headers: [idempotencyKeyHeader, toolsetsHeader],
     body: responseBody,
     responses: {
@@ -33,6 +48,7 @@ export const responseRoutes = [
   route({
     method: 'get',
     path: '/v1/responses',
+    id: 'listResponses',
     scope: 'chat',
     tag: 'OpenAI',
     summary: 'Send requests over a WebSocket, as messages `response.create`',

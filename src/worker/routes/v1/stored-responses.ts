@@ -12,21 +12,26 @@ import { ok } from '../../shapes.ts'
 import { requireFound } from '../../sessions.ts'
 import { follow } from '../../submit.ts'
 import { eventStreamHeaders } from './chat-completions.ts'
+import { responseParam } from '../../openapi/path-params.ts'
+import { sdk } from '../../openapi/samples.ts'
 
 const tag = 'OpenAI'
 
 /** Not strict: SDKs add `include` in several notations, which has no effect. */
 const readQuery = z.object({
-  stream: z.enum(['true', 'false']).optional(),
+  stream: z.enum(['true', 'false']).optional().describe('Answers with server-sent events.'),
   starting_after: z.coerce.number().int().min(0).optional().describe('The sequence number of the last received event.'),
 })
 export const storedResponseRoutes = [
   route({
     method: 'get',
     path: '/v1/responses/:id',
+    id: 'getResponse',
+    params: { id: responseParam },
     scope: 'read',
     tag,
     summary: 'A stored response, or its events from the beginning',
+    samples: sdk('const response = await client.responses.retrieve(id)', 'response = client.responses.retrieve(id)'),
     query: readQuery,
     responses: {
       200: {
@@ -44,9 +49,12 @@ export const storedResponseRoutes = [
   route({
     method: 'delete',
     path: '/v1/responses/:id',
+    id: 'deleteResponse',
+    params: { id: responseParam },
     scope: 'write',
     tag,
     summary: 'Delete the last response of a conversation',
+    samples: sdk('await client.responses.delete(id)', 'client.responses.delete(id)'),
     responses: ok('Deleted', deletedShape),
     handle: async ({ env, authority, param }) => {
       await deleteResponse(locateResponse({ env, authority }, param('id')))
@@ -56,9 +64,12 @@ export const storedResponseRoutes = [
   route({
     method: 'post',
     path: '/v1/responses/:id/cancel',
+    id: 'cancelResponse',
+    params: { id: responseParam },
     scope: 'chat',
     tag,
     summary: 'Cancel a response in progress',
+    samples: sdk('const response = await client.responses.cancel(id)', 'response = client.responses.cancel(id)'),
     responses: ok('The response as it ended', responseShape),
     handle: async ({ env, authority, param }) => {
       const location = locateResponse({ env, authority }, param('id'))
@@ -69,9 +80,15 @@ export const storedResponseRoutes = [
   route({
     method: 'get',
     path: '/v1/responses/:id/input_items',
+    id: 'listResponseInputItems',
+    params: { id: responseParam },
     scope: 'read',
     tag,
     summary: 'The input of a response',
+    samples: sdk(
+      'for await (const item of client.responses.inputItems.list(id)) console.log(item)',
+      'for item in client.responses.input_items.list(id):\n    print(item)',
+    ),
     query: pageQuery,
     responses: ok('OpenAI list, newest first', inputItemsShape),
     handle: async ({ env, authority, param, query }) =>
