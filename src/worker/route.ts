@@ -13,7 +13,6 @@ import { requireAccess } from './access.ts'
 import { authenticate, requireScope } from './auth.ts'
 import type { ErrorKind } from './openapi/error-responses.ts'
 import type { PathParam } from './openapi/path-params.ts'
-import type { Sample } from './openapi/samples.ts'
 import { validate, parseJson, readText } from './input/body.ts'
 import type { RequestHeader } from './headers.ts'
 import { requireRequestAdmission } from './limits.ts'
@@ -50,7 +49,6 @@ export type Route = {
   readonly description?: string
   /** A body of a request. Default: its required fields. */
   readonly example?: object
-  readonly samples?: readonly Sample[]
   /** Errors that neither the schemas nor the scope imply. */
   readonly errors?: readonly ErrorKind[]
   readonly tag: string

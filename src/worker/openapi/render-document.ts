@@ -6,6 +6,7 @@ import { Components, type Json } from './components.ts'
 import { listErrorKinds, renderErrorReferences, renderErrorResponses } from './error-responses.ts'
 import { makeExample } from './examples.ts'
 import { renderHeaderParameters, renderPathParameters, renderQueryParameters, SharedParameters } from './parameters.ts'
+import { samples } from './samples.ts'
 import { addStreams, eventOf, toPascalCase } from './streams.ts'
 import { renderTags } from './tags.ts'
 
@@ -89,7 +90,7 @@ function renderOperation(
   components: Components,
   shared: SharedParameters,
 ): Json {
-  const { id, scope, summary, tag, samples, description: text = `${summary}.` } = route
+  const { id, scope, summary, tag, description: text = `${summary}.` } = route
   const body = renderBody(route, components)
   return {
     operationId: id,
@@ -104,7 +105,7 @@ function renderOperation(
     ],
     ...(body && { requestBody: { required: true, content: body } }),
     responses: { ...responses, ...renderErrorReferences(listErrorKinds(route, path)) },
-    ...(samples && { 'x-codeSamples': samples }),
+    ...(samples[id] && { 'x-codeSamples': samples[id] }),
   }
 }
 

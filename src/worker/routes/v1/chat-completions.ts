@@ -32,7 +32,6 @@ import { resolveFiles } from '../../files/uploads.ts'
 import { type Call, route } from '../../route.ts'
 import { sessionStub } from '../../sessions.ts'
 import { idempotencyOf, submitAndStream, submitUntilSegment, Superseded } from '../../submit.ts'
-import { aiSdk, sdk } from '../../openapi/samples.ts'
 
 export const chatRoutes = [
   route({
@@ -46,33 +45,6 @@ export const chatRoutes = [
       'The agent answers as one model, `talaria`. It uses its own tools and may take many steps. ' +
       'With `stream: true` the answer is a stream of `ChatCompletionChunk`.',
     example: { model: 'talaria', messages: [{ role: 'user', content: 'Summarise report.md in three sentences.' }] },
-    samples: [
-      ...sdk(
-        `const stream = await client.chat.completions.create({
-  model: 'talaria',
-  messages: [{ role: 'user', content: 'Summarise report.md in three sentences.' }],
-  stream: true,
-})
-for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? '')`,
-        `stream = client.chat.completions.create(
-    model="talaria",
-    messages=[{"role": "user", "content": "Summarise report.md in three sentences."}],
-    stream=True,
-)
-for chunk in stream:
-    print(chunk.choices[0].delta.content or "" if chunk.choices else "", end="")`,
-      ),
-      aiSdk(`import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { streamText } from 'ai'
-
-const talaria = createOpenAICompatible({
-  name: 'talaria',
-  baseURL: '$URL/v1',
-  apiKey: process.env.TALARIA_API_KEY,
-})
-const { textStream } = streamText({ model: talaria('talaria'), prompt: 'Summarise report.md in three sentences.' })
-for await (const text of textStream) process.stdout.write(text)`),
-    ],
     headers: [idempotencyKeyHeader, ...sessionIdHeaders, toolsetsHeader],
     body: chatSchema,
     responses: {

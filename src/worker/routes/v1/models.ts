@@ -27,7 +27,6 @@ import { type Call, route } from '../../route.ts'
 import { longPageQuery, ok } from '../../shapes.ts'
 import { nameSchemas } from '../../schema-names.ts'
 import { modelParam } from '../../openapi/path-params.ts'
-import { sdk } from '../../openapi/samples.ts'
 
 const toModelObject = (id: string, owner: string) => ({ id, object: 'model', created: 0, owned_by: owner })
 
@@ -219,10 +218,6 @@ export const modelRoutes = [
     tag: 'OpenAI',
     summary: 'Models that can be asked for',
     description: 'The agent itself as `talaria`, and `provider/model` for every model of a configured provider.',
-    samples: sdk(
-      'for await (const model of client.models.list()) console.log(model.id)',
-      'for model in client.models.list():\n    print(model.id)',
-    ),
     responses: ok('OpenAI list', z.object({ object: z.literal('list'), data: z.array(modelShape) })),
     handle: async (call) =>
       Response.json({
@@ -244,7 +239,6 @@ export const modelRoutes = [
     scope: 'read',
     tag: 'OpenAI',
     summary: 'One model',
-    samples: sdk(`const model = await client.models.retrieve('talaria')`, 'model = client.models.retrieve("talaria")'),
     responses: ok('OpenAI model', modelShape),
     handle: async ({ env, tenant, param }) => {
       const id = param('id')

@@ -11,7 +11,6 @@ import { responseShape } from '../../responses/response-shape.ts'
 import { submitResponse } from '../../responses/submit-response.ts'
 import { serveResponseSocket } from '../../responses/socket.ts'
 import { route } from '../../route.ts'
-import { sdk } from '../../openapi/samples.ts'
 
 export const responseRoutes = [
   route({
@@ -25,15 +24,6 @@ export const responseRoutes = [
       'A response is a run of a session. `previous_response_id` or `conversation` continues it. ' +
       'With `stream: true` the answer is a stream of `ResponseStreamEvent`.',
     example: { model: 'talaria', input: 'Summarise report.md in three sentences.' },
-    samples: sdk(
-      `const response = await client.responses.create({
-  model: 'talaria',
-  input: 'Summarise report.md in three sentences.',
-})
-console.log(response.output_text)`,
-      `response = client.responses.create(model="talaria", input="Summarise report.md in three sentences.")
-print(response.output_text)`,
-    ),
     headers: [idempotencyKeyHeader, toolsetsHeader],
     body: responseBody,
     responses: {

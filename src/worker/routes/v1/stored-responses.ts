@@ -13,7 +13,6 @@ import { requireFound } from '../../sessions.ts'
 import { follow } from '../../submit.ts'
 import { eventStreamHeaders } from './chat-completions.ts'
 import { responseParam } from '../../openapi/path-params.ts'
-import { sdk } from '../../openapi/samples.ts'
 
 const tag = 'OpenAI'
 
@@ -31,7 +30,6 @@ export const storedResponseRoutes = [
     scope: 'read',
     tag,
     summary: 'A stored response, or its events from the beginning',
-    samples: sdk('const response = await client.responses.retrieve(id)', 'response = client.responses.retrieve(id)'),
     query: readQuery,
     responses: {
       200: {
@@ -54,7 +52,6 @@ export const storedResponseRoutes = [
     scope: 'write',
     tag,
     summary: 'Delete the last response of a conversation',
-    samples: sdk('await client.responses.delete(id)', 'client.responses.delete(id)'),
     responses: ok('Deleted', deletedShape),
     handle: async ({ env, authority, param }) => {
       await deleteResponse(locateResponse({ env, authority }, param('id')))
@@ -69,7 +66,6 @@ export const storedResponseRoutes = [
     scope: 'chat',
     tag,
     summary: 'Cancel a response in progress',
-    samples: sdk('const response = await client.responses.cancel(id)', 'response = client.responses.cancel(id)'),
     responses: ok('The response as it ended', responseShape),
     handle: async ({ env, authority, param }) => {
       const location = locateResponse({ env, authority }, param('id'))
@@ -85,10 +81,6 @@ export const storedResponseRoutes = [
     scope: 'read',
     tag,
     summary: 'The input of a response',
-    samples: sdk(
-      'for await (const item of client.responses.inputItems.list(id)) console.log(item)',
-      'for item in client.responses.input_items.list(id):\n    print(item)',
-    ),
     query: pageQuery,
     responses: ok('OpenAI list, newest first', inputItemsShape),
     handle: async ({ env, authority, param, query }) =>

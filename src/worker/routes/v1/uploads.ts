@@ -19,7 +19,6 @@ import {
 } from '../../files/uploads.ts'
 import { nameSchemas } from '../../schema-names.ts'
 import { fileParam } from '../../openapi/path-params.ts'
-import { sdk } from '../../openapi/samples.ts'
 
 const tag = 'OpenAI'
 
@@ -66,12 +65,6 @@ export const uploadRoutes = [
     tag,
     summary: 'Upload a file (multipart/form-data with `file`, `purpose` and `expires_after`)',
     description: 'Uploads a file of at most 10 MB. Its id can be used as `file_id` in messages.',
-    samples: sdk(
-      `import { createReadStream } from 'node:fs'
-
-const file = await client.files.create({ file: createReadStream('report.md'), purpose: 'assistants' })`,
-      'file = client.files.create(file=open("report.md", "rb"), purpose="assistants")',
-    ),
     errors: ['NotConfigured'],
     bytes: true,
     responses: ok('The file', fileShape),
@@ -84,10 +77,6 @@ const file = await client.files.create({ file: createReadStream('report.md'), pu
     scope: 'read',
     tag,
     summary: 'Uploaded files',
-    samples: sdk(
-      'for await (const file of client.files.list()) console.log(file.filename)',
-      'for file in client.files.list():\n    print(file.filename)',
-    ),
     errors: ['NotConfigured'],
     query: z.object({
       limit: pageLimit(10_000).default(100),
@@ -128,7 +117,6 @@ const file = await client.files.create({ file: createReadStream('report.md'), pu
     scope: 'read',
     tag,
     summary: 'The bytes of an uploaded file',
-    samples: sdk('const text = await (await client.files.content(id)).text()', 'text = client.files.content(id).text'),
     errors: ['NotConfigured'],
     responses: { 200: { description: 'The bytes', type: 'application/octet-stream' } },
     handle: async ({ env, tenant, param }) => {
@@ -146,7 +134,6 @@ const file = await client.files.create({ file: createReadStream('report.md'), pu
     scope: 'write',
     tag,
     summary: 'Delete an uploaded file; copies in workspaces stay',
-    samples: sdk('await client.files.delete(id)', 'client.files.delete(id)'),
     errors: ['NotConfigured'],
     responses: ok('Deleted', z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) })),
     handle: async ({ env, tenant, param }) => {
