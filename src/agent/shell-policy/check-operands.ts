@@ -166,7 +166,7 @@ const openssl: Check = (call) => {
   const [command = '', ...rest] = call.args
   const isPlain =
     /^(version|dgst|rand)$/.test(command) &&
-    !rest.some((word) => /^-(out|sign|engine|provider|rand|writerand)/.test(word))
+    rest.every((word) => /^-(a|r|hex|base64|c|md5|sha\d+|sha3-\d+)$|^[^-]/.test(word))
   const isEncoding = /^(base64|enc)$/.test(command) && rest.every((word) => /^-(d|A|a|base64)$/.test(word))
   if (!isPlain && !isEncoding)
     call.ask(`openssl ${renderField(command)} may read keys, write files or open connections`, `openssl ${command}`)
@@ -187,9 +187,15 @@ const pager: Check = (call, { operands }) => {
   if (operands.some((word) => word.startsWith('+'))) call.ask(`${call.name} runs commands of its own`)
 }
 
+/** Modules of jq are files. */
+const jq: Check = (call, { operands }) => {
+  reads(call, operands)
+  if (operands.some((word) => /\b(import|include)\b/.test(word))) call.ask('jq loads what its filter names')
+}
+
 const yq: Check = (call, { operands }) => {
   reads(call, operands)
-  if (operands.some((word) => /\b(load(_\w+)?|system|envsubst|strenv)\s*\(/.test(word)))
+  if (operands.some((word) => /\b(load(_\w+)?|system|envsubst|strenv|eval)\s*\(/.test(word)))
     call.ask('yq loads what its expression names')
 }
 
@@ -224,6 +230,7 @@ export const operandChecks: Readonly<Record<string, Check>> = {
     writes(call, [prefix])
   },
   pager,
+  jq,
   yq,
   zip: (call, { operands: [archive = '', ...sources] }) => {
     writes(call, [archive])
@@ -249,5 +256,5 @@ export const operandChecks: Readonly<Record<string, Check>> = {
   compress,
   printenv,
   getent: refusedWords(/^(?!passwd$|group$|services$|protocols$|-)|shadow$/),
-  xmllint: refusedWords(/^--?(o$|output|shell|xinclude)|^--(noout=|nonet=)|^(https?|ftp):/),
+  xmllint: refusedWords(/^\w+:/),
 }

@@ -247,7 +247,7 @@ function judgeClient(call: Call, name: string): Output {
   const rule = `${call.name} ${words[0] ?? ''}`.trim()
   const clientCall: Call = { ...call, ask: (reason) => call.ask(reason, rule) }
   if (words.length > 0 || call.args.length === 0) judgeClientCommand(clientCall, name, words)
-  const refused = call.args.find((word) => client?.refused?.test(word) === true || mayBeOption(word, true))
+  const refused = call.args.find((word) => client?.refused?.test(word) === true || mayBeOption(word, 'high'))
   if (refused !== undefined) clientCall.ask(`${call.name} is given ${renderField(refused)}`)
   for (const word of words.slice(1)) checkRead(call, word, call.name)
   return undefined
@@ -325,7 +325,7 @@ function judgeSqlite(call: Call): Output {
       ),
   )
   if (words.length === 1 && /^--?version$/.test(words[0] ?? '')) return undefined
-  const refused = words.find((word) => word.startsWith('-') || mayBeOption(word, true))
+  const refused = words.find((word) => word.startsWith('-') || mayBeOption(word, 'high'))
   if (refused !== undefined) call.ask(`sqlite3 is given ${renderField(refused)}`)
   const [database, ...statements] = words
   if (database !== undefined && database !== ':memory:') checkWrite(call, database, 'sqlite3', 'change')

@@ -9,7 +9,7 @@ import { addDashes, operandChecks } from './check-operands.ts'
 import { findService } from './check-services.ts'
 import { findHardline, isDestructive } from './hardline.ts'
 import { findRunner, judgeRun } from './judge-run.ts'
-import { parseGrammar, readOptions, type Grammar, type ValueRole } from './match-options.ts'
+import { parseGrammar, readOptions, type Caution, type Grammar, type ValueRole } from './match-options.ts'
 import { findInWords } from './scan-literals.ts'
 import { addFinding, addLiteral, addUnknownCode, type Call, type Output, type Scope } from './shell-state.ts'
 import { findWrapper } from './wrappers.ts'
@@ -17,7 +17,8 @@ import { findWrapper } from './wrappers.ts'
 type Program = {
   readonly grammar: Grammar
   readonly operands: string
-  readonly isSensitive: boolean
+  /** Which words may become options at run time. */
+  readonly caution: Caution
   readonly printsNumber: boolean
 }
 
@@ -31,7 +32,7 @@ function parsePrograms(): ReadonlyMap<string, Program> {
     const program = {
       grammar: parseGrammar(options),
       operands,
-      isSensitive: marks.includes('!'),
+      caution: marks.includes('!') ? 'high' : marks.includes('*') ? 'none' : 'low',
       printsNumber: marks.includes('=number'),
     }
     for (const name of names.split(' ')) parsed.set(name, program)
@@ -162,12 +163,12 @@ function judgeUnknownProgram(call: Call): Output {
 }
 
 /** These checks parse the options themselves. */
-const parsesOptions = /^(dd|kill|sed|find|openssl|getent|xmllint|printenv)$/
+const parsesOptions = /^(dd|kill|sed|find|openssl|getent)$/
 
 function judgeProgram(call: Call, program: Program): Output {
   if (isHelp(call.args)) return undefined
-  const { grammar, operands, isSensitive } = program
-  const options = readOptions(operands === 'tar' ? addDashes(call.args) : call.args, grammar, isSensitive)
+  const { grammar, operands, caution } = program
+  const options = readOptions(operands === 'tar' ? addDashes(call.args) : call.args, grammar, caution)
   if (!parsesOptions.test(operands) && options.problem !== undefined) judgeProblem(call, program, options.problem)
   for (const { value, role } of options.values) checkValue(call, value, role)
   operandChecks[operands]?.(call, options)
@@ -185,7 +186,7 @@ function printPlaceholder(name: string, { printsNumber }: Program): Output {
   return wordPrinters.has(name) ? anyNumber + anyText : undefined
 }
 
-function judgeProblem(call: Call, { isSensitive }: Program, problem: string): void {
+function judgeProblem(call: Call, { caution }: Program, problem: string): void {
   const { judge, args } = call
   const isDeep = call.name === 'rm' && args.some((word) => /^-\w*[rR]|^--r/.test(word))
   const paths = args
@@ -194,7 +195,7 @@ function judgeProblem(call: Call, { isSensitive }: Program, problem: string): vo
     .join(' ')
   call.ask(isDeep ? `rm would remove ${paths} and everything in it` : `${call.name} is given ${problem}`)
   for (const word of args) addLiteral(judge, word.replace(/^--?[\w-]+=(exec=)?/, ''))
-  if (!isSensitive) return
+  if (caution !== 'high') return
   judge.hasUnknownCode = true
   const reason = findInWords(args, { host: judge.host, cwd: call.shell.cwd, work: judge })
   if (reason !== undefined) addFinding(judge, 'hardline', reason)

@@ -9,31 +9,32 @@ import { isGlob, isUnknown, renderField, type Field } from '../path-policy/field
 export type ValueRole = 'text' | 'read' | 'name' | 'tree' | 'write'
 
 export type Grammar = {
-  /** Every option is harmless. */
-  readonly allowsAll: boolean
   /** `rest`: the value is joined to the letter or absent. */
   readonly short: ReadonlyMap<string, ValueRole | 'none'>
   readonly long: ReadonlyMap<string, ValueRole | 'none' | 'joined'>
   /** Options end at the first operand. */
   readonly stops: boolean
+  /** Long options have a single dash. */
+  readonly hasSingleDashes: boolean
 }
 
 const roles: Readonly<Record<string, ValueRole>> = { '<': 'read', '>': 'write', '=': 'text' }
 
 /**
  * Parses the notation of the allow-list: `abc o> f< | name value= file< out> size?`. A letter or name is followed by
- * the role of its value: `=` text, `<` read, `>` written, `?` joined text or nothing. `*` allows all options, `+` ends
- * them at the first operand.
+ * the role of its value: `=` text, `<` read, `>` written, `?` joined text or nothing. `+` ends
+ * the options at the first operand, `~` stands for long options with a single dash.
  */
 export function parseGrammar(notation: string): Grammar {
   const [letters = '', names = ''] = notation.split('|')
   const short = new Map<string, ValueRole | 'none'>()
-  for (const [, letter = '', role = ''] of letters.replace(/^[*+]/, '').matchAll(/([^\s<>=])([<>=]?)/g))
+  for (const [, letter = '', role = ''] of letters.replace(/^[+~]+/, '').matchAll(/([^\s<>=])([<>=]?)/g))
     short.set(letter, roles[role] ?? 'none')
   const long = new Map<string, ValueRole | 'none' | 'joined'>()
   for (const [, name = '', role = ''] of names.matchAll(/([\w.-]+)([<>=?]?)/g))
     long.set(name, role === '?' ? 'joined' : (roles[role] ?? 'none'))
-  return { allowsAll: letters.startsWith('*'), stops: letters.startsWith('+'), short, long }
+  const [marks = ''] = /^[+~]*/.exec(letters) ?? []
+  return { stops: marks.includes('+'), hasSingleDashes: marks.includes('~'), short, long }
 }
 
 export type Options = {
@@ -44,14 +45,17 @@ export type Options = {
   problem: string | undefined
 }
 
+/** `high`: no word may become an option. `low`: the name of a file may. `none`: any word may. */
+export type Caution = 'high' | 'low' | 'none'
+
 /** Whether the word may begin with a dash at run time. A name of a file with a known ending is no option with a path. */
-export const mayBeOption = (word: Field, isSensitive: boolean): boolean => {
+export const mayBeOption = (word: Field, caution: Caution): boolean => {
   const first = word[0] ?? ''
-  if (!isUnknown(first) && !isGlob(first)) return false
-  return isSensitive || !/[\uE000-\uE003]\.?[\w-]+(\.\w+)*$/.test(word)
+  if (caution === 'none' || (!isUnknown(first) && !isGlob(first))) return false
+  return caution === 'high' || !/[\uE000-\uE003]\.?[\w-]+(\.\w+)*$/.test(word)
 }
 
-export function readOptions(args: readonly Field[], grammar: Grammar, isSensitive = false): Options {
+export function readOptions(args: readonly Field[], grammar: Grammar, caution: Caution = 'low'): Options {
   const options: Options = { names: new Set(), values: [], operands: [], problem: undefined }
   let index = 0
   while (index < args.length) {
@@ -59,9 +63,10 @@ export function readOptions(args: readonly Field[], grammar: Grammar, isSensitiv
     if (word === '--') break
     const next = args[index]
     if (word.startsWith('--')) index += readLong(options, grammar, word, next)
+    else if (grammar.hasSingleDashes && /^-./.test(word)) index += readLong(options, grammar, `-${word}`, next)
     else if (word.length > 1 && /^-./.test(word)) index += readShort(options, grammar, word, next)
     else {
-      if (!grammar.allowsAll && mayBeOption(word, isSensitive))
+      if (mayBeOption(word, caution))
         options.problem ??= `${renderField(word)}, a word that may be an option`
       if (grammar.stops) {
         index--
@@ -82,7 +87,7 @@ function readLong(options: Options, grammar: Grammar, word: Field, next: Field |
   const [, name = '', joined] = /^--([^=]*)(?:=([^]*))?$/.exec(word) ?? []
   const role = grammar.long.get(name) ?? 'unknown'
   options.names.add(name)
-  const isRefused = role === 'unknown' ? !grammar.allowsAll : role === 'none' && joined !== undefined
+  const isRefused = role === 'unknown' || (role === 'none' && joined !== undefined)
   if (isRefused) refuse(options, word)
   if (role === 'none') return 0
   const takesNext = joined === undefined && !/^(joined|unknown)$/.test(role)
@@ -107,7 +112,7 @@ function readShort(options: Options, grammar: Grammar, word: Field, next: Field 
     const role = grammar.short.get(letter)
     options.names.add(letter)
     if (role === undefined) {
-      if (grammar.allowsAll || (/\d/.test(letter) && grammar.short.has('#'))) continue
+      if (/\d/.test(letter) && grammar.short.has('#')) continue
       refuse(options, word)
       return 0
     }
