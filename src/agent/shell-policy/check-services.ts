@@ -12,7 +12,8 @@ import {
 } from '../path-policy/field.ts'
 import { getZone, resolvePath } from '../path-policy/judge-path.ts'
 import {
-  clients,
+  clientCommands,
+  codeInFormat,
   containerOptions,
   containerRunning,
   containerValued,
@@ -20,9 +21,11 @@ import {
   gitEffects,
   gitGlobals,
   gitSettings,
+  refusedOperands,
 } from './allow-list/services.ts'
 import { checkRead, checkWrite, isOutsideWorkspace } from './check-paths.ts'
-import { checkArguments, checkProjectCode, isOnline } from './judge-run.ts'
+import { checkArguments, checkProjectCode, checkValue, isOnline, reportNetwork } from './judge-run.ts'
+import { leavesMachine } from './allow-list/network.ts'
 import { mayBeOption, parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
 import { addLiteral, type Call, type Output } from './shell-state.ts'
 import { isHarmlessSql } from './languages/sql-statements.ts'
@@ -93,6 +96,7 @@ function judgeGitCommand(call: Call, sub: string, { grammar, operands }: GitComm
   check?.(call, options, call.args.includes('--'))
   if (printsContent.test(sub)) checkObjects(call, sub, options)
   if (printsFiles(sub, options)) checkTrackedFiles(call)
+  if (leavesMachine('git', call.args.length > 0 ? [sub, ...call.args] : [sub])) reportNetwork(call)
   if (sub === 'bisect' && call.args[0] === 'run') call.judge.judgeVector(call, call.args.slice(1), undefined)
   if (sub === 'rebase') judgeRebase(call)
 }
@@ -206,12 +210,10 @@ const gitChecks: Readonly<Record<string, GitCheck>> = {
   },
   none: asksUnless(/^$/, 'is given operands'),
   network: (call, { operands }) => {
-    if (isOnline(call)) call.ask(`${call.name} uses the network`)
     if (operands.some((word) => /^(ext|fd)::|^\+/.test(word)))
       call.ask(`${call.name} would start a program or overwrite branches`)
   },
   clone: (call, { operands }) => {
-    if (isOnline(call)) call.ask('git clone uses the network')
     if (operands.some((word) => /^(ext|fd)::/.test(word)))
       call.ask('git clone would start a program to reach the other side')
     for (const path of operands) checkWrite(call, path, 'git clone', 'clone into')
@@ -240,29 +242,74 @@ function judgeConfiguration(call: Call, [name = '', value]: readonly Field[], is
   call.judge.hasUnknownCode ||= value?.startsWith('!') === true
 }
 
-/** Judges a client by its first words. */
+type ClientCommand = { readonly pattern: RegExp; readonly words: number; readonly grammar: Grammar }
+/** `globals`: the options before the command. */
+type Client = { globals: Grammar; readonly commands: ClientCommand[] }
+
+let clientCache: ReadonlyMap<string, Client> | undefined
+
+function parseClients(): ReadonlyMap<string, Client> {
+  const clients = new Map<string, Client>()
+  for (const line of clientCommands.trim().split('\n')) {
+    const [, name = '', commands = '', options = ''] = /^(\S+) : (.*?) ?:(.*)$/.exec(line) ?? []
+    const client: Client = clients.get(name) ?? { globals: parseGrammar('+'), commands: [] }
+    clients.set(name, client)
+    const grammar = parseGrammar(options.trim())
+    if (commands === '') client.globals = { ...grammar, stops: true }
+    for (const command of commands.split(', '))
+      client.commands.push({
+        pattern: new RegExp(`^${command.replaceAll('*', '\\S*')}(?= |$)`, 'i'),
+        words: command === '*' ? 0 : command.split(' ').length,
+        grammar,
+      })
+  }
+  return clients
+}
+
+const isClient = (name: string): boolean => (clientCache ??= parseClients()).has(name)
+
+/** Judges a client by its first words, and the options of that command. */
 function judgeClient(call: Call, name: string): Output {
-  const client = clients[name]
-  const words = call.args.filter((word) => !word.startsWith('-'))
-  const rule = `${call.name} ${words[0] ?? ''}`.trim()
-  const clientCall: Call = { ...call, ask: (reason) => call.ask(reason, rule) }
-  if (words.length > 0 || call.args.length === 0) judgeClientCommand(clientCall, name, words)
-  const refused = call.args.find((word) => client?.refused?.test(word) === true || mayBeOption(word, 'high'))
-  if (refused !== undefined) clientCall.ask(`${call.name} is given ${renderField(refused)}`)
-  for (const word of words.slice(1)) checkRead(call, word, call.name)
+  const client = (clientCache ??= parseClients()).get(name)
+  if (!client) return undefined
+  const before = readOptions(call.args, client.globals, 'high')
+  const words = before.problem === undefined ? before.operands : call.args
+  const rule = `${call.name} ${words.find((word) => !word.startsWith('-')) ?? ''}`.trim()
+  const clientCall: Call = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
+  judgeClientCommand(clientCall, name, words)
+  if (leavesMachine(name, words)) reportNetwork(clientCall)
+  const secret = call.args.find((word) => Object.hasOwn(refusedOperands, name) && refusedOperands[name]?.test(word))
+  if (secret !== undefined) clientCall.ask(`${call.name} is given ${renderField(secret)}`)
+  checkFormats(clientCall)
   return undefined
 }
 
-const localClient = /^(tmux|journalctl|systemctl|docker)$/
-
 function judgeClientCommand(call: Call, name: string, words: readonly Field[]): void {
+  if (words.every((word) => /^(--version|-V|version)$/.test(word)) && words.length === 1) return
   const text = words.slice(0, 2).join(' ')
-  if (words.length > 0 && !localClient.test(name) && isOnline(call)) call.ask(`${call.name} uses the network`)
-  if (clients[name]?.reading.test(text)) return
-  call.ask(`${call.name} ${renderField(text)} is not on the list of commands that run without approval`)
-  if (name !== 'tmux') return
-  for (const word of call.args) addLiteral(call.judge, word)
-  call.judge.hasUnknownCode = true
+  const matching = (clientCache ??= parseClients()).get(name)?.commands.filter(({ pattern }) => pattern.test(text)) ?? []
+  const parsed = matching.map((command) => readOptions(words.slice(command.words), command.grammar, 'high'))
+  const options = parsed.find(({ problem }) => problem === undefined) ?? parsed[0]
+  if (!options) {
+    call.ask(`${call.name} ${renderField(text)} is not on the list of commands that run without approval`)
+    for (const word of call.args) addLiteral(call.judge, word)
+    call.judge.hasUnknownCode = true
+    return
+  }
+  if (options.problem !== undefined) call.ask(`${call.name} is given ${options.problem}`)
+  for (const { value, role } of options.values) checkValue(call, value, role)
+  for (const word of options.operands) checkRead(call, word, call.name)
+}
+
+/** Judges the programs in formats, as `#(id)` of tmux. */
+function checkFormats(call: Call): void {
+  for (const word of call.args) {
+    if (!codeInFormat.test(word)) continue
+    call.ask(`${call.name} runs or reads what ${renderField(word)} names`)
+    call.judge.hasUnknownCode = true
+    addLiteral(call.judge, word)
+    for (const [, code = ''] of word.matchAll(/[#$]\(([^()]*)\)|`([^`]*)`/g)) call.judge.walkText(call, code)
+  }
 }
 
 const composeValued = /^(-f|--file|-p|--project-name|--profile|--env-file)$/
@@ -336,16 +383,27 @@ function judgeSqlite(call: Call): Output {
   return undefined
 }
 
+const sqlClients: Readonly<Record<string, Grammar>> = {
+  psql: parseGrammar(
+    'tAqxXwlnN1 c= d= h= p= U= P= F= | command= dbname= host= port= username= no-psqlrc tuples-only no-align quiet expanded no-password list csv html single-transaction',
+  ),
+  mysql: parseGrammar(
+    'NBstEv e= u= h= P= D= p | execute= user= host= port= database= batch silent skip-column-names table vertical protocol=',
+  ),
+}
+
 function judgeSqlClient(call: Call): Output {
-  const at = call.args.findIndex((word) => /^(-c|-e|--command|--execute|-tAc|-tc|-Atc|-qtAc)$/.test(word))
-  const text = call.args[at + 1]
   if (call.args.length === 1 && /^(--version|-V)$/.test(call.args[0] ?? '')) return undefined
-  if (isOnline(call)) call.ask(`${call.name} uses the network`)
-  if (call.args.some((word) => /^(-f|--file|-v|--set|-o|--output|-L)/.test(word)))
-    call.ask(`${call.name} is given options that read or write files`)
-  const isDescribing = text !== undefined && /^\\(d[tinvuf]?\+?|l|dt\+?)\s*[\w.]*$/.test(text)
-  if (at === -1 || text === undefined || !(isDescribing || isHarmlessSql(text, false)))
-    call.ask(`${call.name} would run ${renderField(text ?? 'its input').slice(0, 80)}`)
+  const grammar = sqlClients[call.name === 'psql' ? 'psql' : 'mysql'] as Grammar
+  const { problem, values } = readOptions(call.args, grammar, 'high')
+  reportNetwork(call)
+  if (problem !== undefined) call.ask(`${call.name} is given ${problem}`)
+  const texts = values.filter(({ name }) => /^(c|e|command|execute)$/.test(name)).map(({ value }) => value)
+  for (const text of texts.length > 0 ? texts : [call.stdin]) {
+    const isDescribing = text !== undefined && /^\\(d[tinvuf]?\+?|l|dt\+?)\s*[\w.]*$/.test(text)
+    if (text === undefined || !(isDescribing || isHarmlessSql(text, false)))
+      call.ask(`${call.name} would run ${renderField(text ?? 'its input').slice(0, 80)}`)
+  }
   return undefined
 }
 
@@ -355,5 +413,5 @@ export function findService(name: string): ((call: Call) => Output) | undefined 
   if (name === 'sqlite3') return judgeSqlite
   if (/^(psql|mysql|mariadb)$/.test(name)) return judgeSqlClient
   if (/^(docker|podman|nerdctl|docker-compose)$/.test(name)) return judgeContainers
-  return Object.hasOwn(clients, name) ? (call) => judgeClient(call, name) : undefined
+  return isClient(name) ? (call) => judgeClient(call, name) : undefined
 }

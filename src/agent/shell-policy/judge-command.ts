@@ -88,6 +88,7 @@ function createJudge(host: HostContext): Judge {
     written: new Map(),
     readsMany: false,
     arrivals: 'none',
+    leaves: false,
     isUnread: false,
     hasLostText: false,
     remainingSteps: maxSteps,
@@ -133,7 +134,8 @@ const isUnjudged = ({ isUnread, hasUnknownCode, hasLostText, remainingSteps, rem
   isUnread || (hasUnknownCode && hasLostText) || remainingSteps < 0 || remainingGuesses < 0
 
 function createVerdict(judge: Judge): CommandVerdict {
-  const { findings, programs, commands, readsMany } = judge
+  const { findings, programs, commands, readsMany, leaves, isUnread, host } = judge
+  const isOnline = !host.isSandboxed || host.isOnline === true
   const hardlines = findings.filter(({ level }) => level === 'hardline')
   const relevant = hardlines.length > 0 ? hardlines : findings
   const reasons = [...new Set(relevant.map(({ reason }) => reason))].slice(0, maxReasons)
@@ -147,6 +149,7 @@ function createVerdict(judge: Judge): CommandVerdict {
     programs: [...programs],
     commands: [...commands],
     ...(readsMany && { readsMany }),
+    ...(isOnline && (leaves || isUnread) && { leaves: true }),
     ...(verdict === 'ask' && isUnjudged(judge) && { isUnjudged: true }),
     ...(isSafeRule && { rule }),
   }

@@ -18,13 +18,30 @@ import {
   toolOptions,
   type Manager,
 } from './allow-list/tools.ts'
-import { checkRead, isOutsideWorkspace, resolvePaths } from './check-paths.ts'
+import { leavesMachine } from './allow-list/network.ts'
+import { checkRead, checkWrite, isOutsideWorkspace, resolvePaths } from './check-paths.ts'
+import { parseGrammar, readOptions, type Grammar, type Options, type ValueRole } from './match-options.ts'
 import { findInWords } from './scan-literals.ts'
 import { isHarmlessJavaScript, isHarmlessPython } from './languages/one-liners.ts'
 import { addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
 
+/** Removes versions from names: `python3.12`. */
+const toListedName = (name: string): string => name.replace(/^(python|pip|ruby|php|lua|node|perl)[\d.]+$/, '$1')
+
 export const isOnline = ({ judge: { host } }: Pick<Call, 'judge'>): boolean =>
   !host.isSandboxed || host.isOnline === true
+
+/** Reports a call that leaves the machine. */
+export function reportNetwork(call: Call): void {
+  call.judge.leaves = true
+  if (isOnline(call)) call.ask(`${call.name} uses the network`)
+}
+
+export function checkValue(call: Call, value: Field, role: ValueRole): void {
+  if (value === '-') return
+  if (role === 'read') checkRead(call, value, call.name)
+  if (role === 'write') checkWrite(call, value, call.name)
+}
 
 const isDestructiveTask = ({ name, args }: Call): boolean => {
   const words = args.filter((word) => !word.startsWith('-')).slice(0, 3)
@@ -34,6 +51,7 @@ const isDestructiveTask = ({ name, args }: Call): boolean => {
 
 export function checkProjectCode(call: Call, what: string): void {
   const { judge } = call
+  judge.leaves = true
   if (isDestructiveTask(call)) call.ask(`${what} may destroy data or publish something`)
   if (!judge.host.isSandboxed) call.ask(`${what} runs code of the project on a machine that is not disposable`)
   else if (isOnline(call)) call.ask(`${what} runs code of the project, which may use the network`)
@@ -133,6 +151,7 @@ function judgeCode(call: Call, text: Field | undefined, { isHarmless, imports }:
   const isListed = text !== undefined && isKnown(text) && isHarmless?.(text) === true
   if (isListed && judge.host.isSandboxed && imports?.test(text)) judgeImports(call, text, '-c')
   if (isListed && judge.host.isSandboxed) return
+  judge.leaves = true
   call.ask(`${name} runs code from the command line: ${renderField(text ?? '').slice(0, 80)}`)
   if (!isListed) searchCode(call, text)
 }
@@ -240,28 +259,50 @@ function judgeTool(call: Call): Output {
   return undefined
 }
 
-function findSubcommand(args: readonly Field[], { valued }: Manager): number {
-  const isOption = (word: Field): boolean => /^[-+]/.test(word) && !/^(--version|-[vVS]|-Sy|--list)$/.test(word)
-  let at = 0
-  while (isOption(args[at] ?? '')) at += valued?.test(args[at] ?? '') ? 2 : 1
-  return at
+/** Options that are commands. */
+const optionCommand = /^(--version|-[vVS]|-Sy|--list)$/
+
+const grammars = new Map<string, Grammar>()
+const grammarOf = (notation: string): Grammar => {
+  const grammar = grammars.get(notation) ?? parseGrammar(notation)
+  grammars.set(notation, grammar)
+  return grammar
 }
 
 function judgeManager(call: Call, manager: Manager): Output {
   const { args, name } = call
-  const at = findSubcommand(args, manager)
-  const sub = args[at] ?? ''
+  const { options, starting, passing, refused } = manager
+  const isOption = optionCommand.test(args[0] ?? '')
+  const before = readOptions(isOption ? [] : args, { ...grammarOf(options), stops: true })
+  const [sub = '', ...words] = isOption ? args : before.operands
   const rule = `${name} ${sub}`.trim()
-  const starts = manager.starting?.test(sub) === true
-  const dashes = args.indexOf('--')
-  const own = args.slice(0, starts ? at : dashes === -1 ? args.length : dashes)
-  for (const word of own) if (manager.refused.test(word)) call.ask(`${name} is given ${renderField(word)}`, rule)
+  const ruled: Call = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
+  checkManagerOptions(ruled, manager, before)
   if (isUnknown(sub)) addUnknownCode(call.judge, `The effect of ${name} is only known at run time`)
-  else if (starts) return startFromProject(call, args.slice(at + 1))
-  else judgeSubcommand({ ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }, manager, sub)
+  else if (starting?.test(sub)) return startFromProject(call, words)
+  else {
+    const dashes = words.indexOf('--')
+    const isNamed = /^(run|r|run-script|task|tool|workspace)$/.test(sub)
+    const own = !passing?.test(sub)
+      ? readOptions(dashes === -1 ? words : words.slice(0, dashes), grammarOf(options))
+      : readOptions(isNamed ? words : [], { ...grammarOf(options), stops: true })
+    checkManagerOptions(ruled, manager, own)
+    if (refused && sub === '-') ruled.ask(`${name} reads its input as code`)
+    judgeSubcommand(ruled, manager, sub)
+    if (leavesMachine(toListedName(name), [sub, ...words])) reportNetwork(ruled)
+  }
   checkArguments(call)
   return undefined
 }
+
+function checkManagerOptions(call: Call, { refused }: Manager, { problem, operands, values }: Options): void {
+  if (problem !== undefined) call.ask(`${call.name} is given ${problem}`)
+  for (const { value, role } of values) checkValue(call, value, role)
+  const texts = [...operands.slice(0, maxCheckedOperands), ...values.map(({ value }) => value)]
+  const word = refused && texts.find((text) => refused.test(text))
+  if (word !== undefined) call.ask(`${call.name} is given ${renderField(word)}`)
+}
+const maxCheckedOperands = 200
 
 function judgeSubcommand(call: Call, manager: Manager, sub: string): void {
   const shown = `${call.name} ${sub}`.trim()
@@ -305,7 +346,7 @@ function runCommandLine(call: Call, text: Field): Output {
 
 /** Returns undefined when the program runs no code of the project. */
 export function findRunner(name: string): ((call: Call) => Output) | undefined {
-  const plain = name.replace(/^(python|pip|ruby|php|lua|node|perl)[\d.]+$/, '$1')
+  const plain = toListedName(name)
   const languageName = Object.hasOwn(interpreterNames, plain) ? (interpreterNames[plain] ?? '') : plain
   const language = Object.hasOwn(interpreters, languageName) ? interpreters[languageName] : undefined
   if (language) return (call) => judgeInterpreter(call, language)

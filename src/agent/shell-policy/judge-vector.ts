@@ -2,14 +2,15 @@
 
 import { anyNumber, anyText, isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
 import { resolvePath } from '../path-policy/judge-path.ts'
+import { leavesMachine } from './allow-list/network.ts'
 import { programList, wordPrinters } from './allow-list/programs.ts'
 import { findBuiltin, findPrinter } from './builtins.ts'
-import { checkRead, checkWrite } from './check-paths.ts'
 import { addDashes, operandChecks } from './check-operands.ts'
+import { networkChecks } from './check-network.ts'
 import { findService } from './check-services.ts'
 import { findHardline, isDestructive } from './hardline.ts'
-import { findRunner, judgeRun } from './judge-run.ts'
-import { parseGrammar, readOptions, type Caution, type Grammar, type ValueRole } from './match-options.ts'
+import { checkValue, findRunner, judgeRun, reportNetwork } from './judge-run.ts'
+import { parseGrammar, readOptions, type Caution, type Grammar } from './match-options.ts'
 import { findInWords } from './scan-literals.ts'
 import { addFinding, addLiteral, addUnknownCode, type Call, type Output, type Scope } from './shell-state.ts'
 import { findWrapper } from './wrappers.ts'
@@ -29,7 +30,7 @@ function parsePrograms(): ReadonlyMap<string, Program> {
   for (const line of programList.trim().split('\n')) {
     const [, names = '', options = '', rest = ''] = /^(.+?) : (.*?) ?: (.+)$/.exec(line) ?? []
     const [operands = '', ...marks] = rest.trim().split(' ')
-    const program = {
+    const program: Program = {
       grammar: parseGrammar(options),
       operands,
       caution: marks.includes('!') ? 'high' : marks.includes('*') ? 'none' : 'low',
@@ -157,10 +158,14 @@ function judgeUnknownProgram(call: Call): Output {
   const reason = findInWords(args, { host: judge.host, cwd: shell.cwd, work: judge })
   if (reason !== undefined) addFinding(judge, 'hardline', reason)
   judge.hasUnknownCode = true
+  judge.leaves = true
   for (const text of [...args, args.join(' ')]) addLiteral(judge, text)
   if (call.stdin !== undefined) addLiteral(judge, call.stdin)
   return undefined
 }
+
+/** These checks find calls that stay on this host. */
+const isLocalCheck = (operands: string): boolean => Object.hasOwn(networkChecks, operands)
 
 /** These checks parse the options themselves. */
 const parsesOptions = /^(dd|kill|sed|find|openssl|getent)$/
@@ -172,13 +177,8 @@ function judgeProgram(call: Call, program: Program): Output {
   if (!parsesOptions.test(operands) && options.problem !== undefined) judgeProblem(call, program, options.problem)
   for (const { value, role } of options.values) checkValue(call, value, role)
   operandChecks[operands]?.(call, options)
+  if (!isLocalCheck(operands) && leavesMachine(call.name, options.operands)) reportNetwork(call)
   return findPrinter(call.name)?.(call) ?? printPlaceholder(call.name, program)
-}
-
-function checkValue(call: Call, value: Field, role: ValueRole): void {
-  if (value === '-') return
-  if (role === 'read') checkRead(call, value, call.name)
-  if (role === 'write') checkWrite(call, value, call.name)
 }
 
 function printPlaceholder(name: string, { printsNumber }: Program): Output {

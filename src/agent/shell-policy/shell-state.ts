@@ -40,6 +40,8 @@ export type Judge = {
   readsMany: boolean
   /** Files arrive whose names are not on the line: archives, clones, downloads. */
   arrivals: 'none' | 'files' | 'downloads'
+  /** Whether the line may leave the machine: by a program of the network, or by code that may use it. */
+  leaves: boolean
   /** Whether a part was not read: it cannot be parsed, or the line is too large. */
   isUnread: boolean
   /** Whether a text or a change was left out of the search for hardline commands. */
@@ -87,6 +89,7 @@ export function addFinding(judge: Judge, level: Finding['level'], reason: string
 export function addUnknownCode(judge: Judge, reason: string): void {
   addFinding(judge, 'ask', reason)
   judge.hasUnknownCode = true
+  judge.leaves = true
 }
 
 const maxTransforms = 8
