@@ -55,6 +55,7 @@ function judgeGit(call: Call): Output {
   if (before.problem !== undefined) gitCall.ask(`git is given ${before.problem}`)
   for (const { name, value } of before.values) judgeGlobal(gitCall, name, value)
   if (!/^(|version|help)$/.test(sub)) checkRepository(gitCall)
+  if (leavesMachine('git', [sub, ...args])) reportNetwork(gitCall)
   const command = commandCache.get(sub)
   if (command) judgeGitCommand(gitCall, sub, command)
   else {
@@ -96,7 +97,6 @@ function judgeGitCommand(call: Call, sub: string, { grammar, operands }: GitComm
   check?.(call, options, call.args.includes('--'))
   if (printsContent.test(sub)) checkObjects(call, sub, options)
   if (printsFiles(sub, options)) checkTrackedFiles(call)
-  if (leavesMachine('git', call.args.length > 0 ? [sub, ...call.args] : [sub])) reportNetwork(call)
   if (sub === 'bisect' && call.args[0] === 'run') call.judge.judgeVector(call, call.args.slice(1), undefined)
   if (sub === 'rebase') judgeRebase(call)
 }
@@ -294,6 +294,7 @@ function judgeClientCommand(call: Call, name: string, words: readonly Field[]): 
     call.ask(`${call.name} ${renderField(text)} is not on the list of commands that run without approval`)
     for (const word of call.args) addLiteral(call.judge, word)
     call.judge.hasUnknownCode = true
+    call.judge.leaves = true
     return
   }
   if (options.problem !== undefined) call.ask(`${call.name} is given ${options.problem}`)

@@ -51,7 +51,6 @@ const isDestructiveTask = ({ name, args }: Call): boolean => {
 
 export function checkProjectCode(call: Call, what: string): void {
   const { judge } = call
-  judge.leaves = true
   if (isDestructiveTask(call)) call.ask(`${what} may destroy data or publish something`)
   if (!judge.host.isSandboxed) call.ask(`${what} runs code of the project on a machine that is not disposable`)
   else if (isOnline(call)) call.ask(`${what} runs code of the project, which may use the network`)
@@ -82,6 +81,7 @@ export function judgeRun(call: Call, path: Field, args: readonly Field[]): Outpu
   if (own !== undefined) return runWritten(call, path, judge.written.get(own))
   if (!isLiteral(path) || path.startsWith('/dev/fd/'))
     addUnknownCode(judge, `${call.name} runs ${renderField(path)}, which is only known at run time`)
+  judge.leaves = true
   judge.hasUnknownCode ||= judge.written.size > 0 || judge.arrivals === 'downloads'
   const hardline = findInWords(args, { host: judge.host, cwd: call.shell.cwd, work: judge })
   if (paths.some((resolved) => getZone(resolved, judge.host) !== 'inside')) {
@@ -225,6 +225,7 @@ function judgeProgramFile(call: Call, [file, ...rest]: readonly Field[], languag
 
 function judgeNamedFile(call: Call, [file = '', ...rest]: readonly Field[], language: Interpreter): Output {
   const { judge, name } = call
+  judge.leaves = true
   const paths = resolvePaths(call, file)
   const own = paths.find((path) => judge.written.has(path))
   if (own !== undefined) judgeCode(call, judge.written.get(own), language)
@@ -306,11 +307,14 @@ const maxCheckedOperands = 200
 
 function judgeSubcommand(call: Call, manager: Manager, sub: string): void {
   const shown = `${call.name} ${sub}`.trim()
-  if (manager.running.test(sub)) checkProjectCode(call, shown)
-  else if (!manager.reading.test(sub) && (sub !== '' || call.args.length === 0)) judgeUnlistedCommand(call, sub, shown)
+  if (manager.running.test(sub)) {
+    call.judge.leaves = true
+    checkProjectCode(call, shown)
+  } else if (!manager.reading.test(sub) && (sub !== '' || call.args.length === 0)) judgeUnlistedCommand(call, sub, shown)
 }
 
 function judgeUnlistedCommand(call: Call, sub: string, shown: string): void {
+  call.judge.leaves = true
   call.ask(`${shown} is not on the list of commands that run without approval`)
   if (sub !== 'eval') return
   call.judge.hasUnknownCode = true
