@@ -16,6 +16,8 @@ export const anyCharacter = '\uE003'
 /** An unknown number. */
 export const anyNumber = '\uE004'
 
+/** All marks, for removing them from a text. */
+export const marks = /[\uE000-\uE004]/g
 const markPattern = /[\uE000-\uE004]/
 const unknownPattern = /[\uE000\uE001]/
 const globPattern = /[\uE002\uE003]/

@@ -29,6 +29,10 @@ export const trustedNames =
     ' ',
   )
 
+/** Files that shells, schedulers and git run later: start files, history, hooks. */
+export const runLater =
+  /(^|\/)(\.(bash|zsh|zlog|z?profile|login|logout|k?shrc|mkshrc|t?cshrc|inputrc|xinitrc|xprofile|xsessionrc|envrc)\w*|crontab|bash\.bashrc|profile|rc\.local|\.?\w*_history)$|\/(\.git\/hooks|\.husky|autostart|LaunchAgents|systemd|cron(tabs|\.\w+)?|profile\.d|init\.d)\//
+
 /** Devices that may be read and written. */
 export const harmlessDevices = new Set(
   'null stdout stderr stdin tty zero full random urandom'.split(' ').map((name) => `/dev/${name}`),

@@ -22,7 +22,10 @@ const copy: Check = (call, options) => {
     const name = source.split('/').findLast((part) => part !== '') ?? ''
     if (isLiteral(name)) checkWrite(call, `${to}/${name}`, call.name)
     const [content] = resolvePaths(call, source).map((path) => call.judge.written.get(path))
-    for (const path of [to, `${to}/${name}`]) recordWritten(call, path, content)
+    for (const path of [to, `${to}/${name}`]) {
+      recordWritten(call, path, content)
+      recordProgram(call, source, path)
+    }
   }
 }
 
@@ -30,6 +33,8 @@ const move: Check = (call, options) => {
   const target = valueOf(options, 't', 'target-directory')
   for (const path of [...options.operands, ...(target === undefined ? [] : [target])])
     checkWrite(call, path, 'mv', 'move')
+  // Under another name a secret would not be one.
+  reads(call, target === undefined ? options.operands.slice(0, -1) : options.operands, 'name')
   const to = target ?? options.operands.at(-1) ?? ''
   const [content] = resolvePaths(call, options.operands[0] ?? '').map((path) => call.judge.written.get(path))
   if (isLiteral(to)) recordWritten(call, to, content)
@@ -44,12 +49,41 @@ const remove: Check = (call, { operands }) => {
   }
 }
 
-const link: Check = (call, { operands, values }) => {
-  const [target = '', name = '.'] = operands
-  const directory = name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : '.'
+const link: Check = (call, options) => {
+  const { operands, values } = options
+  const into = valueOf(options, 't')
+  const targets = into !== undefined || operands.length < 2 ? operands : operands.slice(0, -1)
+  const name = into ?? (operands.length < 2 ? '.' : (operands.at(-1) ?? ''))
+  const isRelative = !has(options, 's', 'symbolic') || has(options, 'r', 'relative')
+  const directory = isRelative ? '.' : name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : '.'
   for (const cwd of resolvePaths(call, directory))
-    checkWrite({ ...call, shell: { ...call.shell, cwd: [cwd] } }, target, 'ln', 'lead to')
-  writes(call, [...operands.slice(1), ...values.map(({ value }) => value)], 'make')
+    for (const target of targets) {
+      const place = { ...call, shell: { ...call.shell, cwd: [cwd] } }
+      checkWrite(place, target, 'ln', 'lead to')
+      checkRead(place, target, 'ln', 'name')
+    }
+  writes(call, [name, ...values.map(({ value }) => value)], 'make')
+  for (const target of targets) recordLink(call, target, name, isRelative)
+}
+
+/** Remembers a link that the line makes, so that later commands of the line are judged by its target. */
+function recordLink(call: Call, target: Field, name: Field, isRelative: boolean): void {
+  const base = target.split('/').findLast((part) => part !== '') ?? ''
+  const isDirectory = /(^|\/)\.{0,2}$/.test(name)
+  const [end = target] = isRelative ? resolvePaths(call, target) : []
+  for (const path of isDirectory ? [`${name}/${base}`] : [name, `${name}/${base}`]) {
+    recordProgram(call, target, path)
+    for (const link of resolvePaths(call, path, true))
+      if (isLiteral(link) && link !== end && call.judge.links.size < maxLinks) call.judge.links.set(link, end)
+  }
+}
+const maxLinks = 20_000
+
+/** Remembers a copy or a link of a program of the system. */
+function recordProgram(call: Call, source: Field, path: Field): void {
+  const program = /^\/(?:usr\/(?:local\/)?)?s?bin\/([^/]+)$/.exec(source)?.[1]
+  if (program === undefined || !isLiteral(program)) return
+  for (const copy of resolvePaths(call, path, true)) call.judge.renamed.set(copy, program)
 }
 
 /** Modes that let everybody write, or that set setuid. */

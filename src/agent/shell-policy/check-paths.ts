@@ -2,11 +2,17 @@
 
 import { isGlob, renderField, type Field } from '../path-policy/field.ts'
 import { findReadProblem, findWriteProblem, getZone, resolvePath, type ReadKind } from '../path-policy/judge-path.ts'
+import { followLinks } from '../path-policy/links.ts'
+import { runLater } from '../path-policy/path-lists.ts'
 import { isDisk, isPowerSwitch } from '../path-policy/vital-paths.ts'
 import { addFinding, type Scope } from './shell-state.ts'
 
-export const resolvePaths = ({ shell }: Pick<Scope, 'shell'>, path: Field): readonly Field[] =>
-  shell.cwd.map((cwd) => resolvePath(path, cwd))
+/** Returns the paths that a word may stand for, after links. `keepsLast`: the last name is not followed. */
+export function resolvePaths({ shell, judge }: Scope, path: Field, keepsLast = false): readonly Field[] {
+  if (judge.links.size === 0) return shell.cwd.map((cwd) => resolvePath(path, cwd))
+  judge.remainingSteps -= judge.links.size >> 8
+  return [...new Set(shell.cwd.flatMap((cwd) => followLinks(path, cwd, judge.links, keepsLast)))]
+}
 
 export type Role = {
   readonly subject: string
@@ -35,8 +41,10 @@ export function checkRead(scope: Scope, path: Field, role: Role | string, kind?:
 
 export function checkWrite(scope: Scope, path: Field, role: Role | string, verb = 'write'): void {
   const { subject, rule } = toRole(role)
-  for (const resolved of resolvePaths(scope, path)) {
+  for (const resolved of resolvePaths(scope, path, verb === 'remove' || verb === 'move')) {
     const text = `${subject} would ${verb} ${renderField(path)}`
+    // Its content runs later, with the rights of the person.
+    if (runLater.test(resolved)) scope.judge.hasUnknownCode = true
     const problem = findWriteProblem(resolved, scope.judge.host)
     if (isDisk(resolved)) addFinding(scope.judge, 'hardline', `${text}, a device of the machine`)
     else if (isPowerSwitch(resolved)) addFinding(scope.judge, 'hardline', `${text}, which stops the machine`)

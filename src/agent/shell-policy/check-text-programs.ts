@@ -58,7 +58,10 @@ const sed: Check = (call) => {
     addLiteral(call.judge, script.replace(/^\W*\d*e\s+/, ''))
   }
   reads(call, operands)
-  if (isInPlace) writes(call, operands, 'change')
+  if (!isInPlace) return
+  // The text that is added may run later.
+  for (const script of scripts) addLiteral(call.judge, script.replace(/^[^aic]*[aic]\\?\s*/, ''))
+  writes(call, operands, 'change')
 }
 
 const awk: Check = (call, { operands: [program = '', ...paths] }) => {

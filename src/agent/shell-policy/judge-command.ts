@@ -90,6 +90,9 @@ function createJudge(host: HostContext): Judge {
     arrivals: 'none',
     leaves: false,
     isUnread: false,
+    hasHiddenCode: false,
+    links: new Map(),
+    renamed: new Map(),
     hasLostText: false,
     remainingSteps: maxSteps,
     remainingGuesses: maxGuesses,
@@ -130,8 +133,12 @@ function reportParseErrors(judge: Judge, { errors }: ParsedScript): void {
 }
 
 /** Whether something of the line was not searched for hardline commands, because the line is too large or unreadable. */
-const isUnjudged = ({ isUnread, hasUnknownCode, hasLostText, remainingSteps, remainingGuesses }: Judge): boolean =>
-  isUnread || (hasUnknownCode && hasLostText) || remainingSteps < 0 || remainingGuesses < 0
+const isUnjudged = (judge: Judge): boolean => {
+  const { isUnread, hasHiddenCode, hasUnknownCode, hasLostText, remainingSteps, remainingGuesses } = judge
+  return (
+    isUnread || hasHiddenCode || (hasUnknownCode && hasLostText) || remainingSteps < 0 || remainingGuesses < 0
+  )
+}
 
 function createVerdict(judge: Judge): CommandVerdict {
   const { findings, programs, commands, readsMany, leaves, isUnread, host } = judge

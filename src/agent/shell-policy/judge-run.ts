@@ -21,9 +21,10 @@ import {
 import { leavesMachine } from './allow-list/network.ts'
 import { checkRead, checkWrite, isOutsideWorkspace, resolvePaths } from './check-paths.ts'
 import { parseGrammar, readOptions, type Grammar, type Options, type ValueRole } from './match-options.ts'
+import { findHardline, isDestructive } from './hardline.ts'
 import { findInWords } from './scan-literals.ts'
 import { isHarmlessJavaScript, isHarmlessPython } from './languages/one-liners.ts'
-import { addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
+import { addHiddenCode, addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
 
 /** Removes versions from names: `python3.12`. */
 const toListedName = (name: string): string => name.replace(/^(python|pip|ruby|php|lua|node|perl)[\d.]+$/, '$1')
@@ -78,9 +79,9 @@ export function judgeRun(call: Call, path: Field, args: readonly Field[]): Outpu
   const { judge } = call
   const paths = resolvePaths(call, path)
   const own = paths.find((resolved) => judge.written.has(resolved))
-  if (own !== undefined) return runWritten(call, path, judge.written.get(own))
+  if (own !== undefined) return runWritten(call, path, judge.written.get(own), args)
   if (!isLiteral(path) || path.startsWith('/dev/fd/'))
-    addUnknownCode(judge, `${call.name} runs ${renderField(path)}, which is only known at run time`)
+    addHiddenCode(judge, `${call.name} runs ${renderField(path)}, which is only known at run time`)
   judge.leaves = true
   judge.hasUnknownCode ||= judge.written.size > 0 || judge.arrivals === 'downloads'
   const hardline = findInWords(args, { host: judge.host, cwd: call.shell.cwd, work: judge })
@@ -100,13 +101,20 @@ function judgeSourced(call: Call, path: Field): void {
 }
 
 /** Runs a file that the line has written before. */
-function runWritten(call: Call, path: Field, content: Output): Output {
+function runWritten(call: Call, path: Field, content: Output, args: readonly Field[]): Output {
   const { judge } = call
   judge.hasUnknownCode = true
   checkProjectCode(call, `${call.name} ${renderField(path)}`)
   const isForeign = content === undefined || /^#!(?!.*\b(ba|da|z|k|a)?sh\b)/.test(content)
   if (!isForeign && isKnown(content)) return judge.walkText(call, content)
-  call.ask(`${renderField(path)} is run, and has just been written with something that cannot be judged`, null)
+  // It may be a copy of a program that the line names.
+  for (const command of judge.commands)
+    for (const word of command.split(' '))
+      if (isDestructive(word)) {
+        const reason = findHardline([word, ...args], { host: judge.host, cwd: call.shell.cwd, work: judge })
+        if (reason !== undefined) call.refuse(reason)
+      }
+  addHiddenCode(judge, `${renderField(path)} is run, and has just been written with something that cannot be judged`)
   return undefined
 }
 
@@ -153,6 +161,7 @@ function judgeCode(call: Call, text: Field | undefined, { isHarmless, imports }:
   if (isListed && judge.host.isSandboxed) return
   judge.leaves = true
   call.ask(`${name} runs code from the command line: ${renderField(text ?? '').slice(0, 80)}`)
+  call.judge.hasHiddenCode ||= text === undefined || !isKnown(text)
   if (!isListed) searchCode(call, text)
 }
 
@@ -218,7 +227,7 @@ function judgeProgramFile(call: Call, [file, ...rest]: readonly Field[], languag
   if (file !== undefined && file !== '-') return judgeNamedFile(call, [file, ...rest], language)
   if (file === undefined && args.some((word) => /^(--version|-V+|-v|--help|-h|-i|-m)$/.test(word))) return undefined
   if (file === undefined && args.includes('--test')) checkProjectCode(call, `${name} --test`)
-  else if (call.stdin === undefined) addUnknownCode(judge, `${name} runs its input`)
+  else if (call.stdin === undefined) addHiddenCode(judge, `${name} runs its input`)
   else judgeCode(call, call.stdin, language)
   return undefined
 }
@@ -230,7 +239,7 @@ function judgeNamedFile(call: Call, [file = '', ...rest]: readonly Field[], lang
   const own = paths.find((path) => judge.written.has(path))
   if (own !== undefined) judgeCode(call, judge.written.get(own), language)
   if (isUnknown(file) || isGlob(file) || file.startsWith('/dev/'))
-    addUnknownCode(judge, `${name} runs something that is only known at run time`)
+    addHiddenCode(judge, `${name} runs something that is only known at run time`)
   if (paths.some((path) => findWriteProblem(path, judge.host) !== undefined))
     call.ask(`${name} runs ${renderField(file)}, outside the workspace`)
   checkProjectCode(call, `${name} ${renderField(file)}`)
@@ -279,7 +288,7 @@ function judgeManager(call: Call, manager: Manager): Output {
   const rule = `${name} ${sub}`.trim()
   const ruled: Call = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
   checkManagerOptions(ruled, manager, before)
-  if (isUnknown(sub)) addUnknownCode(call.judge, `The effect of ${name} is only known at run time`)
+  if (isUnknown(sub)) addHiddenCode(call.judge, `The effect of ${name} is only known at run time`)
   else if (starting?.test(sub)) return startFromProject(call, words)
   else {
     const dashes = words.indexOf('--')

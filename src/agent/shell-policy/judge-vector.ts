@@ -1,10 +1,12 @@
 /** Judges one argument vector: the hardline list first, then the allow-list. Everything else needs approval. */
 
-import { anyNumber, anyText, isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
+import { anyNumber, anyText, isGlob, isUnknown, marks, renderField, type Field } from '../path-policy/field.ts'
 import { resolvePath } from '../path-policy/judge-path.ts'
+import { listStartedCode } from './allow-list/exec-options.ts'
 import { leavesMachine } from './allow-list/network.ts'
 import { programList, wordPrinters } from './allow-list/programs.ts'
 import { findBuiltin, findPrinter } from './builtins.ts'
+import { resolvePaths } from './check-paths.ts'
 import { addDashes, operandChecks } from './check-operands.ts'
 import { networkChecks } from './check-network.ts'
 import { findService } from './check-services.ts'
@@ -12,7 +14,7 @@ import { findHardline, isDestructive } from './hardline.ts'
 import { checkValue, findRunner, judgeRun, reportNetwork } from './judge-run.ts'
 import { parseGrammar, readOptions, type Caution, type Grammar } from './match-options.ts'
 import { findInWords } from './scan-literals.ts'
-import { addFinding, addLiteral, addUnknownCode, type Call, type Output, type Scope } from './shell-state.ts'
+import { addFinding, addHiddenCode, addLiteral, type Call, type Output, type Scope } from './shell-state.ts'
 import { findWrapper } from './wrappers.ts'
 
 type Program = {
@@ -58,9 +60,12 @@ export function judgeVector(scope: Scope, argv: readonly Field[], stdin: Output)
     addFinding(judge, 'ask', 'Commands are nested too deeply to judge')
     return undefined
   }
-  const found = findHardline(argv, { host: judge.host, cwd: shell.cwd, work: judge }) ?? findByLiterals(scope, argv)
+  const copied = findCopied(scope, first)
+  const vector = copied === undefined ? argv : [copied, ...args]
+  const found = findHardline(vector, { host: judge.host, cwd: shell.cwd, work: judge }) ?? findByLiterals(scope, vector)
   if (found !== undefined) addFinding(judge, 'hardline', found)
-  const name = toProgramName(scope, first)
+  if (copied !== undefined) addFinding(judge, 'ask', `${renderField(first)} is ${copied} under another name`)
+  const name = copied ?? toProgramName(scope, first)
   const shown = renderField([name, ...args].join(' '))
   if (judge.commands.size < 200) judge.commands.add(shown.slice(0, 2_000))
   if (judge.programs.size < 100) judge.programs.add(renderField(name).slice(0, 80))
@@ -96,6 +101,13 @@ function findByLiterals({ judge, shell }: Scope, argv: readonly Field[]): string
   return undefined
 }
 
+/** Returns the program of which the line has made a copy or a link with this path. */
+function findCopied(scope: Scope, word: Field): string | undefined {
+  const { renamed } = scope.judge
+  if (renamed.size === 0 || !word.includes('/')) return undefined
+  return resolvePaths(scope, word, true).map((path) => renamed.get(path))[0]
+}
+
 /** Returns the name of a program of the system or of a tool of the project, otherwise the path. */
 function toProgramName({ shell }: Scope, word: Field): Field {
   if (!word.includes('/') || isUnknown(word) || isGlob(word)) return word
@@ -106,6 +118,7 @@ function toProgramName({ shell }: Scope, word: Field): Field {
 
 function dispatch(call: Call, word: Field): Output {
   const { judge, shell, name } = call
+  for (const code of listStartedCode(name, call.args)) judgeStarted(call, code)
   const body = shell.functions.get(name)
   if (body) return callFunction(call, body)
   const alias = shell.aliases.get(name)
@@ -114,6 +127,13 @@ function dispatch(call: Call, word: Field): Output {
     return judge.judgeVector(call, [...alias.trim().split(/\s+/), ...call.args], call.stdin)
   }
   return isUnknown(name) || isGlob(name) || name === '' ? judgeUnknownWord(call, word) : judgeNamed(call)
+}
+
+/** Judges what an option starts as if it stood on the line itself. */
+function judgeStarted(call: Call, code: Field): void {
+  call.ask(`${call.name} would start ${renderField(code).slice(0, 80)}`)
+  addLiteral(call.judge, code)
+  call.judge.walkText(call, code.replace(marks, ''))
 }
 
 function judgeNamed(call: Call): Output {
@@ -141,7 +161,7 @@ function callFunction(call: Call, body: Parameters<Call['judge']['walkBody']>[1]
 
 function judgeUnknownWord(call: Call, word: Field): Output {
   const { judge, args, shell } = call
-  addUnknownCode(judge, `${renderField(word) || 'A word'} starts a program that is only known at run time`)
+  addHiddenCode(judge, `${renderField(word) || 'A word'} starts a program that is only known at run time`)
   addLiteral(judge, args.join(' '))
   for (const literal of judge.literals) {
     if (literal.length >= 40) continue

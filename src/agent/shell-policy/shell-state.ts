@@ -44,6 +44,12 @@ export type Judge = {
   leaves: boolean
   /** Whether a part was not read: it cannot be parsed, or the line is too large. */
   isUnread: boolean
+  /** Whether code runs that only the run knows, so that nobody can read it before. */
+  hasHiddenCode: boolean
+  /** Links that exist or that the line has made, with their targets. */
+  readonly links: Map<string, string>
+  /** Copies and links of programs that the line has made, with the names of the programs. */
+  readonly renamed: Map<string, string>
   /** Whether a text or a change was left out of the search for hardline commands. */
   hasLostText: boolean
   /** Each node costs a step. Below zero the verdict is `ask`. */
@@ -90,6 +96,12 @@ export function addUnknownCode(judge: Judge, reason: string): void {
   addFinding(judge, 'ask', reason)
   judge.hasUnknownCode = true
   judge.leaves = true
+}
+
+/** Code runs that is known to nobody before. Only a person may allow it. */
+export function addHiddenCode(judge: Judge, reason: string): void {
+  addUnknownCode(judge, reason)
+  judge.hasHiddenCode = true
 }
 
 const maxTransforms = 8

@@ -1,11 +1,12 @@
 /** Judges programs that start another program by that program, and shells by their code. */
 
-import { anyText, anyWords, isKnown, isLiteral, renderField, type Field } from '../path-policy/field.ts'
+import { anyText, anyWords, isKnown, isLiteral, marks, renderField, type Field } from '../path-policy/field.ts'
 import { setVariable } from './simple-command.ts'
 import { judgeRun } from './judge-run.ts'
 import { parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
+import { decodeEscapes } from './constant-output.ts'
 import { findInWords } from './scan-literals.ts'
-import { addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
+import { addHiddenCode, addLiteral, type Call, type Output } from './shell-state.ts'
 
 type Wrapper = {
   readonly grammar: Grammar
@@ -118,15 +119,21 @@ function judgeXargs(call: Call): Output {
   const words = options.operands.length > 0 ? options.operands : ['echo']
   const fromFile = options.values.some(({ name }) => /^(a|arg-file)$/.test(name))
   if (stdin !== undefined) addLiteral(call.judge, [...words, stdin].join(' '))
-  const items = fromFile ? [anyWords] : listItems(stdin)
+  const items = fromFile ? [anyWords] : listItems(stdin, options)
   return startInner(call, fillWords(words, items, options), fromFile ? stdin : undefined)
 }
 
-/** Returns the words of a known input, unless one of them is an option. */
-const listItems = (stdin: Output): readonly Field[] =>
-  stdin !== undefined && isLiteral(stdin) && !/(^|\s)-/.test(stdin)
-    ? stdin.split(/[\s\0]+/).filter((item) => item !== '')
-    : [anyWords]
+/** Returns the items of a known input. */
+function listItems(stdin: Output, { names, values }: Options): readonly Field[] {
+  if (stdin === undefined || !isLiteral(stdin)) return [anyWords]
+  const delimiter = values.find(({ name }) => /^(d|delimiter)$/.test(name))?.value
+  const isByLine = names.has('i') || values.some(({ name }) => /^(I|replace|L|max-lines)$/.test(name))
+  if (names.has('0') || names.has('null')) return stdin.split('\0').filter((item) => item !== '')
+  if (delimiter !== undefined) return stdin.split(decodeEscapes(delimiter)).filter((item) => item !== '')
+  // Quotes and backslashes join words.
+  const items = stdin.match(isByLine ? /[^\n]+/g : /(?:"[^"\n]*"|'[^'\n]*'|\\[\s\S]|[^\s"'\\])+/g) ?? []
+  return items.map((item) => item.trim().replace(/"([^"\n]*)"|'([^'\n]*)'|\\([\s\S])/g, '$1$2$3'))
+}
 
 function fillWords(words: readonly Field[], items: readonly Field[], { names, values }: Options): readonly Field[] {
   const given = values.find(({ name }) => /^(I|replace)$/.test(name))?.value
@@ -142,6 +149,8 @@ type ShellFlags = { isCode: boolean; readsInput: boolean }
 
 function judgeShell(call: Call): Output {
   const { args, judge } = call
+  const file = args.findIndex((word) => /^--(rcfile|init-file)$/.test(word))
+  if (file >= 0) judgeRun(call, args[file + 1] ?? '', [])
   const flags: ShellFlags = { isCode: false, readsInput: false }
   let at = 0
   while (/^[-+]./.test(args[at] ?? '') && args[at] !== '--') at += readShellOption(call, args[at] ?? '', flags)
@@ -159,24 +168,25 @@ function runInput(call: Call): Output {
   return runText(call, call.stdin)
 }
 
-const harmlessShellOption = /^--(norc|noprofile|posix|version|help|login|restricted|verbose)$/
+const harmlessShellOption = /^--(norc|noprofile|posix|version|help|restricted|verbose)$/
 
 /** Returns how many words an option takes. */
 function readShellOption(call: Call, word: Field, flags: ShellFlags): number {
   if (word.startsWith('--')) {
-    if (!harmlessShellOption.test(word)) call.ask(`${call.name} is given ${renderField(word)}`, null)
+    if (word === '--login') addHiddenCode(call.judge, `${call.name} runs its start files`)
+    else if (!harmlessShellOption.test(word)) call.ask(`${call.name} is given ${renderField(word)}`, null)
     return /^--(rcfile|init-file)$/.test(word) ? 2 : 1
   }
   if (/^-[a-z]*c/i.test(word)) flags.isCode = true
   if (/^-[a-z]*s/.test(word)) flags.readsInput = true
-  if (/^-[a-z]*i/.test(word)) call.ask(`${call.name} reads its start files and waits for input`, null)
+  if (/^-[a-z]*[il]/.test(word)) addHiddenCode(call.judge, `${call.name} runs its start files`)
   return /[oO]$/.test(word) ? 2 : 1
 }
 
 /** Judges a text as a script. An unknown part of it may be any code. */
 function runText(call: Call, text: Output): Output {
   if (text === undefined || !isKnown(text)) {
-    addUnknownCode(
+    addHiddenCode(
       call.judge,
       `${call.name} runs shell code that is only known at run time${text === undefined ? '' : `: ${renderField(text).slice(0, 120)}`}`,
     )
@@ -184,7 +194,7 @@ function runText(call: Call, text: Output): Output {
   }
   if (text === undefined) return undefined
   addLiteral(call.judge, text)
-  return call.judge.walkText(call, text.replace(/[\uE000-\uE003]/g, ''), call.stdin)
+  return call.judge.walkText(call, text.replace(marks, ''), call.stdin)
 }
 
 function judgeEval(call: Call): Output {
@@ -223,7 +233,7 @@ function judgeCodeArgument(call: Call): Output {
   addLiteral(call.judge, words.join(' '))
   if (call.stdin !== undefined) addLiteral(call.judge, call.stdin)
   call.judge.hasUnknownCode = true
-  return code === '' ? undefined : call.judge.walkText(call, code.replace(/[\uE000-\uE003]/g, ''), undefined)
+  return code === '' ? undefined : call.judge.walkText(call, code.replace(marks, ''), undefined)
 }
 
 const codeArguments = new Set(

@@ -143,7 +143,7 @@ dpkg : l L s S p W | list status listfiles search print-architecture get-selecti
 
 /** Builtins that only change the shell or print, with any operands. */
 export const harmlessBuiltins = new Set(
-  'shift dirs times caller jobs fg bg disown return exit break continue logout ulimit unalias popd true false :'.split(
+  'shift dirs times caller fg bg disown return exit break continue logout ulimit unalias popd true false :'.split(
     ' ',
   ),
 )
