@@ -29,25 +29,26 @@ function walkPath({ done, rest, hops }: Walk, links: Links, keepsLast: boolean, 
   const [names, reached] = [[...rest], [...done]]
   let followed = hops
   for (let name = names.shift(); name !== undefined; name = names.shift()) {
-    if (name === '' || name === '.') continue
-    if (name === '..') {
-      // An unknown part may have several levels, so `..` leads to an unknown directory.
-      if (reached.some(isUnknown)) return anyText
-      reached.pop()
-      continue
-    }
     const isKept = keepsLast && names.length === 0
     const target = isKept ? undefined : links.get(`/${[...reached, name].join('/')}`)
-    if (target === undefined) {
-      if (isGlob(name) && !isKept) pending.push(...listMatches({ done: reached, rest: names, hops: followed }, name, links))
-      reached.push(name)
+    if (target !== undefined) {
+      if (++followed > maxHops) return anyText
+      if (target.startsWith('/')) reached.length = 0
+      names.unshift(...target.split('/'))
       continue
     }
-    if (++followed > maxHops) return anyText
-    if (target.startsWith('/')) reached.length = 0
-    names.unshift(...target.split('/'))
+    if (!isKept && isGlob(name))
+      pending.push(...listMatches({ done: reached, rest: names, hops: followed }, name, links))
+    if (!enter(reached, name)) return anyText
   }
   return `/${reached.join('/')}`
+}
+
+/** Goes one name further. An unknown part may have several levels, so `..` leads to an unknown directory. */
+function enter(reached: Field[], name: Field): boolean {
+  if (name === '..') return !reached.some(isUnknown) && (reached.pop(), true)
+  if (name !== '' && name !== '.') reached.push(name)
+  return true
 }
 
 /** The links of a directory whose names a pattern matches. */
@@ -58,5 +59,5 @@ function listMatches({ done, rest, hops }: Walk, pattern: Field, links: Links): 
     .filter((link) => link.startsWith(directory) && canMatch(pattern, link.slice(directory.length)))
     .filter((link) => !link.slice(directory.length).includes('/'))
     .slice(0, maxPaths + 1)
-    .map((link) => ({ done, rest: [link.slice(directory.length), ...rest], hops: hops + 1 }))
+    .map((link) => ({ done: [...done], rest: [link.slice(directory.length), ...rest], hops: hops + 1 }))
 }

@@ -14,6 +14,10 @@ export const secretNames =
     ' ',
   )
 
+/** Secrets that names on a command line are compared with where the host has not listed its own. */
+export const sampleSecrets =
+  '.env .ssh/id_rsa .ssh/config .aws/credentials .netrc .npmrc secrets.yaml server.pem'.split(' ')
+
 /** Templates without values. */
 export const publicNames = /(^|[./_-])(example|sample|template|dist|defaults?|schema|pub)$/i
 

@@ -1,12 +1,32 @@
 /** Judges builtins of the shell: they change its state or evaluate their arguments. */
 
-import { anyNumber, anyText, isGlob, isLiteral, isUnknown, marks, renderField, type Field } from '../path-policy/field.ts'
+import {
+  anyNumber,
+  anyText,
+  isGlob,
+  isLiteral,
+  isUnknown,
+  marks,
+  renderField,
+  type Field,
+} from '../path-policy/field.ts'
 import { resolvePath } from '../path-policy/judge-path.ts'
 import { getHome } from '../path-policy/vital-paths.ts'
-import { createTranslation, decodeBase32, decodeBase64, decodeHex, printEcho, printFormat, reverseLines } from './constant-output.ts'
+import {
+  createTranslation,
+  decodeBase32,
+  decodeBase64,
+  decodeHex,
+  printEcho,
+  printFormat,
+  reverseLines,
+} from './constant-output.ts'
 import { judgeEvaluated } from './expansion/expand-word.ts'
 import { harmlessBuiltins } from './allow-list/programs.ts'
 import { addHiddenCode, addLiteral, addTransform, addUnknownCode, type Call, type Output } from './shell-state.ts'
+import { listBelow } from './listed-secrets.ts'
+import { addListing, listNamesIn, passLines } from './listings.ts'
+import { listFindOutput } from './check-text-programs.ts'
 import { setVariable } from './simple-command.ts'
 
 type Builtin = (call: Call) => Output
@@ -66,12 +86,13 @@ const read: Builtin = (call) => {
   const [line = '', ...more] = call.stdin?.replace(/\n$/, '').split('\n') ?? [anyText, anyText]
   const isPlain = args.slice(0, at).every((word) => /^-[rt]$/.test(word)) && !shell.vars.has('IFS')
   const isKnownLine = isPlain && more.length === 0 && isLiteral(line) && !line.includes('\\')
+  const [listed = anyText] = listNamesIn(call.stdin) ?? []
   const words = line.trim().split(/\s+/)
   const names = at < args.length ? args.slice(at) : ['REPLY']
   names.forEach((word, i) => {
     if (!checkName(call, word)) return
     const value = i === names.length - 1 ? words.slice(i).join(' ') : (words[i] ?? '')
-    setVariable(call, word, [isKnownLine ? value : anyText], false)
+    setVariable(call, word, [isKnownLine ? value : listed], false)
     if (name !== 'read' && isKnownLine) shell.vars.set(word, { candidates: [line], list: [line] })
   })
   return ''
@@ -267,7 +288,8 @@ const builtins: Readonly<Record<string, Builtin>> = {
   echo: (call) => capture(call, printEcho(call.args)),
   shopt: (call) => {
     if (call.args.some((word) => !/^[-\w]+$/.test(word))) call.ask('An option of the shell is only known at run time')
-    if (call.args.includes('dotglob') && !call.args.includes('-u')) call.ask('dotglob makes wildcards match hidden files')
+    if (call.args.includes('dotglob') && !call.args.includes('-u'))
+      call.ask('dotglob makes wildcards match hidden files')
     return ''
   },
   hash,
@@ -291,6 +313,14 @@ const builtins: Readonly<Record<string, Builtin>> = {
   help: () => undefined,
 }
 
+/** A program that prints names. They matter where the output goes on to another program. */
+const listing =
+  (list: (call: Call) => Output): Builtin =>
+  (call) => {
+    const names = call.captured ? list(call) : undefined
+    return names && `${names}\n`
+  }
+
 const decoding = /^(-\w*[dD]\w*|--decode)$/
 const basencDecoders: Readonly<Record<string, (text: string) => Output>> = {
   '--base64': decodeBase64,
@@ -301,13 +331,37 @@ const basencDecoders: Readonly<Record<string, (text: string) => Output>> = {
 /** Programs whose output follows from their input. The allow-list judges their options. */
 const decoders: Readonly<Record<string, Builtin>> = {
   cat: (call) => (call.args.every((word) => word === '-') ? call.stdin : undefined),
+  head: passLines,
+  tail: passLines,
+  sort: passLines,
+  uniq: passLines,
+  ls: listing((call) => {
+    const letters = call.args.filter((word) => word.startsWith('-')).join('')
+    const kinds = { isDeep: /R|recursive/.test(letters), hasHidden: /[aAf]|all/.test(letters) }
+    return addListing(
+      call.judge,
+      listBelow(
+        call,
+        call.args.filter((word) => !word.startsWith('-')),
+        kinds,
+      ),
+    )
+  }),
+  find: listing(listFindOutput),
+  rg: listing((call) => {
+    if (!call.args.some((word) => /^(-\w*l|--files(-with-matches)?)$/.test(word))) return undefined
+    const hasHidden = call.args.some((word) => /^(-\w*[.u]|--hidden|--no-ignore)/.test(word))
+    return addListing(call.judge, listBelow(call, [], { isDeep: true, hasHidden }))
+  }),
   rev: decoder(() => reverseLines),
-  tr: decoder(({ args }) => createTranslation(args)),
+  tr: (call) => passLines(call) ?? decoder(({ args }) => createTranslation(args))(call),
   base64: decoder(({ args }) => (args.some((word) => decoding.test(word)) ? decodeBase64 : undefined)),
   openssl: decoder(({ args }) => (args.includes('-d') ? decodeBase64 : undefined)),
   base32: decoder(({ args }) => (args.some((word) => decoding.test(word)) ? decodeBase32 : undefined)),
   basenc: decoder(({ args }) =>
-    args.some((word) => decoding.test(word)) ? basencDecoders[args.find((word) => /^--base/.test(word)) ?? ''] : undefined,
+    args.some((word) => decoding.test(word))
+      ? basencDecoders[args.find((word) => word.startsWith('--base')) ?? '']
+      : undefined,
   ),
   xxd: decoder(({ args }) =>
     args.some((word) => /^-\w*r/.test(word)) && args.some((word) => /^-\w*p/.test(word)) ? decodeHex : undefined,
@@ -318,8 +372,9 @@ const decoders: Readonly<Record<string, Builtin>> = {
   nproc: () => anyNumber,
   id: ({ args }) => (/^-[ug]$/.test(args[0] ?? '') ? anyNumber : undefined),
   seq: () => anyNumber,
-  grep: ({ args }) => (args.some((word) => /^-\w*c/.test(word)) ? anyNumber : undefined),
-  which: ({ args: [program = '', ...more] }) => (more.length === 0 && isLiteral(program) ? `/usr/bin/${program}\n` : undefined),
+  grep: (call) => (call.args.some((word) => /^-\w*c/.test(word)) ? anyNumber : passLines(call)),
+  which: ({ args: [program = '', ...more] }) =>
+    more.length === 0 && isLiteral(program) ? `/usr/bin/${program}\n` : undefined,
   mktemp: ({ args }) => (args.includes('-u') ? undefined : '/tmp/tmp.new'),
 }
 

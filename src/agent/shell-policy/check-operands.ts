@@ -73,8 +73,8 @@ function recordLink(call: Call, target: Field, name: Field, isRelative: boolean)
   const [end = target] = isRelative ? resolvePaths(call, target) : []
   for (const path of isDirectory ? [`${name}/${base}`] : [name, `${name}/${base}`]) {
     recordProgram(call, target, path)
-    for (const link of resolvePaths(call, path, true))
-      if (isLiteral(link) && link !== end && call.judge.links.size < maxLinks) call.judge.links.set(link, end)
+    for (const made of resolvePaths(call, path, true))
+      if (isLiteral(made) && made !== end && call.judge.links.size < maxLinks) call.judge.links.set(made, end)
   }
 }
 const maxLinks = 20_000
@@ -83,7 +83,7 @@ const maxLinks = 20_000
 function recordProgram(call: Call, source: Field, path: Field): void {
   const program = /^\/(?:usr\/(?:local\/)?)?s?bin\/([^/]+)$/.exec(source)?.[1]
   if (program === undefined || !isLiteral(program)) return
-  for (const copy of resolvePaths(call, path, true)) call.judge.renamed.set(copy, program)
+  for (const made of resolvePaths(call, path, true)) call.judge.renamed.set(made, program)
 }
 
 /** Modes that let everybody write, or that set setuid. */

@@ -1,10 +1,11 @@
 /** Asks about paths of a command by the path policy, for every directory in which the command may run. */
 
-import { isGlob, renderField, type Field } from '../path-policy/field.ts'
+import { isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
 import { findReadProblem, findWriteProblem, getZone, resolvePath, type ReadKind } from '../path-policy/judge-path.ts'
 import { followLinks } from '../path-policy/links.ts'
 import { runLater } from '../path-policy/path-lists.ts'
 import { isDisk, isPowerSwitch } from '../path-policy/vital-paths.ts'
+import { findNamedSecret } from './listings.ts'
 import { addFinding, type Scope } from './shell-state.ts'
 
 /** Returns the paths that a word may stand for, after links. `keepsLast`: the last name is not followed. */
@@ -27,16 +28,22 @@ export function checkRead(scope: Scope, path: Field, role: Role | string, kind?:
   const { subject, rule, advice } = toRole(role)
   scope.judge.readsMany ||= kind === 'tree' || isGlob(path)
   if (isGlob(path)) scope.judge.remainingSteps -= path.length >> 3
+  const secret = isUnknown(path) && kind !== 'name' ? findNamedSecret(scope, path, kind ?? 'content') : undefined
+  const problem = secret === undefined ? findFirstProblem(scope, path, kind) : `which may be ${secret}`
+  if (problem === undefined) return
+  const isContaining = advice !== undefined && scope.judge.host.secretFiles !== undefined
+  const reason = `${subject} reads ${renderField(path)}, ${problem}${isContaining ? `; ${advice}` : ''}`
+  addFinding(scope.judge, 'ask', reason, rule)
+}
+
+function findFirstProblem(scope: Scope, path: Field, kind: ReadKind | undefined): string | undefined {
   for (const resolved of resolvePaths(scope, path)) {
     // Under an unknown directory the name alone is judged.
     const known = resolved.startsWith('/') ? resolved : path
     const problem = findReadProblem(known, scope.judge.host, known === resolved ? kind : 'name')
-    if (problem === undefined) continue
-    const isContaining = advice !== undefined && scope.judge.host.secretFiles !== undefined
-    const reason = `${subject} reads ${renderField(path)}, ${problem}${isContaining ? `; ${advice}` : ''}`
-    addFinding(scope.judge, 'ask', reason, rule)
-    return
+    if (problem !== undefined) return problem
   }
+  return undefined
 }
 
 export function checkWrite(scope: Scope, path: Field, role: Role | string, verb = 'write'): void {

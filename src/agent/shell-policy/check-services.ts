@@ -5,12 +5,13 @@ import {
   anyCharacters,
   anyNumber,
   anyText,
+  canMatch,
   isGlob,
   isUnknown,
   renderField,
   type Field,
 } from '../path-policy/field.ts'
-import { getZone, resolvePath } from '../path-policy/judge-path.ts'
+import { getZone, resolvePath, toGlob } from '../path-policy/judge-path.ts'
 import {
   clientCommands,
   codeInFormat,
@@ -26,9 +27,10 @@ import {
 import { checkRead, checkWrite, isOutsideWorkspace } from './check-paths.ts'
 import { checkArguments, checkProjectCode, checkValue, isOnline, reportNetwork } from './judge-run.ts'
 import { leavesMachine } from './allow-list/network.ts'
-import { mayBeOption, parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
+import { parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
+import { addListing } from './listings.ts'
 import { addLiteral, type Call, type Output } from './shell-state.ts'
-import { isHarmlessSql } from './languages/sql-statements.ts'
+import { judgeSqlClient, judgeSqlite } from './check-databases.ts'
 
 type GitCommand = { readonly grammar: Grammar; readonly operands: string }
 
@@ -56,15 +58,25 @@ function judgeGit(call: Call): Output {
   for (const { name, value } of before.values) judgeGlobal(gitCall, name, value)
   if (!/^(|version|help)$/.test(sub)) checkRepository(gitCall)
   if (leavesMachine('git', [sub, ...args])) reportNetwork(gitCall)
-  const command = commandCache.get(sub)
-  if (command) judgeGitCommand(gitCall, sub, command)
-  else {
-    judgeUnlisted(gitCall, sub)
-  }
+  judgeGitCommand(gitCall, sub, commandCache.get(sub))
   call.shell.cwd = cwd
+  if (call.captured && (sub === 'ls-files' || args.includes('--name-only'))) return listNames(gitCall, sub)
   // The output of these commands is never an option.
   return /^(rev-parse|describe)$/.test(sub) || args.includes('--show-current') ? anyNumber + anyText : undefined
 }
+
+/** Returns the names that git prints: those of the patterns, or any. */
+function listNames(call: Call, sub: string): Field {
+  const patterns = sub === 'ls-files' ? call.args.filter((word) => !word.startsWith('-')) : []
+  const secrets = patterns.length > 0 ? listMatching(call, patterns) : (call.judge.host.secretFiles ?? [])
+  return `${addListing(call.judge, secrets)}\n`
+}
+
+/** Patterns of git match names below every directory. */
+const listMatching = (call: Call, globs: readonly Field[]): readonly string[] =>
+  (call.judge.host.secretFiles ?? []).filter((file) =>
+    globs.some((one) => file.includes(one) || canMatch(anyText + toGlob(one.replace('**/', '')), file)),
+  )
 
 function judgeUnlisted(call: Call, sub: string): void {
   const effect = Object.hasOwn(gitEffects, sub) ? gitEffects[sub] : undefined
@@ -86,7 +98,9 @@ function checkRepository(call: Call): void {
     call.ask(`${renderField(call.name)} may run settings that this command has just fetched`)
 }
 
-function judgeGitCommand(call: Call, sub: string, { grammar, operands }: GitCommand): void {
+function judgeGitCommand(call: Call, sub: string, command: GitCommand | undefined): void {
+  if (!command) return judgeUnlisted(call, sub)
+  const { grammar, operands } = command
   const options = readOptions(call.args, grammar)
   if (options.problem !== undefined) {
     call.ask(`${call.name} is given ${options.problem}`)
@@ -97,8 +111,7 @@ function judgeGitCommand(call: Call, sub: string, { grammar, operands }: GitComm
   check?.(call, options, call.args.includes('--'))
   if (printsContent.test(sub)) checkObjects(call, sub, options)
   if (printsFiles(sub, options)) checkTrackedFiles(call)
-  if (sub === 'bisect' && call.args[0] === 'run') call.judge.judgeVector(call, call.args.slice(1), undefined)
-  if (sub === 'rebase') judgeRebase(call)
+  if (sub === 'bisect' || sub === 'rebase') judgeStartedByGit(call, sub)
 }
 
 const printsContent =
@@ -109,8 +122,10 @@ function checkObjects(call: Call, sub: string, { names, operands, values }: Opti
   if (names.has('batch')) call.ask(`${call.name} prints the objects that its input names`)
   const hasPattern = sub !== 'grep' || values.some(({ name }) => name === 'e')
   const lines = values.filter(({ name }) => name === 'L').map(({ value }) => value)
+  // Without contents, a revision that is only known at run time prints none.
+  const isSilent = patchCommands.test(sub) && lines.length === 0 && !printsFiles(sub, { names, operands })
   for (const word of [...(hasPattern ? operands : operands.slice(1)), ...lines])
-    for (const path of listPathsOf(word)) checkRead(call, path, call.name)
+    for (const path of listPathsOf(word)) if (!isSilent || !isUnknown(path)) checkRead(call, path, call.name)
 }
 
 /** Commands that print the contents of files without being asked to, and options that replace them by a summary. */
@@ -121,7 +136,7 @@ const patches =
   /^(p|u|U|c|cc|patch|unified|patch-with-stat|patch-with-raw|word-diff|color-words|full-index|binary|function-context|W)$/
 const patchCommands = /^(log|whatchanged|reflog|stash|diff-tree|diff-index|diff-files)$/
 
-function printsFiles(sub: string, { names, operands }: Options): boolean {
+function printsFiles(sub: string, { names, operands }: Pick<Options, 'names' | 'operands'>): boolean {
   const given = [...names]
   if (patchCommands.test(sub)) return given.some((name) => patches.test(name))
   if (!contentCommands.test(sub)) return false
@@ -156,7 +171,10 @@ function listPathsOf(word: Field): readonly Field[] {
 }
 const maxParts = 8
 
-function judgeRebase({ args, judge }: Call): void {
+function judgeStartedByGit(call: Call, sub: string): void {
+  const { args, judge } = call
+  if (sub === 'bisect' && args[0] === 'run') judge.judgeVector(call, args.slice(1), undefined)
+  if (sub === 'bisect') return
   const code = args.find((word) => /^(-x|--exec)/.test(word))
   if (code === undefined) return
   judge.hasUnknownCode = true
@@ -287,7 +305,8 @@ function judgeClient(call: Call, name: string): Output {
 function judgeClientCommand(call: Call, name: string, words: readonly Field[]): void {
   if (words.every((word) => /^(--version|-V|version)$/.test(word)) && words.length === 1) return
   const text = words.slice(0, 2).join(' ')
-  const matching = (clientCache ??= parseClients()).get(name)?.commands.filter(({ pattern }) => pattern.test(text)) ?? []
+  const matching =
+    (clientCache ??= parseClients()).get(name)?.commands.filter(({ pattern }) => pattern.test(text)) ?? []
   const parsed = matching.map((command) => readOptions(words.slice(command.words), command.grammar, 'high'))
   const options = parsed.find(({ problem }) => problem === undefined) ?? parsed[0]
   if (!options) {
@@ -326,6 +345,9 @@ function judgeContainers(call: Call): Output {
   const rule = `${name} ${sub}`
   const containerCall: Call = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
   checkProjectCode(containerCall, rule)
+  words.forEach((word, i) => {
+    if (word.startsWith('--env-file')) checkRead(call, word.includes('=') ? word.slice(11) : (words[i + 1] ?? ''), name)
+  })
   const image = readContainerOptions(containerCall, words, at + 1)
   const inner = words.slice(image + 1)
   if (isUnknown(words[image] ?? '')) containerCall.ask(`${rule} starts something that is only known at run time`)
@@ -363,49 +385,6 @@ function judgeMount(call: Call, volume: Field): void {
   const [, path = volume.split(':')[0] ?? ''] = /(?:source|src)=([^,]*)/.exec(volume) ?? []
   if (path.startsWith('~')) call.ask(`${call.name} would let a container write to ${renderField(path)}`)
   if (!/^[\w-]+$/.test(path)) checkWrite(call, path, call.name, 'let a container write to')
-}
-
-function judgeSqlite(call: Call): Output {
-  const words = call.args.filter(
-    (word) =>
-      !/^-(header|noheader|column|csv|json|line|list|markdown|box|table|readonly|batch|bail|html|tabs|quote)$/.test(
-        word,
-      ),
-  )
-  if (words.length === 1 && /^--?version$/.test(words[0] ?? '')) return undefined
-  const refused = words.find((word) => word.startsWith('-') || mayBeOption(word, 'high'))
-  if (refused !== undefined) call.ask(`sqlite3 is given ${renderField(refused)}`)
-  const [database, ...statements] = words
-  if (database !== undefined && database !== ':memory:') checkWrite(call, database, 'sqlite3', 'change')
-  const texts = statements.length > 0 ? statements : [call.stdin]
-  for (const text of texts)
-    if (text === undefined || !isHarmlessSql(text, true))
-      call.ask(`sqlite3 would run ${renderField(text ?? 'its input').slice(0, 80)}`)
-  return undefined
-}
-
-const sqlClients: Readonly<Record<string, Grammar>> = {
-  psql: parseGrammar(
-    'tAqxXwlnN1 c= d= h= p= U= P= F= | command= dbname= host= port= username= no-psqlrc tuples-only no-align quiet expanded no-password list csv html single-transaction',
-  ),
-  mysql: parseGrammar(
-    'NBstEv e= u= h= P= D= p | execute= user= host= port= database= batch silent skip-column-names table vertical protocol=',
-  ),
-}
-
-function judgeSqlClient(call: Call): Output {
-  if (call.args.length === 1 && /^(--version|-V)$/.test(call.args[0] ?? '')) return undefined
-  const grammar = sqlClients[call.name === 'psql' ? 'psql' : 'mysql'] as Grammar
-  const { problem, values } = readOptions(call.args, grammar, 'high')
-  reportNetwork(call)
-  if (problem !== undefined) call.ask(`${call.name} is given ${problem}`)
-  const texts = values.filter(({ name }) => /^(c|e|command|execute)$/.test(name)).map(({ value }) => value)
-  for (const text of texts.length > 0 ? texts : [call.stdin]) {
-    const isDescribing = text !== undefined && /^\\(d[tinvuf]?\+?|l|dt\+?)\s*[\w.]*$/.test(text)
-    if (text === undefined || !(isDescribing || isHarmlessSql(text, false)))
-      call.ask(`${call.name} would run ${renderField(text ?? 'its input').slice(0, 80)}`)
-  }
-  return undefined
 }
 
 /** Returns undefined when the program is none of these. */

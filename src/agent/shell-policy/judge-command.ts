@@ -91,7 +91,8 @@ function createJudge(host: HostContext): Judge {
     leaves: false,
     isUnread: false,
     hasHiddenCode: false,
-    links: new Map(),
+    listings: [],
+    links: new Map(host.links?.map(({ path, target }) => [path, target])),
     renamed: new Map(),
     hasLostText: false,
     remainingSteps: maxSteps,
@@ -135,14 +136,14 @@ function reportParseErrors(judge: Judge, { errors }: ParsedScript): void {
 /** Whether something of the line was not searched for hardline commands, because the line is too large or unreadable. */
 const isUnjudged = (judge: Judge): boolean => {
   const { isUnread, hasHiddenCode, hasUnknownCode, hasLostText, remainingSteps, remainingGuesses } = judge
-  return (
-    isUnread || hasHiddenCode || (hasUnknownCode && hasLostText) || remainingSteps < 0 || remainingGuesses < 0
-  )
+  return isUnread || hasHiddenCode || (hasUnknownCode && hasLostText) || remainingSteps < 0 || remainingGuesses < 0
 }
 
+const mayLeave = ({ host: { isSandboxed, isOnline }, leaves, isUnread }: Judge): boolean =>
+  (!isSandboxed || isOnline === true) && (leaves || isUnread)
+
 function createVerdict(judge: Judge): CommandVerdict {
-  const { findings, programs, commands, readsMany, leaves, isUnread, host } = judge
-  const isOnline = !host.isSandboxed || host.isOnline === true
+  const { findings, programs, commands, readsMany } = judge
   const hardlines = findings.filter(({ level }) => level === 'hardline')
   const relevant = hardlines.length > 0 ? hardlines : findings
   const reasons = [...new Set(relevant.map(({ reason }) => reason))].slice(0, maxReasons)
@@ -156,7 +157,7 @@ function createVerdict(judge: Judge): CommandVerdict {
     programs: [...programs],
     commands: [...commands],
     ...(readsMany && { readsMany }),
-    ...(isOnline && (leaves || isUnread) && { leaves: true }),
+    ...(mayLeave(judge) && { leaves: true }),
     ...(verdict === 'ask' && isUnjudged(judge) && { isUnjudged: true }),
     ...(isSafeRule && { rule }),
   }

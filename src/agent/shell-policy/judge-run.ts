@@ -24,6 +24,7 @@ import { parseGrammar, readOptions, type Grammar, type Options, type ValueRole }
 import { findHardline, isDestructive } from './hardline.ts'
 import { findInWords } from './scan-literals.ts'
 import { isHarmlessJavaScript, isHarmlessPython } from './languages/one-liners.ts'
+import { recordWritten } from './simple-command.ts'
 import { addHiddenCode, addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
 
 /** Removes versions from names: `python3.12`. */
@@ -41,7 +42,9 @@ export function reportNetwork(call: Call): void {
 export function checkValue(call: Call, value: Field, role: ValueRole): void {
   if (value === '-') return
   if (role === 'read') checkRead(call, value, call.name)
-  if (role === 'write') checkWrite(call, value, call.name)
+  if (role !== 'write') return
+  checkWrite(call, value, call.name)
+  recordWritten(call, value, undefined)
 }
 
 const isDestructiveTask = ({ name, args }: Call): boolean => {
@@ -104,16 +107,15 @@ function judgeSourced(call: Call, path: Field): void {
 function runWritten(call: Call, path: Field, content: Output, args: readonly Field[]): Output {
   const { judge } = call
   judge.hasUnknownCode = true
+  if (path.startsWith('/dev/fd/')) call.ask(`${call.name} runs what a command prints`, null)
   checkProjectCode(call, `${call.name} ${renderField(path)}`)
   const isForeign = content === undefined || /^#!(?!.*\b(ba|da|z|k|a)?sh\b)/.test(content)
   if (!isForeign && isKnown(content)) return judge.walkText(call, content)
   // It may be a copy of a program that the line names.
-  for (const command of judge.commands)
-    for (const word of command.split(' '))
-      if (isDestructive(word)) {
-        const reason = findHardline([word, ...args], { host: judge.host, cwd: call.shell.cwd, work: judge })
-        if (reason !== undefined) call.refuse(reason)
-      }
+  const place = { host: judge.host, cwd: call.shell.cwd, work: judge }
+  const names = [...judge.commands].flatMap((command) => command.split(' ')).filter(isDestructive)
+  const reason = [...new Set(names)].map((word) => findHardline([word, ...args], place)).find(Boolean)
+  if (reason !== undefined) call.refuse(reason)
   addHiddenCode(judge, `${renderField(path)} is run, and has just been written with something that cannot be judged`)
   return undefined
 }
@@ -161,13 +163,13 @@ function judgeCode(call: Call, text: Field | undefined, { isHarmless, imports }:
   if (isListed && judge.host.isSandboxed) return
   judge.leaves = true
   call.ask(`${name} runs code from the command line: ${renderField(text ?? '').slice(0, 80)}`)
-  call.judge.hasHiddenCode ||= text === undefined || !isKnown(text)
   if (!isListed) searchCode(call, text)
 }
 
 /** Code that may start programs is searched for hardline commands. */
 function searchCode({ judge, args, captured }: Call, text: Field | undefined): void {
   const mayStart = text === undefined || startsPrograms.test(text)
+  judge.hasHiddenCode ||= text === undefined || !isKnown(text)
   judge.hasUnknownCode ||= mayStart
   // Its output may become code as well.
   if (mayStart || captured) for (const literal of [text ?? '', ...args]) addLiteral(judge, literal)
@@ -281,28 +283,29 @@ const grammarOf = (notation: string): Grammar => {
 
 function judgeManager(call: Call, manager: Manager): Output {
   const { args, name } = call
-  const { options, starting, passing, refused } = manager
   const isOption = optionCommand.test(args[0] ?? '')
-  const before = readOptions(isOption ? [] : args, { ...grammarOf(options), stops: true })
+  const before = readOptions(isOption ? [] : args, { ...grammarOf(manager.options), stops: true })
   const [sub = '', ...words] = isOption ? args : before.operands
   const rule = `${name} ${sub}`.trim()
   const ruled: Call = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
   checkManagerOptions(ruled, manager, before)
   if (isUnknown(sub)) addHiddenCode(call.judge, `The effect of ${name} is only known at run time`)
-  else if (starting?.test(sub)) return startFromProject(call, words)
-  else {
-    const dashes = words.indexOf('--')
-    const isNamed = /^(run|r|run-script|task|tool|workspace)$/.test(sub)
-    const own = !passing?.test(sub)
-      ? readOptions(dashes === -1 ? words : words.slice(0, dashes), grammarOf(options))
-      : readOptions(isNamed ? words : [], { ...grammarOf(options), stops: true })
-    checkManagerOptions(ruled, manager, own)
-    if (refused && sub === '-') ruled.ask(`${name} reads its input as code`)
-    judgeSubcommand(ruled, manager, sub)
-    if (leavesMachine(toListedName(name), [sub, ...words])) reportNetwork(ruled)
-  }
+  else if (manager.starting?.test(sub)) return startFromProject(call, words)
+  else judgeManagerCommand(ruled, manager, sub, words)
   checkArguments(call)
   return undefined
+}
+
+function judgeManagerCommand(call: Call, manager: Manager, sub: string, words: readonly Field[]): void {
+  const { options, passing, refused } = manager
+  const isNamed = /^(run|r|run-script|task|tool|workspace)$/.test(sub)
+  const own = passing?.test(sub)
+    ? readOptions(isNamed ? words : [], { ...grammarOf(options), stops: true })
+    : readOptions(words, grammarOf(options))
+  checkManagerOptions(call, manager, own)
+  if (refused && sub === '-') call.ask(`${call.name} reads its input as code`)
+  judgeSubcommand(call, manager, sub)
+  if (leavesMachine(toListedName(call.name), [sub, ...words])) reportNetwork(call)
 }
 
 function checkManagerOptions(call: Call, { refused }: Manager, { problem, operands, values }: Options): void {
@@ -319,7 +322,8 @@ function judgeSubcommand(call: Call, manager: Manager, sub: string): void {
   if (manager.running.test(sub)) {
     call.judge.leaves = true
     checkProjectCode(call, shown)
-  } else if (!manager.reading.test(sub) && (sub !== '' || call.args.length === 0)) judgeUnlistedCommand(call, sub, shown)
+  } else if (!manager.reading.test(sub) && (sub !== '' || call.args.length === 0))
+    judgeUnlistedCommand(call, sub, shown)
 }
 
 function judgeUnlistedCommand(call: Call, sub: string, shown: string): void {

@@ -31,12 +31,12 @@ function parsePrograms(): ReadonlyMap<string, Program> {
   const parsed = new Map<string, Program>()
   for (const line of programList.trim().split('\n')) {
     const [, names = '', options = '', rest = ''] = /^(.+?) : (.*?) ?: (.+)$/.exec(line) ?? []
-    const [operands = '', ...marks] = rest.trim().split(' ')
+    const [operands = '', ...signs] = rest.trim().split(' ')
     const program: Program = {
       grammar: parseGrammar(options),
       operands,
-      caution: marks.includes('!') ? 'high' : marks.includes('*') ? 'none' : 'low',
-      printsNumber: marks.includes('=number'),
+      caution: signs.includes('!') ? 'high' : signs.includes('*') ? 'none' : 'low',
+      printsNumber: signs.includes('=number'),
     }
     for (const name of names.split(' ')) parsed.set(name, program)
   }

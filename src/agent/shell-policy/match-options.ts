@@ -20,21 +20,22 @@ export type Grammar = {
 
 const roles: Readonly<Record<string, ValueRole>> = { '<': 'read', '>': 'write', '=': 'text' }
 
+const longRoles: Readonly<Record<string, ValueRole | 'joined'>> = { ...roles, '?': 'joined' }
+
 /**
  * Parses the notation of the allow-list: `abc o> f< | name value= file< out> size?`. A letter or name is followed by
  * the role of its value: `=` text, `<` read, `>` written, `?` joined text or nothing. `+` ends
  * the options at the first operand, `~` stands for long options with a single dash.
  */
 export function parseGrammar(notation: string): Grammar {
-  const [letters = '', names = ''] = notation.split('|')
+  const [letters = '', names = ''] = notation.replace(/^[+~]+/, '').split('|')
   const short = new Map<string, ValueRole | 'none'>()
-  for (const [, letter = '', role = ''] of letters.replace(/^[+~]+/, '').matchAll(/([^\s<>=])([<>=]?)/g))
+  for (const [, letter = '', role = ''] of letters.matchAll(/([^\s<>=])([<>=]?)/g))
     short.set(letter, roles[role] ?? 'none')
   const long = new Map<string, ValueRole | 'none' | 'joined'>()
   for (const [, name = '', role = ''] of names.matchAll(/([\w.-]+)([<>=?]?)/g))
-    long.set(name, role === '?' ? 'joined' : (roles[role] ?? 'none'))
-  const [marks = ''] = /^[+~]*/.exec(letters) ?? []
-  return { stops: marks.includes('+'), hasSingleDashes: marks.includes('~'), short, long }
+    long.set(name, longRoles[role] ?? 'none')
+  return { stops: notation.startsWith('+'), hasSingleDashes: notation.startsWith('~'), short, long }
 }
 
 export type Options = {
@@ -61,13 +62,9 @@ export function readOptions(args: readonly Field[], grammar: Grammar, caution: C
   while (index < args.length) {
     const word = args[index++] ?? ''
     if (word === '--') break
-    const next = args[index]
-    if (word.startsWith('--')) index += readLong(options, grammar, word, next)
-    else if (grammar.hasSingleDashes && /^-./.test(word)) index += readLong(options, grammar, `-${word}`, next)
-    else if (word.length > 1 && /^-./.test(word)) index += readShort(options, grammar, word, next)
+    if (/^-./.test(word)) index += readOption(options, grammar, word, args[index])
     else {
-      if (mayBeOption(word, caution))
-        options.problem ??= `${renderField(word)}, a word that may be an option`
+      if (mayBeOption(word, caution)) options.problem ??= `${renderField(word)}, a word that may be an option`
       if (grammar.stops) {
         index--
         break
@@ -77,6 +74,14 @@ export function readOptions(args: readonly Field[], grammar: Grammar, caution: C
   }
   options.operands.push(...args.slice(index))
   return options
+}
+
+/** Returns how many further words an option takes. */
+function readOption(options: Options, grammar: Grammar, word: Field, next: Field | undefined): number {
+  if (word.startsWith('--')) return readLong(options, grammar, word, next)
+  return grammar.hasSingleDashes
+    ? readLong(options, grammar, `-${word}`, next)
+    : readShort(options, grammar, word, next)
 }
 
 const refuse = (options: Options, word: Field): void => {

@@ -48,6 +48,8 @@ export type Judge = {
   hasHiddenCode: boolean
   /** Links that exist or that the line has made, with their targets. */
   readonly links: Map<string, string>
+  /** The secrets that each listing of names can contain. */
+  readonly listings: (readonly string[])[]
   /** Copies and links of programs that the line has made, with the names of the programs. */
   readonly renamed: Map<string, string>
   /** Whether a text or a change was left out of the search for hardline commands. */

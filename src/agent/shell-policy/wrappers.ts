@@ -1,6 +1,7 @@
 /** Judges programs that start another program by that program, and shells by their code. */
 
-import { anyText, anyWords, isKnown, isLiteral, marks, renderField, type Field } from '../path-policy/field.ts'
+import { anyText, anyWords, isGlob, isKnown, isUnknown, marks, renderField, type Field } from '../path-policy/field.ts'
+import { listNamesIn } from './listings.ts'
 import { setVariable } from './simple-command.ts'
 import { judgeRun } from './judge-run.ts'
 import { parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
@@ -123,13 +124,19 @@ function judgeXargs(call: Call): Output {
   return startInner(call, fillWords(words, items, options), fromFile ? stdin : undefined)
 }
 
-/** Returns the items of a known input. */
-function listItems(stdin: Output, { names, values }: Options): readonly Field[] {
-  if (stdin === undefined || !isLiteral(stdin)) return [anyWords]
+/** Returns the items of the input of xargs, as far as they are known. */
+function listItems(stdin: Output, options: Options): readonly Field[] {
+  if (stdin === undefined || isUnknown(stdin)) return listNamesIn(stdin) ?? [anyWords]
+  // Wildcards of `echo *` stay wildcards.
+  const items = isGlob(stdin) ? stdin.split(/[\s\0]+/) : splitItems(stdin, options)
+  return items.filter((item) => item !== '')
+}
+
+function splitItems(stdin: string, { names, values }: Options): readonly string[] {
   const delimiter = values.find(({ name }) => /^(d|delimiter)$/.test(name))?.value
   const isByLine = names.has('i') || values.some(({ name }) => /^(I|replace|L|max-lines)$/.test(name))
-  if (names.has('0') || names.has('null')) return stdin.split('\0').filter((item) => item !== '')
-  if (delimiter !== undefined) return stdin.split(decodeEscapes(delimiter)).filter((item) => item !== '')
+  if (names.has('0') || names.has('null')) return stdin.split('\0')
+  if (delimiter !== undefined) return stdin.split(decodeEscapes(delimiter))
   // Quotes and backslashes join words.
   const items = stdin.match(isByLine ? /[^\n]+/g : /(?:"[^"\n]*"|'[^'\n]*'|\\[\s\S]|[^\s"'\\])+/g) ?? []
   return items.map((item) => item.trim().replace(/"([^"\n]*)"|'([^'\n]*)'|\\([\s\S])/g, '$1$2$3'))
@@ -149,17 +156,27 @@ type ShellFlags = { isCode: boolean; readsInput: boolean }
 
 function judgeShell(call: Call): Output {
   const { args, judge } = call
-  const file = args.findIndex((word) => /^--(rcfile|init-file)$/.test(word))
-  if (file >= 0) judgeRun(call, args[file + 1] ?? '', [])
   const flags: ShellFlags = { isCode: false, readsInput: false }
   let at = 0
-  while (/^[-+]./.test(args[at] ?? '') && args[at] !== '--') at += readShellOption(call, args[at] ?? '', flags)
+  while (/^[-+]./.test(args[at] ?? '') && args[at] !== '--') at += readShellOption(call, args, at, flags)
   const words = args.slice(/^--?$/.test(args[at] ?? '') ? at + 1 : at)
   const [first, ...rest] = words
   for (const text of [rest.join(' '), ...words]) addLiteral(judge, text)
-  if (flags.isCode) return runText(call, first)
+  if (flags.isCode) return runCode(call, first, rest)
   if (first === undefined || flags.readsInput || first === '/dev/stdin') return runInput(call)
   return judgeRun(call, first, rest)
+}
+
+/** Runs code with its words as `$0`, `$1` and so on. */
+function runCode(call: Call, code: Field | undefined, words: readonly Field[]): Output {
+  const { shell } = call
+  const { vars } = shell
+  shell.vars = new Map(vars)
+  const isFixed = !words.some((word) => word.includes(anyWords))
+  if (isFixed) words.slice(0, 10).forEach((word, i) => shell.vars.set(`${i}`, { candidates: [word] }))
+  const output = runText(call, code)
+  shell.vars = vars
+  return output
 }
 
 function runInput(call: Call): Output {
@@ -171,15 +188,19 @@ function runInput(call: Call): Output {
 const harmlessShellOption = /^--(norc|noprofile|posix|version|help|restricted|verbose)$/
 
 /** Returns how many words an option takes. */
-function readShellOption(call: Call, word: Field, flags: ShellFlags): number {
-  if (word.startsWith('--')) {
-    if (word === '--login') addHiddenCode(call.judge, `${call.name} runs its start files`)
-    else if (!harmlessShellOption.test(word)) call.ask(`${call.name} is given ${renderField(word)}`, null)
-    return /^--(rcfile|init-file)$/.test(word) ? 2 : 1
+function readShellOption(call: Call, args: readonly Field[], at: number, flags: ShellFlags): number {
+  const word = args[at] ?? ''
+  if (/^--(rcfile|init-file)$/.test(word)) {
+    call.ask(`${call.name} is given ${renderField(word)}`, null)
+    judgeRun(call, args[at + 1] ?? '', [])
+    return 2
   }
+  if (word === '--login' || /^-[a-z]*[il]/.test(word)) addHiddenCode(call.judge, `${call.name} runs its start files`)
+  else if (word.startsWith('--') && !harmlessShellOption.test(word))
+    call.ask(`${call.name} is given ${renderField(word)}`, null)
+  if (word.startsWith('--')) return 1
   if (/^-[a-z]*c/i.test(word)) flags.isCode = true
   if (/^-[a-z]*s/.test(word)) flags.readsInput = true
-  if (/^-[a-z]*[il]/.test(word)) addHiddenCode(call.judge, `${call.name} runs its start files`)
   return /[oO]$/.test(word) ? 2 : 1
 }
 

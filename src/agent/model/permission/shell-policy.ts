@@ -10,6 +10,8 @@ export type HostContext = {
   readonly isOnline?: boolean
   /** The files of the workspace with secrets. Absent: the host was not asked. */
   readonly secretFiles?: readonly string[] | undefined
+  /** The symbolic links of the host, with their targets as written. */
+  readonly links?: readonly { readonly path: string; readonly target: string }[] | undefined
 }
 
 export type CommandVerdict = {

@@ -7,7 +7,10 @@ const table: readonly (readonly [names: string, code: RegExp])[] = [
   ['ssh scp sftp sshfs autossh mosh', /^-o ?(?:proxycommand|localcommand|knownhostscommand|ssh_command)[= ](.+)/is],
   ['scp sftp', /^-S ?(.+)/s],
   ['rsync', /^(?:-\w*e ?|--rsh[= ]|--rsync-path[= ])(.+)/s],
-  ['tar gtar bsdtar', /^(?:-I ?|-F ?|--(?:use-compress-prog\w*|to-command|rsh-command|info-script|new-volume-script)[= ])(.+)/s],
+  [
+    'tar gtar bsdtar',
+    /^(?:-I ?|-F ?|--(?:use-compress-prog\w*|to-command|rsh-command|info-script|new-volume-script)[= ])(.+)/s,
+  ],
   ['tar gtar', /^--checkpoint-action[= ]exec=(.+)/s],
   ['zip', /^(?:-TT ?|--unzip-command[= ])(.+)/s],
   ['psql', /\\(?:!|(?:o|g|w|copy .*program) ?\|?)\s*'?(.+)/s],
@@ -22,8 +25,14 @@ const table: readonly (readonly [names: string, code: RegExp])[] = [
   ['vi vim nvim view ex rvim vimdiff gvim', /^(?:\+|-c ?|--cmd[= ]).*\bsystem\(["'](.+?)["']\)/s],
   ['less more man most', /^\+!(.+)/s],
   ['man', /^(?:-P ?|-H ?|--html[= ])(.+)/s],
-  ['git', /^-c ?(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy)|sequence\.editor|diff\.external|(?:alias|pager)\.[\w-]+|[\w-]+\.[\w./:-]*(?:cmd|command|program|driver|helper|textconv|clean|smudge|process|uploadpack|receivepack))=!?(.+)/is],
-  ['git', /^(?:-O ?|--open-files-in-pager[= ]|--upload-pack[= ]|--receive-pack[= ]|--exec[= ]|--extcmd[= ]|--sendmail-cmd[= ]|--smtp-server[= ]|ext::|--tree-filter[= ]|--index-filter[= ]|--msg-filter[= ]|--env-filter[= ])(.+)/s],
+  [
+    'git',
+    /^-c ?(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy)|sequence\.editor|diff\.external|(?:alias|pager)\.[\w-]+|[\w-]+\.[\w./:-]*(?:cmd|command|program|driver|helper|textconv|clean|smudge|process|uploadpack|receivepack))=!?(.+)/is,
+  ],
+  [
+    'git',
+    /^(?:-O ?|--open-files-in-pager[= ]|--upload-pack[= ]|--receive-pack[= ]|--exec[= ]|--extcmd[= ]|--sendmail-cmd[= ]|--smtp-server[= ]|ext::|--tree-filter[= ]|--index-filter[= ]|--msg-filter[= ]|--env-filter[= ])(.+)/s,
+  ],
   ['split gsplit', /^--filter[= ](.+)/s],
   ['sort gsort', /^--compress-pr\w*[= ](.+)/s],
   ['rg ripgrep', /^--(?:pre|hostname-bin)[= ](.+)/s],

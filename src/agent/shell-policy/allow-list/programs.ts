@@ -22,7 +22,8 @@ expand unexpand : #ai t= | all first-only initial tabs= : read *
 cut : nsz b= c= d= f= | bytes= characters= delimiter= fields= only-delimited complement output-delimiter= zero-terminated : read *
 tsort colrm : : read *
 column : txeLnJ s= c= o= N= H= R= T= W= E= l= d | table separator= output-separator= columns= output-width= table-columns= table-hide= table-right= table-noheadings json : read *
-od hexdump hd : abcdfilosxCvB A= t= N= j= n= w? S? e= | address-radix= format= read-bytes= skip-bytes= width? output-duplicates : read *
+od : abcdfilosxvB A= t= N= j= n= w? S? e= | address-radix= format= read-bytes= skip-bytes= width? output-duplicates : read *
+hexdump hd : bcdoxCv n= s= e= : read *
 strings : #afw n= t= e= s= o | all bytes= radix= encoding= print-file-name : read *
 zcat bzcat xzcat zstdcat : fqv | force quiet verbose : read *
 tac : br s= | before regex separator= : read *
@@ -33,7 +34,7 @@ pr : #acdfFmrtTJ h= l= w= W= o= n? s? e? i? N= D= | columns= double-space header
 base32 basenc : diz w= | decode ignore-garbage wrap= base64 base64url base32 base32hex base16 base2msbf base2lsbf z85 : read *
 wc gwc : clLmw | bytes chars lines words max-line-length total= : name =number *
 grep egrep fgrep zgrep : abcEFGHhiIlLnoPqrRsTuUvVwxyzZ# e= f< A= B= C= m= d= D= | regexp= file< include= exclude= exclude-dir= exclude-from< max-count= context= after-context= before-context= color? colour? label= binary-files= devices= directories= extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match word-regexp line-regexp count files-with-matches files-without-match only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab null null-data recursive dereference-recursive text line-buffered binary : grep *
-diff : #abBcdeEfilnNpqrsTtuwyZ C= F= U= I= W= x= | normal brief report-identical-files context? unified? ed rcs side-by-side width= left-column suppress-common-lines show-c-function show-function-line= label= expand-tabs initial-tab recursive no-dereference new-file unidirectional-new-file ignore-file-name-case exclude= ignore-case ignore-tab-expansion ignore-trailing-space ignore-space-change ignore-all-space ignore-blank-lines ignore-matching-lines= text strip-trailing-cr minimal color? speed-large-files horizon-lines= : tree *
+diff : #abBcdeEfinNpqrsTtuwyZ C= F= U= I= W= x= | normal brief report-identical-files context? unified? ed rcs side-by-side width= left-column suppress-common-lines show-c-function show-function-line= label= expand-tabs initial-tab recursive no-dereference new-file unidirectional-new-file ignore-file-name-case exclude= ignore-case ignore-tab-expansion ignore-trailing-space ignore-space-change ignore-all-space ignore-blank-lines ignore-matching-lines= text strip-trailing-cr minimal color? speed-large-files horizon-lines= : tree *
 md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum : abctwzrs l= | binary check tag text zero ignore-missing quiet status strict warn algorithm= length= untagged raw base64 : name *
 ls vdir dir gls : 1aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ I= w= T= | all almost-all author escape block-size= ignore-backups color? colour? directory dired classify? file-type format= full-time group-directories-first no-group human-readable si dereference dereference-command-line hide= hyperlink? indicator-style= inode ignore= kibibytes numeric-uid-gid literal hide-control-chars show-control-chars quote-name quoting-style= reverse recursive size sort= time= time-style= tabsize= width= context zero : name *
 stat : Lftxq c= | dereference file-system format= printf= terse cached= : name *
@@ -143,9 +144,7 @@ dpkg : l L s S p W | list status listfiles search print-architecture get-selecti
 
 /** Builtins that only change the shell or print, with any operands. */
 export const harmlessBuiltins = new Set(
-  'shift dirs times caller fg bg disown return exit break continue logout ulimit unalias popd true false :'.split(
-    ' ',
-  ),
+  'shift dirs times caller fg bg disown return exit break continue logout ulimit unalias popd true false :'.split(' '),
 )
 
 /** Programs that print one word which is no option. */

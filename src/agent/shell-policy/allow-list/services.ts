@@ -52,7 +52,8 @@ const porcelain = `${listing} short branch long porcelain? verbose show-stash un
  * needs approval.
  */
 export const gitCommands = `
-status log shortlog show describe blame annotate rev-parse rev-list name-rev whatchanged for-each-ref show-ref show-branch count-objects check-ignore check-attr check-ref-format diff-tree diff-index diff-files version help var range-diff cherry fsck verify-commit verify-tag ls-files ls-tree merge-base cat-file patch-id stripspace grep rerere : ${porcelain} : text
+status log shortlog show describe blame annotate rev-parse rev-list name-rev whatchanged for-each-ref show-ref show-branch count-objects check-ignore check-attr check-ref-format diff-tree diff-index diff-files version var range-diff cherry fsck verify-commit verify-tag ls-files ls-tree merge-base cat-file patch-id stripspace grep rerere : ${porcelain} : text
+help : acg | all guides config : text
 diff : ${listing} : read
 add : AufNnv | all update dry-run verbose intent-to-add no-all ignore-errors renormalize chmod= : text
 commit : amqvnsu m= F< C= | message= all amend no-edit quiet verbose signoff allow-empty allow-empty-message author= date= file< fixup= squash= reuse-message= only include no-gpg-sign dry-run short porcelain trailer= reset-author status no-status cleanup= : read

@@ -13,6 +13,9 @@ export const projectTools = new Set(
 export const codeOptions =
   /^(--eval|--exec|--exec-cmd|--command|--cmd|-c=|--shell|--script-shell|--plugin|--pre|--pager|--editor|--init-script|-toolexec|-exec|--toolexec|--config-env|--wrapper|--launcher|-wrapper|-fplugin|-Xclang|-load|--runner|-I-|--node-options|--lua-filter|--pdf-e\w+|--shell-escape|-shell-escape|--enable-write18|-Clinker|-specs|--target-dir|-vettool|-overlay|--posargs|--override|--pdbcls|--force-reset|--accept-data-loss|--global-option|--use-feature|--config-settings)(=|$)/
 
+/** Prefixes of names with which ImageMagick runs scripts or fetches. */
+const imageCode = /^-write$|^@|^(msl|mvg|ephemeral|inline|https?|ftp|url|label:@|caption:@|text|pango):/
+
 /** Options of single tools that carry code, lead out of the project, or destroy. */
 export const toolOptions: Readonly<Record<string, RegExp>> = {
   java: /^-(agent|javaagent|XX:On)/,
@@ -45,6 +48,9 @@ export const toolOptions: Readonly<Record<string, RegExp>> = {
   'ts-node': /^-e|^--e|^-p/,
   tsx: /^-e|^--e|^-p/,
   dot: /^-[cn]/,
+  convert: imageCode,
+  magick: imageCode,
+  identify: imageCode,
   rails: /^(console|c|runner|r|dbconsole|destroy)$/,
   elixir: /^-e|^--e|^--rpc/,
   julia: /^-[eE]/,
@@ -119,6 +125,7 @@ const ruby: Manager = {
   starting: /^exec$/,
   options:
     'Nrlaqd j= v= | without= with= jobs= quiet local deployment retry= no-document development no-ri no-rdoc all details versions version= pre conservative full-index redownload frozen dry-run force group= groups= parseable only-explicit strict minor major patch paths name-only remote',
+  refused: /^--./,
 }
 
 export const managers: Readonly<Record<string, Manager>> = {
