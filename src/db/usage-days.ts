@@ -1,6 +1,6 @@
 /** Renders the days of a time zone as SQL: SQLite knows no zones, so the offsets of the zone in the span are listed. */
 
-import { dayMs, findChange, offsetAt } from '../agent/schedule/civil-time.ts'
+import { dayMs, findChange, offsetAt } from '#agent/schedule/civil-time.ts'
 
 /** The steps in which changes are looked for. No zone changes twice within it. */
 const stepMs = 7 * dayMs

@@ -1,7 +1,7 @@
 /** Turns the definition of a tool into the plain `Tool` record that the loop and the dispatcher use. */
 
 import type * as z from 'zod'
-import type { Assessment } from '../agent/model/permission/approval.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
 import {
   type CallContext,
   changesNothing,
@@ -10,8 +10,8 @@ import {
   type ServiceName,
   type Services,
   type Tool,
-} from '../agent/model/tool.ts'
-import type { Availability, ToolDeployment } from '../agent/model/vendor/tool-deployment.ts'
+} from '#agent/core/tool.ts'
+import type { Availability, ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
 import type { TouchedResources } from './group-calls.ts'
 import { defaultToolTimeoutMs } from './time-limit.ts'
 import { type ToolInput, zodInput } from './tool-input.ts'

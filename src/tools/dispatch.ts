@@ -3,12 +3,12 @@
  * services, turns errors into results and limits the time of calls and the size of results. The loop orders the results.
  */
 
-import type { ScheduleTimer } from '../agent/model/clock.ts'
-import { errorResult, type ToolMessage } from '../agent/model/message.ts'
-import { type RedactionStream, type Redactor, redactJson } from '../agent/model/secrets/redaction.ts'
-import type { CallContext, Services, Tool, Toolbox, ToolResult } from '../agent/model/tool.ts'
-import { isUntrustedTool } from '../agent/recall/fenced-transcript.ts'
-import type { Result, ToolCall } from '../agent/model/turn.ts'
+import type { ScheduleTimer } from '#agent/core/clock.ts'
+import { errorResult, type ToolMessage } from '#agent/core/message.ts'
+import { type RedactionStream, type Redactor, redactJson } from '#agent/core/secrets/redaction.ts'
+import type { CallContext, Services, Tool, Toolbox, ToolResult } from '#agent/core/tool.ts'
+import { isUntrustedTool } from '#agent/untrusted/fenced-transcript.ts'
+import type { Result, ToolCall } from '#agent/core/turn.ts'
 import { groupCalls } from './group-calls.ts'
 import { type PermissionResult, type Refusal, renderRefusal } from './check-permission.ts'
 import { maxLimits, openBatch, type ResultBatch, type ResultLimits, type Spill, spillText } from './limit-result.ts'

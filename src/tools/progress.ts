@@ -3,8 +3,8 @@
  * events, so that a long command stays cheap for the object and its subscribers.
  */
 
-import type { ScheduleTimer } from '../agent/model/clock.ts'
-import type { RedactionStream } from '../agent/model/secrets/redaction.ts'
+import type { ScheduleTimer } from '#agent/core/clock.ts'
+import type { RedactionStream } from '#agent/core/secrets/redaction.ts'
 
 const intervalMs = 200
 /** After `frequentEvents` of one call. */

@@ -3,7 +3,7 @@
  * the turn. Work that does not end then is abandoned, and its late result or error is discarded.
  */
 
-import type { ScheduleTimer } from '../agent/model/clock.ts'
+import type { ScheduleTimer } from '#agent/core/clock.ts'
 
 /** Time for stopped work to return what it has so far. */
 const stopGraceMs = 10_000

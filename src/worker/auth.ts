@@ -4,11 +4,11 @@
  * resolves their roles.
  */
 
-import { type Authority, hasScope, type Scope } from '../agent/model/permission/authority.ts'
-import type { Identity } from '../agent/model/permission/roles.ts'
-import { BoundedMap } from '../agent/model/bounded-map.ts'
-import { createTenants } from '../db/tenants.ts'
-import { ownerTenant } from '../db/schema.ts'
+import { type Authority, hasScope, type Scope } from '#agent/core/permission/authority.ts'
+import type { Identity } from '#agent/core/permission/roles.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { createTenants } from '#db/tenants.ts'
+import { ownerTenant } from '#db/schema.ts'
 import { AppError } from './errors.ts'
 import { owner, toVerifiedKey, type VerifiedKey } from './login/key-identity.ts'
 import { readCookie, verifyCookie } from './login/login-cookie.ts'

@@ -1,7 +1,7 @@
 /** Refuses requests that this deployment has sent itself: an agent that calls its own API could start turns without end. */
 
 import type { MiddlewareHandler } from 'hono'
-import { isOwnRequest } from '../durable/platform/loop-mark.ts'
+import { isOwnRequest } from '#durable/platform/loop-mark.ts'
 import { AppError } from './errors.ts'
 
 export const refuseLoops: MiddlewareHandler<{ Bindings: Env }> = async ({ req, env }, next) => {

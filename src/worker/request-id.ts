@@ -1,8 +1,8 @@
 /** Gives every request an id: that of the header `X-Request-Id`, or a new one. The response and the log have it too. */
 
 import type { MiddlewareHandler } from 'hono'
-import { withLogContext } from '../durable/platform/log-context.ts'
-import { redactLogs } from '../durable/platform/log-redaction.ts'
+import { withLogContext } from '#durable/platform/log-context.ts'
+import { redactLogs } from '#durable/platform/log-redaction.ts'
 import type { AppEnv } from './route.ts'
 
 const header = 'x-request-id'

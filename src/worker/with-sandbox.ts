@@ -3,5 +3,5 @@
 export { default } from './index.ts'
 export * from './index.ts'
 export { ContainerProxy } from '@cloudflare/sandbox'
-export { ContainerEgress } from '../durable/workspace/container-egress.ts'
-export { SandboxBox } from '../durable/workspace/sandbox-object.ts'
+export { ContainerEgress } from '#durable/workspace/container-egress.ts'
+export { SandboxBox } from '#durable/workspace/sandbox-object.ts'

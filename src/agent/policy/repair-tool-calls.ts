@@ -3,9 +3,9 @@
  * models send every call of a batch with the same id, or the same call several times.
  */
 
-import type { AssistantMessage } from '../model/message.ts'
+import type { AssistantMessage } from '#agent/core/message.ts'
 import type { OnReply } from './policy.ts'
-import { isClientTool, offeredTools } from '../model/request/tool-schema.ts'
+import { isClientTool, offeredTools } from '#agent/core/request/tool-schema.ts'
 import { repairToolName } from './repair-tool-name.ts'
 
 /** Calls of one reply. Each result costs a write of the whole turn. The model can ask for the others again. */

@@ -1,8 +1,8 @@
 /** Resolves the quirks of a route. Quirks of the provider profile override those derived from the model facts. */
 
-import type { DialectName, Quirks } from '../model/dialect.ts'
-import type { Settings } from '../model/settings.ts'
-import type { ModelFacts } from '../providers/catalog/model-facts.ts'
+import type { DialectName, Quirks } from '#agent/core/dialect.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { ModelFacts } from '#agent/providers/catalog/model-facts.ts'
 
 /** Caps the output tokens that are requested by default. Settings may request more. */
 const maxDefaultOutputTokens = 128_000

@@ -1,6 +1,6 @@
 /** Resolves a model id to a route: everything that is needed to call the model. */
 
-import type { DialectName, Endpoint } from '../model/dialect.ts'
+import type { DialectName, Endpoint } from '#agent/core/dialect.ts'
 import {
   resolveBaseUrl,
   listKeys,
@@ -9,19 +9,24 @@ import {
   type NamedKey,
   type Sources,
 } from './availability.ts'
-import { defaultSearchPrice, type ModelFacts, type Prices, type FactSource } from '../providers/catalog/model-facts.ts'
-import { lookUpModel } from '../providers/catalog/model-lookup.ts'
-import { omitUndefined } from '../providers/catalog/json-values.ts'
-import { maxPrices, factsFromSettings, type ModelSettings } from '../providers/catalog/facts-from-settings.ts'
+import {
+  defaultSearchPrice,
+  type ModelFacts,
+  type Prices,
+  type FactSource,
+} from '#agent/providers/catalog/model-facts.ts'
+import { lookUpModel } from '#agent/providers/catalog/model-lookup.ts'
+import { omitUndefined } from '#agent/providers/catalog/json-values.ts'
+import { maxPrices, factsFromSettings, type ModelSettings } from '#agent/providers/catalog/facts-from-settings.ts'
 import { keyIdOf } from './key-selection.ts'
 import { chooseDialect, filterInterchangeableKeys } from './choose-dialect.ts'
-import type { Settings } from '../model/settings.ts'
-import type { Provider } from '../providers/profiles/providers.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { Provider } from '#agent/providers/profiles/providers.ts'
 import { explainModelless } from './default-model.ts'
 import { resolveCacheTtl, resolveQuirks } from './quirks.ts'
 
 export type { Sources, Variables } from './availability.ts'
-export type { Prices } from '../providers/catalog/model-facts.ts'
+export type { Prices } from '#agent/providers/catalog/model-facts.ts'
 
 export type Route = {
   /** `provider/model`. */

@@ -9,9 +9,9 @@ import {
   marks,
   renderField,
   type Field,
-} from '../path-policy/field.ts'
-import { resolvePath } from '../path-policy/judge-path.ts'
-import { getHome } from '../path-policy/vital-paths.ts'
+} from '#agent/path-policy/field.ts'
+import { resolvePath } from '#agent/path-policy/judge-path.ts'
+import { getHome } from '#agent/path-policy/vital-paths.ts'
 import {
   createTranslation,
   decodeBase32,

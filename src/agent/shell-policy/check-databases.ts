@@ -1,6 +1,6 @@
 /** Judges clients of databases by their options and by the statements that they are given. */
 
-import { renderField } from '../path-policy/field.ts'
+import { renderField } from '#agent/path-policy/field.ts'
 import { checkWrite } from './check-paths.ts'
 import { reportNetwork } from './judge-run.ts'
 import { isHarmlessSql } from './languages/sql-statements.ts'

@@ -1,10 +1,16 @@
 /** Asks about paths of a command by the path policy, for every directory in which the command may run. */
 
-import { isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
-import { findReadProblem, findWriteProblem, getZone, resolvePath, type ReadKind } from '../path-policy/judge-path.ts'
-import { followLinks } from '../path-policy/links.ts'
-import { runLater } from '../path-policy/path-lists.ts'
-import { isDisk, isPowerSwitch } from '../path-policy/vital-paths.ts'
+import { isGlob, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
+import {
+  findReadProblem,
+  findWriteProblem,
+  getZone,
+  resolvePath,
+  type ReadKind,
+} from '#agent/path-policy/judge-path.ts'
+import { followLinks } from '#agent/path-policy/links.ts'
+import { runLater } from '#agent/path-policy/path-lists.ts'
+import { isDisk, isPowerSwitch } from '#agent/path-policy/vital-paths.ts'
 import { findNamedSecret } from './listings.ts'
 import { addFinding, type Scope } from './shell-state.ts'
 

@@ -10,8 +10,8 @@ import {
   isUnknown,
   renderField,
   type Field,
-} from '../path-policy/field.ts'
-import { getZone, resolvePath, toGlob } from '../path-policy/judge-path.ts'
+} from '#agent/path-policy/field.ts'
+import { getZone, resolvePath, toGlob } from '#agent/path-policy/judge-path.ts'
 import {
   clientCommands,
   codeInFormat,

@@ -1,8 +1,8 @@
 /** Finds the secrets whose names `find`, `ls` and programs like them can print. */
 
-import { canMatch, isGlob, isUnknown, overlaps, type Field } from '../path-policy/field.ts'
-import { toGlob } from '../path-policy/judge-path.ts'
-import { sampleSecrets } from '../path-policy/path-lists.ts'
+import { canMatch, isGlob, isUnknown, overlaps, type Field } from '#agent/path-policy/field.ts'
+import { toGlob } from '#agent/path-policy/judge-path.ts'
+import { sampleSecrets } from '#agent/path-policy/path-lists.ts'
 import { resolvePaths } from './check-paths.ts'
 import { listActionsFor, type FoundFile } from './languages/find-tests.ts'
 import type { Call, Scope } from './shell-state.ts'

@@ -3,7 +3,7 @@
  * reads it reads any secret of the workspace that the listing can name. An unknown name may be every file.
  */
 
-import { anyText, canMatch, isUnknown, type Field } from '../path-policy/field.ts'
+import { anyText, canMatch, isUnknown, type Field } from '#agent/path-policy/field.ts'
 import type { Call, Judge, Output, Scope } from './shell-state.ts'
 
 const firstMark = 0xe010

@@ -1,6 +1,15 @@
 /** Judges programs that start another program by that program, and shells by their code. */
 
-import { anyText, anyWords, isGlob, isKnown, isUnknown, marks, renderField, type Field } from '../path-policy/field.ts'
+import {
+  anyText,
+  anyWords,
+  isGlob,
+  isKnown,
+  isUnknown,
+  marks,
+  renderField,
+  type Field,
+} from '#agent/path-policy/field.ts'
 import { listNamesIn } from './listings.ts'
 import { setVariable } from './simple-command.ts'
 import { judgeRun } from './judge-run.ts'

@@ -3,8 +3,8 @@
  * answered, new windows are closed before they load, and downloads are refused. Detaching is closing the connection.
  */
 
-import type { ScheduleTimer } from '../../agent/model/clock.ts'
-import type { DialogChoice } from '../../agent/model/browser/browser-state.ts'
+import type { ScheduleTimer } from '#agent/core/clock.ts'
+import type { DialogChoice } from '#agent/core/browser/browser-state.ts'
 import { type CdpConnection, CdpError, type CdpEvent } from './cdp.ts'
 import { LoadState } from './load-state.ts'
 import { type NetworkGuard, pausedPatterns, RequestGuard } from './request-guard.ts'

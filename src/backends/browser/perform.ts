@@ -1,7 +1,7 @@
 /** Performs one action on the page of a session and returns what the model sees of it. */
 
-import type { BrowserAction } from '../../agent/model/browser/browser.ts'
-import type { OpenBrowser } from '../../agent/model/browser/browser-state.ts'
+import type { BrowserAction } from '#agent/core/browser/browser.ts'
+import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
 import { removeInvisible, removeInvisibleFrom } from '../web/remove-invisible.ts'
 import { type CdpConnection, CdpError } from './cdp.ts'
 import { clearConsole, readConsole } from './console.ts'

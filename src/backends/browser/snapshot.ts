@@ -3,7 +3,7 @@
  * valid while their document does. Of a page with too many elements only what is in view is listed.
  */
 
-import type { SnapshotFrame } from '../../agent/model/browser/browser-state.ts'
+import type { SnapshotFrame } from '#agent/core/browser/browser-state.ts'
 import { CdpError } from './cdp.ts'
 import type { Frame, Page } from './page.ts'
 import { type AxDocument, type AxNode, renderTree, type RenderedTree } from './render-tree.ts'

@@ -4,7 +4,7 @@
  * container, which closed egress refuses.
  */
 
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import type { ContainerHost, WorkspaceCopy } from './container-host.ts'
 import { applyEgress, type EgressControl, type EgressVariables } from './egress.ts'
 

@@ -3,8 +3,8 @@
  * the isolate crashes.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { DocumentBytes, DocumentKind, DocumentWriter } from '../../agent/model/media/document-writer.ts'
+import { log } from '#agent/core/log.ts'
+import type { DocumentBytes, DocumentKind, DocumentWriter } from '#agent/core/media/document-writer.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import { removeIllegal } from './legal-text.ts'
 import { loadAssets, writerCode } from './writer-code.ts'

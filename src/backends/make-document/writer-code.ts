@@ -1,7 +1,7 @@
 /** Imports the code of the isolates that write documents, one library each, and the font and the program that some need. */
 
-import type { DocumentKind } from '../../agent/model/media/document-writer.ts'
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+import type { DocumentKind } from '#agent/core/media/document-writer.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
 
 export const writerCode: Readonly<Record<DocumentKind, () => Promise<string>>> = {
   xlsx: async () => (await import('../dist/write-xlsx.isolate.txt')).default,

@@ -3,8 +3,8 @@
  * are stored in rows. A row that is `running` after an eviction becomes `lost`, without an exit code.
  */
 
-import { log } from '../../agent/model/log.ts'
-import { BackendError, type JobOptions, type Jobs, type JobState } from '../../agent/model/backend.ts'
+import { log } from '#agent/core/log.ts'
+import { BackendError, type JobOptions, type Jobs, type JobState } from '#agent/core/backend.ts'
 import { type JobRow, jobRows, maxOutputBytes } from './job-rows.ts'
 import { resolvePath, workspaceRoot } from './paths.ts'
 import type { Shell } from './shell.ts'

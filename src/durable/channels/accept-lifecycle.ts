@@ -1,12 +1,12 @@
 /** Applies what a platform reports about a chat or about a message of ours. */
 
-import { chatName, systemAuthority } from '../../agent/model/permission/authority.ts'
-import type { InboundEvent } from '../../channels/channel.ts'
-import { channelSettings, type ChannelSettings } from '../../channels/settings.ts'
-import { changeChannelSettings } from '../../db/change-channel-settings.ts'
-import { hasSessionOfChat } from '../../db/session-directory.ts'
-import { createTenantDb } from '../../db/tenant-db.ts'
-import { forgetConnection, type LoadedConnection } from '../tenant/channels/connection.ts'
+import { chatName, systemAuthority } from '#agent/core/permission/authority.ts'
+import type { InboundEvent } from '#channels/channel.ts'
+import { channelSettings, type ChannelSettings } from '#channels/settings.ts'
+import { changeChannelSettings } from '#db/change-channel-settings.ts'
+import { hasSessionOfChat } from '#db/session-directory.ts'
+import { createTenantDb } from '#db/tenant-db.ts'
+import { forgetConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { originOf, sessionIdOf } from './gateway.ts'
 
 type LifecycleEvent = Extract<InboundEvent, { kind: 'lifecycle' }>

@@ -1,7 +1,7 @@
 /** Fits the buttons of a question or an approval to what a platform shows. */
 
-import type { Button } from '../../agent/model/delivery.ts'
-import type { Capabilities } from '../../channels/channel.ts'
+import type { Button } from '#agent/core/delivery.ts'
+import type { Capabilities } from '#channels/channel.ts'
 
 type Rows = readonly (readonly Button[])[]
 type Asked = { readonly text: string; readonly buttons?: Rows }

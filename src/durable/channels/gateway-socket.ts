@@ -4,13 +4,13 @@
  * again after eviction, deployment or failure: an outgoing socket cannot hibernate.
  */
 
-import { log } from '../../agent/model/log.ts'
-import { callDiscord } from '../../channels/discord/discord-api.ts'
-import { discord } from '../../channels/discord/discord.ts'
-import * as protocol from '../../channels/discord/gateway-protocol.ts'
-import { channelIdOf, type GatewayRequest } from '../../channels/discord/parse-message.ts'
-import { clock } from '../platform/clock.ts'
-import { forgetConnection, loadConnection, type LoadedConnection } from '../tenant/channels/connection.ts'
+import { log } from '#agent/core/log.ts'
+import { callDiscord } from '#channels/discord/discord-api.ts'
+import { discord } from '#channels/discord/discord.ts'
+import * as protocol from '#channels/discord/gateway-protocol.ts'
+import { channelIdOf, type GatewayRequest } from '#channels/discord/parse-message.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { forgetConnection, loadConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { acceptRequest } from './accept-request.ts'
 import { OwnRoles } from './own-roles.ts'
 

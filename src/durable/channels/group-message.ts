@@ -3,12 +3,12 @@
  * its session is.
  */
 
-import { findCommand } from '../../agent/policy/slash-command/command-table.ts'
-import { isPathName, parseCommand } from '../../agent/policy/slash-command/parse-command.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import type { ChatAddress, InboundEvent } from '../../channels/channel.ts'
-import type { LoadedConnection } from '../tenant/channels/connection.ts'
-import { tenantStub } from '../tenant/tenant-stub.ts'
+import { findCommand } from '#agent/policy/slash-command/command-table.ts'
+import { isPathName, parseCommand } from '#agent/policy/slash-command/parse-command.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { ChatAddress, InboundEvent } from '#channels/channel.ts'
+import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { originOf, sessionIdOf } from './gateway.ts'
 
 /** A message, an edit of one, or a native command. */

@@ -1,12 +1,12 @@
 /** Reads the files of inbound messages from their platform, and stores their images. */
 
-import type { MediaReference } from '../../agent/model/media/media-reference.ts'
-import type { ChatOrigin } from '../../agent/model/delivery.ts'
-import type { ImagePart } from '../../agent/model/message.ts'
-import type { FetchedMedia } from '../../channels/channel.ts'
-import { clock } from '../platform/clock.ts'
-import { attachmentPrefix, canStore, storeImages } from '../workspace/attachments.ts'
-import type { LoadedConnection } from '../tenant/channels/connection.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
+import type { ImagePart } from '#agent/core/message.ts'
+import type { FetchedMedia } from '#channels/channel.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { attachmentPrefix, canStore, storeImages } from '#durable/workspace/attachments.ts'
+import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 
 /** Limit of one file. It is held in memory. */
 const maxFileBytes = 20_000_000

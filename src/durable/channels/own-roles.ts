@@ -4,10 +4,10 @@
  */
 
 import * as z from 'zod'
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import type { ChannelConnection } from '../../channels/channel.ts'
-import { callDiscord } from '../../channels/discord/discord-api.ts'
-import { clock } from '../platform/clock.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { ChannelConnection } from '#channels/channel.ts'
+import { callDiscord } from '#channels/discord/discord-api.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 const mentioning = z.object({ guild_id: z.string().regex(/^\d{1,20}$/), mention_roles: z.array(z.string()).min(1) })
 const member = z.object({ roles: z.array(z.string()) })

@@ -4,19 +4,19 @@
  * nothing else.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { ChatOrigin, ReplyHandle, SendOutcome } from '../../agent/model/delivery.ts'
-import type { ProgressMode } from '../../channels/settings.ts'
-import type { CallEvent } from '../../channels/text/progress-lines.ts'
-import type { SessionEvent } from '../../agent/model/event.ts'
-import { createDelivery } from '../../agent/policy/delivery-attempt.ts'
-import type { LoadedConnection } from '../tenant/channels/connection.ts'
+import { log } from '#agent/core/log.ts'
+import type { ChatOrigin, ReplyHandle, SendOutcome } from '#agent/core/delivery.ts'
+import type { ProgressMode } from '#channels/settings.ts'
+import type { CallEvent } from '#channels/text/progress-lines.ts'
+import type { SessionEvent } from '#agent/core/event.ts'
+import { createDelivery } from '#agent/policy/delivery-attempt.ts'
+import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { firstChunk, Preview, renderSafely } from './preview.ts'
 import { ProgressDisplay } from './progress-display.ts'
 import { TypingIndicator } from './typing-indicator.ts'
 import { WorkingNote } from './working-note.ts'
 import type { Outbox, OutboxRow } from './outbox.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 export type PresenceOptions = {
   readonly outbox: Outbox

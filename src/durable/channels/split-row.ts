@@ -1,7 +1,7 @@
 /** Splits a message that the platform rejected as too long. Its own limit is lower than the one that the channel knows. */
 
-import type { MessageChunk } from '../../agent/model/delivery.ts'
-import { splitText } from '../../channels/text/split-text.ts'
+import type { MessageChunk } from '#agent/core/delivery.ts'
+import { splitText } from '#channels/text/split-text.ts'
 import type { OutboxRow } from './outbox.ts'
 
 /** A shorter text is rejected for another reason than its length. */

@@ -1,6 +1,6 @@
 /** Keeps the typing indicator of a chat visible while a turn runs. */
 
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 const maxDurationMs = 10 * 60_000
 

@@ -3,7 +3,7 @@
  * cannot edit, a message comes after 1, 2, 4, 8 … intervals.
  */
 
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 export type WorkingNoteOptions = {
   /** Undefined: this chat gets no notes. */

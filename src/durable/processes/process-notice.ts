@@ -1,7 +1,7 @@
 /** Renders the message that reports background processes to the model. */
 
-import { maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
-import { fenceUntrusted } from '../../agent/recall/fence.ts'
+import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
+import { fenceUntrusted } from '#agent/untrusted/fence.ts'
 import type { ProcessRow } from './process-rows.ts'
 
 const maxQuotedChars = 1_500

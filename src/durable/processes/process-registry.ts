@@ -4,12 +4,12 @@
  * message of its own.
  */
 
-import { BackendError, type BackendKind, type Jobs, type JobState } from '../../agent/model/backend.ts'
-import { hash53 } from '../../agent/model/hash53.ts'
-import { type UserMessage, userText } from '../../agent/model/message.ts'
-import type { ProcessLookup, Processes, ProcessInput, ProcessStart, ProcessView } from '../../agent/model/process.ts'
-import { renderScreen, withPty } from '../../tools/terminal/pty-command.ts'
-import { newNonce } from '../platform/ids.ts'
+import { BackendError, type BackendKind, type Jobs, type JobState } from '#agent/core/backend.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import { type UserMessage, userText } from '#agent/core/message.ts'
+import type { ProcessLookup, Processes, ProcessInput, ProcessStart, ProcessView } from '#agent/core/process.ts'
+import { renderScreen, withPty } from '#tools/terminal/pty-command.ts'
+import { newNonce } from '#durable/platform/ids.ts'
 import { renderNotice } from './process-notice.ts'
 import type { ProcessRow, ProcessRows } from './process-rows.ts'
 import {
@@ -21,7 +21,7 @@ import {
   clearHits,
   scanOutput,
 } from './process-watch.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 export type ProcessOptions = {
   readonly rows: ProcessRows

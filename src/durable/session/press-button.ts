@@ -1,9 +1,9 @@
 /** Applies the press of a button under the message of a pending request. */
 
-import type { ApprovalAnswer } from '../../agent/model/permission/approval.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import { parseButtonData } from '../channels/pending-request-message.ts'
-import { findPending, isQuestion } from '../turn/pending-requests.ts'
+import type { ApprovalAnswer } from '#agent/core/permission/approval.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { parseButtonData } from '#durable/channels/pending-request-message.ts'
+import { findPending, isQuestion } from '#durable/turn/pending-requests.ts'
 import type { Session } from './session.ts'
 
 export type Press = { readonly authority: Authority; readonly data: string }

@@ -1,16 +1,16 @@
 /** Reads messages, runs, events and the status of a session for the API. */
 
-import { createRunEnded } from '../../agent/loop/announce.ts'
-import type { SessionEvent, RunEnded } from '../../agent/model/event.ts'
-import { isOver } from '../../agent/model/turn.ts'
-import { renderServerSentEvent } from '../../agent/public-api/server-sent-events.ts'
-import { toPlacedEvent } from '../storage/event-log.ts'
+import { createRunEnded } from '#agent/loop/announce.ts'
+import type { SessionEvent, RunEnded } from '#agent/core/event.ts'
+import { isOver } from '#agent/core/turn.ts'
+import { renderServerSentEvent } from '#agent/public-api/server-sent-events.ts'
+import { toPlacedEvent } from '#durable/storage/event-log.ts'
 import { replayMessages } from './responses/replay-messages.ts'
 import type { Session } from './session.ts'
 import type { Submitted } from './intake/intake.ts'
-import { runUsage } from '../storage/session-record.ts'
+import { runUsage } from '#durable/storage/session-record.ts'
 import { type RunView, runView } from './api-views.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 import { takenBackEnd } from './clients/queued-runs.ts'
 
 export function runOf(session: Session, runId: string): RunView | undefined {

@@ -1,9 +1,9 @@
 /** Collects the messages that models get, with their estimated tokens and the number of messages with images. */
 
-import type { Entry } from '../../agent/model/history.ts'
-import type { Message } from '../../agent/model/message.ts'
-import { arrangeEntries, assembleContext } from '../../agent/prompt/compression/assemble.ts'
-import { estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { Message } from '#agent/core/message.ts'
+import { arrangeEntries, assembleContext } from '#agent/prompt/compression/assemble.ts'
+import { estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
 
 /** `entries` are in the order in which they are sent. Assembly may change and join their messages. */
 export type Context = { readonly entries: Entry[]; readonly messages: Message[]; tokens: number; images: number }

@@ -1,8 +1,8 @@
 /** Creates the turn that a message opens. */
 
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import { endTurn, newTurn, type Outcome, type Turn } from '../../agent/model/turn.ts'
-import type { Usage } from '../../agent/model/usage.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { endTurn, newTurn, type Outcome, type Turn } from '#agent/core/turn.ts'
+import type { Usage } from '#agent/core/usage.ts'
 
 export type Opening = {
   readonly options: TurnOptions

@@ -3,9 +3,9 @@
  * writes are keyed, so that repeating them changes nothing.
  */
 
-import type { Entry, HistoryStore, KnownRecord, Page, SessionRecord, SpentTurn } from '../../agent/model/history.ts'
-import { isOver, type Turn } from '../../agent/model/turn.ts'
-import type { Usage } from '../../agent/model/usage.ts'
+import type { Entry, HistoryStore, KnownRecord, Page, SessionRecord, SpentTurn } from '#agent/core/history.ts'
+import { isOver, type Turn } from '#agent/core/turn.ts'
+import type { Usage } from '#agent/core/usage.ts'
 import { truncateForHistory, truncateTurnForHistory } from './truncate-for-history.ts'
 import { importRunId, type Journal, type StepRow } from './journal.ts'
 

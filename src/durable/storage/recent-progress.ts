@@ -1,7 +1,7 @@
 /** Keeps the newest progress of the calls that run, for subscribers that join. It is never stored. */
 
-import type { Event, SessionEvent } from '../../agent/model/event.ts'
-import type { Turn } from '../../agent/model/turn.ts'
+import type { Event, SessionEvent } from '#agent/core/event.ts'
+import type { Turn } from '#agent/core/turn.ts'
 
 /** Of at most 2 KB each. */
 const maxEvents = 16

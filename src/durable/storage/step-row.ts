@@ -1,6 +1,6 @@
 /** Decides which row of a session takes the next message. */
 
-import type { Entry } from '../../agent/model/history.ts'
+import type { Entry } from '#agent/core/history.ts'
 import { importRunId, type StepRow } from './journal.ts'
 
 /** Imported messages have no steps, so their rows are filled by size. */

@@ -3,11 +3,11 @@
  * session that is rebuilt from history has the shorter one.
  */
 
-import type { Entry } from '../../agent/model/history.ts'
-import type { Message } from '../../agent/model/message.ts'
-import type { Turn } from '../../agent/model/turn.ts'
-import { maxPageBytes } from '../../db/page-row.ts'
-import { utf8Bytes, fitsBytes } from '../platform/row-size.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { Message } from '#agent/core/message.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import { maxPageBytes } from '#db/page-row.ts'
+import { utf8Bytes, fitsBytes } from '#durable/platform/row-size.ts'
 
 /** The rest of the row is for the turn. */
 const maxMessageBytes = 1_350_000

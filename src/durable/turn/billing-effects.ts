@@ -1,11 +1,11 @@
 /** Builds the billing group of the turn's effects: estimates usage, reserves calls and reports them to the tenant. */
 
-import type { Turn } from '../../agent/model/turn.ts'
-import { noUsage, type Usage } from '../../agent/model/usage.ts'
-import { estimateTokens } from '../../agent/prompt/estimate-tokens.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import { noUsage, type Usage } from '#agent/core/usage.ts'
+import { estimateTokens } from '#agent/prompt/estimate-tokens.ts'
 import { contextTokens } from './context-tokens.ts'
-import { highestCost } from '../models/pricing.ts'
-import type { CallCost } from '../tenant/billing/session-billing.ts'
+import { highestCost } from '#durable/models/pricing.ts'
+import type { CallCost } from '#durable/tenant/billing/session-billing.ts'
 import type { BillingEffects, Chosen } from './effects.ts'
 import type { TurnSession } from './turn-session.ts'
 

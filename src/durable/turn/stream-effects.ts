@@ -1,6 +1,6 @@
 /** Builds the stream group of the turn's effects: buffers the deltas of a model call and emits them as events. */
 
-import { failpoint } from '../platform/failpoint.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
 import { DeltaBuffer } from './delta-buffer.ts'
 import type { StreamEffects } from './effects.ts'
 import type { TurnSession } from './turn-session.ts'

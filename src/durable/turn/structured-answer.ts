@@ -1,10 +1,10 @@
 /** Checks the answers of turns that name a format. The validator is loaded with the first answer that has a schema. */
 
-import { type AssistantMessage, callsIn, textIn } from '../../agent/model/message.ts'
-import type { AnswerFormat } from '../../agent/model/request/model-parameters.ts'
-import type { CheckedAnswer, Turn } from '../../agent/model/turn.ts'
-import { loadSchemaValidator } from '../../backends/modules.ts'
-import type { Delta } from '../../agent/model/dialect.ts'
+import { type AssistantMessage, callsIn, textIn } from '#agent/core/message.ts'
+import type { AnswerFormat } from '#agent/core/request/model-parameters.ts'
+import type { CheckedAnswer, Turn } from '#agent/core/turn.ts'
+import { loadSchemaValidator } from '#backends/modules.ts'
+import type { Delta } from '#agent/core/dialect.ts'
 
 type Checked = { readonly reply: AssistantMessage; readonly checked?: CheckedAnswer }
 

@@ -1,10 +1,10 @@
 /** Builds the tool group of the turn's effects: runs calls with the approval policy of the turn. */
 
-import type { ToolMessage } from '../../agent/model/message.ts'
-import type { Turn } from '../../agent/model/turn.ts'
-import type { ApprovalPolicy } from '../../agent/policy/approval/approval.ts'
-import type { Route } from '../../agent/routing/route.ts'
-import { getResultLimits } from '../../tools/limit-result.ts'
+import type { ToolMessage } from '#agent/core/message.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import type { ApprovalPolicy } from '#agent/policy/approval/approval.ts'
+import type { Route } from '#agent/routing/route.ts'
+import { getResultLimits } from '#tools/limit-result.ts'
 import { askApprovalJudge, createApprovalPolicy } from './approval-policy.ts'
 import type { ToolEffects } from './effects.ts'
 import { createProgramLog } from './programs.ts'

@@ -4,8 +4,8 @@
  * a stored rollback first, so that it survives a crash.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { FileStat } from '../../agent/model/backend.ts'
+import { log } from '#agent/core/log.ts'
+import type { FileStat } from '#agent/core/backend.ts'
 import {
   type Change,
   type Checkpoint,
@@ -13,9 +13,9 @@ import {
   checkpointLimits,
   type Restored,
   type Selection,
-} from '../../backends/checkpoints.ts'
-import type { PortableBackend } from '../../backends/portable-backend.ts'
-import { pack, unpack } from '../../backends/tar.ts'
+} from '#backends/checkpoints.ts'
+import type { PortableBackend } from '#backends/portable-backend.ts'
+import { pack, unpack } from '#backends/tar.ts'
 import { archiveRows, type ArchiveRow, type PendingRollback } from './archive-rows.ts'
 import { planTransfer } from './move-files.ts'
 import { uploadInParts } from './upload.ts'

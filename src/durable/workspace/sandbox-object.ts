@@ -3,15 +3,15 @@
  * `SANDBOX_CONTAINER_API` chooses the adapter: `sdk` (version 0.12.10, the default) or `native` (ctx.container).
  */
 
-import { log } from '../../agent/model/log.ts'
+import { log } from '#agent/core/log.ts'
 import { Sandbox } from '@cloudflare/sandbox'
-import { ContainerBox } from '../../backends/cloudflare/container-box.ts'
-import type { ContainerHost, WorkspaceCopy } from '../../backends/cloudflare/container-host.ts'
-import { type Egress, type EgressVariables, injectKey, type InjectKeyParams } from '../../backends/cloudflare/egress.ts'
-import { type NativeContainer, nativeContainer } from '../../backends/cloudflare/native-container.ts'
-import type { SandboxPort } from '../../backends/cloudflare/sandbox-port.ts'
-import { sdkContainer, type SdkSandbox } from '../../backends/cloudflare/sdk-container.ts'
-import { clock } from '../platform/clock.ts'
+import { ContainerBox } from '#backends/cloudflare/container-box.ts'
+import type { ContainerHost, WorkspaceCopy } from '#backends/cloudflare/container-host.ts'
+import { type Egress, type EgressVariables, injectKey, type InjectKeyParams } from '#backends/cloudflare/egress.ts'
+import { type NativeContainer, nativeContainer } from '#backends/cloudflare/native-container.ts'
+import type { SandboxPort } from '#backends/cloudflare/sandbox-port.ts'
+import { sdkContainer, type SdkSandbox } from '#backends/cloudflare/sdk-container.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 const copyKey = 'talaria:saved'
 const inactivityMs = 10 * 60_000

@@ -1,7 +1,7 @@
 /** Gives curl, wget and git of the virtual shell a network: the guarded fetch of the tenant. */
 
-import type { Network } from '../../backends/virtual/network.ts'
-import type { GuardedFetch } from '../platform/guarded-fetch.ts'
+import type { Network } from '#backends/virtual/network.ts'
+import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 
 export const shellNetwork = (guardedFetch: GuardedFetch): Network => ({
   async fetch({ url, method, headers, body, follow, timeoutMs }, signal) {

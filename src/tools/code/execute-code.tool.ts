@@ -1,9 +1,9 @@
 /** Runs a program that calls tools. It never runs again after a crash: the model gets the list of its started calls. */
 
 import * as z from 'zod'
-import type { Assessment } from '../../agent/model/permission/approval.ts'
-import type { ProgramEnd } from '../../agent/model/program.ts'
-import type { CallContext, Services, Toolbox, ToolResult } from '../../agent/model/tool.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
+import type { ProgramEnd } from '#agent/core/program.ts'
+import type { CallContext, Services, Toolbox, ToolResult } from '#agent/core/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { failWith } from '../tool-result.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'

@@ -3,9 +3,9 @@
  * dispatcher for it.
  */
 
-import type { ToolMessage } from '../../agent/model/message.ts'
-import type { Program, ProgramAnswer, ProgramFunction } from '../../agent/model/program.ts'
-import type { Programs, Tool, Toolbox } from '../../agent/model/tool.ts'
+import type { ToolMessage } from '#agent/core/message.ts'
+import type { Program, ProgramAnswer, ProgramFunction } from '#agent/core/program.ts'
+import type { Programs, Tool, Toolbox } from '#agent/core/tool.ts'
 import { createCallQueue } from './call-queue.ts'
 
 /** In the order of the tool description. */

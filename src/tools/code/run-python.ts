@@ -1,7 +1,7 @@
 /** Runs a Python program on the host of the session, as a command on a temporary file. */
 
-import type { ExecutionBackend } from '../../agent/model/backend.ts'
-import type { ProgramEnd } from '../../agent/model/program.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import type { ProgramEnd } from '#agent/core/program.ts'
 import { maxKeptBytes } from '../kept-output.ts'
 
 const maxErrorChars = 10_000

@@ -1,8 +1,8 @@
 /** Assesses a command line with the shell policy, for the host where it would run. */
 
-import type { Assessment } from '../../agent/model/permission/approval.ts'
-import type { CommandVerdict } from '../../agent/model/permission/shell-policy.ts'
-import type { Services } from '../../agent/model/tool.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
+import type { CommandVerdict } from '#agent/core/permission/shell-policy.ts'
+import type { Services } from '#agent/core/tool.ts'
 import { listSecretFiles } from '../assess-paths.ts'
 
 type Place = Pick<Services, 'backend' | 'shell'>

@@ -1,9 +1,9 @@
 /** Runs a command line. The working directory and exported variables carry over to the next command. */
 
 import * as z from 'zod'
-import type { Assessment } from '../../agent/model/permission/approval.ts'
-import type { ExecResult, ExecutionBackend } from '../../agent/model/backend.ts'
-import type { CallContext, Services, ShellState } from '../../agent/model/tool.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
+import type { ExecResult, ExecutionBackend } from '#agent/core/backend.ts'
+import type { CallContext, Services, ShellState } from '#agent/core/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail, failWith } from '../tool-result.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'

@@ -1,17 +1,12 @@
 /** Creates, changes, tests and deletes the connections of a tenant to messaging platforms. */
 
 import type * as z from 'zod'
-import type { Channel, Secrets, Registration } from '../../channels/channel.ts'
-import { listPlatforms, loadChannel } from '../../channels/channels.ts'
-import { channelSettings, type ChannelSettings, normalizeIds, type settingsChange } from '../../channels/settings.ts'
-import {
-  type Connection,
-  type ConnectionChange,
-  isAddressTaken,
-  webhookPlatform,
-} from '../../db/channel-connections.ts'
-import { checkSocket, keepSocket } from '../../durable/channels/keep-socket.ts'
-import { forgetConnection, unsealConnection } from '../../durable/tenant/channels/connection.ts'
+import type { Channel, Secrets, Registration } from '#channels/channel.ts'
+import { listPlatforms, loadChannel } from '#channels/channels.ts'
+import { channelSettings, type ChannelSettings, normalizeIds, type settingsChange } from '#channels/settings.ts'
+import { type Connection, type ConnectionChange, isAddressTaken, webhookPlatform } from '#db/channel-connections.ts'
+import { checkSocket, keepSocket } from '#durable/channels/keep-socket.ts'
+import { forgetConnection, unsealConnection } from '#durable/tenant/channels/connection.ts'
 import { AppError, invalid } from '../errors.ts'
 import { requireChannelPolicy, requireSecretsPolicy } from '../input/channel-policy.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'

@@ -1,8 +1,8 @@
 /** Validates, generates and replaces the secrets of a channel. */
 
-import type { Channel, Secrets } from '../../channels/channel.ts'
-import type { Connection, ConnectionChange } from '../../db/channel-connections.ts'
-import { sealSecrets, unsealSecrets } from '../../durable/tenant/channels/connection.ts'
+import type { Channel, Secrets } from '#channels/channel.ts'
+import type { Connection, ConnectionChange } from '#db/channel-connections.ts'
+import { sealSecrets, unsealSecrets } from '#durable/tenant/channels/connection.ts'
 import { AppError, invalid } from '../errors.ts'
 
 /** Throws unless all secrets of the platform are given, and no others. */

@@ -1,7 +1,7 @@
 /** Parses the parameters of model calls that clients of OpenAI's API and of compatible servers send. */
 
 import * as z from 'zod'
-import type { ModelParameters } from '../../agent/model/request/model-parameters.ts'
+import type { ModelParameters } from '#agent/core/request/model-parameters.ts'
 
 const penalty = z.number().min(-2).max(2).nullish()
 const share = z.number().min(0).max(1).nullish()

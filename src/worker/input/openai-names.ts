@@ -3,9 +3,9 @@
  * chose them. A name with a provider is what somebody chose.
  */
 
-import { sourcesFor } from '../../durable/models/catalog.ts'
-import { listModelIds } from '../../durable/models/model-routes.ts'
-import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { sourcesFor } from '#durable/models/catalog.ts'
+import { listModelIds } from '#durable/models/model-routes.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError } from '../errors.ts'
 
 const openAiName = /^(?:gpt-|o\d|chatgpt-|codex)[^/]*$/

@@ -1,10 +1,10 @@
 /** Writes to the audit log that a token of an identity provider was accepted or refused. The token is no part of it. */
 
-import { log } from '../../agent/model/log.ts'
-import { actorOf, createAuditEvent } from '../../agent/model/permission/audit.ts'
-import { writeAuditEventOnce } from '../../db/audit-log.ts'
-import { ownerTenant } from '../../db/schema.ts'
-import { clock } from '../../durable/platform/clock.ts'
+import { log } from '#agent/core/log.ts'
+import { actorOf, createAuditEvent } from '#agent/core/permission/audit.ts'
+import { writeAuditEventOnce } from '#db/audit-log.ts'
+import { ownerTenant } from '#db/schema.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { LoginOutcome } from './verify-login.ts'
 
 /** The same person, rules and reason have one entry in this time, however many requests there are. */

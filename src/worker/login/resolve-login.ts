@@ -1,7 +1,7 @@
 /** Recognises tokens of identity providers, and verifies them with the ports of this deployment. */
 
-import { createLogins } from '../../db/logins.ts'
-import { createGuardedFetch } from '../../durable/platform/guarded-fetch.ts'
+import { createLogins } from '#db/logins.ts'
+import { createGuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import { isForeign } from './same-origin.ts'
 import { recordLogin } from './record-login.ts'
 import { verifyLogin, type VerifiedLogin } from './verify-login.ts'

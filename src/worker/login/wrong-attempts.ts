@@ -1,7 +1,7 @@
 /** Limits wrong keys and links by address. Each isolate counts for itself: it slows guessing down and is no quota. */
 
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import { clock } from '../../durable/platform/clock.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { clock } from '#durable/platform/clock.ts'
 import { AppError } from '../errors.ts'
 
 const maxWrong = 10

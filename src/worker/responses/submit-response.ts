@@ -3,12 +3,12 @@
  * names, in a fork of that session, or in a new one.
  */
 
-import { hasScope } from '../../agent/model/permission/authority.ts'
-import type { Message, OpeningMessage, ToolMessage } from '../../agent/model/message.ts'
-import type { ContinueCommand } from '../../durable/session/intake/continue.ts'
-import type { RequestCommand, RequestTarget } from '../../durable/session/intake/request.ts'
-import type { Location } from '../../durable/session/responses/locate.ts'
-import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { hasScope } from '#agent/core/permission/authority.ts'
+import type { Message, OpeningMessage, ToolMessage } from '#agent/core/message.ts'
+import type { ContinueCommand } from '#durable/session/intake/continue.ts'
+import type { RequestCommand, RequestTarget } from '#durable/session/intake/request.ts'
+import type { Location } from '#durable/session/responses/locate.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { type ConversationHashes, hashConversation } from '../chat/conversation-hash.ts'
 import { recordContinuation } from '../chat/find-conversation.ts'
 import { completeHistory } from '../chat/messages.ts'

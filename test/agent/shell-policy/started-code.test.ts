@@ -4,8 +4,8 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import type { CommandVerdict, HostContext } from '../../../src/agent/model/permission/shell-policy.ts'
-import { judgeCommand } from '../../../src/agent/shell-policy/judge-command.ts'
+import type { CommandVerdict, HostContext } from '#agent/core/permission/shell-policy.ts'
+import { judgeCommand } from '#agent/shell-policy/judge-command.ts'
 import benign from './benign.json'
 import lines from './exec-options.json'
 

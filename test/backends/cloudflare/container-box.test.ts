@@ -1,12 +1,12 @@
 /** Tests the object of a container with stand-ins for the SDK and for the native API. */
 
 import { afterEach, describe, expect, it } from 'vitest'
-import { cloudflareBackend } from '../../../src/backends/cloudflare/cloudflare.ts'
-import { ContainerBox, type BoxOptions } from '../../../src/backends/cloudflare/container-box.ts'
-import type { ContainerHost, WorkspaceCopy } from '../../../src/backends/cloudflare/container-host.ts'
-import { nativeContainer } from '../../../src/backends/cloudflare/native-container.ts'
-import { sdkContainer } from '../../../src/backends/cloudflare/sdk-container.ts'
-import type { HostRecord } from '../../../src/backends/host/host-port.ts'
+import { cloudflareBackend } from '#backends/cloudflare/cloudflare.ts'
+import { ContainerBox, type BoxOptions } from '#backends/cloudflare/container-box.ts'
+import type { ContainerHost, WorkspaceCopy } from '#backends/cloudflare/container-host.ts'
+import { nativeContainer } from '#backends/cloudflare/native-container.ts'
+import { sdkContainer } from '#backends/cloudflare/sdk-container.ts'
+import type { HostRecord } from '#backends/host/host-port.ts'
 import { conforms } from '../conformance.ts'
 import { vendorCases } from '../host/vendors.mjs'
 import { StandInContainer } from './stand-in-container.mjs'

@@ -1,4 +1,4 @@
-import type { NativeContainer } from '../../../src/backends/cloudflare/native-container.ts'
+import type { NativeContainer } from '#backends/cloudflare/native-container.ts'
 import type { createLocalHost } from '../host/local-host.mjs'
 
 export class StandInContainer implements NativeContainer {

@@ -3,9 +3,9 @@
  * tools, the end of the system prompt and the last messages.
  */
 
-import type { ModelRequest, Quirks } from '../../model/dialect.ts'
-import type { ToolSchema } from '../../model/request/tool-schema.ts'
-import type { Message } from '../../model/message.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
+import type { Message } from '#agent/core/message.ts'
 import { type CacheMarks, renderAlternatingBody } from '../shared/alternating-body.ts'
 import { getBlockRenderer } from './blocks.ts'
 import { resolveOptions, acceptsThinking } from './options.ts'

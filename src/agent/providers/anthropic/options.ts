@@ -1,8 +1,8 @@
 /** Resolves the options of a request to the Messages API: output length, thinking, sampling and the answer's format. */
 
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
-import type { ModelRequest, Quirks } from '../../model/dialect.ts'
-import type { Message } from '../../model/message.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import type { Message } from '#agent/core/message.ts'
 import { clampEffort } from '../shared/effort.ts'
 import { toClaudeEffort, canThink, resolveThinkingBudget } from '../shared/claude-thinking.ts'
 import { renderOutputFormat, renderSampling, renderToolRules } from './sampling.ts'

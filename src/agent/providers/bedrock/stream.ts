@@ -1,8 +1,8 @@
 /** Reads the event stream of ConverseStream into one reply: message, usage and stop reason. */
 
-import { StreamBroken, type DialectReply } from '../../model/dialect.ts'
-import type { AssistantMessage } from '../../model/message.ts'
-import { noUsage, type Usage } from '../../model/usage.ts'
+import { StreamBroken, type DialectReply } from '#agent/core/dialect.ts'
+import type { AssistantMessage } from '#agent/core/message.ts'
+import { noUsage, type Usage } from '#agent/core/usage.ts'
 import { parseCallArguments } from '../shared/call-arguments.ts'
 import { toTokenCount } from '../shared/usage-numbers.ts'
 import { type ThinkingSeal, sealIssuer } from './blocks.ts'

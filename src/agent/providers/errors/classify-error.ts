@@ -4,7 +4,7 @@
  * for several errors.
  */
 
-import type { Failure, FailureKind } from '../../model/failure.ts'
+import type { Failure, FailureKind } from '#agent/core/failure.ts'
 import { type ErrorDetails, extractErrorDetails } from './error-details.ts'
 import { kindsByCode, requestFaultCodes, providerFaultCodes } from './error-codes.ts'
 import { containsPhrase } from './phrases.ts'

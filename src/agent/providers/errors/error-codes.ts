@@ -3,7 +3,7 @@
  * inside a 200 answer, and for exceptions in a stream. All are lower case.
  */
 
-import type { FailureKind } from '../../model/failure.ts'
+import type { FailureKind } from '#agent/core/failure.ts'
 
 /** Ordered: if an error carries several codes, the first row wins. */
 export const kindsByCode: readonly (readonly [FailureKind, readonly string[]])[] = [

@@ -2,9 +2,9 @@
 
 import { createParser } from 'eventsource-parser'
 import type OpenAI from 'openai'
-import { StreamBroken, type DialectReply } from '../../model/dialect.ts'
-import type { AssistantMessage } from '../../model/message.ts'
-import { noUsage, type Usage } from '../../model/usage.ts'
+import { StreamBroken, type DialectReply } from '#agent/core/dialect.ts'
+import type { AssistantMessage } from '#agent/core/message.ts'
+import { noUsage, type Usage } from '#agent/core/usage.ts'
 import { createSearchPart, createSourcesPart, readSources, type Source } from '../shared/server-search.ts'
 import { decodeUtf8Into, type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'

@@ -1,7 +1,7 @@
 /** Defines the events of the Responses API and parses their usage and errors. All fields are optional, because servers differ. */
 
 import type OpenAI from 'openai'
-import type { Usage } from '../../model/usage.ts'
+import type { Usage } from '#agent/core/usage.ts'
 import { ErrorInBody } from '../shared/error-in-body.ts'
 import { isAmount, toTokenCount } from '../shared/usage-numbers.ts'
 import type { PhaseSeal } from './responses-input.ts'

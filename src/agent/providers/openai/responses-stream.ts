@@ -4,9 +4,9 @@
  */
 
 import { createParser } from 'eventsource-parser'
-import { StreamBroken, type DialectReply } from '../../model/dialect.ts'
-import type { AssistantMessage } from '../../model/message.ts'
-import { noUsage, type Usage } from '../../model/usage.ts'
+import { StreamBroken, type DialectReply } from '#agent/core/dialect.ts'
+import type { AssistantMessage } from '#agent/core/message.ts'
+import { noUsage, type Usage } from '#agent/core/usage.ts'
 import { parseCallArguments } from '../shared/call-arguments.ts'
 import { ErrorInBody } from '../shared/error-in-body.ts'
 import { type ResponseBody, toErrorInBody, type OutputItem, type StreamEvent, parseUsage } from './responses-events.ts'

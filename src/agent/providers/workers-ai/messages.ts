@@ -10,7 +10,7 @@ import {
   type Message,
   textIn,
   type UserMessage,
-} from '../../model/message.ts'
+} from '#agent/core/message.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
 import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'

@@ -3,11 +3,11 @@
  * takes objects, so rendered messages are cached instead of bytes.
  */
 
-import type { Dialect, ModelRequest, Quirks } from '../../model/dialect.ts'
-import type { ToolSchema } from '../../model/request/tool-schema.ts'
-import type { Message } from '../../model/message.ts'
+import type { Dialect, ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
+import type { Message } from '#agent/core/message.ts'
 import { derivePromptCacheKey } from '../shared/prompt-cache-key.ts'
-import type { AnswerFormat, ModelParameters } from '../../model/request/model-parameters.ts'
+import type { AnswerFormat, ModelParameters } from '#agent/core/request/model-parameters.ts'
 import { renderSamplingFields, renderToolRules } from '../openai/sampling-fields.ts'
 import { resolveNativeFormat } from '../shared/parameters/answer-format.ts'
 import { clampEffort } from '../shared/effort.ts'

@@ -3,8 +3,8 @@
  * action gets every file for which the tests before it may hold.
  */
 
-import { canMatch, isKnown, type Field } from '../../path-policy/field.ts'
-import { toGlob } from '../../path-policy/judge-path.ts'
+import { canMatch, isKnown, type Field } from '#agent/path-policy/field.ts'
+import { toGlob } from '#agent/path-policy/judge-path.ts'
 
 /** A file that find may reach: its path as find prints it, and its depth below the start. */
 export type FoundFile = { readonly path: string; readonly depth: number; readonly isDirectory: boolean }

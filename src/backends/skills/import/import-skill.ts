@@ -3,9 +3,9 @@
  * run, and nothing is stored here.
  */
 
-import type { SkillContent } from '../../../agent/model/skills/skill.ts'
-import { skillFile, explainBadSkillName } from '../../../agent/recall/skills/skill-names.ts'
-import { splitFrontMatter } from '../../../agent/recall/skills/split-front-matter.ts'
+import type { SkillContent } from '#agent/core/skills/skill.ts'
+import { skillFile, explainBadSkillName } from '#agent/skills/skill-names.ts'
+import { splitFrontMatter } from '#agent/skills/split-front-matter.ts'
 import type { FetchBytes, ImportOutcome, ImportRequest } from '../protocol.ts'
 import { type ArchiveEntry, listSkillFolders, requireSize, takeSkill } from './collect-files.ts'
 import { ImportError } from './import-error.ts'

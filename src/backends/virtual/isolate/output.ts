@@ -1,6 +1,6 @@
 /** Decodes the output of commands and truncates it in the middle. */
 
-import type { OmittedOutput } from '../../../agent/model/backend.ts'
+import type { OmittedOutput } from '#agent/core/backend.ts'
 import { countLineEnds, describeOmitted } from '../../omitted-output.ts'
 
 const encoder = new TextEncoder()

@@ -3,11 +3,11 @@
  * a vendor. Never rejects.
  */
 
-import type { ScheduleTimer } from '../../../agent/model/clock.ts'
-import type { Documents } from '../../../agent/model/media/document.ts'
-import type { PageResult } from '../../../agent/model/vendor/web.ts'
-import type { ToolDeployment } from '../../../agent/model/vendor/tool-deployment.ts'
-import { chooseExtract } from '../../../agent/routing/search-choice.ts'
+import type { ScheduleTimer } from '#agent/core/clock.ts'
+import type { Documents } from '#agent/core/media/document.ts'
+import type { PageResult } from '#agent/core/vendor/web.ts'
+import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
+import { chooseExtract } from '#agent/routing/search-choice.ts'
 import { callVendor } from '../call-vendor.ts'
 import type { PageReader } from '../page/page.ts'
 

@@ -1,8 +1,8 @@
 /** Reads the page of an address by a request of our own. */
 
-import type { ScheduleTimer } from '../../../agent/model/clock.ts'
-import type { Documents } from '../../../agent/model/media/document.ts'
-import { renderPdf } from '../../../agent/model/media/render-pdf.ts'
+import type { ScheduleTimer } from '#agent/core/clock.ts'
+import type { Documents } from '#agent/core/media/document.ts'
+import { renderPdf } from '#agent/core/media/render-pdf.ts'
 import { charsetOf, decodeText } from '../decode-text.ts'
 import type { PageReader } from '../page/page.ts'
 import type { WebSend } from '../web-send.ts'

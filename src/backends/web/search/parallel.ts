@@ -1,6 +1,6 @@
 /** Searches with Parallel: its API with a key, its public MCP server without one. */
 
-import { parseJson } from '../../../agent/model/json/parse-json.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
 import { asObject, joinTexts, type KeylessVendor, readHits, type SearchVendor } from './search-vendor.ts'
 
 const parseResults = (body: unknown) =>

@@ -1,10 +1,10 @@
 /** Lists the files that an ended run gives to the user, with links that work for an hour. */
 
-import { BackendError } from '../../../agent/model/backend.ts'
-import { mediaTypeOf } from '../../../agent/model/media/media-type.ts'
-import { type AnswerFile, findAttachmentPaths } from '../../../agent/public-api/answer-attachments.ts'
-import { clock } from '../../platform/clock.ts'
-import { createLink } from '../../platform/signed-links.ts'
+import { BackendError } from '#agent/core/backend.ts'
+import { mediaTypeOf } from '#agent/core/media/media-type.ts'
+import { type AnswerFile, findAttachmentPaths } from '#agent/public-api/answer-attachments.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { createLink } from '#durable/platform/signed-links.ts'
 import type { RunView } from '../api-views.ts'
 import type { Session } from '../session.ts'
 

@@ -1,8 +1,8 @@
 /** Finds an image of a stored message by the id that its message shows. */
 
-import { decodeBase64Bytes } from '../../../agent/model/base64.ts'
-import type { ImagePart } from '../../../agent/model/message.ts'
-import { loadImage, tenantImagePrefix } from '../../workspace/attachments.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import type { ImagePart } from '#agent/core/message.ts'
+import { loadImage, tenantImagePrefix } from '#durable/workspace/attachments.ts'
 import type { Session } from '../session.ts'
 
 export type Attachment = { readonly mediaType: string; readonly bytes: Uint8Array }

@@ -5,9 +5,9 @@ import {
   type CommandSpec,
   commandSpellings,
   findCommand,
-} from '../../../agent/policy/slash-command/command-table.ts'
-import { findNearestName } from '../../../agent/policy/slash-command/nearest-name.ts'
-import { isPathName } from '../../../agent/policy/slash-command/parse-command.ts'
+} from '#agent/policy/slash-command/command-table.ts'
+import { findNearestName } from '#agent/policy/slash-command/nearest-name.ts'
+import { isPathName } from '#agent/policy/slash-command/parse-command.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandFallback, type CommandHandler, type CommandReply, reply } from './command.ts'
 import { mayUse } from './may-use.ts'

@@ -1,9 +1,9 @@
 /** Begins a new conversation in a chat when the settings say so. It is looked at with the next message, so that a silent chat costs nothing. */
 
-import { defaultSettings } from '../../../agent/model/settings.ts'
-import { isResetDue, type ResetPolicy } from '../../../agent/schedule/session-reset.ts'
-import { clock } from '../../platform/clock.ts'
-import { beginConversation } from '../../storage/conversation-span.ts'
+import { defaultSettings } from '#agent/core/settings.ts'
+import { isResetDue, type ResetPolicy } from '#agent/schedule/session-reset.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { beginConversation } from '#durable/storage/conversation-span.ts'
 import { isUnused } from '../self-started/self-start-timer.ts'
 import type { Session } from '../session.ts'
 

@@ -4,9 +4,9 @@
  * part of the conversation, so that a repeat of the message finds it.
  */
 
-import { textIn, type UserMessage } from '../../../agent/model/message.ts'
-import { parseCommand, splitWords } from '../../../agent/policy/slash-command/parse-command.ts'
-import { clock } from '../../platform/clock.ts'
+import { textIn, type UserMessage } from '#agent/core/message.ts'
+import { parseCommand, splitWords } from '#agent/policy/slash-command/parse-command.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { ContinueCommand } from '../intake/continue.ts'
 import type { InboundCommand } from '../intake/inbound-command.ts'
 import type { Intake, Submitted } from '../intake/intake.ts'

@@ -1,11 +1,11 @@
 /** Creates the session of a job's run, starts its turn and reads its end. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { userText } from '../../../agent/model/message.ts'
-import type { createRunEnded } from '../../../agent/loop/announce.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { userText } from '#agent/core/message.ts'
+import type { createRunEnded } from '#agent/loop/announce.ts'
 import { loadDirectory } from './workdir.ts'
-import type { JobOutcome, JobPrompt, JobSession, StartOutcome } from '../../tenant/jobs/session-port.ts'
-import { fetchTenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { JobOutcome, JobPrompt, JobSession, StartOutcome } from '#durable/tenant/jobs/session-port.ts'
+import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { endOf, runOf } from '../read-session.ts'
 import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'

@@ -1,6 +1,6 @@
 /** Sends a text to the chat of a session by its outbox, once for each key. */
 
-import type { ChatNotice, NoticeState } from '../../tenant/jobs/session-port.ts'
+import type { ChatNotice, NoticeState } from '#durable/tenant/jobs/session-port.ts'
 import type { Session } from '../session.ts'
 
 /** Undefined when the session is not that of this chat. A chat that has no session yet gets one. */

@@ -1,10 +1,10 @@
 /** Tells the tenant's object that the turn of a job's run is over. A lost report is made up for: the object also looks. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { log } from '../../../agent/model/log.ts'
-import type { SessionMetadata } from '../../storage/session-metadata.ts'
-import type { SessionStore } from '../../storage/store.ts'
-import type { TenantDO } from '../../tenant/tenant-object.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { log } from '#agent/core/log.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
+import type { TenantDO } from '#durable/tenant/tenant-object.ts'
 
 export type ReportingSession = {
   readonly sessionId: string

@@ -1,11 +1,11 @@
 /** Runs a script of a job in the workspace of its session, at most once for each key. */
 
-import type { ExecutionBackend } from '../../../agent/model/backend.ts'
-import { assessWithFiles } from '../../../tools/terminal/assess-command.ts'
-import { loadShellPolicy } from '../../../backends/modules.ts'
-import { failpoint } from '../../platform/failpoint.ts'
-import { redactorFor } from '../../platform/redaction.ts'
-import type { JobScript, ScriptOutcome } from '../../tenant/jobs/session-port.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import { assessWithFiles } from '#tools/terminal/assess-command.ts'
+import { loadShellPolicy } from '#backends/modules.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
+import { redactorFor } from '#durable/platform/redaction.ts'
+import type { JobScript, ScriptOutcome } from '#durable/tenant/jobs/session-port.ts'
 import type { Session } from '../session.ts'
 import { ScriptRows } from './script-rows.ts'
 

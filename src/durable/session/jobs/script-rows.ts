@@ -1,6 +1,6 @@
 /** Records the scripts of a job's run, so that none of them runs twice. */
 
-import type { ScriptOutcome } from '../../tenant/jobs/session-port.ts'
+import type { ScriptOutcome } from '#durable/tenant/jobs/session-port.ts'
 
 export type StoredScript = { readonly kind: 'begun' } | { readonly kind: 'known'; readonly outcome: ScriptOutcome }
 

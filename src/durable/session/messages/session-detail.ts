@@ -1,10 +1,10 @@
 /** Builds the view of one session: its record, what runs and waits in it, and how full its context is. */
 
-import { textIn } from '../../../agent/model/message.ts'
-import { contextTokens } from '../../turn/context-tokens.ts'
+import { textIn } from '#agent/core/message.ts'
+import { contextTokens } from '#durable/turn/context-tokens.ts'
 import { type RunView, sessionView, type SessionView } from '../api-views.ts'
-import { assumedWindow } from '../context/read-context.ts'
-import { statusOf } from '../../turn/pending-requests.ts'
+import { assumedWindow } from '../read-context.ts'
+import { statusOf } from '#durable/turn/pending-requests.ts'
 import { runOf } from '../read-session.ts'
 import type { Session } from '../session.ts'
 

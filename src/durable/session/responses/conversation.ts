@@ -1,9 +1,9 @@
 /** Reads and extends a session as a conversation of OpenAI's API: its metadata and its items. */
 
-import type { Entry } from '../../../agent/model/history.ts'
-import type { Message } from '../../../agent/model/message.ts'
-import { type ConversationItem, renderConversation } from '../../../agent/public-api/responses/stored-items.ts'
-import { importRunId } from '../../storage/journal.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { Message } from '#agent/core/message.ts'
+import { type ConversationItem, renderConversation } from '#agent/public-api/responses/stored-items.ts'
+import { importRunId } from '#durable/storage/journal.ts'
 import { storeMessage } from '../intake/request.ts'
 import type { Session } from '../session.ts'
 import { undoTurns } from '../undo.ts'

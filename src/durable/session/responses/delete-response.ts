@@ -1,6 +1,6 @@
 /** Removes the last run of a conversation by its response. */
 
-import type { ResponsePart } from '../../../agent/public-api/responses/response-ids.ts'
+import type { ResponsePart } from '#agent/public-api/responses/response-ids.ts'
 import type { Session } from '../session.ts'
 import { isLastRun } from '../read-session.ts'
 import { undoTurns } from '../undo.ts'

@@ -1,13 +1,13 @@
 /** Summarises conversations and counts their tokens for requests that start no turn. */
 
-import type { Message } from '../../../agent/model/message.ts'
-import type { Counts } from '../../../agent/model/usage.ts'
-import { createSummaryMessage } from '../../../agent/prompt/compression/summary-message.ts'
-import { truncateMiddle } from '../../../agent/prompt/compression/truncate.ts'
-import { estimateMessageTokens, estimateTokens } from '../../../agent/prompt/estimate-tokens.ts'
-import { textIn } from '../../../agent/model/message.ts'
-import type { ToolSchema } from '../../../agent/model/request/tool-schema.ts'
-import { buildPrompt } from '../../turn/prompt/build-prompt.ts'
+import type { Message } from '#agent/core/message.ts'
+import type { Counts } from '#agent/core/usage.ts'
+import { createSummaryMessage } from '#agent/prompt/compression/summary-message.ts'
+import { truncateMiddle } from '#agent/prompt/compression/truncate.ts'
+import { estimateMessageTokens, estimateTokens } from '#agent/prompt/estimate-tokens.ts'
+import { textIn } from '#agent/core/message.ts'
+import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
+import { buildPrompt } from '#durable/turn/prompt/build-prompt.ts'
 import type { Session } from '../session.ts'
 
 export type Summarised = { readonly text: string; readonly usage: Counts }

@@ -1,9 +1,9 @@
 /** Restores the events of a run from its messages, for a run whose events are not in this object: it was copied, or its session was rebuilt. */
 
-import type { Event } from '../../../agent/model/event.ts'
-import type { Entry } from '../../../agent/model/history.ts'
-import { type AssistantMessage, callsIn, textIn, type ToolMessage } from '../../../agent/model/message.ts'
-import type { Segment } from '../../../agent/model/turn.ts'
+import type { Event } from '#agent/core/event.ts'
+import type { Entry } from '#agent/core/history.ts'
+import { type AssistantMessage, callsIn, textIn, type ToolMessage } from '#agent/core/message.ts'
+import type { Segment } from '#agent/core/turn.ts'
 
 /** Without the start and the end of the run. What a part waited for is known by its calls. */
 export function replayMessages(entries: readonly Entry[], segments: readonly Segment[] = []): readonly Event[] {

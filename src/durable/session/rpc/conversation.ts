@@ -1,7 +1,7 @@
 /** RPC subject `conversation`: lists messages and events, undoes turns and compacts the context. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { compressNow, type CompressResult } from '../compress.ts'
 import { type Attachment, readAttachment } from '../attachments/message-attachments.ts'
 import type { MessageView } from '../api-views.ts'

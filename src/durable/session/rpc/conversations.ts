@@ -1,9 +1,9 @@
 /** RPC subject `conversations`: creates, reads and extends a session as a conversation of OpenAI's API. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { Message } from '../../../agent/model/message.ts'
-import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Message } from '#agent/core/message.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import {
   appendMessages,
   conversationItems,

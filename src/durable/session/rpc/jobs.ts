@@ -1,7 +1,7 @@
 /** RPC subject `jobs`: what the runs of jobs ask of sessions. The first call creates the session of a run. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import type {
   ChatNotice,
   JobOutcome,
@@ -12,7 +12,7 @@ import type {
   ScriptOutcome,
   SessionJobs,
   StartOutcome,
-} from '../../tenant/jobs/session-port.ts'
+} from '#durable/tenant/jobs/session-port.ts'
 import { notifyChat } from '../jobs/notify-chat.ts'
 import { openJobSession, readOutcome, startJob } from '../jobs/job-session.ts'
 import { runScript } from '../jobs/run-script.ts'

@@ -1,10 +1,10 @@
 /** RPC subject `pending`: accepts answers to pending questions and approvals. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { ApprovalAnswer } from '../../../agent/model/permission/approval.ts'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { tenantStub } from '../../tenant/tenant-stub.ts'
-import { deliverAnswer, findPending, isQuestion, wasCalled } from '../../turn/pending-requests.ts'
+import type { ApprovalAnswer } from '#agent/core/permission/approval.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { deliverAnswer, findPending, isQuestion, wasCalled } from '#durable/turn/pending-requests.ts'
 import { type DecideResult, decideApproval } from '../approvals.ts'
 import { type PressAnswer, pressButton } from '../press-button.ts'
 import type { SessionHost } from '../session-host.ts'

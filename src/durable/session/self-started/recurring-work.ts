@@ -1,7 +1,7 @@
 /** Starts the turns of the loop and the heartbeat of a session, and reads how they ended. */
 
-import { textIn } from '../../../agent/model/message.ts'
-import { isCancelled } from '../../../agent/model/turn.ts'
+import { textIn } from '#agent/core/message.ts'
+import { isCancelled } from '#agent/core/turn.ts'
 import {
   beginTick,
   endHeartbeatTick,
@@ -14,8 +14,8 @@ import {
   renderHeartbeat,
   renderLoop,
   type TickEnd,
-} from '../../../agent/schedule/recurring/recurring.ts'
-import { clock } from '../../platform/clock.ts'
+} from '#agent/schedule/recurring/recurring.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { Session } from '../session.ts'
 import { isUnused } from './self-start-timer.ts'
 import { refusalFor, startOwnTurn } from './start-turn.ts'

@@ -3,9 +3,9 @@
  * order. What they are is stored in the metadata of the session, so that a restart changes nothing.
  */
 
-import { log } from '../../../agent/model/log.ts'
-import { clock } from '../../platform/clock.ts'
-import { isOwnReset } from '../../platform/object-reset.ts'
+import { log } from '#agent/core/log.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
 import type { Session } from '../session.ts'
 import { workOnGoal } from './goal-work.ts'
 import { workOnRecurring } from './recurring-work.ts'

@@ -1,8 +1,8 @@
 /** Reads the files of a workspace for an export, and writes those of an import. */
 
-import { decodeBase64Bytes, encodeBase64Bytes } from '../../../agent/model/base64.ts'
-import type { Files, FileStat } from '../../../agent/model/backend.ts'
-import type { ExportedFile } from '../../../agent/public-api/export-source.ts'
+import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
+import type { Files, FileStat } from '#agent/core/backend.ts'
+import type { ExportedFile } from '#agent/public-api/export-source.ts'
 import { workspaceFiles } from '../files.ts'
 import type { Session } from '../session.ts'
 

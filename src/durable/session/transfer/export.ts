@@ -1,24 +1,20 @@
 /** Exports a session as text, and imports an export as a new session with the same conversation. */
 
-import { type Entry, isCompacted } from '../../../agent/model/history.ts'
-import { type Message, textIn } from '../../../agent/model/message.ts'
-import { estimateMessageTokens } from '../../../agent/prompt/estimate-tokens.ts'
-import { type ExportFormat, renderExport } from '../../../agent/public-api/export.ts'
-import type { ExportedFile, ExportSource } from '../../../agent/public-api/export-source.ts'
-import {
-  type ExportedMessage,
-  fromExportedMessage,
-  toExportedMessage,
-} from '../../../agent/public-api/exported-message.ts'
-import { canStore, tenantImagePrefix, loadImages } from '../../workspace/attachments.ts'
-import { textStream } from '../../platform/byte-stream.ts'
-import { importRunId, type Journal } from '../../storage/journal.ts'
+import { type Entry, isCompacted } from '#agent/core/history.ts'
+import { type Message, textIn } from '#agent/core/message.ts'
+import { estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
+import { type ExportFormat, renderExport } from '#agent/public-api/export.ts'
+import type { ExportedFile, ExportSource } from '#agent/public-api/export-source.ts'
+import { type ExportedMessage, fromExportedMessage, toExportedMessage } from '#agent/public-api/exported-message.ts'
+import { canStore, tenantImagePrefix, loadImages } from '#durable/workspace/attachments.ts'
+import { textStream } from '#durable/platform/byte-stream.ts'
+import { importRunId, type Journal } from '#durable/storage/journal.ts'
 import { storeMessage } from '../intake/request.ts'
 import type { Session } from '../session.ts'
-import type { NewSession } from '../../storage/session-metadata.ts'
+import type { NewSession } from '#durable/storage/session-metadata.ts'
 import { exportFiles, importFiles } from './export-files.ts'
 import { iso } from '../api-views.ts'
-import { clock } from '../../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 export type ExportOptions = {
   readonly format: ExportFormat

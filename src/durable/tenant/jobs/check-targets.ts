@@ -1,10 +1,10 @@
 /** Checks when a job is stored that its addresses may be called and that its targets exist. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { checkPublicAddress } from '../../../agent/policy/network/network-address.ts'
-import type { JobChange } from '../../../agent/schedule/job/job.ts'
-import { parseTargets, type Target } from '../../../agent/schedule/job/targets.ts'
-import { explainMissingKey } from '../../platform/master-key.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
+import type { JobChange } from '#agent/schedule/job/job.ts'
+import { parseTargets, type Target } from '#agent/schedule/job/targets.ts'
+import { explainMissingKey } from '#durable/platform/master-key.ts'
 import type { JobFault } from './build-job.ts'
 import { type ResolveContext, resolveChat } from '../channels/resolve-chat.ts'
 

@@ -1,11 +1,11 @@
 /** Connects the jobs of a tenant with its settings, its keys, its skills and its sessions. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { defaultSettings } from '../../../agent/model/settings.ts'
-import type { SkillMiss, SkillView } from '../../../agent/model/skills/skill.ts'
-import type { Sources } from '../../../agent/routing/route.ts'
-import { keySource, openKeys } from '../../models/credentials.ts'
-import { sourcesFor } from '../../models/catalog.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { defaultSettings } from '#agent/core/settings.ts'
+import type { SkillMiss, SkillView } from '#agent/core/skills/skill.ts'
+import type { Sources } from '#agent/routing/route.ts'
+import { keySource, openKeys } from '#durable/models/credentials.ts'
+import { sourcesFor } from '#durable/models/catalog.ts'
 import { createTenantFetch } from '../tenant-fetch.ts'
 import type { TenantChats } from '../channels/chats.ts'
 import type { ChangeCheck } from '../own-tenant.ts'

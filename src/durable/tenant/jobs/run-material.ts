@@ -1,11 +1,11 @@
 /** Gathers what the prompt of a run is made of: outputs of other jobs, of its script and of what it monitors. */
 
-import { blockFindings } from '../../../agent/recall/injection-scan.ts'
-import { fenceUntrusted } from '../../../agent/recall/fence.ts'
-import type { JobPlan } from '../../../agent/schedule/job/job.ts'
-import { type Material, renderRunPrompt } from '../../../agent/schedule/job/run-prompt.ts'
-import { diffTexts } from '../../../agent/schedule/job/text-diff.ts'
-import type { GuardedFetch } from '../../platform/guarded-fetch.ts'
+import { blockFindings } from '#agent/untrusted/injection-scan.ts'
+import { fenceUntrusted } from '#agent/untrusted/fence.ts'
+import type { JobPlan } from '#agent/schedule/job/job.ts'
+import { type Material, renderRunPrompt } from '#agent/schedule/job/run-prompt.ts'
+import { diffTexts } from '#agent/schedule/job/text-diff.ts'
+import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import type { JobRows } from './job-rows.ts'
 import type { JobRun } from './run-rows.ts'
 

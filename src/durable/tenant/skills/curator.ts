@@ -3,7 +3,7 @@
  * Also deletes contents in R2 that no skill uses, as a crash between two writes may leave them.
  */
 
-import { clock } from '../../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from '../alarm.ts'
 import type { StoredValues } from '../stored-values.ts'
 import { archiveAfterMs, canBecomeStale, lastActivity } from './skill-summary.ts'

@@ -1,9 +1,9 @@
 /** Explains to the model why a change of a skill is refused, and what to do instead. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { SkillChange } from '../../../agent/model/skills/skill.ts'
-import { explainRefusedChange, isLearningReview } from '../../../agent/recall/skills/change-guard.ts'
-import { describeFindings } from '../../../agent/recall/skills/skill-verdict.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { SkillChange } from '#agent/core/skills/skill.ts'
+import { explainRefusedChange, isLearningReview } from '#agent/skills/change-guard.ts'
+import { describeFindings } from '#agent/skills/skill-verdict.ts'
 import type { OfferedSkill } from './bundled-skills.ts'
 import type { CheckedSkill } from './check-skill.ts'
 import type { SkillRecord } from './skill-rows.ts'

@@ -4,7 +4,7 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import type {
   SkillChange,
   SkillChangeResult,
@@ -15,10 +15,10 @@ import type {
   SkillSource,
   SkillSummary,
   SkillView,
-} from '../../../agent/model/skills/skill.ts'
-import { explainBadSkillName, skillFile } from '../../../agent/recall/skills/skill-names.ts'
-import { blockDangerous } from '../../../agent/recall/skills/skill-verdict.ts'
-import { clock } from '../../platform/clock.ts'
+} from '#agent/core/skills/skill.ts'
+import { explainBadSkillName, skillFile } from '#agent/skills/skill-names.ts'
+import { blockDangerous } from '#agent/skills/skill-verdict.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from '../alarm.ts'
 import type { TenantAudit } from '../audit.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'

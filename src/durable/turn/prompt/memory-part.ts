@@ -3,10 +3,10 @@
  * a change within a session leaves its prompt as it is.
  */
 
-import type { PromptLayer } from '../../../agent/model/prompt/prompt-layer.ts'
-import { createLayer } from '../../../agent/prompt/layers.ts'
-import { memoryReach } from '../../../agent/recall/memory-reach.ts'
-import { renderMemory } from '../../../agent/recall/memory-scan.ts'
+import type { PromptLayer } from '#agent/core/prompt-layer.ts'
+import { createLayer } from '#agent/prompt/layers.ts'
+import { memoryReach } from '#agent/memory/memory-reach.ts'
+import { renderMemory } from '#agent/memory/memory-scan.ts'
 import type { PromptContext, PromptPart } from './prompt-part.ts'
 
 /** Others read along in a group, so its sessions have no memory in their prompts; and without the tool there is none. */

@@ -1,11 +1,11 @@
 /** Builds the layers that come from settings: who the agent is, how it speaks, its instructions, and the date. */
 
-import { BoundedMap } from '../../../agent/model/bounded-map.ts'
-import { defaultSettings } from '../../../agent/model/settings.ts'
-import { defaultIdentity } from '../../../agent/prompt/identity.ts'
-import { createLayer } from '../../../agent/prompt/layers.ts'
-import { findPersonality, renderPersonality } from '../../../agent/prompt/personalities.ts'
-import { blockFindings } from '../../../agent/recall/injection-scan.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { defaultSettings } from '#agent/core/settings.ts'
+import { defaultIdentity } from '#agent/prompt/identity.ts'
+import { createLayer } from '#agent/prompt/layers.ts'
+import { findPersonality, renderPersonality } from '#agent/prompt/personalities.ts'
+import { blockFindings } from '#agent/untrusted/injection-scan.ts'
 import type { PromptPart } from './prompt-part.ts'
 
 export const settingsPart: PromptPart = ({ settings, now }) => {

@@ -1,11 +1,11 @@
 /** Builds the index of skills: those of the tenant, then the bundled ones, as far as the session has what they need. */
 
-import type { PromptLayer } from '../../../agent/model/prompt/prompt-layer.ts'
-import type { IndexedSkill } from '../../../agent/model/skills/skill-material.ts'
-import { createLayer } from '../../../agent/prompt/layers.ts'
-import { isOffered } from '../../../agent/recall/skills/readiness.ts'
-import { renderSkillIndex } from '../../../agent/recall/skills/skill-index.ts'
-import { loadBundledIndex } from '../../../backends/modules.ts'
+import type { PromptLayer } from '#agent/core/prompt-layer.ts'
+import type { IndexedSkill } from '#agent/core/skills/skill-material.ts'
+import { createLayer } from '#agent/prompt/layers.ts'
+import { isOffered } from '#agent/skills/readiness.ts'
+import { renderSkillIndex } from '#agent/skills/skill-index.ts'
+import { loadBundledIndex } from '#backends/modules.ts'
 import type { PromptContext, PromptPart } from './prompt-part.ts'
 
 /** Without the tool that loads them, no skill is named. Waits only for the first prompt of an isolate. */

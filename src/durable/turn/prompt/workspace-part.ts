@@ -3,13 +3,13 @@
  * them: they are read where the session has files already.
  */
 
-import { log } from '../../../agent/model/log.ts'
-import type { Files } from '../../../agent/model/backend.ts'
-import type { PromptLayer } from '../../../agent/model/prompt/prompt-layer.ts'
-import { contextFileCap, foldersTo, listContextFiles } from '../../../agent/prompt/context-files.ts'
-import { createLayer } from '../../../agent/prompt/layers.ts'
-import { isOwnReset } from '../../platform/object-reset.ts'
-import { clock } from '../../platform/clock.ts'
+import { log } from '#agent/core/log.ts'
+import type { Files } from '#agent/core/backend.ts'
+import type { PromptLayer } from '#agent/core/prompt-layer.ts'
+import { contextFileCap, foldersTo, listContextFiles } from '#agent/prompt/context-files.ts'
+import { createLayer } from '#agent/prompt/layers.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
+import { clock } from '#durable/platform/clock.ts'
 import { type ContextFile, readFolder, readText, renderContextFile } from './context-files.ts'
 import { usesWorkspace } from './environment-part.ts'
 import type { PreparedSession, PromptPart } from './prompt-part.ts'

@@ -3,9 +3,9 @@
  * chats and the transcript get what passes here.
  */
 
-import type { Delta } from '../../../agent/model/dialect.ts'
-import type { AssistantMessage } from '../../../agent/model/message.ts'
-import { openFenceFilter, removeFences } from '../../../agent/recall/fence-filter.ts'
+import type { Delta } from '#agent/core/dialect.ts'
+import type { AssistantMessage } from '#agent/core/message.ts'
+import { openFenceFilter, removeFences } from '#agent/untrusted/fence-filter.ts'
 
 export type FenceFreeStream = {
   readonly push: (delta: Delta) => void

@@ -1,7 +1,7 @@
 /** `/v1/files`: files of a tenant that messages name by their id. They are stored in R2. */
 
 import * as z from 'zod'
-import { mediaTypeOf } from '../../../agent/model/media/media-type.ts'
+import { mediaTypeOf } from '#agent/core/media/media-type.ts'
 import { readForm } from '../../input/form.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { respondWithFile } from '../../files/file-response.ts'

@@ -3,7 +3,7 @@
  * first, several at once, so that the beginning of the next requests stays the same and can be cached.
  */
 
-import type { ImagePart, Message } from '../../../model/message.ts'
+import type { ImagePart, Message } from '#agent/core/message.ts'
 import { getImageSize } from './image-size.ts'
 
 export type ImageLimits = {

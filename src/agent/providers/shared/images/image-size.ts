@@ -1,7 +1,7 @@
 /** Reads the size of an image from its first bytes, without decoding the image. */
 
-import { decodeBase64Bytes } from '../../../model/base64.ts'
-import type { ImagePart } from '../../../model/message.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import type { ImagePart } from '#agent/core/message.ts'
 
 export type ImageSize = { readonly width: number; readonly height: number }
 

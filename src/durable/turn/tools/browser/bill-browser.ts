@@ -1,10 +1,10 @@
 /** Bills the time of browsers that are paid by the hour: to the turn that uses them, or to the next one. */
 
-import type { BrowserBackend } from '../../../../agent/model/browser/browser.ts'
-import type { BrowserState } from '../../../../agent/model/browser/browser-state.ts'
-import { noUsage, tallyKey, usageOfCall } from '../../../../agent/model/usage.ts'
-import { BrowserProblem } from '../../../../backends/browser/element.ts'
-import { clock } from '../../../platform/clock.ts'
+import type { BrowserBackend } from '#agent/core/browser/browser.ts'
+import type { BrowserState } from '#agent/core/browser/browser-state.ts'
+import { noUsage, tallyKey, usageOfCall } from '#agent/core/usage.ts'
+import { BrowserProblem } from '#backends/browser/element.ts'
+import { clock } from '#durable/platform/clock.ts'
 import { type BrowserHost, getKeepAliveMs } from './browser-host.ts'
 
 /** From price lists. Undefined: it depends on the plan. */

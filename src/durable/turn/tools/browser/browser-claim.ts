@@ -1,8 +1,8 @@
 /** Counts the browsers of a tenant: each session that opens one claims a place, for a time. */
 
-import { systemAuthority } from '../../../../agent/model/permission/authority.ts'
-import { BrowserProblem } from '../../../../backends/browser/element.ts'
-import { tenantStub } from '../../../tenant/tenant-stub.ts'
+import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { BrowserProblem } from '#backends/browser/element.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import type { BrowserHost } from './browser-host.ts'
 
 const authorityOf = ({ tenantId, sessionId }: BrowserHost) =>

@@ -1,8 +1,8 @@
 /** Shortens what a page shows to what a model needs at once. All of it is stored in a file of the workspace. */
 
-import type { Files } from '../../../../agent/model/backend.ts'
-import { hash53 } from '../../../../agent/model/hash53.ts'
-import { log } from '../../../../agent/model/log.ts'
+import type { Files } from '#agent/core/backend.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import { log } from '#agent/core/log.ts'
 
 const maxShownChars = 15_000
 const maxStoredChars = 2_000_000
