@@ -9,7 +9,7 @@ import { parse } from 'acorn'
 import { transform } from 'sucrase'
 import { expect, it } from 'vitest'
 import { phrases } from '#agent/untrusted/scan/phrases.ts'
-import { shapes } from '#agent/untrusted/scan/shell-shapes.ts'
+import { shapes } from '#agent/untrusted/injection-scan.ts'
 
 const maxMs = 20
 

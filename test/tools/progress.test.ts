@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { createRedactor } from '#agent/core/secrets/redaction.ts'
-import { openProgress } from '#tools/progress.ts'
+import { openProgress } from '#tools/dispatch.ts'
 import { createTestClock } from '../support/clock.ts'
 
 function open(secrets: readonly string[] = []) {

@@ -11,8 +11,8 @@ import { objectOf } from '../durable/support/object.ts'
 import { calls, model, says, until } from '../support/scripted-model.ts'
 import { requiredBeside, settingLeaves, settingsWith } from '../support/setting-leaves.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, type Session } from './client.ts'
-import { parameterFields } from '#worker/input/model-parameters.ts'
-import { thinkingFields } from '#worker/input/thinking-switch.ts'
+import { parameterFields } from '#worker/input/turn-options.ts'
+import { thinkingFields } from '#worker/input/turn-options.ts'
 import { unsupportedSchema } from '#worker/input/unsupported-fields.ts'
 
 beforeAll(applyMigrations)

@@ -5,16 +5,49 @@
 
 import * as z from 'zod'
 import { backendKinds } from './backend.ts'
-import { browserSettings } from './browser/browser-settings.ts'
 import { mediaSettings } from './media/media-settings.ts'
 import { risks } from './permission/approval.ts'
-import { approvalRule } from './permission/approval-rule.ts'
 import { scopes } from './permission/authority.ts'
 import { memoryProviders } from './recall/memory-provider.ts'
 import { compressionShare, count, modelId, turnSettings } from './request/turn-settings.ts'
 import { keepMaskedHeaders } from './secrets/provider-headers.ts'
 import { maxGrantedSecrets, secretName } from './secrets/secret-name.ts'
 import { webSettings } from './vendor/web-settings.ts'
+import { browserBackends } from './browser/browser.ts'
+
+/** Defines the settings of the browser. */
+const browserSettings = {
+  browser: z
+    .strictObject({
+      backend: z.enum(browserBackends).optional().describe('Default: the first one that is set up.'),
+      idle_seconds: z.int().min(1).max(540).optional().describe('An unused browser is closed. Default: 120.'),
+      usd_per_hour: z
+        .number()
+        .min(0)
+        .max(1_000)
+        .optional()
+        .describe('What an hour of a browser costs. Default: 0.09 for binding, 0 for cdp; unknown for the others.'),
+      allow_expressions: z
+        .boolean()
+        .optional()
+        .describe('Whether browser_console may evaluate expressions, each with an approval. Default: false.'),
+    })
+    .optional()
+    .describe('The browser of a session.'),
+} as const
+
+const pattern = z.string().min(1).max(1_000)
+
+/** Validates the rules of `approvals.rules`. */
+const approvalRule = z.strictObject({
+  do: z.enum(['allow', 'ask', 'deny']),
+  tool: pattern.max(200).describe('Name of a tool, or toolset:NAME; * and ? are wildcards.'),
+  match: pattern.optional().describe('A command, a path or an address; * and ? are wildcards.'),
+  channel: pattern
+    .max(200)
+    .optional()
+    .describe('Limits the rule to sessions of a platform, or of ID or ID:CHAT of a channel.'),
+})
 
 /** The dialects that a setting may name. */
 const dialect = z.enum(['openai-chat', 'openai-responses', 'anthropic', 'bedrock-converse'])

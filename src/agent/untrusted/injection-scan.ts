@@ -4,13 +4,11 @@
  */
 
 import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
-import { hasChatMarkup } from './scan/chat-markup.ts'
 import type { Finding, FindingKind } from './scan/finding.ts'
-import { findCancellations, findPhrases, type WordRange } from './scan/find-directives.ts'
 import { findInvisible, removeInvisible } from './scan/invisible.ts'
-import { unspacedDirectives } from './scan/languages.ts'
-import { shapes } from './scan/shell-shapes.ts'
-import { listLines, listWords, type Word } from './scan/words.ts'
+import { type Language, languages, unspacedDirectives } from './scan/languages.ts'
+import { listLines, listWords, renderSentences, type Word } from './scan/words.ts'
+import { phrases, phraseWords } from './scan/phrases.ts'
 
 export type { Finding, FindingKind } from './scan/finding.ts'
 
@@ -139,4 +137,158 @@ function isQuotedExample(words: readonly Word[], { first }: WordRange): boolean 
 const renderExcerpt = (line: string): string => {
   const shown = maskSecrets(removeInvisible(line)).trim()
   return shown.length > maxExcerptChars ? `${shown.slice(0, maxExcerptChars)}…` : shown
+}
+
+/** Delimiters of the templates of common models. They have no place in prose. */
+const templateTokens =
+  /<\|(?:im_start|im_end|system|user|assistant|endoftext|start_header_id|end_header_id|eot_id|begin_of_text)\|>|\[\/?INST\]|<<\/?SYS>>|<\/?(?:start|end)_of_turn>/i
+/** A line that names the system as its speaker, and goes on with a directive. */
+const systemLine =
+  /^[\s>*_#<[({"'`-]{0,12}(?:system|developer)(?:\s(?:message|prompt|notice|override|instruction|instructions|alert|note))?[\]>)}*_"']{0,4}\s{0,3}[:>\]-][\s*_>]{0,6}(?:you\b|your\b|ignore\b|disregard\b|forget\b|new\b|from now\b|the assistant\b|override\b|all\b|do not\b|always\b|never\b|reveal\b|execute\b)/i
+const systemTag =
+  /<\/?(?:system|system-prompt|system_prompt|system-message|system_instruction|sys)>\s{0,10}(?:you\b|your\b|ignore\b|disregard\b|forget\b|new\b|from\b|the assistant\b|override\b|do\b|always\b|never\b|$)/i
+const quotedToken = /`[^`\n]{0,200}$/
+
+/** Whether the line has such markup. In explaining files it may be quoted as code. */
+function hasChatMarkup(line: string, { mayQuote }: { readonly mayQuote: boolean }): boolean {
+  const token = templateTokens.exec(line)
+  if (token && !(mayQuote && quotedToken.test(line.slice(Math.max(0, token.index - 200), token.index)))) return true
+  return systemLine.test(line) || systemTag.test(line)
+}
+
+/** A line has the shape when all of these patterns match it. Each alone is cheap on any text. */
+type Shape = { readonly kind: FindingKind; readonly all: readonly RegExp[] }
+
+const secretPath =
+  /\.ssh\/(?:id_|identity)|\/etc\/g?shadow\b|\.aws\/credentials|\.netrc\b|\.pgpass\b|\.git-credentials|\.kube\/config|\.docker\/config\.json|\.npmrc\b|\.pypirc\b|\.gnupg\/|\/proc\/(?:self|\d{1,7})\/environ|credentials\.json|(?:^|[\s/"'=@<])\.env(?!\.(?:example|sample|template|dist))(?:\.[a-z]{1,12})?(?=$|[\s"'`|;)&])/
+const readCommand =
+  /(?:^|[\s;&|`(])(?:cat|less|more|head|tail|bat|strings|xxd|od|base64|(?:cp|mv)(?!\s{1,4}\S{0,80}\.env\.(?:example|sample|template|dist))|tar|zip|grep|awk|sed|source|type|get-content|scp|rsync)\s/i
+const network =
+  /(?:^|[\s;&|`("'/])(?:curl|wget|nc|ncat|netcat|socat|telnet|scp|rsync|ftp|sftp|invoke-webrequest|iwr|nslookup|dig)\s/i
+const secretVariable = '\\$(?:\\{|env:)?[A-Z_]{0,40}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|PRIVATE)(?![a-z])'
+const url = /https?:\/\//i
+const writing = /(?:>>?|\btee\b|\b(?:echo|add|append|write|put|insert|install|copy|cp|save|place|store|inject|edit)\b)/i
+const startFile =
+  '(?:\\.bashrc|\\.bash_profile|\\.bash_login|\\.zshrc|\\.zprofile|\\.zshenv|\\.profile|/etc/profile|/etc/bash\\.bashrc|config\\.fish|/etc/rc\\.local|/etc/ld\\.so\\.preload|/etc/cron|LaunchAgents/|/etc/systemd/|systemd/user/)'
+
+const shape = (kind: FindingKind, ...all: readonly RegExp[]): Shape => ({ kind, all })
+
+/**
+ * Lists shapes of commands that read secrets, send them away, stay on a machine or destroy it. Context files, skills and
+ * scripts may contain them; memory and prompts of jobs may not.
+ */
+export const shapes: readonly Shape[] = [
+  shape('secret-read', readCommand, secretPath),
+  shape('secret-read', /<\s{0,4}(?:~|\/|\$HOME)/, secretPath),
+  shape('exfiltration', network, secretPath),
+  shape('exfiltration', url, new RegExp(`https?://\\S{0,300}?${secretVariable}`)),
+  shape(
+    'exfiltration',
+    network,
+    new RegExp(`\\s(?:-d|-F|--data(?:-\\w{1,10})?|--form|--json|--post-data|--body-data)[=\\s]\\s{0,2}\\S{0,200}?${secretVariable}`),
+  ),
+  shape(
+    'exfiltration',
+    network,
+    new RegExp(
+      `\\s(?:-H|--header)[=\\s]\\s{0,2}["']?(?!Authorization\\b|X-[\\w-]{0,20}(?:Key|Token)\\b|Api-Key\\b|Private-Token\\b)[\\w-]{1,40}:\\s{0,2}[^"'\\n]{0,60}?${secretVariable}`,
+      'i',
+    ),
+  ),
+  shape('exfiltration', network, new RegExp(`(?:\\becho\\b|\\bprintf\\b|<<<)[^|\\n]{0,80}?${secretVariable}[^|\\n]{0,20}\\|?`), /\||<<</),
+  shape('exfiltration', network, /(?:^|[\s;&|`(])(?:env|printenv|set|export\s-p)\s{0,3}\|/),
+  shape('exfiltration', network, /\$\((?:env|printenv|cat\s)|`(?:env|printenv|cat\s)/, url),
+  shape(
+    'exfiltration',
+    /!\[[^\]\n]{0,80}\]\(https?:\/\//i,
+    /\(https?:\/\/[^)\n]{0,200}?[?&=/](?:\$\{?|\{\{?|<|\[|%7b)\s{0,2}[\w -]{0,30}(?:key|token|secret|password|data|conversation|history|summary|memory|context)/i,
+  ),
+  shape('exfiltration', /\/dev\/tcp\//),
+  shape('persistence', /\bauthorized_keys\b/i, writing),
+  shape('persistence', /\/etc\/sudoers|\bsudoers\b/i, writing),
+  shape('persistence', /NOPASSWD:/i),
+  shape('persistence', new RegExp(`(?:>>?|\\btee\\s(?:-a\\s)?)\\s{0,3}["']?[^\\s"'|;>]{0,60}?${startFile}`)),
+  shape(
+    'persistence',
+    new RegExp(startFile),
+    /\b(?:add|append|write|put|insert|inject)\b/i,
+    /\b(?:curl|wget|nc|bash -[ic]|sh -c|python3? -c|eval)\s/,
+  ),
+  shape('persistence', /\bcrontab\s{1,3}-(?=$|\s|<)/, /\||<</),
+  shape(
+    'destructive',
+    /\brm\s{1,4}(?:-[-\w]{1,30}\s{1,4}){0,6}["']?(?:\/|~\/?|\$\{?HOME\}?\/?|\/(?:etc|usr|bin|boot|lib|var|home|root)\/?)\*?["']?(?=$|[\s;&|)`.,"'])/,
+    /\brm\s{1,4}-|\s-[a-zA-Z]*[rR]/,
+  ),
+  shape('destructive', /--no-preserve-root/),
+  shape('destructive', /\bmkfs(?:\.\w{1,8})?\s|\bdd\s|>\s{0,2}\/dev\//, /(?:\bof=|>\s{0,2}|\s)\/dev\/(?:sd[a-z]|nvme\d|vd[a-z]|hd[a-z]|disk\d)/),
+] // prettier-ignore
+
+type WordRange = { readonly kind: FindingKind; readonly first: number; readonly last: number }
+
+const negation =
+  /(?:^|[\s,])(?:not|never|don't|dont|doesn't|didn't|won't|can't|cannot|mustn't|shouldn't|avoid|without|against|refuse to|nor)(?: (?:ever|just|simply|blindly|silently|accidentally|to|to ever))? ?,? ?$/
+
+/** Finds directives in the words of a text: phrases in English and some others, cancelled instructions in twenty languages. */
+function findPhrases(words: readonly Word[]): readonly WordRange[] {
+  const { text, wordAt } = renderSentences(words, phraseWords)
+  const found: WordRange[] = []
+  for (const { kind, pattern, canBeNegated } of phrases)
+    for (const { 0: match, index } of text.matchAll(pattern)) {
+      if (canBeNegated && negation.test(text.slice(Math.max(0, index - 30), index))) continue
+      found.push({ kind, first: wordAt(index), last: wordAt(index + match.length - 1) })
+    }
+  return found
+}
+
+type Role = 'verb' | 'earlier' | 'instructions' | 'negation'
+type Meaning = { readonly language: Language; readonly role: Role }
+
+const meanings = new Map<string, Meaning[]>()
+for (const language of languages) {
+  const roles = { verb: language.verbs, earlier: language.earlier, instructions: language.instructions } as const
+  for (const [role, list] of Object.entries(roles) as [Role, readonly string[]][])
+    for (const word of list) meanings.set(word, [...(meanings.get(word) ?? []), { language, role }])
+}
+
+/** A directive has its object within this many words. */
+const reach = 6
+
+/** Finds verbs of cancelling with `earlier` and `instructions` near them, in one sentence and one language. */
+function findCancellations(words: readonly Word[]): readonly WordRange[] {
+  const found: WordRange[] = []
+  for (const [at, { text }] of words.entries())
+    for (const { language, role } of meanings.get(text) ?? []) {
+      if (role !== 'verb') continue
+      const range = findObject(words, at, language)
+      if (range && !isNegated(words, at, language)) found.push({ kind: 'instruction-override', ...range })
+    }
+  return found
+}
+
+function findObject(words: readonly Word[], at: number, language: Language) {
+  const sentence = words[at]?.sentence
+  const isHere = (index: number) => words[index]?.sentence === sentence
+  const find = (role: Role, step: 1 | -1) => {
+    for (let index = at + step; Math.abs(index - at) <= reach && isHere(index); index += step)
+      if (meanings.get(words[index]?.text ?? '')?.some((one) => one.language === language && one.role === role))
+        return index
+    return undefined
+  }
+  for (const step of language.verbLast ? ([1, -1] as const) : ([1] as const)) {
+    const earlier = find('earlier', step)
+    const instructions = find('instructions', step)
+    if (earlier !== undefined && instructions !== undefined && Math.abs(earlier - instructions) <= 3)
+      return { first: Math.min(at, earlier, instructions), last: Math.max(at, earlier, instructions) }
+  }
+  return undefined
+}
+
+function isNegated(words: readonly Word[], at: number, { negations }: Language): boolean {
+  // French joins the negation: `n'oublie pas`.
+  if (words[at]?.text.startsWith("n'")) return true
+  return [-2, -1, 1, 2].some((offset) => {
+    const word = words[at + offset]
+    return word !== undefined && word.sentence === words[at]?.sentence && negations.includes(word.text)
+  })
 }

@@ -27,9 +27,10 @@ import type { PendingList } from '#durable/turn/pending-list.ts'
 import type { Preparation } from '#durable/turn/prepare-turn.ts'
 import { settleRun } from '#durable/turn/run-end.ts'
 import { appendDelivered } from './intake/append-delivered.ts'
-import { reportJobEnd, type ReportingSession } from './jobs/report-end.ts'
 import * as schedules from './session-schedule.ts'
 import { titleFrom, type Titles } from './title.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { TenantDO } from '#durable/tenant/tenant-object.ts'
 
 type ControlledSession = ReportingSession & {
   readonly sessionId: string
@@ -316,5 +317,23 @@ export class TurnControl {
 
   close(): void {
     this.#schedule = schedules.closed(this.#schedule)
+  }
+}
+
+type ReportingSession = {
+  readonly sessionId: string
+  readonly meta: Pick<SessionMetadata, 'jobRun'>
+  readonly store: Pick<SessionStore, 'hasOpenTurn'>
+  readonly ownAuthority: Authority
+  readonly tenantObject: () => DurableObjectStub<TenantDO>
+}
+
+/** Tells the tenant's object that the turn of a job's run is over. A lost report is made up for: the object also looks. */
+async function reportJobEnd(session: ReportingSession): Promise<void> {
+  if (session.meta.jobRun === undefined || session.store.hasOpenTurn) return
+  try {
+    await session.tenantObject().jobs.reportEnd(session.ownAuthority, session.sessionId)
+  } catch (error) {
+    log.warn('tenant.unreachable', 'The end of a job could not be reported; the tenant will look for it.', { error })
   }
 }

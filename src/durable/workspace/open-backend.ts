@@ -15,7 +15,7 @@ import { vercelBackend } from '#backends/vercel/vercel.ts'
 import { defaultQuotaBytes, virtualBackend } from '#backends/virtual/virtual.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
-import { shellNetwork } from './shell-network.ts'
+import type { Network } from '#backends/virtual/network.ts'
 
 export type BackendContext = {
   readonly env: Env
@@ -224,3 +224,13 @@ export const noCapabilities: Capabilities = {
   languages: [],
   root: '/workspace',
 }
+
+/** Gives curl, wget and git of the virtual shell a network: the guarded fetch of the tenant. */
+export const shellNetwork = (guardedFetch: GuardedFetch): Network => ({
+  async fetch({ url, method, headers, body, follow, timeoutMs }, signal) {
+    const { response, url: lastUrl } = await guardedFetch({ url, method, headers, body, follow, timeoutMs, signal })
+    const { status, statusText } = response
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    return { status, statusText, headers: Object.fromEntries(response.headers), body: bytes, url: lastUrl }
+  },
+})

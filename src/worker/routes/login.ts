@@ -1,8 +1,7 @@
 /** `/api/login` and `/api/me`: signs the page in with a key or a link, and tells it what its key may do. */
 
 import * as z from 'zod'
-import type { Authority, KeyPrincipal } from '#agent/core/permission/authority.ts'
-import { scopes } from '#agent/core/permission/authority.ts'
+import { type Authority, type KeyPrincipal, scopes } from '#agent/core/permission/authority.ts'
 import { limitsSchema } from '#agent/core/settings.ts'
 import { chooseMedia } from '#agent/routing/media-vendors.ts'
 import { createTenants } from '#db/tenants.ts'
@@ -24,12 +23,13 @@ import {
 } from '../login/login-cookie.ts'
 import { createLoginLink, openLoginLink, redeemLink } from '../login/login-link.ts'
 import { isForeign } from '../login/same-origin.ts'
-import { countWrongAttempt, requireAttempt } from '../login/wrong-attempts.ts'
 import { type Call, type OpenRoute, route, type Web } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
 import { requireShield } from '../shield.ts'
 import { ok } from '../shapes.ts'
 import { apiVersion } from '#agent/public-api/version.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 const tag = 'Sign-in'
 const maxBodyBytes = 8_192
@@ -210,4 +210,32 @@ async function describeKey(env: Env, { principal, tenantId }: Authority) {
     name: key?.name ?? name,
     expires_at: expires === null ? null : new Date(expires).toISOString(),
   }
+}
+
+const maxWrong = 10
+const periodMs = 60_000
+type Attempts = { readonly since: number; readonly count: number }
+const attempts = new BoundedMap<string, Attempts>(10_000)
+
+const addressOf = (request: Request): string => request.headers.get('cf-connecting-ip') ?? 'unknown'
+
+const currentOf = (address: string): Attempts => {
+  const known = attempts.get(address)
+  return known && clock.now() - known.since < periodMs ? known : { since: clock.now(), count: 0 }
+}
+
+/** Limits wrong keys and links by address. Each isolate counts for itself: it slows guessing down and is no quota. */
+function requireAttempt(request: Request): void {
+  const { since, count } = currentOf(addressOf(request))
+  if (count < maxWrong) return
+  const retryAfter = Math.max(1, Math.ceil((since + periodMs - clock.now()) / 1_000))
+  throw new AppError(429, 'limit_exceeded', 'Too many wrong keys from this address.', {
+    param: 'login_attempts',
+    retryAfter,
+  })
+}
+
+function countWrongAttempt(request: Request): void {
+  const { since, count } = currentOf(addressOf(request))
+  attempts.set(addressOf(request), { since, count: count + 1 })
 }

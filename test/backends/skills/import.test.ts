@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadSkillModule } from '#backends/modules.ts'
 import { readArchive } from '#backends/skills/import/read-archive.ts'
-import { listIndexAddresses, resolveSkillSource } from '#backends/skills/import/skill-source.ts'
+import { listIndexAddresses, resolveSkillSource } from '#backends/skills/import/import-skill.ts'
 import type { SnapshotEntry } from '#backends/virtual/snapshot.ts'
 import { pack, toStream } from '#backends/tar.ts'
 import { zip } from '../support/zip.ts'

@@ -5,7 +5,7 @@ import type { Entry } from '#agent/core/history.ts'
 import type { Message } from '#agent/core/message.ts'
 import { newTurn } from '#agent/core/turn.ts'
 import { encodePage } from '#db/page-row.ts'
-import { truncateForHistory, truncateTurnForHistory } from '#durable/storage/truncate-for-history.ts'
+import { truncateForHistory, truncateTurnForHistory } from '#durable/storage/projection.ts'
 
 const entryOf = (message: Message): Entry => ({ id: 'msg_1', seq: 1, runId: 'run_1', at: 0, tokens: 1, message })
 const said = (...texts: readonly string[]): Message => ({

@@ -5,7 +5,7 @@ import type { PortableBackend } from '#backends/portable-backend.ts'
 import type { VirtualBackend } from '#backends/virtual/virtual.ts'
 import { openCheckpointArchive } from '#durable/workspace/checkpoint-archive.ts'
 import { sessionBackend } from '#durable/workspace/session-backend.ts'
-import { uploadInParts } from '#durable/workspace/upload.ts'
+import { uploadInParts } from '#durable/workspace/checkpoint-archive.ts'
 import { bindings, inWorkspace } from '../../backends/support/workspace.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)

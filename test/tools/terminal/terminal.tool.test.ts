@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
 import type { ShellState } from '#agent/core/tool.ts'
-import { explainExitCode } from '#tools/terminal/exit-code-meaning.ts'
+import { explainExitCode } from '#tools/terminal/terminal.tool.ts'
 import terminal from '#tools/terminal/terminal.tool.ts'
 import { call } from '../support/call.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
