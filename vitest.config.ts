@@ -2,8 +2,8 @@
 // started as users start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one file.
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig, type UserWorkspaceConfig } from 'vitest/config'
+import { appBundle, pointToSource } from './test/support/app-bundle.ts'
 import { dropExpectedMessages } from './test/support/runtime-messages.ts'
-import { staticImports } from './test/support/static-imports.ts'
 
 /** Backends that reach a host over HTTP. Their tests start that host, so they run in Node. So do the tables of media vendors. */
 const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel,media,web,browser}/**/*.test.ts'
@@ -41,7 +41,7 @@ const workerd = (
   files: Pick<UserWorkspaceConfig['test'] & object, 'include' | 'exclude'>,
 ) => ({
   plugins: [
-    staticImports(),
+    appBundle(),
     cloudflareTest(async () => ({
       main: './test/support/worker.ts',
       wrangler: { configPath: './test/support/wrangler.toml' },
@@ -59,6 +59,7 @@ const workerd = (
     isolate: false,
     ...timeouts,
     ...files,
+    onStackTrace: pointToSource,
     setupFiles: [
       'test/support/silence-between-files.ts',
       'test/support/model-fetch.ts',
