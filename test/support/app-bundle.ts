@@ -5,8 +5,8 @@
  */
 
 import { build, type Plugin as EsbuildPlugin } from 'esbuild'
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { createRequire, SourceMap, type SourceMapPayload } from 'node:module'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { SourceMap, type SourceMapPayload } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ParsedStack } from 'vitest'
@@ -18,7 +18,6 @@ const sources = join(root, 'src/')
 const output = join(root, 'dist/tests/app.bundle.mjs')
 const prefix = '\0app:'
 
-const { resolve: resolvePackageImport } = createRequire(join(root, 'package.json'))
 const specifier = /(?:\bfrom|\bimport)\s*\(?\s*'((?:\.\.?\/|#)[^']+\.ts)'/g
 
 /** Lists the source files that tests import. */
@@ -27,10 +26,10 @@ function listImported(): readonly string[] {
   const tests = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
   const imported = tests.flatMap((name) =>
     [...readFileSync(join(folder, name), 'utf8').matchAll(specifier)].map(([, path = '']) =>
-      path.startsWith('#') ? resolvePackageImport(path) : resolve(folder, dirname(name), path),
+      path.startsWith('#') ? join(sources, path.slice(1)) : resolve(folder, dirname(name), path),
     ),
   )
-  return [...new Set(imported)].filter((path) => path.startsWith(sources)).toSorted()
+  return [...new Set(imported)].filter((path) => path.startsWith(sources) && existsSync(path)).toSorted()
 }
 
 /** What `build-isolate.mjs` wrote stays in its files: the runtime loads them when they are first used. */
