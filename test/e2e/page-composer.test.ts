@@ -1,8 +1,8 @@
 /** Tests the field of a message in Chromium, against the shared server: menus, speech, uploads, keys, push messages. */
 
-import { chromium as playwright, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium } from './support/chromium.ts'
+import { chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -40,10 +40,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     page.locator('input[type=file]').setInputFiles({ name, mimeType, buffer: Buffer.alloc(bytes, 'a,b\n') })
 
   beforeAll(async () => {
-    browser = await playwright.launch({
-      executablePath: chromium ?? '',
-      args: ['--no-sandbox', '--disable-gpu', '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream'],
-    })
+    browser = await launchBrowser(['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream'])
     context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
     await context.grantPermissions(['microphone'], { origin })
     client = (await newTenant(owner)).client

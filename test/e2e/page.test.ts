@@ -1,10 +1,10 @@
-/** Tests the page in Chromium, against the shared server. Without one (apt-get install chromium-headless-shell) only the served bytes are tested. */
+/** Tests the page in Chromium, against the shared server. Without one (apt-get install chromium) only the served bytes are tested. */
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { chromium as playwright, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium } from './support/chromium.ts'
+import { chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -91,7 +91,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     )
 
   beforeAll(async () => {
-    browser = await playwright.launch({ executablePath: chromium ?? '', args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await launchBrowser()
     tenant = await newTenant(owner)
     client = tenant.client
     context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
@@ -200,6 +200,37 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await isIdle(page)
     await page.locator('.tool summary').last().click()
     await page.locator('.tool', { hasText: 'exit_code' }).last().waitFor()
+  })
+
+  it('offers push messages after an approval that allows, once, in place: it covers nothing and takes no key', async () => {
+    const { page } = await watch(await browser.newContext({ locale: 'en-US' }))
+    // Browsers differ in what they say before anybody was asked.
+    await page.addInitScript(`Object.defineProperty(Notification, 'permission', { get: () => 'default' })
+      Notification.requestPermission = async () => 'denied'`)
+    await page.goto(await newLink(client))
+    await composer(page).waitFor()
+    const offer = page.getByRole('region', { name: 'Messages to this device' })
+    const decide = async (decision: string, word: string) => {
+      await send(page, `[[call terminal {"command":"rm -rf build"} then say ${word}]]`)
+      await page.getByRole('alertdialog').getByRole('button', { name: decision }).click()
+      if (decision === 'Deny') await page.getByRole('dialog').getByRole('button', { name: 'Deny' }).click()
+      await answered(page, word)
+      await isIdle(page)
+    }
+    await decide('Deny', 'denied')
+    expect(await offer.count()).toBe(0)
+    await decide('Allow once', 'removed')
+    await offer.waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    await page.keyboard.type('[[say typed]]')
+    await page.keyboard.press('Enter')
+    await answered(page, 'typed')
+    await isIdle(page)
+    await offer.getByRole('button', { name: 'Not now' }).click()
+    await offer.waitFor({ state: 'detached' })
+    await decide('Allow once', 'again')
+    expect(await offer.count()).toBe(0)
+    await page.context().close()
   })
 
   it('asks the question of the agent and goes on with the answer', async () => {
