@@ -202,37 +202,6 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.locator('.tool', { hasText: 'exit_code' }).last().waitFor()
   })
 
-  it('offers push messages after an approval that allows, once, in place: it covers nothing and takes no key', async () => {
-    const { page } = await watch(await browser.newContext({ locale: 'en-US' }))
-    // Browsers differ in what they say before anybody was asked.
-    await page.addInitScript(`Object.defineProperty(Notification, 'permission', { get: () => 'default' })
-      Notification.requestPermission = async () => 'denied'`)
-    await page.goto(await newLink(client))
-    await composer(page).waitFor()
-    const offer = page.getByRole('region', { name: 'Messages to this device' })
-    const decide = async (decision: string, word: string) => {
-      await send(page, `[[call terminal {"command":"rm -rf build"} then say ${word}]]`)
-      await page.getByRole('alertdialog').getByRole('button', { name: decision }).click()
-      if (decision === 'Deny') await page.getByRole('dialog').getByRole('button', { name: 'Deny' }).click()
-      await answered(page, word)
-      await isIdle(page)
-    }
-    await decide('Deny', 'denied')
-    expect(await offer.count()).toBe(0)
-    await decide('Allow once', 'removed')
-    await offer.waitFor()
-    expect(await page.getByRole('dialog').count()).toBe(0)
-    await page.keyboard.type('[[say typed]]')
-    await page.keyboard.press('Enter')
-    await answered(page, 'typed')
-    await isIdle(page)
-    await offer.getByRole('button', { name: 'Not now' }).click()
-    await offer.waitFor({ state: 'detached' })
-    await decide('Allow once', 'again')
-    expect(await offer.count()).toBe(0)
-    await page.context().close()
-  })
-
   it('asks the question of the agent and goes on with the answer', async () => {
     const { page } = main
     await send(page, '[[call clarify {"question":"Which colour?","choices":["red","blue"]} then say chosen]]')

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { chromium as playwright, type Browser } from 'playwright-core'
 import { findChromium, headlessFlags } from '../../../scripts/lib/chromium.mjs'
 
+/** The path of the preferred browser. */
 export const chromium = findChromium()
 
 /** Starts the browser for Playwright. */

@@ -4,9 +4,12 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findChromium, headlessFlags } from '../../../../scripts/lib/chromium.mjs'
+import { findChromium, headlessFlags, listChromiums } from '../../../../scripts/lib/chromium.mjs'
 
+/** The path of the preferred browser. */
 export const chromium = findChromium()
+/** The paths of the preferred browser and of the last choice. */
+export const chromiums = [...new Set([chromium, listChromiums().at(-1)])].filter((path) => path !== undefined)
 
 export async function startChromium(path = chromium ?? '', more = []) {
   const folder = mkdtempSync(join(tmpdir(), 'talaria-browser-'))
