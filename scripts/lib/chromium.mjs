@@ -27,7 +27,8 @@ export const listChromiums = ({ PATH = '' } = process.env) =>
 export function findChromium({ CHROME_PATH: given, PATH } = process.env) {
   if (given === 'none') return undefined
   if (given && isExecutable(given)) return given
-  if (given) throw new Error(`CHROME_PATH is ${given}, which cannot be run. Name a Chromium or Chrome, or set it to none.`)
+  if (given)
+    throw new Error(`CHROME_PATH is ${given}, which cannot be run. Name a Chromium or Chrome, or set it to none.`)
   return listChromiums({ PATH })[0]
 }
 

@@ -1,11 +1,6 @@
 /** Tests the page without a network, and its push messages, in Chromium against the shared server. */
 
-import {
-  type Browser,
-  type BrowserContext,
-  type Page,
-  type WebSocketRoute,
-} from 'playwright-core'
+import { type Browser, type BrowserContext, type Page, type WebSocketRoute } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'

@@ -219,7 +219,9 @@ describe('while D1 is slow', () => {
     held.open()
     expect((await removed).status).toBe(204)
     // Delayed work would continue now, while another session is written.
-    const later = await call<{ id: string }>('POST', '/api/sessions/import', { body: { messages: messages.slice(0, 2) } })
+    const later = await call<{ id: string }>('POST', '/api/sessions/import', {
+      body: { messages: messages.slice(0, 2) },
+    })
     await until(async () => (await stored(later.body.id)).length === 2)
     const { results } = await bindings.DB.prepare('SELECT id FROM session WHERE id = ?').bind(id).all()
     expect(results).toEqual([])
