@@ -2,7 +2,7 @@
 // started as users start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one file.
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig, type UserWorkspaceConfig } from 'vitest/config'
-import { appBundle, pointToSource } from './test/support/app-bundle.ts'
+import { appBundle, pointToSource } from './scripts/lib/app-bundle.mjs'
 import { dropExpectedMessages } from './test/support/runtime-messages.ts'
 
 /** Backends that reach a host over HTTP. Their tests start that host, so they run in Node. So do the tables of media vendors. */
@@ -36,10 +36,7 @@ const isolated = [
 ]
 
 /** Tests inside workerd. The files that one worker runs share its isolate, objects and database. */
-const workerd = (
-  name: string,
-  files: Pick<UserWorkspaceConfig['test'] & object, 'include' | 'exclude'>,
-) => ({
+const workerd = (name: string, files: Pick<UserWorkspaceConfig['test'] & object, 'include' | 'exclude'>) => ({
   plugins: [
     appBundle(),
     cloudflareTest(async () => ({

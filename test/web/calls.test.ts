@@ -1,6 +1,6 @@
 /** Tests what a card tells of a call in one line: its target, its plan, its goals, its diff. */
 
-import fc from 'fast-check'
+import { array, assert, constantFrom, dictionary, letrec, oneof, property } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findDiff, readDiff } from '../../web/model/diff.ts'
 import { diffLines, patchBetween } from '../../web/model/line-diff.ts'
@@ -87,11 +87,11 @@ describe('the diff of a call', () => {
 })
 
 describe('a preview', () => {
-  const texts = fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 }).map((lines) => lines.join('\n'))
+  const texts = array(constantFrom('a', 'b', 'c', ''), { maxLength: 12 }).map((lines) => lines.join('\n'))
 
   it('has the lines of both texts, near the change', () => {
-    fc.assert(
-      fc.property(texts, texts, (before, after) => {
+    assert(
+      property(texts, texts, (before, after) => {
         const lines = before === after ? [] : diffLines(before, after).split('\n')
         const keep = (sign: string) =>
           lines
@@ -115,14 +115,14 @@ describe('a preview', () => {
     }
     return merged
   }
-  const { settings } = fc.letrec<{ settings: Record<string, unknown>; value: unknown }>((tie) => ({
-    settings: fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('value'), { maxKeys: 3, noNullPrototype: true }),
-    value: fc.oneof({ maxDepth: 3 }, fc.constantFrom<unknown>(1, 'x', true, [1], [{ a: 1 }]), tie('settings')),
+  const { settings } = letrec<{ settings: Record<string, unknown>; value: unknown }>((tie) => ({
+    settings: dictionary(constantFrom('a', 'b', 'c'), tie('value'), { maxKeys: 3, noNullPrototype: true }),
+    value: oneof({ maxDepth: 3 }, constantFrom<unknown>(1, 'x', true, [1], [{ a: 1 }]), tie('settings')),
   }))
 
   it('of settings is a merge patch that makes the one of the other', () => {
-    fc.assert(
-      fc.property(settings, settings, (before, after) => {
+    assert(
+      property(settings, settings, (before, after) => {
         const patch = patchBetween(before, after)
         expect(patch === undefined ? before : apply(before, patch)).toEqual(after)
       }),

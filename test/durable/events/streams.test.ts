@@ -200,7 +200,7 @@ describe('server-sent events of a session', () => {
     await scheduler.wait(5)
     stop.abort()
     await reading
-    await until(isClosed)
+    expect(await until(isClosed)).toBe(true)
   })
 
   it('let a reader go that does not read', async () => {

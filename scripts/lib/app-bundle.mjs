@@ -1,31 +1,24 @@
-/**
- * A plugin of Vite for the tests inside workerd: bundles the sources once, and resolves every import of a source file to
- * its module in the bundle. workerd loads the bundle as one native module. Without it each worker would fetch 1 300 modules
- * from Node over a socket and evaluate each of them.
- */
-
-import { build, type Plugin as EsbuildPlugin } from 'esbuild'
+// Bundles the sources once for the tests inside workerd, and resolves every import of a source file to its module in the
+// bundle. The runtime loads the bundle as one native module. Without it each isolate would fetch 1 300 modules from Node
+// over a socket, and evaluate each of them.
+import { build } from 'esbuild'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { SourceMap, type SourceMapPayload } from 'node:module'
+import { SourceMap } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import type { ParsedStack } from 'vitest'
-import type { Plugin } from 'vitest/config'
+import { root } from './root.mjs'
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const sources = join(root, 'src/')
-/** A rule of wrangler.toml names it: the runtime loads it natively. */
+/** A rule of the tests' wrangler.toml names it, so that the runtime loads it natively. */
 const output = join(root, 'dist/tests/app.bundle.mjs')
 const prefix = '\0app:'
-
 const specifier = /(?:\bfrom|\bimport)\s*\(?\s*'((?:\.\.?\/|#)[^']+\.ts)'/g
 
 /** Lists the source files that tests import. */
-function listImported(): readonly string[] {
+function listImported() {
   const folder = join(root, 'test')
-  const tests = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  const tests = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.ts'))
   const imported = tests.flatMap((name) =>
-    [...readFileSync(join(folder, name), 'utf8').matchAll(specifier)].map(([, path = '']) =>
+    [...readFileSync(join(folder, name), 'utf8').matchAll(specifier)].map(([, path]) =>
       path.startsWith('#') ? join(sources, path.slice(1)) : resolve(folder, dirname(name), path),
     ),
   )
@@ -33,7 +26,7 @@ function listImported(): readonly string[] {
 }
 
 /** What `build-isolate.mjs` wrote stays in its files: the runtime loads them when they are first used. */
-const externalParts: EsbuildPlugin = {
+const externalParts = {
   name: 'external-parts',
   setup({ onResolve }) {
     const filter = /\/dist\/[^/]+\.(?:isolate\.txt|inline\.mjs)$/
@@ -44,14 +37,12 @@ const externalParts: EsbuildPlugin = {
   },
 }
 
-/** Each module is evaluated when a test first imports it. */
-async function bundle(): Promise<void> {
-  const modules = listImported().map((path) => JSON.stringify(relative(root, path)))
-  const result = await build({
-    stdin: {
-      contents: `export const modules = {${modules.map((path) => `${path}: () => import(${JSON.stringify(`./${JSON.parse(path)}`)})`).join(',\n')}}`,
-      resolveDir: root,
-    },
+/** Exports a function for each module, which evaluates it when a test first imports it. */
+async function bundle() {
+  const paths = listImported().map((path) => relative(root, path))
+  const loaders = paths.map((path) => `${JSON.stringify(path)}: () => import(${JSON.stringify(`./${path}`)})`)
+  const { outputFiles } = await build({
+    stdin: { contents: `export const modules = {${loaders.join(',\n')}}`, resolveDir: root },
     absWorkingDir: root,
     outfile: output,
     bundle: true,
@@ -67,7 +58,7 @@ async function bundle(): Promise<void> {
     plugins: [externalParts],
   })
   mkdirSync(dirname(output), { recursive: true })
-  for (const { path, contents } of result.outputFiles) {
+  for (const { path, contents } of outputFiles) {
     // Other runs may read the file meanwhile.
     const unfinished = `${path}.${process.pid}`
     writeFileSync(unfinished, contents)
@@ -75,9 +66,10 @@ async function bundle(): Promise<void> {
   }
 }
 
-let bundled: Promise<void> | undefined
+let bundled
 
-export const appBundle = (): Plugin => ({
+/** The plugin of Vite. It builds the bundle once, for all projects. */
+export const appBundle = () => ({
   name: 'app-bundle',
   enforce: 'pre',
   buildStart: () => (bundled ??= bundle()),
@@ -96,15 +88,15 @@ export default module.default`
       : undefined,
 })
 
-let map: SourceMap | undefined
+let map
 
 /** Points a frame of a stack trace at the source. */
-export function pointToSource(_error: unknown, frame: ParsedStack): void {
+export function pointToSource(_error, frame) {
   if (!frame.file.includes('/app.bundle.mjs')) return
-  map ??= new SourceMap(JSON.parse(readFileSync(`${output}.map`, 'utf8')) as SourceMapPayload)
-  const entry = map.findEntry(frame.line - 1, frame.column - 1)
-  if (!('originalSource' in entry)) return
-  frame.file = resolve(dirname(output), entry.originalSource)
-  frame.line = entry.originalLine + 1
-  frame.column = entry.originalColumn + 1
+  map ??= new SourceMap(JSON.parse(readFileSync(`${output}.map`, 'utf8')))
+  const { originalSource, originalLine, originalColumn } = map.findEntry(frame.line - 1, frame.column - 1)
+  if (originalSource === undefined) return
+  frame.file = resolve(dirname(output), originalSource)
+  frame.line = originalLine + 1
+  frame.column = originalColumn + 1
 }
