@@ -58,6 +58,7 @@ const workerd = (name: string, files: Pick<UserWorkspaceConfig['test'] & object,
     ...files,
     onStackTrace: pointToSource,
     setupFiles: [
+      'test/support/worker-once.ts',
       'test/support/silence-between-files.ts',
       'test/support/model-fetch.ts',
       'test/support/rpc-paths.ts',
