@@ -374,7 +374,7 @@ describe('large content', () => {
     expect(await outline()).toEqual(before)
     expect(await send(id, 'again')).toMatchObject({ output: 'Still there.' })
     await isComplete(id)
-  }, 20_000)
+  })
 
   it('the longest message is streamed completely and truncated in history', async () => {
     const scripted = model([says('Long.'), says('Still there.')])
