@@ -5,8 +5,7 @@
 
 type Runner = { import: (path: string) => Promise<unknown>; worker?: unknown }
 
-const { moduleRunner: runner } = (globalThis as unknown as { __vitest_mocker__: { moduleRunner: Runner } })
-  .__vitest_mocker__
+const { moduleRunner: runner } = Reflect.get(globalThis, '__vitest_mocker__') as { readonly moduleRunner: Runner }
 
 if (!('worker' in runner)) {
   const load = runner.import.bind(runner)
