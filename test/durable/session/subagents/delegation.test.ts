@@ -64,6 +64,17 @@ describe('a delegated goal', () => {
       expect(names).not.toContain(name)
   })
 
+  it('is not told of tools that it has not', async () => {
+    const { id, scripted, ofChildren } = await conversation({
+      parent: [delegate({ goal: 'Try everything.' }), says('ok')],
+      child: () => says('Done.'),
+    })
+    await send(id, 'go')
+    const guidance = 'Save with memory, without being asked'
+    expect(JSON.stringify(ofChildren()[0])).not.toContain(guidance)
+    expect(JSON.stringify(scripted.requests[0])).toContain(guidance)
+  })
+
   it('gets no tool that its parent has not', async () => {
     const settings = { toolsets: { enabled: ['delegation', 'file'] } }
     const script = {
@@ -157,7 +168,9 @@ describe('a batch', () => {
     )
     const running = send(id, 'go')
     await gate.waitUntilReached()
-    await scheduler.wait(50)
+    // Another session has a whole turn meanwhile.
+    const other = await conversation({ parent: [says('Hello.')], child: () => says('never') })
+    await send(other.id, 'go')
     expect(ofChildren()).toHaveLength(1)
     now = 0
     gate.open()
