@@ -8,7 +8,11 @@ import { createTenantDb } from './tenant-db.ts'
 import { listRecentSessions, listSessions, getSession } from './session-directory.ts'
 import { listPages, readMessages } from './read-pages.ts'
 import { deleteSession, deletePagesFrom } from './delete-pages.ts'
-import { searchMessages } from './search/search.ts'
+import type { searchMessages as SearchMessages } from './search/search.ts'
+
+/** The search is loaded when it is first used. */
+const searchMessages: typeof SearchMessages = async (...parameters) =>
+  (await import('./search/search.ts')).searchMessages(...parameters)
 
 export function createD1History(db: D1Database, tenantId: string): HistoryStore {
   const tenantDb = createTenantDb(db, tenantId)

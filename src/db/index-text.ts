@@ -7,7 +7,6 @@ import type { Entry, Page } from '#agent/core/history.ts'
 import { textIn } from '#agent/core/message.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { classifySource, type SourceClass } from '#agent/memory/session-source.ts'
-import { renderBaseForms } from './search/word-forms.ts'
 import { toHex } from '#durable/platform/hash.ts'
 
 const maxMessageChars = 8192
@@ -38,11 +37,14 @@ export function getSearchableText({ message }: Pick<Entry, 'message'>): string {
 }
 
 /** Returns the text for the table `words`: messages and tool results. Empty when the page is not searched. */
-export const getPageWords = (page: Page) =>
-  page.indexed === false ? '' : renderWords(page.entries.map(getSearchableText).join('\n'))
+export const getPageWords = (page: Page, renderBaseForms: RenderForms) =>
+  page.indexed === false ? '' : renderWords(page.entries.map(getSearchableText).join('\n'), renderBaseForms)
+
+/** Renders the base forms of the words of a text (search/word-forms.ts), which is loaded when it is needed. */
+export type RenderForms = (text: string) => string
 
 /** Renders a text for the table `words`: with base forms of words that the stemmer of the index does not know. */
-export function renderWords(text: string): string {
+export function renderWords(text: string, renderBaseForms: RenderForms): string {
   const forms = renderBaseForms(text)
   return `${separateUnspaced(text)}${forms && `\n${forms}`}`.trim()
 }
