@@ -10,7 +10,7 @@
 
 import { readdirSync, readFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { readPage } from '../src/backends/web/page/inside/read-page.ts'
+import { readPage } from '#backends/web/page/inside/read-page.ts'
 import { sum, textOf, wordF1 } from './word-f1.ts'
 
 type Case = { readonly name: string; readonly html: Buffer; readonly expected: string }

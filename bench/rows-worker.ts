@@ -3,12 +3,12 @@
  * place of the product's entry where it counts rows; the product itself has neither the counters nor the route.
  */
 
-import { SessionDO as Session } from '../src/durable/session/session-object.ts'
-import worker from '../src/worker/index.ts'
+import { SessionDO as Session } from '#durable/session/session-object.ts'
+import worker from '#worker/index.ts'
 import { type BilledRows, countD1, countRows, newRowCount } from '../test/support/billed-rows.ts'
 
-export { ConnectionDO } from '../src/durable/channels/connection-object.ts'
-export { TenantDO } from '../src/durable/tenant/tenant-object.ts'
+export { ConnectionDO } from '#durable/channels/connection-object.ts'
+export { TenantDO } from '#durable/tenant/tenant-object.ts'
 
 /** Rows that D1 billed for statements of the worker itself. */
 const workerRows = newRowCount()

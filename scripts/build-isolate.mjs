@@ -32,7 +32,11 @@ const rooms = [
   'skills',
 ]
   .map((name) => join(backends, name))
-  .concat(['model', 'path-policy', 'shell-policy', 'providers', 'recall'].map((name) => join(root, 'src/agent', name)))
+  .concat(
+    ['core', 'path-policy', 'shell-policy', 'providers', 'untrusted', 'memory', 'skills'].map((name) =>
+      join(root, 'src/agent', name),
+    ),
+  )
   .concat(join(root, 'src/worker/openapi'))
 const targets = [
   { entry: 'virtual/isolate/entry.ts', file: 'bash.isolate.txt' },

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 
 const floors = [
-  ['src/agent/model'],
+  ['src/agent/core'],
   ['src/agent/path-policy'],
   [
     'src/agent/policy',

@@ -1,9 +1,9 @@
 interface Env {
   readonly DB: D1Database
-  readonly SESSION: DurableObjectNamespace<import('./durable/session/session-object.ts').SessionDO>
-  readonly TENANT: DurableObjectNamespace<import('./durable/tenant/tenant-object.ts').TenantDO>
+  readonly SESSION: DurableObjectNamespace<import('#durable/session/session-object.ts').SessionDO>
+  readonly TENANT: DurableObjectNamespace<import('#durable/tenant/tenant-object.ts').TenantDO>
   /** Keeps the sockets of platforms that do not send messages by webhook. */
-  readonly CONNECTION?: DurableObjectNamespace<import('./durable/channels/connection-object.ts').ConnectionDO>
+  readonly CONNECTION?: DurableObjectNamespace<import('#durable/channels/connection-object.ts').ConnectionDO>
   /** Sends email. */
   readonly EMAIL?: SendEmail
   readonly BLOBS?: R2Bucket

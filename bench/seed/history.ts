@@ -1,10 +1,10 @@
 /** Writes a million messages of a thousand tenants with the product's own statements. */
 
-import type { Entry, Page, SessionRecord } from '../../src/agent/model/history.ts'
-import type { Message } from '../../src/agent/model/message.ts'
-import { noUsage } from '../../src/agent/model/usage.ts'
-import { appendPages } from '../../src/db/append-pages.ts'
-import { createTenantDb } from '../../src/db/tenant-db.ts'
+import type { Entry, Page, SessionRecord } from '#agent/core/history.ts'
+import type { Message } from '#agent/core/message.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { appendPages } from '#db/append-pages.ts'
+import { createTenantDb } from '#db/tenant-db.ts'
 import { randomFrom, textOf } from './corpus.ts'
 import { openLocalD1 } from './local-d1.ts'
 

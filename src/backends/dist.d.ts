@@ -29,7 +29,7 @@ declare module '*/json-schema.inline.mjs' {
 }
 
 declare module '*/shell-policy.inline.mjs' {
-  export const shellPolicy: import('../agent/model/permission/shell-policy.ts').ShellPolicy
+  export const shellPolicy: import('#agent/core/permission/shell-policy.ts').ShellPolicy
 }
 
 declare module '*/anthropic.inline.mjs' {
@@ -75,5 +75,5 @@ declare module '*/skills.inline.mjs' {
 }
 
 declare module '*/skill-index.inline.mjs' {
-  export const bundledIndex: readonly import('../agent/model/skills/skill-material.ts').IndexedSkill[]
+  export const bundledIndex: readonly import('#agent/core/skills/skill-material.ts').IndexedSkill[]
 }

@@ -2,8 +2,8 @@
  * Imports the bundles of scripts/build-isolate.mjs on first use, so that they are no part of the core bundle.
  */
 
-import type { ShellPolicy } from '../agent/model/permission/shell-policy.ts'
-import type { IndexedSkill } from '../agent/model/skills/skill-material.ts'
+import type { ShellPolicy } from '#agent/core/permission/shell-policy.ts'
+import type { IndexedSkill } from '#agent/core/skills/skill-material.ts'
 import type { SkillModule } from './skills/protocol.ts'
 
 /** For deployments without a Worker Loader. */

@@ -1,6 +1,6 @@
 /** Counts and describes the part of an output that is left out. */
 
-import type { OmittedOutput } from '../agent/model/backend.ts'
+import type { OmittedOutput } from '#agent/core/backend.ts'
 
 export const describeOmitted = ({ bytes, lines }: OmittedOutput): string =>
   `[... ${bytes} bytes, ${lines} lines left out ...]`

@@ -1,6 +1,6 @@
 /** Defines a backend whose files can be moved to another one, with the operations that moving needs. */
 
-import type { ExecutionBackend, Files, FileStat } from '../agent/model/backend.ts'
+import type { ExecutionBackend, Files, FileStat } from '#agent/core/backend.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { SnapshotEntry } from './virtual/snapshot.ts'
 

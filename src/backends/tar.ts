@@ -4,7 +4,7 @@
  */
 
 import { createTarDecoder, createTarPacker, type TarHeader } from 'modern-tar'
-import { BackendError } from '../agent/model/backend.ts'
+import { BackendError } from '#agent/core/backend.ts'
 import type { SnapshotEntry } from './virtual/snapshot.ts'
 
 /** A file of an archive is held in memory as a whole. */

@@ -3,7 +3,7 @@
  * error text contains either.
  */
 
-import type { SendOutcome } from '../agent/model/delivery.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
 
 export type ApiAnswer = {
   readonly kind: 'answered'

@@ -1,7 +1,7 @@
 /** Defines the port that every messaging platform implements. Each platform has a folder; channels.ts lists them. */
 
-import type { MediaKind, MediaReference } from '../agent/model/media/media-reference.ts'
-import type { MessageChunk, ReplyHandle, SendOutcome } from '../agent/model/delivery.ts'
+import type { MediaKind, MediaReference } from '#agent/core/media/media-reference.ts'
+import type { MessageChunk, ReplyHandle, SendOutcome } from '#agent/core/delivery.ts'
 
 export type Secrets = Readonly<Record<string, string>>
 

@@ -1,7 +1,7 @@
 /** Decides which inbound events the agent processes. Chats and persons that no setting names are ignored. */
 
-import { findCommand } from '../agent/policy/slash-command/command-table.ts'
-import { parseCommand } from '../agent/policy/slash-command/parse-command.ts'
+import { findCommand } from '#agent/policy/slash-command/command-table.ts'
+import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
 import type { BotAccount, InboundEvent } from './channel.ts'
 import type { ChannelSettings } from './settings.ts'
 

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../agent/model/bounded-map.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 
 type Hash = 'SHA-1' | 'SHA-256'
 

@@ -1,9 +1,9 @@
 /** Defines the settings of a connection: who may use it, and how the agent answers there. */
 
 import * as z from 'zod'
-import type { Entitlement } from '../agent/model/permission/authority.ts'
-import { commandNames } from '../agent/policy/slash-command/command-table.ts'
-import { roleName } from '../agent/model/settings.ts'
+import type { Entitlement } from '#agent/core/permission/authority.ts'
+import { commandNames } from '#agent/policy/slash-command/command-table.ts'
+import { roleName } from '#agent/core/settings.ts'
 
 const id = z.union([z.string().trim().min(1).max(200), z.int().transform(String)])
 const ids = z.array(id).max(1_000).describe('Ids of the platform; "*" stands for everybody.')

@@ -3,7 +3,7 @@
  * tenant has the entry, and that of the operator too, because it outlives the tenant.
  */
 
-import { type AuditAction, type AuditedAction, createAuditEvent } from '../agent/model/permission/audit.ts'
+import { type AuditAction, type AuditedAction, createAuditEvent } from '#agent/core/permission/audit.ts'
 import { auditStatementIfChanged } from './audit-log.ts'
 import { ownerTenant } from './schema.ts'
 import { createTenantDb } from './tenant-db.ts'

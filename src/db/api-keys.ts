@@ -5,7 +5,7 @@
 
 import { and, eq, isNull, ne } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
-import { type Scope, scopes } from '../agent/model/permission/authority.ts'
+import { type Scope, scopes } from '#agent/core/permission/authority.ts'
 import { createAdminAudit } from './admin-audit.ts'
 import { apiKey, tenant } from './schema.ts'
 

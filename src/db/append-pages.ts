@@ -3,7 +3,7 @@
  * number, and writes nothing when the same data is already stored. So an append can be repeated after any failure.
  */
 
-import type { KnownRecord, Page, SessionRecord } from '../agent/model/history.ts'
+import type { KnownRecord, Page, SessionRecord } from '#agent/core/history.ts'
 import { decisionStatements } from './audit-log.ts'
 import type { TenantDb } from './tenant-db.ts'
 import {

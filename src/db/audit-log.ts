@@ -3,10 +3,10 @@
  * or deletes entries, except the deletion of their tenant.
  */
 
-import type { ApprovalDecision } from '../agent/model/permission/approval.ts'
-import { type AuditEvent, createDecisionEvent } from '../agent/model/permission/audit.ts'
-import type { Page } from '../agent/model/history.ts'
-import { hash53 } from '../agent/model/hash53.ts'
+import type { ApprovalDecision } from '#agent/core/permission/approval.ts'
+import { type AuditEvent, createDecisionEvent } from '#agent/core/permission/audit.ts'
+import type { Page } from '#agent/core/history.ts'
+import { hash53 } from '#agent/core/hash53.ts'
 import { type SqlValue, type TenantDb, createTenantDb } from './tenant-db.ts'
 
 export type AuditEntry = AuditEvent & { readonly num: number }

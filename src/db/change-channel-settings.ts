@@ -1,6 +1,6 @@
 /** Changes the settings of a connection by a function of the stored ones, so that no concurrent change is lost. */
 
-import { createAuditEvent, listChanges } from '../agent/model/permission/audit.ts'
+import { createAuditEvent, listChanges } from '#agent/core/permission/audit.ts'
 import { auditStatementIfChanged } from './audit-log.ts'
 import { createTenantDb } from './tenant-db.ts'
 

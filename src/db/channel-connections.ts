@@ -9,7 +9,7 @@ import {
   type AuditedChange,
   createAuditEvent,
   listChanges,
-} from '../agent/model/permission/audit.ts'
+} from '#agent/core/permission/audit.ts'
 import { auditStatementIfChanged } from './audit-log.ts'
 import { createTenantDb } from './tenant-db.ts'
 

@@ -3,8 +3,8 @@
  * `usage_kept`, so that it stays counted.
  */
 
-import type { AuditEvent } from '../agent/model/permission/audit.ts'
-import type { SpentTurn } from '../agent/model/history.ts'
+import type { AuditEvent } from '#agent/core/permission/audit.ts'
+import type { SpentTurn } from '#agent/core/history.ts'
 import { auditStatement } from './audit-log.ts'
 import { createTenantDb, type TenantDb } from './tenant-db.ts'
 

@@ -5,7 +5,7 @@
 
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { createAuditEvent } from '../agent/model/permission/audit.ts'
+import { createAuditEvent } from '#agent/core/permission/audit.ts'
 import { auditStatementIfChanged } from './audit-log.ts'
 import { deleteSession } from './delete-pages.ts'
 import * as schema from './schema.ts'

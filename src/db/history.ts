@@ -1,8 +1,8 @@
 /** Implements the history port on D1, for one tenant. The storage and its cost: docs/design/history.md. */
 
-import type { HistoryReach } from '../agent/model/permission/authority.ts'
-import type { HistoryStore } from '../agent/model/history.ts'
-import type { History } from '../agent/model/tool.ts'
+import type { HistoryReach } from '#agent/core/permission/authority.ts'
+import type { HistoryStore } from '#agent/core/history.ts'
+import type { History } from '#agent/core/tool.ts'
 import { appendPages } from './append-pages.ts'
 import { createTenantDb } from './tenant-db.ts'
 import { listRecentSessions, listSessions, getSession } from './session-directory.ts'

@@ -3,10 +3,10 @@
  * terms are not found.
  */
 
-import type { Entry, Page } from '../agent/model/history.ts'
-import { textIn } from '../agent/model/message.ts'
-import { hash53 } from '../agent/model/hash53.ts'
-import { classifySource, type SourceClass } from '../agent/recall/session-source.ts'
+import type { Entry, Page } from '#agent/core/history.ts'
+import { textIn } from '#agent/core/message.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import { classifySource, type SourceClass } from '#agent/memory/session-source.ts'
 
 const maxMessageChars = 8192
 const maxToolResultChars = 2048

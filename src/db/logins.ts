@@ -5,7 +5,7 @@
 
 import { and, asc, eq, inArray, ne } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
-import type { Scope } from '../agent/model/permission/authority.ts'
+import type { Scope } from '#agent/core/permission/authority.ts'
 import { createAdminAudit } from './admin-audit.ts'
 import { login, tenant } from './schema.ts'
 

@@ -3,10 +3,10 @@
  * one range of keys, a repeated append writes the same row, and no second index is needed.
  */
 
-import type { Entry, Page } from '../agent/model/history.ts'
-import type { MessageSource } from '../agent/model/message.ts'
-import type { Usage } from '../agent/model/usage.ts'
-import { hash53 } from '../agent/model/hash53.ts'
+import type { Entry, Page } from '#agent/core/history.ts'
+import type { MessageSource } from '#agent/core/message.ts'
+import type { Usage } from '#agent/core/usage.ts'
+import { hash53 } from '#agent/core/hash53.ts'
 
 /** Each session has 2^20 keys; key 0 is the title. SQL statements use the same number as `<< 20`. */
 export const keysPerSession = 2 ** 20

@@ -1,8 +1,8 @@
 /** Reads the pages of a session in portions of limited size, and the messages around a position. */
 
-import type { Entry, Page } from '../agent/model/history.ts'
-import { callsIn, textIn } from '../agent/model/message.ts'
-import type { HistoryMessage } from '../agent/model/tool.ts'
+import type { Entry, Page } from '#agent/core/history.ts'
+import { callsIn, textIn } from '#agent/core/message.ts'
+import type { HistoryMessage } from '#agent/core/tool.ts'
 import type { TenantDb } from './tenant-db.ts'
 import { decodeEntries, getMessageSource, pageColumns, keysPerSession, decodePage, type PageRow } from './page-row.ts'
 

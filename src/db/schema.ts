@@ -5,9 +5,9 @@
 
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { Scope } from '../agent/model/permission/authority.ts'
-import type { Limits } from '../agent/model/settings.ts'
-import type { Usage } from '../agent/model/usage.ts'
+import type { Scope } from '#agent/core/permission/authority.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import type { Usage } from '#agent/core/usage.ts'
 
 export const session = sqliteTable(
   'session',

@@ -3,10 +3,10 @@
  * when they are read. So a turn on the same day does not write the index.
  */
 
-import type { SessionFilter, SessionRecord } from '../agent/model/history.ts'
-import { hiddenSources, scheduledSources } from '../agent/recall/session-source.ts'
-import type { HistorySession } from '../agent/model/tool.ts'
-import type { Usage } from '../agent/model/usage.ts'
+import type { SessionFilter, SessionRecord } from '#agent/core/history.ts'
+import { hiddenSources, scheduledSources } from '#agent/memory/session-source.ts'
+import type { HistorySession } from '#agent/core/tool.ts'
+import type { Usage } from '#agent/core/usage.ts'
 import { dayNumber } from './append-pages.ts'
 import type { TenantDb, SqlValue } from './tenant-db.ts'
 import { normalizeText, tenantPiece } from './index-text.ts'

@@ -2,10 +2,10 @@
 
 import { and, eq, ne } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
-import type { TenantStatus } from '../agent/model/permission/access.ts'
-import { listChanges } from '../agent/model/permission/audit.ts'
+import type { TenantStatus } from '#agent/core/permission/access.ts'
+import { listChanges } from '#agent/core/permission/audit.ts'
 import { createApiKeys, type ApiKeys } from './api-keys.ts'
-import type { Limits } from '../agent/model/settings.ts'
+import type { Limits } from '#agent/core/settings.ts'
 import { createAdminAudit } from './admin-audit.ts'
 import { tenant } from './schema.ts'
 

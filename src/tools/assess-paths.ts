@@ -6,10 +6,10 @@ import {
   isSecretPath,
   type PathScope,
   secretGlob,
-} from '../agent/path-policy/judge-path.ts'
-import type { Assessment } from '../agent/model/permission/approval.ts'
-import { BackendError, type ExecutionBackend } from '../agent/model/backend.ts'
-import { assessByRisk } from '../agent/policy/approval/approval.ts'
+} from '#agent/path-policy/judge-path.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
+import { BackendError, type ExecutionBackend } from '#agent/core/backend.ts'
+import { assessByRisk } from '#agent/policy/approval/approval.ts'
 
 const maxSecretFiles = 200
 

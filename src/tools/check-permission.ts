@@ -3,12 +3,12 @@
  * call that needs a person's approval becomes a pending request.
  */
 
-import type { ApprovalDecision, Assessment } from '../agent/model/permission/approval.ts'
-import type { Exposure } from '../agent/model/permission/authority.ts'
-import type { ApprovalRequest } from '../agent/model/pending-request.ts'
-import { showHiddenInValue } from '../agent/model/visible-text.ts'
-import type { Services, Tool } from '../agent/model/tool.ts'
-import type { ToolCall } from '../agent/model/turn.ts'
+import type { ApprovalDecision, Assessment } from '#agent/core/permission/approval.ts'
+import type { Exposure } from '#agent/core/permission/authority.ts'
+import type { ApprovalRequest } from '#agent/core/pending-request.ts'
+import { showHiddenInValue } from '#agent/core/visible-text.ts'
+import type { Services, Tool } from '#agent/core/tool.ts'
+import type { ToolCall } from '#agent/core/turn.ts'
 import {
   type ApprovalPolicy,
   type JudgedCall,
@@ -16,9 +16,9 @@ import {
   hashCall,
   decideApproval,
   assessByRisk,
-} from '../agent/policy/approval/approval.ts'
-import type { Judgement } from '../agent/policy/approval/approval-judge.ts'
-import { assessExposure } from '../agent/policy/approval/exposure.ts'
+} from '#agent/policy/approval/approval.ts'
+import type { Judgement } from '#agent/policy/approval/approval-judge.ts'
+import { assessExposure } from '#agent/policy/approval/exposure.ts'
 
 export type PermissionContext = {
   readonly services: Partial<Services>

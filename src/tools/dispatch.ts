@@ -3,17 +3,15 @@
  * services, turns errors into results and limits the time of calls and the size of results. The loop orders the results.
  */
 
-import type { ScheduleTimer } from '../agent/model/clock.ts'
-import { errorResult, type ToolMessage } from '../agent/model/message.ts'
-import { type RedactionStream, type Redactor, redactJson } from '../agent/model/secrets/redaction.ts'
-import type { CallContext, Services, Tool, Toolbox, ToolResult } from '../agent/model/tool.ts'
-import { isUntrustedTool } from '../agent/recall/fenced-transcript.ts'
-import type { Result, ToolCall } from '../agent/model/turn.ts'
+import type { ScheduleTimer } from '#agent/core/clock.ts'
+import { errorResult, type ToolMessage } from '#agent/core/message.ts'
+import { type RedactionStream, redactJson, type Redactor } from '#agent/core/secrets/redaction.ts'
+import type { CallContext, Services, Tool, Toolbox, ToolResult } from '#agent/core/tool.ts'
+import { isUntrustedTool } from '#agent/untrusted/fenced-transcript.ts'
+import type { Result, ToolCall } from '#agent/core/turn.ts'
 import { groupCalls } from './group-calls.ts'
 import { type PermissionResult, type Refusal, renderRefusal } from './check-permission.ts'
 import { maxLimits, openBatch, type ResultBatch, type ResultLimits, type Spill, spillText } from './limit-result.ts'
-import { openProgress } from './progress.ts'
-import { runWithLimit } from './run-with-limit.ts'
 import { describeToolTimeout, limitToolTime } from './time-limit.ts'
 
 export type DispatchOptions = {
@@ -176,3 +174,105 @@ function redactParts(parts: Content, { redactor, toolbox }: DispatchOptions, nam
 }
 
 type Content = Exclude<ToolResult, { later: unknown }>['content']
+
+// Runs the work of a tool call within its time limit. The signal of the work aborts at the limit or when the user
+// stops the turn. Work that does not end then is abandoned, and its late result or error is discarded.
+
+/** Time for stopped work to return what it has so far. */
+const stopGraceMs = 10_000
+
+type LimitedRun = {
+  readonly limitMs: number
+  /** Aborts when the user stops the turn. */
+  readonly stop: AbortSignal
+  readonly schedule: ScheduleTimer
+}
+
+/** Returns the result of the work, or why there is none. Errors of the work are thrown. */
+async function runWithLimit<T>(
+  { limitMs, stop, schedule }: LimitedRun,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<{ readonly result: T } | { readonly abandoned: 'timeout' | 'stopped' }> {
+  const limit = new AbortController()
+  const abandoned = Promise.withResolvers<{ readonly abandoned: 'timeout' | 'stopped' }>()
+  const cancels: (() => void)[] = []
+  if (Number.isFinite(limitMs))
+    cancels.push(
+      schedule(limitMs, () => {
+        // Resolved first, so that a result which the abort brings about is late.
+        abandoned.resolve({ abandoned: 'timeout' })
+        limit.abort(new Error('The time limit of the call is over.'))
+      }),
+    )
+  const onStop = () => cancels.push(schedule(stopGraceMs, () => abandoned.resolve({ abandoned: 'stopped' })))
+  stop.addEventListener('abort', onStop, { once: true })
+  if (stop.aborted) onStop()
+  try {
+    const running = work(AbortSignal.any([stop, limit.signal])).then((result) => ({ result }))
+    // Nothing awaits abandoned work.
+    running.catch(() => undefined)
+    return await Promise.race([abandoned.promise, running])
+  } finally {
+    stop.removeEventListener('abort', onStop)
+    for (const cancel of cancels) cancel()
+  }
+}
+
+const intervalMs = 200
+/** After `frequentEvents` of one call. */
+const slowIntervalMs = 1_000
+const frequentEvents = 50
+const maxDeltaChars = 2_000
+/** Longer than a private key, so that the end of one whose beginning is dropped is not shown. */
+const maxBufferedChars = 20_000
+
+type ProgressOptions = {
+  readonly schedule: ScheduleTimer
+  readonly openRedaction: () => RedactionStream
+  readonly emit: (delta: string) => void
+}
+
+type Progress = {
+  readonly report: (text: string) => void
+  /** Drops what is not reported yet: the result of the call has it. */
+  readonly end: () => void
+}
+
+/**
+ * Reports what a running call prints: the end of it, redacted, at most 2 KB per interval. The interval grows after some
+ * events, so that a long command stays cheap for the object and its subscribers.
+ */
+export function openProgress({ schedule, openRedaction, emit }: ProgressOptions): Progress {
+  let redaction = openRedaction()
+  let [buffer, omittedChars, events, isOver] = ['', 0, 0, false]
+  let cancelTimer: (() => void) | undefined
+
+  const flush = () => {
+    cancelTimer = undefined
+    const shown = redaction.push(buffer)
+    buffer = ''
+    if (shown === '') return
+    events++
+    const omitted = omittedChars + Math.max(0, shown.length - maxDeltaChars)
+    omittedChars = 0
+    emit((omitted > 0 ? `[... ${omitted} characters left out ...]\n` : '') + shown.slice(-maxDeltaChars))
+  }
+  const drop = (chars: number) => {
+    omittedChars += chars
+    buffer = buffer.slice(chars)
+    // Text that it keeps does not continue in the buffer.
+    redaction = openRedaction()
+  }
+  return {
+    report(text) {
+      if (isOver || text === '') return
+      buffer += text
+      if (buffer.length > 2 * maxBufferedChars) drop(buffer.length - maxBufferedChars)
+      cancelTimer ??= schedule(events < frequentEvents ? intervalMs : slowIntervalMs, flush)
+    },
+    end() {
+      isOver = true
+      cancelTimer?.()
+    },
+  }
+}

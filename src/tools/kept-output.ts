@@ -3,8 +3,8 @@
  * pages through. The model learns what is stored, and what is missing there.
  */
 
-import { BackendError, type ExecutionBackend, type OmittedOutput } from '../agent/model/backend.ts'
-import { hash53 } from '../agent/model/hash53.ts'
+import { BackendError, type ExecutionBackend, type OmittedOutput } from '#agent/core/backend.ts'
+import { hash53 } from '#agent/core/hash53.ts'
 import { truncateMiddle, truncateOutput } from './terminal/format-output.ts'
 
 /** Of each stream of a command. */

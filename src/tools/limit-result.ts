@@ -3,7 +3,7 @@
  * limit, for which the largest texts are stored first.
  */
 
-import type { ToolMessage } from '../agent/model/message.ts'
+import type { ToolMessage } from '#agent/core/message.ts'
 
 /** Characters of one text, and of all texts of a batch. */
 export type ResultLimits = { readonly perResult: number; readonly perBatch: number }

@@ -1,6 +1,6 @@
 /** Decides how long a tool call may run, and describes a call that was stopped by its limit. */
 
-import type { Effect } from '../agent/model/tool.ts'
+import type { Effect } from '#agent/core/tool.ts'
 
 /** Long enough for a host that starts and restores its workspace first. */
 export const defaultToolTimeoutMs = 300_000

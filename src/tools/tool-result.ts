@@ -1,6 +1,6 @@
 /** Builds the results of tools: one JSON text for the model, marked as failed or not. */
 
-import type { ToolResult } from '../agent/model/tool.ts'
+import type { ToolResult } from '#agent/core/tool.ts'
 
 /** The return value of `run`: a ready result, or an object that becomes one JSON text. */
 export type ToolAnswer = ToolResult | Readonly<Record<string, unknown>>

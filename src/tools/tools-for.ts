@@ -1,8 +1,8 @@
 /** Chooses the tools of a session from the built-in ones and from those that its tenant brings. */
 
-import type { ServiceName, Tool, Toolbox } from '../agent/model/tool.ts'
-import type { ToolDeployment } from '../agent/model/vendor/tool-deployment.ts'
-import type { ExpandToolsets } from '../agent/policy/settings/setting-classes.ts'
+import type { ServiceName, Tool, Toolbox } from '#agent/core/tool.ts'
+import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
+import type { ExpandToolsets } from '#agent/policy/settings/setting-classes.ts'
 import { tools as builtInTools } from './index.ts'
 import { expandToolset, presetBounds, presetOf, tenantToolset, type ToolsetExpansion, toolsets } from './toolsets.ts'
 

@@ -1,6 +1,6 @@
 /** Lists the toolsets by name and expands a name to the tools that it stands for. */
 
-import type { Tool } from '../agent/model/tool.ts'
+import type { Tool } from '#agent/core/tool.ts'
 
 /** `tools` holds names of tools, which need not exist; `includes` holds names of other toolsets. */
 export type Toolset = { readonly tools?: readonly string[]; readonly includes?: readonly string[] }

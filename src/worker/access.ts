@@ -3,11 +3,11 @@
  * roles of the others as the tenant has them now.
  */
 
-import { type Access, findRefusal, fullAccess, keyOf } from '../agent/model/permission/access.ts'
-import type { Authority } from '../agent/model/permission/authority.ts'
-import { findDeletedRole, type Identity, narrowByRoles, resolveAuthority } from '../agent/model/permission/roles.ts'
-import { refusalBody } from '../agent/public-api/access-refusal.ts'
-import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
+import { type Access, findRefusal, fullAccess, keyOf } from '#agent/core/permission/access.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { findDeletedRole, type Identity, narrowByRoles, resolveAuthority } from '#agent/core/permission/roles.ts'
+import { refusalBody } from '#agent/public-api/access-refusal.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError } from './errors.ts'
 
 export function requireAccess({ access = fullAccess }: TenantSnapshot, identity: Identity): Authority {

@@ -1,7 +1,7 @@
 /** Parses the format that a client of OpenAI's API asks for: plain text, JSON, or JSON of a schema. */
 
 import * as z from 'zod'
-import type { AnswerFormat } from '../agent/model/request/model-parameters.ts'
+import type { AnswerFormat } from '#agent/core/request/model-parameters.ts'
 import { invalid } from './errors.ts'
 
 const jsonSchemaFields = {

@@ -4,16 +4,23 @@
  * resolves their roles.
  */
 
-import { type Authority, hasScope, type Scope } from '../agent/model/permission/authority.ts'
-import type { Identity } from '../agent/model/permission/roles.ts'
-import { BoundedMap } from '../agent/model/bounded-map.ts'
-import { createTenants } from '../db/tenants.ts'
-import { ownerTenant } from '../db/schema.ts'
+import { type Authority, hasScope, type Scope } from '#agent/core/permission/authority.ts'
+import type { Identity } from '#agent/core/permission/roles.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { createTenants } from '#db/tenants.ts'
+import { ownerTenant } from '#db/schema.ts'
 import { AppError } from './errors.ts'
 import { owner, toVerifiedKey, type VerifiedKey } from './login/key-identity.ts'
 import { readCookie, verifyCookie } from './login/login-cookie.ts'
-import { accessToken, isToken, resolveLogin } from './login/resolve-login.ts'
 import { requireShield } from './shield.ts'
+import { createLogins } from '#db/logins.ts'
+import { createGuardedFetch } from '#durable/platform/guarded-fetch.ts'
+import { isForeign } from './login/same-origin.ts'
+import { type LoginOutcome, type VerifiedLogin, verifyLogin } from './login/verify-login.ts'
+import { log } from '#agent/core/log.ts'
+import { actorOf, createAuditEvent } from '#agent/core/permission/audit.ts'
+import { writeAuditEventOnce } from '#db/audit-log.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 const keyCacheMs = 30_000
 const minKeyLength = 16
@@ -111,4 +118,54 @@ const digest = async (text: string) => new Uint8Array(await crypto.subtle.digest
 export async function isAdminKey(presented: string, adminKey: string): Promise<boolean> {
   const [actual, expected] = await Promise.all([digest(presented), digest(adminKey)])
   return crypto.subtle.timingSafeEqual(actual, expected)
+}
+
+/** Cloudflare Access puts its token there. */
+const accessHeader = 'cf-access-jwt-assertion'
+const tokenPattern = /^eyJ[\w-]+\.[\w-]+\.[\w-]*$/
+const maxTokenChars = 8_192
+
+/** Recognises tokens of identity providers, and verifies them with the ports of this deployment. */
+const isToken = (presented: string): boolean => presented.length <= maxTokenChars && tokenPattern.test(presented)
+
+/** The token of a request without a key. Access adds it to every request of a browser: pages of others get no access. */
+const accessToken = (request: Request): string | undefined =>
+  isForeign(request) ? undefined : (request.headers.get(accessHeader) ?? undefined)
+
+/** Undefined when the token gives no access; the result does not reveal why. `later` keeps the request alive for the audit log. */
+async function resolveLogin(
+  token: string,
+  env: Env,
+  later: (work: Promise<unknown>) => void,
+): Promise<VerifiedLogin | undefined> {
+  const outcome = await verifyLogin(token, createLogins(env.DB), createGuardedFetch(env))
+  if (outcome) later(recordLogin(env.DB, outcome))
+  return outcome?.kind === 'accepted' ? outcome : undefined
+}
+
+// Writes to the audit log that a token of an identity provider was accepted or refused. The token is no part of it.
+
+/** The same person, rules and reason have one entry in this time, however many requests there are. */
+const intervalMs = 3_600_000
+
+/** A refusal is in the log of the operator, because its token belongs to no tenant. Never rejects. */
+async function recordLogin(db: D1Database, outcome: LoginOutcome): Promise<void> {
+  const at = clock.now()
+  const { tenantId, ...entry } = describe(outcome)
+  try {
+    await writeAuditEventOnce(db, tenantId, { event: createAuditEvent({ at, ...entry }), since: at - intervalMs })
+  } catch (error) {
+    log.warn('audit.unwritten', 'A login cannot be written to the audit log.', { error, tenant_id: tenantId })
+  }
+}
+
+function describe(outcome: LoginOutcome) {
+  if (outcome.kind === 'accepted') {
+    const { tenantId, principal } = outcome.identity
+    const subject = (principal.kind === 'key' && principal.rules) || ''
+    return { tenantId, kind: 'login.accepted', actor: actorOf(outcome.identity), subject } as const
+  }
+  const { reason, issuer, rules, person } = outcome
+  const details = { reason, rules, ...(person !== undefined && { person }) }
+  return { tenantId: ownerTenant, kind: 'login.refused', actor: '', subject: issuer, details } as const
 }

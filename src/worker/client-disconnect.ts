@@ -1,6 +1,6 @@
 /** Names the client of a request for its session, and tells the session when the client goes away: its run stops then. */
 
-import type { SessionDO } from '../durable/session/session-object.ts'
+import type { SessionDO } from '#durable/session/session-object.ts'
 import type { RequestIds } from './idempotency.ts'
 import type { Call } from './route.ts'
 

@@ -1,9 +1,9 @@
 /** Defines the error type of the HTTP API and renders every error response. */
 
-import { log } from '../agent/model/log.ts'
-import { createErrorBody } from '../agent/public-api/error-body.ts'
-import { isObjectReset } from '../durable/platform/object-reset.ts'
-import type { FailureCode, RunFailure } from '../agent/public-api/run-failure.ts'
+import { log } from '#agent/core/log.ts'
+import { createErrorBody } from '#agent/public-api/error-body.ts'
+import { isObjectReset } from '#durable/platform/object-reset.ts'
+import type { FailureCode, RunFailure } from '#agent/public-api/run-failure.ts'
 
 export type ErrorCode =
   | 'invalid_json'

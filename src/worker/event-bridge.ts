@@ -3,9 +3,9 @@
  * hibernating WebSocket, so that an idle subscriber does not keep the object awake; keep-alive comments are written here.
  */
 
-import { closeCodes, renderRefusalEvent } from '../agent/public-api/access-refusal.ts'
-import type { AccessRefusal } from '../agent/model/permission/access.ts'
-import type { EventPage } from '../durable/session/read-session.ts'
+import { closeCodes, renderRefusalEvent } from '#agent/public-api/access-refusal.ts'
+import type { AccessRefusal } from '#agent/core/permission/access.ts'
+import type { EventPage } from '#durable/session/read-session.ts'
 import { invalid } from './errors.ts'
 import type { Web } from './route.ts'
 import { eventStreamHeaders } from './routes/v1/chat-completions.ts'

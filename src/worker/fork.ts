@@ -1,10 +1,10 @@
 /** Copies a session into a new one of the same tenant. Refuses when the copy exceeds the storage limit. */
 
-import type { Authority } from '../agent/model/permission/authority.ts'
-import { cancelCopy, type SessionCopy } from '../durable/session/fork.ts'
-import type { NewSession } from '../durable/storage/session-metadata.ts'
-import type { SessionDO } from '../durable/session/session-object.ts'
-import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { cancelCopy, type SessionCopy } from '#durable/session/fork.ts'
+import type { NewSession } from '#durable/storage/session-metadata.ts'
+import type { SessionDO } from '#durable/session/session-object.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError } from './errors.ts'
 import { type RequestIds, releaseOnError } from './idempotency.ts'
 import { requireStorageAdmission } from './limits.ts'

@@ -3,8 +3,8 @@
  * the work begins. A repeated request gets the same ids and therefore the same answer, also after a crash.
  */
 
-import { newRunId, newSessionId } from '../durable/platform/ids.ts'
-import { tenantStub } from '../durable/tenant/tenant-stub.ts'
+import { newRunId, newSessionId } from '#durable/platform/ids.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { AppError, invalid } from './errors.ts'
 import type { Call } from './route.ts'
 

@@ -31,6 +31,6 @@ export default {
   },
 } satisfies ExportedHandler<Env>
 
-export { ConnectionDO } from '../durable/channels/connection-object.ts'
-export { SessionDO } from '../durable/session/session-object.ts'
-export { TenantDO } from '../durable/tenant/tenant-object.ts'
+export { ConnectionDO } from '#durable/channels/connection-object.ts'
+export { SessionDO } from '#durable/session/session-object.ts'
+export { TenantDO } from '#durable/tenant/tenant-object.ts'

@@ -1,9 +1,9 @@
 /** Enforces the limits of a tenant. The tenant's object counts; it is called only when a limit is set. */
 
-import type { Authority } from '../agent/model/permission/authority.ts'
-import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '../durable/tenant/tenant-stub.ts'
-import type { Admission } from '../durable/tenant/effective-limits.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import type { Admission } from '#durable/tenant/effective-limits.ts'
 import { AppError } from './errors.ts'
 
 export async function requireRequestAdmission(

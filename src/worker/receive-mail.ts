@@ -3,9 +3,9 @@
  * again. Mail to an unknown address is rejected. Mail of an unknown or unproven sender gets no answer.
  */
 
-import { findMailConnection } from '../db/channel-connections.ts'
-import { acceptRequest } from '../durable/channels/accept-request.ts'
-import { loadConnection } from '../durable/tenant/channels/connection.ts'
+import { findMailConnection } from '#db/channel-connections.ts'
+import { acceptRequest } from '#durable/channels/accept-request.ts'
+import { loadConnection } from '#durable/tenant/channels/connection.ts'
 
 const maxBytes = 10 * 1024 * 1024
 

@@ -3,7 +3,7 @@
  * stops, because stopping removes its containers. Only the key of the administrator is accepted.
  */
 
-import type { SandboxStub } from '../durable/workspace/sandbox-object.ts'
+import type { SandboxStub } from '#durable/workspace/sandbox-object.ts'
 import { isAdminKey } from './auth.ts'
 
 const path = '/sandboxes/save'

@@ -1,10 +1,10 @@
 /** Addresses session objects by the tenant of the key and the session id, and asks several of them for their status. */
 
-import { log } from '../agent/model/log.ts'
-import type { Authority } from '../agent/model/permission/authority.ts'
-import { isRunOf, sessionNamePattern, splitAtDot } from '../agent/model/session-name.ts'
-import type { SessionDO } from '../durable/session/session-object.ts'
-import type { SessionStatus } from '../durable/turn/pending-requests.ts'
+import { log } from '#agent/core/log.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { isRunOf, sessionNamePattern, splitAtDot } from '#agent/core/session-name.ts'
+import type { SessionDO } from '#durable/session/session-object.ts'
+import type { SessionStatus } from '#durable/turn/pending-requests.ts'
 import { notFound } from './errors.ts'
 
 /** Throws 404 for a malformed id, as for an unknown one. */

@@ -1,7 +1,7 @@
 /** Schemas of responses that several routes share, for the OpenAPI document. */
 
 import * as z from 'zod'
-import { limitsSchema, settingsSchema } from '../agent/model/settings.ts'
+import { limitsSchema, settingsSchema } from '#agent/core/settings.ts'
 import { nameSchemas } from './schema-names.ts'
 
 const time = z.iso.datetime()

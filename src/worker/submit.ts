@@ -1,15 +1,15 @@
 /** Submits messages to a session, and turns what it did not accept into errors of the API. */
 
-import type { SessionDO } from '../durable/session/session-object.ts'
-import type { ContinueCommand } from '../durable/session/intake/continue.ts'
-import type { RequestCommand } from '../durable/session/intake/request.ts'
+import type { SessionDO } from '#durable/session/session-object.ts'
+import type { ContinueCommand } from '#durable/session/intake/continue.ts'
+import type { RequestCommand } from '#durable/session/intake/request.ts'
 import {
   failedRunStatus,
   type FollowRequest,
   notAcceptedStatus,
   type StreamRequest,
-} from '../durable/session/serve-stream.ts'
-import { isNotAccepted, type Submitted } from '../durable/session/intake/intake.ts'
+} from '#durable/session/serve-stream.ts'
+import { isNotAccepted, type Submitted } from '#durable/session/intake/intake.ts'
 import { AppError, invalid, notFound, runFailed } from './errors.ts'
 import { type RequestIds, releaseOnError } from './idempotency.ts'
 import { requireAdmission } from './limits.ts'

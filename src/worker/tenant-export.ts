@@ -3,18 +3,18 @@
  * one page of rows or one message is in memory at a time. The last line is `end`: without it the export is not complete.
  */
 
-import { encodeBase64Bytes } from '../agent/model/base64.ts'
-import { log } from '../agent/model/log.ts'
-import { type Authority, scopes } from '../agent/model/permission/authority.ts'
-import type { Settings } from '../agent/model/settings.ts'
-import { listAuditEntries } from '../db/audit-log.ts'
-import { createConnections } from '../db/channel-connections.ts'
-import { createD1History } from '../db/history.ts'
-import { createLogins } from '../db/logins.ts'
-import { createTenants, type Tenant } from '../db/tenants.ts'
-import { reportUsage, type UsageCursor, usageGroups } from '../db/usage-report.ts'
-import { textStream } from '../durable/platform/byte-stream.ts'
-import { tenantStub } from '../durable/tenant/tenant-stub.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { log } from '#agent/core/log.ts'
+import { type Authority, scopes } from '#agent/core/permission/authority.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { listAuditEntries } from '#db/audit-log.ts'
+import { createConnections } from '#db/channel-connections.ts'
+import { createD1History } from '#db/history.ts'
+import { createLogins } from '#db/logins.ts'
+import { createTenants, type Tenant } from '#db/tenants.ts'
+import { reportUsage, type UsageCursor, usageGroups } from '#db/usage-report.ts'
+import { textStream } from '#durable/platform/byte-stream.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { sessionStub } from './sessions.ts'
 
 const pageSize = 100

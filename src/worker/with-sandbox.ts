@@ -6,5 +6,5 @@ import { withSaving } from './save-sandboxes.ts'
 export default { ...worker, fetch: withSaving(worker.fetch) } satisfies ExportedHandler<Env>
 export * from './index.ts'
 export { ContainerProxy } from '@cloudflare/sandbox'
-export { ContainerEgress } from '../durable/workspace/container-egress.ts'
-export { SandboxBox } from '../durable/workspace/sdk-sandbox-object.ts'
+export { ContainerEgress } from '#durable/workspace/container-egress.ts'
+export { SandboxBox } from '#durable/workspace/sdk-sandbox-object.ts'

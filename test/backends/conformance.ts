@@ -1,12 +1,12 @@
 /** Defines the conformance tests that every execution backend runs. Its capabilities select the tests. */
 
 import { describe, expect, it } from 'vitest'
-import { shellPolicy } from '../../src/agent/shell-policy/shell-policy.ts'
-import type { ExecutionBackend, Jobs, JobState } from '../../src/agent/model/backend.ts'
-import readFile from '../../src/tools/file/read-file.tool.ts'
-import terminal from '../../src/tools/terminal/terminal.tool.ts'
+import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
+import type { ExecutionBackend, Jobs, JobState } from '#agent/core/backend.ts'
+import readFile from '#tools/file/read-file.tool.ts'
+import terminal from '#tools/terminal/terminal.tool.ts'
 import { call } from '../tools/support/call.ts'
-import { renderScreen, withPty } from '../../src/tools/terminal/pty-command.ts'
+import { renderScreen, withPty } from '#tools/terminal/pty-command.ts'
 
 export type WithBackend = (work: (backend: ExecutionBackend) => Promise<void>) => Promise<void>
 

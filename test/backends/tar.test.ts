@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SnapshotEntry } from '../../src/backends/portable-backend.ts'
-import { pack, toStream, unpack } from '../../src/backends/tar.ts'
+import type { SnapshotEntry } from '#backends/portable-backend.ts'
+import { pack, toStream, unpack } from '#backends/tar.ts'
 
 const encode = (text: string) => new TextEncoder().encode(text)
 const attributes = { mode: 0o644, modified: 1_700_000_000_000 }

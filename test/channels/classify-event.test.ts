@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { InboundEvent } from '../../src/channels/channel.ts'
-import { classifyEvent, stripMention } from '../../src/channels/classify-event.ts'
-import { channelSettings } from '../../src/channels/settings.ts'
+import type { InboundEvent } from '#channels/channel.ts'
+import { classifyEvent, stripMention } from '#channels/classify-event.ts'
+import { channelSettings } from '#channels/settings.ts'
 
 const account = { id: '4711', name: 'TalariaBot' }
 const sender = { id: '11', name: 'Anna' }

@@ -2,8 +2,8 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { SendOutcome } from '../../src/agent/model/delivery.ts'
-import type { MediaReference } from '../../src/agent/model/media/media-reference.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import {
   type Channel,
   type ChannelConnection,
@@ -13,7 +13,7 @@ import {
   type Received,
   type Sender,
   type TextLimit,
-} from '../../src/channels/channel.ts'
+} from '#channels/channel.ts'
 
 /** The size of a text in the platform's unit. */
 function textSize(text: string, { unit }: TextLimit): number {

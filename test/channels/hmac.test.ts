@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { computeHmac } from '../../src/channels/hmac.ts'
+import { computeHmac } from '#channels/hmac.ts'
 
 const bytesOf = (text: string) => Uint8Array.from(new TextEncoder().encode(text))
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isSameSecret } from '../../src/channels/is-same-secret.ts'
+import { isSameSecret } from '#channels/is-same-secret.ts'
 
 describe('isSameSecret', () => {
   it.each([

@@ -5,7 +5,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { duplicateMark } from '../../src/agent/policy/delivery-attempt.ts'
+import { duplicateMark } from '#agent/policy/delivery-attempt.ts'
 import { eventually } from '../e2e/support/client.ts'
 import { startTelegram } from './telegram.mjs'
 import { clientTo, newWorld, recoveryTimeoutMs } from './world.mjs'

@@ -1,14 +1,9 @@
 import { beforeAll, expect, it } from 'vitest'
-import type { ApprovalDecision } from '../../src/agent/model/permission/approval.ts'
-import { createAuditEvent, listChanges, type NewAuditEvent } from '../../src/agent/model/permission/audit.ts'
-import {
-  type AuditFilter,
-  auditStatementIfChanged,
-  listAuditEntries,
-  writeAuditEvents,
-} from '../../src/db/audit-log.ts'
-import { createTenantDb } from '../../src/db/tenant-db.ts'
-import { createD1History } from '../../src/db/history.ts'
+import type { ApprovalDecision } from '#agent/core/permission/approval.ts'
+import { createAuditEvent, listChanges, type NewAuditEvent } from '#agent/core/permission/audit.ts'
+import { type AuditFilter, auditStatementIfChanged, listAuditEntries, writeAuditEvents } from '#db/audit-log.ts'
+import { createTenantDb } from '#db/tenant-db.ts'
+import { createD1History } from '#db/history.ts'
 import { database, applyMigrations, newTenant, noonMs, createPage, createRecord } from './fixtures.ts'
 import { countD1, newRowCount } from '../support/billed-rows.ts'
 

@@ -1,10 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import {
-  createConnections,
-  findMailConnection,
-  isAddressTaken,
-  selectByAddress,
-} from '../../src/db/channel-connections.ts'
+import { createConnections, findMailConnection, isAddressTaken, selectByAddress } from '#db/channel-connections.ts'
 import { bindings, applyMigrations } from '../worker/client.ts'
 
 beforeAll(applyMigrations)

@@ -2,9 +2,9 @@
 
 import { applyD1Migrations, type D1Migration } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import type { Entry, Page, SessionRecord } from '../../src/agent/model/history.ts'
-import { userText, type Message } from '../../src/agent/model/message.ts'
-import { noUsage } from '../../src/agent/model/usage.ts'
+import type { Entry, Page, SessionRecord } from '#agent/core/history.ts'
+import { userText, type Message } from '#agent/core/message.ts'
+import { noUsage } from '#agent/core/usage.ts'
 
 const bindings = env as unknown as { readonly DB: D1Database; readonly MIGRATIONS: D1Migration[] }
 

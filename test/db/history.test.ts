@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { KnownRecord } from '../../src/agent/model/history.ts'
-import { createD1History } from '../../src/db/history.ts'
-import { maxPageBytes } from '../../src/db/page-row.ts'
+import type { KnownRecord } from '#agent/core/history.ts'
+import { createD1History } from '#db/history.ts'
+import { maxPageBytes } from '#db/page-row.ts'
 import { database, applyMigrations, newTenant, noonMs, createPage, createRecord, assistantText } from './fixtures.ts'
 import { countD1, newRowCount, type RowCount } from '../support/billed-rows.ts'
 

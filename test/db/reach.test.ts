@@ -1,8 +1,8 @@
 /** Tests that a call reads the history that its authority reaches, and no more. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { HistoryReach } from '../../src/agent/model/permission/authority.ts'
-import { createD1History, createReachableHistory } from '../../src/db/history.ts'
+import type { HistoryReach } from '#agent/core/permission/authority.ts'
+import { createD1History, createReachableHistory } from '#db/history.ts'
 import { applyMigrations, createPage, createRecord, database, newTenant } from './fixtures.ts'
 
 beforeAll(applyMigrations)

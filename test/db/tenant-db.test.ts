@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createTenantDb } from '../../src/db/tenant-db.ts'
+import { createTenantDb } from '#db/tenant-db.ts'
 import { database } from './fixtures.ts'
 
 /** Creates a D1 whose reads fail with the given errors one after the other, then succeed. */

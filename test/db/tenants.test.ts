@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createTenants } from '../../src/db/tenants.ts'
+import { createTenants } from '#db/tenants.ts'
 import { database, applyMigrations, newTenant, noonMs } from './fixtures.ts'
 
 const tenants = createTenants(database)

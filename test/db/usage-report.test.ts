@@ -1,10 +1,10 @@
 /** Tests usage queries: each turn counts once, even after its pages are deleted. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Page } from '../../src/agent/model/history.ts'
-import { addUsage, noUsage, usageOfCall, type Usage } from '../../src/agent/model/usage.ts'
-import { createD1History } from '../../src/db/history.ts'
-import { type UsageFilter, type UsageGroup, reportUsage } from '../../src/db/usage-report.ts'
+import type { Page } from '#agent/core/history.ts'
+import { addUsage, noUsage, usageOfCall, type Usage } from '#agent/core/usage.ts'
+import { createD1History } from '#db/history.ts'
+import { type UsageFilter, type UsageGroup, reportUsage } from '#db/usage-report.ts'
 import { database, applyMigrations, newTenant, noonMs, createPage, createRecord } from './fixtures.ts'
 
 beforeAll(applyMigrations)

@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest'
-import { noUsage, usageOfCall } from '../../src/agent/model/usage.ts'
-import { createD1History } from '../../src/db/history.ts'
-import { sumUsageSince } from '../../src/db/usage-totals.ts'
+import { noUsage, usageOfCall } from '#agent/core/usage.ts'
+import { createD1History } from '#db/history.ts'
+import { sumUsageSince } from '#db/usage-totals.ts'
 import { database, applyMigrations, newTenant, noonMs, createPage, createRecord } from './fixtures.ts'
 
 beforeAll(applyMigrations)

@@ -8,7 +8,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { judgeCommand } from '../../src/agent/shell-policy/judge-command.ts'
+import { judgeCommand } from '#agent/shell-policy/judge-command.ts'
 import { mutate, randomOf } from '../agent/shell-policy/mutations.ts'
 import { hasBubblewrap } from '../sandbox/bubblewrap.mjs'
 

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type CommandSpec, commandTable } from '../../src/agent/policy/slash-command/command-table.ts'
+import { type CommandSpec, commandTable } from '#agent/policy/slash-command/command-table.ts'
 
 const table: readonly CommandSpec[] = commandTable
 

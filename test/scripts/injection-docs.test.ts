@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { fenceUntrusted } from '../../src/agent/recall/fence.ts'
-import { scan } from '../../src/agent/recall/injection-scan.ts'
+import { fenceUntrusted } from '#agent/untrusted/fence.ts'
+import { scan } from '#agent/untrusted/injection-scan.ts'
 
 it('at most 2 % of the documents are refused, and a fence never is', () => {
   const names = readdirSync('docs', { recursive: true }).map(String)

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { parse } from 'acorn'
 import { transform } from 'sucrase'
 import { expect, it } from 'vitest'
-import { phrases } from '../../src/agent/recall/scan/phrases.ts'
-import { shapes } from '../../src/agent/recall/scan/shell-shapes.ts'
+import { phrases } from '#agent/untrusted/scan/phrases.ts'
+import { shapes } from '#agent/untrusted/injection-scan.ts'
 
 const maxMs = 20
 

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { expect, it } from 'vitest'
-import { settingsSchema } from '../../src/agent/model/settings.ts'
+import { settingsSchema } from '#agent/core/settings.ts'
 
 type Schema = {
   readonly properties?: Readonly<Record<string, Schema>>

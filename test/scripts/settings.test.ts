@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { providers } from '../../src/agent/providers/profiles/providers.ts'
-import { resolveVendor } from '../../src/agent/routing/tool-vendors.ts'
+import { providers } from '#agent/providers/profiles/providers.ts'
+import { resolveVendor } from '#agent/routing/tool-vendors.ts'
 import { isSetting, readSettings } from '../../scripts/lib/settings.mjs'
 
 let folder: string

@@ -3,7 +3,7 @@
  * real time.
  */
 
-import type { Timers } from '../../src/durable/platform/clock.ts'
+import type { Timers } from '#durable/platform/clock.ts'
 
 /** Waits until all ready promises have settled. */
 export const settlePromises = async (): Promise<void> => {

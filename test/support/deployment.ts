@@ -1,6 +1,6 @@
 /** Variables and bindings that a test can override, for the worker and for objects created afterwards. */
 
-import type { AiBinding } from '../../src/agent/providers/workers-ai/workers-ai.ts'
+import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
 
 export const deployment: {
   auxModel?: string

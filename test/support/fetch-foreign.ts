@@ -1,7 +1,7 @@
 /** Creates the `fetchForeign` of connections: the guarded fetch, which trusts the stand-ins. */
 
-import type { ChannelConnection } from '../../src/channels/channel.ts'
-import { createGuardedFetch } from '../../src/durable/platform/guarded-fetch.ts'
+import type { ChannelConnection } from '#channels/channel.ts'
+import { createGuardedFetch } from '#durable/platform/guarded-fetch.ts'
 
 const guardedFetch = createGuardedFetch({} as Env)
 

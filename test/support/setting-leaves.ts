@@ -1,7 +1,7 @@
 /** Lists the settings of the schema by path, each with a value that the schema accepts. */
 
 import type * as z from 'zod'
-import { settingsSchema } from '../../src/agent/model/settings.ts'
+import { settingsSchema } from '#agent/core/settings.ts'
 
 export type SettingLeaf = {
   /** Names of a record are an example. */

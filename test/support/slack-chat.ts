@@ -1,6 +1,6 @@
 /** Simulates a Slack workspace: a bot with its channel, signed events, and the command `/talaria`. */
 
-import { computeHmac, concatBytes, toHex } from '../../src/channels/hmac.ts'
+import { computeHmac, concatBytes, toHex } from '#channels/hmac.ts'
 import { call, request } from '../worker/client.ts'
 import { createSlackApi } from './slack-api.ts'
 

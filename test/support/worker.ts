@@ -1,14 +1,14 @@
 /** The worker of the tests inside workerd: the product's worker, plus classes that only tests use. */
 
-import { SessionDO as Session } from '../../src/durable/session/session-object.ts'
-import { TenantDO as Tenant } from '../../src/durable/tenant/tenant-object.ts'
-import worker from '../../src/worker/index.ts'
+import { SessionDO as Session } from '#durable/session/session-object.ts'
+import { TenantDO as Tenant } from '#durable/tenant/tenant-object.ts'
+import worker from '#worker/index.ts'
 import { type BilledRows, countRows } from './billed-rows.ts'
 import { deployment } from './deployment.ts'
 import { withDatabaseOutage, withSlowBlobs, withTenantDatabaseOutage, withTenantOutage } from './outage.ts'
 
 export { FilesObject } from '../backends/support/files-object.ts'
-export { ConnectionDO } from '../../src/durable/channels/connection-object.ts'
+export { ConnectionDO } from '#durable/channels/connection-object.ts'
 export { TenantWithJobs } from '../durable/tenant/fake-jobs.ts'
 
 const bound = () => ({

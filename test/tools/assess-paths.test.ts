@@ -1,14 +1,14 @@
 /** Tests the path policy where tools use it: one answer for the terminal, the file tools and searches. */
 
 import { describe, expect, it } from 'vitest'
-import { shellPolicy } from '../../src/agent/shell-policy/shell-policy.ts'
-import type { Tool } from '../../src/agent/model/tool.ts'
-import { checkPermission } from '../../src/tools/check-permission.ts'
-import patch from '../../src/tools/file/patch.tool.ts'
-import readFile from '../../src/tools/file/read-file.tool.ts'
-import searchFiles from '../../src/tools/file/search-files.tool.ts'
-import writeFile from '../../src/tools/file/write-file.tool.ts'
-import terminal from '../../src/tools/terminal/terminal.tool.ts'
+import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
+import type { Tool } from '#agent/core/tool.ts'
+import { checkPermission } from '#tools/check-permission.ts'
+import patch from '#tools/file/patch.tool.ts'
+import readFile from '#tools/file/read-file.tool.ts'
+import searchFiles from '#tools/file/search-files.tool.ts'
+import writeFile from '#tools/file/write-file.tool.ts'
+import terminal from '#tools/terminal/terminal.tool.ts'
 import { memoryBackend } from './support/memory-backend.ts'
 
 const shell = { read: () => ({ cwd: '/workspace', env: {} }), write: () => undefined, policy: async () => shellPolicy }

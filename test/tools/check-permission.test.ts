@@ -1,12 +1,12 @@
 /** Tests that rules match all paths that a call touches, in every spelling. */
 
 import { describe, expect, it } from 'vitest'
-import { shellPolicy } from '../../src/agent/shell-policy/shell-policy.ts'
-import type { Tool } from '../../src/agent/model/tool.ts'
-import { checkPermission } from '../../src/tools/check-permission.ts'
-import patch from '../../src/tools/file/patch.tool.ts'
-import readFile from '../../src/tools/file/read-file.tool.ts'
-import writeFile from '../../src/tools/file/write-file.tool.ts'
+import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
+import type { Tool } from '#agent/core/tool.ts'
+import { checkPermission } from '#tools/check-permission.ts'
+import patch from '#tools/file/patch.tool.ts'
+import readFile from '#tools/file/read-file.tool.ts'
+import writeFile from '#tools/file/write-file.tool.ts'
 import { memoryBackend } from './support/memory-backend.ts'
 
 const permitted = async (tool: Tool, input: object) => {

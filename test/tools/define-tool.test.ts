@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { describe, expect, it } from 'vitest'
-import { defineSchemaTool, defineTool } from '../../src/tools/define-tool.ts'
-import { fail } from '../../src/tools/tool-result.ts'
+import { defineSchemaTool, defineTool } from '#tools/define-tool.ts'
+import { fail } from '#tools/tool-result.ts'
 import { call } from './support/call.ts'
 
 const echo = defineTool({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findWiderToolset } from '../../src/tools/find-wider-toolset.ts'
+import { findWiderToolset } from '#tools/find-wider-toolset.ts'
 
 type Policy = Parameters<typeof findWiderToolset>[1]
 

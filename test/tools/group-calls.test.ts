@@ -1,12 +1,12 @@
 /** Tests which calls of a batch run concurrently. */
 
 import { describe, expect, it } from 'vitest'
-import type { ToolCall } from '../../src/agent/model/turn.ts'
-import { concurrentCalls } from '../../src/tools/dispatch.ts'
-import readFile from '../../src/tools/file/read-file.tool.ts'
-import writeFile from '../../src/tools/file/write-file.tool.ts'
-import terminal from '../../src/tools/terminal/terminal.tool.ts'
-import { groupCalls } from '../../src/tools/group-calls.ts'
+import type { ToolCall } from '#agent/core/turn.ts'
+import { concurrentCalls } from '#tools/dispatch.ts'
+import readFile from '#tools/file/read-file.tool.ts'
+import writeFile from '#tools/file/write-file.tool.ts'
+import terminal from '#tools/terminal/terminal.tool.ts'
+import { groupCalls } from '#tools/group-calls.ts'
 import { memoryBackend } from './support/memory-backend.ts'
 
 type Planned = Extract<ToolCall, { state: 'planned' }>

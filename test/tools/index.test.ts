@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Tool } from '../../src/agent/model/tool.ts'
-import { tools } from '../../src/tools/index.ts'
+import type { Tool } from '#agent/core/tool.ts'
+import { tools } from '#tools/index.ts'
 import { ownerAuthority } from '../support/authority.ts'
 
 const found = import.meta.glob<Tool>('../../src/tools/**/*.tool.ts', { eager: true, import: 'default' })

@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import { readPage } from '../../src/backends/web/page/inside/read-page.ts'
+import { readPage } from '#backends/web/page/inside/read-page.ts'
 import { instructionsIn, obey, type Step } from './support/obey.ts'
 
 const waysOut: readonly Step[] = [

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { textIn, type ToolMessage } from '../../src/agent/model/message.ts'
-import { cutMiddle, getResultLimits, maxLimits, openBatch, spillText } from '../../src/tools/limit-result.ts'
+import { textIn, type ToolMessage } from '#agent/core/message.ts'
+import { cutMiddle, getResultLimits, maxLimits, openBatch, spillText } from '#tools/limit-result.ts'
 
 const result = (callId: string, length: number): ToolMessage => ({
   role: 'tool',

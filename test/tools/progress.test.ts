@@ -1,8 +1,8 @@
 /** Tests that the progress of a call is bounded in rate and size, and that secrets in it are masked. */
 
 import { expect, it } from 'vitest'
-import { createRedactor } from '../../src/agent/model/secrets/redaction.ts'
-import { openProgress } from '../../src/tools/progress.ts'
+import { createRedactor } from '#agent/core/secrets/redaction.ts'
+import { openProgress } from '#tools/dispatch.ts'
 import { createTestClock } from '../support/clock.ts'
 
 function open(secrets: readonly string[] = []) {

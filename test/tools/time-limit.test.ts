@@ -2,11 +2,11 @@
 
 import * as z from 'zod'
 import { describe, expect, it } from 'vitest'
-import type { Effect, History, Tool } from '../../src/agent/model/tool.ts'
-import type { Result, ToolCall } from '../../src/agent/model/turn.ts'
-import { defineTool } from '../../src/tools/define-tool.ts'
-import { type DispatchOptions, dispatch } from '../../src/tools/dispatch.ts'
-import { tools } from '../../src/tools/index.ts'
+import type { Effect, History, Tool } from '#agent/core/tool.ts'
+import type { Result, ToolCall } from '#agent/core/turn.ts'
+import { defineTool } from '#tools/define-tool.ts'
+import { type DispatchOptions, dispatch } from '#tools/dispatch.ts'
+import { tools } from '#tools/index.ts'
 import { createTestClock } from '../support/clock.ts'
 import { ownerAuthority } from '../support/authority.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { describe, expect, it } from 'vitest'
-import { zodInput } from '../../src/tools/tool-input.ts'
+import { zodInput } from '#tools/define-tool.ts'
 
 const input = zodInput(
   z.object({

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { describe, expect, it } from 'vitest'
-import type { ServiceName } from '../../src/agent/model/tool.ts'
-import { defineTool } from '../../src/tools/define-tool.ts'
-import { tools } from '../../src/tools/index.ts'
-import { toolsFor, type ToolSources } from '../../src/tools/tools-for.ts'
+import type { ServiceName } from '#agent/core/tool.ts'
+import { defineTool } from '#tools/define-tool.ts'
+import { tools } from '#tools/index.ts'
+import { toolsFor, type ToolSources } from '#tools/tools-for.ts'
 
 const allServices = new Set<ServiceName>([
   'backend',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { expandToolset } from '../../src/tools/toolsets.ts'
+import { expandToolset } from '#tools/toolsets.ts'
 
 it('a cycle of toolsets expands to the tools of all its members', () => {
   const expansion = { members: new Set<string>(), unknown: new Set<string>(), visited: new Set<string>() }

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { isDefiniteRefusal } from '../../web/model/delivery.ts'
-import { parseSchedule } from '../../src/agent/schedule/parse-schedule.ts'
+import { parseSchedule } from '#agent/schedule/parse-schedule.ts'
 import { diffLines, patchBetween } from '../../web/model/line-diff.ts'
 import { findMatches } from '../../web/model/palette.ts'
 import { addToSteps, listSteps, type RunStep } from '../../web/model/run-steps.ts'

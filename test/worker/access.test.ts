@@ -2,9 +2,9 @@
 
 import { createExecutionContext, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { scopes } from '../../src/agent/model/permission/authority.ts'
-import { createApp, routes } from '../../src/worker/app.ts'
-import { clearKeyCache } from '../../src/worker/auth.ts'
+import { scopes } from '#agent/core/permission/authority.ts'
+import { createApp, routes } from '#worker/app.ts'
+import { clearKeyCache } from '#worker/auth.ts'
 import { calls, Gate, hangs, model, says, until } from '../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newKey, newSession, newTenant, type ErrorBody, request } from './client.ts'
 import { subscribe, send } from './listen.ts'

@@ -2,10 +2,10 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runInDurableObject } from 'cloudflare:test'
-import type { Settings } from '../../src/agent/model/settings.ts'
-import { createGuardedFetch } from '../../src/durable/platform/guarded-fetch.ts'
-import { listBackendStates, openBackend, resolveBackendKind } from '../../src/durable/workspace/open-backend.ts'
-import { bindings, call, applyMigrations, newSession, newTenant, type ErrorBody, request } from '../worker/client.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { createGuardedFetch } from '#durable/platform/guarded-fetch.ts'
+import { listBackendStates, openBackend, resolveBackendKind } from '#durable/workspace/open-backend.ts'
+import { bindings, call, applyMigrations, newSession, newTenant, type ErrorBody, request } from './client.ts'
 
 beforeAll(applyMigrations)
 

@@ -1,7 +1,7 @@
 /** Tests the size limits of requests: accepted texts are stored whole, refused ones name their field. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createD1History } from '../../src/db/history.ts'
+import { createD1History } from '#db/history.ts'
 import { model, says, until } from '../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, newTenant, type ErrorBody } from './client.ts'
 

@@ -3,7 +3,7 @@
 import { SELF } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, Gate, hangs, model, says, until } from '../support/scripted-model.ts'
-import { newRunId } from '../../src/durable/platform/ids.ts'
+import { newRunId } from '#durable/platform/ids.ts'
 import { inObject, objectOf, requestCommand } from '../durable/support/object.ts'
 import { ownerAuthority } from '../support/authority.ts'
 import { adminKey, applyMigrations, call, newSession } from './client.ts'

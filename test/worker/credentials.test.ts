@@ -2,8 +2,8 @@
 
 import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from 'cloudflare:test'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { replaceClock } from '../../src/durable/platform/clock.ts'
-import { createApp } from '../../src/worker/app.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { createApp } from '#worker/app.ts'
 import { ownerAuthority } from '../support/authority.ts'
 import { answerRequests } from '../support/answered-requests.ts'
 import { createSkippingClock } from '../support/clock.ts'

@@ -2,8 +2,8 @@
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
-import { tenantTables } from '../../src/db/delete-tenant.ts'
-import { replaceClock } from '../../src/durable/platform/clock.ts'
+import { tenantTables } from '#db/delete-tenant.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { createSkippingClock, type SkippingClock } from '../support/clock.ts'
 import { outage } from '../support/outage.ts'

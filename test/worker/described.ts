@@ -1,8 +1,8 @@
 /** Checks responses against the schemas of their routes, which the OpenAPI document is made of. */
 
 import { expect } from 'vitest'
-import { openRoutes, routes } from '../../src/worker/app.ts'
-import { errorShape } from '../../src/worker/openapi/error-responses.ts'
+import { openRoutes, routes } from '#worker/app.ts'
+import { errorShape } from '#worker/openapi/error-responses.ts'
 
 const compilePattern = (path: string) =>
   new RegExp(`^${path.replace(/:\w+\{\.[*+]\}/g, '.*').replace(/:\w+(\{[^}]*\})?/g, '[^/]+')}$`)

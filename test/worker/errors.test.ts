@@ -1,7 +1,7 @@
 /** Tests which unexpected errors are transient, and how each is logged. */
 
 import { describe, expect, it, vi } from 'vitest'
-import { renderError } from '../../src/worker/errors.ts'
+import { renderError } from '#worker/errors.ts'
 
 const platform = (message: string, fields: object = {}) => Object.assign(new Error(message), fields)
 

@@ -2,7 +2,7 @@
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
-import { forgetSnapshot } from '../../src/durable/tenant/tenant-snapshot.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { ownerAuthority } from '../support/authority.ts'
 import { outage } from '../support/outage.ts'

@@ -2,9 +2,9 @@
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
-import { replaceClock } from '../../src/durable/platform/clock.ts'
-import { clearKeyCache } from '../../src/worker/auth.ts'
-import { clearKeySets } from '../../src/worker/login/key-sets.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { clearKeyCache } from '#worker/auth.ts'
+import { clearKeySets } from '#worker/login/key-sets.ts'
 import { createSkippingClock } from '../support/clock.ts'
 import { Gate, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newTenant, request } from './client.ts'

@@ -5,8 +5,8 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { scopes } from '../../src/agent/model/permission/authority.ts'
-import { newRunId } from '../../src/durable/platform/ids.ts'
+import { scopes } from '#agent/core/permission/authority.ts'
+import { newRunId } from '#durable/platform/ids.ts'
 import { calls, model, says, until } from '../support/scripted-model.ts'
 import { ownerAuthority } from '../support/authority.ts'
 import {

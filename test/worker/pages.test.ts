@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import * as fc from 'fast-check'
-import { pageByKey, pageByPosition } from '../../src/worker/input/page.ts'
+import { pageByKey, pageByPosition } from '#worker/input/page.ts'
 import { type Answer, applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, request } from './client.ts'
 
 beforeAll(applyMigrations)

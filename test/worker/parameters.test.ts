@@ -1,7 +1,7 @@
 /** Tests which parameters of a request reach the model, and which are refused. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { unsupportedFields } from '../../src/worker/input/unsupported-fields.ts'
+import type { unsupportedFields } from '#worker/input/unsupported-fields.ts'
 import { fails, model, says } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newSession } from './client.ts'
 

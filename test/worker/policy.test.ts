@@ -5,15 +5,15 @@
 
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { findSettingClass } from '../../src/agent/policy/settings/setting-classes.ts'
-import { routes } from '../../src/worker/app.ts'
+import { findSettingClass } from '#agent/policy/settings/setting-classes.ts'
+import { routes } from '#worker/app.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { calls, model, says, until } from '../support/scripted-model.ts'
 import { requiredBeside, settingLeaves, settingsWith } from '../support/setting-leaves.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, type Session } from './client.ts'
-import { parameterFields } from '../../src/worker/input/model-parameters.ts'
-import { thinkingFields } from '../../src/worker/input/thinking-switch.ts'
-import { unsupportedSchema } from '../../src/worker/input/unsupported-fields.ts'
+import { parameterFields } from '#worker/input/turn-options.ts'
+import { thinkingFields } from '#worker/input/turn-options.ts'
+import { unsupportedSchema } from '#worker/input/unsupported-fields.ts'
 
 beforeAll(applyMigrations)
 

@@ -1,7 +1,7 @@
 /** Tests a memory service from the API to the model: the service is a stand-in at its documented address. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { fenceUntrusted } from '../../src/agent/recall/fence.ts'
+import { fenceUntrusted } from '#agent/untrusted/fence.ts'
 import { FakeMem0, mem0Key } from '../support/mem0.ts'
 import { model, type Reply, says, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, newKey, newSession, newTenant, request } from './client.ts'

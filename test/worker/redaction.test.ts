@@ -29,7 +29,7 @@ it('tools return secrets masked, however they print them', async () => {
   const scripted = model(script)
   const { id } = await newSession({ model: scripted.id }, key)
   const url = `https://talaria.test/api/sessions/${id}/files/leak.txt`
-  const { createApp } = await import('../../src/worker/app.ts')
+  const { createApp } = await import('#worker/app.ts')
   const context = { waitUntil() {}, passThroughOnException() {} } as unknown as ExecutionContext
   const headers = { authorization: `Bearer ${key}` }
   await createApp().fetch(new Request(url, { method: 'PUT', headers, body: file }), bindings, context)

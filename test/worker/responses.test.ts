@@ -1,7 +1,7 @@
 /** Tests `/v1/responses`: continuing, forking, deleting and isolating responses. */
 
 import { createExecutionContext } from 'cloudflare:test'
-import { createApp } from '../../src/worker/app.ts'
+import { createApp } from '#worker/app.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   type ModelRequest,

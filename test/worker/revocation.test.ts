@@ -2,8 +2,8 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { replaceClock } from '../../src/durable/platform/clock.ts'
-import type { SessionDO } from '../../src/durable/session/session-object.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import type { SessionDO } from '#durable/session/session-object.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { ownerAuthority } from '../support/authority.ts'
 import { createSkippingClock } from '../support/clock.ts'

@@ -5,7 +5,7 @@
 
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { replaceClock } from '../../src/durable/platform/clock.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { ownerAuthority } from '../support/authority.ts'
 import { createChat, createMessage, createUpdate, postUpdate, receiveMessage } from '../support/chat.ts'

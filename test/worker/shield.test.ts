@@ -1,7 +1,7 @@
 /** Tests the coarse rate limit for requests with unknown keys. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { authenticate, clearKeyCache } from '../../src/worker/auth.ts'
+import { authenticate, clearKeyCache } from '#worker/auth.ts'
 import { applyMigrations, bindings, newTenant } from './client.ts'
 
 beforeAll(applyMigrations)

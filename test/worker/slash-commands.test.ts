@@ -1,7 +1,7 @@
 /** Tests commands that begin with a slash on every surface: answered without a model call, and never stored as text. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { replaceClock } from '../../src/durable/platform/clock.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { createSkippingClock } from '../support/clock.ts'
 import {
   calls,

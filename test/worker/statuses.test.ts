@@ -1,7 +1,7 @@
 /** Tests the status of sessions in lists. */
 
 import { expect, it } from 'vitest'
-import { getStatuses } from '../../src/worker/sessions.ts'
+import { getStatuses } from '#worker/sessions.ts'
 import { ownerAuthority } from '../support/authority.ts'
 
 it('a session without a status does not affect the others', async () => {

@@ -2,7 +2,7 @@
 
 import { createExecutionContext } from 'cloudflare:test'
 import { describe, expect, it } from 'vitest'
-import { createApp } from '../../src/worker/app.ts'
+import { createApp } from '#worker/app.ts'
 import { bindings, type ErrorBody } from './client.ts'
 
 describe('paths without a route', () => {

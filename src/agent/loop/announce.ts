@@ -3,12 +3,12 @@
  * a stored change. Only the deltas of a running model call are emitted directly.
  */
 
-import { listApprovalChoices } from '../model/permission/approval.ts'
-import type { Event, RunEnded } from '../model/event.ts'
-import { maskSecrets, maskSecretsInValue } from '../model/secrets/mask-secrets.ts'
-import { type Message, textIn } from '../model/message.ts'
-import type { InboxMessage } from '../model/ports.ts'
-import { type PendingRequest, waitsForPerson } from '../model/pending-request.ts'
+import { listApprovalChoices } from '#agent/core/permission/approval.ts'
+import type { Event, RunEnded } from '#agent/core/event.ts'
+import { maskSecrets, maskSecretsInValue } from '#agent/core/secrets/mask-secrets.ts'
+import { type Message, textIn } from '#agent/core/message.ts'
+import type { InboxMessage } from '#agent/core/ports.ts'
+import { type PendingRequest, waitsForPerson } from '#agent/core/pending-request.ts'
 import {
   type Commit,
   describeRestart,
@@ -18,7 +18,7 @@ import {
   type ToolCall,
   type Turn,
   warningNote,
-} from '../model/turn.ts'
+} from '#agent/core/turn.ts'
 import { nestedEvents } from './nested.ts'
 
 /** `drained`: the inbox messages that the commit drains. `fromSeq`: the last event before the discarded answer. */

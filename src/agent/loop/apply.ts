@@ -1,8 +1,8 @@
 /** Applies a list of policies to a reply or a result. */
 
-import type { View } from '../model/ports.ts'
-import type { Commit } from '../model/turn.ts'
-import type { Ruling } from '../policy/policy.ts'
+import type { View } from '#agent/core/ports.ts'
+import type { Commit } from '#agent/core/turn.ts'
+import type { Ruling } from '#agent/policy/policy.ts'
 
 type Policy<Incoming> = (incoming: Incoming, view: View) => Ruling<Incoming>
 

@@ -3,8 +3,8 @@
  * After every `await` the object may be a new one, so the turn is read from the store again.
  */
 
-import type { Perform, Store, View } from '../model/ports.ts'
-import type { Step } from '../model/step.ts'
+import type { Perform, Store, View } from '#agent/core/ports.ts'
+import type { Step } from '#agent/core/step.ts'
 import { enter } from './enter.ts'
 import { next } from './next.ts'
 import { resume } from './resume.ts'

@@ -1,10 +1,10 @@
 /** Writes the intent of a step into the turn before the effect begins. After a crash, `resume` reads it. */
 
-import { errorResult, notice, type Message, type UserMessage } from '../model/message.ts'
-import { endPersonWait } from '../model/person-wait.ts'
-import type { InboxMessage, View } from '../model/ports.ts'
-import type { Step } from '../model/step.ts'
-import { type Commit, endTurn, mapCalls, modelCallUse, countUse, type Turn } from '../model/turn.ts'
+import { errorResult, notice, type Message, type UserMessage } from '#agent/core/message.ts'
+import { endPersonWait } from '#agent/core/person-wait.ts'
+import type { InboxMessage, View } from '#agent/core/ports.ts'
+import type { Step } from '#agent/core/step.ts'
+import { type Commit, endTurn, mapCalls, modelCallUse, countUse, type Turn } from '#agent/core/turn.ts'
 import { onEnter } from './policies.ts'
 
 export function enter(before: Turn, step: Exclude<Step, { do: 'rest' }>, view: View): Commit {

@@ -1,11 +1,11 @@
 /** Changes an open turn from outside. Each change is safe at any stage, and a repetition changes nothing. */
 
-import type { AccessRefusal } from '../model/permission/access.ts'
-import { type Authority, narrow } from '../model/permission/authority.ts'
-import type { ToolMessage } from '../model/message.ts'
-import type { View } from '../model/ports.ts'
-import { type Commit, type CompressionRequest, mapCalls, type ToolCall, type Turn } from '../model/turn.ts'
-import { addUsage, type Usage } from '../model/usage.ts'
+import type { AccessRefusal } from '#agent/core/permission/access.ts'
+import { type Authority, narrow } from '#agent/core/permission/authority.ts'
+import type { ToolMessage } from '#agent/core/message.ts'
+import type { View } from '#agent/core/ports.ts'
+import { type Commit, type CompressionRequest, mapCalls, type ToolCall, type Turn } from '#agent/core/turn.ts'
+import { addUsage, type Usage } from '#agent/core/usage.ts'
 import { endSegment } from './segment.ts'
 import { settleCall } from './settle-calls.ts'
 

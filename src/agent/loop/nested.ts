@@ -1,7 +1,7 @@
 /** Records the tool calls of a running program inside the program's own call, and derives their events. */
 
-import type { Event } from '../model/event.ts'
-import { type Commit, mapCalls, type NestedCall, type ToolCall, type Turn } from '../model/turn.ts'
+import type { Event } from '#agent/core/event.ts'
+import { type Commit, mapCalls, type NestedCall, type ToolCall, type Turn } from '#agent/core/turn.ts'
 
 type Ended = NonNullable<NestedCall['ended']>
 

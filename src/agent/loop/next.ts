@@ -3,9 +3,9 @@
  * a crash.
  */
 
-import type { View } from '../model/ports.ts'
-import type { Step } from '../model/step.ts'
-import { stopOutcome, type Turn } from '../model/turn.ts'
+import type { View } from '#agent/core/ports.ts'
+import type { Step } from '#agent/core/step.ts'
+import { stopOutcome, type Turn } from '#agent/core/turn.ts'
 import { beforeModel } from './policies.ts'
 
 export function next(turn: Turn, view: View): Step {

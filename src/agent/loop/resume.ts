@@ -3,8 +3,8 @@
  * happened: this file alone decides what follows from that.
  */
 
-import { errorResult } from '../model/message.ts'
-import type { View } from '../model/ports.ts'
+import { errorResult } from '#agent/core/message.ts'
+import type { View } from '#agent/core/ports.ts'
 import {
   type Commit,
   describeInFlight,
@@ -13,7 +13,7 @@ import {
   addNote,
   type ToolCall,
   type Turn,
-} from '../model/turn.ts'
+} from '#agent/core/turn.ts'
 import { describeNested } from './nested.ts'
 import { endSegment } from './segment.ts'
 import { settle } from './settle.ts'

@@ -3,10 +3,10 @@
  * part may end several times with nothing in between, for example when the caller answers one of two requests.
  */
 
-import type { ApprovalDecision } from '../model/permission/approval.ts'
-import { errorResult, type ToolMessage } from '../model/message.ts'
-import type { View } from '../model/ports.ts'
-import type { TurnOptions } from '../model/turn-options.ts'
+import type { ApprovalDecision } from '#agent/core/permission/approval.ts'
+import { errorResult, type ToolMessage } from '#agent/core/message.ts'
+import type { View } from '#agent/core/ports.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
 import {
   addDecision,
   callerCalls,
@@ -18,7 +18,7 @@ import {
   totalUsage,
   type ToolCall,
   type Turn,
-} from '../model/turn.ts'
+} from '#agent/core/turn.ts'
 import { closeBatch } from './settle-calls.ts'
 
 /** Ends the part when the commit leaves the turn waiting for its caller, and it did not wait for the same before. */

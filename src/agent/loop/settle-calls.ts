@@ -1,8 +1,8 @@
 /** Stores the results of calls, and closes a batch once the last one is there. */
 
-import { type Message, textIn, type ToolMessage } from '../model/message.ts'
-import type { View } from '../model/ports.ts'
-import { type Commit, mapCalls, type Result, type ToolCall, type Turn } from '../model/turn.ts'
+import { type Message, textIn, type ToolMessage } from '#agent/core/message.ts'
+import type { View } from '#agent/core/ports.ts'
+import { type Commit, mapCalls, type Result, type ToolCall, type Turn } from '#agent/core/turn.ts'
 
 /** Stores the result of a call. A call that is settled already stays as it is. */
 export function settleCall(turn: Turn, message: ToolMessage, view: View): Commit {

@@ -1,9 +1,17 @@
 /** Takes the result of an effect into the turn. Pure, and the only place where a turn moves forward. */
 
-import { startPersonWait } from '../model/person-wait.ts'
-import type { View } from '../model/ports.ts'
-import { type Commit, countProgress, endTurn, mapCalls, type Result, type ToolCall, type Turn } from '../model/turn.ts'
-import type { IncomingReply, IncomingResult } from '../policy/policy.ts'
+import { startPersonWait } from '#agent/core/person-wait.ts'
+import type { View } from '#agent/core/ports.ts'
+import {
+  type Commit,
+  countProgress,
+  endTurn,
+  mapCalls,
+  type Result,
+  type ToolCall,
+  type Turn,
+} from '#agent/core/turn.ts'
+import type { IncomingReply, IncomingResult } from '#agent/policy/policy.ts'
 import { applyPolicies } from './apply.ts'
 import { afterEffect, onReply } from './policies.ts'
 import { endSegment } from './segment.ts'

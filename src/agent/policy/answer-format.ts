@@ -3,8 +3,8 @@
  * with what is wrong; it is never stored in the transcript. A second mismatch fails the turn.
  */
 
-import { callsIn, thinkingIn, type AssistantMessage } from '../model/message.ts'
-import { addNote, type CheckedAnswer, countUse, timesUsed } from '../model/turn.ts'
+import { callsIn, thinkingIn, type AssistantMessage } from '#agent/core/message.ts'
+import { addNote, type CheckedAnswer, countUse, timesUsed } from '#agent/core/turn.ts'
 import { isSpent } from './budget.ts'
 import { giveUp } from './give-up.ts'
 import type { BeforeModel, OnReply } from './policy.ts'

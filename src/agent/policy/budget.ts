@@ -4,8 +4,8 @@
  * The model gets no warning before: models that are told about the limit give up early.
  */
 
-import { callsIn, notice, textIn, type AssistantMessage } from '../model/message.ts'
-import { endTurn, addNote, countUse, timesUsed, type Turn } from '../model/turn.ts'
+import { callsIn, notice, textIn, type AssistantMessage } from '#agent/core/message.ts'
+import { endTurn, addNote, countUse, timesUsed, type Turn } from '#agent/core/turn.ts'
 import type { BeforeModel, OnReply } from './policy.ts'
 
 const instructions = {

@@ -1,7 +1,7 @@
 /** Counts a complete reply as progress, and joins it to the draft that it continues. */
 
-import { textIn } from '../model/message.ts'
-import { countProgress } from '../model/turn.ts'
+import { textIn } from '#agent/core/message.ts'
+import { countProgress } from '#agent/core/turn.ts'
 import type { OnReply } from './policy.ts'
 
 export const completeReply: OnReply = ({ turn, reply, usage }) => {

@@ -1,9 +1,9 @@
 /** Compresses the context before it exceeds the window, and limits compressions that fail or save little. */
 
-import type { CompressionState } from '../model/context/compression.ts'
-import { type FailureKind, failureReasons } from '../model/failure.ts'
-import type { CompressionThresholds, LoopLimits, View } from '../model/ports.ts'
-import { addNote, type Result, timesUsed, type Turn, warningNote } from '../model/turn.ts'
+import type { CompressionState } from '#agent/core/compression.ts'
+import { type FailureKind, failureReasons } from '#agent/core/failure.ts'
+import type { CompressionThresholds, LoopLimits, View } from '#agent/core/ports.ts'
+import { addNote, type Result, timesUsed, type Turn, warningNote } from '#agent/core/turn.ts'
 import type { AfterEffect, BeforeModel, OnReply } from './policy.ts'
 
 /** Attempts between two replies of the model. */

@@ -4,7 +4,7 @@
  * a possible duplicate. Parts that are too old expire.
  */
 
-import type { DeliveryRecord, SendOutcome } from '../model/delivery.ts'
+import type { DeliveryRecord, SendOutcome } from '#agent/core/delivery.ts'
 
 /** A part is kept and sent again for a day, so that a platform that is down or busy loses nothing. Then it expires. */
 export const maxAgeMs = 24 * 3_600_000

@@ -1,8 +1,8 @@
 /** Ends a turn that has no full answer, with a last message that explains why. */
 
-import { type Failure, failureNoticeOpening, failureReasons } from '../model/failure.ts'
-import { type AssistantMessage, notice } from '../model/message.ts'
-import { type Commit, endTurn, stopOutcome, type Turn } from '../model/turn.ts'
+import { type Failure, failureNoticeOpening, failureReasons } from '#agent/core/failure.ts'
+import { type AssistantMessage, notice } from '#agent/core/message.ts'
+import { type Commit, endTurn, stopOutcome, type Turn } from '#agent/core/turn.ts'
 
 export function giveUp(turn: Turn, failure: Failure, now: number): Commit {
   const detail = failure.message ? ` (${failure.message})` : ''

@@ -3,7 +3,7 @@
  * there and send an empty message afterwards: then this text is the answer.
  */
 
-import { textIn } from '../model/message.ts'
+import { textIn } from '#agent/core/message.ts'
 import type { OnReply } from './policy.ts'
 
 const housekeepingTools: ReadonlySet<string> = new Set(['memory', 'todo', 'skill_manage', 'session_search'])

@@ -3,11 +3,11 @@
  * again a bounded number of times, with an instruction that is never stored in the transcript.
  */
 
-import { type AssistantMessage, callsIn, errorResult, notice, textIn, thinkingIn } from '../model/message.ts'
-import type { View } from '../model/ports.ts'
-import { isClientTool, offeredTools } from '../model/request/tool-schema.ts'
-import { type Commit, endTurn, addNote, type Result, countUse, timesUsed, type Turn } from '../model/turn.ts'
-import { addUsage, noUsage } from '../model/usage.ts'
+import { type AssistantMessage, callsIn, errorResult, notice, textIn, thinkingIn } from '#agent/core/message.ts'
+import type { View } from '#agent/core/ports.ts'
+import { isClientTool, offeredTools } from '#agent/core/request/tool-schema.ts'
+import { type Commit, endTurn, addNote, type Result, countUse, timesUsed, type Turn } from '#agent/core/turn.ts'
+import { addUsage, noUsage } from '#agent/core/usage.ts'
 import { isSpent } from './budget.ts'
 import { giveUp } from './give-up.ts'
 import type { AfterEffect, OnReply } from './policy.ts'

@@ -3,10 +3,10 @@
  * checked later, when the call is about to run (approval.ts).
  */
 
-import { callsIn, errorResult, type ToolCallPart } from '../model/message.ts'
-import type { View } from '../model/ports.ts'
-import { isClientTool } from '../model/request/tool-schema.ts'
-import type { ToolCall, Turn } from '../model/turn.ts'
+import { callsIn, errorResult, type ToolCallPart } from '#agent/core/message.ts'
+import type { View } from '#agent/core/ports.ts'
+import { isClientTool } from '#agent/core/request/tool-schema.ts'
+import type { ToolCall, Turn } from '#agent/core/turn.ts'
 import type { OnReply } from './policy.ts'
 import { explainCallLimit } from './tool-loop-guard.ts'
 

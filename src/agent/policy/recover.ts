@@ -3,10 +3,10 @@
  * tried. A fallback to another model holds for the turn: the next turn begins with the first model again.
  */
 
-import type { Failure, FailureKind } from '../model/failure.ts'
-import type { View } from '../model/ports.ts'
-import { type Commit, type Result, timesUsed, type Turn } from '../model/turn.ts'
-import { addUsage } from '../model/usage.ts'
+import type { Failure, FailureKind } from '#agent/core/failure.ts'
+import type { View } from '#agent/core/ports.ts'
+import { type Commit, type Result, timesUsed, type Turn } from '#agent/core/turn.ts'
+import { addUsage } from '#agent/core/usage.ts'
 import { endCancelledCall, giveUp } from './give-up.ts'
 import type { AfterEffect } from './policy.ts'
 import { maxCompressions } from './compress-context.ts'

@@ -3,9 +3,9 @@
  * and the table in recover.ts goes on with the next one.
  */
 
-import type { Failure } from '../model/failure.ts'
-import type { View } from '../model/ports.ts'
-import { addNote, countUse, describeRestart, type Repairs, timesUsed, type Turn } from '../model/turn.ts'
+import type { Failure } from '#agent/core/failure.ts'
+import type { View } from '#agent/core/ports.ts'
+import { addNote, countUse, describeRestart, type Repairs, timesUsed, type Turn } from '#agent/core/turn.ts'
 import { canCompressAfterOverflow } from './compress-context.ts'
 import { isTimeOver } from './time-limit.ts'
 import { findUsableModel, moveToModel } from './usable-model.ts'

@@ -3,8 +3,8 @@
  * never fails a turn.
  */
 
-import type { FailureKind } from '../model/failure.ts'
-import type { SideTask } from '../model/settings.ts'
+import type { FailureKind } from '#agent/core/failure.ts'
+import type { SideTask } from '#agent/core/settings.ts'
 
 const timeoutSeconds: Record<SideTask, number> = {
   compression: 120,

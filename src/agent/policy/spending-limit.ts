@@ -3,7 +3,7 @@
  * it is sent, so nothing is sent any more once a limit is used up. The turn ends with a notice that names the limit.
  */
 
-import type { Limits } from '../model/settings.ts'
+import type { Limits } from '#agent/core/settings.ts'
 import {
   addNote,
   type Commit,
@@ -13,9 +13,9 @@ import {
   timesUsed,
   type Turn,
   warningNote,
-} from '../model/turn.ts'
-import { type Counts, tokensUsed } from '../model/usage.ts'
-import type { View } from '../model/ports.ts'
+} from '#agent/core/turn.ts'
+import { type Counts, tokensUsed } from '#agent/core/usage.ts'
+import type { View } from '#agent/core/ports.ts'
 import { noticeOfWork } from './budget.ts'
 import { withDraft } from './give-up.ts'
 import type { AfterEffect, BeforeModel, OnEnter, OnReply } from './policy.ts'

@@ -3,9 +3,9 @@
  * Waits for providers and idle timeouts end at the limit too. Time in which the turn waits for persons does not count.
  */
 
-import type { LoopLimits, View } from '../model/ports.ts'
-import type { Turn } from '../model/turn.ts'
-import { personWaitMs } from '../model/person-wait.ts'
+import type { LoopLimits, View } from '#agent/core/ports.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import { personWaitMs } from '#agent/core/person-wait.ts'
 import type { BeforeModel } from './policy.ts'
 
 /** Returns the time left; Infinity without a limit. */

@@ -4,10 +4,10 @@
  * always.
  */
 
-import { textIn, type ToolMessage } from '../model/message.ts'
-import type { GuardThresholds, View } from '../model/ports.ts'
-import { changesNothing } from '../model/tool.ts'
-import { type GuardState, addNote, type ToolCall, type Turn } from '../model/turn.ts'
+import { textIn, type ToolMessage } from '#agent/core/message.ts'
+import type { GuardThresholds, View } from '#agent/core/ports.ts'
+import { changesNothing } from '#agent/core/tool.ts'
+import { type GuardState, addNote, type ToolCall, type Turn } from '#agent/core/turn.ts'
 import type { AfterEffect, OnReply } from './policy.ts'
 
 const maxKeyChars = 2_000

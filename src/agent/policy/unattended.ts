@@ -3,8 +3,8 @@
  * default limits, so that a process that reports for ever cannot spend for ever.
  */
 
-import type { Authority } from '../model/permission/authority.ts'
-import type { Limits } from '../model/settings.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Limits } from '#agent/core/settings.ts'
 
 /** Sources of sessions in which no person is present. */
 const unattendedSources: ReadonlySet<string> = new Set(['cron', 'job', 'subagent', 'webhook', 'learning'])

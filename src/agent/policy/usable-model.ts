@@ -1,7 +1,7 @@
 /** Skips models without a usable key before a model call. Without any such model the route stays. */
 
-import type { View } from '../model/ports.ts'
-import type { Turn } from '../model/turn.ts'
+import type { View } from '#agent/core/ports.ts'
+import type { Turn } from '#agent/core/turn.ts'
 import type { OnEnter } from './policy.ts'
 
 export const selectUsableModel: OnEnter = (turn, step, view) => {

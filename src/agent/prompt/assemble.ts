@@ -1,6 +1,6 @@
 /** Assembles the layers of a system prompt in their fixed order, each within its budget. */
 
-import type { PromptLayer, PromptLayerSize } from '../model/prompt/prompt-layer.ts'
+import type { PromptLayer, PromptLayerSize } from '#agent/core/prompt-layer.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import { layerPosition } from './layers.ts'
 import { truncateToTokens } from './truncate-text.ts'

@@ -4,7 +4,7 @@
  * report corrects the estimate.
  */
 
-import type { Message } from '../model/message.ts'
+import type { Message } from '#agent/core/message.ts'
 
 const tokensPerChar = { letter: 1 / 4.6, digit: 1 / 2.2, space: 0.12, mark: 0.55, cjk: 0.85, other: 0.38 } as const
 /** Long unbroken runs are hashes or base64, which have more tokens per character than words. */

@@ -1,6 +1,6 @@
 /** Lists the layers of the system prompt in their order, each with its tier and its budget of tokens. */
 
-import type { PromptLayer, PromptTier } from '../model/prompt/prompt-layer.ts'
+import type { PromptLayer, PromptTier } from '#agent/core/prompt-layer.ts'
 
 type LayerKind = { readonly tier: PromptTier; readonly budget: number }
 

@@ -1,6 +1,6 @@
 /** Renders a refused access as the body of an error. A deleted tenant and a revoked key look like an unknown key. */
 
-import type { AccessRefusal } from '../model/permission/access.ts'
+import type { AccessRefusal } from '#agent/core/permission/access.ts'
 
 export type RefusalBody = {
   readonly message: string

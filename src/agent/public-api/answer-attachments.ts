@@ -3,7 +3,7 @@
  * tools of the run made and reported with path and media type.
  */
 
-import { type Message, textIn } from '../model/message.ts'
+import { type Message, textIn } from '#agent/core/message.ts'
 
 /** A file that is listed with its run. */
 export type AnswerFile = { readonly path: string; readonly mime: string; readonly bytes: number; readonly url: string }

@@ -1,7 +1,7 @@
 /** Renders the events of a run as an OpenAI chat completion, whole or in chunks. Tools appear as `hermes.tool.progress`. */
 
-import { isRunEnd, type SessionEvent, type RunEnded } from '../model/event.ts'
-import { type Usage, usageSince } from '../model/usage.ts'
+import { isRunEnd, type SessionEvent, type RunEnded } from '#agent/core/event.ts'
+import { type Usage, usageSince } from '#agent/core/usage.ts'
 import { renderFailureBody, toRunFailure } from './run-failure.ts'
 import { toOpenAiUsage } from './usage.ts'
 

@@ -14,8 +14,8 @@ import {
   thinkingIn,
   type ToolMessage,
   type UserMessage,
-} from '../model/message.ts'
-import { parseCallArguments } from '../providers/shared/call-arguments.ts'
+} from '#agent/core/message.ts'
+import { parseCallArguments } from '#agent/providers/shared/call-arguments.ts'
 
 const textSchema = z.string().max(4_000_000)
 const idSchema = z.string().min(1).max(200)

@@ -1,7 +1,7 @@
 /** Maps a failed run to the status, code and text of an error of OpenAI's API. */
 
-import type { RunEnded, SessionEvent } from '../model/event.ts'
-import { type FailureKind, failureNoticeOpening, failureReasons } from '../model/failure.ts'
+import type { RunEnded, SessionEvent } from '#agent/core/event.ts'
+import { type FailureKind, failureNoticeOpening, failureReasons } from '#agent/core/failure.ts'
 import { createErrorBody, type ErrorBody } from './error-body.ts'
 
 export type FailureCode =

@@ -1,6 +1,6 @@
 /** Renders the events of a session as server-sent events. */
 
-import type { SessionEvent } from '../model/event.ts'
+import type { SessionEvent } from '#agent/core/event.ts'
 import { toPublicUsage } from './usage.ts'
 
 export const renderServerSentEvent = (event: SessionEvent): string =>

@@ -1,6 +1,6 @@
 /** Converts usage to the field names of the public API and of OpenAI. */
 
-import { type Counts, readTallyKey, type Usage } from '../model/usage.ts'
+import { type Counts, readTallyKey, type Usage } from '#agent/core/usage.ts'
 
 export const toPublicUsage = (usage: Counts) => ({
   input: usage.input,

@@ -1,9 +1,9 @@
 /** Renders what a run waits for as a text that ends an answer and says how to go on. Parses the commands it names. */
 
-import { type ApprovalAnswer, describeRule } from '../model/permission/approval.ts'
-import type { ApprovalRequest, PersonRequest } from '../model/pending-request.ts'
-import { maskSecrets } from '../model/secrets/mask-secrets.ts'
-import { parseCommand } from '../policy/slash-command/parse-command.ts'
+import { type ApprovalAnswer, describeRule } from '#agent/core/permission/approval.ts'
+import type { ApprovalRequest, PersonRequest } from '#agent/core/pending-request.ts'
+import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
+import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
 
 type Shown = PersonRequest & { readonly id: string }
 type ShownApproval = Extract<Shown, { kind: 'approval' }>

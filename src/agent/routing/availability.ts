@@ -1,9 +1,9 @@
 /** Resolves providers: finds them by name, resolves their address and keys, and reports what is missing for them. */
 
-import type { Settings } from '../model/settings.ts'
-import type { Catalog } from '../providers/catalog/model-lookup.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { Catalog } from '#agent/providers/catalog/model-lookup.ts'
 import { keyIdOf } from './key-selection.ts'
-import { defineCustomProvider, type Provider, getProvider } from '../providers/profiles/providers.ts'
+import { defineCustomProvider, type Provider, getProvider } from '#agent/providers/profiles/providers.ts'
 
 /** Variables and secrets of the deployment. A binding is present as any non-empty text. */
 export type Variables = Readonly<Record<string, string | undefined>>

@@ -3,9 +3,9 @@
  * configured, and that are not worth the price of the conversation's model.
  */
 
-import { getProvider } from '../providers/profiles/providers.ts'
-import { type Catalog, listModelNames } from '../providers/catalog/model-lookup.ts'
-import type { Prices } from '../providers/catalog/model-facts.ts'
+import { getProvider } from '#agent/providers/profiles/providers.ts'
+import { type Catalog, listModelNames } from '#agent/providers/catalog/model-lookup.ts'
+import type { Prices } from '#agent/providers/catalog/model-facts.ts'
 import type { Route } from './route.ts'
 
 /** A model with these prices or lower is cheap itself, in USD per million tokens. */

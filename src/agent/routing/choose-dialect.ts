@@ -1,7 +1,7 @@
 /** Chooses the dialect of a route: from the settings, else the provider's rules, else its profile, else the address. */
 
-import type { DialectName, Quirks } from '../model/dialect.ts'
-import type { Provider, ProviderRule } from '../providers/profiles/define-provider.ts'
+import type { DialectName, Quirks } from '#agent/core/dialect.ts'
+import type { Provider, ProviderRule } from '#agent/providers/profiles/define-provider.ts'
 
 const responsesModels = /^(gpt-([5-9]|\d\d)|codex)/
 

@@ -1,7 +1,7 @@
 /** Chooses the model where none is named: that of the deployment, else of the first usable provider. */
 
-import { emptyCatalog, listModelNames, lookUpModel } from '../providers/catalog/model-lookup.ts'
-import { type Provider, providers } from '../providers/profiles/providers.ts'
+import { emptyCatalog, listModelNames, lookUpModel } from '#agent/providers/catalog/model-lookup.ts'
+import { type Provider, providers } from '#agent/providers/profiles/providers.ts'
 import { getMissingRequirement, type Sources } from './availability.ts'
 
 /**

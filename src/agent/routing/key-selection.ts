@@ -1,7 +1,7 @@
 /** Selects among several keys of one provider: orders the usable ones and suspends those that failed. */
 
-import type { FailureKind } from '../model/failure.ts'
-import { hash53 } from '../model/hash53.ts'
+import type { FailureKind } from '#agent/core/failure.ts'
+import { hash53 } from '#agent/core/hash53.ts'
 
 export type KeyStrategy = 'fill_first' | 'round_robin' | 'random' | 'least_used'
 

@@ -5,8 +5,8 @@ import {
   speechProviders,
   transcriptionProviders,
   videoProviders,
-} from '../model/media/media-settings.ts'
-import type { Availability, ToolDeployment } from '../model/vendor/tool-deployment.ts'
+} from '#agent/core/media/media-settings.ts'
+import type { Availability, ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
 
 const uses = {
   image: imageProviders,

@@ -1,27 +1,31 @@
 /** Resolves a model id to a route: everything that is needed to call the model. */
 
-import type { DialectName, Endpoint } from '../model/dialect.ts'
+import type { DialectName, Endpoint, Quirks } from '#agent/core/dialect.ts'
 import {
-  resolveBaseUrl,
-  listKeys,
   findProvider,
   getMissingRequirement,
+  listKeys,
   type NamedKey,
+  resolveBaseUrl,
   type Sources,
 } from './availability.ts'
-import { defaultSearchPrice, type ModelFacts, type Prices, type FactSource } from '../providers/catalog/model-facts.ts'
-import { lookUpModel } from '../providers/catalog/model-lookup.ts'
-import { omitUndefined } from '../providers/catalog/json-values.ts'
-import { maxPrices, factsFromSettings, type ModelSettings } from '../providers/catalog/facts-from-settings.ts'
+import {
+  defaultSearchPrice,
+  type FactSource,
+  type ModelFacts,
+  type Prices,
+} from '#agent/providers/catalog/model-facts.ts'
+import { lookUpModel } from '#agent/providers/catalog/model-lookup.ts'
+import { omitUndefined } from '#agent/providers/catalog/json-values.ts'
+import { factsFromSettings, maxPrices, type ModelSettings } from '#agent/providers/catalog/facts-from-settings.ts'
 import { keyIdOf } from './key-selection.ts'
 import { chooseDialect, filterInterchangeableKeys } from './choose-dialect.ts'
-import type { Settings } from '../model/settings.ts'
-import type { Provider } from '../providers/profiles/providers.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { Provider } from '#agent/providers/profiles/providers.ts'
 import { explainModelless } from './default-model.ts'
-import { resolveCacheTtl, resolveQuirks } from './quirks.ts'
 
 export type { Sources, Variables } from './availability.ts'
-export type { Prices } from '../providers/catalog/model-facts.ts'
+export type { Prices } from '#agent/providers/catalog/model-facts.ts'
 
 export type Route = {
   /** `provider/model`. */
@@ -176,3 +180,42 @@ function buildKeyPool(provider: Provider, sources: Sources) {
 
 /** Names of reasoning models; used only when no catalog says whether a model reasons. */
 const reasoningModels = /\bo[134]\b|gpt-5|reason|think|r1\b|opus|sonnet|grok-[34]/
+
+/** Caps the output tokens that are requested by default. Settings may request more. */
+const maxDefaultOutputTokens = 128_000
+
+/** Resolves the quirks of a route. Quirks of the provider profile override those derived from the model facts. */
+function resolveQuirks(
+  dialect: DialectName,
+  model: string,
+  facts: ModelFacts,
+  { profile, maxOutput }: { readonly profile: Quirks; readonly maxOutput?: number | undefined },
+): Quirks {
+  const reasoning = resolveReasoning(dialect, facts, profile.reasoning)
+  return {
+    ...(facts.efforts && { efforts: facts.efforts }),
+    ...(facts.temperature === false && { temperature: 'omitted' as const }),
+    ...(dialect === 'anthropic' &&
+      facts.maxOutput && { defaultMaxTokens: Math.min(facts.maxOutput, maxDefaultOutputTokens) }),
+    ...(dialect === 'anthropic' && cacheMarkModels.test(model) && { cacheMarks: 'native' as const }),
+    ...profile,
+    ...(reasoning && { reasoning }),
+    ...(maxOutput && { defaultMaxTokens: maxOutput }),
+  }
+}
+
+/** Models in the Anthropic dialect that support its cache marks. */
+const cacheMarkModels = /claude|minimax-m[12]/i
+
+/** A profile describes its usual dialect. In the Anthropic and Bedrock dialects the model facts decide. */
+function resolveReasoning(dialect: DialectName, facts: ModelFacts, profile: Quirks['reasoning']): Quirks['reasoning'] {
+  if (facts.reasoning === false) return 'none'
+  if (dialect !== 'anthropic' && dialect !== 'bedrock-converse') return profile
+  if (profile === 'budget' || profile === 'adaptive') return profile
+  if (facts.adaptive) return 'adaptive'
+  return facts.reasoning ? 'budget' : undefined
+}
+
+/** Returns how long the provider should cache the prompt prefix; undefined: no cache marks are sent. */
+const resolveCacheTtl = (quirks: Quirks, { prompt_caching: caching }: Settings): '5m' | '1h' | undefined =>
+  quirks.cacheMarks === 'native' && caching?.enabled !== false ? (caching?.ttl ?? '5m') : undefined

@@ -1,7 +1,7 @@
 /** Chooses who answers web searches and who reads pages: pinned by the settings, else whoever has a key, else the keyless ring. */
 
-import type { Availability, ToolDeployment } from '../model/vendor/tool-deployment.ts'
-import { extractBackends, searchBackends } from '../model/vendor/web-settings.ts'
+import type { Availability, ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
+import { extractBackends, searchBackends } from '#agent/core/vendor/web-settings.ts'
 
 export type SearchChoice =
   /** `vendors` have keys. `isKeyless`: the ring comes after them. */

@@ -1,7 +1,7 @@
 /** Lists the vendors that tools call beside models, and resolves their addresses and keys. */
 
-import type { VendorAccess } from '../model/vendor/tool-deployment.ts'
-import { getProvider, type Provider } from '../providers/profiles/providers.ts'
+import type { VendorAccess } from '#agent/core/vendor/tool-deployment.ts'
+import { getProvider, type Provider } from '#agent/providers/profiles/providers.ts'
 import { listKeys, resolveBaseUrl, type Sources } from './availability.ts'
 
 type Vendor = {

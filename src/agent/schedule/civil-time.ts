@@ -1,6 +1,6 @@
 /** Converts between moments and the wall clock of a zone. All times are milliseconds since 1970; a wall time counts as if it were UTC. */
 
-import { BoundedMap } from '../model/bounded-map.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 
 export const minuteMs = 60_000
 const hourMs = 60 * minuteMs

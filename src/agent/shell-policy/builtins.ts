@@ -1,8 +1,8 @@
 /** Judges builtins of the shell: they change its state or evaluate their arguments. */
 
-import { anyNumber, anyText, isLiteral, renderField, type Field } from '../path-policy/field.ts'
-import { resolvePath } from '../path-policy/judge-path.ts'
-import { getHome } from '../path-policy/vital-paths.ts'
+import { anyNumber, anyText, isLiteral, renderField, type Field } from '#agent/path-policy/field.ts'
+import { resolvePath } from '#agent/path-policy/judge-path.ts'
+import { getHome } from '#agent/path-policy/vital-paths.ts'
 import { decodeBase64, createTranslation, decodeHex, printEcho, printFormat, reverseLines } from './constant-output.ts'
 import { judgeEvaluated } from './expansion/expand-word.ts'
 import { harmlessBuiltins } from './allow-list/programs.ts'

@@ -1,6 +1,6 @@
 /** Checks programs that open connections: only this host needs no approval where there is a network. */
 
-import { isGlob, isKnown, isUnknown, renderField, type Field } from '../path-policy/field.ts'
+import { isGlob, isKnown, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
 import { checkWrite } from './check-paths.ts'
 import { arrive, has, valueOf, type Check } from './effects.ts'
 import { isOnline } from './judge-run.ts'

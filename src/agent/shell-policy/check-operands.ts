@@ -1,7 +1,7 @@
 /** Checks the operands of listed programs: what they read, write, remove and unpack. */
 
-import { anyWords, isLiteral, isUnknown, renderField, type Field } from '../path-policy/field.ts'
-import { listSecretsBelow, renderSecrets } from '../path-policy/judge-path.ts'
+import { anyWords, isLiteral, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
+import { listSecretsBelow, renderSecrets } from '#agent/path-policy/judge-path.ts'
 import { checkRead, checkWrite, resolvePaths } from './check-paths.ts'
 import { networkChecks } from './check-network.ts'
 import { textChecks } from './check-text-programs.ts'

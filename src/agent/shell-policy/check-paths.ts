@@ -1,8 +1,14 @@
 /** Asks about paths of a command by the path policy, for every directory in which the command may run. */
 
-import { isGlob, renderField, type Field } from '../path-policy/field.ts'
-import { findReadProblem, findWriteProblem, getZone, resolvePath, type ReadKind } from '../path-policy/judge-path.ts'
-import { isDisk, isPowerSwitch } from '../path-policy/vital-paths.ts'
+import { isGlob, renderField, type Field } from '#agent/path-policy/field.ts'
+import {
+  findReadProblem,
+  findWriteProblem,
+  getZone,
+  resolvePath,
+  type ReadKind,
+} from '#agent/path-policy/judge-path.ts'
+import { isDisk, isPowerSwitch } from '#agent/path-policy/vital-paths.ts'
 import { addFinding, type Scope } from './shell-state.ts'
 
 export const resolvePaths = ({ shell }: Pick<Scope, 'shell'>, path: Field): readonly Field[] =>

@@ -9,8 +9,8 @@ import {
   isUnknown,
   renderField,
   type Field,
-} from '../path-policy/field.ts'
-import { getZone, resolvePath } from '../path-policy/judge-path.ts'
+} from '#agent/path-policy/field.ts'
+import { getZone, resolvePath } from '#agent/path-policy/judge-path.ts'
 import {
   clients,
   containerOptions,

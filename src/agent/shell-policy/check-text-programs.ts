@@ -9,7 +9,7 @@ import {
   isUnknown,
   renderField,
   type Field,
-} from '../path-policy/field.ts'
+} from '#agent/path-policy/field.ts'
 import { isHarmlessAwkProgram } from './languages/awk-program.ts'
 import { checkRead } from './check-paths.ts'
 import { createSubstitution } from './constant-output.ts'

@@ -1,6 +1,6 @@
 /** Computes what simple programs print, so that code made of literals can be judged: echo, printf, tr, base64, rev, xxd. */
 
-import { isLiteral, type Field } from '../path-policy/field.ts'
+import { isLiteral, type Field } from '#agent/path-policy/field.ts'
 import type { Output } from './shell-state.ts'
 
 const maxTextChars = 20_000

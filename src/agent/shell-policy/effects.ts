@@ -1,7 +1,7 @@
 /** Effects that the checks of operands share: reading, writing, and files that arrive without a name on the line. */
 
-import type { Field } from '../path-policy/field.ts'
-import type { ReadKind } from '../path-policy/judge-path.ts'
+import type { Field } from '#agent/path-policy/field.ts'
+import type { ReadKind } from '#agent/path-policy/judge-path.ts'
 import { checkRead, checkWrite } from './check-paths.ts'
 import type { Options } from './match-options.ts'
 import type { Call } from './shell-state.ts'

@@ -3,10 +3,10 @@
  * overwriting disks, switching the host off, ending every process.
  */
 
-import { canMatch, isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
-import { resolvePath } from '../path-policy/judge-path.ts'
-import { isDisk, isPowerSwitch, isVital } from '../path-policy/vital-paths.ts'
-import type { HostContext } from '../model/permission/shell-policy.ts'
+import { canMatch, isGlob, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
+import { resolvePath } from '#agent/path-policy/judge-path.ts'
+import { isDisk, isPowerSwitch, isVital } from '#agent/path-policy/vital-paths.ts'
+import type { HostContext } from '#agent/core/permission/shell-policy.ts'
 
 /** `work` limits how many guesses of what may run are tried. */
 export type Place = {

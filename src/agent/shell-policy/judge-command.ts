@@ -5,7 +5,7 @@
  */
 
 import { parse, type ParsedScript } from 'unbash'
-import type { CommandVerdict, HostContext } from '../model/permission/shell-policy.ts'
+import type { CommandVerdict, HostContext } from '#agent/core/permission/shell-policy.ts'
 import { fixedPrograms } from './allow-list/programs.ts'
 import { judgeVector } from './judge-vector.ts'
 import { findOpaqueHardline, scanLiterals } from './scan-literals.ts'

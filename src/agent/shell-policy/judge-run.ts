@@ -3,8 +3,8 @@
  * disposable host without a network, unless the line itself has just written or fetched the code.
  */
 
-import { isGlob, isKnown, isLiteral, isUnknown, renderField, type Field } from '../path-policy/field.ts'
-import { findWriteProblem, getZone } from '../path-policy/judge-path.ts'
+import { isGlob, isKnown, isLiteral, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
+import { findWriteProblem, getZone } from '#agent/path-policy/judge-path.ts'
 import {
   codeOptions,
   destructiveTask,

@@ -1,7 +1,7 @@
 /** Judges one argument vector: the hardline list first, then the allow-list. Everything else needs approval. */
 
-import { anyNumber, anyText, isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
-import { resolvePath } from '../path-policy/judge-path.ts'
+import { anyNumber, anyText, isGlob, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
+import { resolvePath } from '#agent/path-policy/judge-path.ts'
 import { programList, wordPrinters } from './allow-list/programs.ts'
 import { findBuiltin, findPrinter } from './builtins.ts'
 import { checkRead, checkWrite } from './check-paths.ts'

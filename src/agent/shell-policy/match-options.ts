@@ -3,7 +3,7 @@
  * a word that may be one, needs approval.
  */
 
-import { isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
+import { isGlob, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
 
 /** The kind of a value or an operand: plain text, a path that is read, its name alone, everything below it, or written. */
 export type ValueRole = 'text' | 'read' | 'name' | 'tree' | 'write'

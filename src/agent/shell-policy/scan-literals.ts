@@ -3,7 +3,7 @@
  * read as a script and as loose words.
  */
 
-import { isKnown, type Field } from '../path-policy/field.ts'
+import { isKnown, type Field } from '#agent/path-policy/field.ts'
 import { decodeBase64, decodeEscapes, decodeHex, reverseLines } from './constant-output.ts'
 import { findHardline, isDestructive, type Place } from './hardline.ts'
 import { addFinding, type Judge, type Scope } from './shell-state.ts'

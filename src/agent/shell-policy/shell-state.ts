@@ -1,8 +1,8 @@
 /** Defines the state of a walk: what is found, what the shell knows, and how branches are joined. */
 
 import type { Command, CompoundCommand, CompoundList, ParsedScript, Redirected, WordPart } from 'unbash'
-import type { HostContext } from '../model/permission/shell-policy.ts'
-import { anyText, type Field } from '../path-policy/field.ts'
+import type { HostContext } from '#agent/core/permission/shell-policy.ts'
+import { anyText, type Field } from '#agent/path-policy/field.ts'
 
 /** The possible values of a variable. */
 export type Value = { readonly candidates: readonly Field[]; readonly list?: readonly Field[] }

@@ -1,7 +1,7 @@
 /** Judges one simple command: its assignments, its redirections, and every possible list of its words. */
 
 import type { Assignment, Command, CommandArgument, HereDoc, Redirect, Redirection, Word } from 'unbash'
-import { anyText, anyWords, isLiteral, type Field } from '../path-policy/field.ts'
+import { anyText, anyWords, isLiteral, type Field } from '#agent/path-policy/field.ts'
 import { checkRead, checkWrite } from './check-paths.ts'
 import { expandParts, expandText, expandWord, getVariable, judgeEvaluated, product } from './expansion/expand-word.ts'
 import { addLiteral, type Output, type Scope, type Value } from './shell-state.ts'

@@ -1,7 +1,7 @@
 /** Lists the variables that may be set without approval. */
 
-import { anyText, isKnown, isLiteral, renderField, type Field } from '../path-policy/field.ts'
-import { getZone, resolvePath } from '../path-policy/judge-path.ts'
+import { anyText, isKnown, isLiteral, renderField, type Field } from '#agent/path-policy/field.ts'
+import { getZone, resolvePath } from '#agent/path-policy/judge-path.ts'
 import { addFinding, addLiteral, type Scope } from './shell-state.ts'
 
 /**

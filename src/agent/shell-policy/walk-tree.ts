@@ -19,7 +19,7 @@ import type {
   Statement,
   TestExpression,
 } from 'unbash'
-import { anyText, anyWords } from '../path-policy/field.ts'
+import { anyText, anyWords } from '#agent/path-policy/field.ts'
 import { expandText, expandWord, judgeEvaluated, judgeExpression, judgeInside } from './expansion/expand-word.ts'
 import { isForkBomb } from './fork-bomb.ts'
 import { addFinding, addLiteral, walkAlternatives, type Body, type Output, type Scope } from './shell-state.ts'

@@ -1,6 +1,6 @@
 /** Judges programs that start another program by that program, and shells by their code. */
 
-import { anyText, anyWords, isKnown, isLiteral, renderField, type Field } from '../path-policy/field.ts'
+import { anyText, anyWords, isKnown, isLiteral, renderField, type Field } from '#agent/path-policy/field.ts'
 import { setVariable } from './simple-command.ts'
 import { judgeRun } from './judge-run.ts'
 import { parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'

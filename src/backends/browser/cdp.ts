@@ -1,6 +1,6 @@
 /** Speaks the Chrome DevTools protocol over one WebSocket. Sessions of targets share it. */
 
-import type { ScheduleTimer } from '../../agent/model/clock.ts'
+import type { ScheduleTimer } from '#agent/core/clock.ts'
 
 type Params = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 /** Finds elements by the references of the last snapshot, clicks them and types into them. */
 
-import type { OpenBrowser } from '../../agent/model/browser/browser-state.ts'
+import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
 import { removeInvisible } from '../web/remove-invisible.ts'
 import { CdpError } from './cdp.ts'
 import { keyEvents } from './keys.ts'

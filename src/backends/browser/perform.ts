@@ -1,14 +1,13 @@
 /** Performs one action on the page of a session and returns what the model sees of it. */
 
-import type { BrowserAction } from '../../agent/model/browser/browser.ts'
-import type { OpenBrowser } from '../../agent/model/browser/browser-state.ts'
+import type { BrowserAction } from '#agent/core/browser/browser.ts'
+import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
 import { removeInvisible, removeInvisibleFrom } from '../web/remove-invisible.ts'
 import { type CdpConnection, CdpError } from './cdp.ts'
 import { clearConsole, readConsole } from './console.ts'
 import { BrowserProblem, click, findElement, pageChanged, press, type } from './element.ts'
 import type { Frame, Page } from './page.ts'
 import { sendRawCommand } from './raw-command.ts'
-import { checkBrowserAddress } from './check-address.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 import type { NetworkGuard } from './request-guard.ts'
 
@@ -326,4 +325,12 @@ async function takeScreenshot({ page }: ActionContext): Promise<Result> {
     optimizeForSpeed: true,
   })
   return { value: {}, image: data }
+}
+
+/** Returns the reason; undefined when the address may be judged further. */
+export function checkBrowserAddress(address: string): string | undefined {
+  const url = URL.parse(address)
+  if (!url) return 'it is not a valid address'
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return `addresses with ${url.protocol} are not opened`
+  return undefined
 }

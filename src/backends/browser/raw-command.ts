@@ -1,6 +1,6 @@
 /** Sends a command of the DevTools protocol that the model has written. Only commands that stay within the page pass. */
 
-import type { BrowserAction } from '../../agent/model/browser/browser.ts'
+import type { BrowserAction } from '#agent/core/browser/browser.ts'
 import { BrowserProblem } from './element.ts'
 import type { Page } from './page.ts'
 

@@ -1,7 +1,7 @@
 /** Opens the page of a browser, and attaches to it for the time of one call. */
 
-import type { ScheduleTimer } from '../../agent/model/clock.ts'
-import type { OpenBrowser } from '../../agent/model/browser/browser-state.ts'
+import type { ScheduleTimer } from '#agent/core/clock.ts'
+import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
 import { CdpError } from './cdp.ts'
 import { BrowserProblem } from './element.ts'
 import { type Outcome, type PageAction, performAction } from './perform.ts'

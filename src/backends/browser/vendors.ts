@@ -1,9 +1,9 @@
 /** Acquires, connects and releases browsers: Browser Run, any DevTools endpoint, Browserbase and Steel. */
 
 import * as z from 'zod'
-import { parseJson } from '../../agent/model/json/parse-json.ts'
-import type { ScheduleTimer } from '../../agent/model/clock.ts'
-import type { BrowserBackend } from '../../agent/model/browser/browser.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
+import type { ScheduleTimer } from '#agent/core/clock.ts'
+import type { BrowserBackend } from '#agent/core/browser/browser.ts'
 import { CdpConnection, CdpError, type CdpSocket } from './cdp.ts'
 import { BrowserProblem } from './element.ts'
 

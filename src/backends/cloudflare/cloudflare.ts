@@ -3,7 +3,7 @@
  * may be replaced at any time. Then the workspace is restored from its last copy, and the next output says so.
  */
 
-import { BackendError, type Capabilities } from '../../agent/model/backend.ts'
+import { BackendError, type Capabilities } from '#agent/core/backend.ts'
 import { hostBackend } from '../host/host-backend.ts'
 import type { HostPort, HostMemory } from '../host/host-port.ts'
 import type { PortableBackend } from '../portable-backend.ts'

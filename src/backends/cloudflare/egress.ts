@@ -3,8 +3,8 @@
  * container. The Durable Object that owns the container applies it.
  */
 
-import { checkPublicAddress } from '../../agent/policy/network/network-address.ts'
-import { matchesWildcard } from '../../agent/policy/wildcard.ts'
+import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
+import { matchesWildcard } from '#agent/policy/wildcard.ts'
 
 /** Sent with every script, so that changed settings apply to the next one. */
 export type Egress = {

@@ -3,7 +3,7 @@
  * script runs in a process of its own.
  */
 
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import type { ContainerHost } from './container-host.ts'
 import { applyEgress, type EgressControl, type EgressVariables } from './egress.ts'
 

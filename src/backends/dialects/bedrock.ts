@@ -1,3 +1,3 @@
 /** Exports the dialect `bedrock-converse`, which signs requests for AWS. */
 
-export { bedrockConverse } from '../../agent/providers/bedrock/bedrock.ts'
+export { bedrockConverse } from '#agent/providers/bedrock/bedrock.ts'

@@ -4,9 +4,9 @@
  */
 
 import { OpenAI } from 'openai'
-import { createOpenaiChat } from '../../agent/providers/openai/chat.ts'
-import { createClients } from '../../agent/providers/openai/client.ts'
-import { createOpenaiResponses } from '../../agent/providers/openai/responses.ts'
+import { createOpenaiChat } from '#agent/providers/openai/chat.ts'
+import { createClients } from '#agent/providers/openai/client.ts'
+import { createOpenaiResponses } from '#agent/providers/openai/responses.ts'
 
 export const getClient = createClients({ OpenAI })
 export const openaiChat = createOpenaiChat(getClient)

@@ -1,3 +1,3 @@
 /** Exports the dialect `workers-ai`, which calls a binding. */
 
-export { workersAi } from '../../agent/providers/workers-ai/workers-ai.ts'
+export { workersAi } from '#agent/providers/workers-ai/workers-ai.ts'

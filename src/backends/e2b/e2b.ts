@@ -1,7 +1,7 @@
 /** Makes a backend of an E2B sandbox, with its REST and Connect APIs. Tested against its documentation, not against the service. */
 
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
-import { BackendError } from '../../agent/model/backend.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { BackendError } from '#agent/core/backend.ts'
 import type { HostPort, ScriptResult } from '../host/host-port.ts'
 import { requireSandboxId } from '../host/vendor-host.ts'
 import { vendorBackend } from '../host/vendor-backend.ts'

@@ -1,10 +1,10 @@
 /** Runs a command on a host and parses its result. */
 
-import { BackendError, type ExecOptions, type ExecResult, type OmittedOutput } from '../../agent/model/backend.ts'
+import { BackendError, type ExecOptions, type ExecResult, type OmittedOutput } from '#agent/core/backend.ts'
 import { addOmitted, countLineEnds, describeOmitted } from '../omitted-output.ts'
 import type { HostPort, ScriptResult } from './host-port.ts'
 import { runCommand, exportStatements, noDirectoryCode, quote, scopeVariable, stopCommand } from './scripts.ts'
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import type { ScriptRunner } from './script-runner.ts'
 
 const defaultMaxOutput = 256 * 1024

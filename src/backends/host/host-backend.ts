@@ -1,6 +1,6 @@
 /** Makes a backend of a host: everything that the port lacks is done by shell scripts. One per session. */
 
-import { BackendError, type Jobs } from '../../agent/model/backend.ts'
+import { BackendError, type Jobs } from '#agent/core/backend.ts'
 import type { PortableBackend, SnapshotEntry } from '../portable-backend.ts'
 import { pack, unpack } from '../tar.ts'
 import { exec, type Host } from './exec.ts'

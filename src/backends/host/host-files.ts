@@ -7,7 +7,7 @@ import {
   type SearchHit,
   type SearchQuery,
   type SearchResult,
-} from '../../agent/model/backend.ts'
+} from '#agent/core/backend.ts'
 import { parseSearchPattern } from '../virtual/search-pattern.ts'
 import { glob } from '../virtual/glob.ts'
 import type { Host } from './exec.ts'
@@ -20,7 +20,7 @@ import {
   maxListedBytes,
   quote,
 } from './scripts.ts'
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
 
 /** A file is sent between Durable Objects in one message of at most 32 MiB. */
 const maxFileBytes = 30 * 1024 * 1024

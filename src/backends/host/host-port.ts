@@ -3,7 +3,7 @@
  * else is shell code (scripts.ts), which is the same on every host.
  */
 
-import type { BackendKind, Capabilities } from '../../agent/model/backend.ts'
+import type { BackendKind, Capabilities } from '#agent/core/backend.ts'
 
 /** `code` is null when it is unknown. `output` is standard output, text without NUL; scripts print nothing to stderr. */
 export type ScriptResult = { readonly code: number | null; readonly output: string }

@@ -1,7 +1,7 @@
 /** Runs scripts on one host, which it prepares when it is new and restores when it was replaced. */
 
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
-import { BackendError } from '../../agent/model/backend.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { BackendError } from '#agent/core/backend.ts'
 import type { HostOptions, RestoreOutcome, ScriptResult } from './host-port.ts'
 import { judgeWorkspace, noWorkspaceCode, prepare, requirePrepared, stateBeside, unpreparedCode } from './scripts.ts'
 

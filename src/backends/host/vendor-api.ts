@@ -1,6 +1,6 @@
 /** Sends requests to the API of a vendor of sandboxes: one attempt, with a timeout, and failures as BackendError. */
 
-import { BackendError } from '../../agent/model/backend.ts'
+import { BackendError } from '#agent/core/backend.ts'
 
 export type VendorApi = {
   /** Undefined for a 404. */

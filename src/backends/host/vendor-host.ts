@@ -1,6 +1,6 @@
 /** Binds ids and addresses in the answers of a vendor to that vendor: keys and commands never go to another host. */
 
-import { BackendError } from '../../agent/model/backend.ts'
+import { BackendError } from '#agent/core/backend.ts'
 
 const idPattern = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,126}[A-Za-z0-9])?$/
 

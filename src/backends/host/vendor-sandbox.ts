@@ -3,7 +3,7 @@
  * it is gone. Concurrent callers share one lookup.
  */
 
-import { BackendError, type Capabilities } from '../../agent/model/backend.ts'
+import { BackendError, type Capabilities } from '#agent/core/backend.ts'
 import type { HostMemory } from './host-port.ts'
 
 /** Options that all vendors share. */

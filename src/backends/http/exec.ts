@@ -1,6 +1,6 @@
 /** Runs a command on a sandbox server and reads its events, lines of JSON. Without an `exit` event the outcome is unknown. */
 
-import { BackendError, type ExecOptions, type ExecResult, type OmittedOutput } from '../../agent/model/backend.ts'
+import { BackendError, type ExecOptions, type ExecResult, type OmittedOutput } from '#agent/core/backend.ts'
 import { addOmitted, describeOmitted } from '../omitted-output.ts'
 import { sendRequest, toBackendError, isRefusal, type ErrorBody, type SandboxServer } from './request.ts'
 

@@ -11,7 +11,7 @@ import {
   type Jobs,
   type JobState,
   type SearchResult,
-} from '../../agent/model/backend.ts'
+} from '#agent/core/backend.ts'
 import type { PortableBackend } from '../portable-backend.ts'
 import { resolvePath } from '../virtual/paths.ts'
 import { archive } from './archive.ts'

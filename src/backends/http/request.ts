@@ -3,7 +3,7 @@
  * twice.
  */
 
-import { BackendError } from '../../agent/model/backend.ts'
+import { BackendError } from '#agent/core/backend.ts'
 
 export type SandboxServer = {
   readonly url: string

@@ -5,7 +5,7 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Program, ProgramEnd } from '../../agent/model/program.ts'
+import type { Program, ProgramEnd } from '#agent/core/program.ts'
 import { compilerCode, runnerCode } from '../modules.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import type { CallAnswer, Compiled, Language, ProgramHost, RunAnswer, RunRequest } from './protocol.ts'

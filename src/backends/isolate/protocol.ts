@@ -1,6 +1,6 @@
 /** Defines the RPC interfaces of the isolates that compile and run a program. */
 
-import type { ProgramAnswer, ProgramEnd, ProgramFunction, ProgramLanguage } from '../../agent/model/program.ts'
+import type { ProgramAnswer, ProgramEnd, ProgramFunction, ProgramLanguage } from '#agent/core/program.ts'
 
 export type Language = ProgramLanguage
 export type Callable = ProgramFunction

@@ -5,9 +5,9 @@
  */
 
 import type { ValidateJson, Validation } from './protocol.ts'
-import { createPatterns } from './patterns.ts'
-import { canonicalJson, describeType, type JsonObject, isJsonObject, place, resolvePointer } from './json.ts'
+import { canonicalJson, describeType, isJsonObject, type JsonObject, place, resolvePointer } from './json.ts'
 import { checkArray, checkNumber, checkObject, checkString } from './checks.ts'
+import { RE2JS } from 're2js'
 
 /** A schema of 64 KiB has fewer parts than this. */
 const maxVisits = 200_000
@@ -110,4 +110,33 @@ function checkCondition(schema: JsonObject, value: unknown, { at, check }: Place
   if (schema['if'] === undefined) return []
   const branch = check(schema['if'], value, at).length ? schema['else'] : schema['then']
   return branch === undefined ? [] : check(branch, value, at)
+}
+
+const maxPatternChars = 2_000
+/** Instructions of a compiled pattern. */
+const maxProgramSize = 5_000
+/** Characters times instructions that count as one visit of a schema. */
+const workPerVisit = 2_000
+
+/** A pattern that RE2 does not have, for example with a lookahead, matches everything. */
+function createPatterns(charge: Validation['charge']): Validation['patterns'] {
+  const compiled = new Map<string, RE2JS | undefined>()
+  return (pattern, text) => {
+    if (!compiled.has(pattern)) compiled.set(pattern, compile(pattern, charge))
+    const expression = compiled.get(pattern)
+    if (!expression) return true
+    charge((text.length * expression.programSize()) / workPerVisit)
+    return expression.matcher(text).find()
+  }
+}
+
+function compile(pattern: string, charge: Validation['charge']): RE2JS | undefined {
+  charge(pattern.length)
+  if (pattern.length > maxPatternChars) return undefined
+  try {
+    const expression = RE2JS.compile(RE2JS.translateRegExp(pattern))
+    return expression.programSize() > maxProgramSize ? undefined : expression
+  } catch {
+    return undefined
+  }
 }

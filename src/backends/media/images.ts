@@ -1,7 +1,7 @@
 /** Makes requests for images, and reads the images in the answers: OpenAI, Gemini, FAL and Workers AI. */
 
 import * as z from 'zod'
-import { encodeBase64Bytes } from '../../agent/model/base64.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { createGeminiRequest, parseGemini } from './gemini.ts'
 import {
   bearer,

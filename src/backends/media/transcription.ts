@@ -1,7 +1,7 @@
 /** Makes requests for the text of speech, and reads the answers: OpenAI, Groq, Deepgram and Workers AI. */
 
 import * as z from 'zod'
-import { encodeBase64Bytes } from '../../agent/model/base64.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { bearer, type BindingCall, parseAnswer, type VendorAccess, type VendorRequest } from './vendor.ts'
 
 export type TranscriptionRequest = {

@@ -3,9 +3,9 @@
  * send anything nor know keys of others, so that tables can test them.
  */
 
-import { parseJson } from '../../agent/model/json/parse-json.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
 import * as z from 'zod'
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
 
 /** `baseUrl`: without a slash at its end. */
 export type VendorAccess = { readonly baseUrl: string; readonly key: string }

@@ -12,7 +12,7 @@ import {
   type VendorAccess,
   type VendorRequest,
 } from './vendor.ts'
-import { encodeBase64Bytes } from '../../agent/model/base64.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 
 export type VideoRequest = {
   readonly model: string

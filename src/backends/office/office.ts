@@ -3,8 +3,8 @@
  * no Worker Loader. Always resolves with an answer, even when the isolate crashes.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { Documents, OfficeAnswer } from '../../agent/model/media/document.ts'
+import { log } from '#agent/core/log.ts'
+import type { Documents, OfficeAnswer } from '#agent/core/media/document.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import { inlineOffice, officeCode } from '../modules.ts'
 import type { ReadOffice } from './protocol.ts'

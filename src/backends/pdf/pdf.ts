@@ -3,8 +3,8 @@
  * Always resolves with an answer, even when the isolate crashes.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { Documents, PdfAnswer } from '../../agent/model/media/document.ts'
+import { log } from '#agent/core/log.ts'
+import type { Documents, PdfAnswer } from '#agent/core/media/document.ts'
 import { inlinePdf, pdfCode } from '../modules.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import { openOffice } from '../office/office.ts'

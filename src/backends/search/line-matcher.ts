@@ -3,8 +3,8 @@
  * when there is no Worker Loader. Throws a `BackendError` for an invalid pattern and for a search that takes too long.
  */
 
-import { log } from '../../agent/model/log.ts'
-import { BackendError } from '../../agent/model/backend.ts'
+import { log } from '#agent/core/log.ts'
+import { BackendError } from '#agent/core/backend.ts'
 import { inlineSearch, searchCode } from '../modules.ts'
 import type { MatchAnswer, MatchLines } from './protocol.ts'
 

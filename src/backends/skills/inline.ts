@@ -1,6 +1,6 @@
 /** Exports what skills need beside the core: a YAML parser, the bundled skills, and the import. */
 
-import { type ParsedSkill, parseSkill } from '../../agent/recall/skills/parse-skill.ts'
+import { type ParsedSkill, parseSkill } from '#agent/skills/parse-skill.ts'
 import { parseYaml } from './parse-yaml.ts'
 
 export { bundledSkills } from './bundled.ts'

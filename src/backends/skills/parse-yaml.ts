@@ -1,7 +1,7 @@
 /** Parses YAML that strangers may have written. */
 
 import { parse } from 'yaml'
-import type { ParseYaml } from '../../agent/recall/skills/parse-skill.ts'
+import type { ParseYaml } from '#agent/skills/parse-skill.ts'
 
 /** Few aliases: each may repeat a large part of the text. */
 const maxAliasCount = 10

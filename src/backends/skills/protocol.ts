@@ -1,7 +1,7 @@
 /** Defines the bundle of skills: the parser of SKILL.md, the bundled skills, and the import. It is loaded on first use. */
 
-import type { SkillContent } from '../../agent/model/skills/skill.ts'
-import type { ParsedSkill } from '../../agent/recall/skills/parse-skill.ts'
+import type { SkillContent } from '#agent/core/skills/skill.ts'
+import type { ParsedSkill } from '#agent/skills/parse-skill.ts'
 
 export type BundledSkill = {
   readonly name: string

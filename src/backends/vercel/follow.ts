@@ -1,6 +1,6 @@
 /** Reads the log of a command at Vercel: lines of JSON with its output, and at the end its exit code. */
 
-import { BackendError } from '../../agent/model/backend.ts'
+import { BackendError } from '#agent/core/backend.ts'
 import type { ScriptResult } from '../host/host-port.ts'
 
 type Line = {

@@ -4,8 +4,8 @@
  * the same files.
  */
 
-import { log } from '../../agent/model/log.ts'
-import { BackendError } from '../../agent/model/backend.ts'
+import { log } from '#agent/core/log.ts'
+import { BackendError } from '#agent/core/backend.ts'
 import type { HostPort } from '../host/host-port.ts'
 import { vendorBackend } from '../host/vendor-backend.ts'
 import { openVendorSandbox, pollUntil, type VendorOptions } from '../host/vendor-sandbox.ts'

@@ -1,6 +1,6 @@
 /** Matches shell patterns: `*`, `?`, `[…]`, `{a,b}` and `**`. Without backtracking, because the model writes them. */
 
-import { BackendError } from '../../agent/model/backend.ts'
+import { BackendError } from '#agent/core/backend.ts'
 
 /** A pattern without a slash is matched against the name alone, one with a slash against the path below the root. */
 export function glob(pattern: string): (relativePath: string) => boolean {

@@ -3,7 +3,7 @@
  * because the other isolate would report a thrown one as uncaught.
  */
 
-import type { OmittedOutput } from '../../agent/model/backend.ts'
+import type { OmittedOutput } from '#agent/core/backend.ts'
 
 export type ShellRequest = {
   readonly command: string

@@ -1,6 +1,6 @@
 /** Parses a regular expression from the model, and rejects one that could run forever. */
 
-import { BackendError } from '../../agent/model/backend.ts'
+import { BackendError } from '#agent/core/backend.ts'
 import { hasCatastrophicBacktracking } from '../isolate/compile/catastrophic-backtracking.ts'
 
 const maxPatternChars = 2_000

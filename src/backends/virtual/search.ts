@@ -3,7 +3,7 @@
  * after `maxBytes` the result is marked as truncated.
  */
 
-import type { SearchHit, SearchQuery, SearchResult } from '../../agent/model/backend.ts'
+import type { SearchHit, SearchQuery, SearchResult } from '#agent/core/backend.ts'
 import type { LineMatcher } from '../search/line-matcher.ts'
 import { requiredText } from './search-pattern.ts'
 import { glob } from './glob.ts'

@@ -1,9 +1,8 @@
 /** Opens what all file operations share: rows, storage for large contents, quota and clock. */
 
-import type { CheckpointRows, ChangeRecorder } from './checkpoint-rows.ts'
+import type { ChangeRecorder, CheckpointRows } from './checkpoint-rows.ts'
 import { FileError } from './file-error.ts'
-import { linkResolver } from './links.ts'
-import { workspaceRoot, isBuiltIn, isSynthetic, join, nameOf, parentOf } from './paths.ts'
+import { isBuiltIn, isSynthetic, join, nameOf, normalize, parentOf, workspaceRoot } from './paths.ts'
 import { type Kind, openRows, type Row, type Rows } from './rows.ts'
 import { openTable, type Table } from './table.ts'
 
@@ -85,4 +84,45 @@ export async function deleteUnusedBlobs(store: Store, rows: readonly (Row | unde
   const keys = [...candidates.filter((key) => !used?.has(key)), ...(store.checkpoints?.takeUnused() ?? [])]
   // R2 takes at most 1000 keys at a time.
   for (let i = 0; i < keys.length; i += 1000) await store.blobs?.delete(keys.slice(i, i + 1000))
+}
+
+const maxHops = 40
+
+type LinkResolver = {
+  /** Resolves all links, including the last name. */
+  readonly real: (path: string) => string
+  /** Resolves the links of the directory, but not the last name, which may be a link itself. */
+  readonly resolveParent: (path: string) => string
+}
+
+/** Resolves symbolic links in paths. A loop is ELOOP. Without links in the workspace, paths are only normalized. */
+function linkResolver(rows: Pick<Rows, 'hasLinks'>, at: (path: string) => Row | undefined): LinkResolver {
+  function real(path: string): string {
+    const whole = normalize(path)
+    if (!rows.hasLinks()) return whole
+    let rest = whole.split('/').filter(Boolean)
+    let reached = '/'
+    let hops = 0
+    while (rest.length > 0) {
+      const [name = '', ...after] = rest
+      const next = join(reached, name)
+      const row = at(next)
+      if (row?.kind !== 'link') {
+        reached = next
+        rest = after
+        continue
+      }
+      if (++hops > maxHops) throw new FileError('ELOOP', 'open', path)
+      const target = row.ref ?? ''
+      const turned = normalize(target.startsWith('/') ? target : `${reached}/${target}`)
+      rest = [...turned.split('/').filter(Boolean), ...after]
+      reached = '/'
+    }
+    return reached
+  }
+  function resolveParent(path: string): string {
+    const whole = normalize(path)
+    return whole === '/' ? whole : join(real(parentOf(whole)), nameOf(whole))
+  }
+  return { real, resolveParent }
 }

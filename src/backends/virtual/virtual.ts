@@ -11,7 +11,7 @@ import {
   type ExecutionBackend,
   type Files,
   type FileStat,
-} from '../../agent/model/backend.ts'
+} from '#agent/core/backend.ts'
 import type { CheckpointLimits } from '../checkpoints.ts'
 import { agentBit, type Author, openCheckpointRows, userBit } from './checkpoint-rows.ts'
 import { virtualCheckpoints, type VirtualCheckpoints } from './checkpoints.ts'

@@ -3,7 +3,7 @@
  * other failure would probably be repeated.
  */
 
-import { parseJson } from '../../agent/model/json/parse-json.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
 import { describeError, type WebSend } from './web-send.ts'
 import { asObject, asText, type VendorRequest } from './search/search-vendor.ts'
 

@@ -1,6 +1,6 @@
 /** Writes Discord's Markdown, and reads the texts of its messages. */
 
-import type { MessageChunk } from '../../agent/model/delivery.ts'
+import type { MessageChunk } from '#agent/core/delivery.ts'
 import { bareUrls, withoutPunctuation } from '../text/bare-url.ts'
 import { encodeMarks, type MarkDialect, separateTicks } from '../text/encode-marks.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'

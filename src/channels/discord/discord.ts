@@ -3,8 +3,8 @@
  * (src/durable/channels/connection-object.ts), and messages leave through the REST API.
  */
 
-import type { MediaReference } from '../../agent/model/media/media-reference.ts'
-import type { ReplyHandle, SendOutcome } from '../../agent/model/delivery.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import type { ReplyHandle, SendOutcome } from '#agent/core/delivery.ts'
 import {
   type Channel,
   type ChannelConnection,
@@ -18,7 +18,7 @@ import {
 } from '../channel.ts'
 import { fetchMediaFrom } from '../fetch-media.ts'
 import { concatBytes } from '../hmac.ts'
-import { parseJson } from '../../agent/model/json/parse-json.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
 import { callDiscord, type DiscordResult } from './discord-api.ts'
 import { encodeDiscord, maxTextChars, renderDiscord } from './discord-markdown.ts'
 import { addressOf, parseInteraction } from './parse-interaction.ts'

@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod'
-import { parseJson } from '../../agent/model/json/parse-json.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
 
 export type GatewayState = {
   /** Absent: the next socket begins a new session. */

@@ -1,9 +1,9 @@
 /** Parses messages that Discord's gateway reports. */
 
 import * as z from 'zod'
-import { mediaKindOf, type MediaReference } from '../../agent/model/media/media-reference.ts'
+import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
 import type { InboundEvent, Quote } from '../channel.ts'
-import { parseJson } from '../../agent/model/json/parse-json.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
 import { decodeContent } from './discord-markdown.ts'
 import { addressOf, type ChannelKind, discordUser } from './parse-interaction.ts'
 

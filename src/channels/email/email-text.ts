@@ -1,6 +1,6 @@
 /** Reads the text that a person wrote in a mail, without the quoted rest, and renders answers. */
 
-import type { MessageChunk } from '../../agent/model/delivery.ts'
+import type { MessageChunk } from '#agent/core/delivery.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { writeLinkAddresses } from '../text/plain-links.ts'
 import { splitText } from '../text/split-text.ts'

@@ -3,7 +3,7 @@
  * leaves through the deployment's binding.
  */
 
-import type { SendOutcome } from '../../agent/model/delivery.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
 import {
   type Channel,
   type ChannelConnection,
@@ -13,7 +13,7 @@ import {
   type Received,
   refused,
 } from '../channel.ts'
-import { parseJson } from '../../agent/model/json/parse-json.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
 import { encodeHtml } from '../text/encode-html.ts'
 import { encodePlain, maxTextChars, renderEmail } from './email-text.ts'
 import { type MailThread, parseMail } from './parse-mail.ts'

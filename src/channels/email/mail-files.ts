@@ -1,7 +1,7 @@
 /** Lists the pictures and documents of a mail. Their bytes exist nowhere but in the mail. */
 
 import type { Attachment, Email } from 'postal-mime'
-import { mediaKindOf, type MediaReference } from '../../agent/model/media/media-reference.ts'
+import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
 import type { CarriedFile } from '../channel.ts'
 
 type MailFiles = { readonly media: readonly MediaReference[]; readonly carried?: readonly CarriedFile[] }

@@ -1,6 +1,6 @@
 /** Writes Slack's mrkdwn, and reads the texts of its events. */
 
-import type { MessageChunk } from '../../agent/model/delivery.ts'
+import type { MessageChunk } from '#agent/core/delivery.ts'
 import { encodeMarks, type MarkDialect, separateMarksAroundUrls, separateTicks } from '../text/encode-marks.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { maxLinkedUrlChars, writeLinkAddresses } from '../text/plain-links.ts'

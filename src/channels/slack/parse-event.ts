@@ -1,9 +1,9 @@
 /** Parses what Slack sends: events, presses of buttons, and the command `/talaria`. */
 
 import * as z from 'zod'
-import { mediaKindOf, type MediaReference } from '../../agent/model/media/media-reference.ts'
-import { findCommand } from '../../agent/policy/slash-command/command-table.ts'
-import { parseCommand } from '../../agent/policy/slash-command/parse-command.ts'
+import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
+import { findCommand } from '#agent/policy/slash-command/command-table.ts'
+import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
 import type { InboundEvent, Quote, Sender } from '../channel.ts'
 import { commandPrefixOf } from '../command-prefix.ts'
 import { decodeMrkdwn } from './mrkdwn.ts'

@@ -1,7 +1,7 @@
 /** Implements the channel port for Slack: the Events API, interactivity and `/talaria` arrive at one address. */
 
-import type { MediaReference } from '../../agent/model/media/media-reference.ts'
-import type { MessageChunk, SendOutcome } from '../../agent/model/delivery.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import type { MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
 import {
   type Channel,
   type ChannelConnection,
@@ -16,7 +16,7 @@ import {
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
 import { computeHmac, concatBytes, toHex } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
-import { parseJson } from '../../agent/model/json/parse-json.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
 import { encodeMrkdwn, maxTextChars, renderMrkdwn, renderSections } from './mrkdwn.ts'
 import { parseCallback, parseForm } from './parse-event.ts'
 import { callSlack } from './slack-api.ts'

@@ -3,7 +3,7 @@
  * long message; any other character makes it UCS-2 with 67.
  */
 
-import type { MessageChunk } from '../../agent/model/delivery.ts'
+import type { MessageChunk } from '#agent/core/delivery.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { writeLinkAddresses } from '../text/plain-links.ts'
 import { splitEncoded } from '../text/split-encoded.ts'

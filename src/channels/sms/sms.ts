@@ -1,7 +1,7 @@
 /** Implements the channel port for SMS through Twilio. */
 
-import { mediaKindOf, type MediaReference } from '../../agent/model/media/media-reference.ts'
-import type { SendOutcome } from '../../agent/model/delivery.ts'
+import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
 import {
   type Channel,
   type ChannelConnection,

@@ -3,7 +3,7 @@
  * address.
  */
 
-import type { SendOutcome } from '../../agent/model/delivery.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
 import { type ApiAnswer, busyWaitMs, callApi, classifyStatus, joinUrl } from '../call-api.ts'
 import type { ChannelConnection } from '../channel.ts'
 

@@ -1,6 +1,6 @@
 /** Builds the requests that send messages and files to Telegram. */
 
-import type { MessageChunk, TextSpan } from '../../agent/model/delivery.ts'
+import type { MessageChunk, TextSpan } from '#agent/core/delivery.ts'
 import type { ChatAddress, OutboundFile, OutboundMessage } from '../channel.ts'
 
 /** Larger images are sent as documents. */

@@ -1,7 +1,7 @@
 /** Parses updates of Telegram's Bot API into inbound events. */
 
 import * as z from 'zod'
-import type { MediaReference } from '../../agent/model/media/media-reference.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { InboundEvent, MessageContent, Quote, Sender } from '../channel.ts'
 
 const id = z.int().transform(String)

@@ -1,8 +1,8 @@
 /** Implements the channel port for Telegram: updates arrive by webhook, messages leave through the Bot API. */
 
-import { parseJson } from '../../agent/model/json/parse-json.ts'
-import type { MediaReference } from '../../agent/model/media/media-reference.ts'
-import type { SendOutcome } from '../../agent/model/delivery.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
 import {
   type Channel,
   type ChannelConnection,

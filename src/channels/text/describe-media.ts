@@ -1,6 +1,6 @@
 /** Names the files of a message for the model, where it does not get the files themselves. */
 
-import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
+import type { MediaKind, MediaReference } from '#agent/core/media/media-reference.ts'
 
 const names: Readonly<Record<MediaKind, string>> = {
   image: 'photo',

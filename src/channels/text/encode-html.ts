@@ -1,6 +1,6 @@
 /** Encodes styled text as HTML, for email. Only tags of its own are in the result: the text is escaped. */
 
-import type { MessageChunk, TextSpan } from '../../agent/model/delivery.ts'
+import type { MessageChunk, TextSpan } from '#agent/core/delivery.ts'
 import { nestSpans, type SpanNode } from './nest-spans.ts'
 
 const tags: Readonly<Record<TextSpan['type'], string>> = {

@@ -3,7 +3,7 @@
  * every chunk is complete by itself: no dialect continues a style in the next message, and some not in the next line.
  */
 
-import type { MessageChunk, TextSpan } from '../../agent/model/delivery.ts'
+import type { MessageChunk, TextSpan } from '#agent/core/delivery.ts'
 import { bareUrls, withoutPunctuation } from './bare-url.ts'
 import { nestSpans, type SpanNode } from './nest-spans.ts'
 

@@ -1,6 +1,6 @@
 /** Arranges the styled spans of a text as a tree, for dialects that write styles as nested marks or tags. */
 
-import type { TextSpan } from '../../agent/model/delivery.ts'
+import type { TextSpan } from '#agent/core/delivery.ts'
 
 export type SpanNode = {
   readonly span: TextSpan

@@ -3,7 +3,7 @@
  * that mark a style are removed.
  */
 
-import type { TextSpan } from '../../agent/model/delivery.ts'
+import type { TextSpan } from '#agent/core/delivery.ts'
 import { matchBareUrl, withoutMarks } from './bare-url.ts'
 
 export type StyledText = { text: string; readonly spans: TextSpan[] }

@@ -1,6 +1,6 @@
 /** Writes the addresses of links behind their labels, for platforms without links, or with short ones only. */
 
-import type { TextSpan } from '../../agent/model/delivery.ts'
+import type { TextSpan } from '#agent/core/delivery.ts'
 import type { StyledText } from './parse-inline.ts'
 
 /** A dialect writes the address into each message that has a part of the label. Longer ones would fill it. */

@@ -1,6 +1,6 @@
 /** Renders what a running turn does as a few lines: one for each call of a tool, and the end of what it prints. */
 
-import { maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
+import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
 import type { ProgressMode } from '../settings.ts'
 
 type Line = {

@@ -3,7 +3,7 @@
  * platform's limit is applied to what is sent, not to the text.
  */
 
-import type { MessageChunk } from '../../agent/model/delivery.ts'
+import type { MessageChunk } from '#agent/core/delivery.ts'
 import type { StyledText } from './parse-inline.ts'
 import { chunkBetween, findChunkEnd } from './split-text.ts'
 

@@ -3,7 +3,7 @@
  * between lines, words or characters. A style that spans a cut continues in the next chunk.
  */
 
-import type { MessageChunk, TextSpan } from '../../agent/model/delivery.ts'
+import type { MessageChunk, TextSpan } from '#agent/core/delivery.ts'
 
 export type ChunkLimits = {
   /** The size of one message, in `unit`. */

@@ -3,7 +3,7 @@
  * (`talaria`). Signatures cover the raw bytes; GitLab sends its secret instead of one.
  */
 
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import type { InboundRequest } from '../channel.ts'
 import { computeHmac, concatBytes, toHex } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'

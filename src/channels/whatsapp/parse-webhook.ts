@@ -1,8 +1,8 @@
 /** Parses the webhooks of the WhatsApp Cloud API: batches of messages and statuses. */
 
 import * as z from 'zod'
-import type { MediaKind, MediaReference } from '../../agent/model/media/media-reference.ts'
-import type { SendOutcome } from '../../agent/model/delivery.ts'
+import type { MediaKind, MediaReference } from '#agent/core/media/media-reference.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
 import type { InboundEvent, Quote, Sender } from '../channel.ts'
 import { classifyCode } from './whatsapp-api.ts'
 

@@ -1,6 +1,6 @@
 /** Writes the marks of WhatsApp. It has no escapes and no links. */
 
-import type { MessageChunk } from '../../agent/model/delivery.ts'
+import type { MessageChunk } from '#agent/core/delivery.ts'
 import { encodeMarks, type MarkDialect, separateMarksAroundUrls, separateTicks } from '../text/encode-marks.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { writeLinkAddresses } from '../text/plain-links.ts'

@@ -1,7 +1,7 @@
 /** Implements the channel port for the WhatsApp Cloud API. */
 
-import type { MediaReference } from '../../agent/model/media/media-reference.ts'
-import type { SendOutcome } from '../../agent/model/delivery.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
 import {
   type Channel,
   type ChannelConnection,
@@ -18,7 +18,7 @@ import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
 import { computeHmac, toHex } from '../hmac.ts'
 import { isPhoneNumber } from '../is-phone-number.ts'
 import { isSameSecret } from '../is-same-secret.ts'
-import { parseJson } from '../../agent/model/json/parse-json.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
 import { parseWebhook } from './parse-webhook.ts'
 import { callGraph, type GraphResult } from './whatsapp-api.ts'
 import { encodeWhatsapp, maxTextChars, renderWhatsapp } from './whatsapp-text.ts'

@@ -3,7 +3,7 @@
  * FTS5 (bm25) counts the rows of all tenants, so its order would tell what others wrote (docs/adr/0022).
  */
 
-import type { HistoryHit } from '../../agent/model/tool.ts'
+import type { HistoryHit } from '#agent/core/tool.ts'
 import type { TermMatch } from './snippet.ts'
 
 /** A hit with what ranks it. */

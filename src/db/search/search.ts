@@ -4,9 +4,9 @@
  * another tenant counts. Three rows are read for each candidate.
  */
 
-import type { Entry } from '../../agent/model/history.ts'
-import { classifySource } from '../../agent/recall/session-source.ts'
-import type { HistoryHit } from '../../agent/model/tool.ts'
+import type { Entry } from '#agent/core/history.ts'
+import { classifySource } from '#agent/memory/session-source.ts'
+import type { HistoryHit } from '#agent/core/tool.ts'
 import type { TenantDb } from '../tenant-db.ts'
 import { normalizeText, getSearchableText, weekNumber } from '../index-text.ts'
 import { decodeEntries, getMessageSource, keysPerSession } from '../page-row.ts'

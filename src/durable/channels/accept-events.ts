@@ -3,25 +3,29 @@
  * once the result is durable; rejects when the platform must deliver the events again.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { MediaReference } from '../../agent/model/media/media-reference.ts'
-import { type Authority, hasScope, systemAuthority } from '../../agent/model/permission/authority.ts'
-import type { BotAccount, InboundEvent, MessageContent } from '../../channels/channel.ts'
-import { classifyEvent, type EventClass, stripMention } from '../../channels/classify-event.ts'
-import { withMediaNames } from '../../channels/text/describe-media.ts'
-import { renderContextLine } from '../../channels/text/quote-person.ts'
-import { renderQuote } from '../../channels/text/render-quote.ts'
-import { createConnections } from '../../db/channel-connections.ts'
-import { newRunId } from '../platform/ids.ts'
-import { hashParts } from '../tenant/jobs/chat-session.ts'
-import { fetchTenantSnapshot, type TenantSnapshot } from '../tenant/tenant-snapshot.ts'
-import { tenantStub } from '../tenant/tenant-stub.ts'
-import { acceptLifecycle } from './accept-lifecycle.ts'
+import { log } from '#agent/core/log.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import { type Authority, chatName, hasScope, systemAuthority } from '#agent/core/permission/authority.ts'
+import type { BotAccount, ChatAddress, InboundEvent, MessageContent } from '#channels/channel.ts'
+import { classifyEvent, type EventClass, stripMention } from '#channels/classify-event.ts'
+import { withMediaNames } from '#channels/text/describe-media.ts'
+import { renderContextLine } from '#channels/text/quote-person.ts'
+import { renderQuote } from '#channels/text/render-quote.ts'
+import { createConnections } from '#db/channel-connections.ts'
+import { newRunId } from '#durable/platform/ids.ts'
+import { hashParts } from '#durable/tenant/jobs/chat-session.ts'
+import { fetchTenantSnapshot, type TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import type { FileOwner } from './carried-files.ts'
-import { forgetConnection, type LoadedConnection } from '../tenant/channels/connection.ts'
+import { forgetConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { authorityOf, commandsOf, groupName, originOf, personOf, resolveSender, sessionIdOf } from './gateway.ts'
-import { isContext, isExpected, placeInThread, type TextEvent } from './group-message.ts'
 import { ownerOfButton } from './pending-request-message.ts'
+import { findCommand } from '#agent/policy/slash-command/command-table.ts'
+import { isPathName, parseCommand } from '#agent/policy/slash-command/parse-command.ts'
+import { channelSettings, type ChannelSettings } from '#channels/settings.ts'
+import { changeChannelSettings } from '#db/change-channel-settings.ts'
+import { hasSessionOfChat } from '#db/session-directory.ts'
+import { createTenantDb } from '#db/tenant-db.ts'
 
 export type AcceptContext = {
   readonly env: Env
@@ -258,4 +262,103 @@ async function showPressAnswer(
   if (!channel.answerPress) return sendText(toast)
   await channel.answerPress(connection, pressId, toast)
   if (ends !== undefined && channel.capabilities.edit) await sendText(ends, { editedMessageId: messageId })
+}
+
+// Decides where a message of a group belongs: whether it is meant for the agent without a mention, and in which
+// thread its session is.
+
+/** A message, an edit of one, or a native command. */
+type TextEvent = Extract<InboundEvent, { text: string }>
+
+type Sent = { readonly event: TextEvent; readonly person: string; readonly authority: Authority }
+
+/**
+ * Whether the agent expects an unaddressed message: it continues a thread in which the agent takes part, or the person
+ * answers a question of the agent.
+ */
+async function isExpected(env: Env, connection: LoadedConnection, sent: Sent): Promise<boolean> {
+  const { event, person, authority } = sent
+  const { channel, tenantId, settings } = connection
+  const isReply = channel.capabilities.answersInThreads === true && event.address.thread !== undefined
+  if (!isReply && !canAnswer(event)) return false
+  const sessionId = await sessionIdOf(originOf(connection, event, person), settings)
+  if (!isReply) return tenantStub(env, tenantId).pending.hasQuestionFor(authority, sessionId, person)
+  return (await env.SESSION.getByName(`t/${tenantId}/s/${sessionId}`).info.get(authority)) !== undefined
+}
+
+/** A text that names no other person. */
+const canAnswer = (event: TextEvent): boolean =>
+  event.kind === 'message' && !event.media.length && !event.mentions.length && !event.quote
+
+/** Whether an unaddressed message is context for later turns: commands and edits are not. */
+function isContext({ kind, text }: TextEvent): boolean {
+  const command = parseCommand(text)
+  return kind === 'message' && (!command || isPathName(command.name))
+}
+
+/**
+ * Returns the address of a message. On platforms whose answers in a group begin a thread, a message that begins a turn
+ * belongs to that thread. A command about a turn, and the answer to a question, belong to the session that has it.
+ */
+function placeInThread(
+  { channel }: Pick<LoadedConnection, 'channel'>,
+  { event, text, isAnswer }: { readonly event: TextEvent; readonly text: string; readonly isAnswer: boolean },
+): ChatAddress {
+  const { address, isGroup } = event
+  const begins = isGroup && address.thread === undefined && event.kind !== 'command' && !isAnswer
+  if (!channel.capabilities.answersInThreads || !begins || isTurnCommand(text)) return address
+  return { ...address, thread: event.messageId }
+}
+
+const isTurnCommand = (text: string): boolean => findCommand(parseCommand(text)?.name ?? '')?.group === 'turn'
+
+type LifecycleEvent = Extract<InboundEvent, { kind: 'lifecycle' }>
+
+/** Applies what a platform reports about a chat or about a message of ours. */
+async function acceptLifecycle(env: Env, connection: LoadedConnection, event: LifecycleEvent): Promise<void> {
+  const { tenantId, settings } = connection
+  if (event.change === 'moved') return moveChat(env, connection, event)
+  if (event.change !== 'not-delivered') return
+  const sessionId = await sessionIdOf(originOf(connection, event, event.sender.id), settings)
+  const authority = systemAuthority(tenantId, { kind: 'job', id: 'delivery' })
+  const session = env.SESSION.getByName(`t/${tenantId}/s/${sessionId}`)
+  await session.inbound.reportUndelivered(authority, { messageId: event.messageId, outcome: event.outcome })
+}
+
+/** The oldest is dropped then: its chat begins a new conversation. */
+const maxMovedChats = 1_000
+
+/**
+ * Lets the chat go on under its new id: it keeps its sessions, and it is allowed where the old one was. The answers that
+ * are on their way learn it from the platform. Anybody can add the bot to a group, so other chats are ignored.
+ */
+async function moveChat(
+  env: Env,
+  { id, tenantId, settings }: LoadedConnection,
+  { address: { chat }, to }: Extract<LifecycleEvent, { change: 'moved' }>,
+): Promise<void> {
+  const { moved_chats: moved, allow_chats: allowed, free_chats: free } = settings
+  const isNamed = Object.hasOwn(moved, chat) || allowed.includes(chat) || free.includes(chat)
+  const name = chatName({ connection: id, chat })
+  if (!isNamed && !(await hasSessionOfChat(createTenantDb(env.DB, tenantId), name))) return
+  const compute = (stored: object) => settingsAfterMove(channelSettings.parse(stored), chat, to)
+  await changeChannelSettings(env.DB, tenantId, { id, actor: `channel:${id}`, compute })
+  forgetConnection(id)
+}
+
+/** The change of the settings. Undefined when the move is stored already. */
+function settingsAfterMove(
+  { moved_chats: moved, allow_chats: allowed, free_chats: free }: ChannelSettings,
+  chat: string,
+  to: string,
+): object | undefined {
+  if (Object.hasOwn(moved, to)) return undefined
+  const withNew = (chats: readonly string[]) => (chats.includes(chat) ? [...new Set([...chats, to])] : chats)
+  const oldest = Object.keys(moved).slice(0, Math.max(0, Object.keys(moved).length + 1 - maxMovedChats))
+  return {
+    // An entry of null is removed.
+    moved_chats: { ...Object.fromEntries(oldest.map((one) => [one, null])), [to]: moved[chat] ?? chat },
+    allow_chats: withNew(allowed),
+    free_chats: withNew(free),
+  }
 }

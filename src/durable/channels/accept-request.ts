@@ -4,14 +4,14 @@
  * again.
  */
 
-import { fullAccess } from '../../agent/model/permission/access.ts'
-import { parseCommand } from '../../agent/policy/slash-command/parse-command.ts'
-import type { InboundEvent, InboundRequest } from '../../channels/channel.ts'
-import { stripMention } from '../../channels/classify-event.ts'
-import { fetchTenantSnapshot } from '../tenant/tenant-snapshot.ts'
+import { fullAccess } from '#agent/core/permission/access.ts'
+import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
+import type { InboundEvent, InboundRequest } from '#channels/channel.ts'
+import { stripMention } from '#channels/classify-event.ts'
+import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { type AcceptContext, acceptEvents } from './accept-events.ts'
 import { commandsOf, personOf, resolveSender } from './gateway.ts'
-import type { LoadedConnection } from '../tenant/channels/connection.ts'
+import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 
 /** A paused connection and a suspended tenant answer like others, and nothing happens. */
 export async function acceptRequest(

@@ -3,9 +3,9 @@
  * lie in R2 below their session until the message took effect. Their keys are the same for every delivery of the message.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { MediaReference } from '../../agent/model/media/media-reference.ts'
-import type { CarriedFile, FetchedMedia } from '../../channels/channel.ts'
+import { log } from '#agent/core/log.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import type { CarriedFile, FetchedMedia } from '#channels/channel.ts'
 
 /** A session reads no more files of one message. */
 const maxStored = 20

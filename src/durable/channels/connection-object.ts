@@ -4,7 +4,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import { redactLogs } from '../platform/log-redaction.ts'
+import { redactLogs } from '#durable/platform/log-redaction.ts'
 import type { GatewaySocket } from './gateway-socket.ts'
 
 export class ConnectionDO extends DurableObject<Env> {

@@ -3,30 +3,31 @@
  * so the end of a turn and the outbox rows of its answer are one write. RowSender sends them.
  */
 
-import { hasScope } from '../../agent/model/permission/authority.ts'
-import type { ChatAuthor, ChatOrigin, ReplyHandle, SendOutcome } from '../../agent/model/delivery.ts'
-import type { SessionEvent } from '../../agent/model/event.ts'
-import type { MessageSource } from '../../agent/model/message.ts'
-import { isSuspended, type Stage } from '../../agent/model/turn.ts'
-import { commandPrefixOf } from '../../channels/command-prefix.ts'
-import type { ProgressMode, VoiceMode } from '../../channels/settings.ts'
-import { isSilent } from '../../agent/schedule/job/answer.ts'
-import * as policy from '../../agent/policy/delivery-attempt.ts'
-import { findAttachmentPaths, withoutMediaTags } from '../../agent/public-api/answer-attachments.ts'
+import { hasScope } from '#agent/core/permission/authority.ts'
+import type { ChatAuthor, ChatOrigin, ReplyHandle, SendOutcome } from '#agent/core/delivery.ts'
+import type { SessionEvent } from '#agent/core/event.ts'
+import type { ImagePart, MessageSource } from '#agent/core/message.ts'
+import { isSuspended, type Stage } from '#agent/core/turn.ts'
+import { commandPrefixOf } from '#channels/command-prefix.ts'
+import type { ProgressMode, VoiceMode } from '#channels/settings.ts'
+import { isSilent } from '#agent/schedule/job/answer.ts'
+import * as policy from '#agent/policy/delivery-attempt.ts'
+import { findAttachmentPaths, withoutMediaTags } from '#agent/public-api/answer-attachments.ts'
 import { maskPendingRequest, renderPendingRequest } from './pending-request-message.ts'
-import { loadConnection, type LoadedConnection } from '../tenant/channels/connection.ts'
+import { loadConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { Presence } from './presence.ts'
-import { InboundEvents } from './inbound-events.ts'
-import { InboundMedia } from './inbound-media.ts'
-import type { Settings } from '../../agent/model/settings.ts'
-import type { ToolRuntime } from '../turn/tool-runtime.ts'
-import type { SessionMedia } from '../turn/tools/session-media.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { ToolRuntime } from '#durable/turn/tool-runtime.ts'
+import type { SessionMedia } from '#durable/turn/tools/session-media.ts'
 import type { FileSource } from './outbound-file.ts'
 import { Outbox, type OutboxRow } from './outbox.ts'
 import { RowSender } from './row-sender.ts'
-import { personRequests } from '../turn/pending-requests.ts'
-import type { SessionStore } from '../storage/store.ts'
-import { clock } from '../platform/clock.ts'
+import { personRequests } from '#durable/turn/pending-requests.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import type { FetchedMedia } from '#channels/channel.ts'
+import { attachmentPrefix, canStore, storeImages } from '#durable/workspace/attachments.ts'
 
 /** The parts of the session that delivery uses. */
 type DeliverySession = {
@@ -344,5 +345,140 @@ export class Delivery {
     if (!connection || ('tenantId' in connection && connection.tenantId !== this.#session.tenantId))
       return { refused: 'the channel was removed' }
     return connection
+  }
+}
+
+/** Limit of one file. It is held in memory. */
+const maxFileBytes = 20_000_000
+/** Pauses before the attempts after the first one. */
+const retryPausesMs = [1_000, 4_000]
+
+type InboundMediaOptions = {
+  readonly env: Env
+  readonly tenantId: string
+  readonly sessionId: string
+  readonly loadConnection: (origin: ChatOrigin) => Promise<LoadedConnection | { readonly refused: string }>
+}
+
+/** Reads the files of inbound messages from their platform, and stores their images. */
+export class InboundMedia {
+  readonly #options: InboundMediaOptions
+
+  constructor(options: InboundMediaOptions) {
+    this.#options = options
+  }
+
+  async fetch(origin: ChatOrigin, reference: MediaReference): Promise<FetchedMedia> {
+    if (reference.isCarried) return this.#readCarried(reference)
+    const connection = await this.#options.loadConnection(origin)
+    if ('refused' in connection) return { kind: 'failed', detail: connection.refused, canRetry: false }
+    const { fetchMedia } = connection.channel
+    if (!fetchMedia) return { kind: 'failed', detail: 'files of this platform cannot be read', canRetry: false }
+    let fetched = await fetchMedia(connection, reference, maxFileBytes)
+    for (const pauseMs of retryPausesMs) {
+      if (fetched.kind === 'fetched' || !fetched.canRetry) return fetched
+      await clock.wait(pauseMs)
+      fetched = await fetchMedia(connection, reference, maxFileBytes)
+    }
+    return fetched
+  }
+
+  async #readCarried(reference: MediaReference): Promise<FetchedMedia> {
+    const { readCarriedFile } = await import('./carried-files.ts')
+    return readCarriedFile(this.#options.env.BLOBS, this.#options, reference)
+  }
+
+  /** Deletes what we store of the files of a message that took effect. Never rejects. */
+  async discard(media: readonly MediaReference[] = []): Promise<void> {
+    if (!media.some(({ isCarried }) => isCarried)) return
+    const { deleteCarriedFiles } = await import('./carried-files.ts')
+    await deleteCarriedFiles(this.#options.env.BLOBS, this.#options, media)
+  }
+
+  /** Undefined when the image is too large to be stored. */
+  async storeImage(image: ImagePart): Promise<ImagePart | undefined> {
+    const { env, tenantId, sessionId } = this.#options
+    const message = { role: 'user', content: [image] } as const
+    if (!canStore(message, env.BLOBS)) return undefined
+    const { content } = await storeImages(message, env.BLOBS, attachmentPrefix(tenantId, sessionId))
+    return content[0]?.type === 'image' ? content[0] : undefined
+  }
+}
+
+/** `said` is the message as JSON while it is held. */
+const schema = 'CREATE TABLE IF NOT EXISTS heard (key TEXT PRIMARY KEY, at INTEGER NOT NULL, said TEXT) WITHOUT ROWID'
+/** Platforms repeat deliveries for up to a few days. */
+const retentionMs = 5 * 86_400_000
+
+/** A message that is held, and when it is let go. */
+type HeldMessage = { readonly key: string; readonly until: number; readonly body: string }
+
+type Row = { readonly key: string; readonly said: string }
+
+/**
+ * Stores the keys of inbound events, so that each event counts once however often the platform delivers it, and the
+ * messages that are held for a moment, because the person may be writing another one.
+ */
+class InboundEvents {
+  readonly #sql: SqlStorage
+  #hasTable: boolean
+  #isPruned = false
+  /** Cache of the table; undefined: not read yet. */
+  #held: readonly HeldMessage[] | undefined
+
+  /** `exists`: the table was there when the object started. */
+  constructor(sql: SqlStorage, exists: boolean) {
+    this.#sql = sql
+    this.#hasTable = exists
+  }
+
+  has(key: string): boolean {
+    return this.#hasTable && this.#sql.exec('SELECT 1 FROM heard WHERE key = ?', key).toArray().length > 0
+  }
+
+  /** Called in the write that stores the effect of the event. */
+  record(key: string, at: number): void {
+    this.#insert(key, at, null)
+  }
+
+  /** Stores a message that takes effect later. */
+  hold(message: HeldMessage, at: number): void {
+    this.#insert(message.key, at, JSON.stringify({ until: message.until, body: message.body }))
+    this.#held = undefined
+  }
+
+  replaceHeld({ key, until, body }: HeldMessage): void {
+    this.#sql.exec('UPDATE heard SET said = ? WHERE key = ?', JSON.stringify({ until, body }), key)
+    this.#held = undefined
+  }
+
+  /** The held messages in the order of their arrival. */
+  held(): readonly HeldMessage[] {
+    if (!this.#hasTable) return []
+    const query = "SELECT key, said FROM heard WHERE said LIKE '{%' ORDER BY at, key"
+    return (this.#held ??= this.#sql
+      .exec<Row>(query)
+      .toArray()
+      .map(({ key, said }) => ({ ...(JSON.parse(said) as Omit<HeldMessage, 'key'>), key })))
+  }
+
+  /** When the held messages are let go: with the last one of a burst. */
+  getNextWake(): number | undefined {
+    const held = this.held()
+    return held.length ? Math.max(...held.map(({ until }) => until)) : undefined
+  }
+
+  /** Called in the write that stores the effect of the messages. */
+  release(keys: readonly string[]): void {
+    for (const key of keys) this.#sql.exec('UPDATE heard SET said = NULL WHERE key = ?', key)
+    this.#held = undefined
+  }
+
+  #insert(key: string, at: number, said: string | null): void {
+    if (!this.#hasTable) this.#sql.exec(schema)
+    this.#hasTable = true
+    if (!this.#isPruned) this.#sql.exec('DELETE FROM heard WHERE at < ? AND said IS NULL', at - retentionMs)
+    this.#isPruned = true
+    this.#sql.exec('INSERT INTO heard VALUES (?, ?, ?)', key, at, said)
   }
 }

@@ -3,14 +3,14 @@
  * authority, the limits of their commands, and the session of the chat or of the person.
  */
 
-import { type Authority, systemAuthority } from '../../agent/model/permission/authority.ts'
-import { resolveAuthority } from '../../agent/model/permission/roles.ts'
-import type { ChatOrigin } from '../../agent/model/delivery.ts'
-import type { InboundEvent, Sender } from '../../channels/channel.ts'
-import { canonicalPerson, type ChannelSettings, entitlementOf } from '../../channels/settings.ts'
-import { chatSessionId } from '../tenant/jobs/chat-session.ts'
-import type { TenantSnapshot } from '../tenant/tenant-snapshot.ts'
-import { tenantStub } from '../tenant/tenant-stub.ts'
+import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
+import { resolveAuthority } from '#agent/core/permission/roles.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
+import type { InboundEvent, Sender } from '#channels/channel.ts'
+import { canonicalPerson, type ChannelSettings, entitlementOf } from '#channels/settings.ts'
+import { chatSessionId } from '#durable/tenant/jobs/chat-session.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 
 /** The parts of a connection that decide about people. */
 export type GatewayConnection = {

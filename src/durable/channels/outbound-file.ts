@@ -1,11 +1,11 @@
 /** Reads a file that an answer gives to the user, for a platform that shows files; else its link. */
 
-import type { Files } from '../../agent/model/backend.ts'
-import { mediaTypeOf } from '../../agent/model/media/media-type.ts'
-import { mediaKindOf } from '../../agent/model/media/media-reference.ts'
-import type { OutboundFile } from '../../channels/channel.ts'
-import { clock } from '../platform/clock.ts'
-import { createLink } from '../platform/signed-links.ts'
+import type { Files } from '#agent/core/backend.ts'
+import { mediaTypeOf } from '#agent/core/media/media-type.ts'
+import { mediaKindOf } from '#agent/core/media/media-reference.ts'
+import type { OutboundFile } from '#channels/channel.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { createLink } from '#durable/platform/signed-links.ts'
 
 /** The workspace of a session. */
 export type FileSource = {

@@ -3,8 +3,8 @@
  * so neither an answer nor its row can exist alone. The first row creates the table.
  */
 
-import type { DeliveryRecord, MessageChunk, ReplyHandle } from '../../agent/model/delivery.ts'
-import { isOpen } from '../../agent/policy/delivery-attempt.ts'
+import type { DeliveryRecord, MessageChunk, ReplyHandle } from '#agent/core/delivery.ts'
+import { isOpen } from '#agent/policy/delivery-attempt.ts'
 
 export type OutboxRow = {
   readonly id: number

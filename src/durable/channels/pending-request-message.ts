@@ -1,9 +1,9 @@
 /** Renders a pending request as a message with buttons, and parses the data of a pressed button. */
 
-import { describeRule, listApprovalChoices } from '../../agent/model/permission/approval.ts'
-import type { Button, MessageChunk } from '../../agent/model/delivery.ts'
-import { maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
-import type { PersonRequest } from '../../agent/model/pending-request.ts'
+import { describeRule, listApprovalChoices } from '#agent/core/permission/approval.ts'
+import type { Button, MessageChunk } from '#agent/core/delivery.ts'
+import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
+import type { PersonRequest } from '#agent/core/pending-request.ts'
 
 type PendingRequestMessage = {
   readonly text: string

@@ -4,19 +4,17 @@
  * nothing else.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { ChatOrigin, ReplyHandle, SendOutcome } from '../../agent/model/delivery.ts'
-import type { ProgressMode } from '../../channels/settings.ts'
-import type { CallEvent } from '../../channels/text/progress-lines.ts'
-import type { SessionEvent } from '../../agent/model/event.ts'
-import { createDelivery } from '../../agent/policy/delivery-attempt.ts'
-import type { LoadedConnection } from '../tenant/channels/connection.ts'
+import { log } from '#agent/core/log.ts'
+import type { ChatOrigin, ReplyHandle, SendOutcome } from '#agent/core/delivery.ts'
+import type { ProgressMode } from '#channels/settings.ts'
+import type { CallEvent } from '#channels/text/progress-lines.ts'
+import type { SessionEvent } from '#agent/core/event.ts'
+import { createDelivery } from '#agent/policy/delivery-attempt.ts'
+import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { firstChunk, Preview, renderSafely } from './preview.ts'
 import { ProgressDisplay } from './progress-display.ts'
-import { TypingIndicator } from './typing-indicator.ts'
-import { WorkingNote } from './working-note.ts'
 import type { Outbox, OutboxRow } from './outbox.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 export type PresenceOptions = {
   readonly outbox: Outbox
@@ -228,3 +226,85 @@ export class Presence {
 
 const noText = { text: '', spans: [] } as const
 const removed = { kind: 'gone', detail: 'the channel was removed' } as const
+
+const maxDurationMs = 10 * 60_000
+
+/** Keeps the typing indicator of a chat visible while a turn runs. */
+class TypingIndicator {
+  /** One per start, so that the loop of an earlier start cannot continue. */
+  #current: AbortController | undefined
+
+  /** `show` returns the pause until it must be shown again; undefined ends the indicator. */
+  async start(show: () => Promise<number | undefined>): Promise<void> {
+    if (this.#current) return
+    const controller = (this.#current = new AbortController())
+    const until = clock.now() + maxDurationMs
+    while (!controller.signal.aborted && clock.now() < until) {
+      // Any error ends the indicator, and affects nothing else.
+      const pauseMs = await show().catch(() => undefined)
+      if (pauseMs === undefined) break
+      // The abort ends the timer too: a pending one would keep the object in memory.
+      await clock.wait(pauseMs, { signal: controller.signal }).catch(() => undefined)
+    }
+    if (this.#current === controller) this.#current = undefined
+  }
+
+  stop(): void {
+    this.#current?.abort()
+    this.#current = undefined
+  }
+}
+
+type WorkingNoteOptions = {
+  /** Undefined: this chat gets no notes. */
+  readonly getInterval: () => Promise<{ readonly ms: number; readonly canEdit: boolean } | undefined>
+  /** Shows the text, in the run's message if `canEdit`. Returns false when nothing more can be shown. */
+  readonly show: (run: string, text: string, canEdit: boolean) => Promise<boolean>
+}
+
+const minuteMs = 60_000
+
+/**
+ * Tells a chat that a long turn still runs, and for how long: one message, edited at each interval. Where the platform
+ * cannot edit, a message comes after 1, 2, 4, 8 … intervals.
+ */
+class WorkingNote {
+  readonly #options: WorkingNoteOptions
+  #timer: AbortController | undefined
+  /** `intervals`: how many pass before the next note. */
+  #counted: { readonly run: string; readonly startedAt: number; intervals: number } | undefined
+
+  constructor(options: WorkingNoteOptions) {
+    this.#options = options
+  }
+
+  /** Begins to count, or goes on after a wait. Undefined: the run is counted already. */
+  start(run: string, startedAt: number): Promise<void> | undefined {
+    const isSame = this.#counted?.run === run
+    if (this.#timer && isSame) return undefined
+    this.stop()
+    if (!isSame) this.#counted = { run, startedAt, intervals: 1 }
+    this.#timer = new AbortController()
+    return this.#run(this.#timer.signal)
+  }
+
+  stop(): void {
+    this.#timer?.abort()
+    this.#timer = undefined
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const counted = this.#counted
+    const interval = await this.#options.getInterval()
+    if (!interval || !counted) return
+    const { ms, canEdit } = interval
+    while (!signal.aborted) {
+      // The abort ends the timer too: a pending one would keep the object in memory.
+      await clock.wait(ms * counted.intervals, { signal }).catch(() => undefined)
+      if (signal.aborted) return
+      const text = `⏳ Still working – ${Math.floor((clock.now() - counted.startedAt) / minuteMs)} min.`
+      if (!(await this.#options.show(counted.run, text, canEdit))) return
+      if (!canEdit) counted.intervals *= 2
+    }
+  }
+}

@@ -3,12 +3,12 @@
  * same message is edited after a crash. The edits in between are not stored, because only the last one counts.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { MessageChunk, SendOutcome } from '../../agent/model/delivery.ts'
-import { mayBecomeSilent } from '../../agent/policy/delivery-attempt.ts'
-import type { Channel } from '../../channels/channel.ts'
+import { log } from '#agent/core/log.ts'
+import type { MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
+import { mayBecomeSilent } from '#agent/policy/delivery-attempt.ts'
+import type { Channel } from '#channels/channel.ts'
 import type { OutboxRow } from './outbox.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 export type PreviewOptions = {
   /** Undefined: the connection does not stream answers. */

@@ -3,16 +3,16 @@
  * row; the edits are not stored. An error ends the display and affects nothing else.
  */
 
-import type { SendOutcome } from '../../agent/model/delivery.ts'
-import type { ProgressMode } from '../../channels/settings.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
+import type { ProgressMode } from '#channels/settings.ts'
 import {
   addCall,
   type CallEvent,
   noProgress,
   type ProgressLines,
   renderProgress,
-} from '../../channels/text/progress-lines.ts'
-import { clock } from '../platform/clock.ts'
+} from '#channels/text/progress-lines.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { OutboxRow } from './outbox.ts'
 
 export type ProgressOptions = {

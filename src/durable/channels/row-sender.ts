@@ -3,21 +3,19 @@
  * it is sent. After a crash, the policy also decides whether an interrupted row is sent again.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { ChatOrigin, DeliveryRecord, MessageChunk, SendOutcome } from '../../agent/model/delivery.ts'
-import * as policy from '../../agent/policy/delivery-attempt.ts'
-import type { OutboundMessage } from '../../channels/channel.ts'
-import { loadChannel } from '../../channels/channels.ts'
-import { withPrefix } from '../../channels/text/split-text.ts'
-import { clock } from '../platform/clock.ts'
-import { splitRow } from './split-row.ts'
-import { failpoint } from '../platform/failpoint.ts'
-import { isOwnReset } from '../platform/object-reset.ts'
-import { leaseMs } from '../platform/schedule.ts'
-import type { LoadedConnection } from '../tenant/channels/connection.ts'
+import { log } from '#agent/core/log.ts'
+import type { Button, ChatOrigin, DeliveryRecord, MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
+import * as policy from '#agent/policy/delivery-attempt.ts'
+import type { Capabilities, OutboundMessage } from '#channels/channel.ts'
+import { loadChannel } from '#channels/channels.ts'
+import { splitText, withPrefix } from '#channels/text/split-text.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
+import { leaseMs } from '#durable/platform/schedule.ts'
+import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import type { Outbox, OutboxRow, RowSource } from './outbox.ts'
-import { readOutboundFile, type FileSource } from './outbound-file.ts'
-import { fitButtons } from './fit-buttons.ts'
+import { type FileSource, readOutboundFile } from './outbound-file.ts'
 import { withRowNumber } from './pending-request-message.ts'
 import { firstChunk, renderSafely } from './preview.ts'
 
@@ -287,4 +285,56 @@ export class RowSender {
   #editedMessageId({ edits }: OutboxRow): string | undefined {
     return edits === undefined ? undefined : this.#options.outbox.get(edits)?.custody.platformId
   }
+}
+
+// Splits a message that the platform rejected as too long. Its own limit is lower than the one that the channel
+// knows.
+
+/** A shorter text is rejected for another reason than its length. */
+const minSplitChars = 64
+/** Styled spans of one half. The whole had no more than the platform allows. */
+const maxSpans = 10_000
+
+/** Returns the halves of the row's text. Undefined: there is nothing to split. */
+function splitRow({ chunk, file, kind, source }: OutboxRow): readonly MessageChunk[] | undefined {
+  const { text, spans, buttons } = chunk
+  if (file !== undefined || source || kind === 'preview' || text.length < minSplitChars) return undefined
+  const halves = splitText(text, spans, { max: Math.ceil(text.length / 2), unit: 'utf16', maxSpans })
+  return halves.map((half, at) => (buttons && at === halves.length - 1 ? { ...half, buttons } : half))
+}
+
+type Rows = readonly (readonly Button[])[]
+type Asked = { readonly text: string; readonly buttons?: Rows }
+
+/**
+ * If a button cannot be shown, or only a part of its label, the text lists the choices by number and the buttons show the
+ * numbers. If not all fit, the last one stays: it denies. Without buttons the hint names only what can be written.
+ */
+export function fitButtons(text: string, buttons: Rows | undefined, allowed: Capabilities['buttons']): Asked {
+  const all = buttons?.flat() ?? []
+  if (!all.length) return { text }
+  if (!allowed) return { text: withoutHint(text, all) }
+  const { maxRows, maxPerRow, maxLabelChars } = allowed
+  const room = maxRows * maxPerRow
+  const isListed = all.length > room || all.some(({ label }) => label.length > maxLabelChars)
+  const labelled = isListed ? all.map(({ data }, n) => ({ label: `${n + 1}`, data })) : all
+  const shown = all.length <= room ? labelled : [...labelled.slice(0, room - 1), ...labelled.slice(-1)]
+  const perRow = all.length <= maxRows ? 1 : maxPerRow
+  const rows = Array.from({ length: Math.ceil(shown.length / perRow) }, (_, n) =>
+    shown.slice(n * perRow, (n + 1) * perRow),
+  )
+  return { text: isListed ? withChoices(text, all) : text, buttons: rows }
+}
+
+/** Lists the choices in front of the hint, which is the last paragraph. */
+function withChoices(text: string, buttons: readonly Button[]): string {
+  const hintAt = text.lastIndexOf('\n\n')
+  const choices = buttons.map(({ label }, n) => `${n + 1}. ${label}`).join('\n')
+  return `${text.slice(0, hintAt)}\n\n${choices}${text.slice(hintAt)}`
+}
+
+/** Approvals are written as /approve or /deny, so only the choices of a question are listed. */
+function withoutHint(text: string, buttons: readonly Button[]): string {
+  const plain = text.replace('Press a button, or write', 'Write')
+  return plain.includes('/approve') ? plain : `${plain}\n${buttons.map(({ label }) => `- ${label}`).join('\n')}`
 }

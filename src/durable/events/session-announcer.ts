@@ -4,15 +4,15 @@
  * all while nobody watches.
  */
 
-import { isRunEnd, type SessionEvent } from '../../agent/model/event.ts'
-import type { SessionRecord } from '../../agent/model/history.ts'
-import { log } from '../../agent/model/log.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import type { TenantEvent } from '../tenant/events/tenant-event.ts'
-import type { SessionTenant } from '../tenant/session-tenant.ts'
-import { statusOf } from '../turn/pending-requests.ts'
-import type { SessionStore } from '../storage/store.ts'
-import type { TenantDO } from '../tenant/tenant-object.ts'
+import { isRunEnd, type SessionEvent } from '#agent/core/event.ts'
+import type { SessionRecord } from '#agent/core/history.ts'
+import { log } from '#agent/core/log.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { TenantEvent } from '#durable/tenant/events/tenant-event.ts'
+import type { SessionTenant } from '#durable/tenant/session-tenant.ts'
+import { statusOf } from '#durable/turn/pending-requests.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
+import type { TenantDO } from '#durable/tenant/tenant-object.ts'
 
 type AnnouncedSession = {
   readonly exists: boolean

@@ -1,13 +1,9 @@
 /** Renders the events of a stream: as our own events, chat completion chunks, or the events of a response. */
 
-import {
-  createChunkRenderer,
-  type CompletionHead,
-  type CompletionSource,
-} from '../../agent/public-api/chat-completions.ts'
-import { renderServerSentEvent } from '../../agent/public-api/server-sent-events.ts'
-import { createResponseRenderer, type ResponseSource } from '../../agent/public-api/responses/stream.ts'
-import { dropFailureNotice } from '../../agent/public-api/run-failure.ts'
+import { createChunkRenderer, type CompletionHead, type CompletionSource } from '#agent/public-api/chat-completions.ts'
+import { renderServerSentEvent } from '#agent/public-api/server-sent-events.ts'
+import { createResponseRenderer, type ResponseSource } from '#agent/public-api/responses/stream.ts'
+import { dropFailureNotice } from '#agent/public-api/run-failure.ts'
 import type { Render } from './streams.ts'
 
 export type Format =

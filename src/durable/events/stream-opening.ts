@@ -3,9 +3,9 @@
  * byte of a good answer is not delayed, because no byte exists before it.
  */
 
-import { isRunEnd } from '../../agent/model/event.ts'
-import { type RunFailure, toRunFailure } from '../../agent/public-api/run-failure.ts'
-import { clock } from '../platform/clock.ts'
+import { isRunEnd } from '#agent/core/event.ts'
+import { type RunFailure, toRunFailure } from '#agent/public-api/run-failure.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { Render } from './streams.ts'
 
 /** After this the headers are sent even without a byte, so that clients and proxies see a live connection. */

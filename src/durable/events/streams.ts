@@ -4,11 +4,11 @@
  * grows too large.
  */
 
-import type { AccessRefusal, Holder } from '../../agent/model/permission/access.ts'
-import { isRunEnd, type SessionEvent } from '../../agent/model/event.ts'
-import { renderRefusalEvent } from '../../agent/public-api/access-refusal.ts'
-import { toPublicEvent } from '../../agent/public-api/server-sent-events.ts'
-import { clock } from '../platform/clock.ts'
+import type { AccessRefusal, Holder } from '#agent/core/permission/access.ts'
+import { isRunEnd, type SessionEvent } from '#agent/core/event.ts'
+import { renderRefusalEvent } from '#agent/public-api/access-refusal.ts'
+import { toPublicEvent } from '#agent/public-api/server-sent-events.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 export type Render = (event: SessionEvent) => string
 

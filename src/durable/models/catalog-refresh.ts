@@ -4,16 +4,16 @@
  * stays in use. `MODEL_CATALOG_URL=off` fetches nothing.
  */
 
-import { log } from '../../agent/model/log.ts'
-import { resolveBaseUrl, getMissingRequirement } from '../../agent/routing/availability.ts'
-import type { ModelTable } from '../../agent/providers/catalog/model-facts.ts'
-import { type Catalog, emptyCatalog } from '../../agent/providers/catalog/model-lookup.ts'
-import { parseModelsDev } from '../../agent/providers/catalog/models-dev.ts'
-import { parseOpenRouter } from '../../agent/providers/catalog/openrouter.ts'
-import { type Provider, providers } from '../../agent/providers/profiles/providers.ts'
-import { type CatalogRow, type ModelCatalog, createModelCatalog } from '../../db/model-catalog.ts'
-import { createGuardedFetch, type GuardedFetch } from '../platform/guarded-fetch.ts'
-import { variablesOf } from '../platform/variables.ts'
+import { log } from '#agent/core/log.ts'
+import { resolveBaseUrl, getMissingRequirement } from '#agent/routing/availability.ts'
+import type { ModelTable } from '#agent/providers/catalog/model-facts.ts'
+import { type Catalog, emptyCatalog } from '#agent/providers/catalog/model-lookup.ts'
+import { parseModelsDev } from '#agent/providers/catalog/models-dev.ts'
+import { parseOpenRouter } from '#agent/providers/catalog/openrouter.ts'
+import { type Provider, providers } from '#agent/providers/profiles/providers.ts'
+import { type CatalogRow, type ModelCatalog, createModelCatalog } from '#db/model-catalog.ts'
+import { createGuardedFetch, type GuardedFetch } from '#durable/platform/guarded-fetch.ts'
+import { variablesOf } from '#durable/platform/variables.ts'
 
 const dayMs = 86_400_000
 const publicCatalog = 'https://models.dev/api.json'

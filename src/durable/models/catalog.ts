@@ -3,17 +3,17 @@
  * is loaded, the built-in facts are used.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { Settings } from '../../agent/model/settings.ts'
-import type { KeySource } from '../../agent/routing/availability.ts'
-import { type Catalog, emptyCatalog } from '../../agent/providers/catalog/model-lookup.ts'
-import type { Sources } from '../../agent/routing/route.ts'
-import { ownerTenant } from '../../db/schema.ts'
+import { log } from '#agent/core/log.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { KeySource } from '#agent/routing/availability.ts'
+import { type Catalog, emptyCatalog } from '#agent/providers/catalog/model-lookup.ts'
+import type { Sources } from '#agent/routing/route.ts'
+import { ownerTenant } from '#db/schema.ts'
 import { getLearnedWindows } from './learned-windows.ts'
 import { isOutdated, loadCatalog } from './catalog-refresh.ts'
 import { keySource, cachedKeys, providersWithKeys } from './credentials.ts'
-import { variablesOf } from '../platform/variables.ts'
-import { clock } from '../platform/clock.ts'
+import { variablesOf } from '#durable/platform/variables.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 /** The age at which an isolate refreshes its copy. */
 const copyMaxAgeMs = 600_000

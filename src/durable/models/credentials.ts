@@ -3,14 +3,14 @@
  * them sealed. An isolate opens them in memory once for each revision.
  */
 
-import { log } from '../../agent/model/log.ts'
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import type { FailureKind } from '../../agent/model/failure.ts'
-import type { Settings } from '../../agent/model/settings.ts'
-import type { KeySource, NamedKey } from '../../agent/routing/availability.ts'
+import { log } from '#agent/core/log.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { FailureKind } from '#agent/core/failure.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { KeySource, NamedKey } from '#agent/routing/availability.ts'
 import type { StoredKeyHealth } from './key-pool.ts'
-import { rememberSecrets } from '../platform/redaction.ts'
-import { unsealAll, type SecretOwner } from '../platform/seal.ts'
+import { rememberSecrets } from '#durable/platform/redaction.ts'
+import { unsealAll, type SecretOwner } from '#durable/platform/seal.ts'
 
 export type Credential = {
   readonly id: string

@@ -1,8 +1,8 @@
 /** Lists the dialects of this deployment. A dialect that needs a binding is absent without it. */
 
-import type { Dialect, DialectName, SendRequest } from '../../agent/model/dialect.ts'
-import type { AiBinding } from '../../agent/providers/workers-ai/workers-ai.ts'
-import { createGuardedFetch, type GuardedFetch } from '../platform/guarded-fetch.ts'
+import type { Dialect, DialectName, SendRequest } from '#agent/core/dialect.ts'
+import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
+import { createGuardedFetch, type GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import { anthropic, bedrock, demo, openaiChat, openaiResponses, workersAi } from './lazy-dialect.ts'
 import { openEndpoint } from './provider-headers.ts'
 

@@ -3,8 +3,8 @@
  * the timeout. Keep-alives extend it up to a maximum: a gateway may send them forever for a dead model.
  */
 
-import type { Activity } from '../../agent/model/dialect.ts'
-import { clock } from '../platform/clock.ts'
+import type { Activity } from '#agent/core/dialect.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 /** `silentMs`: the time without any bytes; `keptAliveMs`: the time with nothing but keep-alives. */
 export type IdleTimes = { readonly silentMs: number; readonly keptAliveMs: number }

@@ -4,9 +4,9 @@
  * isolate, which is enough to spread load.
  */
 
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import type { Failure, FailureKind } from '../../agent/model/failure.ts'
-import { unusedKey, type KeyHealthById, type KeyHealth, suspensionAfter } from '../../agent/routing/key-selection.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { Failure, FailureKind } from '#agent/core/failure.ts'
+import { unusedKey, type KeyHealthById, type KeyHealth, suspensionAfter } from '#agent/routing/key-selection.ts'
 
 /** Suspended and dead keys as the tenant's object stores them, with the failure that caused it. */
 export type StoredKeyHealth = Readonly<

@@ -1,9 +1,9 @@
 /** Loads a dialect's code with its first call: a deployment uses few dialects, and a start would wait for all. */
 
 import type { OpenAI } from 'openai'
-import type { Dialect, Endpoint } from '../../agent/model/dialect.ts'
-import { inlineAnthropic, inlineBedrock, inlineDemo, inlineOpenai, inlineWorkersAi } from '../../backends/modules.ts'
-import type { AiBinding } from '../../agent/providers/workers-ai/workers-ai.ts'
+import type { Dialect, Endpoint } from '#agent/core/dialect.ts'
+import { inlineAnthropic, inlineBedrock, inlineDemo, inlineOpenai, inlineWorkersAi } from '#backends/modules.ts'
+import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
 
 function lazyDialect(load: () => Promise<Dialect>): Dialect {
   let loading: Promise<Dialect> | undefined

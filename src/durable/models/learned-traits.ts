@@ -3,10 +3,10 @@
  * because a refused request costs nothing.
  */
 
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import type { Failure, FailureKind } from '../../agent/model/failure.ts'
-import type { Repairs } from '../../agent/model/turn.ts'
-import type { Route } from '../../agent/routing/route.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { Failure, FailureKind } from '#agent/core/failure.ts'
+import type { Repairs } from '#agent/core/turn.ts'
+import type { Route } from '#agent/routing/route.ts'
 
 const repairsByKind: Partial<Record<FailureKind, Repairs>> = {
   'no-stream': { stream: 'off' },

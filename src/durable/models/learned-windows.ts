@@ -3,10 +3,10 @@
  * in this isolate, stored by the tenant's object, and used elsewhere after its next snapshot.
  */
 
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import type { Failure } from '../../agent/model/failure.ts'
-import { nextWindow } from '../../agent/providers/catalog/context-window.ts'
-import type { Route } from '../../agent/routing/route.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { Failure } from '#agent/core/failure.ts'
+import { nextWindow } from '#agent/providers/catalog/context-window.ts'
+import type { Route } from '#agent/routing/route.ts'
 
 /** Tokens by model id. */
 export type Windows = Readonly<Record<string, number>>

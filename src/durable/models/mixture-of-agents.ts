@@ -4,11 +4,11 @@
  * that fails is left out.
  */
 
-import type { Message } from '../../agent/model/message.ts'
-import { userText } from '../../agent/model/message.ts'
-import type { Settings } from '../../agent/model/settings.ts'
-import type { Turn } from '../../agent/model/turn.ts'
-import { renderTranscript } from '../../agent/prompt/compression/render.ts'
+import type { Message } from '#agent/core/message.ts'
+import { userText } from '#agent/core/message.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import { renderTranscript } from '#agent/prompt/compression/render.ts'
 import { isVirtualModel } from './model-routes.ts'
 import type { SideCallResult, SideCallRequest } from './side-call.ts'
 

@@ -1,13 +1,13 @@
 /** Resolves the models of a turn: of the request, else the session, the tenant or the deployment; then the fallbacks. */
 
-import type { View } from '../../agent/model/ports.ts'
-import type { Settings } from '../../agent/model/settings.ts'
-import type { Turn } from '../../agent/model/turn.ts'
-import { orderKeys, orderSuspendedKeys, type KeyStrategy } from '../../agent/routing/key-selection.ts'
-import { getModelRequirement, type Route, resolveRoute, type Sources } from '../../agent/routing/route.ts'
-import { resolveDefaultModel } from '../../agent/routing/default-model.ts'
+import type { View } from '#agent/core/ports.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import { orderKeys, orderSuspendedKeys, type KeyStrategy } from '#agent/routing/key-selection.ts'
+import { getModelRequirement, type Route, resolveRoute, type Sources } from '#agent/routing/route.ts'
+import { resolveDefaultModel } from '#agent/routing/default-model.ts'
 import { getHealth } from './key-pool.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 /** Model names that mean the agent and not a model of a provider. */
 const virtualNames = new Set(['', 'talaria', 'hermes-agent'])

@@ -1,8 +1,8 @@
 /** Calculates the cost of a call: as the provider reports it, else from known prices, else unknown. */
 
-import { type Counts, noUsage, usageOfCall, tallyKey, tokensUsed, type Usage } from '../../agent/model/usage.ts'
-import { defaultSearchPrice, type Prices, type Rates } from '../../agent/providers/catalog/model-facts.ts'
-import type { Route } from '../../agent/routing/route.ts'
+import { type Counts, noUsage, usageOfCall, tallyKey, tokensUsed, type Usage } from '#agent/core/usage.ts'
+import { defaultSearchPrice, type Prices, type Rates } from '#agent/providers/catalog/model-facts.ts'
+import type { Route } from '#agent/routing/route.ts'
 
 /** Anthropic, and Bedrock for Claude: a cache write costs 1.25 times the input for 5 minutes, 2 times for an hour. */
 const hourWriteFactor = 2 / 1.25

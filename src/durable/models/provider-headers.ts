@@ -1,10 +1,10 @@
 /** Seals and opens headers of custom providers. A header is bound to the origin that it is sent to. */
 
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import type { Endpoint } from '../../agent/model/dialect.ts'
-import { isSealedHeader, originOf, parseSealedHeader } from '../../agent/model/secrets/provider-headers.ts'
-import { rememberSecrets } from '../platform/redaction.ts'
-import { type SecretOwner, unseal } from '../platform/seal.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { Endpoint } from '#agent/core/dialect.ts'
+import { isSealedHeader, originOf, parseSealedHeader } from '#agent/core/secrets/provider-headers.ts'
+import { rememberSecrets } from '#durable/platform/redaction.ts'
+import { type SecretOwner, unseal } from '#durable/platform/seal.ts'
 
 export const headerOwner = (tenant: string, address: string | undefined, header: string): SecretOwner => ({
   tenant,

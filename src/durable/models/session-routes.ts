@@ -1,8 +1,8 @@
 /** Resolves the routes of a session's turns and caches them for all sessions with the same settings. */
 
-import type { Settings } from '../../agent/model/settings.ts'
-import type { Turn } from '../../agent/model/turn.ts'
-import type { Route, Sources } from '../../agent/routing/route.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import type { Route, Sources } from '#agent/routing/route.ts'
 import { sourcesFor } from './catalog.ts'
 import { keySource, type TenantKeys } from './credentials.ts'
 import { explainMissing, createRoutes } from './model-routes.ts'

@@ -3,20 +3,20 @@
  * the models, retries, and limits the time. The result is a text or a failure, with the usage of all attempts.
  */
 
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import type { Dialect, DialectName, Endpoint } from '../../agent/model/dialect.ts'
-import type { Failure } from '../../agent/model/failure.ts'
-import { type Message, textIn } from '../../agent/model/message.ts'
-import type { Settings, SideTask } from '../../agent/model/settings.ts'
-import { addUsage, noUsage, type Usage } from '../../agent/model/usage.ts'
-import { afterFailure, type AfterFailure, listSideModels, getSideTimeoutMs } from '../../agent/policy/side-tasks.ts'
-import { estimateTokens, estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
-import { type CallContext, classifyError } from '../../agent/providers/errors/classify-error.ts'
-import { getProvider, providers } from '../../agent/providers/profiles/providers.ts'
-import type { Route } from '../../agent/routing/route.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { Dialect, DialectName, Endpoint } from '#agent/core/dialect.ts'
+import type { Failure } from '#agent/core/failure.ts'
+import { type Message, textIn } from '#agent/core/message.ts'
+import type { Settings, SideTask } from '#agent/core/settings.ts'
+import { addUsage, noUsage, type Usage } from '#agent/core/usage.ts'
+import { afterFailure, type AfterFailure, listSideModels, getSideTimeoutMs } from '#agent/policy/side-tasks.ts'
+import { estimateTokens, estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
+import { type CallContext, classifyError } from '#agent/providers/errors/classify-error.ts'
+import { getProvider, providers } from '#agent/providers/profiles/providers.ts'
+import type { Route } from '#agent/routing/route.ts'
 import { billCall, billInterrupted, highestCost } from './pricing.ts'
 import { repairsFor } from './learned-traits.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 export type SideCallRequest = {
   readonly system: string

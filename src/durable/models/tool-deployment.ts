@@ -1,11 +1,11 @@
 /** Describes to tools what the deployment and a tenant bring for them. */
 
-import type { Settings } from '../../agent/model/settings.ts'
-import type { ToolBinding, ToolDeployment } from '../../agent/model/vendor/tool-deployment.ts'
-import type { KeySource } from '../../agent/routing/availability.ts'
-import { hasProvider } from '../../agent/routing/default-model.ts'
-import { resolveVendor } from '../../agent/routing/tool-vendors.ts'
-import { variablesOf } from '../platform/variables.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { ToolBinding, ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
+import type { KeySource } from '#agent/routing/availability.ts'
+import { hasProvider } from '#agent/routing/default-model.ts'
+import { resolveVendor } from '#agent/routing/tool-vendors.ts'
+import { variablesOf } from '#durable/platform/variables.ts'
 import { cachedKeys, keySource } from './credentials.ts'
 
 type Tenant = {

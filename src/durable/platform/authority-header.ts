@@ -1,6 +1,6 @@
 /** Carries the authority of a request without a body to an object. Only the worker reaches objects, so it is not signed. */
 
-import type { Authority } from '../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 
 export const authorityHeader = 'x-talaria-authority'
 

@@ -1,6 +1,6 @@
 /** The clock and the timers of the objects, as a port that tests replace. All times are milliseconds. */
 
-import type { Clock, ScheduleTimer } from '../../agent/model/clock.ts'
+import type { Clock, ScheduleTimer } from '#agent/core/clock.ts'
 
 export type Timers = Clock & {
   /** Resolves after `ms`; rejects when `signal` aborts. */

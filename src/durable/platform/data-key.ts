@@ -3,7 +3,7 @@
  * The wrapped key opens only for its tenant and version.
  */
 
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { deriveKey, fromBase64, getMasterKeys, type KeySettings, toBase64 } from './master-key.ts'
 
 /** A data key as it is stored. `wrapped` is `<id of the wrapping key>:<base64>`. */

@@ -3,7 +3,7 @@
  * credentials stay with their origin, and time and bytes are limited (docs/design/network.md).
  */
 
-import { type AddressRules, checkPublicAddress, normalizeHost } from '../../agent/policy/network/network-address.ts'
+import { type AddressRules, checkPublicAddress, normalizeHost } from '#agent/policy/network/network-address.ts'
 import { resolveNames } from './name-resolution.ts'
 import { createLoopMark, loopHeader } from './loop-mark.ts'
 import { variablesOf } from './variables.ts'

@@ -1,6 +1,6 @@
 /** Creates the ids that the API shows, and finds the session of a run by its id. Clients treat ids as opaque. */
 
-import { runSuffix } from '../../agent/model/session-name.ts'
+import { runSuffix } from '#agent/core/session-name.ts'
 
 const randomHex = (): string => crypto.randomUUID().replaceAll('-', '')
 

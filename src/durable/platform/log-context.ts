@@ -4,8 +4,8 @@
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type LogFields, readLogContextWith } from '../../agent/model/log.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
+import { type LogFields, readLogContextWith } from '#agent/core/log.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 
 export type LogIds = Pick<LogFields, 'request_id' | 'tenant_id' | 'session_id' | 'run_id'>
 

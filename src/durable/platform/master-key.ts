@@ -3,7 +3,7 @@
  * ones in `ENCRYPTION_KEY_PREVIOUS`, separated by commas. Only the current one seals; all of them open.
  */
 
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
 
 export type KeySettings = Pick<Env, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEY_PREVIOUS'>
 

@@ -1,6 +1,6 @@
 /** Resolves host names by DNS over HTTPS (the JSON form), where the deployment names a resolver. */
 
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { clock } from './clock.ts'
 
 type Answer = {

@@ -3,7 +3,7 @@
  * buffer of the isolate and are sent in batches in the background. A failure loses spans and nothing else.
  */
 
-import { log } from '../../agent/model/log.ts'
+import { log } from '#agent/core/log.ts'
 import { clock } from './clock.ts'
 
 type Attribute = string | number | boolean | undefined

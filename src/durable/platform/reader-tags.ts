@@ -1,7 +1,7 @@
 /** Names the reader of a socket in its tags: they are all that is left of it after a hibernation. */
 
-import { type Holder, keyOf } from '../../agent/model/permission/access.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
+import { type Holder, keyOf } from '#agent/core/permission/access.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 
 /** A socket has ten tags at most. */
 const maxRoleTags = 9

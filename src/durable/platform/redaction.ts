@@ -3,8 +3,8 @@
  * opens a secret remembers it here, so that it is masked wherever text leaves.
  */
 
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import { createRedactor, type Redactor } from '../../agent/model/secrets/redaction.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { createRedactor, type Redactor } from '#agent/core/secrets/redaction.ts'
 import { variablesOf } from './variables.ts'
 
 type TenantSecrets = { readonly bySource: Map<string, readonly string[]>; redactor: Redactor | undefined }

@@ -1,6 +1,6 @@
 /** Checks whether input fits into one row of SQLite (2 MB), before it is accepted. */
 
-import type { Message } from '../../agent/model/message.ts'
+import type { Message } from '#agent/core/message.ts'
 
 /** UTF-8 bytes of the messages as JSON. The rest of the row is for the turn, its events and a started answer. */
 export const maxInputBytes = 1_810_000

@@ -3,7 +3,7 @@
  * The id is encrypted, so that it reveals neither tenant nor path; the signature has a key of its own per tenant.
  */
 
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import { masterKey } from './master-key.ts'
 
 export type LinkedFile = {

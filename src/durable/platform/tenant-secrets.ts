@@ -1,7 +1,7 @@
 /** Opens the secrets that a tenant has stored for commands. Values are only in the memory of the isolate. */
 
-import { log } from '../../agent/model/log.ts'
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
+import { log } from '#agent/core/log.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { rememberSecrets } from './redaction.ts'
 import { type SecretOwner, unsealAll } from './seal.ts'
 

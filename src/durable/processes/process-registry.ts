@@ -4,24 +4,25 @@
  * message of its own.
  */
 
-import { BackendError, type BackendKind, type Jobs, type JobState } from '../../agent/model/backend.ts'
-import { hash53 } from '../../agent/model/hash53.ts'
-import { type UserMessage, userText } from '../../agent/model/message.ts'
-import type { ProcessLookup, Processes, ProcessInput, ProcessStart, ProcessView } from '../../agent/model/process.ts'
-import { renderScreen, withPty } from '../../tools/terminal/pty-command.ts'
-import { newNonce } from '../platform/ids.ts'
-import { renderNotice } from './process-notice.ts'
+import { BackendError, type BackendKind, type Jobs, type JobState } from '#agent/core/backend.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import { type UserMessage, userText } from '#agent/core/message.ts'
+import type { Processes, ProcessInput, ProcessLookup, ProcessStart, ProcessView } from '#agent/core/process.ts'
+import { renderScreen, withPty } from '#tools/terminal/pty-command.ts'
+import { newNonce } from '#durable/platform/ids.ts'
 import type { ProcessRow, ProcessRows } from './process-rows.ts'
 import {
-  recordNotice,
-  minNoticeIntervalMs,
+  clearHits,
   mayNotify,
+  minNoticeIntervalMs,
   newWatch,
   noNotices,
-  clearHits,
+  recordNotice,
   scanOutput,
 } from './process-watch.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
+import { fenceUntrusted } from '#agent/untrusted/fence.ts'
 
 export type ProcessOptions = {
   readonly rows: ProcessRows
@@ -363,4 +364,55 @@ function findRow(all: readonly ProcessRow[], id: string): ProcessLookup {
   const [one, another] = matching
   const exact = all.find((row) => row.id === id) ?? (another ? undefined : one)
   return exact ? { process: viewOf(exact) } : { candidates: matching.map((row) => row.id) }
+}
+
+const maxQuotedChars = 1_500
+const maxCommandChars = 200
+const maxNoticeChars = 16_000
+
+/** Renders one message for all processes. Their output is marked, because it is untrusted data. */
+function renderNotice(rows: readonly ProcessRow[], nonce: string): string {
+  const head = rows.length > 1 ? `${rows.length} background processes have news.` : 'News of a background process.'
+  const note = 'This was written by the system, not by the user; lines after "|" are output of programs.'
+  const parts = [`[${head} ${note}]`]
+  let chars = 0
+  for (const row of rows) {
+    const part = renderProcess(row, nonce)
+    chars += part.length
+    // A process is left out as a whole, so that no fence stays open.
+    if (chars > maxNoticeChars) return [...parts, '[... more: process list]'].join('\n\n')
+    parts.push(part)
+  }
+  return parts.join('\n\n')
+}
+
+function renderProcess(row: ProcessRow, nonce: string): string {
+  const { id, command, watch, tail } = row
+  const shown = maskSecrets(command).replaceAll('\n', ' ').slice(0, maxCommandChars)
+  const parts = [`${id} (${shown}) ${describeState(row)}.`]
+  if (watch.hits.length) {
+    const more = watch.more ? `, and ${watch.more} more` : ''
+    parts.push(`It printed watched text${more}:\n${quoteOutput(watch.hits.join('\n'), id, nonce)}`)
+  }
+  if (watch.off && watch.patterns.length)
+    parts.push('This happens too often: the text is not watched any more, and the end of the process will be reported.')
+  if (row.state.at !== 'running' && tail) parts.push(`The end of its output:\n${quoteOutput(tail, id, nonce)}`)
+  return parts.join('\n')
+}
+
+function describeState({ state, startedAt }: ProcessRow): string {
+  if (state.at === 'starting' || state.at === 'running') return 'is running'
+  const seconds = Math.max(0, Math.round((state.endedAt - startedAt) / 1_000))
+  return state.at === 'exited'
+    ? `exited with code ${state.exitCode} after ${seconds} s`
+    : 'is lost: its host is gone, and it is unknown how it ended'
+}
+
+function quoteOutput(text: string, source: string, nonce: string): string {
+  const shown = maskSecrets(text).trimEnd().slice(-maxQuotedChars)
+  const quoted = shown
+    .split('\n')
+    .map((line) => `| ${line}`)
+    .join('\n')
+  return fenceUntrusted(quoted, { source: `output of ${source}`, nonce })
 }

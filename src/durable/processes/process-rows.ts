@@ -1,7 +1,7 @@
 /** Stores the background processes of a session, one JSON row each. */
 
-import type { BackendKind } from '../../agent/model/backend.ts'
-import type { ProcessState } from '../../agent/model/process.ts'
+import type { BackendKind } from '#agent/core/backend.ts'
+import type { ProcessState } from '#agent/core/process.ts'
 import type { Watch } from './process-watch.ts'
 
 export type ProcessRow = {

@@ -6,21 +6,15 @@
  * is told by the tenant's object.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import {
-  type Access,
-  type AccessRefusal,
-  findRefusal,
-  type Holder,
-  holderOf,
-} from '../../agent/model/permission/access.ts'
-import { closeCodes } from '../../agent/public-api/access-refusal.ts'
-import type { Streams } from '../events/streams.ts'
-import { clock } from '../platform/clock.ts'
-import type { SessionStore } from '../storage/store.ts'
-import type { SessionTenant } from '../tenant/session-tenant.ts'
-import type { TenantDO } from '../tenant/tenant-object.ts'
+import { log } from '#agent/core/log.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Access, type AccessRefusal, findRefusal, type Holder, holderOf } from '#agent/core/permission/access.ts'
+import { closeCodes } from '#agent/public-api/access-refusal.ts'
+import type { Streams } from '#durable/events/streams.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
+import type { SessionTenant } from '#durable/tenant/session-tenant.ts'
+import type { TenantDO } from '#durable/tenant/tenant-object.ts'
 import type { TurnControl } from './turn-control.ts'
 
 type ControlledSession = {

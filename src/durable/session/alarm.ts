@@ -1,8 +1,8 @@
 /** Handles the alarm of a session: resumes its turn, sends due messages and polls background processes. */
 
-import { clock } from '../platform/clock.ts'
-import { leaseMs, segmentMs } from '../platform/schedule.ts'
-import { releaseDue } from './chat/release-held.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { leaseMs, segmentMs } from '#durable/platform/schedule.ts'
+import { releaseDue } from './release-held.ts'
 import { continueMedia } from './attachments/continue-media.ts'
 import { pollProcesses } from './deliver.ts'
 import { runSelfStarted } from './self-started/run-self-started.ts'

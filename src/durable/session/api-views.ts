@@ -1,10 +1,10 @@
 /** Converts sessions, runs and messages to the objects of the public API. */
 
-import { type Entry, isCompacted, type SessionRecord } from '../../agent/model/history.ts'
-import { maskHeaders } from '../../agent/model/secrets/provider-headers.ts'
-import { callsIn, textIn, thinkingIn, type UserMessage } from '../../agent/model/message.ts'
-import { createRunEnded } from '../../agent/loop/announce.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
+import { type Entry, isCompacted, type SessionRecord } from '#agent/core/history.ts'
+import { maskHeaders } from '#agent/core/secrets/provider-headers.ts'
+import { callsIn, textIn, thinkingIn, type UserMessage } from '#agent/core/message.ts'
+import { createRunEnded } from '#agent/loop/announce.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
 import {
   isCancelled,
   isWaitingForSubagents,
@@ -13,13 +13,13 @@ import {
   timesUsed,
   totalUsage,
   type Turn,
-} from '../../agent/model/turn.ts'
-import { toPublicTallies, toPublicUsage } from '../../agent/public-api/usage.ts'
-import type { AnswerFile } from '../../agent/public-api/answer-attachments.ts'
-import { isWaitingForCaller } from '../turn/pending-requests.ts'
-import type { SessionStatus } from '../turn/pending-requests.ts'
-import { type Conversation, isCurrent } from '../storage/conversation-span.ts'
-import type { SessionMetadata } from '../storage/session-metadata.ts'
+} from '#agent/core/turn.ts'
+import { toPublicTallies, toPublicUsage } from '#agent/public-api/usage.ts'
+import type { AnswerFile } from '#agent/public-api/answer-attachments.ts'
+import { isWaitingForCaller } from '#durable/turn/pending-requests.ts'
+import type { SessionStatus } from '#durable/turn/pending-requests.ts'
+import { type Conversation, isCurrent } from '#durable/storage/conversation-span.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 
 export const iso = (ms: number): string => new Date(ms).toISOString()
 

@@ -1,19 +1,19 @@
 /** Records a person's decision about a pending approval of a session. */
 
-import { allowCall, settlePendingCall } from '../../agent/loop/intake.ts'
-import { type ApprovalAnswer, type ApprovalDecision, isRiskAbove } from '../../agent/model/permission/approval.ts'
-import { type Authority, chatName, hasScope } from '../../agent/model/permission/authority.ts'
-import { maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
-import type { ToolMessage } from '../../agent/model/message.ts'
-import type { ApprovalRequest } from '../../agent/model/pending-request.ts'
-import { addDecision, type ToolCall } from '../../agent/model/turn.ts'
-import { createRefusal, renderRefusal } from '../../tools/check-permission.ts'
-import { findPending } from '../turn/pending-requests.ts'
-import { actorOf } from '../../agent/model/permission/audit.ts'
+import { allowCall, settlePendingCall } from '#agent/loop/intake.ts'
+import { type ApprovalAnswer, type ApprovalDecision, isRiskAbove } from '#agent/core/permission/approval.ts'
+import { type Authority, chatName, hasScope } from '#agent/core/permission/authority.ts'
+import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
+import type { ToolMessage } from '#agent/core/message.ts'
+import type { ApprovalRequest } from '#agent/core/pending-request.ts'
+import { addDecision, type ToolCall } from '#agent/core/turn.ts'
+import { createRefusal, renderRefusal } from '#tools/check-permission.ts'
+import { findPending } from '#durable/turn/pending-requests.ts'
+import { actorOf } from '#agent/core/permission/audit.ts'
 import type { Session } from './session.ts'
-import type { TenantDO } from '../tenant/tenant-object.ts'
-import { forgetSnapshot } from '../tenant/tenant-snapshot.ts'
-import { clock } from '../platform/clock.ts'
+import type { TenantDO } from '#durable/tenant/tenant-object.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 type PendingCall = Extract<ToolCall, { state: 'away' }> & { readonly awaits: ApprovalRequest }
 

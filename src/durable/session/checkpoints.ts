@@ -3,13 +3,13 @@
  * conversation in one transaction: a crash leaves both unchanged or both rolled back.
  */
 
-import { BackendError } from '../../agent/model/backend.ts'
-import { textIn } from '../../agent/model/message.ts'
-import type { Change, Checkpoint, Checkpoints, Selection } from '../../backends/checkpoints.ts'
-import { checkpointLimits } from '../../backends/checkpoints.ts'
-import { renderUnifiedDiff } from '../../tools/file/patch/unified-diff.ts'
+import { BackendError } from '#agent/core/backend.ts'
+import { textIn } from '#agent/core/message.ts'
+import type { Change, Checkpoint, Checkpoints, Selection } from '#backends/checkpoints.ts'
+import { checkpointLimits } from '#backends/checkpoints.ts'
+import { renderUnifiedDiff } from '#tools/file/patch/unified-diff.ts'
 import type { Session } from './session.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 export type CheckpointView = {
   /** The number that `rollback` takes: 1 is the last turn that changed files. */

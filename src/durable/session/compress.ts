@@ -3,12 +3,12 @@
  * does it, with the same summary and the same commit.
  */
 
-import { requestCompression } from '../../agent/loop/intake.ts'
-import type { Turn } from '../../agent/model/turn.ts'
-import type { Limits } from '../../agent/model/settings.ts'
-import { failureReasons } from '../../agent/model/failure.ts'
-import { resetCompression } from '../../agent/policy/compress-context.ts'
-import type { SummariseResult } from '../turn/compression/summarise.ts'
+import { requestCompression } from '#agent/loop/intake.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import { failureReasons } from '#agent/core/failure.ts'
+import { resetCompression } from '#agent/policy/compress-context.ts'
+import type { SummariseResult } from '#durable/turn/compression/summarise.ts'
 import type { Session } from './session.ts'
 
 export type CompressResult =

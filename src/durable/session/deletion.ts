@@ -1,10 +1,10 @@
 /** Ends a session that is being deleted, and deletes its data outside the object. */
 
-import { createAuditEvent } from '../../agent/model/permission/audit.ts'
-import { createD1History } from '../../db/history.ts'
-import { settleRun } from '../turn/run-end.ts'
+import { createAuditEvent } from '#agent/core/permission/audit.ts'
+import { createD1History } from '#db/history.ts'
+import { settleRun } from '#durable/turn/run-end.ts'
 import type { Session } from './session.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 /** The maximum time that a deletion waits for running work. */
 const endTimeoutMs = 2_000

@@ -1,11 +1,11 @@
 /** Delivers messages that nobody typed into a session, and starts turns with what waits once the session is idle. */
 
-import { log } from '../../agent/model/log.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import { systemAuthority } from '../../agent/model/permission/authority.ts'
-import { newRunId } from '../platform/ids.ts'
-import { isOwnReset } from '../platform/object-reset.ts'
-import type { DeliveredMessage } from '../storage/deliveries.ts'
+import { log } from '#agent/core/log.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { newRunId } from '#durable/platform/ids.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
+import type { DeliveredMessage } from '#durable/storage/deliveries.ts'
 import { hasWaiting, isIdle } from './intake/delivery.ts'
 import type { Session } from './session.ts'
 import { submit } from './submit.ts'

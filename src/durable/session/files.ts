@@ -1,7 +1,7 @@
 /** Reads and changes workspace files for the API. */
 
-import { BackendError, type Files, type FileStat } from '../../agent/model/backend.ts'
-import { etagOf } from '../platform/etag.ts'
+import { BackendError, type Files, type FileStat } from '#agent/core/backend.ts'
+import { etagOf } from '#durable/platform/etag.ts'
 import type { Session } from './session.ts'
 
 export type FileResult =

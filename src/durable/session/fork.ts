@@ -1,19 +1,19 @@
 /** Copies a session with its files. The copy is independent from then on. */
 
-import { log } from '../../agent/model/log.ts'
-import type { Entry } from '../../agent/model/history.ts'
-import type { Turn } from '../../agent/model/turn.ts'
-import type { SnapshotEntry } from '../../backends/portable-backend.ts'
-import { pack, unpack } from '../../backends/tar.ts'
-import { imageCopier } from '../workspace/attachments.ts'
-import { byteStream, textStream } from '../platform/byte-stream.ts'
-import type { Journal, StepRow } from '../storage/journal.ts'
+import { log } from '#agent/core/log.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import type { SnapshotEntry } from '#backends/portable-backend.ts'
+import { pack, unpack } from '#backends/tar.ts'
+import { imageCopier } from '#durable/workspace/attachments.ts'
+import { byteStream, textStream } from '#durable/platform/byte-stream.ts'
+import type { Journal, StepRow } from '#durable/storage/journal.ts'
 import { snapshotAfter } from './clients/earlier-files.ts'
 import type { Session } from './session.ts'
-import type { NewSession, SessionMetadata } from '../storage/session-metadata.ts'
-import { storedBytes } from '../storage/storage-usage.ts'
-import { leaseMs } from '../platform/schedule.ts'
-import { clock } from '../platform/clock.ts'
+import type { NewSession, SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { storedBytes } from '#durable/storage/storage-usage.ts'
+import { leaseMs } from '#durable/platform/schedule.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 /** Conversation and files are streams: they may not fit into one RPC message, nor into memory. */
 export type SessionCopy = {

@@ -3,8 +3,8 @@
  * how a caller builds that name cannot show it the data of another tenant.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
+import { log } from '#agent/core/log.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 
 /** Logs a call of another tenant: it is a defect of ours or an attack. The caller answers as for an unknown session. */
 export function isOwnTenant(

@@ -3,12 +3,12 @@
  * reached. The last page of the turn has them too (src/db/audit-log.ts).
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import type { ApprovalDecision } from '../../agent/model/permission/approval.ts'
-import { createDecisionEvent } from '../../agent/model/permission/audit.ts'
-import { writeAuditEvents } from '../../db/audit-log.ts'
-import { tenantStub } from '../tenant/tenant-stub.ts'
+import { log } from '#agent/core/log.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { ApprovalDecision } from '#agent/core/permission/approval.ts'
+import { createDecisionEvent } from '#agent/core/permission/audit.ts'
+import { writeAuditEvents } from '#db/audit-log.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 
 type Session = { readonly tenantId: string; readonly sessionId: string; readonly ownAuthority: Authority }
 type Decided = { readonly runId: string; readonly decisions: readonly ApprovalDecision[] }

@@ -1,14 +1,14 @@
 /** Reads the parts of a run that its requests are answered with. */
 
-import { callsIn, textIn } from '../../agent/model/message.ts'
-import type { CallerRequestKind } from '../../agent/model/pending-request.ts'
-import type { RunEnded, SessionEvent } from '../../agent/model/event.ts'
-import type { Segment, Turn } from '../../agent/model/turn.ts'
-import { noUsage, type Usage, usageSince } from '../../agent/model/usage.ts'
-import { toPlacedEvent } from '../storage/event-log.ts'
-import type { RunPart } from '../events/streams.ts'
-import { renderWaitingText } from '../../agent/public-api/waiting-text.ts'
-import { isWaitingForCaller, personRequests } from '../turn/pending-requests.ts'
+import { callsIn, textIn } from '#agent/core/message.ts'
+import type { CallerRequestKind } from '#agent/core/pending-request.ts'
+import type { RunEnded, SessionEvent } from '#agent/core/event.ts'
+import type { Segment, Turn } from '#agent/core/turn.ts'
+import { noUsage, type Usage, usageSince } from '#agent/core/usage.ts'
+import { toPlacedEvent } from '#durable/storage/event-log.ts'
+import type { RunPart } from '#durable/events/streams.ts'
+import { renderWaitingText } from '#agent/public-api/waiting-text.ts'
+import { isWaitingForCaller, personRequests } from '#durable/turn/pending-requests.ts'
 import { endOf, eventsOf } from './read-session.ts'
 import type { Session } from './session.ts'
 

@@ -1,18 +1,18 @@
 /** Holds the session of one object, and replaces it when its storage was emptied. */
 
-import { log } from '../../agent/model/log.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
+import { log } from '#agent/core/log.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { deliver } from './deliver.ts'
-import { clock } from '../platform/clock.ts'
-import { logIdsOf, withLogContext } from '../platform/log-context.ts'
-import { isOwnReset } from '../platform/object-reset.ts'
-import { leaseMs } from '../platform/schedule.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
+import { leaseMs } from '#durable/platform/schedule.ts'
 import { sessionView, type SessionView } from './api-views.ts'
 import { retireConversation } from './clients/retire-conversation.ts'
 import { isOwnTenant } from './own-tenant.ts'
 import { endSession, deleteOutside } from './deletion.ts'
 import { IncomingCopy } from './fork.ts'
-import { statusOf } from '../turn/pending-requests.ts'
+import { statusOf } from '#durable/turn/pending-requests.ts'
 import { Session } from './session.ts'
 
 /** The maximum wait until history contains a created session, so that lists show it at once. */

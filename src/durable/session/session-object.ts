@@ -4,9 +4,9 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import { clock } from '../platform/clock.ts'
-import { armFailpoints } from '../platform/failpoint.ts'
-import { redactLogs } from '../platform/log-redaction.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { armFailpoints } from '#durable/platform/failpoint.ts'
+import { redactLogs } from '#durable/platform/log-redaction.ts'
 import { handleAlarm } from './alarm.ts'
 import { AccessSubject } from './rpc/access.ts'
 import { CheckpointsSubject } from './rpc/checkpoints.ts'

@@ -3,7 +3,7 @@
  * time. Every transition is a pure function; `TurnControl` applies them and arms the alarm.
  */
 
-import { type Armed, leaseMs, retryDelayMs, type Schedule } from '../platform/schedule.ts'
+import { type Armed, leaseMs, retryDelayMs, type Schedule } from '#durable/platform/schedule.ts'
 
 export type SessionSchedule = {
   /** The session is being deleted: nothing may start, and only the deletion itself is retried. */

@@ -1,15 +1,15 @@
 /** Creates the title of a session: first from the beginning of its first message, then with a model after its first turn. */
 
-import { type OpeningMessage, textIn, userText } from '../../agent/model/message.ts'
-import { classifySource } from '../../agent/recall/session-source.ts'
-import type { Settings } from '../../agent/model/settings.ts'
-import type { SessionBilling } from '../tenant/billing/session-billing.ts'
-import type { Projection } from '../storage/projection.ts'
-import type { SessionMetadata } from '../storage/session-metadata.ts'
-import { addLateUsage } from '../storage/session-record.ts'
-import { noAuxModel, type SideCall } from '../models/side-call.ts'
-import type { SessionStore } from '../storage/store.ts'
-import { clock } from '../platform/clock.ts'
+import { type OpeningMessage, textIn, userText } from '#agent/core/message.ts'
+import { classifySource } from '#agent/memory/session-source.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { SessionBilling } from '#durable/tenant/billing/session-billing.ts'
+import type { Projection } from '#durable/storage/projection.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { addLateUsage } from '#durable/storage/session-record.ts'
+import { noAuxModel, type SideCall } from '#durable/models/side-call.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 const maxTitleChars = 60
 

@@ -3,33 +3,34 @@
  * Everything that changes the schedule of a session is here.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { AccessRefusal } from '../../agent/model/permission/access.ts'
-import { requestStop } from '../../agent/loop/intake.ts'
-import { maxTurns } from '../tenant/tenant-snapshot.ts'
-import type { Settings } from '../../agent/model/settings.ts'
-import { callerCalls, isSuspended, isWaitingForSubagents } from '../../agent/model/turn.ts'
-import { clock } from '../platform/clock.ts'
-import { armAlarm, leaseMs } from '../platform/schedule.ts'
-import type { Journal } from '../storage/journal.ts'
-import type { Deliveries } from '../storage/deliveries.ts'
-import type { Projection } from '../storage/projection.ts'
-import { beginConversation } from '../storage/conversation-span.ts'
-import type { SessionMetadata } from '../storage/session-metadata.ts'
-import { sessionUsage } from '../storage/session-record.ts'
-import type { SessionStore } from '../storage/store.ts'
-import type { SessionTenant } from '../tenant/session-tenant.ts'
-import type { SessionBilling } from '../tenant/billing/session-billing.ts'
-import type { Driver } from '../turn/driver.ts'
-import { nextTurn, type TurnRequest } from '../turn/next-turn.ts'
-import { openingCalls } from '../turn/opening-calls.ts'
-import type { PendingList } from '../turn/pending-list.ts'
-import type { Preparation } from '../turn/prepare-turn.ts'
-import { settleRun } from '../turn/run-end.ts'
+import { log } from '#agent/core/log.ts'
+import type { AccessRefusal } from '#agent/core/permission/access.ts'
+import { requestStop } from '#agent/loop/intake.ts'
+import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { callerCalls, isSuspended, isWaitingForSubagents } from '#agent/core/turn.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { armAlarm, leaseMs } from '#durable/platform/schedule.ts'
+import type { Journal } from '#durable/storage/journal.ts'
+import type { Deliveries } from '#durable/storage/deliveries.ts'
+import type { Projection } from '#durable/storage/projection.ts'
+import { beginConversation } from '#durable/storage/conversation-span.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { sessionUsage } from '#durable/storage/session-record.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
+import type { SessionTenant } from '#durable/tenant/session-tenant.ts'
+import type { SessionBilling } from '#durable/tenant/billing/session-billing.ts'
+import type { Driver } from '#durable/turn/driver.ts'
+import { nextTurn, type TurnRequest } from '#durable/turn/next-turn.ts'
+import { openingCalls } from '#durable/turn/opening-calls.ts'
+import type { PendingList } from '#durable/turn/pending-list.ts'
+import type { Preparation } from '#durable/turn/prepare-turn.ts'
+import { settleRun } from '#durable/turn/run-end.ts'
 import { appendDelivered } from './intake/append-delivered.ts'
-import { reportJobEnd, type ReportingSession } from './jobs/report-end.ts'
 import * as schedules from './session-schedule.ts'
 import { titleFrom, type Titles } from './title.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { TenantDO } from '#durable/tenant/tenant-object.ts'
 
 type ControlledSession = ReportingSession & {
   readonly sessionId: string
@@ -316,5 +317,23 @@ export class TurnControl {
 
   close(): void {
     this.#schedule = schedules.closed(this.#schedule)
+  }
+}
+
+type ReportingSession = {
+  readonly sessionId: string
+  readonly meta: Pick<SessionMetadata, 'jobRun'>
+  readonly store: Pick<SessionStore, 'hasOpenTurn'>
+  readonly ownAuthority: Authority
+  readonly tenantObject: () => DurableObjectStub<TenantDO>
+}
+
+/** Tells the tenant's object that the turn of a job's run is over. A lost report is made up for: the object also looks. */
+async function reportJobEnd(session: ReportingSession): Promise<void> {
+  if (session.meta.jobRun === undefined || session.store.hasOpenTurn) return
+  try {
+    await session.tenantObject().jobs.reportEnd(session.ownAuthority, session.sessionId)
+  } catch (error) {
+    log.warn('tenant.unreachable', 'The end of a job could not be reported; the tenant will look for it.', { error })
   }
 }

@@ -1,9 +1,9 @@
 /** Removes the last n turns from the conversation and the search, and returns their user messages. */
 
-import type { Entry } from '../../agent/model/history.ts'
-import { textIn, type UserMessage } from '../../agent/model/message.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import { importRunId } from '../storage/journal.ts'
+import type { Entry } from '#agent/core/history.ts'
+import { textIn, type UserMessage } from '#agent/core/message.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { importRunId } from '#durable/storage/journal.ts'
 import type { Session } from './session.ts'
 
 export type UndoResult = {

@@ -3,9 +3,9 @@
  * the turn ends from its last stored step.
  */
 
-import { userText } from '../../agent/model/message.ts'
-import type { Turn } from '../../agent/model/turn.ts'
-import { giveUp } from '../../agent/policy/give-up.ts'
+import { userText } from '#agent/core/message.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import { giveUp } from '#agent/policy/give-up.ts'
 import type { SessionStore } from './store.ts'
 
 /** `store` was read from the journal; `lost` is the turn as memory had it. */

@@ -3,9 +3,9 @@
  * model ever gets them.
  */
 
-import type { Entry } from '../../agent/model/history.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import { endTurn, newTurn, type Turn } from '../../agent/model/turn.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { endTurn, newTurn, type Turn } from '#agent/core/turn.ts'
 
 export type Aside = {
   readonly runId: string

@@ -3,8 +3,8 @@
  * delivered messages: however often one is delivered, it counts once.
  */
 
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import type { MessageSource } from '../../agent/model/message.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { MessageSource } from '#agent/core/message.ts'
 
 /** A message that nobody typed: the result of a job, a subagent or a background turn. */
 export type DeliveredMessage = {

@@ -3,9 +3,9 @@
  * message; every other event is stored as it was sent. A replay has the same events with the same numbers.
  */
 
-import type { Entry } from '../../agent/model/history.ts'
-import type { Event, SessionEvent, PublicEvent } from '../../agent/model/event.ts'
-import { callsIn, type Message, textIn, thinkingIn } from '../../agent/model/message.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { Event, SessionEvent, PublicEvent } from '#agent/core/event.ts'
+import { callsIn, type Message, textIn, thinkingIn } from '#agent/core/message.ts'
 
 /** [seq, milliseconds, event] or [seq, milliseconds, kind, characters, seq of the message or 0 while it is open]. */
 export type LoggedEvent =

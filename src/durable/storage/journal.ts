@@ -4,11 +4,11 @@
  * A plain turn writes its row twice: before the call and after it.
  */
 
-import type { Entry } from '../../agent/model/history.ts'
-import type { UserMessage } from '../../agent/model/message.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import type { Turn } from '../../agent/model/turn.ts'
-import type { Usage } from '../../agent/model/usage.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { UserMessage } from '#agent/core/message.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import type { Usage } from '#agent/core/usage.ts'
 import { Asides } from './asides.ts'
 import type { LoggedEvent } from './event-log.ts'
 import type { SessionMetadata } from './session-metadata.ts'

@@ -1,6 +1,6 @@
 /** Finds the numbers of the last message and event, from which a session counts on after a restart. */
 
-import type { Turn } from '../../agent/model/turn.ts'
+import type { Turn } from '#agent/core/turn.ts'
 import { isDelta } from './event-log.ts'
 import type { StepRow } from './journal.ts'
 import type { LastNumbers } from './session-metadata.ts'

@@ -1,7 +1,7 @@
 /** Rebuilds a session from history in an object that lost its storage: messages, settings, prompt and turns. */
 
-import type { HistoryStore, Page } from '../../agent/model/history.ts'
-import type { Turn } from '../../agent/model/turn.ts'
+import type { HistoryStore, Page } from '#agent/core/history.ts'
+import type { Turn } from '#agent/core/turn.ts'
 import type { Journal, StepRow } from './journal.ts'
 import type { SessionMetadata } from './session-metadata.ts'
 

@@ -1,12 +1,12 @@
 /** Builds the record of a session for history's directory, and sums its cost. */
 
-import { chatName } from '../../agent/model/permission/authority.ts'
-import type { SessionRecord } from '../../agent/model/history.ts'
-import { callerCalls, totalUsage, type Turn } from '../../agent/model/turn.ts'
-import { addUsage, type Usage } from '../../agent/model/usage.ts'
+import { chatName } from '#agent/core/permission/authority.ts'
+import type { SessionRecord } from '#agent/core/history.ts'
+import { callerCalls, totalUsage, type Turn } from '#agent/core/turn.ts'
+import { addUsage, type Usage } from '#agent/core/usage.ts'
 import type { SessionMetadata } from './session-metadata.ts'
 import type { SessionStore } from './store.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 export function sessionRecord(meta: SessionMetadata, store: SessionStore, expires?: number): SessionRecord {
   const turn = store.current()

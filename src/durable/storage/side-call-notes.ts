@@ -3,7 +3,7 @@
  * usage, so that a crash or an eviction does not lose the cost. All notes are one row, deleted when there are none.
  */
 
-import type { Usage } from '../../agent/model/usage.ts'
+import type { Usage } from '#agent/core/usage.ts'
 import type { Journal } from './journal.ts'
 
 export type SideCallNote = { readonly id: number; readonly usage: Usage }

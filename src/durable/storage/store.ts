@@ -4,35 +4,33 @@
  * delays what is sent until the write is durable.
  */
 
-import { announce } from '../../agent/loop/announce.ts'
-import type { ApprovalDecision } from '../../agent/model/permission/approval.ts'
-import type { Event, SessionEvent } from '../../agent/model/event.ts'
-import type { Entry } from '../../agent/model/history.ts'
-import { type AssistantMessage, type Message, textIn, thinkingIn } from '../../agent/model/message.ts'
-import type { InboxMessage, Store } from '../../agent/model/ports.ts'
-import { getSentDraft } from './sent-draft.ts'
-import { type Commit, isOver, newDecisions, type Turn } from '../../agent/model/turn.ts'
-import { keepsNothing, type Summary } from '../../agent/model/context/compression.ts'
-import { createSummaryMessage } from '../../agent/prompt/compression/summary-message.ts'
-import { estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
+import { announce } from '#agent/loop/announce.ts'
+import type { ApprovalDecision } from '#agent/core/permission/approval.ts'
+import type { Event, SessionEvent } from '#agent/core/event.ts'
+import type { Entry } from '#agent/core/history.ts'
+import { type AssistantMessage, type Message, textIn, thinkingIn } from '#agent/core/message.ts'
+import type { InboxMessage, Store } from '#agent/core/ports.ts'
+import { type Commit, endTurn, isOver, newDecisions, newTurn, type Outcome, type Turn } from '#agent/core/turn.ts'
+import { keepsNothing, type Summary } from '#agent/core/compression.ts'
+import { createSummaryMessage } from '#agent/prompt/compression/summary-message.ts'
+import { estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
 import { type Conversation, firstCurrent, isCurrent } from './conversation-span.ts'
 import type { LastNumbers } from './session-metadata.ts'
 import { hasUnwrittenEvents, lastNumbers, maxEventsPerCall, shownThrough } from './last-numbers.ts'
-import { addToContext, type Context, createContext } from './context.ts'
-import { RecentProgress } from './recent-progress.ts'
 import {
   createDelta,
   type Delta,
-  isDelta,
-  stepOf,
-  withStepIds,
-  toPlacedEvent,
   type EventPosition,
+  isDelta,
   replay,
+  stepOf,
+  toPlacedEvent,
+  withStepIds,
 } from './event-log.ts'
-import type { InboxItem, InboxRow, Journal, StepRow } from './journal.ts'
-import { type Opening, openingTurn } from './opening.ts'
-import { isRowOf } from './step-row.ts'
+import { importRunId, type InboxItem, type InboxRow, type Journal, type StepRow } from './journal.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { Usage } from '#agent/core/usage.ts'
+import { arrangeEntries, assembleContext } from '#agent/prompt/compression/assemble.ts'
 
 export type StoreOptions = {
   readonly sessionId: string
@@ -398,3 +396,90 @@ export class SessionStore implements Store {
     return { newestFirst, summary }
   }
 }
+
+/** An answer in a format is sent when it is whole. */
+const getSentDraft = ({ draft = '', options }: Turn): string => (options.answerFormat ? '' : draft)
+
+/** Imported messages have no steps, so their rows are filled by size. */
+const maxImportRowChars = 32 * 1024
+
+/** Whether the newest row takes the entry: a row ends with the model's reply. */
+const isRowOf = (row: StepRow, { runId }: Entry): boolean =>
+  row.runId === runId && (runId === importRunId ? charsOf(row) < maxImportRowChars : !isAnswered(row))
+
+const isAnswered = (row: StepRow) => row.entries.at(-1)?.message.role === 'assistant'
+const charsOf = (row: StepRow) => row.texts.reduce((sum, text) => sum + text.length, 0)
+
+type Opening = {
+  readonly options: TurnOptions
+  readonly limit: number
+  readonly usageBefore: Usage
+  /** Inbox items that are part of the messages. */
+  readonly drain?: readonly number[] | undefined
+  /** The turn is over as soon as it begins. */
+  readonly outcome?: Outcome
+}
+
+/** `before`: the turn before, which passes on how well compressions did. */
+export function openingTurn(
+  runId: string,
+  now: number,
+  { options, limit, usageBefore, outcome }: Opening,
+  before?: Turn,
+): Turn {
+  const { compression } = before ?? {}
+  const turn = { ...newTurn(runId, now, limit, options), usageBefore, ...(compression && { compression }) }
+  return outcome ? endTurn(turn, outcome, now) : turn
+}
+
+/** Of at most 2 KB each. */
+const maxEvents = 16
+
+/** Keeps the newest progress of the calls that run, for subscribers that join. It is never stored. */
+class RecentProgress {
+  #events: readonly SessionEvent[] = []
+
+  add(event: SessionEvent): void {
+    this.#events = [...this.#events, event].slice(-maxEvents)
+  }
+
+  /** Drops the progress of calls that these events end. `stage`: that of the turn after them. */
+  dropEnded(events: readonly Event[], { stage }: Turn): void {
+    if (!this.#events.length) return
+    const ended = events.flatMap((event) => (event.type === 'tool.completed' ? [event.call_id] : []))
+    this.#events = this.#events.filter(
+      (event) => stage.at === 'tools' && event.type === 'tool.progress' && !ended.includes(event.call_id),
+    )
+  }
+
+  /** Adds the progress to the events of the open row, in order. */
+  addTo(events: SessionEvent[]): SessionEvent[] {
+    return this.#events.length ? [...events, ...this.#events].toSorted((one, other) => one.seq - other.seq) : events
+  }
+}
+
+/** `entries` are in the order in which they are sent. Assembly may change and join their messages. */
+export type Context = { readonly entries: Entry[]; readonly messages: Message[]; tokens: number; images: number }
+
+/** `entries`: the newest summary, the messages that it keeps, and those after it, oldest first. */
+export function createContext(entries: readonly Entry[]): Context {
+  const context: Context = { entries: [], messages: [], tokens: 0, images: 0 }
+  const arranged = arrangeEntries(entries)
+  if (!arranged.some(({ covers }) => covers !== undefined)) {
+    for (const entry of arranged) addToContext(context, entry)
+    return context
+  }
+  const messages = [...assembleContext(arranged)]
+  const tokensOf = new Map(arranged.map(({ message, tokens }) => [message, tokens]))
+  const tokens = messages.reduce((sum, one) => sum + (tokensOf.get(one) ?? estimateMessageTokens(one)), 0)
+  return { entries: [...arranged], messages, tokens, images: messages.filter(hasImage).length }
+}
+
+export function addToContext(context: Context, entry: Entry): void {
+  context.entries.push(entry)
+  context.messages.push(entry.message)
+  context.tokens += entry.tokens
+  if (hasImage(entry.message)) context.images++
+}
+
+const hasImage = ({ role, content }: Message) => role !== 'assistant' && content.some(({ type }) => type === 'image')

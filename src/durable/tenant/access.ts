@@ -3,12 +3,12 @@
  * to the sessions that asked for it. Other sessions see a change with their next snapshot. An announcement is repeated until it has arrived.
  */
 
-import { log } from '../../agent/model/log.ts'
+import { log } from '#agent/core/log.ts'
 import { RpcTarget } from 'cloudflare:workers'
-import { type Access, fullAccess, type TenantStatus } from '../../agent/model/permission/access.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import type { Roles } from '../../agent/model/permission/roles.ts'
-import { clock } from '../platform/clock.ts'
+import { type Access, fullAccess, type TenantStatus } from '#agent/core/permission/access.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Roles } from '#agent/core/permission/roles.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
 import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 import type { StoredValues } from './stored-values.ts'

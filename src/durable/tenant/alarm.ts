@@ -1,8 +1,8 @@
 /** Runs the due work of a tenant's parts: its object has one alarm, and each part has its own next time. */
 
-import { log } from '../../agent/model/log.ts'
-import { clock } from '../platform/clock.ts'
-import { type Armed, armAlarm, dueReasons, leaseMs, retryDelayMs, type Schedule } from '../platform/schedule.ts'
+import { log } from '#agent/core/log.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { type Armed, armAlarm, dueReasons, leaseMs, retryDelayMs, type Schedule } from '#durable/platform/schedule.ts'
 
 /** A part with work to do at a time of its own. The times are milliseconds since 1970. */
 export type ScheduledPart = {

@@ -4,10 +4,10 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { actorOf, type AuditEvent, createAuditEvent, type NewAuditEvent } from '../../agent/model/permission/audit.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import { writeAuditEvents } from '../../db/audit-log.ts'
-import { clock } from '../platform/clock.ts'
+import { actorOf, type AuditEvent, createAuditEvent, type NewAuditEvent } from '#agent/core/permission/audit.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { writeAuditEvents } from '#db/audit-log.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
 import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 

@@ -1,9 +1,9 @@
 /** Binds idempotency keys to request bodies and to the ids of the work, for three days. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { type ChangeCheck, requireOwn } from './own-tenant.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { StoredValues } from './stored-values.ts'
 
 type Ids = { readonly sessionId: string; readonly runId: string }

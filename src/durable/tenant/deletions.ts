@@ -4,11 +4,11 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { actorOf } from '../../agent/model/permission/audit.ts'
-import { type Authority, systemAuthority } from '../../agent/model/permission/authority.ts'
-import { ownerTenant } from '../../db/schema.ts'
-import { createTenantRemoval, type TenantRemoval } from '../../db/delete-tenant.ts'
-import { clock } from '../platform/clock.ts'
+import { actorOf } from '#agent/core/permission/audit.ts'
+import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
+import { ownerTenant } from '#db/schema.ts'
+import { createTenantRemoval, type TenantRemoval } from '#db/delete-tenant.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
 import type { ChangeCheck } from './own-tenant.ts'
 import { tenantStub } from './tenant-stub.ts'

@@ -1,6 +1,6 @@
 /** Resolves the limits of a tenant: the stricter of what the operator and the tenant itself have set. */
 
-import type { Limits, Settings } from '../../agent/model/settings.ts'
+import type { Limits, Settings } from '#agent/core/settings.ts'
 import type { StoredValues } from './stored-values.ts'
 
 /** The answer of a check against a limit. `retryAfter` is in seconds. */

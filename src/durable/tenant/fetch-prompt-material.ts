@@ -1,8 +1,8 @@
 /** Loads the prompt material of a tenant, and caches it in the isolate until the tenant's snapshot names a newer version. */
 
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import type { PromptMaterial } from '../../agent/model/prompt/prompt-layer.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { PromptMaterial } from '#agent/core/prompt-layer.ts'
 import { tenantStub } from './tenant-stub.ts'
 
 const maxCached = 200

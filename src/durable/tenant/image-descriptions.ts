@@ -1,7 +1,7 @@
 /** Stores descriptions of images by their hash, so that an image is described once for all sessions of the tenant. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 
 /** The oldest descriptions are deleted. An image that comes again is described again. */

@@ -1,9 +1,9 @@
 /** Enforces the limits of a tenant: requests per minute, concurrent turns, stored bytes, and spending. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import type { Limits } from '../../agent/model/settings.ts'
-import { clock } from '../platform/clock.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { SettledRun, TenantBilling } from './billing/billing.ts'
 import { type Admission, effectiveLimits } from './effective-limits.ts'
 import { type ChangeCheck, requireOwn } from './own-tenant.ts'

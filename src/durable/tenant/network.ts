@@ -1,10 +1,10 @@
 /** Counts the requests that a tenant sends to hosts of the internet. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { type ChangeCheck, requireOwn } from './own-tenant.ts'
-import { clock } from '../platform/clock.ts'
-import type { HostUse } from '../platform/guarded-fetch.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { HostUse } from '#durable/platform/guarded-fetch.ts'
 
 export type HostTotals = {
   readonly host: string

@@ -3,10 +3,10 @@
  * check scopes too: a mistake there cannot change anything here.
  */
 
-import type { Authority, Scope } from '../../agent/model/permission/authority.ts'
-import { hasScope } from '../../agent/model/permission/authority.ts'
-import { log } from '../../agent/model/log.ts'
-import { ownerTenant } from '../../db/schema.ts'
+import type { Authority, Scope } from '#agent/core/permission/authority.ts'
+import { hasScope } from '#agent/core/permission/authority.ts'
+import { log } from '#agent/core/log.ts'
+import { ownerTenant } from '#db/schema.ts'
 
 /** `scopes`: one of them is enough; without any, the tenant is. `admin` is the scope of the operator, who acts on all tenants. */
 export type ChangeCheck = (authority: Authority, ...scopes: readonly Scope[]) => boolean

@@ -1,7 +1,7 @@
 /** Lists the pending requests of all sessions of a tenant that wait for a person. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import type { PendingItem } from './events/pending-item.ts'
 import { pendingEvents } from './events/tenant-event.ts'
 import type { TenantSockets } from './events/tenant-sockets.ts'

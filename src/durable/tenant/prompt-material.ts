@@ -4,9 +4,9 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import type { PromptMaterial } from '../../agent/model/prompt/prompt-layer.ts'
-import { clock } from '../platform/clock.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { PromptMaterial } from '#agent/core/prompt-layer.ts'
+import { clock } from '#durable/platform/clock.ts'
 import { type ChangeCheck, requireOwn } from './own-tenant.ts'
 import type { StoredValues } from './stored-values.ts'
 

@@ -3,11 +3,11 @@
  * sessions that rest are not woken to find out, so ten thousand of them cost one query a day.
  */
 
-import { log } from '../../agent/model/log.ts'
-import { type Authority, systemAuthority } from '../../agent/model/permission/authority.ts'
-import type { Settings } from '../../agent/model/settings.ts'
-import { type InactivePosition, listInactiveSessions } from '../../db/inactive-sessions.ts'
-import { clock } from '../platform/clock.ts'
+import { log } from '#agent/core/log.ts'
+import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { type InactivePosition, listInactiveSessions } from '#db/inactive-sessions.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
 import type { StoredValues } from './stored-values.ts'
 

@@ -3,17 +3,17 @@
  * new one when the last one is too old.
  */
 
-import { log } from '../../agent/model/log.ts'
-import { type Access, fullAccess } from '../../agent/model/permission/access.ts'
-import { errorResult } from '../../agent/model/message.ts'
-import type { Perform } from '../../agent/model/ports.ts'
-import type { Limits } from '../../agent/model/settings.ts'
-import type { ToolCall } from '../../agent/model/turn.ts'
-import { noKeys, openKeys, type TenantKeys } from '../models/credentials.ts'
-import { isOwnReset } from '../platform/object-reset.ts'
-import { noSecrets, type OpenedSecrets, openSecrets } from '../platform/tenant-secrets.ts'
+import { log } from '#agent/core/log.ts'
+import { type Access, fullAccess } from '#agent/core/permission/access.ts'
+import { errorResult } from '#agent/core/message.ts'
+import type { Perform } from '#agent/core/ports.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import type { ToolCall } from '#agent/core/turn.ts'
+import { noKeys, openKeys, type TenantKeys } from '#durable/models/credentials.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
+import { noSecrets, type OpenedSecrets, openSecrets } from '#durable/platform/tenant-secrets.ts'
 import { snapshotMaxAgeMs, shareSettings, type TenantSnapshot, fetchTenantSnapshot } from './tenant-snapshot.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 /** The age at which a new turn loads new settings. */
 const settingsMaxAgeMs = 5_000

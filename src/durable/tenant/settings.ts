@@ -1,11 +1,11 @@
 /** Stores the settings that a tenant has made for all of its sessions. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { ApprovalRule } from '../../agent/model/permission/approval.ts'
-import { findChangeBeyondRole } from '../../agent/policy/settings/role-limits.ts'
-import { listPolicyChanges } from '../../agent/policy/settings/tighten-settings.ts'
-import { type Authority, hasScope } from '../../agent/model/permission/authority.ts'
-import { mergeSettings, type PatchResult, patchSettings, type Settings } from '../../agent/model/settings.ts'
+import type { ApprovalRule } from '#agent/core/permission/approval.ts'
+import { findChangeBeyondRole } from '#agent/policy/settings/role-limits.ts'
+import { listPolicyChanges } from '#agent/policy/settings/tighten-settings.ts'
+import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
+import { mergeSettings, type PatchResult, patchSettings, type Settings } from '#agent/core/settings.ts'
 import type { ChangeCheck } from './own-tenant.ts'
 import type { StoredValues } from './stored-values.ts'
 

@@ -3,9 +3,9 @@
  * bytes, and not at every write, because no write there passes this object.
  */
 
-import type { Limits } from '../../agent/model/settings.ts'
-import { sumStoredBytes } from '../../db/stored-bytes.ts'
-import { clock } from '../platform/clock.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import { sumStoredBytes } from '#db/stored-bytes.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
 import type { StoredValues } from './stored-values.ts'
 

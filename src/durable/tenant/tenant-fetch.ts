@@ -1,14 +1,14 @@
 /** Creates the guarded fetch of a tenant. What it sends is counted in the ledger of the tenant, in the background. */
 
-import { systemAuthority } from '../../agent/model/permission/authority.ts'
-import { log } from '../../agent/model/log.ts'
+import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { log } from '#agent/core/log.ts'
 import {
   type AddressGuard,
   createAddressGuard,
   createGuardedFetch,
   type GuardedFetch,
   type HostUse,
-} from '../platform/guarded-fetch.ts'
+} from '#durable/platform/guarded-fetch.ts'
 import { tenantStub } from './tenant-stub.ts'
 
 /** Uses that were not sent to the tenant's object yet, by tenant. */

@@ -4,17 +4,17 @@
  * together with the checks of running sessions this keeps the promise that a suspension acts within two seconds.
  */
 
-import type { Access } from '../../agent/model/permission/access.ts'
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import { defaultSettings, type Limits, mergeSettings, type Settings } from '../../agent/model/settings.ts'
-import { tightenSettings } from '../../agent/policy/settings/tighten-settings.ts'
-import { expandToolsets } from '../../tools/tools-for.ts'
-import { mergeWindows, type Windows } from '../models/learned-windows.ts'
-import { isSameAddress, openKeys, type SealedKeys } from '../models/credentials.ts'
-import { type StoredKeyHealth, mergeHealth } from '../models/key-pool.ts'
-import { openSecrets, type SealedSecrets } from '../platform/tenant-secrets.ts'
+import type { Access } from '#agent/core/permission/access.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { defaultSettings, type Limits, mergeSettings, type Settings } from '#agent/core/settings.ts'
+import { tightenSettings } from '#agent/policy/settings/tighten-settings.ts'
+import { expandToolsets } from '#tools/tools-for.ts'
+import { mergeWindows, type Windows } from '#durable/models/learned-windows.ts'
+import { isSameAddress, openKeys, type SealedKeys } from '#durable/models/credentials.ts'
+import { type StoredKeyHealth, mergeHealth } from '#durable/models/key-pool.ts'
+import { openSecrets, type SealedSecrets } from '#durable/platform/tenant-secrets.ts'
 import { tenantStub } from './tenant-stub.ts'
-import { clock } from '../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 export type TenantSnapshot = {
   readonly id: string

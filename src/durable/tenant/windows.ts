@@ -1,9 +1,9 @@
 /** Stores context windows of models that no catalog describes, as sessions of the tenant found them out. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { type ChangeCheck, requireOwn } from './own-tenant.ts'
-import type { Windows } from '../models/learned-windows.ts'
+import type { Windows } from '#durable/models/learned-windows.ts'
 import type { StoredValues } from './stored-values.ts'
 
 export class TenantWindows extends RpcTarget {

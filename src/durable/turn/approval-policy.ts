@@ -1,22 +1,22 @@
 /** Builds the approval policy of a session and asks the approval judge. */
 
-import { type Message, userText } from '../../agent/model/message.ts'
-import type { Settings } from '../../agent/model/settings.ts'
-import type { Turn } from '../../agent/model/turn.ts'
+import { type Message, userText } from '#agent/core/message.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { Turn } from '#agent/core/turn.ts'
 import {
   type ApprovalPolicy,
   type JudgedCall,
   appliesToSession,
   type SessionOrigin,
-} from '../../agent/policy/approval/approval.ts'
+} from '#agent/policy/approval/approval.ts'
 import {
   renderJudgeInstructions,
   parseJudgement,
   type Judgement,
   renderJudgeQuestion,
-} from '../../agent/policy/approval/approval-judge.ts'
-import { isUnattendedSource } from '../../agent/policy/unattended.ts'
-import type { SideCall } from '../models/side-call.ts'
+} from '#agent/policy/approval/approval-judge.ts'
+import { isUnattendedSource } from '#agent/policy/unattended.ts'
+import type { SideCall } from '#durable/models/side-call.ts'
 
 const maxJudgeTokens = 512
 

@@ -1,8 +1,8 @@
 /** Counts the tokens of the next request: the conversation and what is sent with it each time. */
 
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import { estimateTokens } from '../../agent/prompt/estimate-tokens.ts'
-import type { SessionMetadata } from '../storage/session-metadata.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { estimateTokens } from '#agent/prompt/estimate-tokens.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { turnScope } from './tools/turn-scope.ts'
 import type { TurnSession } from './turn-session.ts'
 

@@ -4,8 +4,8 @@
  * usually empties the buffer; a timer does it only when no delta follows, because a timer costs as much as a delta.
  */
 
-import type { Delta } from '../../agent/model/dialect.ts'
-import { clock, type Timers } from '../platform/clock.ts'
+import type { Delta } from '#agent/core/dialect.ts'
+import { clock, type Timers } from '#durable/platform/clock.ts'
 
 const intervalMs = 40
 

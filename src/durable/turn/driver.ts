@@ -3,14 +3,14 @@
  * started it; the alarm starts it again after an eviction.
  */
 
-import { log } from '../../agent/model/log.ts'
-import { drive, type Machine } from '../../agent/loop/drive.ts'
-import type { View } from '../../agent/model/ports.ts'
-import type { Turn } from '../../agent/model/turn.ts'
-import { giveUp } from '../../agent/policy/give-up.ts'
-import { isObjectReset } from '../platform/object-reset.ts'
-import type { SessionStore } from '../storage/store.ts'
-import { clock } from '../platform/clock.ts'
+import { log } from '#agent/core/log.ts'
+import { drive, type Machine } from '#agent/loop/drive.ts'
+import type { View } from '#agent/core/ports.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import { giveUp } from '#agent/policy/give-up.ts'
+import { isObjectReset } from '#durable/platform/object-reset.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 export type DriverOptions = {
   /** Read again after each wait: a rebuilt session has another store. */

@@ -5,35 +5,36 @@ import {
   type Delta,
   type Dialect,
   type DialectName,
-  isStreamBroken,
   type Endpoint,
+  isStreamBroken,
   type ModelRequest,
-} from '../../agent/model/dialect.ts'
-import type { Failure } from '../../agent/model/failure.ts'
-import { offeredTools, type ToolSchema } from '../../agent/model/request/tool-schema.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import { type AssistantMessage, callsIn, type Message, textIn } from '../../agent/model/message.ts'
-import type { Perform } from '../../agent/model/ports.ts'
-import type { Settings } from '../../agent/model/settings.ts'
-import type { Step } from '../../agent/model/step.ts'
-import type { Repairs, Result, ToolCall, Turn } from '../../agent/model/turn.ts'
-import { addUsage, noUsage, type Usage } from '../../agent/model/usage.ts'
-import { type CallContext, classifyError } from '../../agent/providers/errors/classify-error.ts'
-import { renderFormatInstruction } from '../../agent/providers/shared/parameters/answer-format.ts'
-import { hideImages } from '../../agent/providers/shared/images/hide-images.ts'
-import { isTooDeeplyNested, maxNesting } from '../../agent/providers/shared/nesting.ts'
-import type { Route } from '../../agent/routing/route.ts'
-import { failpoint } from '../platform/failpoint.ts'
-import { type IdleLimits, Stalled, withIdleTimeout } from '../models/idle-timeout.ts'
-import { billCall, billInterrupted } from '../models/pricing.ts'
-import type { SideCall } from '../models/side-call.ts'
-import type { Reserved } from '../tenant/billing/session-billing.ts'
-import { openFenceFreeStream, withoutFences } from './recall/fence-free.ts'
-import { checkAnswer, isHeldBack } from './structured-answer.ts'
+} from '#agent/core/dialect.ts'
+import type { Failure } from '#agent/core/failure.ts'
+import { offeredTools, type ToolSchema } from '#agent/core/request/tool-schema.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { type AssistantMessage, callsIn, type Message, textIn } from '#agent/core/message.ts'
+import type { Perform } from '#agent/core/ports.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { Step } from '#agent/core/step.ts'
+import type { CheckedAnswer, Repairs, Result, ToolCall, Turn } from '#agent/core/turn.ts'
+import { addUsage, noUsage, type Usage } from '#agent/core/usage.ts'
+import { type CallContext, classifyError } from '#agent/providers/errors/classify-error.ts'
+import { renderFormatInstruction } from '#agent/providers/shared/parameters/answer-format.ts'
+import { hideImages } from '#agent/providers/shared/images/hide-images.ts'
+import { isTooDeeplyNested, maxNesting } from '#agent/providers/shared/nesting.ts'
+import type { Route } from '#agent/routing/route.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
+import { type IdleLimits, Stalled, withIdleTimeout } from '#durable/models/idle-timeout.ts'
+import { billCall, billInterrupted } from '#durable/models/pricing.ts'
+import type { SideCall } from '#durable/models/side-call.ts'
+import type { Reserved } from '#durable/tenant/billing/session-billing.ts'
 import type { ServerSearch } from './tools/server-search.ts'
 import type { Summariser } from './compression/summariser.ts'
-import { clock } from '../platform/clock.ts'
-import type { ImageDescriber } from './images/describe-images.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { ImageDescriber } from './describe-images.ts'
+import { openFenceFilter, removeFences } from '#agent/untrusted/fence-filter.ts'
+import type { AnswerFormat } from '#agent/core/request/model-parameters.ts'
+import { loadSchemaValidator } from '#backends/modules.ts'
 
 /** The model and the key of one call. */
 export type Chosen = { readonly route: Route; readonly endpoint: Endpoint }
@@ -293,3 +294,102 @@ async function compress(turn: Turn, { model }: TurnEffects): Promise<Extract<Res
   // Its usage is part of the side usage.
   return result.of === 'summary' ? { ...result, usage: noUsage } : result
 }
+
+// Keeps fences out of what a model call shows and stores. It is the one place between the models and all readers:
+// streams, chats and the transcript get what passes here.
+
+type FenceFreeStream = {
+  readonly push: (delta: Delta) => void
+  /** Passes on what was kept back. Called when the stream has ended, whether it is complete or not. */
+  readonly end: () => void
+}
+
+/** Text and thinking are separate streams: a fence may begin in both. */
+function openFenceFreeStream(pass: (delta: Delta) => void): FenceFreeStream {
+  const filters = { text: openFenceFilter(), thinking: openFenceFilter() }
+  const passText = (of: Delta['of'], text: string) => {
+    if (text) pass({ of, text })
+  }
+  return {
+    push: ({ of, text }) => passText(of, filters[of].push(text)),
+    end: () => {
+      passText('thinking', filters.thinking.flush())
+      passText('text', filters.text.flush())
+    },
+  }
+}
+
+/** Thinking with a signature stays as it is: providers reject it otherwise. */
+function withoutFences(message: AssistantMessage): AssistantMessage {
+  const content = message.content.map((part) => {
+    if (part.type === 'call' || (part.type === 'thinking' && part.sealed)) return part
+    const text = removeFences(part.text)
+    return text === part.text ? part : { ...part, text }
+  })
+  return content.every((part, index) => part === message.content[index]) ? message : { ...message, content }
+}
+
+// Checks the answers of turns that name a format. The validator is loaded with the first answer that has a schema.
+
+type Checked = { readonly reply: AssistantMessage; readonly checked?: CheckedAnswer }
+
+/** Longer answers are parsed, but not validated. */
+const maxValidatedChars = 1_000_000
+
+/**
+ * Returns the reply as it is stored. Text beside calls becomes thinking, because clients join all texts of an answer and
+ * parse them. An answer that the model did not finish is not checked.
+ */
+async function checkAnswer(reply: AssistantMessage, { options, draft = '' }: Turn): Promise<Checked> {
+  const { answerFormat: format } = options
+  if (!format) return { reply }
+  if (callsIn(reply).length) return { reply: { ...reply, content: reply.content.map(textToThinking) } }
+  if (reply.stop !== 'end' || !textIn(reply).trim()) return { reply }
+  const { text, value } = parseJsonAnswer(draft + textIn(reply))
+  if (value === undefined) return { reply, checked: { text, problems: ['It is not JSON.'] } }
+  return { reply, checked: { text, problems: await findProblems(value, text.length, format) } }
+}
+
+type Part = AssistantMessage['content'][number]
+const textToThinking = (part: Part): Part => (part.type === 'text' ? { type: 'thinking', text: part.text } : part)
+
+async function findProblems(value: unknown, chars: number, format: AnswerFormat): Promise<readonly string[]> {
+  if (format.type === 'json_object')
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? [] : ['It is not a JSON object.']
+  if (chars > maxValidatedChars) return []
+  const { validateJson } = await loadSchemaValidator()
+  return validateJson(format.schema, value)
+}
+
+/** Finds the JSON of an answer: all of it, the content of its only code fence, or all between the first and last bracket. */
+function parseJsonAnswer(answer: string): { readonly text: string; readonly value?: unknown } {
+  const whole = answer.trim()
+  for (const text of listCandidates(whole)) {
+    const value = parse(text)
+    if (value !== undefined) return { text, value }
+  }
+  return { text: whole }
+}
+
+function* listCandidates(whole: string): Generator<string> {
+  yield whole
+  const fences = whole.split(/^```[\w-]*[ \t]*$/m)
+  if (fences.length === 3) yield (fences[1] ?? '').trim()
+  const first = whole.search(/[[{]/)
+  const last = Math.max(whole.lastIndexOf('}'), whole.lastIndexOf(']'))
+  if (first >= 0 && last > first) yield whole.slice(first, last + 1)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Holds back the text of answers in a format. The store sends the stored text when the answer is whole, so that no
+ * client joins an answer and its repair.
+ */
+const isHeldBack = ({ of }: Delta, { options }: Turn): boolean => of === 'text' && options.answerFormat !== undefined

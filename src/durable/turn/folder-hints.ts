@@ -3,18 +3,18 @@
  * repository that was cloned after the prompt was built. Each folder gets its hint once.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { ExecutionBackend } from '../../agent/model/backend.ts'
-import type { Result } from '../../agent/model/turn.ts'
+import { log } from '#agent/core/log.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import type { Result } from '#agent/core/turn.ts'
 import {
   contextFileNames,
   foldersTo,
   listContextFiles,
   maxHintAncestors,
   maxHintChars,
-} from '../../agent/prompt/context-files.ts'
-import { isOwnReset } from '../platform/object-reset.ts'
-import type { SessionMetadata } from '../storage/session-metadata.ts'
+} from '#agent/prompt/context-files.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { readFolder, readText, renderContextFile } from './prompt/context-files.ts'
 
 type HintOptions = {

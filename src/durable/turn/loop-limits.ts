@@ -1,7 +1,7 @@
 /** Converts settings into the limits of the loop, once per settings object. */
 
-import { type GuardThresholds, type LoopLimits, defaultLimits } from '../../agent/model/ports.ts'
-import type { Settings } from '../../agent/model/settings.ts'
+import { type GuardThresholds, type LoopLimits, defaultLimits } from '#agent/core/ports.ts'
+import type { Settings } from '#agent/core/settings.ts'
 
 const cache = new WeakMap<Settings, LoopLimits>()
 

@@ -1,10 +1,10 @@
 /** Chooses the turn that follows an ended one: first messages that came too late for it, then the queue. */
 
-import { joinMessages } from '../../agent/loop/enter.ts'
-import type { OpeningMessage, ToolCallPart } from '../../agent/model/message.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import { newRunId } from '../platform/ids.ts'
-import type { SessionStore } from '../storage/store.ts'
+import { joinMessages } from '#agent/loop/enter.ts'
+import type { OpeningMessage, ToolCallPart } from '#agent/core/message.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { newRunId } from '#durable/platform/ids.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
 
 export type TurnRequest = {
   readonly runId: string

@@ -1,10 +1,10 @@
 /** Begins a turn with calls that the system makes: they run like those of a model, before it is asked. */
 
-import type { AssistantMessage, ToolCallPart } from '../../agent/model/message.ts'
-import type { View } from '../../agent/model/ports.ts'
-import type { Commit, Turn } from '../../agent/model/turn.ts'
-import { closeBatch } from '../../agent/loop/settle-calls.ts'
-import { planAll } from '../../agent/policy/plan-calls.ts'
+import type { AssistantMessage, ToolCallPart } from '#agent/core/message.ts'
+import type { View } from '#agent/core/ports.ts'
+import type { Commit, Turn } from '#agent/core/turn.ts'
+import { closeBatch } from '#agent/loop/settle-calls.ts'
+import { planAll } from '#agent/policy/plan-calls.ts'
 
 /** The turn must be ready, with its message appended. */
 export function openingCalls(turn: Turn, parts: readonly ToolCallPart[], view: View): Commit {

@@ -1,10 +1,10 @@
 /** Publishes what waits for a person in this session to the tenant's list. */
 
-import type { ChatOrigin } from '../../agent/model/delivery.ts'
-import { type Authority, chatName } from '../../agent/model/permission/authority.ts'
-import { log } from '../../agent/model/log.ts'
-import type { PendingItem } from '../tenant/events/pending-item.ts'
-import type { TenantDO } from '../tenant/tenant-object.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
+import { type Authority, chatName } from '#agent/core/permission/authority.ts'
+import { log } from '#agent/core/log.ts'
+import type { PendingItem } from '#durable/tenant/events/pending-item.ts'
+import type { TenantDO } from '#durable/tenant/tenant-object.ts'
 import { type PendingSession, personRequests } from './pending-requests.ts'
 
 type PublishingSession = PendingSession & {

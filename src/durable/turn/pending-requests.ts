@@ -1,19 +1,19 @@
 /** Finds what calls of the open turn wait for, and delivers results to them. */
 
-import { settlePendingCall } from '../../agent/loop/intake.ts'
-import type { ToolMessage } from '../../agent/model/message.ts'
+import { settlePendingCall } from '#agent/loop/intake.ts'
+import type { ToolMessage } from '#agent/core/message.ts'
 import {
   type ApprovalRequest,
   type PendingRequest,
   type QuestionRequest,
   waitsForPerson,
-} from '../../agent/model/pending-request.ts'
-import { callerCalls, type Stage } from '../../agent/model/turn.ts'
-import { splitAtDot } from '../../agent/model/session-name.ts'
-import { pendingRequestId, withStep } from '../storage/event-log.ts'
-import type { Journal } from '../storage/journal.ts'
-import type { SessionStore } from '../storage/store.ts'
-import type { PendingItem } from '../tenant/events/pending-item.ts'
+} from '#agent/core/pending-request.ts'
+import { callerCalls, type Stage } from '#agent/core/turn.ts'
+import { splitAtDot } from '#agent/core/session-name.ts'
+import { pendingRequestId, withStep } from '#durable/storage/event-log.ts'
+import type { Journal } from '#durable/storage/journal.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
+import type { PendingItem } from '#durable/tenant/events/pending-item.ts'
 import type { Driver } from './driver.ts'
 
 /** A pending request with the ids by which API, channels and jobs refer to it. */

@@ -3,8 +3,8 @@
  * runs before the synchronous start of the turn, so a part of the prompt may be read from another object.
  */
 
-import type { PromptRecord } from '../../agent/model/prompt/prompt-layer.ts'
-import type { SessionMetadata } from '../storage/session-metadata.ts'
+import type { PromptRecord } from '#agent/core/prompt-layer.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { type BuildOptions, buildPrompt } from './prompt/build-prompt.ts'
 import type { PreparedSession } from './prompt/prompt-part.ts'
 

@@ -3,18 +3,18 @@
  * it starts, so that a crash leaves a record of how far the program came.
  */
 
-import { beginNested, endNested } from '../../agent/loop/nested.ts'
-import type { ApprovalDecision } from '../../agent/model/permission/approval.ts'
-import { errorResult, type ToolMessage, textIn } from '../../agent/model/message.ts'
-import type { View } from '../../agent/model/ports.ts'
-import { maskSecretsInValue, maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
-import type { NestedRequest, Programs } from '../../agent/model/tool.ts'
-import { type Commit, addDecision, type NestedCall, type ToolCall, type Turn } from '../../agent/model/turn.ts'
-import { isUntrustedTool } from '../../agent/recall/fenced-transcript.ts'
-import { explainNestedCallLimit } from '../../agent/policy/tool-loop-guard.ts'
-import { type DispatchOptions, dispatch } from '../../tools/dispatch.ts'
-import { maxLimits } from '../../tools/limit-result.ts'
-import type { PermissionResult } from '../../tools/check-permission.ts'
+import { beginNested, endNested } from '#agent/loop/nested.ts'
+import type { ApprovalDecision } from '#agent/core/permission/approval.ts'
+import { errorResult, type ToolMessage, textIn } from '#agent/core/message.ts'
+import type { View } from '#agent/core/ports.ts'
+import { maskSecretsInValue, maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
+import type { NestedRequest, Programs } from '#agent/core/tool.ts'
+import { type Commit, addDecision, type NestedCall, type ToolCall, type Turn } from '#agent/core/turn.ts'
+import { isUntrustedTool } from '#agent/untrusted/fenced-transcript.ts'
+import { explainNestedCallLimit } from '#agent/policy/tool-loop-guard.ts'
+import { type DispatchOptions, dispatch } from '#tools/dispatch.ts'
+import { maxLimits } from '#tools/limit-result.ts'
+import type { PermissionResult } from '#tools/check-permission.ts'
 
 /** Records the calls of a program in its turn. */
 export type ProgramLog = {

@@ -1,12 +1,12 @@
 /** Reports the cost of an ended run to the tenant's object, which releases its slot. */
 
-import type { Turn } from '../../agent/model/turn.ts'
-import { isUnattendedTurn } from '../../agent/policy/unattended.ts'
-import type { SessionBilling } from '../tenant/billing/session-billing.ts'
-import type { Journal } from '../storage/journal.ts'
-import type { SessionMetadata } from '../storage/session-metadata.ts'
-import { runCost } from '../storage/session-record.ts'
-import type { SessionStore } from '../storage/store.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import { isUnattendedTurn } from '#agent/policy/unattended.ts'
+import type { SessionBilling } from '#durable/tenant/billing/session-billing.ts'
+import type { Journal } from '#durable/storage/journal.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { runCost } from '#durable/storage/session-record.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
 
 type SettledSession = {
   readonly journal: Journal

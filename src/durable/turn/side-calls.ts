@@ -1,18 +1,18 @@
 /** Makes the side calls of a session: side tasks, and the reference models of a mixture. */
 
-import type { Dialect, DialectName, Endpoint } from '../../agent/model/dialect.ts'
-import type { Failure } from '../../agent/model/failure.ts'
-import { newTurn, type Turn } from '../../agent/model/turn.ts'
-import type { Catalog } from '../../agent/providers/catalog/model-lookup.ts'
-import type { Usage } from '../../agent/model/usage.ts'
-import { findCheapModel } from '../../agent/routing/cheap-model.ts'
-import { resolveModelId, type Route, type Variables } from '../../agent/routing/route.ts'
-import { resolveMixture, askReferences } from '../models/mixture-of-agents.ts'
+import type { Dialect, DialectName, Endpoint } from '#agent/core/dialect.ts'
+import type { Failure } from '#agent/core/failure.ts'
+import { newTurn, type Turn } from '#agent/core/turn.ts'
+import type { Catalog } from '#agent/providers/catalog/model-lookup.ts'
+import type { Usage } from '#agent/core/usage.ts'
+import { findCheapModel } from '#agent/routing/cheap-model.ts'
+import { resolveModelId, type Route, type Variables } from '#agent/routing/route.ts'
+import { resolveMixture, askReferences } from '#durable/models/mixture-of-agents.ts'
 import type { Chosen, ModelEffects } from './effects.ts'
-import { createChain } from '../models/model-routes.ts'
-import type { CallCost, Reserved } from '../tenant/billing/session-billing.ts'
+import { createChain } from '#durable/models/model-routes.ts'
+import type { CallCost, Reserved } from '#durable/tenant/billing/session-billing.ts'
 import type { TurnSession } from './turn-session.ts'
-import { type SideCall, runSideCall, type SideCallContext } from '../models/side-call.ts'
+import { type SideCall, runSideCall, type SideCallContext } from '#durable/models/side-call.ts'
 
 export type SideCallOptions = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>

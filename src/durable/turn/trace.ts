@@ -3,11 +3,11 @@
  * conventions for generative AI. Texts of the conversation are no part of them.
  */
 
-import { isRunEnd, type SessionEvent } from '../../agent/model/event.ts'
-import type { Perform } from '../../agent/model/ports.ts'
-import type { Result, Turn } from '../../agent/model/turn.ts'
-import { clock } from '../platform/clock.ts'
-import { addSpan, flushSpans, isTraced, type Span } from '../platform/otlp.ts'
+import { isRunEnd, type SessionEvent } from '#agent/core/event.ts'
+import type { Perform } from '#agent/core/ports.ts'
+import type { Result, Turn } from '#agent/core/turn.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { addSpan, flushSpans, isTraced, type Span } from '#durable/platform/otlp.ts'
 import type { Chosen } from './effects.ts'
 
 type Session = {

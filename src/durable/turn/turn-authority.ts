@@ -1,10 +1,10 @@
 /** Reads the authority of the open or last turn of a session. */
 
-import type { Access } from '../../agent/model/permission/access.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import { narrowByRoles } from '../../agent/model/permission/roles.ts'
-import type { SessionMetadata } from '../storage/session-metadata.ts'
-import type { SessionStore } from '../storage/store.ts'
+import type { Access } from '#agent/core/permission/access.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { narrowByRoles } from '#agent/core/permission/roles.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
 
 type AuthorisedSession = {
   readonly tenantId: string

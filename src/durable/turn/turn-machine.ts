@@ -1,26 +1,34 @@
 /** Creates the state machine of a session: the pure loop with the session's store, effects and view. */
 
-import type { Machine } from '../../agent/loop/drive.ts'
-import type { View } from '../../agent/model/ports.ts'
-import type { Turn } from '../../agent/model/turn.ts'
-import type { Route } from '../../agent/routing/route.ts'
-import { getStalls } from '../models/key-pool.ts'
-import { createChain } from '../models/model-routes.ts'
-import { billInterrupted } from '../models/pricing.ts'
-import type { SideCall } from '../models/side-call.ts'
-import { clock } from '../platform/clock.ts'
-import { withFreshTenant } from '../tenant/session-tenant.ts'
-import { createBillingEffects, estimateUsage } from './billing-effects.ts'
+import type { Machine } from '#agent/loop/drive.ts'
+import type { View } from '#agent/core/ports.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import type { Route } from '#agent/routing/route.ts'
+import { getStalls } from '#durable/models/key-pool.ts'
+import { createChain } from '#durable/models/model-routes.ts'
+import { billInterrupted, highestCost } from '#durable/models/pricing.ts'
+import type { SideCall } from '#durable/models/side-call.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { withFreshTenant } from '#durable/tenant/session-tenant.ts'
 import { contextTokens } from './context-tokens.ts'
-import { createPerform } from './effects.ts'
+import { type BillingEffects, type Chosen, createPerform, type StreamEffects, type ToolEffects } from './effects.ts'
 import { loopLimits } from './loop-limits.ts'
 import { createModelEffects } from './model-effects.ts'
-import { createStreamEffects } from './stream-effects.ts'
 import { createCompressibleTokens, defaultContextWindow, type Summariser } from './compression/summariser.ts'
-import { createToolEffects } from './tool-effects.ts'
 import { withTrace } from './trace.ts'
 import { turnScope } from './tools/turn-scope.ts'
 import type { TurnSession } from './turn-session.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
+import { DeltaBuffer } from './delta-buffer.ts'
+import { noUsage, type Usage } from '#agent/core/usage.ts'
+import { estimateTokens } from '#agent/prompt/estimate-tokens.ts'
+import type { CallCost } from '#durable/tenant/billing/session-billing.ts'
+import type { ToolMessage } from '#agent/core/message.ts'
+import type { ApprovalPolicy } from '#agent/policy/approval/approval.ts'
+import { getResultLimits } from '#tools/limit-result.ts'
+import { askApprovalJudge, createApprovalPolicy } from './approval-policy.ts'
+import { createProgramLog } from './programs.ts'
+import { turnAuthority } from './turn-authority.ts'
 
 export type TurnMachine = Machine & {
   readonly side: SideCall
@@ -87,4 +95,95 @@ function spendingOf(
     limitWarning: session.billing.nearLimit(turn),
     ...(isInFlight && route && { lostCall: { usage: billInterrupted(estimateUsage(session, ''), { route }) } }),
   }
+}
+
+/** Builds the stream group of the turn's effects: buffers the deltas of a model call and emits them as events. */
+function createStreamEffects(session: TurnSession): StreamEffects {
+  const buffer = new DeltaBuffer((kind, text) => session.store.appendDelta(kind, text))
+  return {
+    append: (delta) => {
+      buffer.append(delta)
+      void failpoint('mid-stream')
+    },
+    end: ({ flush }) => (flush ? buffer.flush() : buffer.discard()),
+  }
+}
+
+/** Builds the billing group of the turn's effects: estimates usage, reserves calls and reports them to the tenant. */
+const createBillingEffects = (session: TurnSession): BillingEffects => ({
+  estimate: (output) => estimateUsage(session, output),
+  takeSideUsage: () => session.billing.claimSideCalls(session.store.current()),
+  reserve: (turn, chosen) => session.billing.reserve(turn, mostCostOf(session, turn, chosen)),
+  report: (turn, usage) => session.billing.report(turn, usage),
+})
+
+/** Answers are rarely longer. A larger reservation would hold back calls that there is room for. */
+const maxReservedOutput = 16_384
+
+/** Estimates the most that a call can cost: its prompt and the longest answer. */
+function mostCostOf(session: TurnSession, { options, repairs }: Turn, { route, endpoint }: Chosen): CallCost {
+  const requested = repairs.maxTokens ?? options.maxTokens ?? session.settings.model?.max_tokens
+  const longest = requested ?? endpoint.quirks?.defaultMaxTokens ?? route.facts?.maxOutput ?? maxReservedOutput
+  return highestCost(route, contextTokens(session), Math.min(longest, maxReservedOutput))
+}
+
+/** Estimates the usage of a call with this output. Its cost is unknown until prices are applied. */
+const estimateUsage = (session: TurnSession, output: string): Usage => ({
+  ...noUsage,
+  input: contextTokens(session),
+  output: estimateTokens(output),
+  costStatus: 'unknown',
+})
+
+/** Builds the tool group of the turn's effects: runs calls with the approval policy of the turn. */
+const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) => readonly Route[]): ToolEffects => ({
+  schemas: () => session.toolRuntime.schemas(session.settings, turnScope(session)),
+  run: (calls) =>
+    session.toolRuntime.run(calls, {
+      settings: session.settings,
+      authority: turnAuthority(session),
+      scope: turnScope(session),
+      signal: session.driver.abortable().signal,
+      runId: session.store.turn().id,
+      transcript: session.store.transcript(),
+      earlierResults: settledResults(session.store.turn()),
+      resultLimits: getResultLimits(windowOf(session, routesOf(session.store.turn()))),
+      seesImages: seesImages(session, routesOf(session.store.turn())),
+      policy: () =>
+        createApprovalPolicy(session.settings, session.meta, session.store.current(), limitsByRole(session)),
+      judge: (call) => askApprovalJudge(session, call),
+      onProgress: ({ callId, tool, delta, parent }) =>
+        session.store.publishProgress({
+          type: 'tool.progress',
+          call_id: callId,
+          tool,
+          delta,
+          ...(parent !== undefined && { parent_call_id: parent }),
+        }),
+      programs: createProgramLog(
+        () => session.store,
+        () => session.driver.view(),
+      ),
+    }),
+})
+
+/** Roles count as they are when a call begins, which may be long after its batch did. */
+function limitsByRole(session: TurnSession): Pick<ApprovalPolicy, 'maxRisk' | 'isTakenAway'> {
+  const authority = turnAuthority(session)
+  const { entitlements, maxRisk } = authority
+  const hasTool = (tool: string) => session.toolRuntime.toolbox(session.settings, authority).has(tool)
+  return { maxRisk, ...(entitlements && { isTakenAway: (tool) => !hasTool(tool) }) }
+}
+
+/** Lists the results that the batch has already. */
+const settledResults = ({ stage }: Turn): readonly ToolMessage[] =>
+  stage.at === 'tools' ? stage.calls.flatMap((call) => (call.state === 'settled' ? [call.result] : [])) : []
+
+const windowOf = ({ store }: TurnSession, routes: readonly Route[]): number | undefined =>
+  routes[store.turn().route.model]?.contextWindow
+
+/** Whether the model is known to read images, and its provider has not refused those of this turn. */
+function seesImages({ store }: TurnSession, routes: readonly Route[]): boolean {
+  const { route, repairs } = store.turn()
+  return routes[route.model]?.facts?.images === true && repairs.images === undefined
 }

@@ -1,12 +1,12 @@
 /** The parts of a session that driving a turn needs. `Session` provides them; nothing in this room imports it. */
 
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import type { Settings } from '../../agent/model/settings.ts'
-import type { SideCall } from '../models/side-call.ts'
-import type { SessionMetadata } from '../storage/session-metadata.ts'
-import type { SessionStore } from '../storage/store.ts'
-import type { SessionTenant, TurnAccess } from '../tenant/session-tenant.ts'
-import type { SessionBilling } from '../tenant/billing/session-billing.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { SideCall } from '#durable/models/side-call.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
+import type { SessionTenant, TurnAccess } from '#durable/tenant/session-tenant.ts'
+import type { SessionBilling } from '#durable/tenant/billing/session-billing.ts'
 import type { Driver } from './driver.ts'
 import type { ToolRuntime } from './tool-runtime.ts'
 

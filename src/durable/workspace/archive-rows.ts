@@ -1,6 +1,6 @@
 /** Stores the checkpoint archives of a session; the tables are created with the first one. */
 
-import type { CheckpointLimits, Selection } from '../../backends/checkpoints.ts'
+import type { CheckpointLimits, Selection } from '#backends/checkpoints.ts'
 
 export type ArchiveRow = {
   readonly id: number

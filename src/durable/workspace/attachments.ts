@@ -3,11 +3,11 @@
  * loaded right before a model call.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { ImagePart, Message, TextPart, ToolMessage, UserMessage } from '../../agent/model/message.ts'
-import type { Result } from '../../agent/model/turn.ts'
-import { limitConcurrency } from '../../backends/limit-concurrency.ts'
-import { fitsRow } from '../platform/row-size.ts'
+import { log } from '#agent/core/log.ts'
+import type { ImagePart, Message, TextPart, ToolMessage, UserMessage } from '#agent/core/message.ts'
+import type { Result } from '#agent/core/turn.ts'
+import { limitConcurrency } from '#backends/limit-concurrency.ts'
+import { fitsRow } from '#durable/platform/row-size.ts'
 
 /** Limit of base64 that stays in the message. */
 const maxInlineChars = 8 * 1024

@@ -4,21 +4,20 @@
  * a stored rollback first, so that it survives a crash.
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { FileStat } from '../../agent/model/backend.ts'
+import { log } from '#agent/core/log.ts'
+import type { FileStat } from '#agent/core/backend.ts'
 import {
   type Change,
   type Checkpoint,
-  type Checkpoints,
   checkpointLimits,
+  type Checkpoints,
   type Restored,
   type Selection,
-} from '../../backends/checkpoints.ts'
-import type { PortableBackend } from '../../backends/portable-backend.ts'
-import { pack, unpack } from '../../backends/tar.ts'
-import { archiveRows, type ArchiveRow, type PendingRollback } from './archive-rows.ts'
+} from '#backends/checkpoints.ts'
+import type { PortableBackend } from '#backends/portable-backend.ts'
+import { pack, unpack } from '#backends/tar.ts'
+import { type ArchiveRow, archiveRows, type PendingRollback } from './archive-rows.ts'
 import { planTransfer } from './move-files.ts'
-import { uploadInParts } from './upload.ts'
 
 export type CheckpointArchive = {
   readonly begin: (run: string) => void
@@ -283,5 +282,43 @@ async function* changes(
   for (const path of changed) {
     if (!small.includes(path)) yield { path, tooLarge: true }
     else yield { path, before: oldContents.get(path), after: await host.files.read(path) } satisfies Change
+  }
+}
+
+/** All parts but the last must have the same size. */
+const partBytes = 8 * 1024 * 1024
+
+/** Returns the number of bytes. */
+export async function uploadInParts(blobs: R2Bucket, key: string, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  const part = new Uint8Array(partBytes)
+  let [filled, sum] = [0, 0]
+  let parts: R2MultipartUpload | undefined
+  const done: R2UploadedPart[] = []
+  const send = async () => {
+    parts ??= await blobs.createMultipartUpload(key)
+    done.push(await parts.uploadPart(done.length + 1, part.slice(0, filled)))
+    filled = 0
+  }
+  const take = async (chunk: Uint8Array): Promise<void> => {
+    const piece = chunk.subarray(0, partBytes - filled)
+    part.set(piece, filled)
+    filled += piece.byteLength
+    if (filled === partBytes) await send()
+    if (piece.byteLength < chunk.byteLength) await take(chunk.subarray(piece.byteLength))
+  }
+  try {
+    for await (const chunk of chunks) {
+      sum += chunk.byteLength
+      await take(chunk)
+    }
+    if (!parts) await blobs.put(key, part.slice(0, filled))
+    else {
+      if (filled) await send()
+      await parts.complete(done)
+    }
+    return sum
+  } catch (error) {
+    await parts?.abort()
+    throw error
   }
 }

@@ -1,8 +1,8 @@
 /** Adds granted secrets to the environment of commands. What a command returns for the next one is stripped of them. */
 
-import type { ExecOptions, ExecResult, ExecutionBackend } from '../../agent/model/backend.ts'
-import type { Settings } from '../../agent/model/settings.ts'
-import type { OpenedSecrets } from '../platform/tenant-secrets.ts'
+import type { ExecOptions, ExecResult, ExecutionBackend } from '#agent/core/backend.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { OpenedSecrets } from '#durable/platform/tenant-secrets.ts'
 
 /** The secrets that commands of a session get. */
 export type CommandSecrets = {

@@ -4,9 +4,9 @@
  */
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
-import { checkPublicAddress } from '../../agent/policy/network/network-address.ts'
-import { matchesWildcard } from '../../agent/policy/wildcard.ts'
-import { type EgressVariables, injectKey } from '../../backends/cloudflare/egress.ts'
+import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
+import { matchesWildcard } from '#agent/policy/wildcard.ts'
+import { type EgressVariables, injectKey } from '#backends/cloudflare/egress.ts'
 import type { EgressProps } from './sandbox-object.ts'
 
 export class ContainerEgress extends WorkerEntrypoint<Env & EgressVariables, EgressProps> {

@@ -3,8 +3,8 @@
  * so an interrupted move can be repeated.
  */
 
-import type { FileStat } from '../../agent/model/backend.ts'
-import type { PortableBackend, SnapshotEntry } from '../../backends/portable-backend.ts'
+import type { FileStat } from '#agent/core/backend.ts'
+import type { PortableBackend, SnapshotEntry } from '#backends/portable-backend.ts'
 
 /** Limit of file contents in one move. */
 const maxBytes = 50 * 1024 * 1024

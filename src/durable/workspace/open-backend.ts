@@ -1,21 +1,21 @@
 /** Chooses and opens the backend of a session, and reports what a backend still needs. */
 
-import { BackendError, type BackendKind, backendKinds, type Capabilities } from '../../agent/model/backend.ts'
-import type { Limits, Settings } from '../../agent/model/settings.ts'
+import { BackendError, type BackendKind, backendKinds, type Capabilities } from '#agent/core/backend.ts'
+import type { Limits, Settings } from '#agent/core/settings.ts'
 import type { SandboxStub } from './sandbox-object.ts'
-import type { SandboxPort } from '../../backends/cloudflare/sandbox-port.ts'
-import { resolveEgress } from '../../backends/cloudflare/egress.ts'
-import { cloudflareBackend, containerSetUpHint } from '../../backends/cloudflare/cloudflare.ts'
-import { daytonaBackend } from '../../backends/daytona/daytona.ts'
-import { e2bBackend } from '../../backends/e2b/e2b.ts'
-import { httpBackend } from '../../backends/http/http.ts'
-import type { HostMemory } from '../../backends/host/host-port.ts'
-import type { PortableBackend } from '../../backends/portable-backend.ts'
-import { vercelBackend } from '../../backends/vercel/vercel.ts'
-import { defaultQuotaBytes, virtualBackend } from '../../backends/virtual/virtual.ts'
-import { clock } from '../platform/clock.ts'
-import type { GuardedFetch } from '../platform/guarded-fetch.ts'
-import { shellNetwork } from './shell-network.ts'
+import type { SandboxPort } from '#backends/cloudflare/sandbox-port.ts'
+import { resolveEgress } from '#backends/cloudflare/egress.ts'
+import { cloudflareBackend, containerSetUpHint } from '#backends/cloudflare/cloudflare.ts'
+import { daytonaBackend } from '#backends/host/daytona.ts'
+import { e2bBackend } from '#backends/e2b/e2b.ts'
+import { httpBackend } from '#backends/http/http.ts'
+import type { HostMemory } from '#backends/host/host-port.ts'
+import type { PortableBackend } from '#backends/portable-backend.ts'
+import { vercelBackend } from '#backends/vercel/vercel.ts'
+import { defaultQuotaBytes, virtualBackend } from '#backends/virtual/virtual.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
+import type { Network } from '#backends/virtual/network.ts'
 
 export type BackendContext = {
   readonly env: Env
@@ -224,3 +224,13 @@ export const noCapabilities: Capabilities = {
   languages: [],
   root: '/workspace',
 }
+
+/** Gives curl, wget and git of the virtual shell a network: the guarded fetch of the tenant. */
+export const shellNetwork = (guardedFetch: GuardedFetch): Network => ({
+  async fetch({ url, method, headers, body, follow, timeoutMs }, signal) {
+    const { response, url: lastUrl } = await guardedFetch({ url, method, headers, body, follow, timeoutMs, signal })
+    const { status, statusText } = response
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    return { status, statusText, headers: Object.fromEntries(response.headers), body: bytes, url: lastUrl }
+  },
+})

@@ -4,14 +4,14 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import { log } from '../../agent/model/log.ts'
-import { ContainerBox } from '../../backends/cloudflare/container-box.ts'
-import type { ContainerHost } from '../../backends/cloudflare/container-host.ts'
-import type { Egress, EgressVariables } from '../../backends/cloudflare/egress.ts'
-import { type NativeContainer, nativeContainer } from '../../backends/cloudflare/native-container.ts'
-import type { SandboxPort } from '../../backends/cloudflare/sandbox-port.ts'
-import type { SaveOutcome, StoredCopies } from '../../backends/cloudflare/workspace-copies.ts'
-import { clock } from '../platform/clock.ts'
+import { log } from '#agent/core/log.ts'
+import { ContainerBox } from '#backends/cloudflare/container-box.ts'
+import type { ContainerHost } from '#backends/cloudflare/container-host.ts'
+import type { Egress, EgressVariables } from '#backends/cloudflare/egress.ts'
+import { type NativeContainer, nativeContainer } from '#backends/cloudflare/native-container.ts'
+import type { SandboxPort } from '#backends/cloudflare/sandbox-port.ts'
+import type { SaveOutcome, StoredCopies } from '#backends/cloudflare/workspace-copies.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 const copyKey = 'talaria:saved'
 /** Only as a limit for an object that has crashed: the alarm renews it, and stops the container after ten idle minutes. */

@@ -5,11 +5,11 @@
  */
 
 import { Sandbox } from '@cloudflare/sandbox'
-import type { ContainerBox } from '../../backends/cloudflare/container-box.ts'
-import { injectKey, type InjectKeyParams } from '../../backends/cloudflare/egress.ts'
-import type { SandboxPort } from '../../backends/cloudflare/sandbox-port.ts'
-import { sdkContainer, type SdkSandbox } from '../../backends/cloudflare/sdk-container.ts'
-import type { SaveOutcome } from '../../backends/cloudflare/workspace-copies.ts'
+import type { ContainerBox } from '#backends/cloudflare/container-box.ts'
+import { injectKey, type InjectKeyParams } from '#backends/cloudflare/egress.ts'
+import type { SandboxPort } from '#backends/cloudflare/sandbox-port.ts'
+import { sdkContainer, type SdkSandbox } from '#backends/cloudflare/sdk-container.ts'
+import type { SaveOutcome } from '#backends/cloudflare/workspace-copies.ts'
 import { openBox, openNative, resetOf, type SandboxEnv, type SandboxStub } from './sandbox-object.ts'
 
 /** The name is that of the class of the native API: both are the same objects to the platform. */

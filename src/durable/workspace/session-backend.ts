@@ -3,19 +3,13 @@
  * is stored when all have arrived, so that a crash in between changes nothing.
  */
 
-import { log } from '../../agent/model/log.ts'
-import {
-  BackendError,
-  type BackendKind,
-  type ExecutionBackend,
-  type Files,
-  type Jobs,
-} from '../../agent/model/backend.ts'
-import type { HostMemory } from '../../backends/host/host-port.ts'
-import type { Checkpoints } from '../../backends/checkpoints.ts'
-import type { PortableBackend } from '../../backends/portable-backend.ts'
-import { loadShellPolicy } from '../../backends/modules.ts'
-import type { WorkspaceLocation } from '../storage/session-metadata.ts'
+import { log } from '#agent/core/log.ts'
+import { BackendError, type BackendKind, type ExecutionBackend, type Files, type Jobs } from '#agent/core/backend.ts'
+import type { HostMemory } from '#backends/host/host-port.ts'
+import type { Checkpoints } from '#backends/checkpoints.ts'
+import type { PortableBackend } from '#backends/portable-backend.ts'
+import { loadShellPolicy } from '#backends/modules.ts'
+import type { WorkspaceLocation } from '#durable/storage/session-metadata.ts'
 import { type CommandSecrets, describeSecrets, execWithSecrets, withSecrets } from './command-secrets.ts'
 import type { CheckpointArchive } from './checkpoint-archive.ts'
 import { moveFiles, skippedListPath, type SkippedFile, planTransfer } from './move-files.ts'

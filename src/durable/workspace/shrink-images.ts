@@ -3,11 +3,11 @@
  * one that is sent.
  */
 
-import { decodeBase64Bytes } from '../../agent/model/base64.ts'
-import { log } from '../../agent/model/log.ts'
-import { type ShrinkImage, smallImage } from '../../agent/model/media/shrink-image.ts'
-import type { Message } from '../../agent/model/message.ts'
-import { isOversizedImage } from '../../agent/providers/shared/images/image-limits.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { log } from '#agent/core/log.ts'
+import { type ShrinkImage, smallImage } from '#agent/core/media/shrink-image.ts'
+import type { Message } from '#agent/core/message.ts'
+import { isOversizedImage } from '#agent/providers/shared/images/image-limits.ts'
 
 /** Tried in this order until the result is small enough. */
 const qualities = [85, 60] as const

@@ -1,8 +1,8 @@
 /** Shows the console of the page, or evaluates an expression where that is allowed. */
 
 import * as z from 'zod'
-import { assessByRisk } from '../../agent/policy/approval/approval.ts'
-import type { Assessment } from '../../agent/model/permission/approval.ts'
+import { assessByRisk } from '#agent/policy/approval/approval.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
 import { defineTool } from '../define-tool.ts'
 import { browserTool, runBrowser } from './run-browser.ts'
 

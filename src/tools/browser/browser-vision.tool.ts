@@ -1,7 +1,7 @@
 /** Looks at the page: the model itself where it sees, else another model that answers the question. */
 
 import * as z from 'zod'
-import { getBrowserAvailability } from '../../agent/policy/browser/resolve-browser.ts'
+import { getBrowserAvailability } from '#agent/policy/resolve-browser.ts'
 import { defineTool } from '../define-tool.ts'
 import { getVisionAvailability } from '../media/vision-availability.ts'
 import { fail } from '../tool-result.ts'

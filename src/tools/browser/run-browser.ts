@@ -1,9 +1,9 @@
 /** Passes an action of a browser tool to the browser of the session, and its answer to the model. */
 
-import type { BrowserAction } from '../../agent/model/browser/browser.ts'
-import type { Risk } from '../../agent/model/permission/approval.ts'
-import type { CallContext, Services } from '../../agent/model/tool.ts'
-import { getBrowserAvailability } from '../../agent/policy/browser/resolve-browser.ts'
+import type { BrowserAction } from '#agent/core/browser/browser.ts'
+import type { Risk } from '#agent/core/permission/approval.ts'
+import type { CallContext, Services } from '#agent/core/tool.ts'
+import { getBrowserAvailability } from '#agent/policy/resolve-browser.ts'
 import { fail, type ToolAnswer } from '../tool-result.ts'
 
 export type BrowserContext = CallContext & Pick<Services, 'browser'>

@@ -3,8 +3,8 @@
  */
 
 import * as z from 'zod'
-import type { ExecutionBackend } from '../../agent/model/backend.ts'
-import type { ToolResult } from '../../agent/model/tool.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import type { ToolResult } from '#agent/core/tool.ts'
 import { assessWrites } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'

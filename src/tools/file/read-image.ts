@@ -1,7 +1,7 @@
 /** Reads an image of the workspace for a model that sees images. Its first bytes, not its name, decide its type. */
 
-import type { ExecutionBackend } from '../../agent/model/backend.ts'
-import type { ToolResult } from '../../agent/model/tool.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import type { ToolResult } from '#agent/core/tool.ts'
 import { fail } from '../tool-result.ts'
 
 export const isImageName = (path: string): boolean => /\.(png|jpe?g|gif|webp|bmp|ico|avif|heic|tiff?)$/i.test(path)

@@ -1,7 +1,7 @@
 /** Reads a text file of the workspace, or returns a failure that names the reason. */
 
-import type { ExecutionBackend } from '../../agent/model/backend.ts'
-import type { ToolResult } from '../../agent/model/tool.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import type { ToolResult } from '#agent/core/tool.ts'
 import { fail } from '../tool-result.ts'
 import { isImageName } from './read-image.ts'
 import { findSimilarFiles } from './similar-files.ts'

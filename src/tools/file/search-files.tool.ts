@@ -1,9 +1,9 @@
 /** Searches the lines or the names of files. */
 
 import * as z from 'zod'
-import type { ExecutionBackend, SearchHit, SearchQuery } from '../../agent/model/backend.ts'
-import { assessByRisk } from '../../agent/policy/approval/approval.ts'
-import { isSearched, isSecretPath } from '../../agent/path-policy/judge-path.ts'
+import type { ExecutionBackend, SearchHit, SearchQuery } from '#agent/core/backend.ts'
+import { assessByRisk } from '#agent/policy/approval/approval.ts'
+import { isSearched, isSecretPath } from '#agent/path-policy/judge-path.ts'
 import { assessSearch, listSecretFiles } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'

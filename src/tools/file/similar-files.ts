@@ -1,6 +1,6 @@
 /** Finds files whose names are similar to one that does not exist. */
 
-import type { ExecutionBackend } from '../../agent/model/backend.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
 import { similarity } from './similarity.ts'
 
 const maxResults = 5

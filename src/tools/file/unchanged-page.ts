@@ -3,8 +3,8 @@
  * belongs to the backend object of a session. After an eviction every page is shown again.
  */
 
-import type { ExecutionBackend } from '../../agent/model/backend.ts'
-import { hash53 } from '../../agent/model/hash53.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import { hash53 } from '#agent/core/hash53.ts'
 
 type ShownPage = { readonly hash: number; readonly callId: string; readonly wasOmitted: boolean }
 

@@ -1,7 +1,7 @@
 /** Writes a whole file. Writing the same content again changes nothing, so a call may run again after a crash. */
 
 import * as z from 'zod'
-import type { ExecutionBackend } from '../../agent/model/backend.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
 import { assessWrites } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'

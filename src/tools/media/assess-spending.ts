@@ -1,7 +1,7 @@
 /** Assesses paid calls: limits and roles bound what they cost, so that no person is asked each time. */
 
-import type { Assessment } from '../../agent/model/permission/approval.ts'
-import type { ExecutionBackend } from '../../agent/model/backend.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
 import { assessReads } from '../assess-paths.ts'
 import { assessSecrets } from '../web/assess-secrets.ts'
 

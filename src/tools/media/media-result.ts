@@ -1,6 +1,6 @@
 /** Renders what was made, or started, as the result of a tool. */
 
-import type { MediaAnswer, MediaMade } from '../../agent/model/media/media.ts'
+import type { MediaAnswer, MediaMade } from '#agent/core/media/media.ts'
 import { fail, type ToolAnswer } from '../tool-result.ts'
 
 const startedNote = 'It is paid. A message brings it when it is ready: do not start it again.'

@@ -1,11 +1,11 @@
 /** Speaks a text. The sound file becomes a file of the workspace and an attachment of the answer. */
 
 import * as z from 'zod'
-import { BackendError, type ExecutionBackend } from '../../agent/model/backend.ts'
-import { speechProviders } from '../../agent/model/media/media-settings.ts'
-import type { MediaMade } from '../../agent/model/media/media.ts'
-import type { Assessment } from '../../agent/model/permission/approval.ts'
-import { mediaAvailability } from '../../agent/routing/media-vendors.ts'
+import { BackendError, type ExecutionBackend } from '#agent/core/backend.ts'
+import { speechProviders } from '#agent/core/media/media-settings.ts'
+import type { MediaMade } from '#agent/core/media/media.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
+import { mediaAvailability } from '#agent/routing/media-vendors.ts'
 import { assessWrites } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail, type ToolAnswer } from '../tool-result.ts'

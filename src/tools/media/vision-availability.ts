@@ -1,6 +1,6 @@
 /** Tells whether a model may see images: without a provider only the demo answers, which sees none. */
 
-import type { Availability, ToolDeployment } from '../../agent/model/vendor/tool-deployment.ts'
+import type { Availability, ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
 
 export const getVisionAvailability = ({ hasProvider }: ToolDeployment): Availability =>
   hasProvider()

@@ -1,10 +1,10 @@
 /** Creates, changes and deletes skills of the tenant. They act in all sessions, so suspicious text needs a person. */
 
 import * as z from 'zod'
-import type { Assessment } from '../../agent/model/permission/approval.ts'
-import type { SkillChange } from '../../agent/model/skills/skill.ts'
-import { skillFile } from '../../agent/recall/skills/skill-names.ts'
-import { describeFindings, findSuspicious, verdictOf } from '../../agent/recall/skills/skill-verdict.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
+import type { SkillChange } from '#agent/core/skills/skill.ts'
+import { skillFile } from '#agent/skills/skill-names.ts'
+import { describeFindings, findSuspicious, verdictOf } from '#agent/skills/skill-verdict.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 

@@ -4,13 +4,13 @@
  */
 
 import * as z from 'zod'
-import type { SkillConfigEntry, SkillMiss, Skills, SkillView } from '../../agent/model/skills/skill.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import { BackendError } from '../../agent/model/backend.ts'
-import { fillTemplate } from '../../agent/recall/skills/fill-template.ts'
-import { assessReadiness } from '../../agent/recall/skills/readiness.ts'
-import { skillFile } from '../../agent/recall/skills/skill-names.ts'
-import { safeDescription } from '../../agent/recall/skills/skill-verdict.ts'
+import type { SkillConfigEntry, SkillMiss, Skills, SkillView } from '#agent/core/skills/skill.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { BackendError } from '#agent/core/backend.ts'
+import { fillTemplate } from '#agent/skills/fill-template.ts'
+import { assessReadiness } from '#agent/skills/readiness.ts'
+import { skillFile } from '#agent/skills/skill-names.ts'
+import { safeDescription } from '#agent/skills/skill-verdict.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 

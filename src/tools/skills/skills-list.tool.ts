@@ -1,8 +1,8 @@
 /** Lists the skills that a session can load. */
 
 import * as z from 'zod'
-import { isOffered } from '../../agent/recall/skills/readiness.ts'
-import { safeDescription } from '../../agent/recall/skills/skill-verdict.ts'
+import { isOffered } from '#agent/skills/readiness.ts'
+import { safeDescription } from '#agent/skills/skill-verdict.ts'
 import { defineTool } from '../define-tool.ts'
 
 const maxDescriptionChars = 300

@@ -1,7 +1,7 @@
 /** Assesses a command line with the shell policy, for the host where it would run. */
 
-import type { CommandVerdict } from '../../agent/model/permission/shell-policy.ts'
-import type { Services } from '../../agent/model/tool.ts'
+import type { CommandVerdict } from '#agent/core/permission/shell-policy.ts'
+import type { Services } from '#agent/core/tool.ts'
 import { listSecretFiles } from '../assess-paths.ts'
 
 type Place = Pick<Services, 'backend' | 'shell'>

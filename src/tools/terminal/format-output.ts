@@ -1,7 +1,7 @@
 /** Prepares the output of a command for a model: removes colours, masks secrets, truncates. */
 
-import type { OmittedOutput } from '../../agent/model/backend.ts'
-import { maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
+import type { OmittedOutput } from '#agent/core/backend.ts'
+import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
 
 const maxBytes = 50_000
 const maxLines = 2_000

@@ -3,10 +3,10 @@
  */
 
 import * as z from 'zod'
-import { type Assessment, type Risk } from '../../agent/model/permission/approval.ts'
-import type { CommandVerdict } from '../../agent/model/permission/shell-policy.ts'
-import type { ProcessView } from '../../agent/model/process.ts'
-import type { CallContext, Services, ToolResult } from '../../agent/model/tool.ts'
+import { type Assessment, type Risk } from '#agent/core/permission/approval.ts'
+import type { CommandVerdict } from '#agent/core/permission/shell-policy.ts'
+import type { ProcessView } from '#agent/core/process.ts'
+import type { CallContext, Services, ToolResult } from '#agent/core/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'

@@ -1,7 +1,7 @@
 /** Starts a command in the background, and refuses foreground commands that would not end. */
 
-import type { ShellPolicy } from '../../agent/model/permission/shell-policy.ts'
-import type { CallContext, Services } from '../../agent/model/tool.ts'
+import type { ShellPolicy } from '#agent/core/permission/shell-policy.ts'
+import type { CallContext, Services } from '#agent/core/tool.ts'
 import { fail } from '../tool-result.ts'
 
 /** Also the default time limit of a background command. */

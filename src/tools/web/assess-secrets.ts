@@ -1,7 +1,7 @@
 /** Finds secrets in texts that leave with a request: whoever answers it could keep them. */
 
-import type { Assessment } from '../../agent/model/permission/approval.ts'
-import { maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
+import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
 
 /** Parameters of addresses whose values are secrets. */
 const secretParameter =

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { PageResult } from '../../agent/model/vendor/web.ts'
-import { extractAvailability } from '../../agent/routing/search-choice.ts'
+import type { PageResult } from '#agent/core/vendor/web.ts'
+import { extractAvailability } from '#agent/routing/search-choice.ts'
 import { defineTool } from '../define-tool.ts'
 import { assessSecrets } from './assess-secrets.ts'
 

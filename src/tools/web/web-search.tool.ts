@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { searchAvailability } from '../../agent/routing/search-choice.ts'
+import { searchAvailability } from '#agent/routing/search-choice.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import { assessSecrets } from './assess-secrets.ts'

@@ -3,9 +3,9 @@
  * equal words of the same client have the same hash (docs/design/continuity.md).
  */
 
-import type { Principal } from '../../agent/model/permission/authority.ts'
-import { squeeze } from '../../durable/session/clients/match-conversation.ts'
-import { hashText } from '../../durable/session/clients/state-hash.ts'
+import type { Principal } from '#agent/core/permission/authority.ts'
+import { squeeze } from '#durable/session/clients/match-conversation.ts'
+import { hashText } from '#durable/session/clients/state-hash.ts'
 import type { Call } from '../route.ts'
 import { joinText } from './messages.ts'
 import type { Chat, ChatMessage } from './schema.ts'

@@ -3,11 +3,11 @@
  * and each candidate says whether it said what the client repeats (docs/design/continuity.md).
  */
 
-import { log } from '../../agent/model/log.ts'
-import type { ClaimedAnswer, ConversationMatch } from '../../durable/session/clients/match-conversation.ts'
-import { hashText } from '../../durable/session/clients/state-hash.ts'
-import type { Continuation, RecordedContinuation } from '../../durable/tenant/conversations.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
+import { log } from '#agent/core/log.ts'
+import type { ClaimedAnswer, ConversationMatch } from '#durable/session/clients/match-conversation.ts'
+import { hashText } from '#durable/session/clients/state-hash.ts'
+import type { Continuation, RecordedContinuation } from '#durable/tenant/conversations.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import type { Call } from '../route.ts'
 import { sessionStub } from '../sessions.ts'
 import type { ConversationHashes } from './conversation-hash.ts'

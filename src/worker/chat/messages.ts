@@ -1,9 +1,9 @@
 /** Splits the messages of a chat completion into history, system text and what the turn has to answer. */
 
-import type { AssistantMessage, Message, ToolMessage } from '../../agent/model/message.ts'
-import { callsIn, errorResult } from '../../agent/model/message.ts'
-import { parseCallArguments } from '../../agent/providers/shared/call-arguments.ts'
-import type { CallResult } from '../../durable/session/intake/continue.ts'
+import type { AssistantMessage, Message, ToolMessage } from '#agent/core/message.ts'
+import { callsIn, errorResult } from '#agent/core/message.ts'
+import { parseCallArguments } from '#agent/providers/shared/call-arguments.ts'
+import type { CallResult } from '#durable/session/intake/continue.ts'
 import { invalid } from '../errors.ts'
 import { joinSystemText, measureMessage, parseContentPart, requireStorableSize } from '../input/input.ts'
 import type { Chat, ChatMessage, SpokenPart } from './schema.ts'

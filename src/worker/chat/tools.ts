@@ -1,8 +1,8 @@
 /** Parses the tools that a client offers in a chat completion. */
 
 import * as z from 'zod'
-import type { ToolChoice, ToolSchema } from '../../agent/model/request/tool-schema.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
+import type { ToolChoice, ToolSchema } from '#agent/core/request/tool-schema.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
 import { AppError, invalid } from '../errors.ts'
 
 const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, 'Letters, digits, _ and -, at most 64 characters.')

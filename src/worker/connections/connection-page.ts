@@ -1,6 +1,6 @@
 /** Lists the connections of a tenant in pages, newest first. */
 
-import { type Connection, type ConnectionCursor, createConnections } from '../../db/channel-connections.ts'
+import { type Connection, type ConnectionCursor, createConnections } from '#db/channel-connections.ts'
 import { invalidCursor } from '../errors.ts'
 import type { Call } from '../route.ts'
 

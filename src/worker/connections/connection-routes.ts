@@ -1,8 +1,8 @@
 /** Defines the parts that the routes of channels and of webhooks share. */
 
 import type * as z from 'zod'
-import { actorOf } from '../../agent/model/permission/audit.ts'
-import { type Connection, type Connections, createConnections } from '../../db/channel-connections.ts'
+import { actorOf } from '#agent/core/permission/audit.ts'
+import { type Connection, type Connections, createConnections } from '#db/channel-connections.ts'
 import { type Call, route, type Route } from '../route.ts'
 import { ok } from '../shapes.ts'
 

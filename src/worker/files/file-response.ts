@@ -1,6 +1,6 @@
 /** Sends bytes that a model or a stranger may have written, so that no browser runs them on our origin. */
 
-import { isShownInline } from '../../agent/model/media/media-type.ts'
+import { isShownInline } from '#agent/core/media/media-type.ts'
 
 /** Types under which a browser could run what is in a file. */
 const active = /html|xml|svg|javascript|ecmascript/

@@ -1,9 +1,9 @@
 /** Finds uploaded files of a tenant in R2, and turns the files of a request into files for a session. */
 
-import { mediaTypeOf } from '../../agent/model/media/media-type.ts'
-import type { IncomingFile } from '../../durable/session/intake/incoming-files.ts'
-import { base64Of } from '../../durable/workspace/shrink-images.ts'
-import { createTenantFetch } from '../../durable/tenant/tenant-fetch.ts'
+import { mediaTypeOf } from '#agent/core/media/media-type.ts'
+import type { IncomingFile } from '#durable/session/intake/incoming-files.ts'
+import { base64Of } from '#durable/workspace/shrink-images.ts'
+import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import type { Call } from '../route.ts'
 

@@ -1,7 +1,7 @@
 /** Validates the addresses of custom providers before settings are stored: only public ones are accepted. */
 
-import type { Settings } from '../../agent/model/settings.ts'
-import { checkPublicAddress } from '../../agent/policy/network/network-address.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
 import { AppError } from '../errors.ts'
 
 export function validateAddresses({ providers }: Settings): void {

@@ -3,8 +3,8 @@
  * has.
  */
 
-import { hasScope } from '../../agent/model/permission/authority.ts'
-import { type ChannelSettings, channelSettings, entitlementOf } from '../../channels/settings.ts'
+import { hasScope } from '#agent/core/permission/authority.ts'
+import { type ChannelSettings, channelSettings, entitlementOf } from '#channels/settings.ts'
 import type { Call } from '../route.ts'
 import { requireKnownRole, requireMayGive } from './given-rights.ts'
 import { policyError } from './settings-patch.ts'

@@ -1,11 +1,11 @@
 /** Checks roles that requests name, and that nobody with a role gives somebody more rights than it has. */
 
-import { type Authority, type Entitlement, type Scope, scopes } from '../../agent/model/permission/authority.ts'
-import { resolveRights, type Roles } from '../../agent/model/permission/roles.ts'
-import { mayGive } from '../../agent/policy/settings/role-limits.ts'
-import { createTenants } from '../../db/tenants.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
-import { expandToolsets } from '../../tools/tools-for.ts'
+import { type Authority, type Entitlement, type Scope, scopes } from '#agent/core/permission/authority.ts'
+import { resolveRights, type Roles } from '#agent/core/permission/roles.ts'
+import { mayGive } from '#agent/policy/settings/role-limits.ts'
+import { createTenants } from '#db/tenants.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { expandToolsets } from '#tools/tools-for.ts'
 import { AppError, invalid } from '../errors.ts'
 
 type Given = {

@@ -1,8 +1,8 @@
 /** Parses messages of requests: text or parts, with images as https addresses or data URLs. */
 
 import * as z from 'zod'
-import type { ImagePart, Message, TextPart, UserMessage } from '../../agent/model/message.ts'
-import { utf8Bytes, maxInputBytes } from '../../durable/platform/row-size.ts'
+import type { ImagePart, Message, TextPart, UserMessage } from '#agent/core/message.ts'
+import { utf8Bytes, maxInputBytes } from '#durable/platform/row-size.ts'
 import { invalid } from '../errors.ts'
 import type { GivenFile } from '../files/uploads.ts'
 

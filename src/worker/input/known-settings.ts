@@ -1,7 +1,7 @@
 /** Refuses settings that would have no effect: misspelt toolsets and tools, and limits that count elsewhere. */
 
-import type { Settings } from '../../agent/model/settings.ts'
-import { isToolsetOrTool, matchesAnyTool } from '../../tools/tool-names.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { isToolsetOrTool, matchesAnyTool } from '#tools/tool-names.ts'
 import { invalid } from '../errors.ts'
 
 /** Nothing counts them yet. Only the operator may set them in advance. */

@@ -1,11 +1,11 @@
 /** Reads the header that limits the agent's toolsets for one request. */
 
-import { type Authority, narrow } from '../../agent/model/permission/authority.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import type { SessionDO } from '../../durable/session/session-object.ts'
-import { effectiveSettings } from '../../durable/tenant/tenant-snapshot.ts'
-import { findWiderToolset } from '../../tools/find-wider-toolset.ts'
-import { isToolsetOrTool } from '../../tools/tool-names.ts'
+import { type Authority, narrow } from '#agent/core/permission/authority.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { SessionDO } from '#durable/session/session-object.ts'
+import { effectiveSettings } from '#durable/tenant/tenant-snapshot.ts'
+import { findWiderToolset } from '#tools/find-wider-toolset.ts'
+import { isToolsetOrTool } from '#tools/tool-names.ts'
 import { AppError, invalid } from '../errors.ts'
 import { toolsetsHeader } from '../headers.ts'
 import type { Call } from '../route.ts'

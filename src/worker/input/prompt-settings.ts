@@ -1,8 +1,8 @@
 /** Refuses settings for the system prompt that name an unknown personality, or that hold directives of an attack. */
 
-import type { Settings } from '../../agent/model/settings.ts'
-import { findPersonality, listPersonalities, noPersonality } from '../../agent/prompt/personalities.ts'
-import { scan } from '../../agent/recall/injection-scan.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { findPersonality, listPersonalities, noPersonality } from '#agent/prompt/personalities.ts'
+import { scan } from '#agent/untrusted/injection-scan.ts'
 import { invalid } from '../errors.ts'
 
 /** `known`: the settings below those of the request. Values that are null remove a setting and are not checked. */

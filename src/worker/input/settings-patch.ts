@@ -1,12 +1,12 @@
 /** Validates patches of settings, and reads requests with the settings that only the session has. */
 
 import type * as z from 'zod'
-import { type Authority, hasScope } from '../../agent/model/permission/authority.ts'
-import { findLoosening } from '../../agent/policy/settings/tighten-settings.ts'
-import { expandToolsets } from '../../tools/tools-for.ts'
-import { mergeSettings, type Settings, type SettingsFault, settingsSchema } from '../../agent/model/settings.ts'
-import type { SessionDO } from '../../durable/session/session-object.ts'
-import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
+import { findLoosening } from '#agent/policy/settings/tighten-settings.ts'
+import { expandToolsets } from '#tools/tools-for.ts'
+import { mergeSettings, type Settings, type SettingsFault, settingsSchema } from '#agent/core/settings.ts'
+import type { SessionDO } from '#durable/session/session-object.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { validateAddresses } from './addresses.ts'
 import { validationError } from './body.ts'
 import { AppError, invalid } from '../errors.ts'

@@ -1,9 +1,9 @@
 /** Builds the identities of keys, for requests with the key itself and for those with the cookie of a login. */
 
-import { type Entitlement, scopes } from '../../agent/model/permission/authority.ts'
-import type { Identity } from '../../agent/model/permission/roles.ts'
-import type { StoredKey } from '../../db/api-keys.ts'
-import { ownerTenant } from '../../db/schema.ts'
+import { type Entitlement, scopes } from '#agent/core/permission/authority.ts'
+import type { Identity } from '#agent/core/permission/roles.ts'
+import type { StoredKey } from '#db/api-keys.ts'
+import { ownerTenant } from '#db/schema.ts'
 import { AppError } from '../errors.ts'
 
 /** `expiresAt`: milliseconds since 1970. */

@@ -1,10 +1,10 @@
 /** Fetches and caches the public keys of identity providers. */
 
-import { log } from '../../agent/model/log.ts'
+import { log } from '#agent/core/log.ts'
 import type { JSONWebKeySet } from 'jose'
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import { clock } from '../../durable/platform/clock.ts'
-import type { GuardedFetch } from '../../durable/platform/guarded-fetch.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import { AppError } from '../errors.ts'
 
 type CachedSet = { readonly keys: JSONWebKeySet; readonly at: number }

@@ -4,11 +4,11 @@
  */
 
 import * as z from 'zod'
-import { createApiKeys } from '../../db/api-keys.ts'
-import { ownerTenant } from '../../db/schema.ts'
-import { clock } from '../../durable/platform/clock.ts'
-import { explainMissingKey } from '../../durable/platform/master-key.ts'
-import { seal, unseal } from '../../durable/platform/seal.ts'
+import { createApiKeys } from '#db/api-keys.ts'
+import { ownerTenant } from '#db/schema.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { explainMissingKey } from '#durable/platform/master-key.ts'
+import { seal, unseal } from '#durable/platform/seal.ts'
 import { AppError } from '../errors.ts'
 import { adminKeyId, owner, toVerifiedKey, type VerifiedKey } from './key-identity.ts'
 import { isOwnOrigin, isSameOrigin } from './same-origin.ts'

@@ -1,11 +1,11 @@
 /** Creates and redeems links that sign in once. A link is the fragment of our address, which no browser sends. */
 
 import * as z from 'zod'
-import { ownerTenant } from '../../db/schema.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import { clock } from '../../durable/platform/clock.ts'
-import { seal, unseal } from '../../durable/platform/seal.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
+import { ownerTenant } from '#db/schema.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { seal, unseal } from '#durable/platform/seal.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { type LoginHolder, requireSealing } from './login-cookie.ts'
 
 const fragment = '#in='

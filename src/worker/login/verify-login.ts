@@ -4,12 +4,12 @@
  */
 
 import type { JSONWebKeySet, JWTPayload } from 'jose'
-import type { Identity } from '../../agent/model/permission/roles.ts'
-import type { Login, Logins } from '../../db/logins.ts'
-import { inlineJose } from '../../backends/modules.ts'
-import { clock } from '../../durable/platform/clock.ts'
-import type { GuardedFetch } from '../../durable/platform/guarded-fetch.ts'
-import { encodeBase64Url } from '../../durable/tenant/push/base64-url.ts'
+import type { Identity } from '#agent/core/permission/roles.ts'
+import type { Login, Logins } from '#db/logins.ts'
+import { inlineJose } from '#backends/modules.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
+import { encodeBase64Url } from '#durable/tenant/push/base64-url.ts'
 import { getKeySet } from './key-sets.ts'
 
 export type VerifiedLogin = {

@@ -3,10 +3,10 @@
  * from there, and waits while the first request runs.
  */
 
-import { log } from '../../agent/model/log.ts'
-import { MediaFailure } from '../../backends/media/vendor.ts'
-import { clock } from '../../durable/platform/clock.ts'
-import { claimRetentionMs } from '../../durable/tenant/claims.ts'
+import { log } from '#agent/core/log.ts'
+import { MediaFailure } from '#backends/media/vendor.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { claimRetentionMs } from '#durable/tenant/claims.ts'
 import { AppError, renderError } from '../errors.ts'
 import { claimIds, type KeyedCall, type RequestIds, replayHeaders } from '../idempotency.ts'
 

@@ -1,12 +1,12 @@
 /** Answers `/v1/images/generations` as OpenAI does, with base64, and makes the images of edits. */
 
-import { encodeBase64Bytes } from '../../agent/model/base64.ts'
-import { log } from '../../agent/model/log.ts'
-import type { MediaChoice } from '../../agent/routing/media-vendors.ts'
-import type { ImageRequest } from '../../backends/media/images.ts'
-import { MediaFailure } from '../../backends/media/vendor.ts'
-import { makeImages } from '../../durable/models/media/make-image.ts'
-import type { MadeFile, MediaTransport } from '../../durable/models/media/vendor-transport.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { log } from '#agent/core/log.ts'
+import type { MediaChoice } from '#agent/routing/media-vendors.ts'
+import type { ImageRequest } from '#backends/media/images.ts'
+import { MediaFailure } from '#backends/media/vendor.ts'
+import { makeImages } from '#durable/models/media/make-image.ts'
+import type { MadeFile, MediaTransport } from '#durable/models/media/vendor-transport.ts'
 import type { PaidRequest } from './paid-call.ts'
 import { payFor, requireChoice } from './paid-request.ts'
 

@@ -1,7 +1,7 @@
 /** Answers `/v1/audio/speech` as OpenAI does. A longer text than OpenAI takes is spoken in pieces. */
 
-import type { SoundFormat } from '../../backends/media/speech.ts'
-import { makeSpeech } from '../../durable/models/media/make-speech.ts'
+import type { SoundFormat } from '#backends/media/speech.ts'
+import { makeSpeech } from '#durable/models/media/make-speech.ts'
 import type { PaidRequest } from './paid-call.ts'
 import { payFor, requireChoice } from './paid-request.ts'
 

@@ -1,9 +1,9 @@
 /** Answers `/v1/audio/transcriptions` as OpenAI does. */
 
-import { detectMediaType } from '../../agent/model/media/detect-media-type.ts'
-import { estimateSeconds } from '../../backends/media/join-sound.ts'
-import type { Transcript } from '../../backends/media/transcription.ts'
-import { transcribe } from '../../durable/models/media/transcribe.ts'
+import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
+import { estimateSeconds } from '#backends/media/join-sound.ts'
+import type { Transcript } from '#backends/media/transcription.ts'
+import { transcribe } from '#durable/models/media/transcribe.ts'
 import { AppError, invalid } from '../errors.ts'
 import { readForm } from '../input/form.ts'
 import { answerOnce, identifyForm } from './answer-once.ts'

@@ -1,8 +1,8 @@
 /** Answers `/v1/images/edits` as OpenAI does, by a provider that edits. */
 
 import * as z from 'zod'
-import { detectMediaType } from '../../agent/model/media/detect-media-type.ts'
-import type { ImageInput } from '../../backends/media/images.ts'
+import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
+import type { ImageInput } from '#backends/media/images.ts'
 import { AppError, invalid } from '../errors.ts'
 import { validate } from '../input/body.ts'
 import { readForm } from '../input/form.ts'

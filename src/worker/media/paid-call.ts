@@ -1,11 +1,11 @@
 /** Reserves what a paid call of a request can cost, and bills what it has cost. The call belongs to no session. */
 
-import { log } from '../../agent/model/log.ts'
-import { tokensUsed, type Usage } from '../../agent/model/usage.ts'
-import { hasUsdLimit } from '../../agent/policy/spending-limit.ts'
-import { addUsage } from '../../db/delete-pages.ts'
-import { countsSpending, noAmount } from '../../durable/tenant/billing/spending.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
+import { log } from '#agent/core/log.ts'
+import { tokensUsed, type Usage } from '#agent/core/usage.ts'
+import { hasUsdLimit } from '#agent/policy/spending-limit.ts'
+import { addUsage } from '#db/delete-pages.ts'
+import { countsSpending, noAmount } from '#durable/tenant/billing/spending.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { AppError } from '../errors.ts'
 import { requireAdmission } from '../limits.ts'
 import type { Call } from '../route.ts'

@@ -1,11 +1,11 @@
 /** Makes a paid call of a media vendor for a request: chosen by the settings, reserved before it leaves, billed after it. */
 
-import { noUsage, tallyKey, usageOfCall } from '../../agent/model/usage.ts'
-import { chooseMedia, type MediaChoice, type MediaUse } from '../../agent/routing/media-vendors.ts'
-import { MediaFailure, type MediaFailureKind } from '../../backends/media/vendor.ts'
-import type { MediaTransport } from '../../durable/models/media/vendor-transport.ts'
-import { createToolDeployment } from '../../durable/models/tool-deployment.ts'
-import { createTenantFetch } from '../../durable/tenant/tenant-fetch.ts'
+import { noUsage, tallyKey, usageOfCall } from '#agent/core/usage.ts'
+import { chooseMedia, type MediaChoice, type MediaUse } from '#agent/routing/media-vendors.ts'
+import { MediaFailure, type MediaFailureKind } from '#backends/media/vendor.ts'
+import type { MediaTransport } from '#durable/models/media/vendor-transport.ts'
+import { createToolDeployment } from '#durable/models/tool-deployment.ts'
+import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { AppError } from '../errors.ts'
 import { type PaidRequest, reservePaidCall } from './paid-call.ts'
 

@@ -1,7 +1,7 @@
 /** Describes the error responses, one component per status and set of codes. */
 
 import * as z from 'zod'
-import { createErrorBody } from '../../agent/public-api/error-body.ts'
+import { createErrorBody } from '#agent/public-api/error-body.ts'
 import type { AppError } from '../errors.ts'
 import type { OpenRoute, Route } from '../route.ts'
 import { type Components, type Json, refTo } from './components.ts'

@@ -1,7 +1,7 @@
 /** Renders the OpenAPI document from the route records, which also mount and validate the routes. */
 
 import type { OpenRoute, Route } from '../route.ts'
-import { apiVersion } from '../../agent/public-api/version.ts'
+import { apiVersion } from '#agent/public-api/version.ts'
 import { Components, type Json } from './components.ts'
 import { listErrorKinds, renderErrorReferences, renderErrorResponses } from './error-responses.ts'
 import { makeExample } from './examples.ts'

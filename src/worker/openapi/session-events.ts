@@ -1,9 +1,9 @@
 /** Describes the events of a session, one component each, for the OpenAPI document. */
 
 import * as z from 'zod'
-import type { PublicEvent } from '../../agent/model/event.ts'
-import { subagentStatuses } from '../../agent/model/subagent/subagent.ts'
-import { risks } from '../../agent/model/permission/approval.ts'
+import type { PublicEvent } from '#agent/core/event.ts'
+import { subagentStatuses } from '#agent/core/subagent.ts'
+import { risks } from '#agent/core/permission/approval.ts'
 import { decisionFields, usageShape } from '../shapes.ts'
 
 const position = {

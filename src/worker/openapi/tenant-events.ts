@@ -1,8 +1,8 @@
 /** Describes the events of a tenant, one component each, for the OpenAPI document. */
 
 import * as z from 'zod'
-import { risks } from '../../agent/model/permission/approval.ts'
-import type { TenantEvent } from '../../durable/tenant/events/tenant-event.ts'
+import { risks } from '#agent/core/permission/approval.ts'
+import type { TenantEvent } from '#durable/tenant/events/tenant-event.ts'
 import { decisionFields } from '../shapes.ts'
 
 const sessionId = { id: z.string().describe('The id of the session.') }

@@ -1,9 +1,9 @@
 /** Parses the function tools of a request to the Responses API, and which of them the model may or has to call. */
 
 import * as z from 'zod'
-import type { ToolSchema } from '../../agent/model/request/tool-schema.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import { serverLabel } from '../../agent/public-api/responses/items.ts'
+import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { serverLabel } from '#agent/public-api/responses/items.ts'
 import { AppError, invalid } from '../errors.ts'
 
 const toolName = z.string().regex(/^[A-Za-z0-9_.-]{1,128}$/, 'A name has 1 to 128 letters, digits, _, - or dots.')

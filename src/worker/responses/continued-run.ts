@@ -1,10 +1,10 @@
 /** Finds the run that a request continues: by `previous_response_id`, by `conversation`, or by the ids in its input. */
 
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import { parseItemId } from '../../agent/public-api/responses/item-ids.ts'
-import { parseResponseId } from '../../agent/public-api/responses/response-ids.ts'
-import type { Location } from '../../durable/session/responses/locate.ts'
-import type { SessionDO } from '../../durable/session/session-object.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { parseItemId } from '#agent/public-api/responses/item-ids.ts'
+import { parseResponseId } from '#agent/public-api/responses/response-ids.ts'
+import type { Location } from '#durable/session/responses/locate.ts'
+import type { SessionDO } from '#durable/session/session-object.ts'
 import type { ConversationHashes } from '../chat/conversation-hash.ts'
 import { findConversation, type FoundConversation } from '../chat/find-conversation.ts'
 import { AppError, notFound } from '../errors.ts'

@@ -1,6 +1,6 @@
 /** Replaces references to items by the items, and completes calls of the agent whose result the client did not send. */
 
-import { type ItemKind, parseItemId } from '../../agent/public-api/responses/item-ids.ts'
+import { type ItemKind, parseItemId } from '#agent/public-api/responses/item-ids.ts'
 import { invalid } from '../errors.ts'
 import type { Call } from '../route.ts'
 import { sessionStub } from '../sessions.ts'

@@ -1,8 +1,8 @@
 /** Answers a request of the Responses API: with events, at once, or when its run has ended or waits for the client. */
 
-import { toRunFailure } from '../../agent/public-api/run-failure.ts'
-import type { SessionDO } from '../../durable/session/session-object.ts'
-import { runHeader } from '../../durable/session/serve-stream.ts'
+import { toRunFailure } from '#agent/public-api/run-failure.ts'
+import type { SessionDO } from '#durable/session/session-object.ts'
+import { runHeader } from '#durable/session/serve-stream.ts'
 import { runFailed } from '../errors.ts'
 import { nameClient } from '../client-disconnect.ts'
 import { type RequestIds, replayHeaders } from '../idempotency.ts'

@@ -1,9 +1,9 @@
 /** Defines the body of `POST /v1/responses`, and reads the options of its turn. */
 
 import * as z from 'zod'
-import type { ResponseRequest } from '../../agent/model/request/response-request.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import { sessionNameHint, sessionNamePattern } from '../../agent/model/session-name.ts'
+import type { ResponseRequest } from '#agent/core/request/response-request.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { sessionNameHint, sessionNamePattern } from '#agent/core/session-name.ts'
 import { parseAnswerFormat, textFormat } from '../answer-format.ts'
 import { invalid } from '../errors.ts'
 import { ignored, ignoredFields } from '../input/ignored-fields.ts'

@@ -3,10 +3,10 @@
  * client's tools, and answers to approvals.
  */
 
-import type { CallResult } from '../../durable/session/intake/continue.ts'
-import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../../agent/model/message.ts'
-import { parseCallArguments } from '../../agent/providers/shared/call-arguments.ts'
-import { decodeCompaction } from '../../agent/public-api/responses/compaction.ts'
+import type { CallResult } from '#durable/session/intake/continue.ts'
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from '#agent/core/message.ts'
+import { parseCallArguments } from '#agent/providers/shared/call-arguments.ts'
+import { decodeCompaction } from '#agent/public-api/responses/compaction.ts'
 import { invalid } from '../errors.ts'
 import type { GivenFile } from '../files/uploads.ts'
 import {

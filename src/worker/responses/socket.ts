@@ -4,10 +4,10 @@
  */
 
 import * as z from 'zod'
-import { closeCodes } from '../../agent/public-api/access-refusal.ts'
-import { createErrorBody } from '../../agent/public-api/error-body.ts'
-import { parseResponseId } from '../../agent/public-api/responses/response-ids.ts'
-import { fetchTenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { closeCodes } from '#agent/public-api/access-refusal.ts'
+import { createErrorBody } from '#agent/public-api/error-body.ts'
+import { parseResponseId } from '#agent/public-api/responses/response-ids.ts'
+import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { requireLastingAccess } from '../access.ts'
 import { requireScope } from '../auth.ts'
 import { AppError, invalid, toAppError } from '../errors.ts'

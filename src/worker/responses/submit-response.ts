@@ -3,29 +3,39 @@
  * names, in a fork of that session, or in a new one.
  */
 
-import { hasScope } from '../../agent/model/permission/authority.ts'
-import type { Message, OpeningMessage, ToolMessage } from '../../agent/model/message.ts'
-import type { ContinueCommand } from '../../durable/session/intake/continue.ts'
-import type { RequestCommand, RequestTarget } from '../../durable/session/intake/request.ts'
-import type { Location } from '../../durable/session/responses/locate.ts'
-import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { hasScope } from '#agent/core/permission/authority.ts'
+import type { Message, OpeningMessage, ToolMessage } from '#agent/core/message.ts'
+import type { ContinueCommand } from '#durable/session/intake/continue.ts'
+import type { RequestCommand, RequestTarget } from '#durable/session/intake/request.ts'
+import type { Location } from '#durable/session/responses/locate.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { type ConversationHashes, hashConversation } from '../chat/conversation-hash.ts'
 import { recordContinuation } from '../chat/find-conversation.ts'
 import { completeHistory } from '../chat/messages.ts'
 import { AppError, invalid } from '../errors.ts'
 import { submitInFork } from '../fork.ts'
 import { resolveFiles } from '../files/uploads.ts'
-import { type RequestIds, claimIds, joinedIds } from '../idempotency.ts'
+import { claimIds, joinedIds, type RequestIds } from '../idempotency.ts'
 import { limitToolsets, namedToolsets } from '../input/limit-toolsets.ts'
 import { readWithSessionSettings } from '../input/settings-patch.ts'
 import { parseTurnOptions } from '../input/turn-options.ts'
 import { idempotencyOf, Superseded } from '../submit.ts'
 import { answersOf, type ContinuedRun, findByHistory, findContinuedRun, findSession } from './continued-run.ts'
 import { type CreateCall, mergeResponseOptions, type ResponseBody } from './response-body.ts'
-import { parseInput, type ParsedInput, toToolMessage } from './response-input.ts'
-import { parseItems } from './response-items.ts'
-import { toSpokenMessages } from './spoken-items.ts'
+import { joinText, type ParsedInput, parseInput, toContentParts, toToolMessage } from './response-input.ts'
+import {
+  type CallItem,
+  type CompactionItem,
+  type InputItem,
+  isMessage,
+  isSystem,
+  isUser,
+  parseItems,
+  type PlacedItem,
+  type ResultItem,
+} from './response-items.ts'
 import { resolveReferences } from './resolve-references.ts'
+import type { ChatMessage } from '../chat/schema.ts'
 
 export type ResponseCommand = RequestCommand | ContinueCommand
 
@@ -237,4 +247,31 @@ function createTarget({ body }: CreateCall, target: Target): RequestTarget {
     return { kind: 'after', runId: continued.at.runId }
   const isNewId = !continued && !isReplayed
   return { kind: 'create', spec: { source: 'api', ephemeral: isEphemeral }, history, isNewId }
+}
+
+/**
+ * Reads input items as the messages of a chat completion, so that both APIs know a conversation by the same hash. What
+ * clients may leave out is left out: reasoning, calls of the agent, approvals.
+ */
+const toSpokenMessages = (items: readonly PlacedItem[]): readonly ChatMessage[] =>
+  items.flatMap(({ one }) => toMessage(one) ?? [])
+
+function toMessage(one: InputItem): ChatMessage | undefined {
+  if (isSystem(one)) return undefined
+  if (isUser(one)) return { role: 'user', content: [...toContentParts(one.content)] }
+  if (isMessage(one)) return { role: 'assistant', content: joinText(one.content) }
+  switch (one.type) {
+    case 'function_call': {
+      const { call_id: id, name, arguments: json } = one as CallItem
+      return { role: 'assistant', tool_calls: [{ id, function: { name, arguments: json } }] }
+    }
+    case 'function_call_output': {
+      const { call_id: id, output } = one as ResultItem
+      return { role: 'tool', tool_call_id: id, content: JSON.stringify(output) }
+    }
+    case 'compaction':
+      return { role: 'tool', tool_call_id: 'compaction', content: (one as CompactionItem).encrypted_content }
+    default:
+      return undefined
+  }
 }

@@ -1,11 +1,11 @@
 /** `/api/approvals`: lists tool calls that wait for approval, and decides them. */
 
 import * as z from 'zod'
-import { isRiskAbove, listApprovalChoices } from '../../agent/model/permission/approval.ts'
-import { type Authority, hasScope } from '../../agent/model/permission/authority.ts'
-import { maskSecrets, maskSecretsInValue } from '../../agent/model/secrets/mask-secrets.ts'
-import { type Approval, isApproval } from '../../durable/turn/pending-requests.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
+import { isRiskAbove, listApprovalChoices } from '#agent/core/permission/approval.ts'
+import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
+import { maskSecrets, maskSecretsInValue } from '#agent/core/secrets/mask-secrets.ts'
+import { type Approval, isApproval } from '#durable/turn/pending-requests.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
 import { type Call, route } from '../route.ts'

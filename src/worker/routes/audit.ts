@@ -1,8 +1,8 @@
 /** `/api/audit`: lists decisions about tool calls and actions of keys and people, with who did them. */
 
 import * as z from 'zod'
-import { auditActions, auditDecisions } from '../../agent/model/permission/audit.ts'
-import { type AuditEntry, listAuditEntries } from '../../db/audit-log.ts'
+import { auditActions, auditDecisions } from '#agent/core/permission/audit.ts'
+import { type AuditEntry, listAuditEntries } from '#db/audit-log.ts'
 import { invalidCursor } from '../errors.ts'
 import { route } from '../route.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'

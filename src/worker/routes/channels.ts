@@ -1,8 +1,8 @@
 /** Serves `/api/channels`: the tenant's connections to messaging platforms. No response contains a secret. */
 
 import * as z from 'zod'
-import { channelSettings, settingsChange } from '../../channels/settings.ts'
-import type { Connection } from '../../db/channel-connections.ts'
+import { channelSettings, settingsChange } from '#channels/settings.ts'
+import type { Connection } from '#db/channel-connections.ts'
 import {
   createChannel,
   deleteChannel,

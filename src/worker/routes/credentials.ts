@@ -4,11 +4,11 @@
  */
 
 import * as z from 'zod'
-import { memoryProviders } from '../../agent/model/recall/memory-provider.ts'
-import { customProviderName } from '../../agent/model/settings.ts'
-import { acceptsKeys } from '../../agent/routing/availability.ts'
-import { isToolVendor } from '../../agent/routing/tool-vendors.ts'
-import { getProvider } from '../../agent/providers/profiles/providers.ts'
+import { memoryProviders } from '#agent/core/recall/memory-provider.ts'
+import { customProviderName } from '#agent/core/settings.ts'
+import { acceptsKeys } from '#agent/routing/availability.ts'
+import { isToolVendor } from '#agent/routing/tool-vendors.ts'
+import { getProvider } from '#agent/providers/profiles/providers.ts'
 import {
   type Credential,
   providerOwner,
@@ -16,13 +16,13 @@ import {
   credentialOwner,
   type KeyStatus,
   getKeyStatus,
-} from '../../durable/models/credentials.ts'
-import { newCredentialId } from '../../durable/platform/ids.ts'
-import type { StoredKeyHealth } from '../../durable/models/key-pool.ts'
-import { fingerprintSecret, unseal } from '../../durable/platform/seal.ts'
-import { sealForTenant } from '../../durable/tenant/secrets/tenant-seal.ts'
-import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
+} from '#durable/models/credentials.ts'
+import { newCredentialId } from '#durable/platform/ids.ts'
+import type { StoredKeyHealth } from '#durable/models/key-pool.ts'
+import { fingerprintSecret, unseal } from '#durable/platform/seal.ts'
+import { sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
 import { route } from '../route.ts'

@@ -7,12 +7,12 @@ import {
   exportVersion,
   formatsWithFiles,
   mediaTypes,
-} from '../../agent/public-api/export.ts'
-import { exportedMessageSchema } from '../../agent/public-api/exported-message.ts'
-import type { ImportedSession } from '../../durable/session/transfer/export.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
-import { utf8Bytes } from '../../durable/platform/row-size.ts'
-import { sessionNamePattern } from '../../agent/model/session-name.ts'
+} from '#agent/public-api/export.ts'
+import { exportedMessageSchema } from '#agent/public-api/exported-message.ts'
+import type { ImportedSession } from '#durable/session/transfer/export.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { utf8Bytes } from '#durable/platform/row-size.ts'
+import { sessionNamePattern } from '#agent/core/session-name.ts'
 import { validate, parseJson, readText } from '../input/body.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idempotencyKeyHeader } from '../headers.ts'

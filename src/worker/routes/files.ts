@@ -1,11 +1,11 @@
 /** `/api/sessions/{id}/files/…`: reads, writes and deletes files of a workspace, also before the first turn. */
 
 import * as z from 'zod'
-import type { FileStat } from '../../agent/model/backend.ts'
-import type { FileResult } from '../../durable/session/files.ts'
+import type { FileStat } from '#agent/core/backend.ts'
+import type { FileResult } from '#durable/session/files.ts'
 import { readBytes } from '../input/body.ts'
-import { etagOf } from '../../durable/platform/etag.ts'
-import { createLink } from '../../durable/platform/signed-links.ts'
+import { etagOf } from '#durable/platform/etag.ts'
+import { createLink } from '#durable/platform/signed-links.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { respondWithPart } from '../files/byte-range.ts'
 import { ifMatchHeader, ifNoneMatchHeader, rangeHeader } from '../headers.ts'

@@ -1,11 +1,11 @@
 /** `/files/{id}`: serves a file of a workspace to everybody who has a valid signed link. */
 
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import { detectMediaType } from '../../agent/model/media/detect-media-type.ts'
-import { isShownInline, mediaTypeOf } from '../../agent/model/media/media-type.ts'
-import { createTenants } from '../../db/tenants.ts'
-import { etagOf } from '../../durable/platform/etag.ts'
-import { openLink } from '../../durable/platform/signed-links.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
+import { isShownInline, mediaTypeOf } from '#agent/core/media/media-type.ts'
+import { createTenants } from '#db/tenants.ts'
+import { etagOf } from '#durable/platform/etag.ts'
+import { openLink } from '#durable/platform/signed-links.ts'
 import { notFound } from '../errors.ts'
 import { respondWithPart } from '../files/byte-range.ts'
 import { fileHeaders, previewHeaders } from '../files/file-response.ts'

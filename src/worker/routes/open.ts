@@ -1,7 +1,7 @@
 /** Routes without a key: the OpenAPI document and its page. */
 
 import * as z from 'zod'
-import { loadOpenapi } from '../../backends/modules.ts'
+import { loadOpenapi } from '#backends/modules.ts'
 import type { OpenRoute, Route, Web } from '../route.ts'
 import { ok } from '../shapes.ts'
 

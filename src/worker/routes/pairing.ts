@@ -1,10 +1,10 @@
 /** Serves `/api/pairing`: lists people who wrote to a channel without permission, and approves them by their codes. */
 
 import * as z from 'zod'
-import { channelSettings } from '../../channels/settings.ts'
-import { createConnections } from '../../db/channel-connections.ts'
-import type { PairedPerson } from '../../durable/tenant/channels/pairing.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
+import { channelSettings } from '#channels/settings.ts'
+import { createConnections } from '#db/channel-connections.ts'
+import type { PairedPerson } from '#durable/tenant/channels/pairing.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
 import { requireMayPair } from '../input/channel-policy.ts'
 import { pageByKey } from '../input/page.ts'

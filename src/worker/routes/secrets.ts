@@ -4,11 +4,11 @@
  */
 
 import * as z from 'zod'
-import { maxSecrets, secretName } from '../../agent/model/secrets/secret-name.ts'
-import { sealForTenant } from '../../durable/tenant/secrets/tenant-seal.ts'
-import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
-import { secretOwner, type TenantSecret } from '../../durable/platform/tenant-secrets.ts'
+import { maxSecrets, secretName } from '#agent/core/secrets/secret-name.ts'
+import { sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { secretOwner, type TenantSecret } from '#durable/platform/tenant-secrets.ts'
 import { AppError, notFound } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'

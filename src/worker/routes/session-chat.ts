@@ -1,9 +1,9 @@
 /** Routes that submit messages to a session, stop and retry its runs, and stream its events. */
 
 import * as z from 'zod'
-import type { RequestCommand } from '../../durable/session/intake/request.ts'
-import { authorityHeader, encodeAuthority } from '../../durable/platform/authority-header.ts'
-import { runHeader } from '../../durable/session/serve-stream.ts'
+import type { RequestCommand } from '#durable/session/intake/request.ts'
+import { authorityHeader, encodeAuthority } from '#durable/platform/authority-header.ts'
+import { runHeader } from '#durable/session/serve-stream.ts'
 import { readLastEventId, streamEvents } from '../event-bridge.ts'
 import { AppError } from '../errors.ts'
 import { idempotencyKeyHeader, lastEventIdHeader, toolsetsHeader } from '../headers.ts'

@@ -1,12 +1,12 @@
 /** `/api/sessions`: the directory, and each session as an object: create, read, change, delete, fork, undo. */
 
 import * as z from 'zod'
-import { modelId } from '../../agent/model/request/turn-settings.ts'
-import { type Settings, settingsSchema } from '../../agent/model/settings.ts'
-import { sessionView } from '../../durable/session/api-views.ts'
-import { decodeCursor } from '../../db/session-directory.ts'
-import { createD1History } from '../../db/history.ts'
-import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { modelId } from '#agent/core/request/turn-settings.ts'
+import { type Settings, settingsSchema } from '#agent/core/settings.ts'
+import { sessionView } from '#durable/session/api-views.ts'
+import { decodeCursor } from '#db/session-directory.ts'
+import { createD1History } from '#db/history.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError, invalidCursor } from '../errors.ts'
 import { forkSession } from '../fork.ts'
 import { idempotencyKeyHeader } from '../headers.ts'

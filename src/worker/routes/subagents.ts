@@ -1,7 +1,7 @@
 /** `GET /api/sessions/{id}/tree`: the subagents of a session and theirs, with what they do now. */
 
 import * as z from 'zod'
-import { subagentStatuses } from '../../agent/model/subagent/subagent.ts'
+import { subagentStatuses } from '#agent/core/subagent.ts'
 import { route } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
 import { requireFound, sessionStub } from '../sessions.ts'

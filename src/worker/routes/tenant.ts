@@ -1,12 +1,12 @@
 /** Routes of the whole tenant: settings, search, and questions of the agent. */
 
 import * as z from 'zod'
-import { type Settings, settingsSchema } from '../../agent/model/settings.ts'
-import { maskHeaders } from '../../agent/model/secrets/provider-headers.ts'
-import { createD1History } from '../../db/history.ts'
-import { isQuestion } from '../../durable/turn/pending-requests.ts'
-import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
+import { type Settings, settingsSchema } from '#agent/core/settings.ts'
+import { maskHeaders } from '#agent/core/secrets/provider-headers.ts'
+import { createD1History } from '#db/history.ts'
+import { isQuestion } from '#durable/turn/pending-requests.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
 import { pageByKey, readPosition, renderNextPosition } from '../input/page.ts'
 import { route } from '../route.ts'

@@ -1,12 +1,12 @@
 /** `/api/usage`: reports tokens and cost of a tenant, summed from the stored turns. */
 
 import * as z from 'zod'
-import { dayMs, momentOf, resolveZone } from '../../agent/schedule/civil-time.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import { type UsageCursor, type UsageGroup, usageGroups, reportUsage } from '../../db/usage-report.ts'
-import { countsSpending } from '../../durable/tenant/billing/spending.ts'
-import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
+import { dayMs, momentOf, resolveZone } from '#agent/schedule/civil-time.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { type UsageCursor, type UsageGroup, usageGroups, reportUsage } from '#db/usage-report.ts'
+import { countsSpending } from '#durable/tenant/billing/spending.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { invalid, invalidCursor } from '../errors.ts'
 import { route } from '../route.ts'
 import { listOf, ok, pageQuery, usageShape } from '../shapes.ts'

@@ -4,10 +4,10 @@
  * any response but 2xx makes the platform deliver again.
  */
 
-import { webhookPlatform } from '../../db/channel-connections.ts'
-import { SessionUnavailable } from '../../durable/channels/accept-events.ts'
-import { acceptRequest } from '../../durable/channels/accept-request.ts'
-import { loadConnection } from '../../durable/tenant/channels/connection.ts'
+import { webhookPlatform } from '#db/channel-connections.ts'
+import { SessionUnavailable } from '#durable/channels/accept-events.ts'
+import { acceptRequest } from '#durable/channels/accept-request.ts'
+import { loadConnection } from '#durable/tenant/channels/connection.ts'
 import { readBytes } from '../input/body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, Web } from '../route.ts'

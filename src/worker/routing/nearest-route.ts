@@ -1,6 +1,6 @@
 /** Says what a request to an unknown path probably meant, from the list of routes that the OpenAPI document shows. */
 
-import { countEdits } from '../../agent/policy/slash-command/edit-distance.ts'
+import { countEdits } from '#agent/policy/slash-command/edit-distance.ts'
 import type { KnownRoute } from './known-route.ts'
 
 /** Parts of OpenAI's and other APIs that do not exist here, and what does the same. */

@@ -1,6 +1,6 @@
 /** Refuses requests that store a secret when the deployment has no valid `ENCRYPTION_KEY`. */
 
-import { explainMissingKey } from '../../durable/platform/master-key.ts'
+import { explainMissingKey } from '#durable/platform/master-key.ts'
 import { AppError } from '../errors.ts'
 
 export function requireEncryptionKey(env: Pick<Env, 'ENCRYPTION_KEY'>): void {

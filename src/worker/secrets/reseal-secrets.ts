@@ -1,16 +1,16 @@
 /** Seals all secrets of a tenant again with a new data key, so that earlier keys are not needed any more. */
 
-import { isSealedHeader, parseSealedHeader, renderSealedHeader } from '../../agent/model/secrets/provider-headers.ts'
-import type { Authority } from '../../agent/model/permission/authority.ts'
-import { type Connection, createConnections } from '../../db/channel-connections.ts'
-import { connectionOwner } from '../../durable/tenant/channels/connection.ts'
-import { credentialOwner, providerOwner } from '../../durable/models/credentials.ts'
-import { headerOwner } from '../../durable/models/provider-headers.ts'
-import { fingerprintSecret, type SecretOwner, unseal } from '../../durable/platform/seal.ts'
-import { rotateDataKey, sealForTenant } from '../../durable/tenant/secrets/tenant-seal.ts'
-import { vapidOwner } from '../../durable/tenant/push/push.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
-import { secretOwner } from '../../durable/platform/tenant-secrets.ts'
+import { isSealedHeader, parseSealedHeader, renderSealedHeader } from '#agent/core/secrets/provider-headers.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Connection, createConnections } from '#db/channel-connections.ts'
+import { connectionOwner } from '#durable/tenant/channels/connection.ts'
+import { credentialOwner, providerOwner } from '#durable/models/credentials.ts'
+import { headerOwner } from '#durable/models/provider-headers.ts'
+import { fingerprintSecret, type SecretOwner, unseal } from '#durable/platform/seal.ts'
+import { rotateDataKey, sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
+import { vapidOwner } from '#durable/tenant/push/push.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { secretOwner } from '#durable/platform/tenant-secrets.ts'
 
 export type Resealed = { resealed: number; readonly unreadable: string[] }
 

@@ -1,9 +1,9 @@
 /** Seals the headers of custom providers in a patch of settings before it is stored. */
 
-import { mergeSettings, type Settings } from '../../agent/model/settings.ts'
-import { isMaskedHeader, isSealedHeader, renderSealedHeader } from '../../agent/model/secrets/provider-headers.ts'
-import { headerOwner } from '../../durable/models/provider-headers.ts'
-import { sealForTenant } from '../../durable/tenant/secrets/tenant-seal.ts'
+import { mergeSettings, type Settings } from '#agent/core/settings.ts'
+import { isMaskedHeader, isSealedHeader, renderSealedHeader } from '#agent/core/secrets/provider-headers.ts'
+import { headerOwner } from '#durable/models/provider-headers.ts'
+import { sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
 import { invalid } from '../errors.ts'
 import { requireEncryptionKey } from './require-encryption-key.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { applyPolicies } from '../../../src/agent/loop/apply.ts'
-import { newTurn } from '../../../src/agent/model/turn.ts'
-import type { Ruling } from '../../../src/agent/policy/policy.ts'
+import { applyPolicies } from '#agent/loop/apply.ts'
+import { newTurn } from '#agent/core/turn.ts'
+import type { Ruling } from '#agent/policy/policy.ts'
 import { LoopHarness } from '../support/scripted.ts'
 
 type Incoming = { readonly steps: readonly string[]; readonly count: number }

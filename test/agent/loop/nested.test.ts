@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { announce } from '../../../src/agent/loop/announce.ts'
-import { beginNested, describeNested, endNested } from '../../../src/agent/loop/nested.ts'
-import { defaultLimits, type View } from '../../../src/agent/model/ports.ts'
-import { explainNestedCallLimit } from '../../../src/agent/policy/tool-loop-guard.ts'
-import { newTurn, type NestedCall, type ToolCall, type Turn } from '../../../src/agent/model/turn.ts'
+import { announce } from '#agent/loop/announce.ts'
+import { beginNested, describeNested, endNested } from '#agent/loop/nested.ts'
+import { defaultLimits, type View } from '#agent/core/ports.ts'
+import { explainNestedCallLimit } from '#agent/policy/tool-loop-guard.ts'
+import { newTurn, type NestedCall, type ToolCall, type Turn } from '#agent/core/turn.ts'
 
 const program: ToolCall = { id: 'c1', name: 'execute_code', input: {}, effect: 'effect', state: 'running', since: 1 }
 const turn: Turn = { ...newTurn('r', 0, 10), stage: { at: 'tools', calls: [program] } }

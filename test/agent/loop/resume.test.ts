@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { resume } from '../../../src/agent/loop/resume.ts'
-import { newTurn, type ToolCall, type Turn } from '../../../src/agent/model/turn.ts'
+import { resume } from '#agent/loop/resume.ts'
+import { newTurn, type ToolCall, type Turn } from '#agent/core/turn.ts'
 import { LoopHarness } from '../support/scripted.ts'
 
 const afterDeath = (call: Partial<ToolCall>) => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { continueTurn, endSegment } from '../../../src/agent/loop/segment.ts'
-import { announce } from '../../../src/agent/loop/announce.ts'
-import type { PendingRequest } from '../../../src/agent/model/pending-request.ts'
-import { errorResult, type ToolMessage } from '../../../src/agent/model/message.ts'
-import type { View } from '../../../src/agent/model/ports.ts'
-import { newTurn, type ToolCall, type Turn } from '../../../src/agent/model/turn.ts'
+import { continueTurn, endSegment } from '#agent/loop/segment.ts'
+import { announce } from '#agent/loop/announce.ts'
+import type { PendingRequest } from '#agent/core/pending-request.ts'
+import { errorResult, type ToolMessage } from '#agent/core/message.ts'
+import type { View } from '#agent/core/ports.ts'
+import { newTurn, type ToolCall, type Turn } from '#agent/core/turn.ts'
 
 const view = { now: 5, lastSeq: 7, inbox: [] } as unknown as View
 const client: PendingRequest = { kind: 'client', tool: 'look', input: '{}', since: 1 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { settle } from '../../../src/agent/loop/settle.ts'
-import { textIn, type ToolMessage } from '../../../src/agent/model/message.ts'
-import { newTurn, type Result, type ToolCall, type Turn } from '../../../src/agent/model/turn.ts'
+import { settle } from '#agent/loop/settle.ts'
+import { textIn, type ToolMessage } from '#agent/core/message.ts'
+import { newTurn, type Result, type ToolCall, type Turn } from '#agent/core/turn.ts'
 import { LoopHarness } from '../support/scripted.ts'
 
 const result = (callId: string, text: string): ToolMessage => ({

@@ -3,9 +3,9 @@
  * turn ends and that its transcript is well-formed. A failing seed is reproducible and can be shrunk (shrink.ts).
  */
 
-import { allowCall, requestStop, settlePendingCall } from '../../../src/agent/loop/intake.ts'
-import type { FailureKind } from '../../../src/agent/model/failure.ts'
-import { type AssistantMessage, callsIn, type Message, textIn, userText } from '../../../src/agent/model/message.ts'
+import { allowCall, requestStop, settlePendingCall } from '#agent/loop/intake.ts'
+import type { FailureKind } from '#agent/core/failure.ts'
+import { type AssistantMessage, callsIn, type Message, textIn, userText } from '#agent/core/message.ts'
 import { LoopHarness, Evicted } from '../support/scripted.ts'
 import { askPerson, danger, failing, readFile, writeFile } from '../support/tools.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { type AssistantMessage, userText } from '../../../src/agent/model/message.ts'
-import type { View } from '../../../src/agent/model/ports.ts'
-import { type CheckedAnswer, newTurn, type Turn } from '../../../src/agent/model/turn.ts'
-import { noUsage } from '../../../src/agent/model/usage.ts'
-import { answerWithoutTools, requireAnswerFormat } from '../../../src/agent/policy/answer-format.ts'
+import { type AssistantMessage, userText } from '#agent/core/message.ts'
+import type { View } from '#agent/core/ports.ts'
+import { type CheckedAnswer, newTurn, type Turn } from '#agent/core/turn.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { answerWithoutTools, requireAnswerFormat } from '#agent/policy/answer-format.ts'
 import { calls, says } from '../support/scripted.ts'
 
 const view = { now: 5, inbox: [] } as unknown as View

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { textIn, userText } from '../../../src/agent/model/message.ts'
-import { defineTool } from '../../../src/tools/define-tool.ts'
+import { textIn, userText } from '#agent/core/message.ts'
+import { defineTool } from '#tools/define-tool.ts'
 import * as z from 'zod'
 import { LoopHarness, calls, fails, says } from '../support/scripted.ts'
 import { readFile } from '../support/tools.ts'

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { enter } from '../../../src/agent/loop/enter.ts'
-import { requestCompression } from '../../../src/agent/loop/intake.ts'
-import { settle } from '../../../src/agent/loop/settle.ts'
-import type { CompressionState } from '../../../src/agent/model/context/compression.ts'
-import type { FailureKind } from '../../../src/agent/model/failure.ts'
-import { defaultLimits, type View } from '../../../src/agent/model/ports.ts'
-import { newTurn, countUse, type Result, type Turn } from '../../../src/agent/model/turn.ts'
-import { noUsage } from '../../../src/agent/model/usage.ts'
+import { enter } from '#agent/loop/enter.ts'
+import { requestCompression } from '#agent/loop/intake.ts'
+import { settle } from '#agent/loop/settle.ts'
+import type { CompressionState } from '#agent/core/compression.ts'
+import type { FailureKind } from '#agent/core/failure.ts'
+import { defaultLimits, type View } from '#agent/core/ports.ts'
+import { newTurn, countUse, type Result, type Turn } from '#agent/core/turn.ts'
+import { noUsage } from '#agent/core/usage.ts'
 import {
   canCompressAfterOverflow,
   compressContext,
   getThresholdTokens,
   maxCompressions,
-} from '../../../src/agent/policy/compress-context.ts'
+} from '#agent/policy/compress-context.ts'
 import { calls, fails, LoopHarness, says } from '../support/scripted.ts'
 import { readFile } from '../support/tools.ts'
 

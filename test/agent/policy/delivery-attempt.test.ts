@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { DeliveryRecord, SendOutcome } from '../../../src/agent/model/delivery.ts'
+import type { DeliveryRecord, SendOutcome } from '#agent/core/delivery.ts'
 import {
   afterAttempt,
   renderDigest,
@@ -15,7 +15,7 @@ import {
   startSending,
   mayBecomeSilent,
   renderAnswer,
-} from '../../../src/agent/policy/delivery-attempt.ts'
+} from '#agent/policy/delivery-attempt.ts'
 
 const plain: DeliveryOptions = { isIdempotent: false, isPreview: false }
 const idempotent: DeliveryOptions = { isIdempotent: true, isPreview: false }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type AssistantMessage, type Message, textIn } from '../../../src/agent/model/message.ts'
+import { type AssistantMessage, type Message, textIn } from '#agent/core/message.ts'
 import { LoopHarness, calls, fails, says } from '../support/scripted.ts'
 import { readFile, writeFile } from '../support/tools.ts'
 

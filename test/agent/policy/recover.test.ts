@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { settlePendingCall } from '../../../src/agent/loop/intake.ts'
-import { type Message, textIn } from '../../../src/agent/model/message.ts'
-import type { Turn } from '../../../src/agent/model/turn.ts'
+import { settlePendingCall } from '#agent/loop/intake.ts'
+import { type Message, textIn } from '#agent/core/message.ts'
+import type { Turn } from '#agent/core/turn.ts'
 import { LoopHarness, calls, fails, says } from '../support/scripted.ts'
 import { askPerson, readFile } from '../support/tools.ts'
 

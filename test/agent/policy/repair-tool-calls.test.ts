@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { type AssistantMessage, callsIn } from '../../../src/agent/model/message.ts'
-import { noUsage } from '../../../src/agent/model/usage.ts'
-import { newTurn } from '../../../src/agent/model/turn.ts'
-import { repairToolCalls } from '../../../src/agent/policy/repair-tool-calls.ts'
+import { type AssistantMessage, callsIn } from '#agent/core/message.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { newTurn } from '#agent/core/turn.ts'
+import { repairToolCalls } from '#agent/policy/repair-tool-calls.ts'
 
 const view = { toolbox: new Map() } as unknown as Parameters<typeof repairToolCalls>[1]
 const replyOf = (length: number): AssistantMessage => ({

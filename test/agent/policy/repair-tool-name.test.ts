@@ -1,7 +1,7 @@
 /** Tests the repair of tool names that a model misspells. */
 
 import { expect, it } from 'vitest'
-import { repairToolName } from '../../../src/agent/policy/repair-tool-name.ts'
+import { repairToolName } from '#agent/policy/repair-tool-calls.ts'
 
 const known = ['read_file', 'write_file', 'terminal', 'todo', 'web_search', 'search_files']
 

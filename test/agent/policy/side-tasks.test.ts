@@ -1,15 +1,15 @@
 /** Tests the models, timeouts and retries of side tasks. */
 
 import { describe, expect, it } from 'vitest'
-import type { FailureKind } from '../../../src/agent/model/failure.ts'
-import { sideTasks } from '../../../src/agent/model/settings.ts'
+import type { FailureKind } from '#agent/core/failure.ts'
+import { sideTasks } from '#agent/core/settings.ts'
 import {
   afterFailure,
   type AfterFailure,
   listSideModels,
   getSideTimeoutMs,
   type SideModelSources,
-} from '../../../src/agent/policy/side-tasks.ts'
+} from '#agent/policy/side-tasks.ts'
 
 describe('the models of a side task', () => {
   const main = { main: 'a/main', fallbacks: ['a/main', 'b/other'] }

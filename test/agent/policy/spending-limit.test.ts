@@ -1,10 +1,10 @@
 /** Tests spending limits, and how a turn over its limit ends. */
 
 import { describe, expect, it } from 'vitest'
-import type { Limits } from '../../../src/agent/model/settings.ts'
-import { textIn } from '../../../src/agent/model/message.ts'
-import { noUsage } from '../../../src/agent/model/usage.ts'
-import { findNearLimit, findReachedLimit, type Spent } from '../../../src/agent/policy/spending-limit.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import { textIn } from '#agent/core/message.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { findNearLimit, findReachedLimit, type Spent } from '#agent/policy/spending-limit.ts'
 import { LoopHarness, calls, fails, says } from '../support/scripted.ts'
 import { readFile } from '../support/tools.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { type AssistantMessage, type Message, textIn } from '../../../src/agent/model/message.ts'
-import { defineTool } from '../../../src/tools/define-tool.ts'
+import { type AssistantMessage, type Message, textIn } from '#agent/core/message.ts'
+import { defineTool } from '#tools/define-tool.ts'
 import { LoopHarness, calls, says } from '../support/scripted.ts'
 import { failing, readFile } from '../support/tools.ts'
 

@@ -1,14 +1,9 @@
 /** Tests the limits of turns that no person has started. */
 
 import { describe, expect, it } from 'vitest'
-import type { Authority } from '../../../src/agent/model/permission/authority.ts'
-import type { Limits } from '../../../src/agent/model/settings.ts'
-import {
-  findUnattendedRefusal,
-  isUnattendedTurn,
-  pauseAfter,
-  type UnattendedUse,
-} from '../../../src/agent/policy/unattended.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import { findUnattendedRefusal, isUnattendedTurn, pauseAfter, type UnattendedUse } from '#agent/policy/unattended.ts'
 
 const minute = 60_000
 const now = 100 * minute

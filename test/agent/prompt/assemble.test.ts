@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { assemblePrompt } from '../../../src/agent/prompt/assemble.ts'
-import { estimateTokens } from '../../../src/agent/prompt/estimate-tokens.ts'
-import { createLayer, type LayerName } from '../../../src/agent/prompt/layers.ts'
+import { assemblePrompt } from '#agent/prompt/assemble.ts'
+import { estimateTokens } from '#agent/prompt/estimate-tokens.ts'
+import { createLayer, type LayerName } from '#agent/prompt/layers.ts'
 
 describe('assemblePrompt()', () => {
   const shuffled: readonly LayerName[] = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { contextFileCap, foldersTo, listContextFiles } from '../../../src/agent/prompt/context-files.ts'
+import { contextFileCap, foldersTo, listContextFiles } from '#agent/prompt/context-files.ts'
 
 const folder = (path: string, ...names: string[]) => ({ path, names: new Set(names) })
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Message, userText } from '../../../src/agent/model/message.ts'
-import { estimateMessageTokens, estimateTokens } from '../../../src/agent/prompt/estimate-tokens.ts'
+import { type Message, userText } from '#agent/core/message.ts'
+import { estimateMessageTokens, estimateTokens } from '#agent/prompt/estimate-tokens.ts'
 
 const call = (id: string): Message => ({
   role: 'assistant',

@@ -4,8 +4,8 @@ import {
   findPersonality,
   listPersonalities,
   renderPersonality,
-} from '../../../src/agent/prompt/personalities.ts'
-import { scan } from '../../../src/agent/recall/injection-scan.ts'
+} from '#agent/prompt/personalities.ts'
+import { scan } from '#agent/untrusted/injection-scan.ts'
 
 describe('personalities', () => {
   it('has a dozen built in, each with a text of its own that passes the scan', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { estimateTokens } from '../../../src/agent/prompt/estimate-tokens.ts'
-import { truncateToChars, truncateToTokens } from '../../../src/agent/prompt/truncate-text.ts'
+import { estimateTokens } from '#agent/prompt/estimate-tokens.ts'
+import { truncateToChars, truncateToTokens } from '#agent/prompt/truncate-text.ts'
 
 describe('truncateToChars()', () => {
   it('leaves a short text unchanged', () => {

@@ -2,8 +2,8 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest } from '../../../src/agent/model/dialect.ts'
-import { type AssistantMessage, callsIn, type Message, textIn, userText } from '../../../src/agent/model/message.ts'
+import type { ModelRequest } from '#agent/core/dialect.ts'
+import { type AssistantMessage, callsIn, type Message, textIn, userText } from '#agent/core/message.ts'
 import type { RecordedResponse, DialectHarness } from './support/conformance.ts'
 import { toolResult, pixelPng, tools } from './support/requests.ts'
 import { dialectHarnesses } from './support/dialects.ts'

@@ -4,15 +4,15 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import type { CallOptions, DialectReply, ModelRequest, Quirks } from '../../../src/agent/model/dialect.ts'
-import { type Message, textIn, thinkingIn, userText } from '../../../src/agent/model/message.ts'
-import { renderMessagesBody } from '../../../src/agent/providers/anthropic/body.ts'
-import { readMessagesStream } from '../../../src/agent/providers/anthropic/stream.ts'
-import { renderChatBody } from '../../../src/agent/providers/openai/chat.ts'
-import { readChatStream } from '../../../src/agent/providers/openai/chat-stream.ts'
-import { renderResponsesBody } from '../../../src/agent/providers/openai/responses.ts'
-import { readResponsesStream } from '../../../src/agent/providers/openai/responses-stream.ts'
-import { addCost } from '../../../src/durable/models/pricing.ts'
+import type { CallOptions, DialectReply, ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import { type Message, textIn, thinkingIn, userText } from '#agent/core/message.ts'
+import { renderMessagesBody } from '#agent/providers/anthropic/body.ts'
+import { readMessagesStream } from '#agent/providers/anthropic/stream.ts'
+import { renderChatBody } from '#agent/providers/openai/chat.ts'
+import { readChatStream } from '#agent/providers/openai/chat-stream.ts'
+import { renderResponsesBody } from '#agent/providers/openai/responses.ts'
+import { readResponsesStream } from '#agent/providers/openai/responses-stream.ts'
+import { addCost } from '#durable/models/pricing.ts'
 import { chunkedResponse, skipSleep } from './support/chunked-response.ts'
 
 type Json = Readonly<Record<string, unknown>>

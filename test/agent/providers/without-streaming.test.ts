@@ -1,9 +1,9 @@
 /** Tests that every dialect can ask for a whole answer and reads it like a streamed one. */
 
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest } from '../../../src/agent/model/dialect.ts'
-import { type AssistantMessage, userText } from '../../../src/agent/model/message.ts'
-import { workersAi } from '../../../src/agent/providers/workers-ai/workers-ai.ts'
+import type { ModelRequest } from '#agent/core/dialect.ts'
+import { type AssistantMessage, userText } from '#agent/core/message.ts'
+import { workersAi } from '#agent/providers/workers-ai/workers-ai.ts'
 import { createFakeBinding, type BindingRun } from './fakes/workers-ai.ts'
 import { type Exchange, type RecordedResponse, toFailure } from './support/conformance.ts'
 import { dialectHarnesses } from './support/dialects.ts'

@@ -1,9 +1,9 @@
 /** Tests which files an answer gives to the user. */
 
 import { describe, expect, it } from 'vitest'
-import { mediaTypeOf, isShownInline } from '../../../src/agent/model/media/media-type.ts'
-import type { Message } from '../../../src/agent/model/message.ts'
-import { findAttachmentPaths } from '../../../src/agent/public-api/answer-attachments.ts'
+import { mediaTypeOf, isShownInline } from '#agent/core/media/media-type.ts'
+import type { Message } from '#agent/core/message.ts'
+import { findAttachmentPaths } from '#agent/public-api/answer-attachments.ts'
 
 const answer = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }], stop: 'end' })
 const result = (text: string, failed = false): Message => ({

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionEvent, RunEnded } from '../../../src/agent/model/event.ts'
-import { noUsage, type Usage } from '../../../src/agent/model/usage.ts'
-import {
-  createChunkRenderer,
-  renderChatCompletion,
-  resolveFinishReason,
-} from '../../../src/agent/public-api/chat-completions.ts'
-import { toOpenAiUsage } from '../../../src/agent/public-api/usage.ts'
+import type { SessionEvent, RunEnded } from '#agent/core/event.ts'
+import { noUsage, type Usage } from '#agent/core/usage.ts'
+import { createChunkRenderer, renderChatCompletion, resolveFinishReason } from '#agent/public-api/chat-completions.ts'
+import { toOpenAiUsage } from '#agent/public-api/usage.ts'
 
 const usage: Usage = {
   ...noUsage,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../../src/agent/model/message.ts'
-import { type ExportFormat, renderExport } from '../../../src/agent/public-api/export.ts'
-import { type ExportedMessage, toExportedMessage } from '../../../src/agent/public-api/exported-message.ts'
+import type { Message } from '#agent/core/message.ts'
+import { type ExportFormat, renderExport } from '#agent/public-api/export.ts'
+import { type ExportedMessage, toExportedMessage } from '#agent/public-api/exported-message.ts'
 
 const session = {
   id: 'ses_1',

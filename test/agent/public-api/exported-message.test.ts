@@ -1,11 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../../src/agent/model/message.ts'
-import {
-  exportedMessageSchema,
-  fromExportedMessage,
-  toExportedMessage,
-} from '../../../src/agent/public-api/exported-message.ts'
+import type { Message } from '#agent/core/message.ts'
+import { exportedMessageSchema, fromExportedMessage, toExportedMessage } from '#agent/public-api/exported-message.ts'
 
 const png = { type: 'image', mediaType: 'image/png', data: 'iVBORw0K' } as const
 const question: Message = { role: 'user', content: [{ type: 'text', text: 'Hello' }] }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { noUsage, type Usage } from '../../../src/agent/model/usage.ts'
-import { toOpenAiUsage, toPublicUsage } from '../../../src/agent/public-api/usage.ts'
+import { noUsage, type Usage } from '#agent/core/usage.ts'
+import { toOpenAiUsage, toPublicUsage } from '#agent/public-api/usage.ts'
 
 const used: Usage = {
   ...noUsage,

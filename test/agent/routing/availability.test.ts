@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { getMissingRequirement, resolveBaseUrl } from '../../../src/agent/routing/availability.ts'
-import { getProvider, providers } from '../../../src/agent/providers/profiles/providers.ts'
+import { getMissingRequirement, resolveBaseUrl } from '#agent/routing/availability.ts'
+import { getProvider, providers } from '#agent/providers/profiles/providers.ts'
 
 const missingKey = (variable: string) => `set ${variable}, or store a key of your own with POST /api/credentials`
 

@@ -1,8 +1,8 @@
 /** Tests which model is cheap enough for side calls that nobody has configured. */
 
 import { expect, it } from 'vitest'
-import { emptyCatalog } from '../../../src/agent/providers/catalog/model-lookup.ts'
-import { findCheapModel } from '../../../src/agent/routing/cheap-model.ts'
+import { emptyCatalog } from '#agent/providers/catalog/model-lookup.ts'
+import { findCheapModel } from '#agent/routing/cheap-model.ts'
 
 const prices = (input: number, output: number) => ({ input, output, cachedRead: input, cachedWrite: input })
 const facts = (input: number, output: number) => ({

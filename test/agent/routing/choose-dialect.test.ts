@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Endpoint } from '../../../src/agent/model/dialect.ts'
-import type { Settings } from '../../../src/agent/model/settings.ts'
-import { getProvider } from '../../../src/agent/providers/profiles/providers.ts'
-import { detectDialect } from '../../../src/agent/routing/choose-dialect.ts'
-import { resolveRoute, type Sources, splitModelId, type Variables } from '../../../src/agent/routing/route.ts'
+import type { Endpoint } from '#agent/core/dialect.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { getProvider } from '#agent/providers/profiles/providers.ts'
+import { detectDialect } from '#agent/routing/choose-dialect.ts'
+import { resolveRoute, type Sources, splitModelId, type Variables } from '#agent/routing/route.ts'
 
 const sourcesOf = (variables: Record<string, string>, more: Partial<Sources> = {}): Sources => ({ variables, ...more })
 const firstEndpoint = (id: string, sources: Sources): Endpoint | undefined => resolveRoute(id, sources)?.endpoints[0]

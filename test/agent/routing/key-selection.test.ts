@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  unusedKey,
-  keyIdOf,
-  orderKeys,
-  suspensionAfter,
-  orderSuspendedKeys,
-} from '../../../src/agent/routing/key-selection.ts'
+import { unusedKey, keyIdOf, orderKeys, suspensionAfter, orderSuspendedKeys } from '#agent/routing/key-selection.ts'
 
 const now = 1_000
 const order = (strategy: Parameters<typeof orderKeys>[2]['strategy'], health = {}, random = 0) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { ToolDeployment } from '../../../src/agent/model/vendor/tool-deployment.ts'
-import { chooseMedia, mediaAvailability } from '../../../src/agent/routing/media-vendors.ts'
+import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
+import { chooseMedia, mediaAvailability } from '#agent/routing/media-vendors.ts'
 
 const deploymentWith = (
   keys: Readonly<Record<string, string>>,

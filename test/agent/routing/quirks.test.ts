@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Quirks } from '../../../src/agent/model/dialect.ts'
-import type { Settings } from '../../../src/agent/model/settings.ts'
-import { resolveRoute, type Sources, type Variables } from '../../../src/agent/routing/route.ts'
+import type { Quirks } from '#agent/core/dialect.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { resolveRoute, type Sources, type Variables } from '#agent/routing/route.ts'
 
 /** Every key variable is set. */
 const allVariables: Variables = new Proxy(

@@ -1,13 +1,13 @@
 /** Tests how variables, settings and keys resolve to routes. */
 
 import { describe, expect, it } from 'vitest'
-import type { Endpoint } from '../../../src/agent/model/dialect.ts'
-import type { Settings } from '../../../src/agent/model/settings.ts'
-import type { Sources } from '../../../src/agent/routing/availability.ts'
-import { getProvider } from '../../../src/agent/providers/profiles/providers.ts'
-import { keyIdOf } from '../../../src/agent/routing/key-selection.ts'
-import { chooseModel, resolveDefaultModel } from '../../../src/agent/routing/default-model.ts'
-import { getModelRequirement, resolveRoute, splitModelId } from '../../../src/agent/routing/route.ts'
+import type { Endpoint } from '#agent/core/dialect.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { Sources } from '#agent/routing/availability.ts'
+import { getProvider } from '#agent/providers/profiles/providers.ts'
+import { keyIdOf } from '#agent/routing/key-selection.ts'
+import { chooseModel, resolveDefaultModel } from '#agent/routing/default-model.ts'
+import { getModelRequirement, resolveRoute, splitModelId } from '#agent/routing/route.ts'
 
 const sourcesOf = (variables: Record<string, string>, more: Partial<Sources> = {}): Sources => ({ variables, ...more })
 const firstEndpoint = (id: string, sources: Sources): Endpoint | undefined => resolveRoute(id, sources)?.endpoints[0]

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isToolVendor, resolveVendor } from '../../../src/agent/routing/tool-vendors.ts'
+import { isToolVendor, resolveVendor } from '#agent/routing/tool-vendors.ts'
 
 const tenantKeys = (id: string) => (id === 'tavily' ? [{ id: 'own', key: 'tenant-key' }] : [])
 

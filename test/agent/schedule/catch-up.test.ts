@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { catchUp, graceMs } from '../../../src/agent/schedule/catch-up.ts'
-import { parseSchedule } from '../../../src/agent/schedule/parse-schedule.ts'
+import { catchUp, graceMs } from '#agent/schedule/catch-up.ts'
+import { parseSchedule } from '#agent/schedule/parse-schedule.ts'
 
 const start = Date.parse('2026-11-23T00:00:00Z')
 const minuteMs = 60_000

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { isSilent, renderDelivery } from '../../../src/agent/schedule/job/answer.ts'
-import { jobSessionId, pinnedModel } from '../../../src/agent/schedule/job/job.ts'
-import { maxContextChars, renderRunPrompt } from '../../../src/agent/schedule/job/run-prompt.ts'
-import { judgeScript } from '../../../src/agent/schedule/job/script-output.ts'
-import { parseTargets, renderTarget } from '../../../src/agent/schedule/job/targets.ts'
-import { diffTexts } from '../../../src/agent/schedule/job/text-diff.ts'
-import { fenceUntrusted } from '../../../src/agent/recall/fence.ts'
+import { isSilent, renderDelivery } from '#agent/schedule/job/answer.ts'
+import { jobSessionId, pinnedModel } from '#agent/schedule/job/job.ts'
+import { maxContextChars, renderRunPrompt } from '#agent/schedule/job/run-prompt.ts'
+import { judgeScript } from '#agent/schedule/job/script-output.ts'
+import { parseTargets, renderTarget } from '#agent/schedule/job/targets.ts'
+import { diffTexts } from '#agent/schedule/job/text-diff.ts'
+import { fenceUntrusted } from '#agent/untrusted/fence.ts'
 
 describe('CR8: silence', () => {
   it.each([

@@ -4,8 +4,8 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import { nextRun } from '../../../src/agent/schedule/next-run.ts'
-import { parseSchedule } from '../../../src/agent/schedule/parse-schedule.ts'
+import { nextRun } from '#agent/schedule/next-run.ts'
+import { parseSchedule } from '#agent/schedule/parse-schedule.ts'
 import { listClockChanges, listWallMinutes, type OracleFields, oracleNextRun } from './oracle.ts'
 
 const dayMs = 86_400_000

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { nextRun } from '../../../src/agent/schedule/next-run.ts'
-import { parseSchedule } from '../../../src/agent/schedule/parse-schedule.ts'
-import { restoreSchedule, storeSchedule } from '../../../src/agent/schedule/schedule.ts'
+import { nextRun } from '#agent/schedule/next-run.ts'
+import { parseSchedule } from '#agent/schedule/parse-schedule.ts'
+import { restoreSchedule, storeSchedule } from '#agent/schedule/schedule.ts'
 
 const now = Date.parse('2026-11-23T10:00:00Z')
 const parse = (text: string, zone = 'Europe/Berlin') => parseSchedule(text, { now, zone })

@@ -1,7 +1,7 @@
 /** Tests when a chat begins a new conversation by itself. */
 
 import { expect, it } from 'vitest'
-import { isResetDue, type ResetFacts, type ResetPolicy } from '../../../src/agent/schedule/session-reset.ts'
+import { isResetDue, type ResetFacts, type ResetPolicy } from '#agent/schedule/session-reset.ts'
 
 const at = (time: string) => Date.parse(`2026-07-0${time}:00Z`)
 

@@ -4,7 +4,7 @@
  */
 
 import { afterEach, expect, it, vi } from 'vitest'
-import { judgeCommand } from '../../../src/agent/shell-policy/judge-command.ts'
+import { judgeCommand } from '#agent/shell-policy/judge-command.ts'
 import benign from './benign.json'
 import { hostileLines } from './hostile-lines.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findForegroundProblem } from '../../../src/agent/shell-policy/detached-processes.ts'
+import { findForegroundProblem } from '#agent/shell-policy/detached-processes.ts'
 
 describe('commands that end with their call', () => {
   it.each([

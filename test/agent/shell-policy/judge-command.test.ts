@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { CommandVerdict } from '../../../src/agent/model/permission/shell-policy.ts'
-import { judgeCommand } from '../../../src/agent/shell-policy/judge-command.ts'
+import type { CommandVerdict } from '#agent/core/permission/shell-policy.ts'
+import { judgeCommand } from '#agent/shell-policy/judge-command.ts'
 import attacks from './attacks.json'
 import benign from './benign.json'
 import cases from './commands.json'

@@ -1,26 +1,20 @@
 /** Runs the loop against a scripted model, an in-memory store and tools that record their calls. */
 
-import type { Clock } from '../../../src/agent/model/clock.ts'
-import type { Event } from '../../../src/agent/model/event.ts'
-import {
-  type Perform,
-  type InboxMessage,
-  defaultLimits,
-  type Store,
-  type View,
-} from '../../../src/agent/model/ports.ts'
-import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../../../src/agent/model/message.ts'
-import type { Failure } from '../../../src/agent/model/failure.ts'
-import { type Commit, newTurn, type Result, type Turn } from '../../../src/agent/model/turn.ts'
-import type { TurnOptions } from '../../../src/agent/model/turn-options.ts'
-import { userText } from '../../../src/agent/model/message.ts'
-import type { Step } from '../../../src/agent/model/step.ts'
-import type { PendingRequest } from '../../../src/agent/model/pending-request.ts'
-import type { Risk, Tool } from '../../../src/agent/model/tool.ts'
-import { noUsage } from '../../../src/agent/model/usage.ts'
-import { keepsNothing } from '../../../src/agent/model/context/compression.ts'
-import { announce } from '../../../src/agent/loop/announce.ts'
-import { drive } from '../../../src/agent/loop/drive.ts'
+import type { Clock } from '#agent/core/clock.ts'
+import type { Event } from '#agent/core/event.ts'
+import { type Perform, type InboxMessage, defaultLimits, type Store, type View } from '#agent/core/ports.ts'
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from '#agent/core/message.ts'
+import type { Failure } from '#agent/core/failure.ts'
+import { type Commit, newTurn, type Result, type Turn } from '#agent/core/turn.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { userText } from '#agent/core/message.ts'
+import type { Step } from '#agent/core/step.ts'
+import type { PendingRequest } from '#agent/core/pending-request.ts'
+import type { Risk, Tool } from '#agent/core/tool.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { keepsNothing } from '#agent/core/compression.ts'
+import { announce } from '#agent/loop/announce.ts'
+import { drive } from '#agent/loop/drive.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 
 export const says = (text: string): AssistantMessage => ({

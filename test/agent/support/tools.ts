@@ -1,7 +1,7 @@
 /** Defines small tools for tests of the loop. */
 
 import * as z from 'zod'
-import { defineTool } from '../../../src/tools/define-tool.ts'
+import { defineTool } from '#tools/define-tool.ts'
 
 const input = z.object({ path: z.string(), content: z.string() })
 

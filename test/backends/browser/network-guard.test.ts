@@ -1,7 +1,7 @@
 /** Tests on a real Chromium that pages reach no private address, whoever sends them there. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkBrowserAddress } from '../../../src/backends/browser/check-address.ts'
+import { checkBrowserAddress } from '#backends/browser/perform.ts'
 import { type BrowserSession, newBrowserSession, refOf } from './support/browser-session.ts'
 import { type Chromium, chromium, startChromium } from './support/chromium.mjs'
 import { address, type Site, startSite } from './support/site.mjs'

@@ -4,8 +4,8 @@
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { PageAction } from '../../../src/backends/browser/perform.ts'
-import { openEndpoint } from '../../../src/backends/browser/vendors.ts'
+import type { PageAction } from '#backends/browser/perform.ts'
+import { openEndpoint } from '#backends/browser/vendors.ts'
 import { type BrowserSession, newBrowserSession, refOf, wires } from './support/browser-session.ts'
 import { type Chromium, chromium, startChromium } from './support/chromium.mjs'
 import { address, type Site, startSite } from './support/site.mjs'
@@ -247,7 +247,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
 
   it('is photographed as JPEG', async () => {
     await go('/')
-    const { usePage } = await import('../../../src/backends/browser/use-page.ts')
+    const { usePage } = await import('#backends/browser/use-page.ts')
     const { image = '' } = await usePage(
       { kind: 'screenshot' },
       session.state(),

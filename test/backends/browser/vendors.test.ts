@@ -1,15 +1,9 @@
 /** Tests what the vendors of browsers are sent, and what their answers mean. None of them is called. */
 
 import { describe, expect, it } from 'vitest'
-import { CdpError, type CdpSocket } from '../../../src/backends/browser/cdp.ts'
-import { BrowserProblem } from '../../../src/backends/browser/element.ts'
-import {
-  type BrowserWires,
-  openBinding,
-  openBrowserbase,
-  openEndpoint,
-  openSteel,
-} from '../../../src/backends/browser/vendors.ts'
+import { CdpError, type CdpSocket } from '#backends/browser/cdp.ts'
+import { BrowserProblem } from '#backends/browser/element.ts'
+import { type BrowserWires, openBinding, openBrowserbase, openEndpoint, openSteel } from '#backends/browser/vendors.ts'
 
 type Asked = { readonly url: string; readonly method: string; readonly headers: Headers; readonly body: unknown }
 

@@ -4,10 +4,10 @@
  */
 
 import { afterEach, describe, expect, it } from 'vitest'
-import type { SandboxResult, SandboxPort, SandboxFailure } from '../../../src/backends/cloudflare/sandbox-port.ts'
-import { cloudflareBackend } from '../../../src/backends/cloudflare/cloudflare.ts'
-import type { Egress } from '../../../src/backends/cloudflare/egress.ts'
-import type { HostRecord } from '../../../src/backends/host/host-port.ts'
+import type { SandboxResult, SandboxPort, SandboxFailure } from '#backends/cloudflare/sandbox-port.ts'
+import { cloudflareBackend } from '#backends/cloudflare/cloudflare.ts'
+import type { Egress } from '#backends/cloudflare/egress.ts'
+import type { HostRecord } from '#backends/host/host-port.ts'
 import { entryOf, sandboxConfig } from '../../../scripts/lib/sandbox-config.mjs'
 import { createLocalHost } from '../host/local-host.mjs'
 

@@ -8,7 +8,7 @@ import {
   resolveKeys,
   applyEgress,
   type EgressVariables,
-} from '../../../src/backends/cloudflare/egress.ts'
+} from '#backends/cloudflare/egress.ts'
 
 const inject = JSON.stringify({
   'api.github.com': 'Bearer everybody',

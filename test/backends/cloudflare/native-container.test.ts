@@ -1,9 +1,9 @@
 /** Tests what only the native API needs: its activity timer, and a certificate that programs do not know. */
 
 import { afterEach, describe, expect, it } from 'vitest'
-import { ContainerBox } from '../../../src/backends/cloudflare/container-box.ts'
-import { cloudflareBackend } from '../../../src/backends/cloudflare/cloudflare.ts'
-import { nativeContainer } from '../../../src/backends/cloudflare/native-container.ts'
+import { ContainerBox } from '#backends/cloudflare/container-box.ts'
+import { cloudflareBackend } from '#backends/cloudflare/cloudflare.ts'
+import { nativeContainer } from '#backends/cloudflare/native-container.ts'
 import { type Changes, createWorld, openContainer } from './open-container.ts'
 import { canMakeCertificates, clients, startSite } from './trusted-site.mjs'
 

@@ -1,4 +1,4 @@
-import type { NativeContainer } from '../../../src/backends/cloudflare/native-container.ts'
+import type { NativeContainer } from '#backends/cloudflare/native-container.ts'
 import type { StandInEngine } from './stand-in-engine.d.mts'
 
 export class StandInContainer implements NativeContainer {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { daytonaBackend } from '../../../src/backends/daytona/daytona.ts'
-import type { HostRecord } from '../../../src/backends/host/host-port.ts'
-import type { PortableBackend } from '../../../src/backends/portable-backend.ts'
+import { daytonaBackend } from '#backends/host/daytona.ts'
+import type { HostRecord } from '#backends/host/host-port.ts'
+import type { PortableBackend } from '#backends/portable-backend.ts'
 import { conforms } from '../conformance.ts'
 import { playDaytona, type Vendor, vendorCases } from '../host/vendors.mjs'
 

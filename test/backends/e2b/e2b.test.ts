@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { e2bBackend } from '../../../src/backends/e2b/e2b.ts'
-import { encodeEnvelope, decodeEnvelopes } from '../../../src/backends/e2b/envelopes.ts'
-import type { HostRecord } from '../../../src/backends/host/host-port.ts'
-import type { PortableBackend } from '../../../src/backends/portable-backend.ts'
+import { e2bBackend } from '#backends/e2b/e2b.ts'
+import { encodeEnvelope, decodeEnvelopes } from '#backends/e2b/envelopes.ts'
+import type { HostRecord } from '#backends/host/host-port.ts'
+import type { PortableBackend } from '#backends/portable-backend.ts'
 import { conforms } from '../conformance.ts'
 import { playE2b, type Vendor, vendorCases } from '../host/vendors.mjs'
 

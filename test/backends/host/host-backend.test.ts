@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { hostBackend } from '../../../src/backends/host/host-backend.ts'
-import type { HostRecord, HostPort } from '../../../src/backends/host/host-port.ts'
-import { scopeVariable, stateBeside } from '../../../src/backends/host/scripts.ts'
+import { hostBackend } from '#backends/host/host-backend.ts'
+import type { HostRecord, HostPort } from '#backends/host/host-port.ts'
+import { scopeVariable, stateBeside } from '#backends/host/scripts.ts'
 import { conforms } from '../conformance.ts'
 import { createLocalHost } from './local-host.mjs'
 

@@ -1,4 +1,4 @@
-import type { HostPort } from '../../../src/backends/host/host-port.ts'
+import type { HostPort } from '#backends/host/host-port.ts'
 
 export function createLocalHost(): {
   readonly port: HostPort

@@ -1,9 +1,9 @@
 /** Tests that vendor sandboxes are created without network when a deployment turns it off. */
 
 import { expect, it } from 'vitest'
-import { daytonaBackend } from '../../../src/backends/daytona/daytona.ts'
-import { e2bBackend } from '../../../src/backends/e2b/e2b.ts'
-import { vercelBackend } from '../../../src/backends/vercel/vercel.ts'
+import { daytonaBackend } from '#backends/host/daytona.ts'
+import { e2bBackend } from '#backends/e2b/e2b.ts'
+import { vercelBackend } from '#backends/vercel/vercel.ts'
 
 const open = { daytona: daytonaBackend, e2b: e2bBackend, vercel: vercelBackend }
 const closed = {

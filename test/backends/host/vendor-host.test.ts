@@ -1,11 +1,11 @@
 /** Tests that answers of a vendor cannot lead its key or commands to another host. */
 
 import { describe, expect, it } from 'vitest'
-import { daytonaBackend } from '../../../src/backends/daytona/daytona.ts'
-import { e2bBackend } from '../../../src/backends/e2b/e2b.ts'
-import type { VendorOptions } from '../../../src/backends/host/vendor-sandbox.ts'
-import { vercelBackend } from '../../../src/backends/vercel/vercel.ts'
-import { requireSandboxId, requireVendorUrl } from '../../../src/backends/host/vendor-host.ts'
+import { daytonaBackend } from '#backends/host/daytona.ts'
+import { e2bBackend } from '#backends/e2b/e2b.ts'
+import type { VendorOptions } from '#backends/host/vendor-sandbox.ts'
+import { vercelBackend } from '#backends/vercel/vercel.ts'
+import { requireSandboxId, requireVendorUrl } from '#backends/host/vendor-host.ts'
 
 const outcome = (work: () => string): string | undefined => {
   try {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { httpBackend } from '../../../src/backends/http/http.ts'
-import type { SnapshotEntry } from '../../../src/backends/portable-backend.ts'
+import { httpBackend } from '#backends/http/http.ts'
+import type { SnapshotEntry } from '#backends/portable-backend.ts'
 import { hasBubblewrap } from '../../sandbox/bubblewrap.mjs'
 import { newWorkspace, type SandboxServer, startSandbox, token } from '../../sandbox/server.mjs'
 

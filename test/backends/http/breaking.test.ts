@@ -1,7 +1,7 @@
 /** Tests the http backend with a simulated server that fails. */
 
 import { describe, expect, it } from 'vitest'
-import { httpBackend } from '../../../src/backends/http/http.ts'
+import { httpBackend } from '#backends/http/http.ts'
 
 type Answer = Response | Error | (() => Response)
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest'
-import { httpBackend } from '../../../src/backends/http/http.ts'
+import { httpBackend } from '#backends/http/http.ts'
 import { hasBubblewrap } from '../../sandbox/bubblewrap.mjs'
 import { newWorkspace, type SandboxServer, startSandbox, token } from '../../sandbox/server.mjs'
 import { conforms } from '../conformance.ts'

@@ -1,8 +1,8 @@
 /** Tests programs in isolates: features, isolation, limits and their end. */
 
 import { describe, expect, it } from 'vitest'
-import type { Program, ProgramAnswer, ProgramEnd } from '../../../src/agent/model/program.ts'
-import { openPrograms } from '../../../src/backends/isolate/programs.ts'
+import type { Program, ProgramAnswer, ProgramEnd } from '#agent/core/program.ts'
+import { openPrograms } from '#backends/isolate/programs.ts'
 import { until } from '../../support/scripted-model.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { validateJson } from '../../../src/backends/json-schema/validate.ts'
+import { validateJson } from '#backends/json-schema/validate.ts'
 
 type Row = readonly [schema: Record<string, unknown>, valid: readonly unknown[], invalid: readonly unknown[]]
 

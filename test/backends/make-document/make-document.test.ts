@@ -1,9 +1,9 @@
 /** Tests documents that are written in isolates: their text is read back as it was given. */
 
 import { describe, expect, it } from 'vitest'
-import type { DocumentKind } from '../../../src/agent/model/media/document-writer.ts'
-import { openDocumentWriter } from '../../../src/backends/make-document/make-document.ts'
-import { openDocuments } from '../../../src/backends/pdf/pdf.ts'
+import type { DocumentKind } from '#agent/core/media/document-writer.ts'
+import { openDocumentWriter } from '#backends/make-document/make-document.ts'
+import { openDocuments } from '#backends/pdf/pdf.ts'
 import { bindings } from '../support/workspace.ts'
 
 const loader = bindings.LOADER!

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { parseMarkdown, parseRuns } from '../../../src/backends/make-document/inside/markdown.ts'
-import { parseSheets } from '../../../src/backends/make-document/inside/sheet-rows.ts'
+import { parseMarkdown, parseRuns } from '#backends/make-document/inside/markdown.ts'
+import { parseSheets } from '#backends/make-document/inside/sheet-rows.ts'
 
 describe('parseMarkdown', () => {
   it('reads blocks in order', () => {

@@ -1,6 +1,6 @@
 /** Makes small media files whose first bytes are those of their formats. */
 
-import { joinOgg } from '../../../src/backends/media/ogg.ts'
+import { joinOgg } from '#backends/media/ogg.ts'
 
 export const ascii = (text: string): Uint8Array<ArrayBuffer> =>
   new Uint8Array([...text].map((char) => char.charCodeAt(0)))

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createImageBindingCall, imageVendors, parseImageBinding } from '../../../src/backends/media/images.ts'
-import {
-  createResultRequest,
-  createStatusRequest,
-  isQueueDone,
-  parseQueued,
-} from '../../../src/backends/media/queue.ts'
-import { encodeBase64Bytes } from '../../../src/agent/model/base64.ts'
+import { createImageBindingCall, imageVendors, parseImageBinding } from '#backends/media/images.ts'
+import { createResultRequest, createStatusRequest, isQueueDone, parseQueued } from '#backends/media/queue.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { pngBytes } from './fixtures.ts'
 
 const access = { baseUrl: 'https://api.test/v1', key: 'secret' }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createSpeechBindingCall, parseSpeechBinding, speechVendors } from '../../../src/backends/media/speech.ts'
-import { splitSentences } from '../../../src/backends/media/split-sentences.ts'
-import { estimateSeconds, joinSound } from '../../../src/backends/media/join-sound.ts'
+import { createSpeechBindingCall, parseSpeechBinding, speechVendors } from '#backends/media/speech.ts'
+import { splitSentences } from '#backends/media/split-sentences.ts'
+import { estimateSeconds, joinSound } from '#backends/media/join-sound.ts'
 import { ascii, mp3Bytes, opusBytes, wavBytes } from './fixtures.ts'
 
 const access = { baseUrl: 'https://api.test', key: 'secret' }

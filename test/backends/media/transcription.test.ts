@@ -3,9 +3,9 @@ import {
   createTranscriptionBindingCall,
   parseTranscriptionBinding,
   transcriptionVendors,
-} from '../../../src/backends/media/transcription.ts'
-import { failureOf } from '../../../src/backends/media/vendor.ts'
-import { videoVendors } from '../../../src/backends/media/video.ts'
+} from '#backends/media/transcription.ts'
+import { failureOf } from '#backends/media/vendor.ts'
+import { videoVendors } from '#backends/media/video.ts'
 import { ascii } from './fixtures.ts'
 
 const access = { baseUrl: 'https://api.test', key: 'secret' }

@@ -1,12 +1,12 @@
 /** Tests that no document blocks the sessions of a process, with an isolate for its reader and without one. */
 
 import { describe, expect, it } from 'vitest'
-import type { OfficeAnswer, OfficeFormat } from '../../../src/agent/model/media/document.ts'
-import { openOffice } from '../../../src/backends/office/office.ts'
+import type { OfficeAnswer, OfficeFormat } from '#agent/core/media/document.ts'
+import { openOffice } from '#backends/office/office.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 import { zip } from '../support/zip.ts'
 
-await import('../../../src/backends/dist/office.inline.mjs')
+await import('#backends/dist/office.inline.mjs')
 
 const workbook = (sheets: string) => `<workbook><sheets>${sheets}</sheets></workbook>`
 const relations =

@@ -1,13 +1,13 @@
 /** Tests reading PDF files, with and without an isolate, and its limits. */
 
 import { describe, expect, it } from 'vitest'
-import type { PdfAnswer } from '../../../src/agent/model/media/document.ts'
-import { openDocuments } from '../../../src/backends/pdf/pdf.ts'
+import type { PdfAnswer } from '#agent/core/media/document.ts'
+import { openDocuments } from '#backends/pdf/pdf.ts'
 import { lines, packed, pdfWith } from '../support/pdf.ts'
 import { bindings } from '../support/workspace.ts'
 
 // Loads the reader in advance, so that its time does not count for the first test.
-await import('../../../src/backends/dist/pdf.inline.mjs')
+await import('#backends/dist/pdf.inline.mjs')
 
 const signal = new AbortController().signal
 const whole = (...pages: readonly string[]): PdfAnswer => ({ pages, total: pages.length, unread: [] })

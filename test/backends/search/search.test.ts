@@ -1,8 +1,8 @@
 /** Tests that no pattern of a model blocks the sessions of a process, with an isolate for the search and without one. */
 
 import { describe, expect, it } from 'vitest'
-import type { SearchResult } from '../../../src/agent/model/backend.ts'
-import { createMatchLines } from '../../../src/backends/search/inside/match-lines.ts'
+import type { SearchResult } from '#agent/core/backend.ts'
+import { createMatchLines } from '#backends/search/inside/match-lines.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)

@@ -1,11 +1,11 @@
 /** Tests the bundled skills: each is valid and described in the index, and its commands and programs run. */
 
 import { describe, expect, it } from 'vitest'
-import { bundledIndex } from '../../../src/agent/recall/skills/bundled-index.ts'
-import { findSuspicious, verdictOf } from '../../../src/agent/recall/skills/skill-verdict.ts'
-import { openPrograms } from '../../../src/backends/isolate/programs.ts'
-import { loadSkillModule } from '../../../src/backends/modules.ts'
-import { tools } from '../../../src/tools/index.ts'
+import { bundledIndex } from '#agent/skills/bundled-index.ts'
+import { findSuspicious, verdictOf } from '#agent/skills/skill-verdict.ts'
+import { openPrograms } from '#backends/isolate/programs.ts'
+import { loadSkillModule } from '#backends/modules.ts'
+import { tools } from '#tools/index.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
 const { bundledSkills, parseSkillFile } = await loadSkillModule()

@@ -1,11 +1,11 @@
 /** Tests the import of skills from files, archives, repositories and sites, with hostile ones. */
 
 import { describe, expect, it } from 'vitest'
-import { loadSkillModule } from '../../../src/backends/modules.ts'
-import { readArchive } from '../../../src/backends/skills/import/read-archive.ts'
-import { listIndexAddresses, resolveSkillSource } from '../../../src/backends/skills/import/skill-source.ts'
-import type { SnapshotEntry } from '../../../src/backends/virtual/snapshot.ts'
-import { pack, toStream } from '../../../src/backends/tar.ts'
+import { loadSkillModule } from '#backends/modules.ts'
+import { readArchive } from '#backends/skills/import/read-archive.ts'
+import { listIndexAddresses, resolveSkillSource } from '#backends/skills/import/import-skill.ts'
+import type { SnapshotEntry } from '#backends/virtual/snapshot.ts'
+import { pack, toStream } from '#backends/tar.ts'
 import { zip } from '../support/zip.ts'
 
 const { importSkill } = await loadSkillModule()

@@ -1,11 +1,11 @@
 /** Opens a virtual backend on the storage of a new Durable Object. */
 
 import { env, runInDurableObject } from 'cloudflare:test'
-import { type VirtualBackend, virtualBackend, type VirtualOptions } from '../../../src/backends/virtual/virtual.ts'
+import { type VirtualBackend, virtualBackend, type VirtualOptions } from '#backends/virtual/virtual.ts'
 import type { FilesObject } from './files-object.ts'
 
 // Loads the shell in advance, so that its time does not count for the first test.
-await import('../../../src/backends/dist/bash.inline.mjs')
+await import('#backends/dist/bash.inline.mjs')
 
 type Bindings = {
   readonly FILES: DurableObjectNamespace<FilesObject>

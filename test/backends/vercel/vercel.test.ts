@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { HostRecord } from '../../../src/backends/host/host-port.ts'
-import type { PortableBackend } from '../../../src/backends/portable-backend.ts'
-import { readCommandLog } from '../../../src/backends/vercel/follow.ts'
-import { vercelBackend, type VercelOptions } from '../../../src/backends/vercel/vercel.ts'
+import type { HostRecord } from '#backends/host/host-port.ts'
+import type { PortableBackend } from '#backends/portable-backend.ts'
+import { readCommandLog } from '#backends/vercel/follow.ts'
+import { vercelBackend, type VercelOptions } from '#backends/vercel/vercel.ts'
 import { conforms } from '../conformance.ts'
 import { playVercel, type VercelVendor, vendorCases } from '../host/vendors.mjs'
 

@@ -1,7 +1,7 @@
 /** Tests that endless or huge commands end by themselves without blocking other sessions. */
 
 import { describe, expect, it } from 'vitest'
-import type { ExecResult } from '../../../src/agent/model/backend.ts'
+import type { ExecResult } from '#agent/core/backend.ts'
 import { bindings, inWorkspace, type Workspace } from '../support/workspace.ts'
 
 /** Calls another session repeatedly during the work, and returns the number of responses and the longest wait. */

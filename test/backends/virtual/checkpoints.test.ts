@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { checkpointLimits } from '../../../src/backends/checkpoints.ts'
-import type { SnapshotEntry } from '../../../src/backends/virtual/snapshot.ts'
-import type { VirtualBackend } from '../../../src/backends/virtual/virtual.ts'
+import { checkpointLimits } from '#backends/checkpoints.ts'
+import type { SnapshotEntry } from '#backends/virtual/snapshot.ts'
+import type { VirtualBackend } from '#backends/virtual/virtual.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SnapshotEntry } from '../../../src/backends/virtual/snapshot.ts'
-import { openSqlFiles } from '../../../src/backends/virtual/sql-files.ts'
+import type { SnapshotEntry } from '#backends/virtual/snapshot.ts'
+import { openSqlFiles } from '#backends/virtual/sql-files.ts'
 import { bindings, inWorkspace, type Workspace } from '../support/workspace.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)

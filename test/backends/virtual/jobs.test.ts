@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { ExecutionBackend, Jobs } from '../../../src/agent/model/backend.ts'
+import type { ExecutionBackend, Jobs } from '#agent/core/backend.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
 const T = { timeoutMs: 20_000 }

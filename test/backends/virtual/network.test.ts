@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createGuardedFetch } from '../../../src/durable/platform/guarded-fetch.ts'
-import { shellNetwork } from '../../../src/durable/workspace/shell-network.ts'
+import { createGuardedFetch } from '#durable/platform/guarded-fetch.ts'
+import { shellNetwork } from '#durable/workspace/open-backend.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
 type Seen = { readonly url: string; readonly method: string; readonly body: string; readonly headers: Headers }

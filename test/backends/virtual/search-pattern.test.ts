@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { parseSearchPattern, requiredText } from '../../../src/backends/virtual/search-pattern.ts'
-import { glob } from '../../../src/backends/virtual/glob.ts'
+import { parseSearchPattern, requiredText } from '#backends/virtual/search-pattern.ts'
+import { glob } from '#backends/virtual/glob.ts'
 
 describe('a glob', () => {
   it.each([

@@ -1,9 +1,9 @@
 /** Tests reading pages of servers that fail or attack, through the guarded fetch: each ends in an error of its page. */
 
 import { describe, expect, it } from 'vitest'
-import { extractPage, type ExtractContext } from '../../../src/backends/web/extract/extract-page.ts'
-import { readPage } from '../../../src/backends/web/page/inside/read-page.ts'
-import { createGuardedFetch } from '../../../src/durable/platform/guarded-fetch.ts'
+import { extractPage, type ExtractContext } from '#backends/web/extract/extract-page.ts'
+import { readPage } from '#backends/web/page/inside/read-page.ts'
+import { createGuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import { createTestClock } from '../../support/clock.ts'
 import { openDeployment } from './support/fake-web.ts'
 import { forbiddenAddresses } from './support/forbidden-addresses.ts'

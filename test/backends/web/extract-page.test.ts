@@ -1,10 +1,10 @@
 /** Tests the reading of addresses: kinds of content, limits, refusals, and who helps with pages that need a browser. */
 
 import { describe, expect, it } from 'vitest'
-import type { PdfAnswer } from '../../../src/agent/model/media/document.ts'
-import { checkPublicAddress } from '../../../src/agent/policy/network/network-address.ts'
-import { extractPage, type ExtractContext } from '../../../src/backends/web/extract/extract-page.ts'
-import { readPage } from '../../../src/backends/web/page/inside/read-page.ts'
+import type { PdfAnswer } from '#agent/core/media/document.ts'
+import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
+import { extractPage, type ExtractContext } from '#backends/web/extract/extract-page.ts'
+import { readPage } from '#backends/web/page/inside/read-page.ts'
 import { createTestClock } from '../../support/clock.ts'
 import { openDeployment, openWeb, type SentRequest } from './support/fake-web.ts'
 import { forbiddenAddresses } from './support/forbidden-addresses.ts'

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { textOf, wordF1 } from '../../../bench/word-f1.ts'
-import { readPage } from '../../../src/backends/web/page/inside/read-page.ts'
+import { readPage } from '#backends/web/page/inside/read-page.ts'
 import { type SavedPage, savedPages } from './support/saved-pages.ts'
 
 async function measure({ html, content }: SavedPage): Promise<number> {

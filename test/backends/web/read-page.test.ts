@@ -1,7 +1,7 @@
 /** Tests the reading of HTML pages: articles, bounds on hostile pages, charsets. */
 
 import { describe, expect, it } from 'vitest'
-import { readPage } from '../../../src/backends/web/page/inside/read-page.ts'
+import { readPage } from '#backends/web/page/inside/read-page.ts'
 
 const read = (html: string | Uint8Array<ArrayBuffer>, charset?: string) =>
   readPage(new Response(html).body as ReadableStream<Uint8Array>, {

@@ -1,8 +1,8 @@
 /** Tests web searches: what each vendor is sent, how its answers are read, and who is asked next. */
 
 import { describe, expect, it } from 'vitest'
-import { searchAvailability } from '../../../src/agent/routing/search-choice.ts'
-import { type SearchContext, searchWeb } from '../../../src/backends/web/search/search-web.ts'
+import { searchAvailability } from '#agent/routing/search-choice.ts'
+import { type SearchContext, searchWeb } from '#backends/web/search/search-web.ts'
 import { openDeployment, openWeb, type SentRequest } from './support/fake-web.ts'
 
 const hit = { title: 'Tides', url: 'https://tides.example/', description: 'High and low' }

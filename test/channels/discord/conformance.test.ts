@@ -1,6 +1,6 @@
 import nacl from 'tweetnacl'
-import { discord } from '../../../src/channels/discord/discord.ts'
-import { concatBytes, toHex } from '../../../src/channels/hmac.ts'
+import { discord } from '#channels/discord/discord.ts'
+import { concatBytes, toHex } from '#channels/hmac.ts'
 import { createDiscordApi, discordError, discordFile } from '../../support/discord-api.ts'
 import { fetchForeign } from '../../support/fetch-foreign.ts'
 import type { Override } from '../../support/json-api.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { OutboundEmail } from '../../../src/channels/channel.ts'
-import { email } from '../../../src/channels/email/email.ts'
-import { stripQuotedReply, textOfHtml } from '../../../src/channels/email/email-text.ts'
+import type { OutboundEmail } from '#channels/channel.ts'
+import { email } from '#channels/email/email.ts'
+import { stripQuotedReply, textOfHtml } from '#channels/email/email-text.ts'
 
 const receivedAt = 1_800_000_000_000
 

@@ -4,7 +4,7 @@
  * response body, and idempotency keys.
  */
 
-import type { SendOutcome } from '../../../src/agent/model/delivery.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
 import {
   type Channel,
   type ChannelConnection,
@@ -12,9 +12,9 @@ import {
   type InboundRequest,
   type Received,
   refused,
-} from '../../../src/channels/channel.ts'
-import { isSameSecret } from '../../../src/channels/is-same-secret.ts'
-import { splitText } from '../../../src/channels/text/split-text.ts'
+} from '#channels/channel.ts'
+import { isSameSecret } from '#channels/is-same-secret.ts'
+import { splitText } from '#channels/text/split-text.ts'
 
 const signatureWindowMs = 300_000
 const shape = /^\S{1,200}$/

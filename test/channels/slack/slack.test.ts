@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { computeHmac, concatBytes, toHex } from '../../../src/channels/hmac.ts'
-import { slack } from '../../../src/channels/slack/slack.ts'
+import { computeHmac, concatBytes, toHex } from '#channels/hmac.ts'
+import { slack } from '#channels/slack/slack.ts'
 import { createSlackApi, slackError } from '../../support/slack-api.ts'
 
 const receivedAt = 1_800_000_000_000

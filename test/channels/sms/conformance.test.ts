@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { computeHmac } from '../../../src/channels/hmac.ts'
-import { sms } from '../../../src/channels/sms/sms.ts'
+import { computeHmac } from '#channels/hmac.ts'
+import { sms } from '#channels/sms/sms.ts'
 import { fetchForeign } from '../../support/fetch-foreign.ts'
 import type { Override } from '../../support/json-api.ts'
 import { createTwilioApi, twilioError, twilioFile } from '../../support/twilio-api.ts'

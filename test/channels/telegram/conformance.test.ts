@@ -1,4 +1,4 @@
-import { telegram } from '../../../src/channels/telegram/telegram.ts'
+import { telegram } from '#channels/telegram/telegram.ts'
 import { fetchForeign } from '../../support/fetch-foreign.ts'
 import { type AnswerOverride, createTelegramApi } from '../../support/telegram-api.ts'
 import { type ApiFailure, testChannel } from '../conformance.ts'

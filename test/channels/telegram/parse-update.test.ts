@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseUpdate } from '../../../src/channels/telegram/parse-update.ts'
+import { parseUpdate } from '#channels/telegram/parse-update.ts'
 
 const anna = { id: 11, is_bot: false, first_name: 'Anna', last_name: 'B' }
 const direct = { id: 11, type: 'private' }

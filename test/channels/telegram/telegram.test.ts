@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { fileForm } from '../../../src/channels/telegram/outbound.ts'
-import { telegram } from '../../../src/channels/telegram/telegram.ts'
+import { fileForm } from '#channels/telegram/outbound.ts'
+import { telegram } from '#channels/telegram/telegram.ts'
 
 describe('telegram', () => {
   it('renders Markdown as text with styles', () => {

@@ -4,16 +4,16 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import type { MessageChunk, TextSpan } from '../../../src/agent/model/delivery.ts'
-import { encodeDiscord, renderDiscord } from '../../../src/channels/discord/discord-markdown.ts'
-import { encodePlain, renderEmail } from '../../../src/channels/email/email-text.ts'
-import { countSegments, renderSms } from '../../../src/channels/sms/sms-text.ts'
-import { encodeMrkdwn, renderMrkdwn, renderSections } from '../../../src/channels/slack/mrkdwn.ts'
-import { messageFields } from '../../../src/channels/telegram/outbound.ts'
-import { telegram } from '../../../src/channels/telegram/telegram.ts'
-import { encodeHtml } from '../../../src/channels/text/encode-html.ts'
-import { parseMarkdown } from '../../../src/channels/text/parse-markdown.ts'
-import { encodeWhatsapp, renderWhatsapp } from '../../../src/channels/whatsapp/whatsapp-text.ts'
+import type { MessageChunk, TextSpan } from '#agent/core/delivery.ts'
+import { encodeDiscord, renderDiscord } from '#channels/discord/discord-markdown.ts'
+import { encodePlain, renderEmail } from '#channels/email/email-text.ts'
+import { countSegments, renderSms } from '#channels/sms/sms-text.ts'
+import { encodeMrkdwn, renderMrkdwn, renderSections } from '#channels/slack/mrkdwn.ts'
+import { messageFields } from '#channels/telegram/outbound.ts'
+import { telegram } from '#channels/telegram/telegram.ts'
+import { encodeHtml } from '#channels/text/encode-html.ts'
+import { parseMarkdown } from '#channels/text/parse-markdown.ts'
+import { encodeWhatsapp, renderWhatsapp } from '#channels/whatsapp/whatsapp-text.ts'
 
 const { RENDERED_DOCS = '2000', RENDERED_SEED = '1' } =
   (globalThis as { process?: { env: Record<string, string> } }).process?.env ?? {}

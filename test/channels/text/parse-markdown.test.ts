@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseMarkdown } from '../../../src/channels/text/parse-markdown.ts'
+import { parseMarkdown } from '#channels/text/parse-markdown.ts'
 
 /** Writes the parsed text with a tag around each styled span. */
 function tagged(markdown: string): string {

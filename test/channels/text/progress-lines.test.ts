@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addCall, type CallEvent, noProgress, renderProgress } from '../../../src/channels/text/progress-lines.ts'
+import { addCall, type CallEvent, noProgress, renderProgress } from '#channels/text/progress-lines.ts'
 
 const started = (n: number, tool = 'terminal', input: unknown = { command: `echo ${n}` }): CallEvent => ({
   type: 'tool.started',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { escapeName, renderContextLine, renderSpeaker } from '../../../src/channels/text/quote-person.ts'
+import { escapeName, renderContextLine, renderSpeaker } from '#channels/text/quote-person.ts'
 
 describe('escapeName', () => {
   it.each([

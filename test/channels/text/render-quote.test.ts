@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { MediaReference } from '../../../src/agent/model/media/media-reference.ts'
-import { renderQuote } from '../../../src/channels/text/render-quote.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import { renderQuote } from '#channels/text/render-quote.ts'
 
 const sender = { id: '12', name: 'Bert' }
 const photo = { kind: 'image', reference: 'p' } as const satisfies MediaReference

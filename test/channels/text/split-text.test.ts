@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseMarkdown } from '../../../src/channels/text/parse-markdown.ts'
-import { splitText } from '../../../src/channels/text/split-text.ts'
+import { parseMarkdown } from '#channels/text/parse-markdown.ts'
+import { splitText } from '#channels/text/split-text.ts'
 
 describe('splitText', () => {
   const words = (count: number) => Array.from({ length: count }, (_, n) => `word${n}`).join(' ')

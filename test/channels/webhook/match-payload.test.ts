@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { composePrompt } from '../../../src/channels/webhook/compose-prompt.ts'
-import type { Filter } from '../../../src/channels/webhook/definition.ts'
-import { eventOf, fillTemplate, isWanted } from '../../../src/channels/webhook/match-payload.ts'
+import { composePrompt } from '#channels/webhook/compose-prompt.ts'
+import type { Filter } from '#channels/webhook/definition.ts'
+import { eventOf, fillTemplate, isWanted } from '#channels/webhook/match-payload.ts'
 
 const payload = {
   action: 'opened',

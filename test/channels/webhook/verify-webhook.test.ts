@@ -2,9 +2,9 @@ import { sign as signGithub } from '@octokit/webhooks-methods'
 import * as fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import type { InboundRequest } from '../../../src/channels/channel.ts'
-import type { SignatureKind } from '../../../src/channels/webhook/definition.ts'
-import { verifyWebhook } from '../../../src/channels/webhook/verify-webhook.ts'
+import type { InboundRequest } from '#channels/channel.ts'
+import type { SignatureKind } from '#channels/webhook/definition.ts'
+import { verifyWebhook } from '#channels/webhook/verify-webhook.ts'
 
 const receivedAt = 1_800_000_000_000
 const seconds = receivedAt / 1_000

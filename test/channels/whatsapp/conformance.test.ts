@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { computeHmac, toHex } from '../../../src/channels/hmac.ts'
-import { whatsapp } from '../../../src/channels/whatsapp/whatsapp.ts'
+import { computeHmac, toHex } from '#channels/hmac.ts'
+import { whatsapp } from '#channels/whatsapp/whatsapp.ts'
 import { fetchForeign } from '../../support/fetch-foreign.ts'
 import type { Override } from '../../support/json-api.ts'
 import { createWhatsappApi, graphError, whatsappFile } from '../../support/whatsapp-api.ts'

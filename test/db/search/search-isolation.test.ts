@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createD1History } from '../../../src/db/history.ts'
+import { createD1History } from '#db/history.ts'
 import { applyMigrations, createPage, createRecord, database, newTenant, noonMs } from '../fixtures.ts'
 
 beforeAll(applyMigrations)

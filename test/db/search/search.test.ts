@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Page } from '../../../src/agent/model/history.ts'
-import { userText } from '../../../src/agent/model/message.ts'
-import { createD1History } from '../../../src/db/history.ts'
+import type { Page } from '#agent/core/history.ts'
+import { userText } from '#agent/core/message.ts'
+import { createD1History } from '#db/history.ts'
 import { database, applyMigrations, newTenant, noonMs, createPage, createRecord, toolResult } from '../fixtures.ts'
 import { countD1, newRowCount } from '../../support/billed-rows.ts'
 

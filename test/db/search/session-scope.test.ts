@@ -1,7 +1,7 @@
 /** Tests which sessions a search looks at: their order by source, and the lineage of the session that searches. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createD1History, createReachableHistory } from '../../../src/db/history.ts'
+import { createD1History, createReachableHistory } from '#db/history.ts'
 import { countD1, newRowCount } from '../../support/billed-rows.ts'
 import { applyMigrations, createPage, createRecord, database, newTenant, noonMs } from '../fixtures.ts'
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createArrivals } from '../../../src/durable/platform/arrivals.ts'
+import { createArrivals } from '#durable/platform/arrivals.ts'
 import { createChat, createMessage, createUpdate, getSessionId, postUpdate } from '../../support/chat.ts'
 import { says, until } from '../../support/scripted-model.ts'
 import { applyMigrations } from '../../worker/client.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { deleteCarriedFiles, readCarriedFile, storeCarriedFiles } from '../../../src/durable/channels/carried-files.ts'
+import { deleteCarriedFiles, readCarriedFile, storeCarriedFiles } from '#durable/channels/carried-files.ts'
 import { bindings } from '../../worker/client.ts'
 
 const blobs = bindings.BLOBS

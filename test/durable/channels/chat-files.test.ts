@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createConnections } from '../../../src/db/channel-connections.ts'
+import { createConnections } from '#db/channel-connections.ts'
 import { calls, Gate, says, until } from '../../support/scripted-model.ts'
 import {
   bert,

@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { duplicateMark } from '../../../src/agent/policy/delivery-attempt.ts'
-import { userText } from '../../../src/agent/model/message.ts'
-import { forgetConnection } from '../../../src/durable/tenant/channels/connection.ts'
-import { Preview } from '../../../src/durable/channels/preview.ts'
-import { replaceClock } from '../../../src/durable/platform/clock.ts'
-import { forgetSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
+import { duplicateMark } from '#agent/policy/delivery-attempt.ts'
+import { userText } from '#agent/core/message.ts'
+import { forgetConnection } from '#durable/tenant/channels/connection.ts'
+import { Preview } from '#durable/channels/preview.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import {
   calls,
   drops,

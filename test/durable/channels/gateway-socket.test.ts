@@ -1,12 +1,7 @@
 import { env, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import {
-  afterClose,
-  newGatewayState,
-  readFrame,
-  socketAddress,
-} from '../../../src/channels/discord/gateway-protocol.ts'
-import { replaceClock } from '../../../src/durable/platform/clock.ts'
+import { afterClose, newGatewayState, readFrame, socketAddress } from '#channels/discord/gateway-protocol.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { createDiscordApi, type DiscordApi, discordError, type GatewayLink } from '../../support/discord-api.ts'
 import { model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newTenant } from '../../worker/client.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { fetchMediaFrom } from '../../../src/channels/fetch-media.ts'
-import { InboundMedia } from '../../../src/durable/channels/inbound-media.ts'
-import { createGuardedFetch } from '../../../src/durable/platform/guarded-fetch.ts'
-import { replaceClock } from '../../../src/durable/platform/clock.ts'
-import type { LoadedConnection } from '../../../src/durable/tenant/channels/connection.ts'
+import { fetchMediaFrom } from '#channels/fetch-media.ts'
+import { InboundMedia } from '#durable/channels/delivery.ts'
+import { createGuardedFetch } from '#durable/platform/guarded-fetch.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { bindings } from '../../worker/client.ts'
 
 /** Fetches a file of at most 1000 bytes from a host with these answers. No pause takes time. */

@@ -1,7 +1,7 @@
 /** Tests what a chat is shown while a turn works, and that nothing is shown while the turn waits. */
 
 import { afterEach, beforeAll, expect, it } from 'vitest'
-import { replaceClock } from '../../../src/durable/platform/clock.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { createChat, getSessionId, receiveMessage, startAlarm } from '../../support/chat.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import {

@@ -1,8 +1,8 @@
 /** Tests the delivery of SMS, a platform that shows no typing and has no idempotency keys. */
 
 import { beforeAll, expect, it } from 'vitest'
-import { duplicateMark } from '../../../src/agent/policy/delivery-attempt.ts'
-import { computeHmac } from '../../../src/channels/hmac.ts'
+import { duplicateMark } from '#agent/policy/delivery-attempt.ts'
+import { computeHmac } from '#channels/hmac.ts'
 import { getSessionId, listOutbox, settleDeliveries } from '../../support/chat.ts'
 import { model, says, until } from '../../support/scripted-model.ts'
 import { createTwilioApi } from '../../support/twilio-api.ts'

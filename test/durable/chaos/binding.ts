@@ -3,7 +3,7 @@
  * body of the response, and throws texts instead of statuses. It passes no headers on.
  */
 
-import type { AiBinding } from '../../../src/agent/providers/workers-ai/workers-ai.ts'
+import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
 import type { ModelRequest } from '../../support/scripted-model.ts'
 import { answerTo } from './bytes.ts'
 

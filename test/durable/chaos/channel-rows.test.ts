@@ -5,8 +5,8 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { duplicateMark } from '../../../src/agent/policy/delivery-attempt.ts'
-import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
+import { duplicateMark } from '#agent/policy/delivery-attempt.ts'
+import { armFailpoints } from '#durable/platform/failpoint.ts'
 import {
   settleDeliveries,
   type ChatFixture,

@@ -4,8 +4,8 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { imageShrinker, shrinkOversizedImages, shrinkImages } from '../../../src/durable/workspace/shrink-images.ts'
-import { userText } from '../../../src/agent/model/message.ts'
+import { imageShrinker, shrinkOversizedImages, shrinkImages } from '#durable/workspace/shrink-images.ts'
+import { userText } from '#agent/core/message.ts'
 import { bindings, call, applyMigrations } from '../../worker/client.ts'
 import type { Run } from '../../worker/listen.ts'
 import { type Answer, provider } from './bytes.ts'

@@ -1,7 +1,7 @@
 /** Records which failpoints were passed, and runs code of a test at a failpoint synchronously. */
 
 import { afterEach, beforeEach, vi } from 'vitest'
-import { armFailpoints, type FailpointName } from '../../../src/durable/platform/failpoint.ts'
+import { armFailpoints, type FailpointName } from '#durable/platform/failpoint.ts'
 import { until } from '../../support/scripted-model.ts'
 import { inObject } from '../support/object.ts'
 

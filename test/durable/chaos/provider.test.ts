@@ -1,7 +1,7 @@
 /** Tests unusual answers of a provider that must be accepted, and answers that must not be. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { getHealth } from '../../../src/durable/models/key-pool.ts'
+import { getHealth } from '#durable/models/key-pool.ts'
 import { Gate, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations } from '../../worker/client.ts'
 import { subscribe, type Run, joinDeltas } from '../../worker/listen.ts'

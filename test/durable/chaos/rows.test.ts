@@ -5,7 +5,7 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
+import { armFailpoints } from '#durable/platform/failpoint.ts'
 import { calls, Gate, hangs, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { listLines, subscribe, listMessages, type Run } from '../../worker/listen.ts'

@@ -1,7 +1,7 @@
 /** Tests that subscribers receive every event once and in order, also after they reconnect. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { streamEvents as tell } from '../../../src/worker/event-bridge.ts'
+import { streamEvents as tell } from '#worker/event-bridge.ts'
 import { calls, Gate, model, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, newSession, request } from '../../worker/client.ts'
 import {
@@ -15,7 +15,7 @@ import {
   joinDeltas,
 } from '../../worker/listen.ts'
 import { evict, inObject, kill, fireAlarm } from '../support/object.ts'
-import { maxSubscribers } from '../../../src/durable/events/streams.ts'
+import { maxSubscribers } from '#durable/events/streams.ts'
 
 beforeAll(applyMigrations)
 

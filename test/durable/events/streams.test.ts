@@ -4,12 +4,12 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import type { SessionEvent } from '../../../src/agent/model/event.ts'
-import { noUsage } from '../../../src/agent/model/usage.ts'
-import { renderServerSentEvent } from '../../../src/agent/public-api/server-sent-events.ts'
-import { maxSubscribers, Streams } from '../../../src/durable/events/streams.ts'
-import { streamEvents } from '../../../src/worker/event-bridge.ts'
-import type { EventPage } from '../../../src/durable/session/read-session.ts'
+import type { SessionEvent } from '#agent/core/event.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { renderServerSentEvent } from '#agent/public-api/server-sent-events.ts'
+import { maxSubscribers, Streams } from '#durable/events/streams.ts'
+import { streamEvents } from '#worker/event-bridge.ts'
+import type { EventPage } from '#durable/session/read-session.ts'
 
 let seq = 0
 const place = (run_id: string) => ({ seq: ++seq, at: '2026-11-21T12:00:00.000Z', run_id, session_id: 's' })

@@ -2,9 +2,9 @@
 
 import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Catalog, lookUpModel, emptyCatalog } from '../../../src/agent/providers/catalog/model-lookup.ts'
-import { createModelCatalog } from '../../../src/db/model-catalog.ts'
-import { loadCatalog } from '../../../src/durable/models/catalog-refresh.ts'
+import { type Catalog, lookUpModel, emptyCatalog } from '#agent/providers/catalog/model-lookup.ts'
+import { createModelCatalog } from '#db/model-catalog.ts'
+import { loadCatalog } from '#durable/models/catalog-refresh.ts'
 import { fails, model, says } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, newTenant } from '../../worker/client.ts'
 

@@ -11,9 +11,9 @@ import {
   getKeyStatus,
   withCredential,
   withoutCredential,
-} from '../../../src/durable/models/credentials.ts'
-import { seal } from '../../../src/durable/platform/seal.ts'
-import { forgetSnapshot, fetchTenantSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
+} from '#durable/models/credentials.ts'
+import { seal } from '#durable/platform/seal.ts'
+import { forgetSnapshot, fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { Gate } from '../../support/scripted-model.ts'
 import { bindings } from '../../worker/client.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest } from '../../../src/agent/model/dialect.ts'
-import { userText } from '../../../src/agent/model/message.ts'
-import type { AiBinding } from '../../../src/agent/providers/workers-ai/workers-ai.ts'
-import { createDialects } from '../../../src/durable/models/dialects.ts'
-import type { GuardedFetch } from '../../../src/durable/platform/guarded-fetch.ts'
+import type { ModelRequest } from '#agent/core/dialect.ts'
+import { userText } from '#agent/core/message.ts'
+import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
+import { createDialects } from '#durable/models/dialects.ts'
+import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 
 const request: ModelRequest = { model: '@cf/x/y', system: '', transcript: [userText('hello')], tools: [] }
 const endpoint = { id: '', baseUrl: '', key: '', headers: {} }

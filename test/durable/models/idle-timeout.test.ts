@@ -1,7 +1,7 @@
 /** Tests the idle timeout of model calls: its calculation, and the cancellation of the call. */
 
 import { describe, expect, it } from 'vitest'
-import { timeoutAt, idleLimits, Stalled, withIdleTimeout } from '../../../src/durable/models/idle-timeout.ts'
+import { timeoutAt, idleLimits, Stalled, withIdleTimeout } from '#durable/models/idle-timeout.ts'
 
 const usual = { reasoning: false, promptTokens: 1_000, remainingMs: Infinity }
 const same = (ms: number) => ({ silentMs: ms, keptAliveMs: ms })

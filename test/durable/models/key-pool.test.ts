@@ -1,16 +1,9 @@
 /** Tests how an isolate tracks the health of provider keys and the stalled calls of models. */
 
 import { describe, expect, it } from 'vitest'
-import type { Failure } from '../../../src/agent/model/failure.ts'
-import { orderKeys } from '../../../src/agent/routing/key-selection.ts'
-import {
-  suspendKey,
-  recordOutcome,
-  getHealth,
-  leaseKey,
-  mergeHealth,
-  getStalls,
-} from '../../../src/durable/models/key-pool.ts'
+import type { Failure } from '#agent/core/failure.ts'
+import { orderKeys } from '#agent/routing/key-selection.ts'
+import { suspendKey, recordOutcome, getHealth, leaseKey, mergeHealth, getStalls } from '#durable/models/key-pool.ts'
 
 const failed = (kind: Failure['kind'], retryAfterMs?: number): Failure => ({
   kind,

@@ -1,8 +1,8 @@
 /** Tests the cost of a call: as the provider reports it, from known prices, or unknown. */
 
 import { describe, expect, it } from 'vitest'
-import { noUsage, type Usage } from '../../../src/agent/model/usage.ts'
-import { billCall, billInterrupted, addCost } from '../../../src/durable/models/pricing.ts'
+import { noUsage, type Usage } from '#agent/core/usage.ts'
+import { billCall, billInterrupted, addCost } from '#durable/models/pricing.ts'
 
 const prices = { input: 2, output: 10, cachedRead: 0.2, cachedWrite: 2.5 }
 const million = 1_000_000

@@ -1,15 +1,15 @@
 /** Tests side calls for summaries, titles and mixtures of models, and their failures. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { userText } from '../../../src/agent/model/message.ts'
-import type { Settings, SideTask } from '../../../src/agent/model/settings.ts'
-import type { Usage } from '../../../src/agent/model/usage.ts'
-import { openaiChat } from '../../../src/durable/models/lazy-dialect.ts'
-import type { Route } from '../../../src/agent/routing/route.ts'
-import { createD1History } from '../../../src/db/history.ts'
-import { createRoutes } from '../../../src/durable/models/model-routes.ts'
-import { type SideCallResult, type SideCallRequest, runSideCall } from '../../../src/durable/models/side-call.ts'
-import { parseTitle } from '../../../src/durable/session/title.ts'
+import { userText } from '#agent/core/message.ts'
+import type { Settings, SideTask } from '#agent/core/settings.ts'
+import type { Usage } from '#agent/core/usage.ts'
+import { openaiChat } from '#durable/models/lazy-dialect.ts'
+import type { Route } from '#agent/routing/route.ts'
+import { createD1History } from '#db/history.ts'
+import { createRoutes } from '#durable/models/model-routes.ts'
+import { type SideCallResult, type SideCallRequest, runSideCall } from '#durable/models/side-call.ts'
+import { parseTitle } from '#durable/session/title.ts'
 import { deployment } from '../../support/deployment.ts'
 import {
   type ModelRequest,

@@ -1,8 +1,8 @@
 /** Tests the guard of the network: redirects, credentials, mapped hosts, limits, the ledger and the mark against loops. */
 
 import { describe, expect, it } from 'vitest'
-import { createGuardedFetch, type GuardedRequest, type HostUse } from '../../../src/durable/platform/guarded-fetch.ts'
-import { isOwnRequest, loopHeader } from '../../../src/durable/platform/loop-mark.ts'
+import { createGuardedFetch, type GuardedRequest, type HostUse } from '#durable/platform/guarded-fetch.ts'
+import { isOwnRequest, loopHeader } from '#durable/platform/loop-mark.ts'
 
 type Answers = Readonly<Record<string, () => Response>>
 

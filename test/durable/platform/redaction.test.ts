@@ -1,7 +1,7 @@
 /** Tests which exact values the redactor of a tenant masks. */
 
 import { expect, it } from 'vitest'
-import { redactorFor, rememberSecrets } from '../../../src/durable/platform/redaction.ts'
+import { redactorFor, rememberSecrets } from '#durable/platform/redaction.ts'
 
 const env = {
   OPENAI_API_KEY: 'first-provider-key, second-provider-key',

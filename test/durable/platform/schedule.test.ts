@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Armed, armAlarm, dueReasons, nextWake, retryDelayMs } from '../../../src/durable/platform/schedule.ts'
+import { type Armed, armAlarm, dueReasons, nextWake, retryDelayMs } from '#durable/platform/schedule.ts'
 
 /** Records the calls instead of setting an alarm. */
 function recordingStorage() {

@@ -1,10 +1,10 @@
 /** Tests sealed secrets: which owner can open them, and the reasons when they cannot be opened. */
 
 import { describe, expect, it } from 'vitest'
-import { createDataKey, rewrapDataKey } from '../../../src/durable/platform/data-key.ts'
-import { explainMissingKey } from '../../../src/durable/platform/master-key.ts'
-import { unseal, seal } from '../../../src/durable/platform/seal.ts'
-import { requireEncryptionKey } from '../../../src/worker/secrets/require-encryption-key.ts'
+import { createDataKey, rewrapDataKey } from '#durable/platform/data-key.ts'
+import { explainMissingKey } from '#durable/platform/master-key.ts'
+import { unseal, seal } from '#durable/platform/seal.ts'
+import { requireEncryptionKey } from '#worker/secrets/require-encryption-key.ts'
 
 const keyOf = (byte: number) => btoa(String.fromCharCode(...new Uint8Array(32).fill(byte)))
 const env = { ENCRYPTION_KEY: keyOf(7) }

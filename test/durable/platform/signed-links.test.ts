@@ -2,8 +2,8 @@
 
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { createRedactor } from '../../../src/agent/model/secrets/redaction.ts'
-import { createLink, type LinkParts, openLink } from '../../../src/durable/platform/signed-links.ts'
+import { createRedactor } from '#agent/core/secrets/redaction.ts'
+import { createLink, type LinkParts, openLink } from '#durable/platform/signed-links.ts'
 
 const settings = env as unknown as Env
 const file = { tenantId: 'acme', sessionId: 'ses_1', path: 'out/ä b.png' }

@@ -1,9 +1,9 @@
 /** Tests that the secrets of a tenant open for it alone, in their latest revision, and stay masked afterwards. */
 
 import { describe, expect, it } from 'vitest'
-import { redactorFor } from '../../../src/durable/platform/redaction.ts'
-import { seal } from '../../../src/durable/platform/seal.ts'
-import { openSecrets, secretOwner } from '../../../src/durable/platform/tenant-secrets.ts'
+import { redactorFor } from '#durable/platform/redaction.ts'
+import { seal } from '#durable/platform/seal.ts'
+import { openSecrets, secretOwner } from '#durable/platform/tenant-secrets.ts'
 import { bindings } from '../../worker/client.ts'
 
 const sealed = async (tenant: string, name: string, value: string) => ({

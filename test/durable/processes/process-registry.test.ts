@@ -1,10 +1,10 @@
 /** Tests the process registry with simulated jobs. */
 
 import { describe, expect, it } from 'vitest'
-import { BackendError, type Jobs, type JobState } from '../../../src/agent/model/backend.ts'
-import { textIn } from '../../../src/agent/model/message.ts'
-import type { ProcessRow, ProcessRows } from '../../../src/durable/processes/process-rows.ts'
-import { SessionProcesses } from '../../../src/durable/processes/process-registry.ts'
+import { BackendError, type Jobs, type JobState } from '#agent/core/backend.ts'
+import { textIn } from '#agent/core/message.ts'
+import type { ProcessRow, ProcessRows } from '#durable/processes/process-rows.ts'
+import { SessionProcesses } from '#durable/processes/process-registry.ts'
 
 const minute = 60_000
 

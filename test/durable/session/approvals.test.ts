@@ -3,7 +3,7 @@
  */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { newSessionId } from '../../../src/durable/platform/ids.ts'
+import { newSessionId } from '#durable/platform/ids.ts'
 import { outage } from '../../support/outage.ts'
 import { type ScriptedCall, calls, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newKey, newSession, newTenant, type ErrorBody } from '../../worker/client.ts'

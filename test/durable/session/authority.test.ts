@@ -1,11 +1,11 @@
 /** Tests that a session answers only its own tenant, and that a turn keeps the narrowest authority of its messages. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Authority } from '../../../src/agent/model/permission/authority.ts'
-import type { Turn } from '../../../src/agent/model/turn.ts'
-import { newSessionId } from '../../../src/durable/platform/ids.ts'
-import { authorityHeader, encodeAuthority } from '../../../src/durable/platform/authority-header.ts'
-import type { SessionDO } from '../../../src/durable/session/session-object.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import { newSessionId } from '#durable/platform/ids.ts'
+import { authorityHeader, encodeAuthority } from '#durable/platform/authority-header.ts'
+import type { SessionDO } from '#durable/session/session-object.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { calls, model, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newSession } from '../../worker/client.ts'

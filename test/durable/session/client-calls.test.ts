@@ -1,9 +1,9 @@
 /** Tests calls of tools that the client of a run offers: they wait, and the next request brings their results. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { newRunId } from '../../../src/durable/platform/ids.ts'
-import type { CallResult, ContinueCommand } from '../../../src/durable/session/intake/continue.ts'
-import type { RequestCommand } from '../../../src/durable/session/intake/request.ts'
+import { newRunId } from '#durable/platform/ids.ts'
+import type { CallResult, ContinueCommand } from '#durable/session/intake/continue.ts'
+import type { RequestCommand } from '#durable/session/intake/request.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { calls, Gate, hangs, listTexts, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newSession, newTenant } from '../../worker/client.ts'

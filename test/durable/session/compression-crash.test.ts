@@ -4,7 +4,7 @@
  */
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { armFailpoints, type FailpointName } from '../../../src/durable/platform/failpoint.ts'
+import { armFailpoints, type FailpointName } from '#durable/platform/failpoint.ts'
 import { fails, Gate, type Model, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession } from '../../worker/client.ts'
 import { listMessages, type Run, send, subscribe } from '../../worker/listen.ts'

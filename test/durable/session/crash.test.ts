@@ -4,8 +4,8 @@
  */
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { armFailpoints, type FailpointName } from '../../../src/durable/platform/failpoint.ts'
-import { forgetSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
+import { armFailpoints, type FailpointName } from '#durable/platform/failpoint.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { outage } from '../../support/outage.ts'
 import { calls, Gate, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession, request } from '../../worker/client.ts'

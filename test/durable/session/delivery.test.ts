@@ -1,8 +1,8 @@
 /** Tests messages that are delivered into a session: each is a message of it once, and none interrupts a turn. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { actAs, type Authority } from '../../../src/agent/model/permission/authority.ts'
-import type { DeliveredMessage } from '../../../src/durable/storage/deliveries.ts'
+import { actAs, type Authority } from '#agent/core/permission/authority.ts'
+import type { DeliveredMessage } from '#durable/storage/deliveries.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import {
   Gate,

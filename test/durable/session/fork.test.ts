@@ -1,7 +1,7 @@
 /** Tests that a copy of a session arrives completely or not at all, and shares nothing with the original. */
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { SessionCopy } from '../../../src/durable/session/fork.ts'
+import type { SessionCopy } from '#durable/session/fork.ts'
 import { calls, Gate, model, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { listLines, send } from '../../worker/listen.ts'

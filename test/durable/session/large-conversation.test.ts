@@ -1,9 +1,9 @@
 /** Tests a conversation that is larger than one RPC message (32 MiB). */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Entry } from '../../../src/agent/model/history.ts'
-import { userText } from '../../../src/agent/model/message.ts'
-import { cancelCopy, type SessionCopy } from '../../../src/durable/session/fork.ts'
+import type { Entry } from '#agent/core/history.ts'
+import { userText } from '#agent/core/message.ts'
+import { cancelCopy, type SessionCopy } from '#durable/session/fork.ts'
 import { model, says } from '../../support/scripted-model.ts'
 import { type Answer, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { evict, inObject, objectOf } from '../support/object.ts'

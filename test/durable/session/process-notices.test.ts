@@ -14,7 +14,7 @@ import {
   says,
   until,
 } from '../../support/scripted-model.ts'
-import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
+import { armFailpoints } from '#durable/platform/failpoint.ts'
 import { call, applyMigrations, newSession, newTenant, request } from '../../worker/client.ts'
 import { listMessages, send } from '../../worker/listen.ts'
 import { alarmOf, billedRows, inObject, kill, objectOf, fireAlarm } from '../support/object.ts'

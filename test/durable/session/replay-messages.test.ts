@@ -1,8 +1,8 @@
 /** Tests the events that are restored from the messages of a run. */
 
 import { expect, it } from 'vitest'
-import type { Message } from '../../../src/agent/model/message.ts'
-import { replayMessages } from '../../../src/durable/session/responses/replay-messages.ts'
+import type { Message } from '#agent/core/message.ts'
+import { replayMessages } from '#durable/session/read-session.ts'
 
 it('a result of the client ends a call of the client, also when another reply has the same call id', () => {
   const call = { type: 'call', id: 'c1', name: 'look', input: { at: 1 } } as const

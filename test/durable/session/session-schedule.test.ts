@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { leaseMs, nextWake } from '../../../src/durable/platform/schedule.ts'
-import * as schedules from '../../../src/durable/session/session-schedule.ts'
+import { leaseMs, nextWake } from '#durable/platform/schedule.ts'
+import * as schedules from '#durable/session/session-schedule.ts'
 
 const now = 1_000_000
 const idle: schedules.SessionFacts = {

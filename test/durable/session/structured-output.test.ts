@@ -1,7 +1,7 @@
 /** Tests that parameters and the format of an answer survive the death of the object, also between answer and repair. */
 
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
-import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
+import { armFailpoints } from '#durable/platform/failpoint.ts'
 import { model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, request } from '../../worker/client.ts'
 import type { Run } from '../../worker/listen.ts'

@@ -1,7 +1,7 @@
 /** Tests repeated and concurrent submits: each message is accepted once, by the session that exists then. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createD1History } from '../../../src/db/history.ts'
+import { createD1History } from '#db/history.ts'
 import { outage } from '../../support/outage.ts'
 import { calls, drops, fails, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession } from '../../worker/client.ts'

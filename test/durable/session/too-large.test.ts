@@ -1,8 +1,8 @@
 /** Tests messages that are too large for a row: they are refused, and a turn that produces one still ends. */
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Message } from '../../../src/agent/model/message.ts'
-import { canStore } from '../../../src/durable/workspace/attachments.ts'
+import type { Message } from '#agent/core/message.ts'
+import { canStore } from '#durable/workspace/attachments.ts'
 import { calls, Gate, model, says } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession } from '../../worker/client.ts'
 import { listLines, subscribe, send } from '../../worker/listen.ts'

@@ -1,12 +1,12 @@
 /** Tests turns of a session from the message to the end, without crashes. Crashes are tested in crash.test.ts. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Message, userText } from '../../../src/agent/model/message.ts'
-import { newTurn } from '../../../src/agent/model/turn.ts'
-import { noUsage } from '../../../src/agent/model/usage.ts'
-import { demo } from '../../../src/agent/providers/demo/demo.ts'
-import type { Route } from '../../../src/agent/routing/route.ts'
-import { createPerform, type TurnEffects } from '../../../src/durable/turn/effects.ts'
+import { type Message, userText } from '#agent/core/message.ts'
+import { newTurn } from '#agent/core/turn.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { demo } from '#agent/providers/demo/demo.ts'
+import type { Route } from '#agent/routing/route.ts'
+import { createPerform, type TurnEffects } from '#durable/turn/effects.ts'
 import { calls, fails, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { joinDeltas, sendAndStream, listLines, subscribe, listMessages, type Run, send } from '../../worker/listen.ts'

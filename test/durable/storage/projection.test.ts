@@ -1,8 +1,8 @@
 /** Tests the projection of a session to D1, complete and without duplicates, and the rebuild from it. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createD1History } from '../../../src/db/history.ts'
-import { replaceClock } from '../../../src/durable/platform/clock.ts'
+import { createD1History } from '#db/history.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { outage } from '../../support/outage.ts'
 import { calls, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'

@@ -1,7 +1,7 @@
 /** Tests that side calls which a crash interrupts are billed once. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { Journal } from '../../../src/durable/storage/journal.ts'
+import { Journal } from '#durable/storage/journal.ts'
 import { deployment } from '../../support/deployment.ts'
 import { type ModelRequest, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession } from '../../worker/client.ts'

@@ -1,8 +1,8 @@
 /** Tests how many rows a turn of a long conversation reads. */
 
 import { beforeAll, expect, it } from 'vitest'
-import type { Entry } from '../../../src/agent/model/history.ts'
-import { userText } from '../../../src/agent/model/message.ts'
+import type { Entry } from '#agent/core/history.ts'
+import { userText } from '#agent/core/message.ts'
 import { model, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession } from '../../worker/client.ts'
 import { listMessages, send } from '../../worker/listen.ts'

@@ -1,11 +1,11 @@
 /** Tests that messages and turns of any size fit into rows of history after truncation. */
 
 import { expect, it } from 'vitest'
-import type { Entry } from '../../../src/agent/model/history.ts'
-import type { Message } from '../../../src/agent/model/message.ts'
-import { newTurn } from '../../../src/agent/model/turn.ts'
-import { encodePage } from '../../../src/db/page-row.ts'
-import { truncateForHistory, truncateTurnForHistory } from '../../../src/durable/storage/truncate-for-history.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { Message } from '#agent/core/message.ts'
+import { newTurn } from '#agent/core/turn.ts'
+import { encodePage } from '#db/page-row.ts'
+import { truncateForHistory, truncateTurnForHistory } from '#durable/storage/projection.ts'
 
 const entryOf = (message: Message): Entry => ({ id: 'msg_1', seq: 1, runId: 'run_1', at: 0, tokens: 1, message })
 const said = (...texts: readonly string[]): Message => ({

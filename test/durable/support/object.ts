@@ -1,11 +1,11 @@
 /** Evicts, kills and wipes the object of a session, fires its alarm, and counts its rows. */
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
-import { type UserMessage, userText } from '../../../src/agent/model/message.ts'
-import { newRunId } from '../../../src/durable/platform/ids.ts'
-import type { RequestCommand } from '../../../src/durable/session/intake/request.ts'
-import type { SessionDO } from '../../../src/durable/session/session-object.ts'
-import type { NewSession } from '../../../src/durable/storage/session-metadata.ts'
+import { type UserMessage, userText } from '#agent/core/message.ts'
+import { newRunId } from '#durable/platform/ids.ts'
+import type { RequestCommand } from '#durable/session/intake/request.ts'
+import type { SessionDO } from '#durable/session/session-object.ts'
+import type { NewSession } from '#durable/storage/session-metadata.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import type { BilledRows } from '../../support/billed-rows.ts'
 import { bindings } from '../../worker/client.ts'

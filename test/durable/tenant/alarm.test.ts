@@ -2,7 +2,7 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, expect, it } from 'vitest'
-import { replaceClock } from '../../../src/durable/platform/clock.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { until } from '../../support/scripted-model.ts'
 import { bindings } from '../../worker/client.ts'
 import type { TenantWithJobs } from './fake-jobs.ts'

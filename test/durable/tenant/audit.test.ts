@@ -2,8 +2,8 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
-import type { Authority } from '../../../src/agent/model/permission/authority.ts'
-import { listAuditEntries } from '../../../src/db/audit-log.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { listAuditEntries } from '#db/audit-log.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { until } from '../../support/scripted-model.ts'
 import { outage } from '../../support/outage.ts'

@@ -2,7 +2,7 @@
 
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { expect, it } from 'vitest'
-import type { TenantDO } from '../../../src/durable/tenant/tenant-object.ts'
+import type { TenantDO } from '#durable/tenant/tenant-object.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { bindings } from '../../worker/client.ts'
 

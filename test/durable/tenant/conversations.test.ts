@@ -2,7 +2,7 @@
 
 import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, expect, it } from 'vitest'
-import { clock, replaceClock } from '../../../src/durable/platform/clock.ts'
+import { clock, replaceClock } from '#durable/platform/clock.ts'
 import { bindings } from '../../worker/client.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 

@@ -4,8 +4,8 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { ScheduledPart, ScheduledParts } from '../../../src/durable/tenant/alarm.ts'
-import { TenantDO } from '../../../src/durable/tenant/tenant-object.ts'
+import type { ScheduledPart, ScheduledParts } from '#durable/tenant/alarm.ts'
+import { TenantDO } from '#durable/tenant/tenant-object.ts'
 
 type Job = { readonly name: string; readonly at: number }
 

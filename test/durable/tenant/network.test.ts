@@ -1,11 +1,11 @@
 /** Tests the ledger of a tenant's requests. */
 
 import { expect, it } from 'vitest'
-import type { HostUse } from '../../../src/durable/platform/guarded-fetch.ts'
-import { tenantStub } from '../../../src/durable/tenant/tenant-stub.ts'
+import type { HostUse } from '#durable/platform/guarded-fetch.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { bindings as env } from '../../worker/client.ts'
-import { createTenantFetch } from '../../../src/durable/tenant/tenant-fetch.ts'
+import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 
 it('counts what a tenant sends', async () => {
   const network = tenantStub(env, 'ledger').network

@@ -6,9 +6,9 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { RpcTarget } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import type { Authority, Scope } from '../../../src/agent/model/permission/authority.ts'
-import { scopes } from '../../../src/agent/model/permission/authority.ts'
-import { authorityHeader, encodeAuthority } from '../../../src/durable/platform/authority-header.ts'
+import type { Authority, Scope } from '#agent/core/permission/authority.ts'
+import { scopes } from '#agent/core/permission/authority.ts'
+import { authorityHeader, encodeAuthority } from '#durable/platform/authority-header.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { bindings } from '../../worker/client.ts'
 

@@ -1,8 +1,8 @@
 /** Tests that a browser's subscription belongs to the key or person that made it. */
 
 import { expect, it } from 'vitest'
-import type { Authority } from '../../../src/agent/model/permission/authority.ts'
-import { tenantStub } from '../../../src/durable/tenant/tenant-stub.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { bindings as env } from '../../worker/client.ts'
 
 const tenantId = 'push-owner'

@@ -2,8 +2,8 @@
 
 import { runDurableObjectAlarm } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
-import { replaceClock } from '../../../src/durable/platform/clock.ts'
-import { forgetSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { model, until } from '../../support/scripted-model.ts'
 import { applyMigrations, bindings, call, newSession, newTenant } from '../../worker/client.ts'

@@ -2,7 +2,7 @@
 
 import { runDurableObjectAlarm } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
-import { replaceClock } from '../../../src/durable/platform/clock.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { model, says, until } from '../../support/scripted-model.ts'

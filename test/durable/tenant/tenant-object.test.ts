@@ -2,7 +2,7 @@
 
 import { runInDurableObject } from 'cloudflare:test'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { Claim } from '../../../src/durable/tenant/claims.ts'
+import type { Claim } from '#durable/tenant/claims.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { bindings } from '../../worker/client.ts'
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { fetchTenantSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
+import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { applyMigrations, bindings, call, newTenant } from '../../worker/client.ts'
 
 beforeAll(applyMigrations)

@@ -1,7 +1,7 @@
 /** Tests when the delta buffer emits, and that it neither loses, mixes nor reorders deltas. */
 
 import { describe, expect, it } from 'vitest'
-import { DeltaBuffer } from '../../../src/durable/turn/delta-buffer.ts'
+import { DeltaBuffer } from '#durable/turn/delta-buffer.ts'
 import { createTestClock } from '../../support/clock.ts'
 
 function createBuffer() {

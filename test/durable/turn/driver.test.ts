@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest'
-import type { Machine } from '../../../src/agent/loop/drive.ts'
-import { type Commit, isOver, newTurn, type Turn } from '../../../src/agent/model/turn.ts'
-import { Driver } from '../../../src/durable/turn/driver.ts'
-import type { SessionStore } from '../../../src/durable/storage/store.ts'
+import type { Machine } from '#agent/loop/drive.ts'
+import { type Commit, isOver, newTurn, type Turn } from '#agent/core/turn.ts'
+import { Driver } from '#durable/turn/driver.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
 
 const memoryStore = () => {
   let turn: Turn = newTurn('run_1', 0, 90)

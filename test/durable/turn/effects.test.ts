@@ -1,16 +1,16 @@
 /** Tests that deltas of a cancelled or failed model call are dropped. */
 
 import { expect, it } from 'vitest'
-import type { Dialect } from '../../../src/agent/model/dialect.ts'
-import { newTurn, type Result } from '../../../src/agent/model/turn.ts'
-import { noUsage } from '../../../src/agent/model/usage.ts'
+import type { Dialect } from '#agent/core/dialect.ts'
+import { newTurn, type Result } from '#agent/core/turn.ts'
+import { noUsage } from '#agent/core/usage.ts'
 import {
   type BillingEffects,
   createPerform,
   type ModelEffects,
   type StreamEffects,
   type TurnEffects,
-} from '../../../src/durable/turn/effects.ts'
+} from '#durable/turn/effects.ts'
 
 type Call = Dialect['call']
 

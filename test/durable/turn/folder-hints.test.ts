@@ -1,12 +1,12 @@
 /** Tests that the first result from a folder brings its context file, once, and that every other result is unchanged. */
 
 import { describe, expect, it } from 'vitest'
-import type { BackendKind } from '../../../src/agent/model/backend.ts'
-import { textIn } from '../../../src/agent/model/message.ts'
-import type { Result } from '../../../src/agent/model/turn.ts'
-import { maxHintChars } from '../../../src/agent/prompt/context-files.ts'
-import { createMetadata, type SessionMetadata } from '../../../src/durable/storage/session-metadata.ts'
-import { FolderHints } from '../../../src/durable/turn/folder-hints.ts'
+import type { BackendKind } from '#agent/core/backend.ts'
+import { textIn } from '#agent/core/message.ts'
+import type { Result } from '#agent/core/turn.ts'
+import { maxHintChars } from '#agent/prompt/context-files.ts'
+import { createMetadata, type SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { FolderHints } from '#durable/turn/folder-hints.ts'
 import { memoryBackend } from '../../tools/support/memory-backend.ts'
 
 const resultOf = (callId: string): Result => ({

@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { PendingRequest } from '../../../src/agent/model/pending-request.ts'
-import { isSuspended, newTurn, type Turn } from '../../../src/agent/model/turn.ts'
-import type { SessionStore } from '../../../src/durable/storage/store.ts'
-import {
-  findPending,
-  isWaitingForCaller,
-  pendingRequests,
-  personRequests,
-} from '../../../src/durable/turn/pending-requests.ts'
+import type { PendingRequest } from '#agent/core/pending-request.ts'
+import { isSuspended, newTurn, type Turn } from '#agent/core/turn.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
+import { findPending, isWaitingForCaller, pendingRequests, personRequests } from '#durable/turn/pending-requests.ts'
 
 const question: PendingRequest = { kind: 'question', question: 'Which?', choices: ['a', 'b'], multiSelect: false }
 const approval: PendingRequest = {

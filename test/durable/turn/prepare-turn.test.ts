@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createLayer } from '../../../src/agent/prompt/layers.ts'
-import { createMetadata } from '../../../src/durable/storage/session-metadata.ts'
-import { prepareTurn, rebuildPrompt } from '../../../src/durable/turn/prepare-turn.ts'
-import type { PreparedSession, PromptPart } from '../../../src/durable/turn/prompt/prompt-part.ts'
+import { createLayer } from '#agent/prompt/layers.ts'
+import { createMetadata } from '#durable/storage/session-metadata.ts'
+import { prepareTurn, rebuildPrompt } from '#durable/turn/prepare-turn.ts'
+import type { PreparedSession, PromptPart } from '#durable/turn/prompt/prompt-part.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 
 const meta = createMetadata({ id: 'ses_1', tenantId: 'acme' }, {}, 5)

@@ -249,7 +249,7 @@ it('is not offered without a Worker Loader, which the health page reports', asyn
   const { body } = await call<{ bindings: { LOADER: string } }>('GET', '/health/detailed')
   expect(body.bindings.LOADER).toBe('bound')
   const { LOADER: _, ...bare } = bindings
-  const { default: worker } = await import('../../../src/worker/index.ts')
+  const { default: worker } = await import('#worker/index.ts')
   const asked = new Request('https://talaria.test/health/detailed', {
     headers: { authorization: `Bearer ${bindings.ADMIN_KEY}` },
   })

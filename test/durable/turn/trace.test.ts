@@ -1,14 +1,14 @@
 /** Tests the spans of turns, model calls and tools with a collector double that records requests. */
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { SessionEvent } from '../../../src/agent/model/event.ts'
-import type { Perform } from '../../../src/agent/model/ports.ts'
-import { newTurn, type Result, type Turn } from '../../../src/agent/model/turn.ts'
-import { noUsage } from '../../../src/agent/model/usage.ts'
-import { addSpan, flushSpans, type Span } from '../../../src/durable/platform/otlp.ts'
-import type { Chosen } from '../../../src/durable/turn/effects.ts'
+import type { SessionEvent } from '#agent/core/event.ts'
+import type { Perform } from '#agent/core/ports.ts'
+import { newTurn, type Result, type Turn } from '#agent/core/turn.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { addSpan, flushSpans, type Span } from '#durable/platform/otlp.ts'
+import type { Chosen } from '#durable/turn/effects.ts'
 import { ownerAuthority } from '../../support/authority.ts'
-import { traceTurnEnd, withTrace } from '../../../src/durable/turn/trace.ts'
+import { traceTurnEnd, withTrace } from '#durable/turn/trace.ts'
 
 type Request = { readonly url: string; readonly headers: Record<string, string>; readonly body: unknown }
 

@@ -1,8 +1,8 @@
 /** Tests the step limit of a turn: the request's, else the session's, else the tenant's, else the default. */
 
 import { expect, it } from 'vitest'
-import type { Settings } from '../../../src/agent/model/settings.ts'
-import { effectiveSettings, maxTurns } from '../../../src/durable/tenant/tenant-snapshot.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { effectiveSettings, maxTurns } from '#durable/tenant/tenant-snapshot.ts'
 
 const agent = (max_turns: number): Settings => ({ agent: { max_turns } })
 

@@ -1,8 +1,8 @@
 /** Tests images that are stored outside of their message. */
 
 import { expect, it } from 'vitest'
-import type { Message } from '../../../src/agent/model/message.ts'
-import { imageCopier, loadImages } from '../../../src/durable/workspace/attachments.ts'
+import type { Message } from '#agent/core/message.ts'
+import { imageCopier, loadImages } from '#durable/workspace/attachments.ts'
 
 const images = {
   get: (key: string) => Promise.resolve({ text: () => Promise.resolve(`the image ${key}`) }),

@@ -1,11 +1,11 @@
 /** Tests checkpoints as archives, for hosts without checkpoints of their own. */
 
 import { describe, expect, it, vi } from 'vitest'
-import type { PortableBackend } from '../../../src/backends/portable-backend.ts'
-import type { VirtualBackend } from '../../../src/backends/virtual/virtual.ts'
-import { openCheckpointArchive } from '../../../src/durable/workspace/checkpoint-archive.ts'
-import { sessionBackend } from '../../../src/durable/workspace/session-backend.ts'
-import { uploadInParts } from '../../../src/durable/workspace/upload.ts'
+import type { PortableBackend } from '#backends/portable-backend.ts'
+import type { VirtualBackend } from '#backends/virtual/virtual.ts'
+import { openCheckpointArchive } from '#durable/workspace/checkpoint-archive.ts'
+import { sessionBackend } from '#durable/workspace/session-backend.ts'
+import { uploadInParts } from '#durable/workspace/checkpoint-archive.ts'
 import { bindings, inWorkspace } from '../../backends/support/workspace.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)

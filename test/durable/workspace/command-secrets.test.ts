@@ -1,9 +1,9 @@
 /** Tests which secrets of a tenant reach commands, and that nothing of them stays for the next command. */
 
 import { expect, it } from 'vitest'
-import type { ExecOptions, ExecResult } from '../../../src/agent/model/backend.ts'
-import { secretName } from '../../../src/agent/model/secrets/secret-name.ts'
-import { execWithSecrets, grantedSecrets } from '../../../src/durable/workspace/command-secrets.ts'
+import type { ExecOptions, ExecResult } from '#agent/core/backend.ts'
+import { secretName } from '#agent/core/secrets/secret-name.ts'
+import { execWithSecrets, grantedSecrets } from '#durable/workspace/command-secrets.ts'
 
 const all = new Map([
   ['A', 'value-of-a'],

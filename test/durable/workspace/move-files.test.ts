@@ -1,11 +1,11 @@
 /** Tests moving files between backends, with skipped files, crashes and deletion. */
 
 import { describe, expect, it } from 'vitest'
-import { BackendError, type BackendKind, type FileStat } from '../../../src/agent/model/backend.ts'
-import type { PortableBackend, SnapshotEntry } from '../../../src/backends/portable-backend.ts'
-import { moveFiles, planTransfer } from '../../../src/durable/workspace/move-files.ts'
-import type { WorkspaceLocation } from '../../../src/durable/storage/session-metadata.ts'
-import { sessionBackend } from '../../../src/durable/workspace/session-backend.ts'
+import { BackendError, type BackendKind, type FileStat } from '#agent/core/backend.ts'
+import type { PortableBackend, SnapshotEntry } from '#backends/portable-backend.ts'
+import { moveFiles, planTransfer } from '#durable/workspace/move-files.ts'
+import type { WorkspaceLocation } from '#durable/storage/session-metadata.ts'
+import { sessionBackend } from '#durable/workspace/session-backend.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array | undefined) => content && new TextDecoder().decode(content)

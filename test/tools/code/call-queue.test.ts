@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { TouchedResources } from '../../../src/tools/group-calls.ts'
-import { createCallQueue } from '../../../src/tools/code/call-queue.ts'
+import type { TouchedResources } from '#tools/group-calls.ts'
+import { createCallQueue } from '#tools/code/program-calls.ts'
 
 /** Calls whose end a test controls. */
 function setUp() {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import readFile from '../../../src/tools/file/read-file.tool.ts'
-import searchFiles from '../../../src/tools/file/search-files.tool.ts'
-import writeFile from '../../../src/tools/file/write-file.tool.ts'
+import readFile from '#tools/file/read-file.tool.ts'
+import searchFiles from '#tools/file/search-files.tool.ts'
+import writeFile from '#tools/file/write-file.tool.ts'
 import { call } from '../support/call.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 

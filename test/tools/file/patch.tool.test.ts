@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { BackendError } from '../../../src/agent/model/backend.ts'
-import patch from '../../../src/tools/file/patch.tool.ts'
-import { replaceText } from '../../../src/tools/file/patch/replace-text.ts'
-import { matchStrategies } from '../../../src/tools/file/patch/match-strategies.ts'
+import { BackendError } from '#agent/core/backend.ts'
+import patch from '#tools/file/patch.tool.ts'
+import { replaceText } from '#tools/file/patch/replace-text.ts'
+import { matchStrategies } from '#tools/file/patch/match-strategies.ts'
 import { call } from '../support/call.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 

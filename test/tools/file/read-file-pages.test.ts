@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import readFile from '../../../src/tools/file/read-file.tool.ts'
+import readFile from '#tools/file/read-file.tool.ts'
 import { call } from '../support/call.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 

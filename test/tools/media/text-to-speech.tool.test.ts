@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Media, MediaAnswer } from '../../../src/agent/model/media/media.ts'
-import textToSpeech from '../../../src/tools/media/text-to-speech.tool.ts'
+import type { Media, MediaAnswer } from '#agent/core/media/media.ts'
+import textToSpeech from '#tools/media/text-to-speech.tool.ts'
 import { call } from '../support/call.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 

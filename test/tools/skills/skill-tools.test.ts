@@ -1,18 +1,11 @@
 /** Tests the tools of skills against a stand-in of the tenant's skills. */
 
 import { describe, expect, it } from 'vitest'
-import { BackendError } from '../../../src/agent/model/backend.ts'
-import type {
-  SkillChange,
-  SkillHead,
-  SkillMiss,
-  Skills,
-  SkillSummary,
-  SkillView,
-} from '../../../src/agent/model/skills/skill.ts'
-import skillManage from '../../../src/tools/skills/skill-manage.tool.ts'
-import skillView from '../../../src/tools/skills/skill-view.tool.ts'
-import skillsList from '../../../src/tools/skills/skills-list.tool.ts'
+import { BackendError } from '#agent/core/backend.ts'
+import type { SkillChange, SkillHead, SkillMiss, Skills, SkillSummary, SkillView } from '#agent/core/skills/skill.ts'
+import skillManage from '#tools/skills/skill-manage.tool.ts'
+import skillView from '#tools/skills/skill-view.tool.ts'
+import skillsList from '#tools/skills/skills-list.tool.ts'
 import { call } from '../support/call.ts'
 
 const none = { toolsets: [], tools: [] }

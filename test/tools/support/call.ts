@@ -1,6 +1,6 @@
 /** Calls a tool as the dispatcher does and parses its result. */
 
-import type { CallContext, Services, Tool, ToolResult } from '../../../src/agent/model/tool.ts'
+import type { CallContext, Services, Tool, ToolResult } from '#agent/core/tool.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 
 const context = {

@@ -1,7 +1,7 @@
 /** Defines a tool like one that a tenant adds at run time: its input is a JSON schema with a parser, not a zod type. */
 
 import * as z from 'zod'
-import { defineSchemaTool } from '../../../src/tools/define-tool.ts'
+import { defineSchemaTool } from '#tools/define-tool.ts'
 
 const schema: z.core.JSONSchema.JSONSchema = {
   type: 'object',

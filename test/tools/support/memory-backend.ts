@@ -1,8 +1,8 @@
 /** Implements a workspace in memory with files and search. Commands return the result that a test sets. */
 
-import type { ExecResult, ExecutionBackend, FileStat, SearchHit } from '../../../src/agent/model/backend.ts'
-import { glob } from '../../../src/backends/virtual/glob.ts'
-import { resolvePath, workspaceRoot } from '../../../src/backends/virtual/paths.ts'
+import type { ExecResult, ExecutionBackend, FileStat, SearchHit } from '#agent/core/backend.ts'
+import { glob } from '#backends/virtual/glob.ts'
+import { resolvePath, workspaceRoot } from '#backends/virtual/paths.ts'
 
 export type Executed = {
   readonly command: string

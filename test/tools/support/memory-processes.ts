@@ -1,6 +1,6 @@
 /** Implements background processes whose output and state a test sets. */
 
-import type { Processes, ProcessStart, ProcessState, ProcessView } from '../../../src/agent/model/process.ts'
+import type { Processes, ProcessStart, ProcessState, ProcessView } from '#agent/core/process.ts'
 
 export type Scripted = { command?: string; pty?: true; output?: string; state?: ProcessState }
 

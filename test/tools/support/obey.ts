@@ -1,17 +1,17 @@
 /** Runs calls as an obedient model makes them, with the gate of the session between the calls and the tools. */
 
 import * as z from 'zod'
-import type { ExecutionBackend } from '../../../src/agent/model/backend.ts'
-import { type AssistantMessage, type Message, textIn } from '../../../src/agent/model/message.ts'
-import type { Assessment } from '../../../src/agent/model/permission/approval.ts'
-import type { Authority } from '../../../src/agent/model/permission/authority.ts'
-import type { Risk, Tool } from '../../../src/agent/model/tool.ts'
-import type { ApprovalPolicy } from '../../../src/agent/policy/approval/approval.ts'
-import { judgeCommand } from '../../../src/agent/shell-policy/judge-command.ts'
-import { openExposureLog } from '../../../src/durable/turn/tools/exposure-log.ts'
-import { checkPermission } from '../../../src/tools/check-permission.ts'
-import { defineTool } from '../../../src/tools/define-tool.ts'
-import { type DispatchOptions, dispatch } from '../../../src/tools/dispatch.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import { type AssistantMessage, type Message, textIn } from '#agent/core/message.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Risk, Tool } from '#agent/core/tool.ts'
+import type { ApprovalPolicy } from '#agent/policy/approval/approval.ts'
+import { judgeCommand } from '#agent/shell-policy/judge-command.ts'
+import { openExposureLog } from '#durable/turn/tools/exposure-log.ts'
+import { checkPermission } from '#tools/check-permission.ts'
+import { defineTool } from '#tools/define-tool.ts'
+import { type DispatchOptions, dispatch } from '#tools/dispatch.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 
 const risks: Readonly<Record<string, Risk>> = {

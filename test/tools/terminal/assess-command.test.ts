@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { shellPolicy } from '../../../src/agent/shell-policy/shell-policy.ts'
-import type { BackendKind, Capabilities } from '../../../src/agent/model/backend.ts'
-import { assessCommand } from '../../../src/tools/terminal/assess-command.ts'
+import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
+import type { BackendKind, Capabilities } from '#agent/core/backend.ts'
+import { assessCommand } from '#tools/terminal/assess-command.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 
 const shell = { read: () => ({ cwd: '/workspace', env: {} }), write: () => {}, policy: async () => shellPolicy }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { shellPolicy } from '../../../src/agent/shell-policy/shell-policy.ts'
-import process from '../../../src/tools/terminal/process.tool.ts'
+import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
+import process from '#tools/terminal/process.tool.ts'
 import { call } from '../support/call.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 import { memoryProcesses, type Scripted } from '../support/memory-processes.ts'

@@ -1,14 +1,14 @@
 /** Tests the envelopes of the web tools, and that secrets in the inputs of tools that call addresses ask first. */
 
 import { describe, expect, it } from 'vitest'
-import type { Web } from '../../../src/agent/model/vendor/web.ts'
-import type { Tool } from '../../../src/agent/model/tool.ts'
-import browserNavigate from '../../../src/tools/browser/browser-navigate.tool.ts'
-import imageGenerate from '../../../src/tools/media/image-generate.tool.ts'
-import videoGenerate from '../../../src/tools/media/video-generate.tool.ts'
-import visionAnalyze from '../../../src/tools/media/vision-analyze.tool.ts'
-import webExtract from '../../../src/tools/web/web-extract.tool.ts'
-import webSearch from '../../../src/tools/web/web-search.tool.ts'
+import type { Web } from '#agent/core/vendor/web.ts'
+import type { Tool } from '#agent/core/tool.ts'
+import browserNavigate from '#tools/browser/browser-navigate.tool.ts'
+import imageGenerate from '#tools/media/image-generate.tool.ts'
+import videoGenerate from '#tools/media/video-generate.tool.ts'
+import visionAnalyze from '#tools/media/vision-analyze.tool.ts'
+import webExtract from '#tools/web/web-extract.tool.ts'
+import webSearch from '#tools/web/web-search.tool.ts'
 import { call } from '../support/call.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 

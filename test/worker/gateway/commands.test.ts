@@ -1,7 +1,7 @@
 /** Tests the commands that manage conversations and show things, and what each command of the table does while a turn runs. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type CommandSpec, commandTable } from '../../../src/agent/policy/slash-command/command-table.ts'
+import { type CommandSpec, commandTable } from '#agent/policy/slash-command/command-table.ts'
 import { evict } from '../../durable/support/object.ts'
 import {
   calls,

@@ -2,8 +2,8 @@
 
 import nacl from 'tweetnacl'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { computeHmac, concatBytes, toHex } from '../../../src/channels/hmac.ts'
-import { replaceClock } from '../../../src/durable/platform/clock.ts'
+import { computeHmac, concatBytes, toHex } from '#channels/hmac.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { createChat, getSessionId, receiveMessage, settleDeliveries } from '../../support/chat.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'

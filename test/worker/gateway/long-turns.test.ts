@@ -1,7 +1,7 @@
 /** Tests chats whose turns take long: notes that the work goes on, messages that wait, and conversations that end. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { replaceClock } from '../../../src/durable/platform/clock.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { createChat, getLastRun, getSessionId, receiveMessage } from '../../support/chat.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { Gate, hangs, listTexts, type ModelRequest, says, until } from '../../support/scripted-model.ts'

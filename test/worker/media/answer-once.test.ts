@@ -2,8 +2,8 @@
 
 import { SELF } from 'cloudflare:test'
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { encodeBase64Bytes } from '../../../src/agent/model/base64.ts'
-import { replaceClock } from '../../../src/durable/platform/clock.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { mp3Bytes, pngBytes } from '../../backends/media/fixtures.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { vendors } from '../../support/media-vendors.ts'

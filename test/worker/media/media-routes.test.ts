@@ -3,7 +3,7 @@
 import { SELF } from 'cloudflare:test'
 import OpenAI, { toFile } from 'openai'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { encodeBase64Bytes } from '../../../src/agent/model/base64.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { mp3Bytes, opusBytes, pngBytes, wavBytes } from '../../backends/media/fixtures.ts'
 import { deployment } from '../../support/deployment.ts'
 import { sentTo, vendors } from '../../support/media-vendors.ts'

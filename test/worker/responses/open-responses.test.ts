@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import type * as z from 'zod'
-import type { responseShape } from '../../../src/worker/responses/response-shape.ts'
+import type { responseShape } from '#worker/responses/response-shape.ts'
 import { calls, model as modelOf, type ModelRequest, says, type Script, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newTenant, request } from '../client.ts'
 import { openSocket, type ServerEvent } from './socket.ts'

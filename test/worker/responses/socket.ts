@@ -1,7 +1,7 @@
 /** Opens a WebSocket to the Responses API and collects the events of one request after another. */
 
 import type * as z from 'zod'
-import type { responseShape } from '../../../src/worker/responses/response-shape.ts'
+import type { responseShape } from '#worker/responses/response-shape.ts'
 import { until } from '../../support/scripted-model.ts'
 import { adminKey, request } from '../client.ts'
 

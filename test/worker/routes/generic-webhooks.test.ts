@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { computeHmac, toHex } from '../../../src/channels/hmac.ts'
+import { computeHmac, toHex } from '#channels/hmac.ts'
 import { createChat } from '../../support/chat.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newTenant, request } from '../client.ts'

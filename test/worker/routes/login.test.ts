@@ -1,8 +1,8 @@
 /** Tests the sign-in of the page: keys, links that work once, and for which requests the cookie counts. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { clock, replaceClock } from '../../../src/durable/platform/clock.ts'
-import { clearKeyCache } from '../../../src/worker/auth.ts'
+import { clock, replaceClock } from '#durable/platform/clock.ts'
+import { clearKeyCache } from '#worker/auth.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { adminKey, applyMigrations, call, type ErrorBody, newSession, newTenant, request } from '../client.ts'
 

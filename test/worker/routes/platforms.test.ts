@@ -3,7 +3,7 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test'
 import nacl from 'tweetnacl'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { computeHmac, concatBytes, toHex } from '../../../src/channels/hmac.ts'
+import { computeHmac, concatBytes, toHex } from '#channels/hmac.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
 import { createSlackChat } from '../../support/slack-chat.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'

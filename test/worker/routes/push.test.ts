@@ -2,8 +2,8 @@
 
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { concatBytes, decodeBase64Url, encodeBase64Url } from '../../../src/durable/tenant/push/base64-url.ts'
-import { encryptPush } from '../../../src/durable/tenant/push/encrypt-push.ts'
+import { concatBytes, decodeBase64Url, encodeBase64Url } from '#durable/tenant/push/base64-url.ts'
+import { encryptPush } from '#durable/tenant/push/encrypt-push.ts'
 import { calls, model, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, request } from '../client.ts'
 

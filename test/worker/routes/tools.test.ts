@@ -2,7 +2,7 @@
 
 import { createExecutionContext } from 'cloudflare:test'
 import { beforeAll, expect, it } from 'vitest'
-import { createApp } from '../../../src/worker/app.ts'
+import { createApp } from '#worker/app.ts'
 import { adminKey, applyMigrations, bindings, call, newTenant } from '../client.ts'
 
 beforeAll(applyMigrations)

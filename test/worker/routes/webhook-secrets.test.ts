@@ -1,7 +1,7 @@
 /** Tests that the secret of a generic webhook can be replaced without a gap. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { listSecrets, replaceSecret } from '../../../src/durable/channels/webhooks/webhook-secrets.ts'
+import { listSecrets, replaceSecret } from '#durable/channels/webhooks/webhook-secrets.ts'
 
 import { model, says } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newTenant, request } from '../client.ts'

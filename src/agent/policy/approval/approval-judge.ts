@@ -1,7 +1,7 @@
 /** Renders the question for the model that judges calls in place of a person, and parses its answer. */
 
 import type { JudgedCall } from './approval.ts'
-import { showHiddenInValue } from '../../model/visible-text.ts'
+import { showHiddenInValue } from '#agent/core/visible-text.ts'
 
 export type Judgement = 'approve' | 'deny' | 'escalate'
 

@@ -8,10 +8,10 @@ import {
   type Assessment,
   type ApprovalDecision,
   isRiskAbove,
-} from '../../model/permission/approval.ts'
-import { hash53 } from '../../model/hash53.ts'
-import { maskSecrets } from '../../model/secrets/mask-secrets.ts'
-import type { Risk } from '../../model/tool.ts'
+} from '#agent/core/permission/approval.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
+import type { Risk } from '#agent/core/tool.ts'
 import { matchesWildcard } from '../wildcard.ts'
 
 /** `manual`: a person decides. `smart`: a model judges first, and escalates to a person. `off`: all calls run. */

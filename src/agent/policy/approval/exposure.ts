@@ -3,10 +3,10 @@
  * whatever leaves needs a person: a page may have asked for it.
  */
 
-import { callsIn, type Message, textIn } from '../../model/message.ts'
-import type { Assessment } from '../../model/permission/approval.ts'
-import type { Authority, Exposure } from '../../model/permission/authority.ts'
-import type { Risk } from '../../model/tool.ts'
+import { callsIn, type Message, textIn } from '#agent/core/message.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
+import type { Authority, Exposure } from '#agent/core/permission/authority.ts'
+import type { Risk } from '#agent/core/tool.ts'
 
 /** Strangers wrote what these return. */
 const foreignTools = /^(?:web|browser|mcp)_/

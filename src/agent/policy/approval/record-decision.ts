@@ -1,6 +1,6 @@
 /** Adds the approval decision about a call to the turn's record. */
 
-import { addDecision } from '../../model/turn.ts'
+import { addDecision } from '#agent/core/turn.ts'
 import type { AfterEffect } from '../policy.ts'
 
 export const recordDecision: AfterEffect = ({ turn, result }) =>

@@ -3,8 +3,6 @@
  * names and numbers; the addresses that names resolve to are judged with the same function (durable/platform/guarded-fetch.ts).
  */
 
-import { privateSuffixes, publicMetadataAddresses } from './private-names.ts'
-
 export type AddressRules = {
   /** Host names of this deployment. */
   readonly ownHosts?: readonly string[]
@@ -165,3 +163,37 @@ function hasPrefix(parts: readonly number[], size: number, first: readonly numbe
   }
   return true
 }
+
+const words = (text: string): readonly string[] => text.trim().split(/\s+/)
+
+/** Reserved, or used within networks. */
+const reserved = words(`
+  localhost local localdomain internal intranet lan home corp private test invalid onion i2p alt arpa localhost4
+  localhost6 localdomain4 localdomain6 svc cluster default consul docker vm workgroup dhcp router gateway fritz.box
+  routerlogin.net routerlogin.com tplinkwifi.net router.asus.com`)
+
+/** Names of the metadata services of clouds. */
+const metadata = words(`
+  metadata.goog metadata.tencentyun.com metadata.packet.net metadata.platformequinix.com metadata.equinix.com
+  metadata.udhcpc.opc.oraclecloud.com rancher-metadata.rancher.com`)
+
+/** The name contains the address to which it resolves. */
+const wildcards = words(`
+  nip.io sslip.io xip.io xip.name nip.sh backname.io ip6.name ipq.co traefik.me local-ip.co local-ip.sh localip.dev
+  plex.direct ip.addr.tools`)
+
+/** Every name resolves to 127.0.0.1. */
+const loopback = words(`
+  localtest.me lvh.me vcap.me lacolhost.com localhost.direct localdev.me localho.st localh.st local.gd fuf.me ulh.us
+  yoogle.com lndo.site ddev.site localdomain.pw loopback.pw smackaho.st 127-0-0-1.org.uk bugbounty.dod.network
+  spoofed.burpcollaborator.net 42foo.com feacluster.com`)
+
+/** Names that change their address between two lookups. */
+const rebinding = words(`
+  1u.ms rr.nu rbndr.us rebind.it rebind.network gel0.space dynamic-dns-rebinding.com`)
+
+/** Names, and zones with all of their names, that never lead to the public internet. */
+const privateSuffixes: ReadonlySet<string> = new Set([reserved, metadata, wildcards, loopback, rebinding].flat())
+
+/** Public addresses at which a cloud answers its machines. */
+const publicMetadataAddresses: ReadonlySet<string> = new Set(['168.63.129.16'])

@@ -1,7 +1,7 @@
 /** Decides what a caller with a role may change: nothing that would give itself or others more than it has. */
 
-import { isRiskAbove } from '../../model/permission/approval.ts'
-import { type Authority, hasScope, type Rights } from '../../model/permission/authority.ts'
+import { isRiskAbove } from '#agent/core/permission/approval.ts'
+import { type Authority, hasScope, type Rights } from '#agent/core/permission/authority.ts'
 import type { ExpandToolsets } from './setting-classes.ts'
 
 const approvalSettings = /^(?:approvals|auxiliary\.approval)\./

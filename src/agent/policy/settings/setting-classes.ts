@@ -3,7 +3,7 @@
  * only; a session may only tighten it. docs/settings.md shows the same as a table.
  */
 
-import type { ApprovalRule } from '../../model/permission/approval.ts'
+import type { ApprovalRule } from '#agent/core/permission/approval.ts'
 
 /** Expands names of toolsets to names of tools. Undefined stands for the default toolset. */
 export type ExpandToolsets = (names: readonly string[] | undefined) => ReadonlySet<string>

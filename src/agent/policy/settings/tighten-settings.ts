@@ -1,6 +1,6 @@
 /** Finds changes of policy in settings, and removes what would loosen a tenant's policy from those of a session. */
 
-import type { Settings } from '../../model/settings.ts'
+import type { Settings } from '#agent/core/settings.ts'
 import { type ExpandToolsets, findSettingClass, type SettingClass } from './setting-classes.ts'
 
 type Leaf = { readonly path: readonly string[]; readonly value: unknown }

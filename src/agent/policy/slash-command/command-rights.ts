@@ -1,6 +1,6 @@
 /** Decides which commands a person in a chat may use, by the settings of the channel. */
 
-import type { Scope } from '../../model/permission/authority.ts'
+import type { Scope } from '#agent/core/permission/authority.ts'
 import type { CommandName, CommandSpec } from './command-table.ts'
 
 /** A person may always ask what there is, and as whom they are known. */

@@ -3,7 +3,7 @@
  * runs, and for `GET /api/commands`. Their code is in src/durable/session/commands, by the same names.
  */
 
-import type { Scope } from '../../model/permission/authority.ts'
+import type { Scope } from '#agent/core/permission/authority.ts'
 
 /**
  * How a command takes effect while a turn runs. `dispatch`: at once, beside the turn. `interrupt`: it stops the turn

@@ -1,6 +1,6 @@
 /** Renders what a subagent is told: its role as instructions, its goal as the first message. */
 
-import type { SubagentLimits, SubagentTask } from '../../model/subagent/subagent.ts'
+import type { SubagentLimits, SubagentTask } from '#agent/core/subagent.ts'
 
 const basics = [
   'You are a subagent: another agent has delegated one goal to you and waits for your report.',

@@ -1,7 +1,7 @@
 /** Reads how many subagents a session may run and how deep they may delegate, and chooses the tools of a subagent. */
 
-import type { Limits, Settings } from '../../model/settings.ts'
-import type { SubagentLimits, SubagentRole } from '../../model/subagent/subagent.ts'
+import type { Limits, Settings } from '#agent/core/settings.ts'
+import type { SubagentLimits, SubagentRole } from '#agent/core/subagent.ts'
 
 const defaultMaxConcurrent = 10
 const defaultMaxDepth = 1

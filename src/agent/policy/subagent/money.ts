@@ -1,7 +1,7 @@
 /** Divides what is left of a parent's limits among its subagents, so that all together cannot exceed them. */
 
-import type { Limits } from '../../model/settings.ts'
-import { type Counts, tokensUsed } from '../../model/usage.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import { type Counts, tokensUsed } from '#agent/core/usage.ts'
 
 /** The money that a subagent may spend. Absent: no limit of the parent applies. */
 export type SubagentGrant = { readonly usd?: number; readonly tokens?: number }

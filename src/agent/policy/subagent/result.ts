@@ -1,6 +1,6 @@
 /** Renders the reports of subagents as the result of the call that has started them. */
 
-import type { SubagentReport, SubagentTask } from '../../model/subagent/subagent.ts'
+import type { SubagentReport, SubagentTask } from '#agent/core/subagent.ts'
 
 const maxSummaryChars = 24_000
 const minSummaryChars = 2_000

@@ -1,6 +1,6 @@
 /** Decides when a subagent makes no progress any more. A long tool gets more time than a silent model. */
 
-import type { SubagentProgress } from '../../model/subagent/subagent.ts'
+import type { SubagentProgress } from '#agent/core/subagent.ts'
 
 /** The last progress that the parent has seen. Times are milliseconds since 1970. */
 export type Watched = {

@@ -3,8 +3,8 @@
  * the roles alternating. Where neither does, it becomes the beginning of the user's message after it.
  */
 
-import type { Entry } from '../../model/history.ts'
-import type { AssistantMessage, Message, UserMessage } from '../../model/message.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { AssistantMessage, Message, UserMessage } from '#agent/core/message.ts'
 import { repairPairs } from './pairs.ts'
 import { pruneMessages } from './prune.ts'
 

@@ -3,9 +3,9 @@
  * worked on. A call and its results are one group, which is replaced or kept as a whole.
  */
 
-import type { KeptMessages } from '../../model/context/compression.ts'
-import type { Entry } from '../../model/history.ts'
-import type { Message, MessageSource } from '../../model/message.ts'
+import type { KeptMessages } from '#agent/core/compression.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { Message, MessageSource } from '#agent/core/message.ts'
 
 export type BoundaryOptions = {
   /** First messages to keep. They are kept until the second compression. */

@@ -1,7 +1,7 @@
 /** Lists the calls with effects among the messages that a summary replaces, so that the model does not repeat them. */
 
-import type { Entry } from '../../model/history.ts'
-import { callsIn, type ToolMessage } from '../../model/message.ts'
+import type { Entry } from '#agent/core/history.ts'
+import { callsIn, type ToolMessage } from '#agent/core/message.ts'
 import { describeCall } from './describe-call.ts'
 
 /** Whether a call changes something outside the conversation. */

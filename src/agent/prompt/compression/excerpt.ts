@@ -1,6 +1,6 @@
 /** Extracts the most important lines of messages. Replaces the summary when no model can write one. */
 
-import type { Message } from '../../model/message.ts'
+import type { Message } from '#agent/core/message.ts'
 import { renderMessage } from './render.ts'
 import { toLine, truncateMiddle } from './truncate.ts'
 

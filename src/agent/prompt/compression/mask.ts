@@ -1,6 +1,6 @@
 /** Masks the secrets in messages, before anything is cut: half a secret would no longer be recognised. */
 
-import type { Message } from '../../model/message.ts'
+import type { Message } from '#agent/core/message.ts'
 
 export type Mask = (text: string) => string
 

@@ -1,6 +1,6 @@
 /** Restores the rule that each call is followed by its results, after messages between them were replaced. */
 
-import { callsIn, errorResult, type Message, type ToolMessage } from '../../model/message.ts'
+import { callsIn, errorResult, type Message, type ToolMessage } from '#agent/core/message.ts'
 
 const missing = 'The result of this call is no longer available.'
 

@@ -11,7 +11,7 @@ import {
   textIn,
   type ToolCallPart,
   type ToolMessage,
-} from '../../model/message.ts'
+} from '#agent/core/message.ts'
 import { describeCall } from './describe-call.ts'
 import { toLine } from './truncate.ts'
 

@@ -1,6 +1,6 @@
 /** Renders messages as text, for a model that summarises them or answers beside the conversation. */
 
-import { callsIn, type Message, textIn } from '../../model/message.ts'
+import { callsIn, type Message, textIn } from '#agent/core/message.ts'
 import { estimateTokens } from '../estimate-tokens.ts'
 import { truncateMiddle } from './truncate.ts'
 

@@ -1,6 +1,6 @@
 /** Creates the message that has the summary, and reads the summary from it. */
 
-import { type Message, textIn, type UserMessage } from '../../model/message.ts'
+import { type Message, textIn, type UserMessage } from '#agent/core/message.ts'
 import { estimateTokens } from '../estimate-tokens.ts'
 
 const prefix =

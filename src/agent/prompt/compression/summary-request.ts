@@ -1,6 +1,6 @@
 /** Renders the request for a summary: its instructions, its size, and the messages to summarise. */
 
-import type { Message } from '../../model/message.ts'
+import type { Message } from '#agent/core/message.ts'
 import { estimateTokens } from '../estimate-tokens.ts'
 import { maxInputChars, renderTranscript } from './render.ts'
 import { truncateMiddle } from './truncate.ts'

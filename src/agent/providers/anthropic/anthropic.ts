@@ -3,10 +3,10 @@
  * sends requests and parses errors. The body is rendered and the stream is read here.
  */
 
-import { BoundedMap } from '../../model/bounded-map.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { rethrowAsAbort } from '../shared/abort-error.ts'
 import type { BaseAnthropic } from '@anthropic-ai/sdk/client'
-import type { Dialect, Endpoint } from '../../model/dialect.ts'
+import type { Dialect, Endpoint } from '#agent/core/dialect.ts'
 import { resolveSealIssuer } from './blocks.ts'
 import { renderMessagesBody } from './body.ts'
 import { limitBody } from '../shared/limit-body.ts'

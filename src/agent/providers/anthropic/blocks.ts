@@ -1,6 +1,6 @@
 /** Renders messages as content blocks of the Messages API. */
 
-import { BoundedMap } from '../../model/bounded-map.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 import type {
   ImageBlockParam,
   RedactedThinkingBlockParam,
@@ -12,8 +12,8 @@ import type {
   ToolUseBlockParam,
   WebSearchToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages'
-import type { AssistantMessage, ImagePart, Message, TextPart, ToolMessage } from '../../model/message.ts'
-import type { Repairs } from '../../model/turn.ts'
+import type { AssistantMessage, ImagePart, Message, TextPart, ToolMessage } from '#agent/core/message.ts'
+import type { Repairs } from '#agent/core/turn.ts'
 import type { RenderedBlock, BlockRenderer } from '../shared/alternating-body.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { stringifyWellFormed } from '../shared/well-formed.ts'

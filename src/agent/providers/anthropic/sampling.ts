@@ -1,7 +1,7 @@
 /** Renders the parameters of a request as fields of the Messages API. */
 
 import type { MessageCreateParamsStreaming, ToolChoice } from '@anthropic-ai/sdk/resources/messages'
-import type { ModelRequest, Quirks } from '../../model/dialect.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
 import { encodeToolName } from '../shared/call-id.ts'
 import { toClaudeSampling } from '../shared/parameters/claude-sampling.ts'
 import { resolveNativeFormat } from '../shared/parameters/answer-format.ts'

@@ -10,9 +10,9 @@ import type {
   WebSearchToolResultBlock,
 } from '@anthropic-ai/sdk/resources/messages'
 import { createParser } from 'eventsource-parser'
-import { StreamBroken, type DialectReply } from '../../model/dialect.ts'
-import type { AssistantMessage } from '../../model/message.ts'
-import { noUsage, type Usage } from '../../model/usage.ts'
+import { StreamBroken, type DialectReply } from '#agent/core/dialect.ts'
+import type { AssistantMessage } from '#agent/core/message.ts'
+import { noUsage, type Usage } from '#agent/core/usage.ts'
 import type { SearchBlock, SearchSeal, ThinkingSeal } from './blocks.ts'
 import { parseCallArguments } from '../shared/call-arguments.ts'
 import { toTokenCount } from '../shared/usage-numbers.ts'

@@ -3,9 +3,9 @@
  * access keys, or sends a Bedrock API key as a bearer token.
  */
 
-import { BoundedMap } from '../../model/bounded-map.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { AwsClient } from 'aws4fetch'
-import type { Dialect, Endpoint, SendRequest } from '../../model/dialect.ts'
+import type { Dialect, Endpoint, SendRequest } from '#agent/core/dialect.ts'
 import { renderConverseBody } from './body.ts'
 import { limitBody } from '../shared/limit-body.ts'
 import { readConverseReply, readConverseStream } from './stream.ts'

@@ -1,7 +1,7 @@
 /** Renders messages as content blocks of the Converse API. */
 
-import type { AssistantMessage, ImagePart, Message, TextPart, ToolMessage } from '../../model/message.ts'
-import type { Repairs } from '../../model/turn.ts'
+import type { AssistantMessage, ImagePart, Message, TextPart, ToolMessage } from '#agent/core/message.ts'
+import type { Repairs } from '#agent/core/turn.ts'
 import type { BlockRenderer } from '../shared/alternating-body.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { stringifyWellFormed } from '../shared/well-formed.ts'

@@ -3,9 +3,9 @@
  * (`cachePoint`), placed after the blocks that they mark.
  */
 
-import type { ModelRequest, Quirks } from '../../model/dialect.ts'
-import type { ToolSchema } from '../../model/request/tool-schema.ts'
-import type { Message } from '../../model/message.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
+import type { Message } from '#agent/core/message.ts'
 import { type CacheMarks, renderAlternatingBody } from '../shared/alternating-body.ts'
 import { sealIssuer, getBlockRenderer } from './blocks.ts'
 import { resolveNativeFormat } from '../shared/parameters/answer-format.ts'

@@ -1,6 +1,6 @@
 /** Converts the settings of a model to facts. */
 
-import type { Settings } from '../../model/settings.ts'
+import type { Settings } from '#agent/core/settings.ts'
 import type { ModelFacts, Prices } from './model-facts.ts'
 import { omitUndefined } from './json-values.ts'
 

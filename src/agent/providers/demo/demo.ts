@@ -3,9 +3,9 @@
  * their results, so that the whole system can be tried without a key or a network.
  */
 
-import type { Dialect, ModelRequest } from '../../model/dialect.ts'
-import { type AssistantMessage, callsIn, type Message, textIn } from '../../model/message.ts'
-import { noUsage } from '../../model/usage.ts'
+import type { Dialect, ModelRequest } from '#agent/core/dialect.ts'
+import { type AssistantMessage, callsIn, type Message, textIn } from '#agent/core/message.ts'
+import { noUsage } from '#agent/core/usage.ts'
 
 type ToolRequest = { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
 type Rule = readonly [pattern: RegExp, createRequest: (...words: string[]) => ToolRequest]

@@ -1,7 +1,7 @@
 /** Renders everything before the conversation in a chat completion: model, tools, options and system message. */
 
-import type { ModelRequest, Quirks } from '../../model/dialect.ts'
-import type { ToolSchema } from '../../model/request/tool-schema.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
 import { resolveNativeFormat } from '../shared/parameters/answer-format.ts'
 import { clampEffort } from '../shared/effort.ts'
 import { toGeminiSchema } from './gemini-schema.ts'

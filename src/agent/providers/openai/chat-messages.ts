@@ -1,7 +1,7 @@
 /** Renders messages for a chat completion in the style of a provider. The same input gives the same bytes. */
 
 import type OpenAI from 'openai'
-import type { Quirks } from '../../model/dialect.ts'
+import type { Quirks } from '#agent/core/dialect.ts'
 import {
   type AssistantMessage,
   callsIn,
@@ -12,8 +12,8 @@ import {
   type ToolCallPart,
   type ToolMessage,
   type UserMessage,
-} from '../../model/message.ts'
-import type { Repairs } from '../../model/turn.ts'
+} from '#agent/core/message.ts'
+import type { Repairs } from '#agent/core/turn.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
 import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'

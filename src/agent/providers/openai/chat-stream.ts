@@ -2,15 +2,14 @@
 
 import { createParser } from 'eventsource-parser'
 import type OpenAI from 'openai'
-import { StreamBroken, type DialectReply } from '../../model/dialect.ts'
-import type { AssistantMessage } from '../../model/message.ts'
-import { noUsage, type Usage } from '../../model/usage.ts'
+import { type DialectReply, StreamBroken } from '#agent/core/dialect.ts'
+import type { AssistantMessage } from '#agent/core/message.ts'
+import { noUsage, type Usage } from '#agent/core/usage.ts'
 import { createSearchPart, createSourcesPart, readSources, type Source } from '../shared/server-search.ts'
 import { decodeUtf8Into, type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
-import { type ReasoningDetail, ReasoningDetails } from './reasoning-details.ts'
 import { type ErrorFields, ErrorInBody } from '../shared/error-in-body.ts'
-import { type ToolCallFragment, ToolCallAssembler } from './chat-tool-calls.ts'
+import { ToolCallAssembler, type ToolCallFragment } from './chat-tool-calls.ts'
 import { isAmount, toTokenCount } from '../shared/usage-numbers.ts'
 import { parseChatContent } from './chat-content.ts'
 import { sealIssuer } from './chat-messages.ts'
@@ -219,3 +218,59 @@ function countOutput({
     ? completion + reasoning
     : completion
 }
+
+type ReasoningDetail = { readonly type?: string; readonly index?: number; readonly [field: string]: unknown }
+
+type PartialDetail = { type?: string; index?: number; [field: string]: unknown }
+
+/** Fields whose fragments are concatenated. For all others the last value counts. */
+const appendedFields = ['text', 'summary', 'data'] as const
+
+/**
+ * Assembles `reasoning_details`: thinking as gateways send it, a list of pieces that must go back unchanged. The
+ * fragments of one piece arrive one after the other.
+ */
+class ReasoningDetails {
+  readonly #sizeLimit: ReplySizeLimit
+  readonly #all: PartialDetail[] = []
+
+  constructor(sizeLimit: ReplySizeLimit) {
+    this.#sizeLimit = sizeLimit
+  }
+
+  get all(): readonly ReasoningDetail[] {
+    return this.#all
+  }
+
+  add(fragments: readonly ReasoningDetail[]): void {
+    for (const fragment of fragments) {
+      const last = this.#all.at(-1)
+      const isContinuation =
+        last && last.type === fragment.type && fragment.index !== undefined && last.index === fragment.index
+      if (isContinuation) this.#append(last, fragment)
+      else this.#start(fragment)
+    }
+  }
+
+  #start(fragment: ReasoningDetail): void {
+    this.#sizeLimit.countPart()
+    this.#sizeLimit.countText(JSON.stringify(fragment))
+    this.#all.push({ ...fragment })
+  }
+
+  /** Changes the detail in place. Copying it for every fragment would take quadratic time. */
+  #append(last: PartialDetail, fragment: ReasoningDetail): void {
+    for (const [name, value] of Object.entries(fragment)) {
+      if (value === null || value === undefined) continue
+      const before = last[name]
+      if (typeof value === 'string') this.#sizeLimit.countText(value)
+      if (!Object.hasOwn(last, name)) this.#sizeLimit.countText(JSON.stringify([name, value]))
+      const isAppended =
+        appendedFields.some((field) => field === name) && typeof before === 'string' && typeof value === 'string'
+      Object.defineProperty(last, name, { ...plainProperty, value: isAppended ? before + value : value })
+    }
+  }
+}
+
+/** Field names are untrusted, so `__proto__` must become a plain property. */
+const plainProperty = { configurable: true, enumerable: true, writable: true }

@@ -1,6 +1,6 @@
 /** Assembles the tool calls of a chat completion from their streamed fragments. */
 
-import type { ToolCallPart } from '../../model/message.ts'
+import type { ToolCallPart } from '#agent/core/message.ts'
 import { parseCallArguments } from '../shared/call-arguments.ts'
 import { sealIssuer } from './chat-messages.ts'
 import type { ReplySizeLimit } from '../shared/reply-size-limit.ts'

@@ -5,8 +5,8 @@
  */
 
 import { rethrowAsAbort } from '../shared/abort-error.ts'
-import type { Dialect, ModelRequest, Quirks } from '../../model/dialect.ts'
-import type { Message } from '../../model/message.ts'
+import type { Dialect, ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import type { Message } from '#agent/core/message.ts'
 import { Utf8Builder } from '../shared/utf8-builder.ts'
 import { renderChatHead, resolveCacheMark } from './chat-head.ts'
 import { type RenderStyle, resolveStyle, renderMessageAt, renderMessages } from './chat-messages.ts'

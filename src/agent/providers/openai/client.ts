@@ -1,10 +1,10 @@
 /** Creates clients of the official OpenAI SDK for both OpenAI dialects. It sends requests and parses errors. */
 
-import { BoundedMap } from '../../model/bounded-map.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 import type { OpenAI } from 'openai'
 import { limitBody } from '../shared/limit-body.ts'
 import { sendWithOption } from '../shared/send-option.ts'
-import type { Endpoint } from '../../model/dialect.ts'
+import type { Endpoint } from '#agent/core/dialect.ts'
 
 /** The part of the SDK that the dialects use. */
 export type OpenAiSdk = { readonly OpenAI: typeof OpenAI }

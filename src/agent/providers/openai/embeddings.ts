@@ -1,7 +1,7 @@
 /** Calls the embeddings route of a provider that speaks OpenAI's API. The official SDK sends requests and parses errors. */
 
 import * as z from 'zod'
-import type { SendRequest } from '../../model/dialect.ts'
+import type { SendRequest } from '#agent/core/dialect.ts'
 import { sendOption } from '../shared/send-option.ts'
 import type { OpenAI } from 'openai'
 

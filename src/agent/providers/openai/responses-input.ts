@@ -4,8 +4,8 @@
  */
 
 import type OpenAI from 'openai'
-import type { AssistantMessage, ImagePart, Message, ProviderData, TextPart, ToolCallPart } from '../../model/message.ts'
-import type { Repairs } from '../../model/turn.ts'
+import type { AssistantMessage, ImagePart, Message, ProviderData, TextPart, ToolCallPart } from '#agent/core/message.ts'
+import type { Repairs } from '#agent/core/turn.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
 import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'

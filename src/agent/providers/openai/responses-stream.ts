@@ -4,16 +4,17 @@
  */
 
 import { createParser } from 'eventsource-parser'
-import { StreamBroken, type DialectReply } from '../../model/dialect.ts'
-import type { AssistantMessage } from '../../model/message.ts'
-import { noUsage, type Usage } from '../../model/usage.ts'
+import { type DialectReply, StreamBroken } from '#agent/core/dialect.ts'
+import type { AssistantMessage } from '#agent/core/message.ts'
+import { noUsage, type Usage } from '#agent/core/usage.ts'
 import { parseCallArguments } from '../shared/call-arguments.ts'
 import { ErrorInBody } from '../shared/error-in-body.ts'
-import { type ResponseBody, toErrorInBody, type OutputItem, type StreamEvent, parseUsage } from './responses-events.ts'
-import { type PhaseSeal, sealReasoning, resolveSealIssuer } from './responses-input.ts'
+import { type PhaseSeal, resolveSealIssuer, sealReasoning } from './responses-input.ts'
 import { createSearchPart, createSourcesPart, readSources } from '../shared/server-search.ts'
 import { decodeUtf8Into, type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
+import type OpenAI from 'openai'
+import { isAmount, toTokenCount } from '../shared/usage-numbers.ts'
 
 /** `host`: the host that sends the reply. Only this host can decrypt the reasoning again. */
 export async function readResponsesStream(
@@ -270,4 +271,71 @@ function createTextParts({ text, refusal, item }: PartialItem, host: string | un
   if (!item?.phase) return [textPart]
   const seal: PhaseSeal = { type: 'message', phase: item.phase }
   return [{ type: 'thinking', text: '', sealed: { by: resolveSealIssuer(host), data: seal } }, textPart]
+}
+
+/** The fields that we read of an output item of any type. */
+type OutputItem = Partial<Omit<OpenAI.Responses.ResponseReasoningItem, 'type' | 'content'>> & {
+  readonly type?: string
+  readonly phase?: PhaseSeal['phase'] | null
+  readonly content?: readonly {
+    readonly type?: string
+    readonly text?: string
+    readonly refusal?: string
+    readonly annotations?: readonly unknown[] | null
+  }[]
+  readonly name?: string
+  readonly call_id?: string
+  readonly arguments?: string
+  /** Of a web search that the provider ran. */
+  readonly action?: { readonly type?: string; readonly query?: string; readonly queries?: readonly string[] } | null
+}
+type ResponseErrorFields = { readonly message?: string; readonly code?: string | null; readonly type?: string | null }
+type ResponseBody = {
+  readonly status?: string
+  readonly output?: readonly OutputItem[]
+  readonly usage?: (OpenAI.Responses.ResponseUsage & { readonly cost?: number }) | null
+  readonly error?: ResponseErrorFields | null
+  readonly incomplete_details?: { readonly reason?: string } | null
+}
+type StreamEvent = ResponseErrorFields & {
+  readonly output_index?: number
+  readonly item_id?: string
+  readonly item?: OutputItem
+  readonly delta?: string
+  readonly arguments?: string
+  readonly response?: ResponseBody
+  readonly error?: ResponseErrorFields | null
+}
+
+/** Error codes that mean the provider refuses to answer. */
+const refusalCodes = new Set([
+  'invalid_prompt',
+  'bio_policy',
+  'misalignment_policy_violation',
+  'image_content_policy_violation',
+])
+
+/** Defines the events of the Responses API and parses their usage and errors. All fields are optional, because servers differ. */
+function toErrorInBody({ message, code, type }: ResponseErrorFields): ErrorInBody {
+  const errorText = message || 'The provider ended the reply with an error.'
+  if (code && refusalCodes.has(code))
+    return new ErrorInBody({ message: errorText, code: 'content_policy_violation', type: code })
+  if (code && /image.{0,90}too_large/.test(code.slice(0, 100)))
+    return new ErrorInBody({ message: errorText, status: 400, reason: 'image too large' })
+  return new ErrorInBody({ message: errorText, code: code ?? null, type })
+}
+
+/** `input_tokens` includes tokens read from and written to the cache. `Usage` counts them separately. */
+function parseUsage(usage: NonNullable<ResponseBody['usage']>): Usage {
+  const cachedRead = toTokenCount(usage.input_tokens_details?.cached_tokens)
+  const cachedWrite = toTokenCount(usage.input_tokens_details?.cache_write_tokens)
+  return {
+    input: Math.max(0, toTokenCount(usage.input_tokens) - cachedRead - cachedWrite),
+    output: toTokenCount(usage.output_tokens),
+    cachedRead,
+    cachedWrite,
+    reasoning: toTokenCount(usage.output_tokens_details?.reasoning_tokens),
+    costUsd: isAmount(usage.cost) ? usage.cost : 0,
+    costStatus: isAmount(usage.cost) ? 'actual' : 'unknown',
+  }
 }

@@ -4,13 +4,13 @@
  * is rendered here, because a long turn sends the same beginning hundreds of times.
  */
 
-import { BoundedMap } from '../../model/bounded-map.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { rethrowAsAbort } from '../shared/abort-error.ts'
 import type OpenAI from 'openai'
-import type { Dialect, ModelRequest, Quirks } from '../../model/dialect.ts'
-import type { ToolSchema } from '../../model/request/tool-schema.ts'
-import type { Message } from '../../model/message.ts'
-import type { Repairs } from '../../model/turn.ts'
+import type { Dialect, ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
+import type { Message } from '#agent/core/message.ts'
+import type { Repairs } from '#agent/core/turn.ts'
 import { derivePromptCacheKey } from '../shared/prompt-cache-key.ts'
 import { resolveNativeFormat } from '../shared/parameters/answer-format.ts'
 import { encodeToolName } from '../shared/call-id.ts'

@@ -1,7 +1,7 @@
 /** Renders the parameters of a request as fields of chat completions. */
 
-import type { ModelRequest, Quirks } from '../../model/dialect.ts'
-import type { AnswerFormat, ModelParameters } from '../../model/request/model-parameters.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import type { AnswerFormat, ModelParameters } from '#agent/core/request/model-parameters.ts'
 import { encodeToolName } from '../shared/call-id.ts'
 import { resolveParameters } from '../shared/parameters/resolve-parameters.ts'
 

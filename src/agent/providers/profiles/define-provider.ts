@@ -1,6 +1,6 @@
 /** Defines the profile of a provider. A profile is plain data, so a new provider is one new entry in `providers.ts`. */
 
-import type { DialectName, Quirks } from '../../model/dialect.ts'
+import type { DialectName, Quirks } from '#agent/core/dialect.ts'
 
 export type Provider = {
   readonly id: string

@@ -3,7 +3,7 @@
  * user message, tool results first.
  */
 
-import { type Message, userText } from '../../model/message.ts'
+import { type Message, userText } from '#agent/core/message.ts'
 import { Utf8Builder } from './utf8-builder.ts'
 
 /** One content block as JSON. */

@@ -1,6 +1,6 @@
 /** Parses the arguments of a tool call. It repairs careless JSON, and never completes truncated JSON. */
 
-import { parseJson } from '../../model/json/parse-json.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
 import { isTooDeeplyNested } from './nesting.ts'
 import { parseLenientJson } from './lenient-json.ts'
 

@@ -1,6 +1,6 @@
 /** Encodes tool call ids and tool names for strict providers. Ids of one dialect may be invalid in another. */
 
-import { hash53 } from '../../model/hash53.ts'
+import { hash53 } from '#agent/core/hash53.ts'
 
 /** OpenAI accepts ids of 40 characters, other providers more. All accept names of 64 characters. */
 const maxIdChars = 40

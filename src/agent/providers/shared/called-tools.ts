@@ -1,6 +1,6 @@
 /** Lists the names of the tools that a transcript calls, each once. */
 
-import { callsIn, type Message } from '../../model/message.ts'
+import { callsIn, type Message } from '#agent/core/message.ts'
 import { encodeToolName } from './call-id.ts'
 
 export const listCalledTools = (transcript: readonly Message[]): readonly string[] => [

@@ -1,6 +1,6 @@
 /** Resolves how to request thinking from Claude, on every provider that serves it. */
 
-import type { AssistantMessage, Message } from '../../model/message.ts'
+import type { AssistantMessage, Message } from '#agent/core/message.ts'
 
 const budgetTokens: Readonly<Record<string, number>> = {
   minimal: 1_024,

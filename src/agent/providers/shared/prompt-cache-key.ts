@@ -1,7 +1,7 @@
 /** Derives the key that routes requests with the same beginning to the same provider cache. */
 
-import { hash53 } from '../../model/hash53.ts'
-import { type Message, textIn } from '../../model/message.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import { type Message, textIn } from '#agent/core/message.ts'
 
 /** Conversations differ within their first characters. */
 const maxHashedChars = 4_000

@@ -1,6 +1,6 @@
 /** Reads streamed response bodies and decides whether the reply is complete. */
 
-import { type CallOptions, StreamBroken, type DialectReply } from '../../model/dialect.ts'
+import { type CallOptions, StreamBroken, type DialectReply } from '#agent/core/dialect.ts'
 import { isAbortError } from './abort-error.ts'
 
 /** The call options that a response reader needs. */

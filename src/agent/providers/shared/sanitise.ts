@@ -10,7 +10,7 @@ import {
   type Message,
   type ToolMessage,
   type UserMessage,
-} from '../../model/message.ts'
+} from '#agent/core/message.ts'
 
 export function sanitise(transcript: readonly Message[]): readonly Message[] {
   const state = createState()

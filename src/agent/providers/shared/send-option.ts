@@ -1,6 +1,6 @@
 /** Passes the `send` of one call through an SDK client, which is shared by calls. */
 
-import type { SendRequest } from '../../model/dialect.ts'
+import type { SendRequest } from '#agent/core/dialect.ts'
 
 /** The SDKs copy these options into the arguments of `fetch`. */
 type SdkOption = { readonly fetchOptions?: { readonly redirect: 'manual' } }

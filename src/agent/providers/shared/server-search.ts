@@ -1,7 +1,7 @@
 /** Puts the web search of a provider in the place of our tool, and describes its use in a reply. */
 
-import type { ModelRequest, Quirks } from '../../model/dialect.ts'
-import type { AssistantMessage, ProviderData, ThinkingPart } from '../../model/message.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import type { AssistantMessage, ProviderData, ThinkingPart } from '#agent/core/message.ts'
 
 const replacedTool = 'web_search'
 const maxQueryChars = 500

@@ -1,7 +1,7 @@
 /** Creates the messages that follow the transcript in one request only. */
 
-import type { ModelRequest } from '../../model/dialect.ts'
-import { type Message, userText } from '../../model/message.ts'
+import type { ModelRequest } from '#agent/core/dialect.ts'
+import { type Message, userText } from '#agent/core/message.ts'
 
 export function createTrailingMessages({ draft, say }: ModelRequest): readonly Message[] {
   const partial: readonly Message[] = draft

@@ -3,23 +3,31 @@
  * takes objects, so rendered messages are cached instead of bytes.
  */
 
-import type { Dialect, ModelRequest, Quirks } from '../../model/dialect.ts'
-import type { ToolSchema } from '../../model/request/tool-schema.ts'
-import type { Message } from '../../model/message.ts'
+import type { Dialect, ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
+import {
+  type AssistantMessage,
+  callsIn,
+  type ImagePart,
+  type Message,
+  textIn,
+  type UserMessage,
+} from '#agent/core/message.ts'
 import { derivePromptCacheKey } from '../shared/prompt-cache-key.ts'
-import type { AnswerFormat, ModelParameters } from '../../model/request/model-parameters.ts'
+import type { AnswerFormat, ModelParameters } from '#agent/core/request/model-parameters.ts'
 import { renderSamplingFields, renderToolRules } from '../openai/sampling-fields.ts'
 import { resolveNativeFormat } from '../shared/parameters/answer-format.ts'
 import { clampEffort } from '../shared/effort.ts'
-import { readChatStream } from '../openai/chat-stream.ts'
+import { type ChatChunk, readChatStream } from '../openai/chat-stream.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
-import { sanitiseIncrementally, appendMessages } from '../shared/sanitise.ts'
-import { toWellFormed } from '../shared/well-formed.ts'
+import { appendMessages, sanitiseIncrementally } from '../shared/sanitise.ts'
+import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 import { toProviderError } from './binding-error.ts'
-import { type ChatMessage, renderChatMessage } from './messages.ts'
-import { createChunkParser, toChatChunk } from './stream.ts'
 import { createAbortError, isAbortError } from '../shared/abort-error.ts'
+import { toText } from '../openai/chat-content.ts'
+import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
+import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
 
 /** The part of the `AI` binding that we use. */
 export type AiBinding = {
@@ -191,4 +199,147 @@ function failOnAbort(stream: ReadableStream<Uint8Array>, signal: AbortSignal): R
     },
     cancel,
   })
+}
+
+// Parses the stream of the `AI` binding. Newer models send chunks of chat completions. Older models have a native
+// format: text in `response`, complete calls in `tool_calls`, and often no finish reason.
+
+type NativeToolCall = {
+  readonly id?: string | null
+  readonly name?: string | null
+  readonly arguments?: unknown
+  readonly function?: { readonly name?: string | null; readonly arguments?: unknown }
+}
+type NativeChunk = {
+  readonly response?: unknown
+  readonly tool_calls?: readonly NativeToolCall[] | null
+  readonly finish_reason?: string | null
+  readonly usage?: ChatChunk['usage']
+  readonly errors?: readonly { readonly message?: string; readonly code?: number }[]
+}
+
+/**
+ * Creates the parser of one stream. `maxTokens`: the requested limit; a reply that reaches it is truncated.
+ */
+function createChunkParser(maxTokens?: number): (data: string) => ChatChunk {
+  let callCount = 0
+  return (data) => {
+    const parsed = JSON.parse(data) as ChatChunk & NativeChunk
+    const error = parsed.error ?? parsed.errors?.[0]
+    if (error) throw toProviderError(error)
+    if (parsed.choices) return parsed
+    const chunk = convertNativeChunk(parsed, callCount, maxTokens)
+    callCount += parsed.tool_calls?.length ?? 0
+    return chunk
+  }
+}
+
+/** Converts a complete answer, which some models send although a stream was requested. */
+function toChatChunk(answer: unknown): ChatChunk {
+  const parsed = (typeof answer === 'object' && answer !== null ? answer : { response: answer }) as ChatChunk &
+    NativeChunk
+  if (parsed.choices) return parsed
+  const { choices, usage } = convertNativeChunk(parsed, 0)
+  return { choices: (choices ?? []).map((choice) => ({ finish_reason: 'stop', ...choice })), ...(usage && { usage }) }
+}
+
+function convertNativeChunk(parsed: NativeChunk, previousCalls: number, maxTokens?: number): ChatChunk {
+  const { response, tool_calls: calls, usage } = parsed
+  const isTruncated = maxTokens !== undefined && (usage?.completion_tokens ?? 0) >= maxTokens
+  const finishReason = parsed.finish_reason ?? (isTruncated ? 'length' : undefined)
+  const delta = {
+    content: toText(response),
+    ...(calls?.length && { tool_calls: calls.map((call, at) => toCallFragment(call, previousCalls + at)) }),
+  }
+  return { choices: [{ delta, ...(finishReason && { finish_reason: finishReason }) }], ...(usage && { usage }) }
+}
+
+/** A native call is complete but often has no id. Its position in the reply becomes the id. */
+function toCallFragment({ id, name, arguments: args, function: calledFunction }: NativeToolCall, index: number) {
+  const json = calledFunction?.arguments ?? args ?? {}
+  return {
+    index,
+    id: id || `call_${index + 1}`,
+    function: {
+      name: calledFunction?.name ?? name ?? '',
+      arguments: typeof json === 'string' ? json : JSON.stringify(json),
+    },
+  }
+}
+
+type Part =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
+type Call = {
+  readonly id: string
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+
+type ChatMessage =
+  | { readonly role: 'system'; readonly content: string }
+  | { readonly role: 'user'; readonly content: string | readonly Part[] }
+  | { readonly role: 'assistant'; readonly content: string; readonly tool_calls?: readonly Call[] }
+  | { readonly role: 'tool'; readonly tool_call_id: string; readonly name: string; readonly content: string }
+
+/**
+ * Renders messages for the models behind the `AI` binding. The format is that of chat completions, restricted to what
+ * the oldest models support.
+ */
+function renderChatMessage(message: Message, shouldOmitImages = false): ChatMessage {
+  switch (message.role) {
+    case 'user':
+      return { role: 'user', content: renderUserContent(message, shouldOmitImages) }
+    case 'assistant':
+      return renderAssistant(message)
+    case 'tool': {
+      const text = message.content
+        .map((part) => (part.type === 'text' ? part.text : '[an image, not shown]'))
+        .join('\n')
+      // Models with their own prompt template match results by tool name, the others by id.
+      return {
+        role: 'tool',
+        tool_call_id: encodeCallId(message.callId),
+        name: encodeToolName(message.name),
+        content: toWellFormed(text),
+      }
+    }
+  }
+}
+
+/** Content is always a string, because several models refuse null. */
+function renderAssistant(message: AssistantMessage): ChatMessage {
+  const calls = callsIn(message)
+  const content = toWellFormed(textIn(message))
+  if (!calls.length) return { role: 'assistant', content }
+  return {
+    role: 'assistant',
+    content,
+    tool_calls: calls.map(({ id, name, input, raw }) => ({
+      id: encodeCallId(id),
+      type: 'function',
+      // The model requires JSON, also for arguments that were not JSON when the model wrote them.
+      function: { name: encodeToolName(name), arguments: raw === undefined ? stringifyWellFormed(input) : '{}' },
+    })),
+  }
+}
+
+const maxImageBytes = 10 * 1024 * 1024
+
+function renderUserContent({ content }: UserMessage, shouldOmitImages: boolean): string | readonly Part[] {
+  const parts = content.map((part): Part =>
+    part.type === 'text' ? createTextPart(part.text) : renderImage(part, shouldOmitImages),
+  )
+  if (parts.every((part) => part.type === 'text')) return parts.map(({ text }) => text).join('')
+  return parts.filter((part) => part.type !== 'text' || /\S/.test(part.text))
+}
+
+const createTextPart = (text: string): Part => ({ type: 'text', text: toWellFormed(text) })
+
+function renderImage(part: ImagePart, shouldOmitImages: boolean): Part {
+  if (shouldOmitImages) return createTextPart(omittedImageText)
+  const image = toImageContent(part, maxImageBytes)
+  if (image.kind === 'text') return createTextPart(image.text)
+  const url = image.kind === 'url' ? image.url : `data:image/${image.format};base64,${image.data}`
+  return { type: 'image_url', image_url: { url } }
 }

@@ -3,7 +3,7 @@
  * not secret: it has nothing that the client did not send.
  */
 
-import { type UserMessage, userText } from '../../model/message.ts'
+import { type UserMessage, userText } from '#agent/core/message.ts'
 
 const prefix = 'talaria-summary-1.'
 

@@ -3,7 +3,7 @@
  * and is the same wherever it is rendered.
  */
 
-import { hash53 } from '../../model/hash53.ts'
+import { hash53 } from '#agent/core/hash53.ts'
 
 const kinds = ['msg', 'rs', 'mcp', 'mcpr', 'fc', 'fco', 'call'] as const
 export type ItemKind = (typeof kinds)[number]

@@ -3,7 +3,7 @@
  * The id of a response that is not stored has no session, so that it cannot be requested.
  */
 
-import { isRunOf, sessionNamePattern, splitAtDot } from '../../model/session-name.ts'
+import { isRunOf, sessionNamePattern, splitAtDot } from '#agent/core/session-name.ts'
 
 export type ResponsePart = { readonly runId: string; readonly segment: number }
 

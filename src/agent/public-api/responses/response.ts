@@ -1,10 +1,10 @@
 /** Renders the object `response` of OpenAI's Responses API with the values that applied. */
 
 import type OpenAI from 'openai'
-import type { RunEnded } from '../../model/event.ts'
-import type { ResponseRequest } from '../../model/request/response-request.ts'
-import type { TurnOptions } from '../../model/turn-options.ts'
-import type { Counts } from '../../model/usage.ts'
+import type { RunEnded } from '#agent/core/event.ts'
+import type { ResponseRequest } from '#agent/core/request/response-request.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { Counts } from '#agent/core/usage.ts'
 import type { OutputItem } from './items.ts'
 
 export type ResponseHead = {

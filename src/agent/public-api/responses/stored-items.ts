@@ -7,8 +7,8 @@ import {
   type ToolCallPart,
   type ToolMessage,
   type UserMessage,
-} from '../../model/message.ts'
-import type { Segment } from '../../model/turn.ts'
+} from '#agent/core/message.ts'
+import type { Segment } from '#agent/core/turn.ts'
 import { callPart, createItemId, type ItemPosition } from './item-ids.ts'
 import {
   type OutputItem,

@@ -4,8 +4,8 @@
  * in the whole.
  */
 
-import { isRunEnd, type SessionEvent, type RunEnded } from '../../model/event.ts'
-import { type Usage, usageSince } from '../../model/usage.ts'
+import { isRunEnd, type SessionEvent, type RunEnded } from '#agent/core/event.ts'
+import { type Usage, usageSince } from '#agent/core/usage.ts'
 import { callPart, createItemId, type ItemKind } from './item-ids.ts'
 import {
   type CallResult,

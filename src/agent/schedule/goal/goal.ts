@@ -1,6 +1,6 @@
 /** Defines the goal of a session and how it changes. It is plain JSON in the metadata of the session. */
 
-import type { Authority } from '../../model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 
 /** Notes of a person about the end of the work. Every part may be empty. */
 export const contractFields = ['outcome', 'verification', 'constraints', 'boundaries', 'stop_when'] as const

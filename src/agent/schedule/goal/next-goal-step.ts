@@ -1,6 +1,6 @@
 /** Decides what a session does next for its goal. It is asked whenever the session is idle. */
 
-import { isCancelled, type Outcome } from '../../model/turn.ts'
+import { isCancelled, type Outcome } from '#agent/core/turn.ts'
 import type { Goal } from './goal.ts'
 
 export type GoalFacts = {

@@ -1,10 +1,10 @@
 /** Defines jobs, their runs and their targets. Times are milliseconds since 1970. */
 
 import * as z from 'zod'
-import type { ChatOrigin } from '../../model/delivery.ts'
-import type { Authority } from '../../model/permission/authority.ts'
-import { modelId } from '../../model/request/turn-settings.ts'
-import { sessionNamePattern } from '../../model/session-name.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { modelId } from '#agent/core/request/turn-settings.ts'
+import { sessionNamePattern } from '#agent/core/session-name.ts'
 import { maxScheduleChars } from '../parse-schedule.ts'
 import type { StoredSchedule } from '../schedule.ts'
 

@@ -1,6 +1,6 @@
 /** Parses the targets that the results of a job go to. */
 
-import { sessionNamePattern } from '../../model/session-name.ts'
+import { sessionNamePattern } from '#agent/core/session-name.ts'
 
 export type Target =
   | { readonly kind: 'local' }

@@ -3,7 +3,7 @@
  * plain JSON in the metadata of the session.
  */
 
-import type { Authority } from '../../model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { parseDuration } from './duration.ts'
 
 type Recurring = {

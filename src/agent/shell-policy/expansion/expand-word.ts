@@ -12,8 +12,8 @@ import {
   anyWords,
   isLiteral,
   type Field,
-} from '../../path-policy/field.ts'
-import { getHome } from '../../path-policy/vital-paths.ts'
+} from '#agent/path-policy/field.ts'
+import { getHome } from '#agent/path-policy/vital-paths.ts'
 import { expandBraces } from './expand-braces.ts'
 import { applyOperation, type Operands } from './parameter-operation.ts'
 import {

@@ -3,7 +3,7 @@
  */
 
 import type { ParameterExpansionPart, ParameterOperation, Word } from 'unbash'
-import { anyText, canMatch, isLiteral, anyNumber, type Field } from '../../path-policy/field.ts'
+import { anyText, canMatch, isLiteral, anyNumber, type Field } from '#agent/path-policy/field.ts'
 import { maxCandidates, union, type Value } from '../shell-state.ts'
 
 const maxTextChars = 256

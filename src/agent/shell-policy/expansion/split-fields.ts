@@ -1,6 +1,6 @@
 /** Splits the pieces of an expanded word into fields, at the characters of IFS. */
 
-import { anyCharacter, anyCharacters, anyText, anyWords, type Field } from '../../path-policy/field.ts'
+import { anyCharacter, anyCharacters, anyText, anyWords, type Field } from '#agent/path-policy/field.ts'
 
 /** `split`: the shell splits the text at separators. `fields`: several words, as of `"$@"`. */
 type WordPiece = { readonly text: Field; readonly split: boolean } | { readonly fields: readonly Field[] }

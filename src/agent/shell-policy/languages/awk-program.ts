@@ -1,7 +1,7 @@
 /** Recognises awk programs that neither write files nor start programs. Strings and patterns are removed first. */
 
 import { findBracketEnd } from './bracket-end.ts'
-import { isKnown, type Field } from '../../path-policy/field.ts'
+import { isKnown, type Field } from '#agent/path-policy/field.ts'
 
 export function isHarmlessAwkProgram(program: Field): boolean {
   if (!isKnown(program)) return false

@@ -1,7 +1,7 @@
 /** Recognises harmless sed scripts, command by command. An unknown command is not harmless. */
 
 import { findBracketEnd } from './bracket-end.ts'
-import { isKnown, anyNumber, type Field } from '../../path-policy/field.ts'
+import { isKnown, anyNumber, type Field } from '#agent/path-policy/field.ts'
 
 export function isHarmlessSedScript(script: Field): boolean {
   if (!isKnown(script)) return false

@@ -1,6 +1,6 @@
 /** Recognises SQL statements that only read, or that change rows selected by a value. */
 
-import { isKnown, type Field } from '../../path-policy/field.ts'
+import { isKnown, type Field } from '#agent/path-policy/field.ts'
 
 /** Statements that read, and statements that may change selected rows. */
 const readingStatement =

@@ -1,6 +1,6 @@
 /** Collects the output of a program: its head and tail, with a note about the omitted middle. */
 
-import type { OmittedOutput } from '../../../agent/model/backend.ts'
+import type { OmittedOutput } from '#agent/core/backend.ts'
 import { countLineEnds, describeOmitted } from '../../omitted-output.ts'
 
 export type Output = {

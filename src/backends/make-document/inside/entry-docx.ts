@@ -16,7 +16,7 @@ import {
   TextRun,
   WidthType,
 } from 'docx'
-import type { DocumentBytes } from '../../../agent/model/media/document-writer.ts'
+import type { DocumentBytes } from '#agent/core/media/document-writer.ts'
 import { type Block, parseMarkdown, type Run } from './markdown.ts'
 
 export class Writer extends WorkerEntrypoint {

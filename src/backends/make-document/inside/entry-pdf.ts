@@ -4,7 +4,7 @@ import { WorkerEntrypoint } from 'cloudflare:workers'
 import fontkit from '@pdf-lib/fontkit'
 import fontFile from 'font.ttf'
 import { PDFDocument, type PDFFont, type PDFPage, StandardFonts } from 'pdf-lib'
-import type { DocumentBytes } from '../../../agent/model/media/document-writer.ts'
+import type { DocumentBytes } from '#agent/core/media/document-writer.ts'
 import { type HasCharacter, listMissing, readCharacters, warnOfMissing } from './font-characters.ts'
 import { type Block, parseMarkdown, type Run } from './markdown.ts'
 

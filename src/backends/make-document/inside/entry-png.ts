@@ -4,7 +4,7 @@ import { WorkerEntrypoint } from 'cloudflare:workers'
 import { initWasm, Resvg } from '@resvg/resvg-wasm'
 import font from 'font.ttf'
 import resvgWasm from 'resvg.wasm'
-import type { DocumentBytes } from '../../../agent/model/media/document-writer.ts'
+import type { DocumentBytes } from '#agent/core/media/document-writer.ts'
 import { resolveVariables } from './css-variables.ts'
 import { listMissing, readCharacters, warnOfMissing } from './font-characters.ts'
 

@@ -5,7 +5,7 @@
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import PptxGenJS from 'pptxgenjs'
-import type { DocumentBytes } from '../../../agent/model/media/document-writer.ts'
+import type { DocumentBytes } from '#agent/core/media/document-writer.ts'
 import { type Block, parseMarkdown, type Run, textOf } from './markdown.ts'
 
 type Slide = { title: string; readonly blocks: Block[] }

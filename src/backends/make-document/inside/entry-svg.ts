@@ -2,7 +2,7 @@
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import { renderMermaidSVG } from 'beautiful-mermaid'
-import type { DocumentBytes } from '../../../agent/model/media/document-writer.ts'
+import type { DocumentBytes } from '#agent/core/media/document-writer.ts'
 
 export class Writer extends WorkerEntrypoint {
   write(content: string): Promise<DocumentBytes> {

@@ -2,7 +2,7 @@
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import writeXlsxFile, { type Cell, type SheetData } from 'write-excel-file/universal'
-import type { DocumentBytes } from '../../../agent/model/media/document-writer.ts'
+import type { DocumentBytes } from '#agent/core/media/document-writer.ts'
 import { cutText } from '../legal-text.ts'
 import { type CellValue, parseSheets } from './sheet-rows.ts'
 

@@ -1,6 +1,6 @@
 /** Extracts the text of an office document or a notebook within a budget of work and output. */
 
-import type { OfficeAnswer, OfficeFormat } from '../../../agent/model/media/document.ts'
+import type { OfficeAnswer, OfficeFormat } from '#agent/core/media/document.ts'
 import { extractDocxText } from './docx-text.ts'
 import { extractNotebookText } from './notebook-text.ts'
 import { BudgetError, createBudget, type WorkBudget } from './work-budget.ts'

@@ -1,7 +1,7 @@
 /** Exports the PDF reader as a worker that reads one file, without network, secrets or session. */
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
-import type { PdfAnswer } from '../../../agent/model/media/document.ts'
+import type { PdfAnswer } from '#agent/core/media/document.ts'
 import { readWithLimits } from './read-with-limits.ts'
 
 export class Reader extends WorkerEntrypoint {

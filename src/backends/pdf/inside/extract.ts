@@ -5,7 +5,7 @@
  */
 
 import { getDocument, type PdfDocument, type PdfItem, type PdfPage, type PdfTask, work } from 'pdfjs'
-import type { PdfAnswer, PdfRefusal, PdfStop } from '../../../agent/model/media/document.ts'
+import type { PdfAnswer, PdfRefusal, PdfStop } from '#agent/core/media/document.ts'
 
 export type PdfLimits = {
   readonly pages: number

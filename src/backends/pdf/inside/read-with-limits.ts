@@ -1,6 +1,6 @@
 /** Reads a PDF file with the default limits and the clock of the platform. */
 
-import type { PdfAnswer } from '../../../agent/model/media/document.ts'
+import type { PdfAnswer } from '#agent/core/media/document.ts'
 import { extract } from './extract.ts'
 
 const maxLengths = { pages: 2_000, characters: 2_000_000 }

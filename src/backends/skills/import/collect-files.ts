@@ -1,7 +1,7 @@
 /** Finds the skills among the files of an archive or repository, and takes the files of one. */
 
-import type { SkillContent } from '../../../agent/model/skills/skill.ts'
-import { explainBadSkillPath, skillFile } from '../../../agent/recall/skills/skill-names.ts'
+import type { SkillContent } from '#agent/core/skills/skill.ts'
+import { explainBadSkillPath, skillFile } from '#agent/skills/skill-names.ts'
 import { ImportError } from './import-error.ts'
 
 const maxFiles = 50

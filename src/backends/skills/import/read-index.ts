@@ -3,10 +3,10 @@
  * for each skill (Agent Skills Discovery 0.2), and `skills` with the names of its files (0.1).
  */
 
-import { parseJson } from '../../../agent/model/json/parse-json.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
 import * as z from 'zod'
-import type { SkillContent } from '../../../agent/model/skills/skill.ts'
-import { explainBadSkillPath, skillFile } from '../../../agent/recall/skills/skill-names.ts'
+import type { SkillContent } from '#agent/core/skills/skill.ts'
+import { explainBadSkillPath, skillFile } from '#agent/skills/skill-names.ts'
 import type { FetchBytes, Fetched } from '../protocol.ts'
 import { listSkillFolders, requireSize, takeSkill } from './collect-files.ts'
 import { ImportError } from './import-error.ts'

@@ -1,6 +1,6 @@
 /** Tells how the bytes of a web address are read: by their first bytes, and where these say nothing, by the content type. */
 
-import { detectMediaType } from '../../../agent/model/media/detect-media-type.ts'
+import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
 import { decodeText } from '../decode-text.ts'
 
 export type ContentKind = 'html' | 'text' | 'pdf' | 'docx' | 'xlsx' | 'image' | 'media' | 'archive' | 'binary'

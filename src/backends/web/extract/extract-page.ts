@@ -3,20 +3,18 @@
  * a vendor. Never rejects.
  */
 
-import type { ScheduleTimer } from '../../../agent/model/clock.ts'
-import type { Documents } from '../../../agent/model/media/document.ts'
-import type { PageResult } from '../../../agent/model/vendor/web.ts'
-import type { ToolDeployment } from '../../../agent/model/vendor/tool-deployment.ts'
-import { chooseExtract } from '../../../agent/routing/search-choice.ts'
+import type { ScheduleTimer } from '#agent/core/clock.ts'
+import type { Documents } from '#agent/core/media/document.ts'
+import type { PageResult } from '#agent/core/vendor/web.ts'
+import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
+import { chooseExtract } from '#agent/routing/search-choice.ts'
 import { callVendor } from '../call-vendor.ts'
 import type { PageReader } from '../page/page.ts'
-
-export { openPageReader } from '../page/page.ts'
 import { removeInvisible } from '../remove-invisible.ts'
 import { describeError, isBlocked, type WebSend } from '../web-send.ts'
 import { type ExtractedPage, findExtractVendor } from './extract-vendors.ts'
-import { fetchPage, type FetchedPage } from './fetch-page.ts'
-import { shortenPage } from './shorten-page.ts'
+import { type FetchedPage, fetchPage } from './fetch-page.ts'
+export { openPageReader } from '../page/page.ts'
 
 export type ExtractContext = {
   readonly deployment: ToolDeployment
@@ -125,4 +123,30 @@ class BlockedAddress extends Error {
 async function requireAllowed(url: string, { checkAddress }: ExtractContext): Promise<void> {
   const reason = await checkAddress(url)
   if (reason !== undefined) throw new BlockedAddress(`${url.slice(0, 500)} may not be called: ${reason}`)
+}
+
+// Shortens the text of a page: its head and its tail, cut at ends of lines, and where the full text is.
+
+const headShare = 0.75
+const maxStoredChars = 2_000_000
+
+/** `store` keeps the full text as a file and returns its path. It is called for long texts only. */
+async function shortenPage(text: string, maxChars: number, store: (text: string) => Promise<string>): Promise<string> {
+  if (text.length <= maxChars) return text
+  const path = await store(text.slice(0, maxStoredChars))
+  const head = beforeLineEnd(text.slice(0, Math.floor(maxChars * headShare)))
+  const tail = afterLineEnd(text.slice(-Math.ceil(maxChars * (1 - headShare))))
+  const left = text.length - head.length - tail.length
+  return `${head}\n\n[… ${left} of ${text.length} characters are left out here …]\n\n${tail}\n\n[The full text is in ${path}. Read the part left out with read_file.]`
+}
+
+/** The last or first line is only cut when it is most of the text. */
+function beforeLineEnd(text: string): string {
+  const at = text.lastIndexOf('\n')
+  return at > text.length / 2 ? text.slice(0, at) : text
+}
+
+function afterLineEnd(text: string): string {
+  const at = text.indexOf('\n')
+  return at >= 0 && at < text.length / 2 ? text.slice(at + 1) : text
 }

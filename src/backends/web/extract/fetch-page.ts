@@ -1,13 +1,12 @@
 /** Reads the page of an address by a request of our own. */
 
-import type { ScheduleTimer } from '../../../agent/model/clock.ts'
-import type { Documents } from '../../../agent/model/media/document.ts'
-import { renderPdf } from '../../../agent/model/media/render-pdf.ts'
+import type { ScheduleTimer } from '#agent/core/clock.ts'
+import type { Documents } from '#agent/core/media/document.ts'
+import { renderPdf } from '#agent/core/media/render-pdf.ts'
 import { charsetOf, decodeText } from '../decode-text.ts'
 import type { PageReader } from '../page/page.ts'
 import type { WebSend } from '../web-send.ts'
-import type { ContentKind } from './detect-content.ts'
-import { readBody, type WebContent } from './read-body.ts'
+import { type ContentKind, detectContent } from './detect-content.ts'
 
 export type FetchedPage = {
   /** After redirects. */
@@ -159,4 +158,50 @@ async function renderDocument(
     content: renderPdf(answer),
     ...(isEmpty && { error: 'The document has no text; its pages may be images.' }),
   }
+}
+
+type WebContent = {
+  readonly kind: ContentKind
+  readonly bytes: Uint8Array<ArrayBuffer>
+  /** More followed, and was not read. */
+  readonly isCut: boolean
+}
+
+const maxBytes = 10 * 1024 * 1024
+const maxHtmlBytes = 2 * 1024 * 1024
+const sniffedBytes = 1_024
+
+/** Reads the body of a response up to a limit that depends on what its first bytes are. */
+async function readBody(response: Response, url: string): Promise<WebContent> {
+  const contentType = response.headers.get('content-type') ?? ''
+  const name = URL.parse(url)?.pathname ?? ''
+  const parts: Uint8Array[] = []
+  let [size, limit] = [0, maxBytes]
+  const body = (response.body ?? new Response('').body) as ReadableStream<Uint8Array>
+  const reader = body.getReader()
+  while (size <= limit) {
+    const { done, value } = await reader.read()
+    if (done) break
+    parts.push(value)
+    const wasKnown = size >= sniffedBytes
+    size += value.byteLength
+    if (!wasKnown && size >= sniffedBytes) limit = limitOf(detectContent(join(parts, sniffedBytes), contentType, name))
+  }
+  // Without this, the rest would be sent until the time is over.
+  if (size > limit) await reader.cancel().catch(() => undefined)
+  const bytes = join(parts, Math.min(size, limit))
+  return { kind: detectContent(bytes, contentType, name), bytes, isCut: size > limit }
+}
+
+const limitOf = (kind: ContentKind): number => (kind === 'html' ? maxHtmlBytes : maxBytes)
+
+function join(parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(size)
+  let at = 0
+  for (const part of parts) {
+    if (at >= size) break
+    joined.set(part.subarray(0, size - at), at)
+    at += part.byteLength
+  }
+  return joined
 }

@@ -3,7 +3,7 @@
  * with an answer, even when the isolate crashes.
  */
 
-import { log } from '../../../agent/model/log.ts'
+import { log } from '#agent/core/log.ts'
 import { limitConcurrency } from '../../limit-concurrency.ts'
 import { inlinePage, pageCode } from '../../modules.ts'
 import type { PageAnswer, PageRequest, PageText, ReadPage } from './protocol.ts'

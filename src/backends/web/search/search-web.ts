@@ -3,10 +3,10 @@
  * one is limited. Successes are cached for the tenant, and equal searches in flight are sent once.
  */
 
-import { BoundedMap } from '../../../agent/model/bounded-map.ts'
-import type { SearchAnswer } from '../../../agent/model/vendor/web.ts'
-import type { ToolDeployment } from '../../../agent/model/vendor/tool-deployment.ts'
-import { chooseSearch } from '../../../agent/routing/search-choice.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { SearchAnswer } from '#agent/core/vendor/web.ts'
+import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
+import { chooseSearch } from '#agent/routing/search-choice.ts'
 import { callVendor, type VendorCall } from '../call-vendor.ts'
 import { removeInvisible } from '../remove-invisible.ts'
 import type { WebSend } from '../web-send.ts'

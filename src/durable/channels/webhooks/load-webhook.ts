@@ -1,10 +1,10 @@
 /** Loads a generic webhook with its secrets. Each isolate caches it for ten seconds. */
 
-import { BoundedMap } from '../../../agent/model/bounded-map.ts'
-import { webhookSettings, type WebhookSettings } from '../../../channels/webhook/definition.ts'
-import { type Connection, getConnectionById, webhookPlatform } from '../../../db/channel-connections.ts'
-import { rememberSecrets } from '../../platform/redaction.ts'
-import { unsealSecrets } from '../../tenant/channels/connection.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { webhookSettings, type WebhookSettings } from '#channels/webhook/definition.ts'
+import { type Connection, getConnectionById, webhookPlatform } from '#db/channel-connections.ts'
+import { rememberSecrets } from '#durable/platform/redaction.ts'
+import { unsealSecrets } from '#durable/tenant/channels/connection.ts'
 import { listSecrets } from './webhook-secrets.ts'
 
 export type LoadedWebhook = {

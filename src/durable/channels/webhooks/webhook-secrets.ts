@@ -3,7 +3,7 @@
  * without a gap. All are sealed as one value.
  */
 
-import type { Secrets } from '../../../channels/channel.ts'
+import type { Secrets } from '#channels/channel.ts'
 
 const overlapMs = 24 * 3_600_000
 

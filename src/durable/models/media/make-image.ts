@@ -1,21 +1,11 @@
 /** Makes images by the chosen vendor. A queue is followed until its job is done. */
 
-import { log } from '../../../agent/model/log.ts'
-import type { MediaChoice } from '../../../agent/routing/media-vendors.ts'
-import {
-  createImageBindingCall,
-  type ImageRequest,
-  imageVendors,
-  parseImageBinding,
-} from '../../../backends/media/images.ts'
-import { createResultRequest, createStatusRequest, isQueueDone, parseQueued } from '../../../backends/media/queue.ts'
-import {
-  MediaFailure,
-  type MediaSource,
-  type VendorAccess,
-  type VendorRequest,
-} from '../../../backends/media/vendor.ts'
-import { clock } from '../../platform/clock.ts'
+import { log } from '#agent/core/log.ts'
+import type { MediaChoice } from '#agent/routing/media-vendors.ts'
+import { createImageBindingCall, type ImageRequest, imageVendors, parseImageBinding } from '#backends/media/images.ts'
+import { createResultRequest, createStatusRequest, isQueueDone, parseQueued } from '#backends/media/queue.ts'
+import { MediaFailure, type MediaSource, type VendorAccess, type VendorRequest } from '#backends/media/vendor.ts'
+import { clock } from '#durable/platform/clock.ts'
 import {
   askVendor,
   type MadeFile,

@@ -1,9 +1,9 @@
 /** Makes speech by the chosen vendor. A long text is spoken in pieces, which become one file in the order of the text. */
 
-import { detectMediaType } from '../../../agent/model/media/detect-media-type.ts'
-import type { MediaChoice } from '../../../agent/routing/media-vendors.ts'
-import { joinSound } from '../../../backends/media/join-sound.ts'
-import { splitSentences } from '../../../backends/media/split-sentences.ts'
+import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
+import type { MediaChoice } from '#agent/routing/media-vendors.ts'
+import { joinSound } from '#backends/media/join-sound.ts'
+import { splitSentences } from '#backends/media/split-sentences.ts'
 import {
   bindingSpeech,
   createSpeechBindingCall,
@@ -13,9 +13,9 @@ import {
   type SpeechRequest,
   type SpeechVendor,
   speechVendors,
-} from '../../../backends/media/speech.ts'
-import { limitConcurrency } from '../../../backends/limit-concurrency.ts'
-import { MediaFailure } from '../../../backends/media/vendor.ts'
+} from '#backends/media/speech.ts'
+import { limitConcurrency } from '#backends/limit-concurrency.ts'
+import { MediaFailure } from '#backends/media/vendor.ts'
 import { askVendor, type MediaTransport, readBytes, readJson, requireType, runBinding } from './vendor-transport.ts'
 
 export type SpeechJob = Omit<SpeechRequest, 'model' | 'format'> & { readonly format?: SoundFormat | undefined }

@@ -1,8 +1,8 @@
 /** Starts videos, asks how far they are, and reads the result. */
 
-import type { MediaChoice } from '../../../agent/routing/media-vendors.ts'
-import type { VendorAccess, VendorRequest } from '../../../backends/media/vendor.ts'
-import { type VideoRequest, videoVendors } from '../../../backends/media/video.ts'
+import type { MediaChoice } from '#agent/routing/media-vendors.ts'
+import type { VendorAccess, VendorRequest } from '#backends/media/vendor.ts'
+import { type VideoRequest, videoVendors } from '#backends/media/video.ts'
 import {
   askVendor,
   type MadeFile,

@@ -1,6 +1,6 @@
 /** Writes down what is said in a file, by the chosen vendor. */
 
-import type { MediaChoice } from '../../../agent/routing/media-vendors.ts'
+import type { MediaChoice } from '#agent/routing/media-vendors.ts'
 import {
   bindingTranscription,
   createTranscriptionBindingCall,
@@ -8,8 +8,8 @@ import {
   type Transcript,
   type TranscriptionRequest,
   transcriptionVendors,
-} from '../../../backends/media/transcription.ts'
-import { MediaFailure } from '../../../backends/media/vendor.ts'
+} from '#backends/media/transcription.ts'
+import { MediaFailure } from '#backends/media/vendor.ts'
 import { askVendor, type MediaTransport, readJson, runBinding } from './vendor-transport.ts'
 
 export type TranscriptionJob = Omit<TranscriptionRequest, 'model'>

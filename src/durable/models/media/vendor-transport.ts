@@ -1,8 +1,8 @@
 /** Sends requests of media vendors, and reads what they answer, with limits of time and size. */
 
-import type { MediaChoice } from '../../../agent/routing/media-vendors.ts'
-import { parseJson } from '../../../agent/model/json/parse-json.ts'
-import { detectMediaType, type DetectedType } from '../../../agent/model/media/detect-media-type.ts'
+import type { MediaChoice } from '#agent/routing/media-vendors.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
+import { detectMediaType, type DetectedType } from '#agent/core/media/detect-media-type.ts'
 import {
   type BindingCall,
   failureOf,
@@ -10,9 +10,9 @@ import {
   type MediaSource,
   type VendorAccess,
   type VendorRequest,
-} from '../../../backends/media/vendor.ts'
-import type { AiBinding } from '../../../agent/providers/workers-ai/workers-ai.ts'
-import type { GuardedFetch } from '../../platform/guarded-fetch.ts'
+} from '#backends/media/vendor.ts'
+import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
+import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 
 export type MediaTransport = {
   readonly env: Pick<Env, 'AI' | 'AI_GATEWAY_ID'>

@@ -1,9 +1,9 @@
 /** Goes on with paid media when it is time, and delivers late results into the conversation, once each. */
 
-import { log } from '../../../agent/model/log.ts'
-import { systemAuthority } from '../../../agent/model/permission/authority.ts'
-import { clock } from '../../platform/clock.ts'
-import { isOwnReset } from '../../platform/object-reset.ts'
+import { log } from '#agent/core/log.ts'
+import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { deliver } from '../deliver.ts'
 import type { Session } from '../session.ts'
 

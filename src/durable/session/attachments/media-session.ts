@@ -1,7 +1,7 @@
 /** Provides what paid media calls need from their session. Read at each use: parts of the session are made later. */
 
-import type { MediaSession } from '../../turn/media/media-host.ts'
-import type { SessionStore } from '../../storage/store.ts'
+import type { MediaSession } from '#durable/turn/media/media-host.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
 
 /** The parts of the session. */
 type Owner = Readonly<{

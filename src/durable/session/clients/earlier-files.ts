@@ -1,7 +1,7 @@
 /** Reads the files of a session as they were when a run had ended, from its checkpoints. */
 
-import { checkpointLimits } from '../../../backends/checkpoints.ts'
-import type { SnapshotEntry } from '../../../backends/portable-backend.ts'
+import { checkpointLimits } from '#backends/checkpoints.ts'
+import type { SnapshotEntry } from '#backends/portable-backend.ts'
 import { turnOf } from '../segments.ts'
 import type { Session } from '../session.ts'
 

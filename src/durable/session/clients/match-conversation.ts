@@ -3,11 +3,11 @@
  * the run said. Clients drop reasoning and whitespace; without a stream they know only the last text of a part.
  */
 
-import { type AssistantMessage, callsIn, textIn } from '../../../agent/model/message.ts'
-import type { Segment, Turn } from '../../../agent/model/turn.ts'
-import { callPart, createItemId } from '../../../agent/public-api/responses/item-ids.ts'
-import { sessionOfRun } from '../../platform/ids.ts'
-import { isWaitingForCaller } from '../../turn/pending-requests.ts'
+import { type AssistantMessage, callsIn, textIn } from '#agent/core/message.ts'
+import type { Segment, Turn } from '#agent/core/turn.ts'
+import { callPart, createItemId } from '#agent/public-api/responses/item-ids.ts'
+import { sessionOfRun } from '#durable/platform/ids.ts'
+import { isWaitingForCaller } from '#durable/turn/pending-requests.ts'
 import { isLastRun } from '../read-session.ts'
 import { turnOf } from '../segments.ts'
 import type { Session } from '../session.ts'

@@ -3,14 +3,14 @@
  * API shows it as cancelled, and its streams and waiters get that end.
  */
 
-import type { RunEnded } from '../../../agent/model/event.ts'
-import { noUsage } from '../../../agent/model/usage.ts'
-import type { Delivery } from '../../channels/delivery.ts'
-import type { Streams } from '../../events/streams.ts'
-import { clock } from '../../platform/clock.ts'
-import { toPlacedEvent } from '../../storage/event-log.ts'
-import type { InboxItem } from '../../storage/journal.ts'
-import type { SessionStore } from '../../storage/store.ts'
+import type { RunEnded } from '#agent/core/event.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import type { Delivery } from '#durable/channels/delivery.ts'
+import type { Streams } from '#durable/events/streams.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { toPlacedEvent } from '#durable/storage/event-log.ts'
+import type { InboxItem } from '#durable/storage/journal.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
 import { queuedRun, type RunView } from '../api-views.ts'
 
 type QueuedItem = Extract<InboxItem, { kind: 'queued' }>

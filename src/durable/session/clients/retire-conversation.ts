@@ -3,9 +3,9 @@
  * it may come back, and must not get the session of somebody else (docs/design/continuity.md).
  */
 
-import { log } from '../../../agent/model/log.ts'
-import { systemAuthority } from '../../../agent/model/permission/authority.ts'
-import { tenantStub } from '../../tenant/tenant-stub.ts'
+import { log } from '#agent/core/log.ts'
+import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import type { Session } from '../session.ts'
 import { listSaid } from './match-conversation.ts'
 import { hashState, hashText } from './state-hash.ts'

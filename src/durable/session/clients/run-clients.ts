@@ -3,8 +3,8 @@
  * run is stopped, or taken back while it is queued. Only clients that have a name can go away (docs/design/continuity.md).
  */
 
-import type { Settings } from '../../../agent/model/settings.ts'
-import type { SessionStore } from '../../storage/store.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
 import type { QueuedRuns } from './queued-runs.ts'
 
 type ClientSession = {

@@ -3,7 +3,7 @@
  * the same hash cannot be told apart, so a copy of one tells nothing to whoever knows the other.
  */
 
-import type { Entry } from '../../../agent/model/history.ts'
+import type { Entry } from '#agent/core/history.ts'
 import { snapshotAfter } from './earlier-files.ts'
 import type { Session } from '../session.ts'
 

@@ -1,14 +1,14 @@
 /** `/platform`, `/sethome`, `/voice` and `/pause`: what concerns a chat of a channel alone. */
 
-import { actorOf } from '../../../agent/model/permission/audit.ts'
-import type { ChatOrigin } from '../../../agent/model/delivery.ts'
-import type { Capabilities } from '../../../channels/channel.ts'
-import { createConnections } from '../../../db/channel-connections.ts'
-import { loadChannel } from '../../../channels/channels.ts'
-import { type VoiceMode, voiceModes } from '../../../channels/settings.ts'
-import { keepSocket } from '../../channels/keep-socket.ts'
-import { clock } from '../../platform/clock.ts'
-import { forgetConnection, loadConnection } from '../../tenant/channels/connection.ts'
+import { actorOf } from '#agent/core/permission/audit.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
+import type { Capabilities } from '#channels/channel.ts'
+import { createConnections } from '#db/channel-connections.ts'
+import { loadChannel } from '#channels/channels.ts'
+import { type VoiceMode, voiceModes } from '#channels/settings.ts'
+import { keepSocket } from '#durable/channels/keep-socket.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { forgetConnection, loadConnection } from '#durable/tenant/channels/connection.ts'
 import type { Session } from '../session.ts'
 import { type CommandHandler, reply, usageReply } from './command.ts'
 

@@ -1,10 +1,10 @@
 /** Defines how the commands of a conversation are called, and how they answer. */
 
-import type { Authority, Scope } from '../../../agent/model/permission/authority.ts'
-import type { OpeningMessage } from '../../../agent/model/message.ts'
-import type { TurnOptions } from '../../../agent/model/turn-options.ts'
-import type { CommandRights } from '../../../agent/policy/slash-command/command-rights.ts'
-import { type CommandName, findCommand, renderUsage } from '../../../agent/policy/slash-command/command-table.ts'
+import type { Authority, Scope } from '#agent/core/permission/authority.ts'
+import type { OpeningMessage } from '#agent/core/message.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { CommandRights } from '#agent/policy/slash-command/command-rights.ts'
+import { type CommandName, findCommand, renderUsage } from '#agent/policy/slash-command/command-table.ts'
 import type { BusyMode } from '../intake/intake.ts'
 import type { Session } from '../session.ts'
 

@@ -3,7 +3,7 @@
 import { describeLimit, describeTurns } from './describe.ts'
 import { compressNow, type CompressResult } from '../compress.ts'
 import { startNewConversation } from './new-conversation.ts'
-import { importRunId } from '../../storage/journal.ts'
+import { importRunId } from '#durable/storage/journal.ts'
 import type { Session } from '../session.ts'
 import { undoTurns } from '../undo.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'

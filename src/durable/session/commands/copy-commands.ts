@@ -1,6 +1,6 @@
 /** `/fork` and `/rollback`: copy a session, and bring its files and its conversation back to an earlier state. */
 
-import { newSessionId } from '../../platform/ids.ts'
+import { newSessionId } from '#durable/platform/ids.ts'
 import { orUnreachable, type RollbackResult, rollback, type Unreachable } from '../checkpoints.ts'
 import { cancelCopy, copySession } from '../fork.ts'
 import { type CommandHandler, reply, usageReply } from './command.ts'

@@ -4,11 +4,11 @@
  * they are asked, while none waits in their own session.
  */
 
-import type { ApprovalAnswer } from '../../../agent/model/permission/approval.ts'
-import { chatName } from '../../../agent/model/permission/authority.ts'
-import { parseDecision } from '../../../agent/public-api/waiting-text.ts'
-import { type Approval, isApproval, pendingRequests } from '../../turn/pending-requests.ts'
-import type { CommandName } from '../../../agent/policy/slash-command/command-table.ts'
+import type { ApprovalAnswer } from '#agent/core/permission/approval.ts'
+import { chatName } from '#agent/core/permission/authority.ts'
+import { parseDecision } from '#agent/public-api/waiting-text.ts'
+import { type Approval, isApproval, pendingRequests } from '#durable/turn/pending-requests.ts'
+import type { CommandName } from '#agent/policy/slash-command/command-table.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 

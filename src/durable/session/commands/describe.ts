@@ -1,7 +1,7 @@
 /** Renders counts, costs and limits for the answers of commands. */
 
-import type { Limits } from '../../../agent/model/settings.ts'
-import type { Usage } from '../../../agent/model/usage.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import type { Usage } from '#agent/core/usage.ts'
 
 export const describeTurns = (count: number): string => (count === 1 ? '1 turn' : `${count} turns`)
 

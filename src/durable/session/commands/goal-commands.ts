@@ -1,6 +1,6 @@
 /** `/goal` and `/subgoal`: set, show and steer what the session works towards. */
 
-import { splitWords } from '../../../agent/policy/slash-command/parse-command.ts'
+import { splitWords } from '#agent/policy/slash-command/parse-command.ts'
 import {
   contractFields,
   type ContractField,
@@ -13,8 +13,8 @@ import {
   maxGoalChars,
   pauseGoal,
   resumeGoal,
-} from '../../../agent/schedule/goal/goal.ts'
-import { describeGoalState, renderGoal, renderGoalStart } from '../../../agent/schedule/goal/goal-text.ts'
+} from '#agent/schedule/goal/goal.ts'
+import { describeGoalState, renderGoal, renderGoalStart } from '#agent/schedule/goal/goal-text.ts'
 import { saveGoal } from '../self-started/save-goal.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'

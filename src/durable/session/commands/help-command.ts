@@ -1,11 +1,6 @@
 /** `/help`: lists the commands that the caller may use, or explains one. */
 
-import {
-  type CommandSpec,
-  commandTable,
-  findCommand,
-  renderUsage,
-} from '../../../agent/policy/slash-command/command-table.ts'
+import { type CommandSpec, commandTable, findCommand, renderUsage } from '#agent/policy/slash-command/command-table.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandHandler, reply } from './command.ts'
 import { mayUse } from './may-use.ts'

@@ -1,12 +1,12 @@
 /** `/status`, `/usage`, `/model` and `/start`: tell about the session, and choose its model. */
 
-import { resolveModelId } from '../../../agent/routing/route.ts'
-import { describeGoalState } from '../../../agent/schedule/goal/goal-text.ts'
-import { modelId } from '../../../agent/model/request/turn-settings.ts'
-import { contextTokens } from '../../turn/context-tokens.ts'
-import { sessionUsage } from '../../storage/session-record.ts'
+import { resolveModelId } from '#agent/routing/route.ts'
+import { describeGoalState } from '#agent/schedule/goal/goal-text.ts'
+import { modelId } from '#agent/core/request/turn-settings.ts'
+import { contextTokens } from '#durable/turn/context-tokens.ts'
+import { sessionUsage } from '#durable/storage/session-record.ts'
 import { runView } from '../api-views.ts'
-import { statusOf } from '../../turn/pending-requests.ts'
+import { statusOf } from '#durable/turn/pending-requests.ts'
 import type { Session } from '../session.ts'
 import { describeTurns, describeUsage } from './describe.ts'
 import { reply, type CommandHandler } from './command.ts'

@@ -1,11 +1,11 @@
 /** `/context`, `/insights`, `/whoami`, `/version`, `/agents` and `/skills`: show what goes on and what there is. */
 
-import { apiVersion } from '../../../agent/public-api/version.ts'
-import { type CommandSpec, commandTable } from '../../../agent/policy/slash-command/command-table.ts'
-import { narrowByRoles } from '../../../agent/model/permission/roles.ts'
-import { reportUsage } from '../../../db/usage-report.ts'
-import { clock } from '../../platform/clock.ts'
-import { readContext } from '../context/read-context.ts'
+import { apiVersion } from '#agent/public-api/version.ts'
+import { type CommandSpec, commandTable } from '#agent/policy/slash-command/command-table.ts'
+import { narrowByRoles } from '#agent/core/permission/roles.ts'
+import { reportUsage } from '#db/usage-report.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { readContext } from '../read-context.ts'
 import { type CommandHandler, reply, usageReply } from './command.ts'
 import { mayUse } from './may-use.ts'
 

@@ -1,9 +1,9 @@
 /** Decides who may use a command: the scopes of a key or a role, and the limits of a person in a chat. */
 
-import { hasScope } from '../../../agent/model/permission/authority.ts'
-import { narrowByRoles } from '../../../agent/model/permission/roles.ts'
-import { type CommandRights, mayPersonUse } from '../../../agent/policy/slash-command/command-rights.ts'
-import type { CommandSpec } from '../../../agent/policy/slash-command/command-table.ts'
+import { hasScope } from '#agent/core/permission/authority.ts'
+import { narrowByRoles } from '#agent/core/permission/roles.ts'
+import { type CommandRights, mayPersonUse } from '#agent/policy/slash-command/command-rights.ts'
+import type { CommandSpec } from '#agent/policy/slash-command/command-table.ts'
 import type { InboundCommand } from '../intake/inbound-command.ts'
 import type { Session } from '../session.ts'
 import type { CommandCall } from './command.ts'

@@ -1,6 +1,6 @@
 /** `/memory`: shows what the agent keeps, and decides its writes that wait for a person. */
 
-import type { MemoryOperation, MemoryResult, PendingMemory } from '../../../agent/model/recall/memory.ts'
+import type { MemoryOperation, MemoryResult, PendingMemory } from '#agent/core/recall/memory.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 

@@ -4,9 +4,9 @@
  * undo does not reach them.
  */
 
-import { clock } from '../../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 import { stopAll } from './turn-commands.ts'
-import { beginConversation, type MessageSpan } from '../../storage/conversation-span.ts'
+import { beginConversation, type MessageSpan } from '#durable/storage/conversation-span.ts'
 import type { Session } from '../session.ts'
 
 /** A tool that does not react to its stop delays the new conversation at most so long. */

@@ -1,8 +1,8 @@
 /** `/personality`: shows or changes how the agent speaks in this session. */
 
-import { patchSettings } from '../../../agent/model/settings.ts'
-import { findPersonality, listPersonalities, noPersonality } from '../../../agent/prompt/personalities.ts'
-import { rebuildPrompt } from '../../turn/prepare-turn.ts'
+import { patchSettings } from '#agent/core/settings.ts'
+import { findPersonality, listPersonalities, noPersonality } from '#agent/prompt/personalities.ts'
+import { rebuildPrompt } from '#durable/turn/prepare-turn.ts'
 import type { Session } from '../session.ts'
 import { reply, type CommandHandler } from './command.ts'
 

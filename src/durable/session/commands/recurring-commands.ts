@@ -1,6 +1,6 @@
 /** `/heartbeat` and `/loop`: prompts that come again while the session is idle. */
 
-import { renderDuration, splitDuration } from '../../../agent/schedule/recurring/duration.ts'
+import { renderDuration, splitDuration } from '#agent/schedule/recurring/duration.ts'
 import {
   createHeartbeat,
   createLoop,
@@ -12,8 +12,8 @@ import {
   minLoopMs,
   pause,
   resume,
-} from '../../../agent/schedule/recurring/recurring.ts'
-import { clock } from '../../platform/clock.ts'
+} from '#agent/schedule/recurring/recurring.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 

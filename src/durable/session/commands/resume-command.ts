@@ -1,8 +1,8 @@
 /** `/sessions` and `/resume`: list earlier conversations, and go on with one. */
 
-import { historyReach } from '../../../agent/model/permission/authority.ts'
-import { createReachableHistory } from '../../../db/history.ts'
-import type { EarlierConversation } from '../../storage/conversation-span.ts'
+import { historyReach } from '#agent/core/permission/authority.ts'
+import { createReachableHistory } from '#db/history.ts'
+import type { EarlierConversation } from '#durable/storage/conversation-span.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandHandler, type CommandReply, reply } from './command.ts'
 import { startNewConversation } from './new-conversation.ts'

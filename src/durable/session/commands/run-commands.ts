@@ -1,6 +1,6 @@
 /** Holds the code of all commands, by their names in the table. It is loaded with the first command of an isolate. */
 
-import type { CommandName } from '../../../agent/policy/slash-command/command-table.ts'
+import type { CommandName } from '#agent/policy/slash-command/command-table.ts'
 import { backgroundCommand } from './background-command.ts'
 import { pauseCommand, platformCommand, sethomeCommand, voiceCommand } from './channel-commands.ts'
 import type { CommandFallback, CommandHandler } from './command.ts'

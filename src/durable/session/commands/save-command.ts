@@ -2,7 +2,7 @@
 
 import { exportSession } from '../transfer/export.ts'
 import { orUnreachable } from '../checkpoints.ts'
-import { clock } from '../../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { Session } from '../session.ts'
 import { type CommandHandler, type CommandReply, reply, usageReply } from './command.ts'
 

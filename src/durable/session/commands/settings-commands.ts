@@ -1,11 +1,11 @@
 /** `/reasoning`, `/approvals` and `/verbose`: show and change settings of the session. */
 
-import { patchSettings, type Settings } from '../../../agent/model/settings.ts'
-import { efforts } from '../../../agent/providers/shared/effort.ts'
-import { findLoosening } from '../../../agent/policy/settings/tighten-settings.ts'
-import { hasScope } from '../../../agent/model/permission/authority.ts'
-import { type ProgressMode, progressModes } from '../../../channels/settings.ts'
-import { expandToolsets } from '../../../tools/tools-for.ts'
+import { patchSettings, type Settings } from '#agent/core/settings.ts'
+import { efforts } from '#agent/providers/shared/effort.ts'
+import { findLoosening } from '#agent/policy/settings/tighten-settings.ts'
+import { hasScope } from '#agent/core/permission/authority.ts'
+import { type ProgressMode, progressModes } from '#channels/settings.ts'
+import { expandToolsets } from '#tools/tools-for.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandHandler, reply, usageReply } from './command.ts'
 

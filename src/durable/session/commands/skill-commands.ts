@@ -1,9 +1,9 @@
 /** Answers `/NAME REQUEST` where NAME is a skill: its instructions are put in front of the request. Up to five may follow each other. */
 
-import { isSkillMiss } from '../../../agent/model/skills/skill.ts'
-import { fillTemplate } from '../../../agent/recall/skills/fill-template.ts'
-import { parseInvocation } from '../../../agent/recall/skills/parse-invocation.ts'
-import { type InvokedSkill, renderInvocation } from '../../../agent/recall/skills/render-invocation.ts'
+import { isSkillMiss } from '#agent/core/skills/skill.ts'
+import { fillTemplate } from '#agent/skills/fill-template.ts'
+import { parseInvocation } from '#agent/skills/parse-invocation.ts'
+import { type InvokedSkill, renderInvocation } from '#agent/skills/render-invocation.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandFallback, type CommandReply, reply } from './command.ts'
 

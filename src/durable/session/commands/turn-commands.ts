@@ -1,9 +1,9 @@
 /** `/stop`, `/steer` and `/queue`: act on the turn that runs. */
 
-import { log } from '../../../agent/model/log.ts'
-import { isOwnReset } from '../../platform/object-reset.ts'
-import { pauseGoal } from '../../../agent/schedule/goal/goal.ts'
-import { pause } from '../../../agent/schedule/recurring/recurring.ts'
+import { log } from '#agent/core/log.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
+import { pauseGoal } from '#agent/schedule/goal/goal.ts'
+import { pause } from '#agent/schedule/recurring/recurring.ts'
 import { saveGoal } from '../self-started/save-goal.ts'
 import type { Session } from '../session.ts'
 import { reply, type CommandHandler, usageReply } from './command.ts'

@@ -3,13 +3,13 @@
  * message that is none of these and takes effect by the busy mode.
  */
 
-import { continueTurn } from '../../../agent/loop/segment.ts'
-import { narrow } from '../../../agent/model/permission/authority.ts'
-import { textIn, type ToolMessage, type UserMessage } from '../../../agent/model/message.ts'
-import type { TurnOptions } from '../../../agent/model/turn-options.ts'
-import { callerCalls, type Turn } from '../../../agent/model/turn.ts'
-import { maxTurns } from '../../tenant/tenant-snapshot.ts'
-import { createAnswer, isApproval, isQuestion, pendingRequests } from '../../turn/pending-requests.ts'
+import { continueTurn } from '#agent/loop/segment.ts'
+import { narrow } from '#agent/core/permission/authority.ts'
+import { textIn, type ToolMessage, type UserMessage } from '#agent/core/message.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { callerCalls, type Turn } from '#agent/core/turn.ts'
+import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
+import { createAnswer, isApproval, isQuestion, pendingRequests } from '#durable/turn/pending-requests.ts'
 import { isPending, type PreparedDecision, withdrawApproval } from '../approvals.ts'
 import type { Session } from '../session.ts'
 import type { BusyMode, Submitted } from './intake.ts'

@@ -1,11 +1,11 @@
 /** Makes delivered messages that need no answer a part of the conversation, as runs that are over. */
 
-import { notice, userText } from '../../../agent/model/message.ts'
-import { newRunId } from '../../platform/ids.ts'
-import type { Deliveries } from '../../storage/deliveries.ts'
-import type { SessionMetadata } from '../../storage/session-metadata.ts'
-import { sessionUsage } from '../../storage/session-record.ts'
-import type { SessionStore } from '../../storage/store.ts'
+import { notice, userText } from '#agent/core/message.ts'
+import { newRunId } from '#durable/platform/ids.ts'
+import type { Deliveries } from '#durable/storage/deliveries.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { sessionUsage } from '#durable/storage/session-record.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
 
 type ReceivingSession = {
   readonly sessionId: string

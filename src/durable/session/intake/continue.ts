@@ -3,11 +3,11 @@
  * answer is the next part of the run. Calls of the client without a result get an error result.
  */
 
-import type { ApprovalAnswer } from '../../../agent/model/permission/approval.ts'
-import type { ImagePart, TextPart, ToolMessage, UserMessage } from '../../../agent/model/message.ts'
-import { callerCalls, isOver, type Turn } from '../../../agent/model/turn.ts'
-import { getResultLimits } from '../../../tools/limit-result.ts'
-import { turnScope } from '../../turn/tools/turn-scope.ts'
+import type { ApprovalAnswer } from '#agent/core/permission/approval.ts'
+import type { ImagePart, TextPart, ToolMessage, UserMessage } from '#agent/core/message.ts'
+import { callerCalls, isOver, type Turn } from '#agent/core/turn.ts'
+import { getResultLimits } from '#tools/limit-result.ts'
+import { turnScope } from '#durable/turn/tools/turn-scope.ts'
 import { prepareDecision, type PreparedDecision } from '../approvals.ts'
 import { findJoinedRun } from '../read-session.ts'
 import { turnOf } from '../segments.ts'

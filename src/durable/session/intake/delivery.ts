@@ -3,12 +3,12 @@
  * processes. Each counts once. They wait while a turn is open, and everything that waits then is one turn.
  */
 
-import { actAs, type Authority, narrow } from '../../../agent/model/permission/authority.ts'
-import { type UserMessage, userText } from '../../../agent/model/message.ts'
-import type { TurnOptions } from '../../../agent/model/turn-options.ts'
-import { clock } from '../../platform/clock.ts'
-import type { DeliveredMessage, WaitingMessage } from '../../storage/deliveries.ts'
-import { turnAuthority } from '../../turn/turn-authority.ts'
+import { actAs, type Authority, narrow } from '#agent/core/permission/authority.ts'
+import { type UserMessage, userText } from '#agent/core/message.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { DeliveredMessage, WaitingMessage } from '#durable/storage/deliveries.ts'
+import { turnAuthority } from '#durable/turn/turn-authority.ts'
 import type { Session } from '../session.ts'
 import { appendDelivered } from './append-delivered.ts'
 import type { Intake, Submitted } from './intake.ts'

@@ -3,9 +3,9 @@
  * files is held until they are read, so that the platform gets its answer before.
  */
 
-import { parseCommand } from '../../../agent/policy/slash-command/parse-command.ts'
-import { clock } from '../../platform/clock.ts'
-import { isWaitingForCaller } from '../../turn/pending-requests.ts'
+import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { isWaitingForCaller } from '#durable/turn/pending-requests.ts'
 import type { Session } from '../session.ts'
 import type { InboundCommand } from './inbound-command.ts'
 import type { Submitted } from './intake.ts'

@@ -1,11 +1,11 @@
 /** Defines the message of a person in a chat, as the worker submits it to a session. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { ChatAuthor, ChatOrigin } from '../../../agent/model/delivery.ts'
-import type { MediaReference } from '../../../agent/model/media/media-reference.ts'
-import type { ResetPolicy } from '../../../agent/schedule/session-reset.ts'
-import type { ChatCommands } from '../../channels/gateway.ts'
-import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { ChatAuthor, ChatOrigin } from '#agent/core/delivery.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import type { ResetPolicy } from '#agent/schedule/session-reset.ts'
+import type { ChatCommands } from '#durable/channels/gateway.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { BusyMode } from './intake.ts'
 
 export type InboundCommand = {

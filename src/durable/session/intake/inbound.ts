@@ -3,23 +3,26 @@
  * stretch: however often and however concurrently the platform delivers an event, it counts once.
  */
 
-import type { ChatAuthor } from '../../../agent/model/delivery.ts'
-import { log } from '../../../agent/model/log.ts'
-import { userText } from '../../../agent/model/message.ts'
-import { renderSpeaker } from '../../../channels/text/quote-person.ts'
-import { groupName } from '../../channels/gateway.ts'
-import { createArrivals } from '../../platform/arrivals.ts'
-import { clock } from '../../platform/clock.ts'
-import type { GroupLine } from '../../tenant/channels/chats.ts'
-import { isQuestion, pendingRequests } from '../../turn/pending-requests.ts'
-import { resetIfDue } from '../commands/reset-chat.ts'
+import type { ChatAuthor } from '#agent/core/delivery.ts'
+import { log } from '#agent/core/log.ts'
+import { userText } from '#agent/core/message.ts'
+import { renderSpeaker } from '#channels/text/quote-person.ts'
+import { groupName } from '#durable/channels/gateway.ts'
+import { createArrivals } from '#durable/platform/arrivals.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { GroupLine } from '#durable/tenant/channels/chats.ts'
+import { isQuestion, pendingRequests } from '#durable/turn/pending-requests.ts'
 import { joinOpenTurn } from './join-turn.ts'
 import type { Session } from '../session.ts'
 import { editHeld, holdMessage } from './hold-message.ts'
 import type { InboundCommand } from './inbound-command.ts'
 import type { BusyMode, Intake, Submitted } from './intake.ts'
-import { noFiles, receiveFiles, type ReceivedFiles, withFiles } from './receive-files.ts'
+import { noFiles, type ReceivedFiles, receiveFiles, withFiles } from './receive-files.ts'
 import { prepareTypedDecisions, type TypedDecisions } from './typed-decision.ts'
+import { defaultSettings } from '#agent/core/settings.ts'
+import { isResetDue, type ResetPolicy } from '#agent/schedule/session-reset.ts'
+import { beginConversation } from '#durable/storage/conversation-span.ts'
+import { isUnused } from '../self-started/self-start-timer.ts'
 
 const arrivals = createArrivals()
 
@@ -200,4 +203,32 @@ function confirmWaiting(session: Session, { replyHandle }: ChatAuthor, mode: Bus
   if (now - (session.meta.busyNoticeAt ?? 0) < noticeIntervalMs) return
   session.updateMeta({ busyNoticeAt: now })
   session.delivery.sendNotice(busyNotices[mode], '', { replyHandle: replyHandle?.isAwaited ? undefined : replyHandle })
+}
+
+// Begins a new conversation in a chat when the settings say so. It is looked at with the next message, so that a
+// silent chat costs nothing.
+
+const notice =
+  'A new conversation begins, because the earlier one has ended by the settings of this chat. It stays in the history.'
+
+/** `own`: the policy of the channel, which counts before that of the tenant. Files, the goal, the heartbeat and the loop stay. Nothing is reset while the session works. */
+function resetIfDue(session: Session, own?: ResetPolicy): void {
+  const { meta, store, settings, toolRuntime } = session
+  const policy = own ?? settings.session_reset ?? {}
+  const isEmpty = store.lastMessageSeq() <= (meta.earlierThrough ?? 0)
+  const isWorking = !isUnused(session) || meta.goal?.state.at === 'active' || meta.goal?.state.at === 'waiting'
+  if (isEmpty || isWorking) return
+  const isBusy = toolRuntime.processes.list().some(({ state }) => state.at === 'running')
+  const zone = settings.timezone ?? defaultSettings.timezone
+  if (!isResetDue(policy, { lastActivityAt: session.record().updatedAt, now: clock.now(), zone, isBusy })) return
+  session.updateMeta({
+    title: null,
+    grants: [],
+    todos: [],
+    prompt: undefined,
+    promptRecord: undefined,
+    ...beginConversation(meta, { lastSeq: store.lastMessageSeq(), now: clock.now() }),
+  })
+  store.dropContext()
+  session.delivery.sendNotice(notice)
 }

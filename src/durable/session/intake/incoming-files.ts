@@ -1,10 +1,10 @@
 /** Writes the files of a message into the workspace, and names them in the message. */
 
-import { decodeBase64Bytes } from '../../../agent/model/base64.ts'
-import { log } from '../../../agent/model/log.ts'
-import { BackendError } from '../../../agent/model/backend.ts'
-import type { UserMessage } from '../../../agent/model/message.ts'
-import type { TurnOptions } from '../../../agent/model/turn-options.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { log } from '#agent/core/log.ts'
+import { BackendError } from '#agent/core/backend.ts'
+import type { UserMessage } from '#agent/core/message.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
 import type { Session } from '../session.ts'
 
 export type IncomingFile = {

@@ -1,8 +1,8 @@
 /** Defines the steps in which a command is submitted to a session, and their outcomes. */
 
-import type { OpeningMessage, ToolCallPart } from '../../../agent/model/message.ts'
-import type { Limits } from '../../../agent/model/settings.ts'
-import type { TurnOptions } from '../../../agent/model/turn-options.ts'
+import type { OpeningMessage, ToolCallPart } from '#agent/core/message.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
 
 /**
  * The outcome for the sender.

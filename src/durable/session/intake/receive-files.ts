@@ -3,12 +3,12 @@
  * short texts and what was said in a voice message stand in it. A file that cannot be read leaves a note.
  */
 
-import { encodeBase64Bytes } from '../../../agent/model/base64.ts'
-import { detectMediaType } from '../../../agent/model/media/detect-media-type.ts'
-import type { MediaReference } from '../../../agent/model/media/media-reference.ts'
-import type { ImagePart, UserMessage } from '../../../agent/model/message.ts'
-import type { FetchedMedia } from '../../../channels/channel.ts'
-import { escapeName } from '../../../channels/text/quote-person.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import type { ImagePart, UserMessage } from '#agent/core/message.ts'
+import type { FetchedMedia } from '#channels/channel.ts'
+import { escapeName } from '#channels/text/quote-person.ts'
 import type { Session } from '../session.ts'
 import type { InboundCommand } from './inbound-command.ts'
 import { pathOfFile, writeIncomingFiles } from './incoming-files.ts'

@@ -1,11 +1,11 @@
 /** Submits a message that came with a request to the API. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { Message, OpeningMessage } from '../../../agent/model/message.ts'
-import type { TurnOptions } from '../../../agent/model/turn-options.ts'
-import type { NewSession } from '../../storage/session-metadata.ts'
-import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
-import { attachmentPrefix, canStore, discardImages, storeImages } from '../../workspace/attachments.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Message, OpeningMessage } from '#agent/core/message.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { NewSession } from '#durable/storage/session-metadata.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { attachmentPrefix, canStore, discardImages, storeImages } from '#durable/workspace/attachments.ts'
 import { type IncomingFile, withFileNames, withFileReader, placeIncomingFiles } from './incoming-files.ts'
 import { joinOpenTurn } from './join-turn.ts'
 import { isLastRun, findJoinedRun, runOf } from '../read-session.ts'

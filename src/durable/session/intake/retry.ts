@@ -1,7 +1,7 @@
 /** Submits the last turn once more: its messages are undone, and its user message starts a new run. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { runOf } from '../read-session.ts'
 import type { Session } from '../session.ts'
 import type { Intake } from './intake.ts'

@@ -1,6 +1,6 @@
 /** Submits a turn that the session starts by itself: for its goal, its heartbeat or its loop. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Session } from '../session.ts'
 import { isIdle } from './delivery.ts'
 import type { Composed, Intake } from './intake.ts'

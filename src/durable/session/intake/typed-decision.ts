@@ -1,10 +1,10 @@
 /** Reads decisions about approvals from the text of a message: `/approve`, `/approve session`, `/deny all REASON`. */
 
-import { type Authority, hasScope } from '../../../agent/model/permission/authority.ts'
-import { narrowByRoles } from '../../../agent/model/permission/roles.ts'
-import { type OpeningMessage, textIn } from '../../../agent/model/message.ts'
-import { parseDecision } from '../../../agent/public-api/waiting-text.ts'
-import { isApproval, pendingRequests } from '../../turn/pending-requests.ts'
+import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
+import { narrowByRoles } from '#agent/core/permission/roles.ts'
+import { type OpeningMessage, textIn } from '#agent/core/message.ts'
+import { parseDecision } from '#agent/public-api/waiting-text.ts'
+import { isApproval, pendingRequests } from '#durable/turn/pending-requests.ts'
 import { prepareDecision, type PreparedDecision } from '../approvals.ts'
 import type { Session } from '../session.ts'
 

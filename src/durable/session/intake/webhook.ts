@@ -3,11 +3,11 @@
  * a repeated one finds it.
  */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { ChatOrigin } from '../../../agent/model/delivery.ts'
-import { userText } from '../../../agent/model/message.ts'
-import { clock } from '../../platform/clock.ts'
-import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
+import { userText } from '#agent/core/message.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { Session } from '../session.ts'
 import type { Intake } from './intake.ts'
 

@@ -1,11 +1,10 @@
 /** Creates the session of a job's run, starts its turn and reads its end. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { userText } from '../../../agent/model/message.ts'
-import type { createRunEnded } from '../../../agent/loop/announce.ts'
-import { loadDirectory } from './workdir.ts'
-import type { JobOutcome, JobPrompt, JobSession, StartOutcome } from '../../tenant/jobs/session-port.ts'
-import { fetchTenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { userText } from '#agent/core/message.ts'
+import type { createRunEnded } from '#agent/loop/announce.ts'
+import type { JobOutcome, JobPrompt, JobSession, StartOutcome } from '#durable/tenant/jobs/session-port.ts'
+import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { endOf, runOf } from '../read-session.ts'
 import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
@@ -87,4 +86,14 @@ export function readOutcome(session: Session, runId: string): JobOutcome {
   }
   const { output, completed: isCompleted, error, exit_reason: reason } = end satisfies ReturnType<typeof createRunEnded>
   return { kind: 'ended', isCompleted, output, ...(!isCompleted && { error: error ?? `The turn ended: ${reason}.` }) }
+}
+
+/** Makes the working directory of a job's session. */
+async function loadDirectory(session: Session, path: string): Promise<void> {
+  const { backend } = session.toolRuntime
+  // The backend is opened first, because it says how paths are read.
+  await backend.files.stat('.')
+  const cwd = backend.resolve(path)
+  await backend.exec(`mkdir -p -- '${cwd.replaceAll("'", `'\\''`)}'`, { timeoutMs: 30_000 })
+  session.updateMeta({ shell: { cwd, env: {} } })
 }

@@ -3,7 +3,7 @@
  * names the event behind which its reader has to listen.
  */
 
-import type { Entry } from '../../../agent/model/history.ts'
+import type { Entry } from '#agent/core/history.ts'
 import { messageView, type MessageView } from '../api-views.ts'
 import type { Session } from '../session.ts'
 import { toPreview } from './message-preview.ts'

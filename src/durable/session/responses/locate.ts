@@ -1,9 +1,9 @@
 /** Finds the place in a session from which a response continues, and the calls that ids of the API name. */
 
-import { callsIn, type Message } from '../../../agent/model/message.ts'
-import { callerCalls, isOver, type Turn } from '../../../agent/model/turn.ts'
-import { callPart, parseItemId } from '../../../agent/public-api/responses/item-ids.ts'
-import { withStep } from '../../storage/event-log.ts'
+import { callsIn, type Message } from '#agent/core/message.ts'
+import { callerCalls, isOver, type Turn } from '#agent/core/turn.ts'
+import { callPart, parseItemId } from '#agent/public-api/responses/item-ids.ts'
+import { withStep } from '#durable/storage/event-log.ts'
 import { isLastRun } from '../read-session.ts'
 import { turnOf } from '../segments.ts'
 import type { Session } from '../session.ts'

@@ -1,18 +1,18 @@
 /** Reads a part of a run as a response of OpenAI's Responses API, whole or as the source of its stream. */
 
-import type { Entry } from '../../../agent/model/history.ts'
-import type { ToolMessage } from '../../../agent/model/message.ts'
-import { isCancelled, type Turn } from '../../../agent/model/turn.ts'
-import { usageSince } from '../../../agent/model/usage.ts'
-import { parseItemId } from '../../../agent/public-api/responses/item-ids.ts'
-import { createResponseId, type ResponsePart } from '../../../agent/public-api/responses/response-ids.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { ToolMessage } from '#agent/core/message.ts'
+import { isCancelled, type Turn } from '#agent/core/turn.ts'
+import { usageSince } from '#agent/core/usage.ts'
+import { parseItemId } from '#agent/public-api/responses/item-ids.ts'
+import { createResponseId, type ResponsePart } from '#agent/public-api/responses/response-ids.ts'
 import {
   renderResponse,
   type ResponseHead,
   type ResponseObject,
   type ResponseState,
   type ResponseStatus,
-} from '../../../agent/public-api/responses/response.ts'
+} from '#agent/public-api/responses/response.ts'
 import {
   type ConversationItem,
   renderConversation,
@@ -21,12 +21,12 @@ import {
   resultOf,
   type StoredMessage,
   type StoredPart,
-} from '../../../agent/public-api/responses/stored-items.ts'
-import type { ResponseSource } from '../../../agent/public-api/responses/stream.ts'
-import { sessionOfRun } from '../../platform/ids.ts'
-import { clock } from '../../platform/clock.ts'
-import { importRunId } from '../../storage/journal.ts'
-import { runUsage } from '../../storage/session-record.ts'
+} from '#agent/public-api/responses/stored-items.ts'
+import type { ResponseSource } from '#agent/public-api/responses/stream.ts'
+import { sessionOfRun } from '#durable/platform/ids.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { importRunId } from '#durable/storage/journal.ts'
+import { runUsage } from '#durable/storage/session-record.ts'
 import { endOf } from '../read-session.ts'
 import { turnOf } from '../segments.ts'
 import type { Session } from '../session.ts'

@@ -1,9 +1,9 @@
 /** RPC subject `access`: the tenant's object reports that the tenant or a key may act no more, or again. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Access } from '../../../agent/model/permission/access.ts'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { forgetSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { Access } from '#agent/core/permission/access.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class AccessSubject extends RpcTarget {

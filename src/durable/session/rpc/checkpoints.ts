@@ -1,7 +1,7 @@
 /** RPC subject `checkpoints`: lists the states of the workspace, compares with them and restores them. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import {
   type CheckpointView,
   type CheckpointDiff,

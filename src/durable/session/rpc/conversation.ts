@@ -1,9 +1,8 @@
 /** RPC subject `conversation`: lists messages and events, undoes turns and compacts the context. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { compressNow, type CompressResult } from '../compress.ts'
-import { type Attachment, readAttachment } from '../attachments/message-attachments.ts'
 import type { MessageView } from '../api-views.ts'
 import { getMessage, listMessages, type MessageList, type MessagePage } from '../messages/list-messages.ts'
 import { type EventPage, eventsAfter } from '../read-session.ts'
@@ -11,6 +10,10 @@ import { type UndoResult, undoTurns } from '../undo.ts'
 import { type ClaimedAnswer, type ConversationMatch, matchConversation } from '../clients/match-conversation.ts'
 import { hashState } from '../clients/state-hash.ts'
 import type { SessionHost } from '../session-host.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import type { ImagePart } from '#agent/core/message.ts'
+import { loadImage, tenantImagePrefix } from '#durable/workspace/attachments.ts'
+import type { Session } from '../session.ts'
 
 export class ConversationSubject extends RpcTarget {
   readonly #host: SessionHost
@@ -66,4 +69,22 @@ export class ConversationSubject extends RpcTarget {
   compress(authority: Authority, focus?: string): Promise<CompressResult | undefined> {
     return this.#host.with(authority, (session) => compressNow(session, focus))
   }
+}
+
+type Attachment = { readonly mediaType: string; readonly bytes: Uint8Array }
+
+/** `id`: the id of the message, a dot and the number of the part. Undefined for an unknown one, and for an image that is an address or is no longer stored. */
+async function readAttachment(
+  { journal, tenantId }: Session,
+  id: string,
+  blobs: R2Bucket | undefined,
+): Promise<Attachment | undefined> {
+  const [, seq, part] = /^msg_(\d{1,15})\.(\d{1,4})$/.exec(id) ?? []
+  if (seq === undefined) return undefined
+  const [row] = journal.entriesNewestFirst(Number(seq) + 1)
+  const message = row?.entries.find((entry) => entry.seq === Number(seq))?.message
+  const image = message?.role === 'assistant' ? undefined : message?.content[Number(part)]
+  if (image?.type !== 'image' || image.mediaType.endsWith(';url')) return undefined
+  const data = await loadImage(image satisfies ImagePart, blobs, tenantImagePrefix(tenantId))
+  return data === undefined ? undefined : { mediaType: image.mediaType, bytes: decodeBase64Bytes(data) }
 }

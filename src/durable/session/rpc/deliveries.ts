@@ -1,8 +1,8 @@
 /** RPC subject `deliveries`: accepts messages that nobody typed, such as the result of a job. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { DeliveredMessage } from '../../storage/deliveries.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { DeliveredMessage } from '#durable/storage/deliveries.ts'
 import { deliver, type DeliveryOutcome } from '../deliver.ts'
 import type { SessionHost } from '../session-host.ts'
 

@@ -1,7 +1,7 @@
 /** RPC subject `files`: reads and changes the workspace of a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { type FileResult, type Precondition, workspaceFiles } from '../files.ts'
 import type { SessionHost } from '../session-host.ts'
 

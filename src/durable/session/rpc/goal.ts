@@ -1,7 +1,7 @@
 /** RPC subject `goal`: reads and changes the goal of a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import {
   contractFields,
   type ContractField,
@@ -10,7 +10,7 @@ import {
   maxGoalTurns,
   pauseGoal,
   resumeGoal,
-} from '../../../agent/schedule/goal/goal.ts'
+} from '#agent/schedule/goal/goal.ts'
 import { saveGoal } from '../self-started/save-goal.ts'
 import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'

@@ -1,12 +1,12 @@
 /** RPC subject `inbound`: accepts events of messaging platforms. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { SendOutcome } from '../../../agent/model/delivery.ts'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import type { InboundCommand } from '../intake/inbound-command.ts'
 import type { Submitted } from '../intake/intake.ts'
 import type { WebhookCommand } from '../intake/webhook.ts'
-import { releaseHeld } from '../chat/release-held.ts'
+import { releaseHeld } from '../release-held.ts'
 import { canHold } from '../intake/hold-message.ts'
 import { isOwnTenant } from '../own-tenant.ts'
 import { submit } from '../submit.ts'

@@ -1,20 +1,22 @@
 /** RPC subject `info`: reads, creates, updates and deletes a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { actorOf } from '../../../agent/model/permission/audit.ts'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { patchSettings, type Settings, type SettingsFault } from '../../../agent/model/settings.ts'
-import type { NewSession } from '../../storage/session-metadata.ts'
-import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
-import { rebuildPrompt } from '../../turn/prepare-turn.ts'
-import { type ContextView, readContext } from '../context/read-context.ts'
-import { sessionView, type SessionView } from '../api-views.ts'
-import { readSessionDetail, type SessionDetail } from '../messages/session-detail.ts'
-import { type SessionStatus, statusOf } from '../../turn/pending-requests.ts'
-import { tightenSettings } from '../../../agent/policy/settings/tighten-settings.ts'
-import { expandToolsets } from '../../../tools/tools-for.ts'
+import { actorOf } from '#agent/core/permission/audit.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { patchSettings, type Settings, type SettingsFault } from '#agent/core/settings.ts'
+import type { NewSession } from '#durable/storage/session-metadata.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { rebuildPrompt } from '#durable/turn/prepare-turn.ts'
+import { assumedWindow, type ContextView, readContext } from '../read-context.ts'
+import { type RunView, sessionView, type SessionView } from '../api-views.ts'
+import { type SessionStatus, statusOf } from '#durable/turn/pending-requests.ts'
+import { tightenSettings } from '#agent/policy/settings/tighten-settings.ts'
+import { expandToolsets } from '#tools/tools-for.ts'
 import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
+import { textIn } from '#agent/core/message.ts'
+import { contextTokens } from '#durable/turn/context-tokens.ts'
+import { runOf } from '../read-session.ts'
 
 /** Settings that are older than the check of policy lose what the check would have refused. */
 function checkedSettings({ meta, tenant }: Session): Settings {
@@ -127,5 +129,33 @@ export class InfoSubject extends RpcTarget {
   async delete(authority: Authority, isRequested = false): Promise<boolean> {
     const actor = isRequested ? actorOf(authority) : undefined
     return this.#host.asCaller(authority, async () => this.#host.isOwn(authority) && this.#host.delete(actor))
+  }
+}
+
+// Builds the view of one session: its record, what runs and waits in it, and how full its context is.
+
+type SessionDetail = SessionView & {
+  readonly event_seq: number
+  readonly run: Pick<RunView, 'run_id' | 'status' | 'activity' | 'started_at'> | null
+  readonly queued: readonly { readonly run_id: string; readonly input: string }[]
+  readonly context: { readonly tokens: number; readonly window: number }
+}
+
+const maxInputChars = 2_000
+
+/** Everything is read in one turn of the object: the events behind `event_seq` are what happens afterwards. */
+async function readSessionDetail(session: Session): Promise<SessionDetail> {
+  await session.ensureTenant()
+  const { store, meta } = session
+  const run = store.hasOpenTurn ? runOf(session, store.turn().id) : undefined
+  const model = session.promptModel(store.current()?.options.model ?? meta.model ?? undefined)
+  return {
+    ...sessionView(session.record(), statusOf(session)),
+    event_seq: store.shownThrough(),
+    run: run ? { run_id: run.run_id, status: run.status, activity: run.activity, started_at: run.started_at } : null,
+    queued: store
+      .queued()
+      .map(({ item: { runId, message } }) => ({ run_id: runId, input: textIn(message).slice(0, maxInputChars) })),
+    context: { tokens: contextTokens(session), window: model?.contextWindow ?? assumedWindow },
   }
 }

@@ -1,7 +1,7 @@
 /** RPC subject `jobs`: what the runs of jobs ask of sessions. The first call creates the session of a run. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import type {
   ChatNotice,
   JobOutcome,
@@ -12,12 +12,15 @@ import type {
   ScriptOutcome,
   SessionJobs,
   StartOutcome,
-} from '../../tenant/jobs/session-port.ts'
-import { notifyChat } from '../jobs/notify-chat.ts'
+} from '#durable/tenant/jobs/session-port.ts'
 import { openJobSession, readOutcome, startJob } from '../jobs/job-session.ts'
-import { runScript } from '../jobs/run-script.ts'
 import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import { assessWithFiles } from '#tools/terminal/assess-command.ts'
+import { loadShellPolicy } from '#backends/modules.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
+import { redactorFor } from '#durable/platform/redaction.ts'
 
 export class JobsSubject extends RpcTarget implements SessionJobs {
   readonly #host: SessionHost
@@ -64,5 +67,134 @@ export class JobsSubject extends RpcTarget implements SessionJobs {
       const session = this.#host.isOwn(authority) ? await openJobSession(this.#host, spec) : undefined
       return session && work(session)
     })
+  }
+}
+
+/** Undefined when the session is not that of this chat. A chat that has no session yet gets one. */
+async function notifyChat(session: Session, { key, chat, text }: ChatNotice): Promise<NoticeState | undefined> {
+  if (session.turns.isClosing) return undefined
+  await session.ensureTenant()
+  if (!session.exists) {
+    session.create({ source: chat.platform, origin: chat })
+    session.updateMeta({})
+  }
+  const { origin } = session.meta
+  if (origin?.connection !== chat.connection) return undefined
+  const { delivery } = session
+  if (!delivery.outbox.listByRun(key).length) delivery.sendNotice(text, key, { format: 'markdown' })
+  return stateOf(delivery.outbox.listByRun(key).map(({ custody }) => custody))
+}
+
+type Custody = ReturnType<Session['delivery']['outbox']['listByRun']>[number]['custody']
+
+function stateOf(parts: readonly Custody[]): NoticeState {
+  if (parts.some(({ state }) => state === 'prepared' || state === 'sending')) return { kind: 'sending' }
+  const failed = parts.find(({ state }) => state !== 'sent')
+  return failed ? { kind: 'failed', error: failed.error ?? failed.state } : { kind: 'sent' }
+}
+
+/** Scripts that run in this instance, by session and key. A repeated call waits for the same end. */
+const running = new WeakMap<Session, Map<string, Promise<ScriptOutcome>>>()
+
+const maxOutputBytes = 200_000
+
+/** Runs a script of a job in the workspace of its session, at most once for each key. */
+function runScript(session: Session, env: Env, script: JobScript): Promise<ScriptOutcome> {
+  const scripts = running.get(session) ?? new Map<string, Promise<ScriptOutcome>>()
+  running.set(session, scripts)
+  const current = scripts.get(script.key)
+  if (current) return current
+  const rows = new ScriptRows(session.sql)
+  const stored = rows.get(script.key)
+  if (stored?.kind === 'known') return Promise.resolve(stored.outcome)
+  // The instance that began it has ended.
+  if (stored) return Promise.resolve({ kind: 'lost' })
+  const work = perform(session, env, { script, rows }).finally(() => scripts.delete(script.key))
+  scripts.set(script.key, work)
+  return work
+}
+
+type Work = { readonly script: JobScript; readonly rows: ScriptRows }
+
+async function perform(session: Session, env: Env, { script, rows }: Work): Promise<ScriptOutcome> {
+  const { backend } = session.toolRuntime
+  const refusal = await findRefusal(session, script)
+  if (refusal !== undefined) return { kind: 'refused', reason: refusal }
+  const { redact } = redactorFor(env, session.tenantId)
+  rows.begin(script.key)
+  await failpoint('job-script')
+  const cwd = session.meta.shell?.cwd ?? backend.resolve('.')
+  const outcome = await execute(backend, script, cwd)
+  const shown: ScriptOutcome =
+    outcome.kind === 'ended' ? { ...outcome, stdout: redact(outcome.stdout), stderr: redact(outcome.stderr) } : outcome
+  rows.end(script.key, shown)
+  return shown
+}
+
+async function execute(
+  backend: ExecutionBackend,
+  { command, timeoutMs }: JobScript,
+  cwd: string,
+): Promise<ScriptOutcome> {
+  try {
+    const { exitCode, stdout, stderr, timedOut } = await backend.exec(command, {
+      cwd,
+      timeoutMs,
+      maxOutput: maxOutputBytes,
+    })
+    return { kind: 'ended', exitCode, stdout, stderr, hasTimedOut: timedOut }
+  } catch (error) {
+    return {
+      kind: 'refused',
+      reason: `The script could not run: ${error instanceof Error ? error.message : String(error)}`,
+    }
+  }
+}
+
+/** The policy for commands holds for scripts as well. Nobody can be asked while they run. */
+async function findRefusal(session: Session, { command, isApproved }: JobScript): Promise<string | undefined> {
+  const { backend } = session.toolRuntime
+  await backend.files.stat('.')
+  const shell = {
+    read: () => session.meta.shell ?? { cwd: backend.resolve('.'), env: {} },
+    write: () => undefined,
+    policy: loadShellPolicy,
+  }
+  const { verdict, reasons } = await assessWithFiles(command, shell.read().cwd, { backend, shell })
+  const why = reasons.join('; ')
+  if (verdict === 'hardline') return `The script is never allowed: ${why}`
+  const { mode, unattended = 'deny' } = session.settings.approvals ?? {}
+  if (verdict === 'allow' || isApproved || mode === 'off' || unattended === 'allow') return undefined
+  return `The script needs approval (${why}). A key with the scope "approve" has to save the job.`
+}
+
+type StoredScript = { readonly kind: 'begun' } | { readonly kind: 'known'; readonly outcome: ScriptOutcome }
+
+const schema = 'CREATE TABLE IF NOT EXISTS job_script (key TEXT PRIMARY KEY, outcome TEXT) WITHOUT ROWID'
+
+/** Records the scripts of a job's run, so that none of them runs twice. */
+class ScriptRows {
+  readonly #sql: SqlStorage
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql
+    sql.exec(schema)
+  }
+
+  get(key: string): StoredScript | undefined {
+    const query = 'SELECT outcome FROM job_script WHERE key = ?'
+    const [row] = this.#sql.exec<{ outcome: string | null }>(query, key).toArray()
+    if (!row) return undefined
+    return row.outcome === null
+      ? { kind: 'begun' }
+      : { kind: 'known', outcome: JSON.parse(row.outcome) as ScriptOutcome }
+  }
+
+  begin(key: string): void {
+    this.#sql.exec('INSERT INTO job_script VALUES (?, NULL)', key)
+  }
+
+  end(key: string, outcome: ScriptOutcome): void {
+    this.#sql.exec('UPDATE job_script SET outcome = ? WHERE key = ?', JSON.stringify(outcome), key)
   }
 }

@@ -1,20 +1,26 @@
 /** RPC subject `responses`: reads runs, and parts of them, as responses of OpenAI's Responses API. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { actorOf } from '../../../agent/model/permission/audit.ts'
-import type { Message } from '../../../agent/model/message.ts'
-import { type Authority, hasScope } from '../../../agent/model/permission/authority.ts'
-import { narrowByRoles } from '../../../agent/model/permission/roles.ts'
-import type { ResponsePart } from '../../../agent/public-api/responses/response-ids.ts'
-import type { ResponseStatus } from '../../../agent/public-api/responses/response.ts'
-import { deleteResponse, isOnlyRun, type ResponseDeletion } from '../responses/delete-response.ts'
-import { type Location, locate, type LocateRequest } from '../responses/locate.ts'
-import { countTokens, type CountRequest, type Summarised, summariseWith } from '../responses/measure.ts'
+import { actorOf } from '#agent/core/permission/audit.ts'
+import { type Message, textIn } from '#agent/core/message.ts'
+import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
+import { narrowByRoles } from '#agent/core/permission/roles.ts'
+import type { ResponsePart } from '#agent/public-api/responses/response-ids.ts'
+import type { ResponseStatus } from '#agent/public-api/responses/response.ts'
+import { locate, type LocateRequest, type Location } from '../responses/locate.ts'
 import { readInputItems, readItem, readResponse } from '../responses/read-response.ts'
-import type { NewSession } from '../../storage/session-metadata.ts'
-import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { NewSession } from '#durable/storage/session-metadata.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
+import { isLastRun } from '../read-session.ts'
+import { undoTurns } from '../undo.ts'
+import type { Counts } from '#agent/core/usage.ts'
+import { createSummaryMessage } from '#agent/prompt/compression/summary-message.ts'
+import { truncateMiddle } from '#agent/prompt/compression/truncate.ts'
+import { estimateMessageTokens, estimateTokens } from '#agent/prompt/estimate-tokens.ts'
+import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
+import { buildPrompt } from '#durable/turn/prompt/build-prompt.ts'
 
 /** The session that a request without one would start. */
 export type NewResponseSession = { readonly tenant: TenantSnapshot; readonly spec: NewSession }
@@ -98,4 +104,73 @@ export class ResponsesSubject extends RpcTarget {
   inputItems(authority: Authority, part: ResponsePart): Promise<string | undefined> {
     return this.#host.with(authority, (session) => toJson(readInputItems(session, part)))
   }
+}
+
+/** `followed`: other runs come after it. `open`: it has not ended. `only`: nothing was removed, the session can be. */
+type ResponseDeletion = 'deleted' | 'followed' | 'open' | 'only'
+
+/** Undefined when there is no such response. */
+function deleteResponse(session: Session, part: ResponsePart): ResponseDeletion | undefined {
+  if (!readResponse(session, part, false)) return undefined
+  if (!isLastRun(session, part.runId) || !hasLastMessage(session, part.runId)) return 'followed'
+  if (isOnlyRun(session, part.runId)) return 'only'
+  if (session.store.hasOpenTurn) return 'open'
+  undoTurns(session, 1)
+  return 'deleted'
+}
+
+function isOnlyRun(session: Session, runId: string): boolean {
+  if (!isLastRun(session, runId)) return false
+  for (const { entries } of session.journal.entriesNewestFirst())
+    if (entries.some((entry) => entry.runId !== runId)) return false
+  return true
+}
+
+/** Answers beside the conversation and queued runs have no messages in it. */
+function hasLastMessage({ journal }: Session, runId: string): boolean {
+  const [newest] = journal.entriesNewestFirst()
+  return newest?.entries.at(-1)?.runId === runId
+}
+
+type Summarised = { readonly text: string; readonly usage: Counts }
+
+/** Without a usable model, an excerpt replaces the summary. The session itself does not change. */
+async function summariseWith(
+  session: Session,
+  added: readonly Message[],
+  focus: string | undefined,
+): Promise<Summarised> {
+  await session.ensureTenant()
+  // The cost of the call is noted in the storage of the session.
+  if (session.journal.isBlank) session.updateMeta({})
+  session.arm()
+  const messages = [...session.store.transcript(), ...added]
+  const { text, usage } = await session.summariser.summariseMessages(messages, focus)
+  return { text: textIn(createSummaryMessage(text, renderNewestRequest(messages))), usage }
+}
+
+const maxRequestChars = 8_000
+
+/** A summary must not reword the request that is being worked on. */
+function renderNewestRequest(messages: readonly Message[]): readonly string[] {
+  const request = messages.findLast((message) => message.role === 'user' && !message.source)
+  const text = request ? textIn(request) : ''
+  return text ? [`The newest request, word for word:\n${truncateMiddle(text, maxRequestChars)}`] : []
+}
+
+/** `system`: the system text of the request. */
+type CountRequest = {
+  readonly messages: readonly Message[]
+  readonly system: string
+  readonly tools: readonly ToolSchema[]
+}
+
+/** Counts what the next model call would consist of: prompt, tools, conversation and the given messages. */
+async function countTokens(session: Session, { messages, system, tools }: CountRequest): Promise<number> {
+  const { toolRuntime, settings, meta } = session
+  const { prompt } = meta.prompt === undefined ? await buildPrompt(session) : { prompt: meta.prompt }
+  const schemas = toolRuntime.schemas(settings, tools.length ? { clientTools: tools } : {})
+  const fixed = estimateTokens([prompt, system].join('\n')) + estimateTokens(JSON.stringify(schemas))
+  const added = messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0)
+  return fixed + session.store.contextTokens() + added
 }

@@ -1,21 +1,25 @@
 /** RPC subject `runs`: submits messages, and waits for, reads and stops runs. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { RunEnded } from '../../../agent/model/event.ts'
-import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
+import type { RunEnded } from '#agent/core/event.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { RunView } from '../api-views.ts'
-import { withAnswerFiles } from '../attachments/answer-files.ts'
 import { endOf, runOf } from '../read-session.ts'
 import type { ContinueCommand } from '../intake/continue.ts'
 import type { RequestCommand } from '../intake/request.ts'
 import { isNotAccepted, type Submitted } from '../intake/intake.ts'
-import type { RunPart } from '../../events/streams.ts'
-import { hasScope } from '../../../agent/model/permission/authority.ts'
-import { narrowByRoles } from '../../../agent/model/permission/roles.ts'
+import type { RunPart } from '#durable/events/streams.ts'
+import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import { blockingPart, describeWaiting, segmentOf, type SegmentView } from '../segments.ts'
 import { submit } from '../submit.ts'
 import type { SessionHost } from '../session-host.ts'
+import { BackendError } from '#agent/core/backend.ts'
+import { mediaTypeOf } from '#agent/core/media/media-type.ts'
+import { type AnswerFile, findAttachmentPaths } from '#agent/public-api/answer-attachments.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { createLink } from '#durable/platform/signed-links.ts'
+import type { Session } from '../session.ts'
 
 export class RunsSubject extends RpcTarget {
   readonly #host: SessionHost
@@ -134,4 +138,32 @@ export class RunsSubject extends RpcTarget {
   retry(authority: Authority, runId: string, tenant: TenantSnapshot): Promise<Submitted | undefined> {
     return submit(this.#host.session, { kind: 'retry', authority, runId, tenant })
   }
+}
+
+/** Adds the files to a run that has ended. A run that names none needs no request to its backend. */
+async function withAnswerFiles(session: Session, env: Env, run: RunView): Promise<RunView> {
+  if (run.exit_reason === null) return run
+  const messages = session.journal.entriesOfRun(run.run_id).map(({ message }) => message)
+  const paths = findAttachmentPaths(messages)
+  if (!paths.length) return run
+  const found = await Promise.all(paths.map((path) => describeFile(session, env, path)))
+  const files = found.filter((file) => file !== undefined)
+  return { ...run, attachments: [...new Map(files.map((file) => [file.path, file])).values()] }
+}
+
+/** Undefined for a path that is no file of the workspace, or while the backend cannot be reached. */
+async function describeFile(session: Session, env: Env, path: string): Promise<AnswerFile | undefined> {
+  const { backend } = session.toolRuntime
+  const root = backend.resolve('.')
+  const resolved = backend.resolve(path)
+  if (!resolved.startsWith(`${root}/`)) return undefined
+  const stat = await backend.userFiles.stat(resolved).catch((error: unknown) => {
+    if (error instanceof BackendError) return undefined
+    throw error
+  })
+  if (stat?.type !== 'file') return undefined
+  const relative = resolved.slice(root.length + 1)
+  const { tenantId, sessionId } = session
+  const url = await createLink(env, { tenantId, sessionId, path: relative }, clock.now())
+  return { path: relative, mime: mediaTypeOf(relative), bytes: stat.size, url: url ?? '' }
 }

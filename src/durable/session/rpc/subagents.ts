@@ -1,8 +1,8 @@
 /** RPC subject `subagents`: what a parent and its subagents call at each other, and the tree for the API. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { SteerOutcome, SubagentReport } from '../../../agent/model/subagent/subagent.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { SteerOutcome, SubagentReport } from '#agent/core/subagent.ts'
 import type { SessionHost } from '../session-host.ts'
 import { startSubagent, statusOfSubagent, steerSubagent } from '../subagents/child-side.ts'
 import { type FileChanges, findChanges, packFiles } from '../subagents/files.ts'

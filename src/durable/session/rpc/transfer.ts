@@ -1,9 +1,9 @@
 /** RPC subject `transfer`: copies, exports and imports a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { NewSession } from '../../storage/session-metadata.ts'
-import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { NewSession } from '#durable/storage/session-metadata.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { SessionView } from '../api-views.ts'
 import { exportSession, type ExportOptions, type ImportedSession, importSession } from '../transfer/export.ts'
 import { cancelCopy, copySession, type SessionCopy } from '../fork.ts'

@@ -4,7 +4,7 @@
  * turn.
  */
 
-import { textIn, type ToolCallPart, userText } from '../../../agent/model/message.ts'
+import { textIn, type ToolCallPart, userText } from '#agent/core/message.ts'
 import {
   applyGates,
   applyJudgement,
@@ -14,16 +14,16 @@ import {
   type GoalAction,
   type Judgement,
   pauseGoal,
-} from '../../../agent/schedule/goal/goal.ts'
+} from '#agent/schedule/goal/goal.ts'
 import {
   judgeInstructions,
   parseVerdict,
   renderContinuation,
   renderForJudge,
   renderGateCheck,
-} from '../../../agent/schedule/goal/goal-text.ts'
-import type { GoalStep } from '../../../agent/schedule/goal/next-goal-step.ts'
-import { failpoint } from '../../platform/failpoint.ts'
+} from '#agent/schedule/goal/goal-text.ts'
+import type { GoalStep } from '#agent/schedule/goal/next-goal-step.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
 import type { Session } from '../session.ts'
 import { saveGoal } from './save-goal.ts'
 import { goalStepOf, isUnused } from './self-start-timer.ts'

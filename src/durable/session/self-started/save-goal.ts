@@ -1,9 +1,9 @@
 /** Stores the goal of a session, and tells its subscribers. */
 
-import type { Goal } from '../../../agent/schedule/goal/goal.ts'
-import { describeGoalState } from '../../../agent/schedule/goal/goal-text.ts'
-import { clock } from '../../platform/clock.ts'
-import { toPlacedEvent } from '../../storage/event-log.ts'
+import type { Goal } from '#agent/schedule/goal/goal.ts'
+import { describeGoalState } from '#agent/schedule/goal/goal-text.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { toPlacedEvent } from '#durable/storage/event-log.ts'
 import type { Session } from '../session.ts'
 
 /** Undefined removes it. */

@@ -1,14 +1,14 @@
 /** Tells when a session has to look at its goal, its loop and its heartbeat. */
 
-import type { Goal } from '../../../agent/schedule/goal/goal.ts'
-import { type GoalFacts, type GoalStep, nextGoalStep } from '../../../agent/schedule/goal/next-goal-step.ts'
-import { recurringWake } from '../../../agent/schedule/recurring/recurring.ts'
-import type { ProcessView } from '../../../agent/model/process.ts'
-import { clock } from '../../platform/clock.ts'
-import { leaseMs } from '../../platform/schedule.ts'
-import type { Deliveries } from '../../storage/deliveries.ts'
-import type { SessionMetadata } from '../../storage/session-metadata.ts'
-import type { SessionStore } from '../../storage/store.ts'
+import type { Goal } from '#agent/schedule/goal/goal.ts'
+import { type GoalFacts, type GoalStep, nextGoalStep } from '#agent/schedule/goal/next-goal-step.ts'
+import { recurringWake } from '#agent/schedule/recurring/recurring.ts'
+import type { ProcessView } from '#agent/core/process.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { leaseMs } from '#durable/platform/schedule.ts'
+import type { Deliveries } from '#durable/storage/deliveries.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
 
 /** The parts of a session that decide when it starts a turn by itself. */
 export type IdleSession = {

@@ -1,10 +1,10 @@
 /** Starts a turn of the session itself, with the rights of the person who asked for it. */
 
-import { findRefusal, holderOf } from '../../../agent/model/permission/access.ts'
-import { actAs, type Authority } from '../../../agent/model/permission/authority.ts'
-import { narrowByRoles } from '../../../agent/model/permission/roles.ts'
-import { type MessageSource, userText } from '../../../agent/model/message.ts'
-import { newRunId } from '../../platform/ids.ts'
+import { findRefusal, holderOf } from '#agent/core/permission/access.ts'
+import { actAs, type Authority } from '#agent/core/permission/authority.ts'
+import { narrowByRoles } from '#agent/core/permission/roles.ts'
+import { type MessageSource, userText } from '#agent/core/message.ts'
+import { newRunId } from '#durable/platform/ids.ts'
 import { lastingOptions } from '../intake/delivery.ts'
 import type { Composed } from '../intake/intake.ts'
 import type { Session } from '../session.ts'

@@ -3,10 +3,10 @@
  * object finds every subagent again.
  */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { SubagentReport, SubagentTask } from '../../../agent/model/subagent/subagent.ts'
-import type { SubagentGrant } from '../../../agent/policy/subagent/money.ts'
-import type { Watched } from '../../../agent/policy/subagent/stall.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { SubagentReport, SubagentTask } from '#agent/core/subagent.ts'
+import type { SubagentGrant } from '#agent/policy/subagent/money.ts'
+import type { Watched } from '#agent/policy/subagent/stall.ts'
 
 /** Times are milliseconds since 1970. */
 export type ChildState =

@@ -1,9 +1,9 @@
 /** The session of a subagent as its parent sees it: it starts, reports what it does and how it ended, and is steered. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { SteerOutcome, SubagentProgress } from '../../../agent/model/subagent/subagent.ts'
-import { modelCallUse, timesUsed, type Turn } from '../../../agent/model/turn.ts'
-import { userText } from '../../../agent/model/message.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { SteerOutcome, SubagentProgress } from '#agent/core/subagent.ts'
+import { modelCallUse, timesUsed, type Turn } from '#agent/core/turn.ts'
+import { userText } from '#agent/core/message.ts'
 import type { Submitted } from '../intake/intake.ts'
 import type { RequestCommand } from '../intake/request.ts'
 import { turnOf } from '../segments.ts'

@@ -1,7 +1,7 @@
 /** Names a delegation after the call that makes it, so that a repetition of the call finds it. */
 
-import { hash53 } from '../../../agent/model/hash53.ts'
-import type { Turn } from '../../../agent/model/turn.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import type { Turn } from '#agent/core/turn.ts'
 
 /** Models repeat call ids in later replies, so the number of the reply is a part. */
 export const delegationOf = ({ id }: Turn, step: number, callId: string): string =>

@@ -3,20 +3,20 @@
  * message of their own. The rows are marked in the write that delivers.
  */
 
-import type { ToolMessage } from '../../../agent/model/message.ts'
-import type { SubagentReport } from '../../../agent/model/subagent/subagent.ts'
+import type { ToolMessage } from '#agent/core/message.ts'
+import type { SubagentReport } from '#agent/core/subagent.ts'
 import {
   type EndedTask,
   maxCharsOfSummary,
   renderDelivery,
   renderResults,
   renderSpilled,
-} from '../../../agent/policy/subagent/result.ts'
-import { loadSchemaValidator } from '../../../backends/modules.ts'
-import { clock } from '../../platform/clock.ts'
-import { failpoint } from '../../platform/failpoint.ts'
-import { deliverResult } from '../../turn/pending-requests.ts'
-import { turnScope } from '../../turn/tools/turn-scope.ts'
+} from '#agent/policy/subagent/result.ts'
+import { loadSchemaValidator } from '#backends/modules.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
+import { deliverResult } from '#durable/turn/pending-requests.ts'
+import { turnScope } from '#durable/turn/tools/turn-scope.ts'
 import type { ChildRow, ChildRows } from './child-rows.ts'
 import { mergeFiles } from './merge-files.ts'
 import type { DeliverMessage, ParentSession } from './parent-session.ts'

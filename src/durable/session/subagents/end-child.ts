@@ -1,9 +1,9 @@
 /** Takes the end of a subagent into its parent: its row, its cost and its event are one write. */
 
-import type { SubagentReport, SubagentStatus } from '../../../agent/model/subagent/subagent.ts'
-import { addDelegatedUsage } from '../../../agent/loop/intake.ts'
-import { noUsage } from '../../../agent/model/usage.ts'
-import { clock } from '../../platform/clock.ts'
+import type { SubagentReport, SubagentStatus } from '#agent/core/subagent.ts'
+import { addDelegatedUsage } from '#agent/loop/intake.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { ChildRow, ChildRows } from './child-rows.ts'
 import type { ParentSession } from './parent-session.ts'
 

@@ -1,15 +1,15 @@
 /** Builds the report of a subagent from its run. */
 
-import type { Entry } from '../../../agent/model/history.ts'
-import { type AssistantMessage, callsIn, textIn } from '../../../agent/model/message.ts'
-import type { SubagentCall, SubagentReport, SubagentStatus } from '../../../agent/model/subagent/subagent.ts'
-import { isCancelled, modelCallUse, timesUsed, totalUsage, type Turn } from '../../../agent/model/turn.ts'
-import { readTallyKey } from '../../../agent/model/usage.ts'
-import { createRunEnded } from '../../../agent/loop/announce.ts'
-import type { Journal } from '../../storage/journal.ts'
-import type { SessionMetadata } from '../../storage/session-metadata.ts'
-import { runUsage } from '../../storage/session-record.ts'
-import type { SessionStore } from '../../storage/store.ts'
+import type { Entry } from '#agent/core/history.ts'
+import { type AssistantMessage, callsIn, textIn } from '#agent/core/message.ts'
+import type { SubagentCall, SubagentReport, SubagentStatus } from '#agent/core/subagent.ts'
+import { isCancelled, modelCallUse, timesUsed, totalUsage, type Turn } from '#agent/core/turn.ts'
+import { readTallyKey } from '#agent/core/usage.ts'
+import { createRunEnded } from '#agent/loop/announce.ts'
+import type { Journal } from '#durable/storage/journal.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { runUsage } from '#durable/storage/session-record.ts'
+import type { SessionStore } from '#durable/storage/store.ts'
 
 type ReportingSession = {
   readonly meta: SessionMetadata

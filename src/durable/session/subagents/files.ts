@@ -1,11 +1,11 @@
 /** Copies the workspace of a parent to a subagent, and finds what the subagent has changed since. */
 
-import type { SnapshotEntry } from '../../../backends/portable-backend.ts'
-import { pack, unpack } from '../../../backends/tar.ts'
-import { byteStream } from '../../platform/byte-stream.ts'
-import type { SessionMetadata } from '../../storage/session-metadata.ts'
-import { hasWorkspaceFiles } from '../../storage/storage-usage.ts'
-import type { ToolRuntime } from '../../turn/tool-runtime.ts'
+import type { SnapshotEntry } from '#backends/portable-backend.ts'
+import { pack, unpack } from '#backends/tar.ts'
+import { byteStream } from '#durable/platform/byte-stream.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { hasWorkspaceFiles } from '#durable/storage/storage-usage.ts'
+import type { ToolRuntime } from '#durable/turn/tool-runtime.ts'
 
 export type FileSession = {
   readonly sql: SqlStorage

@@ -3,11 +3,11 @@
  * stays as it is, and the other version goes below /tmp. Repeating it changes nothing.
  */
 
-import { log } from '../../../agent/model/log.ts'
-import type { Files } from '../../../agent/model/backend.ts'
-import type { SubagentFile, SubagentReport } from '../../../agent/model/subagent/subagent.ts'
-import { unpack } from '../../../backends/tar.ts'
-import { isOwnReset } from '../../platform/object-reset.ts'
+import { log } from '#agent/core/log.ts'
+import type { Files } from '#agent/core/backend.ts'
+import type { SubagentFile, SubagentReport } from '#agent/core/subagent.ts'
+import { unpack } from '#backends/tar.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
 import type { ChildRow, ChildRows } from './child-rows.ts'
 import { digestOf, type FileChange, type FileChanges } from './files.ts'
 import type { ParentSession } from './parent-session.ts'

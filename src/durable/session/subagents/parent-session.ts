@@ -1,14 +1,14 @@
 /** Defines what the subagents of a session need from it. `Session` provides it; nothing in this folder imports that. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { SubagentProgress, SubagentReport } from '../../../agent/model/subagent/subagent.ts'
-import type { TurnOptions } from '../../../agent/model/turn-options.ts'
-import type { Journal } from '../../storage/journal.ts'
-import type { DeliveredMessage } from '../../storage/deliveries.ts'
-import type { NewSession, SessionMetadata } from '../../storage/session-metadata.ts'
-import type { Projection } from '../../storage/projection.ts'
-import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
-import type { TurnSession } from '../../turn/turn-session.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { SubagentProgress, SubagentReport } from '#agent/core/subagent.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { Journal } from '#durable/storage/journal.ts'
+import type { DeliveredMessage } from '#durable/storage/deliveries.ts'
+import type { NewSession, SessionMetadata } from '#durable/storage/session-metadata.ts'
+import type { Projection } from '#durable/storage/projection.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import type { TurnSession } from '#durable/turn/turn-session.ts'
 
 export type ParentSession = Omit<TurnSession, 'access'> & {
   readonly sql: SqlStorage

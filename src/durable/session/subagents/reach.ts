@@ -1,6 +1,6 @@
 /** Limits the time of calls to the sessions of subagents and of their parents. */
 
-import { clock } from '../../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
 
 const timeoutMs = 60_000
 

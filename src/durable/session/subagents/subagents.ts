@@ -3,9 +3,9 @@
  * reports its end; the alarm asks those that have been silent, so that a lost report changes nothing.
  */
 
-import { log } from '../../../agent/model/log.ts'
-import { hash53 } from '../../../agent/model/hash53.ts'
-import { textIn } from '../../../agent/model/message.ts'
+import { log } from '#agent/core/log.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import { textIn } from '#agent/core/message.ts'
 import type {
   SpawnRequest,
   Spawned,
@@ -14,14 +14,14 @@ import type {
   SubagentReport,
   Subagents,
   SubagentView,
-} from '../../../agent/model/subagent/subagent.ts'
-import { subagentTools } from '../../../agent/policy/subagent/limits.ts'
-import { explainStall, watch } from '../../../agent/policy/subagent/stall.ts'
-import { clock } from '../../platform/clock.ts'
-import { failpoint } from '../../platform/failpoint.ts'
-import { newRunId, newSessionId } from '../../platform/ids.ts'
-import { isOwnReset } from '../../platform/object-reset.ts'
-import { turnScope } from '../../turn/tools/turn-scope.ts'
+} from '#agent/core/subagent.ts'
+import { subagentTools } from '#agent/policy/subagent/limits.ts'
+import { explainStall, watch } from '#agent/policy/subagent/stall.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
+import { newRunId, newSessionId } from '#durable/platform/ids.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
+import { turnScope } from '#durable/turn/tools/turn-scope.ts'
 import { ChildRows, type ChildRow, isRunning, type RunningRow } from './child-rows.ts'
 import { delegationOf } from './delegation-id.ts'
 import { deliverResults, isAwaited } from './deliver-results.ts'

@@ -1,7 +1,7 @@
 /** Reads the tree of subagents below a session, level by level from their sessions. */
 
-import type { SubagentRole, SubagentStatus } from '../../../agent/model/subagent/subagent.ts'
-import { log } from '../../../agent/model/log.ts'
+import type { SubagentRole, SubagentStatus } from '#agent/core/subagent.ts'
+import { log } from '#agent/core/log.ts'
 import { iso } from '../api-views.ts'
 import type { ChildRow } from './child-rows.ts'
 import { withinLimit } from './reach.ts'

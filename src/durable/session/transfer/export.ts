@@ -1,24 +1,22 @@
 /** Exports a session as text, and imports an export as a new session with the same conversation. */
 
-import { type Entry, isCompacted } from '../../../agent/model/history.ts'
-import { type Message, textIn } from '../../../agent/model/message.ts'
-import { estimateMessageTokens } from '../../../agent/prompt/estimate-tokens.ts'
-import { type ExportFormat, renderExport } from '../../../agent/public-api/export.ts'
-import type { ExportedFile, ExportSource } from '../../../agent/public-api/export-source.ts'
-import {
-  type ExportedMessage,
-  fromExportedMessage,
-  toExportedMessage,
-} from '../../../agent/public-api/exported-message.ts'
-import { canStore, tenantImagePrefix, loadImages } from '../../workspace/attachments.ts'
-import { textStream } from '../../platform/byte-stream.ts'
-import { importRunId, type Journal } from '../../storage/journal.ts'
+import { type Entry, isCompacted } from '#agent/core/history.ts'
+import { type Message, textIn } from '#agent/core/message.ts'
+import { estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
+import { type ExportFormat, renderExport } from '#agent/public-api/export.ts'
+import type { ExportedFile, ExportSource } from '#agent/public-api/export-source.ts'
+import { type ExportedMessage, fromExportedMessage, toExportedMessage } from '#agent/public-api/exported-message.ts'
+import { canStore, loadImages, tenantImagePrefix } from '#durable/workspace/attachments.ts'
+import { textStream } from '#durable/platform/byte-stream.ts'
+import { importRunId, type Journal } from '#durable/storage/journal.ts'
 import { storeMessage } from '../intake/request.ts'
 import type { Session } from '../session.ts'
-import type { NewSession } from '../../storage/session-metadata.ts'
-import { exportFiles, importFiles } from './export-files.ts'
+import type { NewSession } from '#durable/storage/session-metadata.ts'
 import { iso } from '../api-views.ts'
-import { clock } from '../../platform/clock.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
+import type { Files, FileStat } from '#agent/core/backend.ts'
+import { workspaceFiles } from '../files.ts'
 
 export type ExportOptions = {
   readonly format: ExportFormat
@@ -178,4 +176,43 @@ function groupIntoRows(entries: readonly Entry[]) {
     }
   }
   return rows
+}
+
+const maxFiles = 2_000
+const maxFolders = 500
+/** One file is in memory at a time, as bytes and as base64. */
+const maxFileBytes = 8 * 2 ** 20
+const maxTotalBytes = 64 * 2 ** 20
+
+/** Yields files in the order of their folders. What exceeds a limit is named without content. */
+async function* exportFiles({ toolRuntime: { backend } }: Session): AsyncGenerator<ExportedFile> {
+  const { userFiles } = backend
+  const root = backend.resolve('.')
+  let [count, total] = [0, 0]
+  for await (const { path, size } of listFiles(userFiles, root)) {
+    if (++count > maxFiles) return
+    const named = { path: path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path, bytes: size }
+    const isFitting = size <= maxFileBytes && total + size <= maxTotalBytes
+    const bytes = isFitting ? await userFiles.read(path) : undefined
+    total += bytes?.byteLength ?? 0
+    yield bytes ? { ...named, content: encodeBase64Bytes(bytes) } : { ...named, omitted: 'too large' }
+  }
+}
+
+/** Links are not followed. */
+async function* listFiles(files: Files, root: string): AsyncGenerator<FileStat> {
+  const folders = [root]
+  for (const folder of folders) {
+    for (const stat of await files.list(folder)) {
+      if (stat.type === 'directory' && folders.length < maxFolders) folders.push(stat.path)
+      if (stat.type === 'file') yield stat
+    }
+  }
+}
+
+/** Files that the workspace refuses are skipped: a path outside of it, or more than the backend can store. */
+async function importFiles(session: Session, files: readonly ExportedFile[]): Promise<void> {
+  const workspace = workspaceFiles(session)
+  for (const { path, content } of files)
+    if (content !== undefined) await workspace.write(path, decodeBase64Bytes(content))
 }

@@ -3,13 +3,13 @@
  * Nothing is counted for the turns of persons while there is no such limit.
  */
 
-import { log } from '../../../agent/model/log.ts'
+import { log } from '#agent/core/log.ts'
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { LimitWarning } from '../../../agent/policy/spending-limit.ts'
-import { sumUsageSince } from '../../../db/usage-totals.ts'
-import { clock } from '../../platform/clock.ts'
-import { logIdsOf } from '../../platform/log-context.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { LimitWarning } from '#agent/policy/spending-limit.ts'
+import { sumUsageSince } from '#db/usage-totals.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { logIdsOf } from '#durable/platform/log-context.ts'
 import { type Admission, effectiveLimits } from '../effective-limits.ts'
 import {
   type Amount,

@@ -4,21 +4,21 @@
  * is held until a turn adds it to its own.
  */
 
-import { log } from '../../../agent/model/log.ts'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { Failure } from '../../../agent/model/failure.ts'
-import type { Limits } from '../../../agent/model/settings.ts'
-import { totalUsage, type Turn } from '../../../agent/model/turn.ts'
-import { addUsage, noUsage, tokensUsed, type Usage } from '../../../agent/model/usage.ts'
+import { log } from '#agent/core/log.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Failure } from '#agent/core/failure.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import { totalUsage, type Turn } from '#agent/core/turn.ts'
+import { addUsage, noUsage, tokensUsed, type Usage } from '#agent/core/usage.ts'
 import {
   explainLimit,
   findNearLimit,
   findReachedLimit,
   hasUsdLimit,
   type LimitWarning,
-} from '../../../agent/policy/spending-limit.ts'
+} from '#agent/policy/spending-limit.ts'
 import { type Amount, countsSpending, noAmount, plus } from './spending.ts'
-import type { SideCallNote, SideCallNotes } from '../../storage/side-call-notes.ts'
+import type { SideCallNote, SideCallNotes } from '#durable/storage/side-call-notes.ts'
 import type { Reservation, SettledRun } from './billing.ts'
 import type { UnattendedTurn } from './unattended-turns.ts'
 import type { Admission } from '../effective-limits.ts'

@@ -4,7 +4,7 @@
  * before each call, so that no crash loses the cost of a call.
  */
 
-import type { Limits } from '../../../agent/model/settings.ts'
+import type { Limits } from '#agent/core/settings.ts'
 
 export type Amount = { readonly tokens: number; readonly usd: number }
 export type Totals = { readonly day: Amount; readonly month: Amount }

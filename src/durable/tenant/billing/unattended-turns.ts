@@ -1,12 +1,12 @@
 /** Counts the turns of a tenant that no person has started, for a day. A turn has one row. */
 
-import type { Limits } from '../../../agent/model/settings.ts'
+import type { Limits } from '#agent/core/settings.ts'
 import {
   findUnattendedOverspending,
   findUnattendedRefusal,
   type UnattendedRefusal,
   type UnattendedUse,
-} from '../../../agent/policy/unattended.ts'
+} from '#agent/policy/unattended.ts'
 import { type Amount, noAmount, type Over } from './spending.ts'
 
 /** A turn that no person has started. `isSelfStarted`: by an event of its own session, such as the end of a process. */

@@ -5,9 +5,9 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { ChatOrigin } from '../../../agent/model/delivery.ts'
-import { clock } from '../../platform/clock.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
+import { clock } from '#durable/platform/clock.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
 import type { StoredValues } from '../stored-values.ts'
 

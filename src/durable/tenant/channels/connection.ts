@@ -4,16 +4,16 @@
  * the cached one.
  */
 
-import { BoundedMap } from '../../../agent/model/bounded-map.ts'
-import type { BotAccount, Channel, ChannelConnection, Secrets } from '../../../channels/channel.ts'
-import { loadChannel } from '../../../channels/channels.ts'
-import { channelSettings, type ChannelSettings } from '../../../channels/settings.ts'
-import { getConnectionById, type Connection } from '../../../db/channel-connections.ts'
-import { rememberSecrets } from '../../platform/redaction.ts'
-import { type SecretOwner, unseal } from '../../platform/seal.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { BotAccount, Channel, ChannelConnection, Secrets } from '#channels/channel.ts'
+import { loadChannel } from '#channels/channels.ts'
+import { channelSettings, type ChannelSettings } from '#channels/settings.ts'
+import { getConnectionById, type Connection } from '#db/channel-connections.ts'
+import { rememberSecrets } from '#durable/platform/redaction.ts'
+import { type SecretOwner, unseal } from '#durable/platform/seal.ts'
 import { createTenantFetch } from '../tenant-fetch.ts'
 import { sealForTenant } from '../secrets/tenant-seal.ts'
-import { variablesOf } from '../../platform/variables.ts'
+import { variablesOf } from '#durable/platform/variables.ts'
 
 export type LoadedConnection = ChannelConnection & {
   readonly id: string

@@ -1,6 +1,6 @@
 /** Finds the connection that a target names. */
 
-import { createConnections, webhookPlatform } from '../../../db/channel-connections.ts'
+import { createConnections, webhookPlatform } from '#db/channel-connections.ts'
 
 type Found = { readonly id: string; readonly platform: string; readonly settings: unknown }
 

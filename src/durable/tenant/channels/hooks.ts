@@ -1,8 +1,8 @@
 /** Limits how often each generic webhook of a tenant begins something. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { clock } from '../../platform/clock.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { clock } from '#durable/platform/clock.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
 
 const maxPerMinute = 30

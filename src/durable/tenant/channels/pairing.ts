@@ -4,8 +4,8 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { clock } from '../../platform/clock.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { TenantAudit } from '../audit.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
 

@@ -1,8 +1,8 @@
 /** Resolves the chat that a job or a webhook names, when it is stored: it must exist on its platform. */
 
-import type { ChatOrigin } from '../../../agent/model/delivery.ts'
-import type { Target } from '../../../agent/schedule/job/targets.ts'
-import { clock } from '../../platform/clock.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
+import type { Target } from '#agent/schedule/job/targets.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { HomeChat } from './chats.ts'
 import { loadConnection } from './connection.ts'
 import { findConnection } from './find-connection.ts'

@@ -1,6 +1,6 @@
 /** Defines a pending request as the tenant's object lists it. */
 
-import type { PersonRequest } from '../../../agent/model/pending-request.ts'
+import type { PersonRequest } from '#agent/core/pending-request.ts'
 
 /** A request with the ids by which API and channels answer it. */
 export type PendingItem = PersonRequest & {

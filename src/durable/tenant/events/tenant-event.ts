@@ -1,8 +1,8 @@
 /** Defines the events of a tenant by their names in the public API: what changed in any of its sessions. */
 
-import type { ApprovalChoice, Risk } from '../../../agent/model/permission/approval.ts'
-import { listApprovalChoices } from '../../../agent/model/permission/approval.ts'
-import { maskSecrets, maskSecretsInValue } from '../../../agent/model/secrets/mask-secrets.ts'
+import type { ApprovalChoice, Risk } from '#agent/core/permission/approval.ts'
+import { listApprovalChoices } from '#agent/core/permission/approval.ts'
+import { maskSecrets, maskSecretsInValue } from '#agent/core/secrets/mask-secrets.ts'
 import type { PendingItem } from './pending-item.ts'
 
 /** The line of a session in a list. */

@@ -4,7 +4,7 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
 import type { TenantEvent } from './tenant-event.ts'
 import type { TenantSockets } from './tenant-sockets.ts'

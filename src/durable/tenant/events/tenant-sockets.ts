@@ -1,11 +1,11 @@
 /** Holds the WebSockets that listen to a tenant. They hibernate with the tenant's object. */
 
-import { type Access, findRefusal, holderOf } from '../../../agent/model/permission/access.ts'
-import { hasScope } from '../../../agent/model/permission/authority.ts'
-import { closeCodes } from '../../../agent/public-api/access-refusal.ts'
-import { authorityHeader, decodeAuthority } from '../../platform/authority-header.ts'
-import { clock } from '../../platform/clock.ts'
-import { readerOf, tagsOf } from '../../platform/reader-tags.ts'
+import { type Access, findRefusal, holderOf } from '#agent/core/permission/access.ts'
+import { hasScope } from '#agent/core/permission/authority.ts'
+import { closeCodes } from '#agent/public-api/access-refusal.ts'
+import { authorityHeader, decodeAuthority } from '#durable/platform/authority-header.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { readerOf, tagsOf } from '#durable/platform/reader-tags.ts'
 import type { ChangeCheck } from '../own-tenant.ts'
 import type { TenantPush } from '../push/push.ts'
 import type { TenantEvent } from './tenant-event.ts'

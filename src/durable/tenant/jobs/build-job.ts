@@ -1,8 +1,8 @@
 /** Builds a job from the fields of a request, or says what is wrong with them. */
 
-import { actAs, type Authority, hasScope, narrow } from '../../../agent/model/permission/authority.ts'
-import { scan } from '../../../agent/recall/injection-scan.ts'
-import { resolveZone } from '../../../agent/schedule/civil-time.ts'
+import { actAs, type Authority, hasScope, narrow } from '#agent/core/permission/authority.ts'
+import { scan } from '#agent/untrusted/injection-scan.ts'
+import { resolveZone } from '#agent/schedule/civil-time.ts'
 import {
   isJobId,
   type Job,
@@ -10,11 +10,11 @@ import {
   type JobOrigin,
   type JobPlan,
   pinnedModel,
-} from '../../../agent/schedule/job/job.ts'
-import { parseTargets, renderTarget, type Target } from '../../../agent/schedule/job/targets.ts'
-import { nextRun } from '../../../agent/schedule/next-run.ts'
-import { parseSchedule } from '../../../agent/schedule/parse-schedule.ts'
-import { restoreSchedule, type Schedule, storeSchedule } from '../../../agent/schedule/schedule.ts'
+} from '#agent/schedule/job/job.ts'
+import { parseTargets, renderTarget, type Target } from '#agent/schedule/job/targets.ts'
+import { nextRun } from '#agent/schedule/next-run.ts'
+import { parseSchedule } from '#agent/schedule/parse-schedule.ts'
+import { restoreSchedule, type Schedule, storeSchedule } from '#agent/schedule/schedule.ts'
 import { explainFinding } from './explain-finding.ts'
 
 /** `param`: the field that is wrong. */

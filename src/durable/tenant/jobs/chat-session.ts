@@ -1,6 +1,6 @@
 /** Names the session of a chat: one for each chat and thread of a connection, or for each person of a group. */
 
-import type { ChatOrigin } from '../../../agent/model/delivery.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
 
 export const chatSessionId = async (
   connection: string,

@@ -1,10 +1,10 @@
 /** Claims the jobs that are due: it stores their next time and the record of each slot before anything runs. */
 
-import { catchUp, type CatchUp } from '../../../agent/schedule/catch-up.ts'
-import { dayMs } from '../../../agent/schedule/civil-time.ts'
-import { type Job, jobSessionId } from '../../../agent/schedule/job/job.ts'
-import { restoreSchedule } from '../../../agent/schedule/schedule.ts'
-import { newJobRunId } from '../../platform/ids.ts'
+import { catchUp, type CatchUp } from '#agent/schedule/catch-up.ts'
+import { dayMs } from '#agent/schedule/civil-time.ts'
+import { type Job, jobSessionId } from '#agent/schedule/job/job.ts'
+import { restoreSchedule } from '#agent/schedule/schedule.ts'
+import { newJobRunId } from '#durable/platform/ids.ts'
 import type { JobRows } from './job-rows.ts'
 import type { EndedRun, JobRun, RunRows } from './run-rows.ts'
 

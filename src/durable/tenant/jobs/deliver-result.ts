@@ -1,11 +1,11 @@
 /** Delivers results of jobs. Each target is tried on its own, with one key for all attempts. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { ChatOrigin } from '../../../agent/model/delivery.ts'
-import { channelSettings } from '../../../channels/settings.ts'
-import { clock } from '../../platform/clock.ts'
-import { failpoint } from '../../platform/failpoint.ts'
-import type { GuardedFetch } from '../../platform/guarded-fetch.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
+import { channelSettings } from '#channels/settings.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
+import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import type { TenantChats } from '../channels/chats.ts'
 import { findConnection } from '../channels/find-connection.ts'
 import { chatSessionId } from './chat-session.ts'

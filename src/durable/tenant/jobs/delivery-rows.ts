@@ -1,8 +1,8 @@
 /** Stores what of ended runs is still to be delivered, one row for each target. */
 
-import type { Target } from '../../../agent/schedule/job/targets.ts'
-import type { ChatOrigin } from '../../../agent/model/delivery.ts'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Target } from '#agent/schedule/job/targets.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import type { JobRun } from './run-rows.ts'
 
 /** The target of a delivery: `origin` is resolved when the run ends. */

@@ -1,8 +1,8 @@
 /** Ends a run: its record, what the job remembers of it, and the deliveries of its result are one write. */
 
-import { renderDelivery, type RunResult } from '../../../agent/schedule/job/answer.ts'
-import type { Job, JobPlan } from '../../../agent/schedule/job/job.ts'
-import { parseTargets, renderTarget, type Target } from '../../../agent/schedule/job/targets.ts'
+import { renderDelivery, type RunResult } from '#agent/schedule/job/answer.ts'
+import type { Job, JobPlan } from '#agent/schedule/job/job.ts'
+import { parseTargets, renderTarget, type Target } from '#agent/schedule/job/targets.ts'
 import type { DeliveryRows, Destination } from './delivery-rows.ts'
 import type { JobRows } from './job-rows.ts'
 import type { EndedRun, OpenRun, RunRows } from './run-rows.ts'

@@ -1,6 +1,6 @@
 /** Stores the jobs of a tenant, one row each, with an index by the time at which each comes due. */
 
-import type { Job } from '../../../agent/schedule/job/job.ts'
+import type { Job } from '#agent/schedule/job/job.ts'
 
 /** `at`: when something has to be done with the job. Undefined while it is paused. */
 export type JobRow = { readonly n: number; readonly at: number | undefined; readonly job: Job }

@@ -1,6 +1,6 @@
 /** Converts jobs and their runs to the objects of the API and of the tool. */
 
-import type { JobPlan } from '../../../agent/schedule/job/job.ts'
+import type { JobPlan } from '#agent/schedule/job/job.ts'
 import { iso } from './claim-due.ts'
 import type { JobRow } from './job-rows.ts'
 import type { JobRun } from './run-rows.ts'

@@ -1,12 +1,12 @@
 /** Keeps the jobs of a tenant and their runs, and runs them at their times. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { type Authority, hasScope } from '../../../agent/model/permission/authority.ts'
-import type { Job, JobChange, JobOrigin } from '../../../agent/schedule/job/job.ts'
-import { nextRun } from '../../../agent/schedule/next-run.ts'
-import { restoreSchedule } from '../../../agent/schedule/schedule.ts'
-import { clock } from '../../platform/clock.ts'
-import { newJobId, newJobRunId } from '../../platform/ids.ts'
+import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
+import type { Job, JobChange, JobOrigin } from '#agent/schedule/job/job.ts'
+import { nextRun } from '#agent/schedule/next-run.ts'
+import { restoreSchedule } from '#agent/schedule/schedule.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { newJobId, newJobRunId } from '#durable/platform/ids.ts'
 import type { ScheduledPart } from '../alarm.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
 import { buildJob, type JobFault } from './build-job.ts'

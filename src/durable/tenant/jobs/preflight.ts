@@ -1,9 +1,9 @@
 /** Checks before a run, without any call that costs money, that its configuration can work. */
 
-import { scan } from '../../../agent/recall/injection-scan.ts'
-import type { JobPlan } from '../../../agent/schedule/job/job.ts'
-import type { Sources } from '../../../agent/routing/route.ts'
-import { createRoutes, explainMissing, listModelIds } from '../../models/model-routes.ts'
+import { scan } from '#agent/untrusted/injection-scan.ts'
+import type { JobPlan } from '#agent/schedule/job/job.ts'
+import type { Sources } from '#agent/routing/route.ts'
+import { createRoutes, explainMissing, listModelIds } from '#durable/models/model-routes.ts'
 import { explainFinding } from './explain-finding.ts'
 
 /** The model that a run without a pinned one uses. */

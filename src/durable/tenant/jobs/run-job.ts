@@ -3,20 +3,23 @@
  * repeated after a crash: scripts and turns are keyed by the run, so that none of them runs twice.
  */
 
-import { type Authority, narrow } from '../../../agent/model/permission/authority.ts'
-import type { Sources } from '../../../agent/routing/route.ts'
-import { jobInstructions, type Material } from '../../../agent/schedule/job/run-prompt.ts'
-import { judgeScript, type ScriptVerdict } from '../../../agent/schedule/job/script-output.ts'
-import type { RunResult } from '../../../agent/schedule/job/answer.ts'
-import { clock } from '../../platform/clock.ts'
-import type { GuardedFetch } from '../../platform/guarded-fetch.ts'
-import { failpoint } from '../../platform/failpoint.ts'
-import { newRunId } from '../../platform/ids.ts'
+import { type Authority, narrow } from '#agent/core/permission/authority.ts'
+import type { Sources } from '#agent/routing/route.ts'
+import { jobInstructions, type Material, renderRunPrompt } from '#agent/schedule/job/run-prompt.ts'
+import { judgeScript, type ScriptVerdict } from '#agent/schedule/job/script-output.ts'
+import type { RunResult } from '#agent/schedule/job/answer.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
+import { newRunId } from '#durable/platform/ids.ts'
 import { findBlock } from './preflight.ts'
-import { compareSeen, listContexts, readAddress, renderPrompt } from './run-material.ts'
 import type { JobRows } from './job-rows.ts'
-import type { OpenRun, RunRows } from './run-rows.ts'
+import type { JobRun, OpenRun, RunRows } from './run-rows.ts'
 import type { JobSession, ScriptOutcome, SessionJobs } from './session-port.ts'
+import { blockFindings } from '#agent/untrusted/injection-scan.ts'
+import { fenceUntrusted } from '#agent/untrusted/fence.ts'
+import type { JobPlan } from '#agent/schedule/job/job.ts'
+import { diffTexts } from '#agent/schedule/job/text-diff.ts'
 
 export type RunContext = {
   readonly jobs: JobRows
@@ -234,3 +237,57 @@ const jobSession = ({ id, plan }: OpenRun): JobSession => ({
   ...(plan.maxUsd !== undefined && { maxUsd: plan.maxUsd }),
   ...(plan.workdir !== undefined && { workdir: plan.workdir }),
 })
+
+// Gathers what the prompt of a run is made of: outputs of other jobs, of its script and of what it monitors.
+
+/** Text that the material was made of, as strangers may have written it: directives in it are removed. */
+const renderPrompt = (prompt: string, material: Material): string =>
+  renderRunPrompt(prompt, material, (text, source) =>
+    fenceUntrusted(blockFindings(text), { source, nonce: crypto.randomUUID().replaceAll('-', '').slice(0, 16) }),
+  )
+
+/** The last outputs of the jobs that a job reads. `self` and continuity are its own. */
+function listContexts(jobs: JobRows, jobId: string, { contextFrom, isContinuous }: JobPlan): Material['contexts'] {
+  const own = isContinuous || contextFrom.includes('self') ? [jobId] : []
+  const others = contextFrom.filter((reference) => reference !== 'self')
+  return [...own, ...others].map((reference) => {
+    const job = (jobs.get(reference) ?? jobs.findByName(reference))?.job
+    return {
+      job: job?.plan.name ?? reference,
+      ...(job?.lastOutput !== undefined && { output: job.lastOutput }),
+    }
+  })
+}
+
+const maxMonitoredBytes = 256 * 1024
+const monitorTimeoutMs = 30_000
+/** Characters that are kept to compare the next time. */
+const maxSeenChars = 64_000
+
+/** Reads the address of a monitor. Rejects for an address that is refused, does not answer or answers with an error. */
+async function readAddress(guardedFetch: GuardedFetch, url: string): Promise<string> {
+  const { response } = await guardedFetch({
+    url,
+    follow: true,
+    timeoutMs: monitorTimeoutMs,
+    maxBytes: maxMonitoredBytes,
+  })
+  if (response.ok) return response.text()
+  await response.body?.cancel()
+  throw new Error(`${new URL(url).host} answered with status ${response.status}.`)
+}
+
+type Seen = NonNullable<JobRun['seen']>
+
+/** Compares with the last time. Undefined: unchanged. The first look counts as a change. */
+async function compareSeen(
+  text: string,
+  before: Seen | undefined,
+): Promise<{ readonly seen: Seen; readonly diff?: string } | undefined> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  const hash = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  if (before?.hash === hash) return undefined
+  const seen = { hash, text: text.slice(0, maxSeenChars) }
+  if (!before) return { seen }
+  return { seen, diff: diffTexts(before.text, seen.text) || 'The change is beyond the part that is compared.' }
+}

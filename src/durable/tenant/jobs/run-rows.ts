@@ -1,6 +1,6 @@
 /** Stores the runs of jobs. A job has at most one run for each slot, and a run that has ended stays as it ended. */
 
-import type { EndedStatus, JobPlan, JobRunStatus } from '../../../agent/schedule/job/job.ts'
+import type { EndedStatus, JobPlan, JobRunStatus } from '#agent/schedule/job/job.ts'
 
 export type JobRun = {
   readonly id: string

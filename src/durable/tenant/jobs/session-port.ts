@@ -1,8 +1,8 @@
 /** Defines what a run of a job asks of sessions. The session of a run is its own, and its name has the job and the slot. */
 
-import type { ChatOrigin } from '../../../agent/model/delivery.ts'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { ScriptEnd } from '../../../agent/schedule/job/script-output.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { ScriptEnd } from '#agent/schedule/job/script-output.ts'
 
 /** The session of one run. It is created with the first call. */
 export type JobSession = {

@@ -1,6 +1,6 @@
 /** Signs the results that go to a webhook. The secret of a job is derived, so that nothing has to be stored. */
 
-import { deriveKey, getMasterKeys } from '../../platform/master-key.ts'
+import { deriveKey, getMasterKeys } from '#durable/platform/master-key.ts'
 
 const encoder = new TextEncoder()
 const toHex = (bytes: ArrayBuffer): string =>

@@ -1,6 +1,6 @@
 /** Reads what memory contributes to the prompts of new sessions. */
 
-import type { MemoryMaterial } from '../../../agent/model/recall/memory.ts'
+import type { MemoryMaterial } from '#agent/core/recall/memory.ts'
 import type { MemoryRows } from './memory-rows.ts'
 
 /** Undefined as long as nothing is stored. */

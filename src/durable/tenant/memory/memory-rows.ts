@@ -1,6 +1,6 @@
 /** Stores the entries of memory, the writes that wait for a person, and the answers to recent changes. */
 
-import type { MemoryResult, MemoryTarget, PendingMemory } from '../../../agent/model/recall/memory.ts'
+import type { MemoryResult, MemoryTarget, PendingMemory } from '#agent/core/recall/memory.ts'
 
 /** An answer is kept so that a repeated change is answered as before. */
 const maxAnswers = 200

@@ -4,14 +4,14 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { MemoryChange, MemoryResult, MemoryTarget, PendingMemory } from '../../../agent/model/recall/memory.ts'
-import type { Settings } from '../../../agent/model/settings.ts'
-import { type MemoryReach, memoryReach } from '../../../agent/recall/memory-reach.ts'
-import { explainRefusedContent } from '../../../agent/recall/memory-scan.ts'
-import { applyOperations, defaultMemoryLimits, viewEntries } from '../../../agent/recall/memory-store.ts'
-import { clock } from '../../platform/clock.ts'
-import { newMemoryWriteId } from '../../platform/ids.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { MemoryChange, MemoryResult, MemoryTarget, PendingMemory } from '#agent/core/recall/memory.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { type MemoryReach, memoryReach } from '#agent/memory/memory-reach.ts'
+import { explainRefusedContent } from '#agent/memory/memory-scan.ts'
+import { applyOperations, defaultMemoryLimits, viewEntries } from '#agent/memory/memory-store.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { newMemoryWriteId } from '#durable/platform/ids.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
 import { maxPending, maxProfiles, type MemoryRows, type StoreName } from './memory-rows.ts'
 

@@ -1,11 +1,11 @@
 /** Stores the browsers that want push messages, and tells those that have no open socket what waits or has ended. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { type Access, findRefusal, keyOf, withoutRules } from '../../../agent/model/permission/access.ts'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { log } from '../../../agent/model/log.ts'
-import { readerOf, tagsOf } from '../../platform/reader-tags.ts'
-import type { SecretOwner } from '../../platform/seal.ts'
+import { type Access, findRefusal, keyOf, withoutRules } from '#agent/core/permission/access.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { log } from '#agent/core/log.ts'
+import { readerOf, tagsOf } from '#durable/platform/reader-tags.ts'
+import type { SecretOwner } from '#durable/platform/seal.ts'
 import type { TenantEvent } from '../events/tenant-event.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
 import type { StoredValues } from '../stored-values.ts'

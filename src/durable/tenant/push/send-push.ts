@@ -1,10 +1,10 @@
 /** Sends push messages to browsers. Loaded on demand: most tenants have none. */
 
-import { log } from '../../../agent/model/log.ts'
-import { getSession } from '../../../db/session-directory.ts'
-import { createTenantDb } from '../../../db/tenant-db.ts'
-import { clock } from '../../platform/clock.ts'
-import { unseal } from '../../platform/seal.ts'
+import { log } from '#agent/core/log.ts'
+import { getSession } from '#db/session-directory.ts'
+import { createTenantDb } from '#db/tenant-db.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { unseal } from '#durable/platform/seal.ts'
 import { createTenantFetch } from '../tenant-fetch.ts'
 import { encryptPush } from './encrypt-push.ts'
 import type { PushNotice } from './notice.ts'

@@ -1,7 +1,7 @@
 /** Stores the sealed provider keys that a tenant pays for itself. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import {
   type AddResult,
   type Credential,
@@ -10,9 +10,9 @@ import {
   sealedKeys,
   withCredential,
   withoutCredential,
-} from '../../models/credentials.ts'
-import type { StoredKeyHealth } from '../../models/key-pool.ts'
-import { clock } from '../../platform/clock.ts'
+} from '#durable/models/credentials.ts'
+import type { StoredKeyHealth } from '#durable/models/key-pool.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { TenantAudit } from '../audit.ts'
 import type { TenantKeyHealth } from './key-health.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'

@@ -1,9 +1,9 @@
 /** Stores the wrapped data key of a tenant. Only the last one is kept: sealed values carry their own. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
-import type { DataKey } from '../../platform/data-key.ts'
+import type { DataKey } from '#durable/platform/data-key.ts'
 import type { StoredValues } from '../stored-values.ts'
 
 export class TenantDataKeys extends RpcTarget {

@@ -1,10 +1,10 @@
 /** Stores which provider keys of a tenant are suspended or dead, for all of its sessions. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
-import type { StoredKeyHealth } from '../../models/key-pool.ts'
-import { clock } from '../../platform/clock.ts'
+import type { StoredKeyHealth } from '#durable/models/key-pool.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { StoredValues } from '../stored-values.ts'
 
 export class TenantKeyHealth extends RpcTarget {

@@ -1,10 +1,10 @@
 /** Stores the sealed secrets that a tenant grants to commands by name. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { maxSecrets } from '../../../agent/model/secrets/secret-name.ts'
-import { clock } from '../../platform/clock.ts'
-import type { SealedSecrets, StoredSecrets, TenantSecret } from '../../platform/tenant-secrets.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { maxSecrets } from '#agent/core/secrets/secret-name.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { SealedSecrets, StoredSecrets, TenantSecret } from '#durable/platform/tenant-secrets.ts'
 import type { TenantAudit } from '../audit.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
 import type { StoredValues } from '../stored-values.ts'

@@ -1,10 +1,10 @@
 /** Seals secrets with the data key of their tenant, which the tenant's object stores wrapped. */
 
-import { systemAuthority } from '../../../agent/model/permission/authority.ts'
-import { BoundedMap } from '../../../agent/model/bounded-map.ts'
-import { clock } from '../../platform/clock.ts'
-import { createDataKey, type DataKey, rewrapDataKey } from '../../platform/data-key.ts'
-import { seal, type SecretOwner } from '../../platform/seal.ts'
+import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { createDataKey, type DataKey, rewrapDataKey } from '#durable/platform/data-key.ts'
+import { seal, type SecretOwner } from '#durable/platform/seal.ts'
 import { tenantStub } from '../tenant-stub.ts'
 
 const cacheMs = 30_000

@@ -1,9 +1,9 @@
 /** Computes the files of a skill after a change that the model asked for. */
 
-import type { SkillChange, SkillContent } from '../../../agent/model/skills/skill.ts'
-import { splitFrontMatter } from '../../../agent/recall/skills/split-front-matter.ts'
-import { explainBadSkillPath, explainUnwritablePath, skillFile } from '../../../agent/recall/skills/skill-names.ts'
-import { replaceText } from '../../../tools/file/patch/replace-text.ts'
+import type { SkillChange, SkillContent } from '#agent/core/skills/skill.ts'
+import { splitFrontMatter } from '#agent/skills/split-front-matter.ts'
+import { explainBadSkillPath, explainUnwritablePath, skillFile } from '#agent/skills/skill-names.ts'
+import { replaceText } from '#tools/file/patch/replace-text.ts'
 
 export type Applied =
   | { readonly ok: true; readonly files: readonly SkillContent[] }

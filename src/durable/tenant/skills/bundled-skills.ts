@@ -1,7 +1,7 @@
 /** Provides the bundled skills as records, computed once in an isolate. */
 
-import type { SkillFile, SkillHead } from '../../../agent/model/skills/skill.ts'
-import { loadSkillModule } from '../../../backends/modules.ts'
+import type { SkillFile, SkillHead } from '#agent/core/skills/skill.ts'
+import { loadSkillModule } from '#backends/modules.ts'
 import { hashBytes, hashFiles, type SkillRecord } from './skill-rows.ts'
 
 export type OfferedSkill = {

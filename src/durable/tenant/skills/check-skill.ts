@@ -1,15 +1,9 @@
 /** Checks all files of a skill before they are stored: the format, the sizes, and the security scan. */
 
-import type {
-  SkillContent,
-  SkillFinding,
-  SkillHead,
-  SkillSource,
-  SkillVerdict,
-} from '../../../agent/model/skills/skill.ts'
-import { explainBadSkillPath, skillFile } from '../../../agent/recall/skills/skill-names.ts'
-import { findSuspicious, verdictOf } from '../../../agent/recall/skills/skill-verdict.ts'
-import { loadSkillModule } from '../../../backends/modules.ts'
+import type { SkillContent, SkillFinding, SkillHead, SkillSource, SkillVerdict } from '#agent/core/skills/skill.ts'
+import { explainBadSkillPath, skillFile } from '#agent/skills/skill-names.ts'
+import { findSuspicious, verdictOf } from '#agent/skills/skill-verdict.ts'
+import { loadSkillModule } from '#backends/modules.ts'
 
 const maxFiles = 100
 const maxFileBytes = 1024 * 1024

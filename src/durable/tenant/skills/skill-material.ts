@@ -1,7 +1,7 @@
 /** Renders what a tenant adds to the index of skills. */
 
-import type { SkillMaterial } from '../../../agent/model/skills/skill-material.ts'
-import { safeDescription } from '../../../agent/recall/skills/skill-verdict.ts'
+import type { SkillMaterial } from '#agent/core/skills/skill-material.ts'
+import { safeDescription } from '#agent/skills/skill-verdict.ts'
 import { lastActivity } from './skill-summary.ts'
 import type { SkillRecord, SkillRows } from './skill-rows.ts'
 

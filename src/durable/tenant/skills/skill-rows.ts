@@ -3,13 +3,7 @@
  * `t/<tenant>/skills/`, so that the deletion and the measure of a tenant's files cover them.
  */
 
-import type {
-  SkillContent,
-  SkillFile,
-  SkillHead,
-  SkillSource,
-  SkillVerdict,
-} from '../../../agent/model/skills/skill.ts'
+import type { SkillContent, SkillFile, SkillHead, SkillSource, SkillVerdict } from '#agent/core/skills/skill.ts'
 
 /** The stored facts about a skill beside its files. */
 export type SkillRecord = {

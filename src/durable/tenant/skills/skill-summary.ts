@@ -1,6 +1,6 @@
 /** Renders what is stored about a skill for the API, the tools and the prompt. */
 
-import type { SkillSummary } from '../../../agent/model/skills/skill.ts'
+import type { SkillSummary } from '#agent/core/skills/skill.ts'
 import type { SkillRecord } from './skill-rows.ts'
 
 const dayMs = 86_400_000

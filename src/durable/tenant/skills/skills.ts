@@ -4,7 +4,7 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import type {
   SkillChange,
   SkillChangeResult,
@@ -15,10 +15,10 @@ import type {
   SkillSource,
   SkillSummary,
   SkillView,
-} from '../../../agent/model/skills/skill.ts'
-import { explainBadSkillName, skillFile } from '../../../agent/recall/skills/skill-names.ts'
-import { blockDangerous } from '../../../agent/recall/skills/skill-verdict.ts'
-import { clock } from '../../platform/clock.ts'
+} from '#agent/core/skills/skill.ts'
+import { explainBadSkillName, skillFile } from '#agent/skills/skill-names.ts'
+import { blockDangerous, describeFindings } from '#agent/skills/skill-verdict.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from '../alarm.ts'
 import type { TenantAudit } from '../audit.ts'
 import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
@@ -26,10 +26,9 @@ import type { StoredValues } from '../stored-values.ts'
 import { applyChange } from './apply-change.ts'
 import { loadBundledSkills, type OfferedSkill } from './bundled-skills.ts'
 import { type CheckedSkill, checkSkill, decodeText } from './check-skill.ts'
-import { SkillCurator } from './curator.ts'
-import { explainFindings, explainGuard, explainUnknown, needsScope } from './explain-refusal.ts'
-import { toSummary } from './skill-summary.ts'
+import { archiveAfterMs, canBecomeStale, lastActivity, toSummary } from './skill-summary.ts'
 import { hashFiles, type SkillRecord, type SkillRows } from './skill-rows.ts'
+import { explainRefusedChange, isLearningReview } from '#agent/skills/change-guard.ts'
 
 export type TenantSkillsOptions = {
   readonly mayChange: ChangeCheck
@@ -375,4 +374,80 @@ const withFlags = (record: SkillRecord, flags: SkillRecord | undefined): SkillRe
 async function readAll({ files, read }: OfferedSkill): Promise<readonly SkillContent[]> {
   const contents = await Promise.all(files.map(async ({ path }) => ({ path, bytes: await read(path) })))
   return contents.flatMap(({ path, bytes }) => (bytes ? [{ path, bytes }] : []))
+}
+
+/** Explains to the model why a change of a skill is refused, and what to do instead. */
+const needsScope =
+  'The sender may not change skills, because they act in all sessions: it takes a key with the scope write, or an admin of the channel.'
+
+const explainUnknown = (name: string, similar: readonly string[]): string =>
+  `There is no skill ${name}.${similar.length ? ` Similar: ${similar.join(', ')}.` : ' Call skills_list.'}`
+
+function explainGuard(
+  authority: Authority,
+  change: SkillChange,
+  found: OfferedSkill | undefined,
+  readHash: string | undefined,
+): string | undefined {
+  const files = new Map(found?.files.map((one) => [one.path, one.hash]))
+  const context = { isReview: isLearningReview(authority), files, readHash }
+  return found && explainRefusedChange(change, found.record, context)
+}
+
+/** Explains why text is refused. What a person accepted before stays accepted. */
+function explainFindings(
+  { verdict, findings }: CheckedSkill,
+  before: SkillRecord | undefined,
+  isCautionAccepted: boolean,
+): string | undefined {
+  if (verdict === 'dangerous')
+    return `Refused: the text contains directives that a skill may not have (${describeFindings(findings)}). Describe the task instead.`
+  if (verdict === 'safe' || isCautionAccepted || before?.verdict === 'caution') return undefined
+  return `Refused: the text needs the approval of a person (${describeFindings(findings)}). Write the passage in one call, so that it can be approved, or leave it out.`
+}
+
+const intervalMs = 86_400_000
+/** Name of the stored value: when the curator ran last. */
+const ranAtName = 'skills curated'
+
+type CuratorOptions = {
+  readonly rows: SkillRows
+  readonly values: StoredValues
+  /** Called in the same synchronous stretch as each change. */
+  readonly onArchive: (record: SkillRecord) => void
+}
+
+/**
+ * Archives skills that nobody has used or changed for ninety days. An archived skill keeps its files and can be restored.
+ * Also deletes contents in R2 that no skill uses, as a crash between two writes may leave them.
+ */
+class SkillCurator implements ScheduledPart {
+  readonly #options: CuratorOptions
+
+  constructor(options: CuratorOptions) {
+    this.#options = options
+  }
+
+  /** At most once a day, and never for a tenant without skills that can become stale. */
+  wakeAt(): number | undefined {
+    const { rows, values } = this.#options
+    const times = rows
+      .list()
+      .filter(canBecomeStale)
+      .map((record) => lastActivity(record) + archiveAfterMs)
+    if (times.length === 0) return undefined
+    return Math.max(Math.min(...times), (values.get<number>(ranAtName) ?? 0) + intervalMs)
+  }
+
+  async wake(now: number): Promise<void> {
+    const { rows, values, onArchive } = this.#options
+    values.set(ranAtName, now)
+    for (const record of rows.list().filter(canBecomeStale)) {
+      if (now - lastActivity(record) < archiveAfterMs) continue
+      const archived = { ...record, archivedAt: clock.now() }
+      rows.update(archived)
+      onArchive(archived)
+    }
+    await rows.deleteUnused(now - intervalMs)
+  }
 }

@@ -3,8 +3,8 @@
  * texts are part of the message with the summary, so they stay the same until the next compression.
  */
 
-import { renderGoal } from '../../../agent/schedule/goal/goal-text.ts'
-import { renderEffects } from '../../../agent/prompt/compression/effects.ts'
+import { renderGoal } from '#agent/schedule/goal/goal-text.ts'
+import { renderEffects } from '#agent/prompt/compression/effects.ts'
 import type { TurnSession } from '../turn-session.ts'
 
 /** `effects`: one line for each call with an effect that was replaced so far. */

@@ -3,30 +3,26 @@
  * is carried over. Nothing is stored here.
  */
 
-import type { Summary } from '../../../agent/model/context/compression.ts'
-import type { Failure, FailureKind } from '../../../agent/model/failure.ts'
-import type { Entry } from '../../../agent/model/history.ts'
-import { type Message, userText } from '../../../agent/model/message.ts'
-import type { Usage } from '../../../agent/model/usage.ts'
-import { keepsMessages } from '../../../agent/policy/compress-context.ts'
-import {
-  type BoundaryOptions,
-  type CompressionPlan,
-  planCompression,
-} from '../../../agent/prompt/compression/boundaries.ts'
-import { collectEffects, type HasEffect } from '../../../agent/prompt/compression/effects.ts'
-import { renderExcerpt } from '../../../agent/prompt/compression/excerpt.ts'
-import { type Mask, maskMessage } from '../../../agent/prompt/compression/mask.ts'
-import { pruneMessages } from '../../../agent/prompt/compression/prune.ts'
-import { createSummaryMessage, limitSummary, parseSummary } from '../../../agent/prompt/compression/summary-message.ts'
+import type { Summary } from '#agent/core/compression.ts'
+import type { Failure, FailureKind } from '#agent/core/failure.ts'
+import type { Entry } from '#agent/core/history.ts'
+import { type Message, userText } from '#agent/core/message.ts'
+import type { Usage } from '#agent/core/usage.ts'
+import { keepsMessages } from '#agent/policy/compress-context.ts'
+import { type BoundaryOptions, type CompressionPlan, planCompression } from '#agent/prompt/compression/boundaries.ts'
+import { collectEffects, type HasEffect } from '#agent/prompt/compression/effects.ts'
+import { renderExcerpt } from '#agent/prompt/compression/excerpt.ts'
+import { type Mask, maskMessage } from '#agent/prompt/compression/mask.ts'
+import { pruneMessages } from '#agent/prompt/compression/prune.ts'
+import { createSummaryMessage, limitSummary, parseSummary } from '#agent/prompt/compression/summary-message.ts'
 import {
   getSummaryTokens,
   renderSummaryInput,
   renderSummaryRequest,
-} from '../../../agent/prompt/compression/summary-request.ts'
-import { estimateMessageTokens } from '../../../agent/prompt/estimate-tokens.ts'
-import type { SideCall } from '../../models/side-call.ts'
-import { failpoint } from '../../platform/failpoint.ts'
+} from '#agent/prompt/compression/summary-request.ts'
+import { estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
+import type { SideCall } from '#durable/models/side-call.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
 
 export type SummariseResult =
   | {

@@ -3,10 +3,10 @@
  * the session in the same stretch in which they arrive. A repetition after a crash finds the row and buys nothing.
  */
 
-import { noUsage, tallyKey, type Usage, usageOfCall } from '../../../agent/model/usage.ts'
-import type { MediaChoice, MediaUse } from '../../../agent/routing/media-vendors.ts'
-import { MediaFailure } from '../../../backends/media/vendor.ts'
-import { clock } from '../../platform/clock.ts'
+import { noUsage, tallyKey, type Usage, usageOfCall } from '#agent/core/usage.ts'
+import type { MediaChoice, MediaUse } from '#agent/routing/media-vendors.ts'
+import { MediaFailure } from '#backends/media/vendor.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { MediaHost } from './media-host.ts'
 import type { MediaRow } from './media-rows.ts'
 import { type KeptRow, type Made, storeKept, type StoredRow } from './store-media.ts'

@@ -3,12 +3,12 @@
  * end, and deletes old screenshots.
  */
 
-import { log } from '../../../agent/model/log.ts'
-import { MediaFailure } from '../../../backends/media/vendor.ts'
-import { readQueuedImage } from '../../models/media/make-image.ts'
-import { readVideo } from '../../models/media/make-video.ts'
-import type { MadeFile } from '../../models/media/vendor-transport.ts'
-import { clock } from '../../platform/clock.ts'
+import { log } from '#agent/core/log.ts'
+import { MediaFailure } from '#backends/media/vendor.ts'
+import { readQueuedImage } from '#durable/models/media/make-image.ts'
+import { readVideo } from '#durable/models/media/make-video.ts'
+import type { MadeFile } from '#durable/models/media/vendor-transport.ts'
+import { clock } from '#durable/platform/clock.ts'
 import { keepBytes } from './buy-once.ts'
 import { type MediaHost, requireMedia, transportOf } from './media-host.ts'
 import type { LateJob, MediaRow } from './media-rows.ts'

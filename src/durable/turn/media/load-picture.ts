@@ -1,9 +1,9 @@
 /** Reads images for tools, from the network through the guarded fetch or from the workspace. Bytes decide their type. */
 
-import { BackendError } from '../../../agent/model/backend.ts'
-import { detectMediaType } from '../../../agent/model/media/detect-media-type.ts'
-import type { ImageInput } from '../../../backends/media/images.ts'
-import { MediaFailure } from '../../../backends/media/vendor.ts'
+import { BackendError } from '#agent/core/backend.ts'
+import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
+import type { ImageInput } from '#backends/media/images.ts'
+import { MediaFailure } from '#backends/media/vendor.ts'
 import type { MediaHost } from './media-host.ts'
 
 const maxBytes = 50 * 1024 * 1024

@@ -1,12 +1,12 @@
 /** Prepares an image for a model that sees, and asks one about it. */
 
-import { encodeBase64Bytes } from '../../../agent/model/base64.ts'
-import type { LookRequest, Refusal, Vision } from '../../../agent/model/media/media.ts'
-import { type ImagePart, userText } from '../../../agent/model/message.ts'
-import { isOversizedImage } from '../../../agent/providers/shared/images/image-limits.ts'
-import { type ImageInput } from '../../../backends/media/images.ts'
-import { MediaFailure } from '../../../backends/media/vendor.ts'
-import { imageShrinker } from '../../workspace/shrink-images.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import type { LookRequest, Refusal, Vision } from '#agent/core/media/media.ts'
+import { type ImagePart, userText } from '#agent/core/message.ts'
+import { isOversizedImage } from '#agent/providers/shared/images/image-limits.ts'
+import { type ImageInput } from '#backends/media/images.ts'
+import { MediaFailure } from '#backends/media/vendor.ts'
+import { imageShrinker } from '#durable/workspace/shrink-images.ts'
 import { loadPicture } from './load-picture.ts'
 import type { MediaHost } from './media-host.ts'
 

@@ -1,11 +1,11 @@
 /** The parts of a session that its paid calls use. */
 
-import { chooseMedia, type MediaChoice, type MediaUse } from '../../../agent/routing/media-vendors.ts'
-import { MediaFailure } from '../../../backends/media/vendor.ts'
-import type { MediaTransport } from '../../models/media/vendor-transport.ts'
-import type { SideCall } from '../../models/side-call.ts'
-import type { SessionBilling } from '../../tenant/billing/session-billing.ts'
-import type { Turn } from '../../../agent/model/turn.ts'
+import { chooseMedia, type MediaChoice, type MediaUse } from '#agent/routing/media-vendors.ts'
+import { MediaFailure } from '#backends/media/vendor.ts'
+import type { MediaTransport } from '#durable/models/media/vendor-transport.ts'
+import type { SideCall } from '#durable/models/side-call.ts'
+import type { SessionBilling } from '#durable/tenant/billing/session-billing.ts'
+import type { Turn } from '#agent/core/turn.ts'
 import type { ToolPorts } from '../tools/tool-ports.ts'
 import type { MediaRows } from './media-rows.ts'
 

@@ -1,10 +1,10 @@
 /** Stores screenshots of the browser like other media, and deletes them after a day. */
 
-import { decodeBase64Bytes } from '../../../agent/model/base64.ts'
-import { hash53 } from '../../../agent/model/hash53.ts'
-import { log } from '../../../agent/model/log.ts'
-import { clock } from '../../platform/clock.ts'
-import { retryDelayMs } from '../../platform/schedule.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import { log } from '#agent/core/log.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { retryDelayMs } from '#durable/platform/schedule.ts'
 import { callKey } from './buy-once.ts'
 import type { MediaHost } from './media-host.ts'
 import type { MediaRow } from './media-rows.ts'

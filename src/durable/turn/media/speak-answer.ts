@@ -1,7 +1,7 @@
 /** Speaks the answer of a run for a chat. What is no prose is left out. */
 
-import { systemAuthority } from '../../../agent/model/permission/authority.ts'
-import { parseMarkdown } from '../../../channels/text/parse-markdown.ts'
+import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { parseMarkdown } from '#channels/text/parse-markdown.ts'
 import { createSpeech } from './create-media.ts'
 import type { MediaHost } from './media-host.ts'
 

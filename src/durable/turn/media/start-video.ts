@@ -1,10 +1,10 @@
 /** Starts a video for a session. The alarm follows its job, and a message brings the result. */
 
-import type { MediaCall, VideoAnswer, VideoOrder } from '../../../agent/model/media/media.ts'
-import { MediaFailure } from '../../../backends/media/vendor.ts'
-import { videoVendors } from '../../../backends/media/video.ts'
-import { startVideo } from '../../models/media/make-video.ts'
-import { clock } from '../../platform/clock.ts'
+import type { MediaCall, VideoAnswer, VideoOrder } from '#agent/core/media/media.ts'
+import { MediaFailure } from '#backends/media/vendor.ts'
+import { videoVendors } from '#backends/media/video.ts'
+import { startVideo } from '#durable/models/media/make-video.ts'
+import { clock } from '#durable/platform/clock.ts'
 import { callKey, lostCall, openBill } from './buy-once.ts'
 import { loadPicture } from './load-picture.ts'
 import { type MediaHost, requireMedia, transportOf } from './media-host.ts'

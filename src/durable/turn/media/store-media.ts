@@ -3,11 +3,11 @@
  * again: it was paid.
  */
 
-import { log } from '../../../agent/model/log.ts'
-import type { MediaFile } from '../../../agent/model/media/media.ts'
-import { clock } from '../../platform/clock.ts'
-import { retryDelayMs } from '../../platform/schedule.ts'
-import { createLink } from '../../platform/signed-links.ts'
+import { log } from '#agent/core/log.ts'
+import type { MediaFile } from '#agent/core/media/media.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { retryDelayMs } from '#durable/platform/schedule.ts'
+import { createLink } from '#durable/platform/signed-links.ts'
 import type { MediaHost } from './media-host.ts'
 import type { KeptFile, MadeKind, MediaRow } from './media-rows.ts'
 

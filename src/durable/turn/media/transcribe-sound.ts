@@ -1,9 +1,9 @@
 /** Writes down what a voice message says, billed to its session. A text that was paid for is not bought again. */
 
-import { detectMediaType } from '../../../agent/model/media/detect-media-type.ts'
-import { estimateSeconds } from '../../../backends/media/join-sound.ts'
-import { MediaFailure } from '../../../backends/media/vendor.ts'
-import { transcribe } from '../../models/media/transcribe.ts'
+import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
+import { estimateSeconds } from '#backends/media/join-sound.ts'
+import { MediaFailure } from '#backends/media/vendor.ts'
+import { transcribe } from '#durable/models/media/transcribe.ts'
 import { lostCall, openBill } from './buy-once.ts'
 import { type MediaHost, requireMedia, transportOf } from './media-host.ts'
 import type { MediaRows } from './media-rows.ts'

@@ -1,11 +1,11 @@
 /** Builds the system prompt of a session from its parts. */
 
-import type { PromptLayer, PromptMaterial, PromptRecord } from '../../../agent/model/prompt/prompt-layer.ts'
-import { type AssembledPrompt, assemblePrompt } from '../../../agent/prompt/assemble.ts'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { memoryReach } from '../../../agent/recall/memory-reach.ts'
-import { personalLayers } from '../../../agent/recall/personal-layers.ts'
-import { clock } from '../../platform/clock.ts'
+import type { PromptLayer, PromptMaterial, PromptRecord } from '#agent/core/prompt-layer.ts'
+import { type AssembledPrompt, assemblePrompt } from '#agent/prompt/assemble.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { memoryReach } from '#agent/memory/memory-reach.ts'
+import { personalLayers } from '#agent/memory/personal-layers.ts'
+import { clock } from '#durable/platform/clock.ts'
 import { promptParts } from './prompt-parts.ts'
 import type { PartResult, PreparedSession, PromptContext, PromptPart } from './prompt-part.ts'
 

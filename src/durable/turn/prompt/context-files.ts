@@ -1,11 +1,11 @@
 /** Reads the files of a workspace that describe its project, and renders them for the model: redacted, scanned and fenced. */
 
-import type { Files } from '../../../agent/model/backend.ts'
-import type { Folder } from '../../../agent/prompt/context-files.ts'
-import { truncateToChars } from '../../../agent/prompt/truncate-text.ts'
-import { describeFindings } from '../../../agent/recall/describe-findings.ts'
-import { fenceUntrusted } from '../../../agent/recall/fence.ts'
-import { blockFindings, scan } from '../../../agent/recall/injection-scan.ts'
+import type { Files } from '#agent/core/backend.ts'
+import type { Folder } from '#agent/prompt/context-files.ts'
+import { truncateToChars } from '#agent/prompt/truncate-text.ts'
+import { describeFindings } from '#agent/untrusted/describe-findings.ts'
+import { fenceUntrusted } from '#agent/untrusted/fence.ts'
+import { blockFindings, scan } from '#agent/untrusted/injection-scan.ts'
 
 /** A larger file describes no project. */
 const maxFileBytes = 600_000

@@ -1,6 +1,6 @@
 /** Describes the workspace where commands run and files are. */
 
-import { createLayer } from '../../../agent/prompt/layers.ts'
+import { createLayer } from '#agent/prompt/layers.ts'
 import type { PromptContext, PromptPart } from './prompt-part.ts'
 
 export const environmentPart: PromptPart = (context) =>

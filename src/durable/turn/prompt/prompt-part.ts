@@ -1,11 +1,11 @@
 /** Defines what a part of the system prompt is built from, and what it returns. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { PromptLayer, PromptMaterial } from '../../../agent/model/prompt/prompt-layer.ts'
-import type { Settings } from '../../../agent/model/settings.ts'
-import type { Toolbox } from '../../../agent/model/tool.ts'
-import type { SessionMetadata } from '../../storage/session-metadata.ts'
-import type { SessionBackend } from '../../workspace/session-backend.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { PromptLayer, PromptMaterial } from '#agent/core/prompt-layer.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { Toolbox } from '#agent/core/tool.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import type { SessionBackend } from '#durable/workspace/session-backend.ts'
 import type { ToolScope } from '../tools/turn-scope.ts'
 
 /** The model that gets the prompt first. */

@@ -1,19 +1,19 @@
 /** Connects a session with the service that remembers its conversations, if its tenant has set one up. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { log } from '../../../agent/model/log.ts'
-import { BoundedMap } from '../../../agent/model/bounded-map.ts'
-import type { MemoryProvider, MemorySubject, RememberedTurn } from '../../../agent/model/recall/memory-provider.ts'
-import type { Settings } from '../../../agent/model/settings.ts'
-import { createMem0, mem0BaseUrl, type PostJson } from '../../../agent/recall/mem0.ts'
-import { memoryReach } from '../../../agent/recall/memory-reach.ts'
-import { renderRecalled } from '../../../agent/recall/recalled-context.ts'
-import type { TenantKeys } from '../../models/credentials.ts'
-import { clock } from '../../platform/clock.ts'
-import { newNonce } from '../../platform/ids.ts'
-import { redactorFor } from '../../platform/redaction.ts'
-import { variablesOf } from '../../platform/variables.ts'
-import { createTenantFetch } from '../../tenant/tenant-fetch.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { log } from '#agent/core/log.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { MemoryProvider, MemorySubject, RememberedTurn } from '#agent/core/recall/memory-provider.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { createMem0, mem0BaseUrl, type PostJson } from '#agent/memory/mem0.ts'
+import { memoryReach } from '#agent/memory/memory-reach.ts'
+import { renderRecalled } from '#agent/memory/recalled-context.ts'
+import type { TenantKeys } from '#durable/models/credentials.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { newNonce } from '#durable/platform/ids.ts'
+import { redactorFor } from '#durable/platform/redaction.ts'
+import { variablesOf } from '#durable/platform/variables.ts'
+import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 
 /** A turn waits at most so long for what the service remembers. */
 const recallTimeoutMs = 8_000

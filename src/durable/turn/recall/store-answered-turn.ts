@@ -1,8 +1,8 @@
 /** Hands answered turns of people to the memory service of their tenant. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { isRunEnd, type SessionEvent } from '../../../agent/model/event.ts'
-import { type Message, textIn } from '../../../agent/model/message.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { isRunEnd, type SessionEvent } from '#agent/core/event.ts'
+import { type Message, textIn } from '#agent/core/message.ts'
 import { type RememberingSession, storeTurnOutside } from './outside-memory.ts'
 
 type AnsweredSession = RememberingSession & {

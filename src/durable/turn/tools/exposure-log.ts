@@ -3,15 +3,10 @@
  * for as long as its messages are sent to models.
  */
 
-import type { Message, ToolMessage } from '../../../agent/model/message.ts'
-import type { Authority, Exposure } from '../../../agent/model/permission/authority.ts'
-import {
-  exposureOf,
-  exposureOfAuthority,
-  exposureOfMessages,
-  joinExposures,
-} from '../../../agent/policy/approval/exposure.ts'
-import type { SessionMetadata } from '../../storage/session-metadata.ts'
+import type { Message, ToolMessage } from '#agent/core/message.ts'
+import type { Authority, Exposure } from '#agent/core/permission/authority.ts'
+import { exposureOf, exposureOfAuthority, exposureOfMessages, joinExposures } from '#agent/policy/approval/exposure.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 
 export type ExposureLog = {
   readonly now: () => Exposure

@@ -1,11 +1,11 @@
 /** Adds to the result of a failed call what fixed the same failure before. */
 
-import { log } from '../../../agent/model/log.ts'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { Result, ToolCall } from '../../../agent/model/turn.ts'
-import { fenceUntrusted } from '../../../agent/recall/fence.ts'
-import { getFailureSignature } from '../../../agent/recall/learning/fixes.ts'
-import { tenantStub } from '../../tenant/tenant-stub.ts'
+import { log } from '#agent/core/log.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Result, ToolCall } from '#agent/core/turn.ts'
+import { fenceUntrusted } from '#agent/untrusted/fence.ts'
+import { getFailureSignature } from '#agent/skills/learning/fixes.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 
 export type FixHintOptions = {
   readonly env: Pick<Env, 'TENANT'>

@@ -3,9 +3,9 @@
  * No approval guards these searches. So the tool `web_search` takes their place as soon as something has to.
  */
 
-import { isRiskAbove } from '../../../agent/model/permission/approval.ts'
-import type { Turn } from '../../../agent/model/turn.ts'
-import { matchesWildcard } from '../../../agent/policy/wildcard.ts'
+import { isRiskAbove } from '#agent/core/permission/approval.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import { matchesWildcard } from '#agent/policy/wildcard.ts'
 import { createApprovalPolicy } from '../approval-policy.ts'
 import { turnAuthority } from '../turn-authority.ts'
 import type { TurnSession } from '../turn-session.ts'

@@ -1,10 +1,10 @@
 /** Provides the tenant's jobs to the tools of a session. Results come back to the session that makes a job. */
 
-import type { ChatOrigin } from '../../../agent/model/delivery.ts'
-import type { JobAnswer, JobScheduler } from '../../../agent/model/job/job-scheduler.ts'
-import type { JobChanged, JobCreated } from '../../tenant/jobs/jobs.ts'
-import { hashParts } from '../../tenant/jobs/chat-session.ts'
-import { tenantStub } from '../../tenant/tenant-stub.ts'
+import type { ChatOrigin } from '#agent/core/delivery.ts'
+import type { JobAnswer, JobScheduler } from '#agent/core/job-scheduler.ts'
+import type { JobChanged, JobCreated } from '#durable/tenant/jobs/jobs.ts'
+import { hashParts } from '#durable/tenant/jobs/chat-session.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 
 export type SessionJobsOptions = {
   readonly env: Env

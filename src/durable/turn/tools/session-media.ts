@@ -1,6 +1,6 @@
 /** Provides images, speech and vision to the tools of a session. Their code is loaded when it is used. */
 
-import type { Media, Vision } from '../../../agent/model/media/media.ts'
+import type { Media, Vision } from '#agent/core/media/media.ts'
 import type { LateResult } from '../media/continue-media.ts'
 import type { MediaHost, MediaSession } from '../media/media-host.ts'
 import type { VoiceMessage, VoiceText } from '../media/transcribe-sound.ts'

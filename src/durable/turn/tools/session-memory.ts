@@ -1,8 +1,8 @@
 /** Provides the tenant's memory to the tools of a session, and counts the refused changes of a run. */
 
-import type { Memory, MemoryResult, MemoryTarget } from '../../../agent/model/recall/memory.ts'
-import { forgetSnapshot } from '../../tenant/tenant-snapshot.ts'
-import { tenantStub } from '../../tenant/tenant-stub.ts'
+import type { Memory, MemoryResult, MemoryTarget } from '#agent/core/recall/memory.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 
 /** After so many refusals in one turn the model is told to give up. */
 const maxRefusals = 3

@@ -1,15 +1,15 @@
 /** Provides the tenant's skills to the tools of a session, and copies their files into its workspace. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { Files } from '../../../agent/model/backend.ts'
-import type { SkillMiss, Skills, SkillSource, SkillView } from '../../../agent/model/skills/skill.ts'
-import type { Toolbox } from '../../../agent/model/tool.ts'
-import { changedFile } from '../../../agent/recall/skills/change-guard.ts'
-import { skillFile } from '../../../agent/recall/skills/skill-names.ts'
-import { blockDangerous } from '../../../agent/recall/skills/skill-verdict.ts'
-import { decodeText } from '../../tenant/skills/check-skill.ts'
-import { forgetSnapshot } from '../../tenant/tenant-snapshot.ts'
-import { tenantStub } from '../../tenant/tenant-stub.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Files } from '#agent/core/backend.ts'
+import type { SkillMiss, Skills, SkillSource, SkillView } from '#agent/core/skills/skill.ts'
+import type { Toolbox } from '#agent/core/tool.ts'
+import { changedFile } from '#agent/skills/change-guard.ts'
+import { skillFile } from '#agent/skills/skill-names.ts'
+import { blockDangerous } from '#agent/skills/skill-verdict.ts'
+import { decodeText } from '#durable/tenant/skills/check-skill.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 
 export type SessionSkillsOptions = {
   readonly env: Env

@@ -1,6 +1,6 @@
 /** The subagents of a session as a service of its tools. They are created after the tools, so they are read at each use. */
 
-import type { Subagents } from '../../../agent/model/subagent/subagent.ts'
+import type { Subagents } from '#agent/core/subagent.ts'
 
 export const createSessionSubagents = (subagents: () => Subagents): Subagents => ({
   limits: () => subagents().limits(),

@@ -3,14 +3,14 @@
  * and those of its client.
  */
 
-import { BoundedMap } from '../../../agent/model/bounded-map.ts'
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import type { ToolSchema } from '../../../agent/model/request/tool-schema.ts'
-import type { Settings } from '../../../agent/model/settings.ts'
-import type { ServiceName, SessionFacts, Tool, Toolbox } from '../../../agent/model/tool.ts'
-import { tools as builtIn } from '../../../tools/index.ts'
-import { presetOf, workspaceToolsets } from '../../../tools/toolsets.ts'
-import { toolsFor, type Withheld } from '../../../tools/tools-for.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { ServiceName, SessionFacts, Tool, Toolbox } from '#agent/core/tool.ts'
+import { tools as builtIn } from '#tools/index.ts'
+import { presetOf, workspaceToolsets } from '#tools/toolsets.ts'
+import { toolsFor, type Withheld } from '#tools/tools-for.ts'
 import type { ToolScope } from './turn-scope.ts'
 
 type Origin = {

@@ -1,12 +1,12 @@
 /** Gives tools the web: searches and pages, by the vendors and the guarded fetch of the tenant. */
 
-import type { SearchAnswer, Web } from '../../../agent/model/vendor/web.ts'
-import type { Documents } from '../../../agent/model/media/document.ts'
-import { hash53 } from '../../../agent/model/hash53.ts'
-import { clock } from '../../platform/clock.ts'
-import { newNonce } from '../../platform/ids.ts'
-import { createTenantAddressGuard } from '../../tenant/tenant-fetch.ts'
-import type { PageReader } from '../../../backends/web/page/page.ts'
+import type { SearchAnswer, Web } from '#agent/core/vendor/web.ts'
+import type { Documents } from '#agent/core/media/document.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { newNonce } from '#durable/platform/ids.ts'
+import { createTenantAddressGuard } from '#durable/tenant/tenant-fetch.ts'
+import type { PageReader } from '#backends/web/page/page.ts'
 import type { ToolPorts } from './tool-ports.ts'
 
 type ShownPage = { readonly url: string; readonly html: string }
@@ -23,13 +23,13 @@ export function createSessionWeb(
   const inFlight = new Map<string, Promise<SearchAnswer>>()
   return {
     async search(query, limit, signal) {
-      const { searchWeb } = await import('../../../backends/web/search/search-web.ts')
+      const { searchWeb } = await import('#backends/web/search/search-web.ts')
       const { tenantId, guardedFetch: send } = ports
       const context = { tenantId, deployment: ports.deployment(), send, sessionId, now: clock.now, inFlight }
       return searchWeb({ query, limit, signal }, context)
     },
     async extract(url, maxChars, signal) {
-      const { extractPage, openPageReader } = await import('../../../backends/web/extract/extract-page.ts')
+      const { extractPage, openPageReader } = await import('#backends/web/extract/extract-page.ts')
       const { env, tenantId, guardedFetch: send, backend, runInBackground } = ports
       const reader = (readPage ??= openPageReader(env.LOADER))
       const renderPage = async (address: string, stop: AbortSignal) => {

@@ -1,8 +1,8 @@
 /** The parts from which services of tools are built: the deployment, the guarded fetch of the tenant and the files of the session. */
 
-import type { ExecutionBackend } from '../../../agent/model/backend.ts'
-import type { ToolDeployment } from '../../../agent/model/vendor/tool-deployment.ts'
-import type { GuardedFetch } from '../../platform/guarded-fetch.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
+import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 
 export type ToolPorts = {
   readonly env: Env

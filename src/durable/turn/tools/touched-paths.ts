@@ -1,7 +1,7 @@
 /** Lists the files and folders that a call works on. */
 
-import type { ToolCall } from '../../../agent/model/turn.ts'
-import type { DispatchOptions } from '../../../tools/dispatch.ts'
+import type { ToolCall } from '#agent/core/turn.ts'
+import type { DispatchOptions } from '#tools/dispatch.ts'
 
 /** Absolute paths. For a command it is the directory where the command ended. */
 export function listTouchedPaths(

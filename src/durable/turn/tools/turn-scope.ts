@@ -1,9 +1,9 @@
 /** Reads what limits and extends the tools of the open or last turn: its authority and the tools of its client. */
 
-import type { Authority } from '../../../agent/model/permission/authority.ts'
-import { offeredTools, type ToolSchema } from '../../../agent/model/request/tool-schema.ts'
-import type { TurnOptions } from '../../../agent/model/turn-options.ts'
-import { memoryReach } from '../../../agent/recall/memory-reach.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { offeredTools, type ToolSchema } from '#agent/core/request/tool-schema.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { memoryReach } from '#agent/memory/memory-reach.ts'
 import { turnAuthority } from '../turn-authority.ts'
 
 /** `clientTools`: offered beside the agent's own. `keptToolsets`: the request names these toolsets for itself. */

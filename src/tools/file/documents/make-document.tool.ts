@@ -1,8 +1,8 @@
 /** Writes a document from Markdown, rows or a diagram: a file of the workspace, attached to the answer. */
 
 import * as z from 'zod'
-import { documentKinds } from '../../../agent/model/media/document-writer.ts'
-import { mediaTypeOf } from '../../../agent/model/media/media-type.ts'
+import { documentKinds } from '#agent/core/media/document-writer.ts'
+import { mediaTypeOf } from '#agent/core/media/media-type.ts'
 import { assessWrites } from '../../assess-paths.ts'
 import { defineTool } from '../../define-tool.ts'
 import { failOnBackendError } from '../../fail-on-backend-error.ts'

@@ -1,8 +1,8 @@
 /** Extracts the text of a PDF file page by page. */
 
-import type { ExecutionBackend } from '../../../agent/model/backend.ts'
-import type { Documents, PdfAnswer, PdfRefusal } from '../../../agent/model/media/document.ts'
-import { renderPdf } from '../../../agent/model/media/render-pdf.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import type { Documents, PdfAnswer, PdfRefusal } from '#agent/core/media/document.ts'
+import { renderPdf } from '#agent/core/media/render-pdf.ts'
 
 export type DocumentReader = {
   readonly backend: ExecutionBackend

@@ -1,7 +1,7 @@
 /** Reads documents (.docx, .xlsx, .pdf, notebooks) as text, or returns a failure that names the next step. */
 
-import type { OfficeFormat } from '../../../agent/model/media/document.ts'
-import type { ToolResult } from '../../../agent/model/tool.ts'
+import type { OfficeFormat } from '#agent/core/media/document.ts'
+import type { ToolResult } from '#agent/core/tool.ts'
 import { fail } from '../../tool-result.ts'
 import type { TextFile } from '../read-text-file.ts'
 import { extractPdfText, type DocumentText, type DocumentReader } from './pdf-text.ts'

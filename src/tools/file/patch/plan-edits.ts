@@ -1,7 +1,7 @@
 /** Computes all edits of a patch before the first file is written. */
 
-import type { ExecutionBackend } from '../../../agent/model/backend.ts'
-import type { ToolResult } from '../../../agent/model/tool.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import type { ToolResult } from '#agent/core/tool.ts'
 import { fail } from '../../tool-result.ts'
 import { isTextFile, readEditableFile } from '../read-text-file.ts'
 import { applyHunks } from './apply-hunks.ts'

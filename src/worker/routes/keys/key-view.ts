@@ -1,8 +1,8 @@
 /** The view of a key in the API, without its secret. */
 
 import * as z from 'zod'
-import { scopes } from '../../../agent/model/permission/authority.ts'
-import type { ApiKey } from '../../../db/api-keys.ts'
+import { scopes } from '#agent/core/permission/authority.ts'
+import type { ApiKey } from '#db/api-keys.ts'
 import { nameSchemas } from '../../schema-names.ts'
 
 export const keyShape = z.object({

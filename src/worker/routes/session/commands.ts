@@ -1,9 +1,9 @@
 /** `/api/commands`: the commands that a message can begin with, for menus of clients. */
 
 import * as z from 'zod'
-import { type CommandSpec, commandGroups, commandTable } from '../../../agent/policy/slash-command/command-table.ts'
-import { scopes } from '../../../agent/model/permission/authority.ts'
-import { tenantStub } from '../../../durable/tenant/tenant-stub.ts'
+import { type CommandSpec, commandGroups, commandTable } from '#agent/policy/slash-command/command-table.ts'
+import { scopes } from '#agent/core/permission/authority.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { pageByPosition } from '../../input/page.ts'
 import { route } from '../../route.ts'
 import { nameSchemas } from '../../schema-names.ts'

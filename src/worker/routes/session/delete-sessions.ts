@@ -1,8 +1,8 @@
 /** `POST /api/sessions/delete`: deletes several sessions. */
 
 import * as z from 'zod'
-import { sessionNamePattern } from '../../../agent/model/session-name.ts'
-import { log } from '../../../agent/model/log.ts'
+import { sessionNamePattern } from '#agent/core/session-name.ts'
+import { log } from '#agent/core/log.ts'
 import { route } from '../../route.ts'
 import { sessionStub } from '../../sessions.ts'
 import { ok } from '../../shapes.ts'

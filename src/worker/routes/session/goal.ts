@@ -1,7 +1,7 @@
 /** `/api/sessions/{id}/goal`: the goal that a session works towards by itself. */
 
 import * as z from 'zod'
-import { maxCriteria, maxGateChars, maxGates, maxGoalChars } from '../../../agent/schedule/goal/goal.ts'
+import { maxCriteria, maxGateChars, maxGates, maxGoalChars } from '#agent/schedule/goal/goal.ts'
 import { AppError } from '../../errors.ts'
 import { route } from '../../route.ts'
 import { nameSchemas } from '../../schema-names.ts'

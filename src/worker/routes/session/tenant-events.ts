@@ -1,8 +1,8 @@
 /** `/api/events`: what changes in the sessions of the tenant, for lists and inboxes. */
 
-import { authorityHeader, encodeAuthority } from '../../../durable/platform/authority-header.ts'
-import { forgetSnapshot } from '../../../durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '../../../durable/tenant/tenant-stub.ts'
+import { authorityHeader, encodeAuthority } from '#durable/platform/authority-header.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { AppError } from '../../errors.ts'
 import { streamEvents } from '../../event-bridge.ts'
 import { type Call, route } from '../../route.ts'

@@ -1,8 +1,8 @@
 /** `/api/skills/{name}/files/…`: reads, writes and deletes files of a skill. */
 
-import { explainBadSkillPath, skillFile } from '../../../agent/recall/skills/skill-names.ts'
-import { forgetSnapshot } from '../../../durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '../../../durable/tenant/tenant-stub.ts'
+import { explainBadSkillPath, skillFile } from '#agent/skills/skill-names.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { invalid } from '../../errors.ts'
 import { respondWithFile } from '../../files/file-response.ts'
 import { readBytes } from '../../input/body.ts'

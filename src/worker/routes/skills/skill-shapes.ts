@@ -1,9 +1,9 @@
 /** Describes skills in the API, and renders what the tenant's object answers. */
 
 import * as z from 'zod'
-import type { SkillFinding, SkillSource, SkillSummary, SkillTrust } from '../../../agent/model/skills/skill.ts'
-import { describeFindings } from '../../../agent/recall/skills/skill-verdict.ts'
-import type { SkillWriteResult } from '../../../durable/tenant/skills/skills.ts'
+import type { SkillFinding, SkillSource, SkillSummary, SkillTrust } from '#agent/core/skills/skill.ts'
+import { describeFindings } from '#agent/skills/skill-verdict.ts'
+import type { SkillWriteResult } from '#durable/tenant/skills/skills.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { nameSchemas } from '../../schema-names.ts'
 

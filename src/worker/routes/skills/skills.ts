@@ -1,10 +1,10 @@
 /** `/api/skills` and `/v1/skills`: lists, writes, marks, exports and deletes skills of a tenant. */
 
 import * as z from 'zod'
-import { skillFile } from '../../../agent/recall/skills/skill-names.ts'
-import { pack, toStream } from '../../../backends/tar.ts'
-import { forgetSnapshot } from '../../../durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '../../../durable/tenant/tenant-stub.ts'
+import { skillFile } from '#agent/skills/skill-names.ts'
+import { pack, toStream } from '#backends/tar.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { AppError } from '../../errors.ts'
 import { pageByPosition } from '../../input/page.ts'
 import { requireStorageAdmission } from '../../limits.ts'

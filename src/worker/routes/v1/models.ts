@@ -1,13 +1,13 @@
 /** `/v1/models` and `/api/settings/models`: lists usable models and why others are unavailable. */
 
 import * as z from 'zod'
-import type { Settings } from '../../../agent/model/settings.ts'
-import { findProvider, getMissingRequirement } from '../../../agent/routing/availability.ts'
-import { listModelNames, emptyCatalog } from '../../../agent/providers/catalog/model-lookup.ts'
-import { minWindow } from '../../../agent/providers/catalog/context-window.ts'
-import type { KeyHealthById } from '../../../agent/routing/key-selection.ts'
-import { type Provider, providers } from '../../../agent/providers/profiles/providers.ts'
-import { chooseModel, explainModelless } from '../../../agent/routing/default-model.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { findProvider, getMissingRequirement } from '#agent/routing/availability.ts'
+import { listModelNames, emptyCatalog } from '#agent/providers/catalog/model-lookup.ts'
+import { minWindow } from '#agent/providers/catalog/context-window.ts'
+import type { KeyHealthById } from '#agent/routing/key-selection.ts'
+import { type Provider, providers } from '#agent/providers/profiles/providers.ts'
+import { chooseModel, explainModelless } from '#agent/routing/default-model.ts'
 import {
   getModelRequirement,
   type Prices,
@@ -15,12 +15,12 @@ import {
   resolveRoute,
   type Sources,
   splitModelId,
-} from '../../../agent/routing/route.ts'
-import { sourcesFor } from '../../../durable/models/catalog.ts'
-import { getHealth } from '../../../durable/models/key-pool.ts'
-import { mixtureNames, resolveMixture } from '../../../durable/models/mixture-of-agents.ts'
-import { isVirtualModel, listModelIds } from '../../../durable/models/model-routes.ts'
-import { effectiveSettings, type TenantSnapshot } from '../../../durable/tenant/tenant-snapshot.ts'
+} from '#agent/routing/route.ts'
+import { sourcesFor } from '#durable/models/catalog.ts'
+import { getHealth } from '#durable/models/key-pool.ts'
+import { mixtureNames, resolveMixture } from '#durable/models/mixture-of-agents.ts'
+import { isVirtualModel, listModelIds } from '#durable/models/model-routes.ts'
+import { effectiveSettings, type TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError } from '../../errors.ts'
 import { pageByPosition } from '../../input/page.ts'
 import { type Call, route } from '../../route.ts'

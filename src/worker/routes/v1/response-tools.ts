@@ -1,10 +1,10 @@
 /** `/v1/responses/compact` and `/v1/responses/input_tokens`: summarises a conversation, and counts the tokens of a request. */
 
 import * as z from 'zod'
-import { encodeCompaction } from '../../../agent/public-api/responses/compaction.ts'
-import { renderUsage } from '../../../agent/public-api/responses/response.ts'
-import { newSessionId } from '../../../durable/platform/ids.ts'
-import type { Location } from '../../../durable/session/responses/locate.ts'
+import { encodeCompaction } from '#agent/public-api/responses/compaction.ts'
+import { renderUsage } from '#agent/public-api/responses/response.ts'
+import { newSessionId } from '#durable/platform/ids.ts'
+import type { Location } from '#durable/session/responses/locate.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { parseTurnOptions } from '../../input/turn-options.ts'
 import { locateResponse } from '../../responses/continued-run.ts'

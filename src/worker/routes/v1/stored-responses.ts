@@ -1,7 +1,7 @@
 /** `/v1/responses/{id}`: gets, cancels and deletes stored responses, and lists their input items. */
 
 import * as z from 'zod'
-import type { RenderedResponse } from '../../../durable/session/rpc/responses.ts'
+import type { RenderedResponse } from '#durable/session/rpc/responses.ts'
 import { AppError } from '../../errors.ts'
 import { locateResponse, type ResponseLocation } from '../../responses/continued-run.ts'
 import { pageItems, pageQuery } from '../../responses/item-page.ts'

@@ -1,16 +1,16 @@
 /** Serves `/api/webhooks`: addresses to which other services deliver events. No response contains a secret. */
 
 import * as z from 'zod'
-import { systemAuthority } from '../../../agent/model/permission/authority.ts'
-import { parseTargets } from '../../../agent/schedule/job/targets.ts'
-import { webhookFields, webhookSettings } from '../../../channels/webhook/definition.ts'
-import { decodeKey } from '../../../channels/webhook/verify-webhook.ts'
-import { type Connection, webhookPlatform } from '../../../db/channel-connections.ts'
-import { forgetWebhook } from '../../../durable/channels/webhooks/load-webhook.ts'
-import { replaceSecret } from '../../../durable/channels/webhooks/webhook-secrets.ts'
-import { sealSecrets, unsealSecrets } from '../../../durable/tenant/channels/connection.ts'
-import { resolveChat } from '../../../durable/tenant/channels/resolve-chat.ts'
-import { tenantStub } from '../../../durable/tenant/tenant-stub.ts'
+import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { parseTargets } from '#agent/schedule/job/targets.ts'
+import { webhookFields, webhookSettings } from '#channels/webhook/definition.ts'
+import { decodeKey } from '#channels/webhook/verify-webhook.ts'
+import { type Connection, webhookPlatform } from '#db/channel-connections.ts'
+import { forgetWebhook } from '#durable/channels/webhooks/load-webhook.ts'
+import { replaceSecret } from '#durable/channels/webhooks/webhook-secrets.ts'
+import { sealSecrets, unsealSecrets } from '#durable/tenant/channels/connection.ts'
+import { resolveChat } from '#durable/tenant/channels/resolve-chat.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { listConnections } from '../../connections/connection-page.ts'
 import {
   type ConnectionCall,

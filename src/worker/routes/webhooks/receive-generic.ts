@@ -1,7 +1,7 @@
 /** Receives the requests of a generic webhook: raw bytes, size, then acceptance, whose outcome becomes the response. */
 
-import { acceptWebhook, type WebhookOutcome } from '../../../durable/channels/webhooks/accept-webhook.ts'
-import { loadWebhook } from '../../../durable/channels/webhooks/load-webhook.ts'
+import { acceptWebhook, type WebhookOutcome } from '#durable/channels/webhooks/accept-webhook.ts'
+import { loadWebhook } from '#durable/channels/webhooks/load-webhook.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { readBytes } from '../../input/body.ts'
 import type { Web } from '../../route.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Assessment, ApprovalDecision } from '../../../../src/agent/model/permission/approval.ts'
+import type { Assessment, ApprovalDecision } from '#agent/core/permission/approval.ts'
 import {
   type ApprovalPolicy,
   type JudgedCall,
@@ -8,13 +8,9 @@ import {
   hashCall,
   decideApproval,
   assessByRisk,
-} from '../../../../src/agent/policy/approval/approval.ts'
-import {
-  renderJudgeInstructions,
-  parseJudgement,
-  renderJudgeQuestion,
-} from '../../../../src/agent/policy/approval/approval-judge.ts'
-import { matchesWildcard } from '../../../../src/agent/policy/wildcard.ts'
+} from '#agent/policy/approval/approval.ts'
+import { renderJudgeInstructions, parseJudgement, renderJudgeQuestion } from '#agent/policy/approval/approval-judge.ts'
+import { matchesWildcard } from '#agent/policy/wildcard.ts'
 
 const command = (text: string, more: Partial<Assessment> = {}): JudgedCall => ({
   callId: 'c1',

@@ -1,7 +1,7 @@
 /** Tests which addresses may be called: a table of hostile ones, and one of good ones. */
 
 import { describe, expect, it } from 'vitest'
-import { checkPublicAddress } from '../../../../src/agent/policy/network/network-address.ts'
+import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
 
 const rules = { ownHosts: ['talaria.example.org'] }
 

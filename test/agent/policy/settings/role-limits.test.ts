@@ -1,8 +1,8 @@
 /** Tests what a caller with a role may change and give to others. */
 
 import { describe, expect, it } from 'vitest'
-import { type Authority, type Rights, scopes } from '../../../../src/agent/model/permission/authority.ts'
-import { findChangeBeyondRole, mayGive } from '../../../../src/agent/policy/settings/role-limits.ts'
+import { type Authority, type Rights, scopes } from '#agent/core/permission/authority.ts'
+import { findChangeBeyondRole, mayGive } from '#agent/policy/settings/role-limits.ts'
 
 const sets: Readonly<Record<string, readonly string[]>> = { file: ['read_file', 'write_file'] }
 const expand = (names: readonly string[] = []) => new Set(names.flatMap((name) => sets[name] ?? [name]))

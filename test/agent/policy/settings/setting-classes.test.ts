@@ -1,14 +1,10 @@
 /** Tests that every setting is classified, and what tighter means for each. */
 
 import { describe, expect, it } from 'vitest'
-import type { Settings } from '../../../../src/agent/model/settings.ts'
-import { type ExpandToolsets, findSettingClass } from '../../../../src/agent/policy/settings/setting-classes.ts'
-import {
-  findLoosening,
-  listPolicyChanges,
-  tightenSettings,
-} from '../../../../src/agent/policy/settings/tighten-settings.ts'
-import { settingLeaves } from '../../../support/setting-leaves.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { type ExpandToolsets, findSettingClass } from '#agent/policy/settings/setting-classes.ts'
+import { findLoosening, listPolicyChanges, tightenSettings } from '#agent/policy/settings/tighten-settings.ts'
+import { settingLeaves } from '#test/support/setting-leaves.ts'
 
 const sets: Readonly<Record<string, readonly string[]>> = { file: ['read_file', 'write_file'], web: ['web_search'] }
 const expand: ExpandToolsets = (names = ['file']) => new Set(names.flatMap((name) => sets[name] ?? [name]))

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type CommandRights, mayPersonUse } from '../../../../src/agent/policy/slash-command/command-rights.ts'
+import { type CommandRights, mayPersonUse } from '#agent/policy/slash-command/command-rights.ts'
 import {
   type CommandSpec,
   commandSpellings,
   commandTable,
   findCommand,
-} from '../../../../src/agent/policy/slash-command/command-table.ts'
-import { parseCommand } from '../../../../src/agent/policy/slash-command/parse-command.ts'
+} from '#agent/policy/slash-command/command-table.ts'
+import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
 
 const table: readonly CommandSpec[] = commandTable
 

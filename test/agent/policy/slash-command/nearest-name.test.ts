@@ -1,7 +1,7 @@
 /** Tests which name is suggested for a misspelled one. */
 
 import { expect, it } from 'vitest'
-import { findNearestName } from '../../../../src/agent/policy/slash-command/nearest-name.ts'
+import { findNearestName } from '#agent/policy/slash-command/nearest-name.ts'
 
 const names = ['help', 'new', 'stop', 'steer', 'status', 'retry', 'undo', 'compress', 'background', 'heartbeat', 'loop']
 

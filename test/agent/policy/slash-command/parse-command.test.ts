@@ -1,7 +1,7 @@
 /** Tests which messages are commands, and how their words are read. */
 
 import { describe, expect, it } from 'vitest'
-import { isPathName, parseCommand, splitWords } from '../../../../src/agent/policy/slash-command/parse-command.ts'
+import { isPathName, parseCommand, splitWords } from '#agent/policy/slash-command/parse-command.ts'
 
 describe('parseCommand', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { subagentLimits, subagentTools } from '../../../../src/agent/policy/subagent/limits.ts'
+import { subagentLimits, subagentTools } from '#agent/policy/subagent/limits.ts'
 
 const all = ['terminal', 'delegate_task', 'clarify', 'memory', 'send_message', 'cronjob', 'mcp__a__b']
 

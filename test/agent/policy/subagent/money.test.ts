@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { noUsage } from '../../../../src/agent/model/usage.ts'
-import { grantFor, isExhausted, limitsOfGrant } from '../../../../src/agent/policy/subagent/money.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { grantFor, isExhausted, limitsOfGrant } from '#agent/policy/subagent/money.ts'
 
 const spent = (costUsd: number, input = 0) => ({ ...noUsage, costUsd, input })
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { noUsage } from '../../../../src/agent/model/usage.ts'
-import { maxCharsOfSummary, renderResults, renderSpilled } from '../../../../src/agent/policy/subagent/result.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { maxCharsOfSummary, renderResults, renderSpilled } from '#agent/policy/subagent/result.ts'
 
 it.each([
   [1_000_000, 1, 24_000],

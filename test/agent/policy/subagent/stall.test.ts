@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { explainStall, startWatching, watch } from '../../../../src/agent/policy/subagent/stall.ts'
+import { explainStall, startWatching, watch } from '#agent/policy/subagent/stall.ts'
 
 const progress = { marker: 1, activity: 'thinking', isInTool: false, isWaiting: false, apiCalls: 1 }
 const seconds = (n: number) => n * 1_000

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Entry } from '../../../../src/agent/model/history.ts'
-import { callsIn, type Message, userText } from '../../../../src/agent/model/message.ts'
-import { type BoundaryOptions, planCompression } from '../../../../src/agent/prompt/compression/boundaries.ts'
-import { createSummaryMessage } from '../../../../src/agent/prompt/compression/summary-message.ts'
+import type { Entry } from '#agent/core/history.ts'
+import { callsIn, type Message, userText } from '#agent/core/message.ts'
+import { type BoundaryOptions, planCompression } from '#agent/prompt/compression/boundaries.ts'
+import { createSummaryMessage } from '#agent/prompt/compression/summary-message.ts'
 import { answers, asks, callsTool, returns, toEntries } from './messages.ts'
 
 const options: BoundaryOptions = { protectFirst: 3, protectLast: 20, tailTokens: 10_000 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { collectEffects, renderEffects } from '../../../../src/agent/prompt/compression/effects.ts'
+import { collectEffects, renderEffects } from '#agent/prompt/compression/effects.ts'
 import { asks, callsTool, returns, toEntries } from './messages.ts'
 
 const hasEffect = (name: string) => name !== 'read_file'

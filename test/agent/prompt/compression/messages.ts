@@ -1,9 +1,9 @@
 /** Creates messages and entries for the tests of compression. */
 
-import type { Entry } from '../../../../src/agent/model/history.ts'
-import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../../../../src/agent/model/message.ts'
-import { userText } from '../../../../src/agent/model/message.ts'
-import { estimateMessageTokens } from '../../../../src/agent/prompt/estimate-tokens.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from '#agent/core/message.ts'
+import { userText } from '#agent/core/message.ts'
+import { estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
 
 export const asks = (text: string): UserMessage => userText(text)
 export const answers = (text: string): AssistantMessage => ({

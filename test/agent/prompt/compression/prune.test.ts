@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { callsIn, type Message, textIn } from '../../../../src/agent/model/message.ts'
-import { maxResultChars, pruneMessages, shortenTexts } from '../../../../src/agent/prompt/compression/prune.ts'
+import { callsIn, type Message, textIn } from '#agent/core/message.ts'
+import { maxResultChars, pruneMessages, shortenTexts } from '#agent/prompt/compression/prune.ts'
 import { asks, callsTool, returns } from './messages.ts'
 
 const image = { type: 'image', mediaType: 'image/png', data: 'aGVsbG8=' } as const

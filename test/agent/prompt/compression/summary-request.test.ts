@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { textIn, userText } from '../../../../src/agent/model/message.ts'
-import { renderExcerpt } from '../../../../src/agent/prompt/compression/excerpt.ts'
-import { maskMessage } from '../../../../src/agent/prompt/compression/mask.ts'
-import { renderTranscript } from '../../../../src/agent/prompt/compression/render.ts'
-import { limitSummary } from '../../../../src/agent/prompt/compression/summary-message.ts'
+import { textIn, userText } from '#agent/core/message.ts'
+import { renderExcerpt } from '#agent/prompt/compression/excerpt.ts'
+import { maskMessage } from '#agent/prompt/compression/mask.ts'
+import { renderTranscript } from '#agent/prompt/compression/render.ts'
+import { limitSummary } from '#agent/prompt/compression/summary-message.ts'
 import {
   getSummaryTokens,
   renderSummaryInput,
   renderSummaryRequest,
-} from '../../../../src/agent/prompt/compression/summary-request.ts'
-import { estimateTokens } from '../../../../src/agent/prompt/estimate-tokens.ts'
+} from '#agent/prompt/compression/summary-request.ts'
+import { estimateTokens } from '#agent/prompt/estimate-tokens.ts'
 import { answers, asks, callsTool, returns } from './messages.ts'
 
 const mask = (text: string) => text.replaceAll(/sk-\w+/g, '[REDACTED]')

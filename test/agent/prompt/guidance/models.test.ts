@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findModelFamily, modelFamilies, renderModelGuidance } from '../../../../src/agent/prompt/guidance/models.ts'
+import { findModelFamily, modelFamilies, renderModelGuidance } from '#agent/prompt/guidance/models.ts'
 
 it.each([
   ['openai/gpt-5.2', 'gpt'],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { renderPlatformHint } from '../../../../src/agent/prompt/guidance/platforms.ts'
+import { renderPlatformHint } from '#agent/prompt/guidance/platforms.ts'
 
 it.each([
   ['telegram', /Telegram.*MEDIA:path/],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { renderBehaviour, renderToolGuidance } from '../../../../src/agent/prompt/guidance/tool-use.ts'
+import { renderBehaviour, renderToolGuidance } from '#agent/prompt/guidance/tool-use.ts'
 
 it.each<[string[], RegExp[], RegExp[]]>([
   [[], [], [/memory/i, /skill/i, /session_search/]],

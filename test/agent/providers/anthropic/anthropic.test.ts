@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
-import { anthropic } from '../../../../src/backends/dialects/anthropic.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import { anthropic } from '#backends/dialects/anthropic.ts'
 import { anthropicRecordings, errorResponse } from '../fixtures/anthropic.ts'
 import { createClaudeRequest } from '../support/anthropic-requests.ts'
 import { toFailure } from '../support/conformance.ts'

@@ -1,9 +1,9 @@
 /** Tests which model and host gets earlier thinking back. Other makers use the same API, but cannot read Claude's thinking. */
 
 import { describe, expect, it } from 'vitest'
-import { type Message, userText } from '../../../../src/agent/model/message.ts'
-import { anthropic } from '../../../../src/backends/dialects/anthropic.ts'
-import { resolveSealIssuer } from '../../../../src/agent/providers/anthropic/blocks.ts'
+import { type Message, userText } from '#agent/core/message.ts'
+import { anthropic } from '#backends/dialects/anthropic.ts'
+import { resolveSealIssuer } from '#agent/providers/anthropic/blocks.ts'
 import { exchangeOverHttp } from '../support/exchange.ts'
 import { findAnthropicViolations } from '../fakes/anthropic.ts'
 import { anthropicRecordings } from '../fixtures/anthropic.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
-import { userText } from '../../../../src/agent/model/message.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import { userText } from '#agent/core/message.ts'
 import { findAnthropicViolations } from '../fakes/anthropic.ts'
 import { fullTranscript, renderJson } from '../support/anthropic-requests.ts'
 import { assistantCalls, assistantText, toolResult } from '../support/requests.ts'

@@ -2,8 +2,8 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { StreamBroken, type Activity } from '../../../../src/agent/model/dialect.ts'
-import { readMessagesStream } from '../../../../src/agent/providers/anthropic/stream.ts'
+import { StreamBroken, type Activity } from '#agent/core/dialect.ts'
+import { readMessagesStream } from '#agent/providers/anthropic/stream.ts'
 import {
   anthropicRecordings,
   contentBlock,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
-import { type Message, userText } from '../../../../src/agent/model/message.ts'
-import { renderConverseBody } from '../../../../src/agent/providers/bedrock/body.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import { type Message, userText } from '#agent/core/message.ts'
+import { renderConverseBody } from '#agent/providers/bedrock/body.ts'
 import { findBedrockViolations } from '../fakes/bedrock.ts'
 import { assistantCalls, assistantText, pixelPng, toolResult, tools } from '../support/requests.ts'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { crc32, createFrameDecoder, type Frame } from '../../../../src/agent/providers/bedrock/frames.ts'
+import { crc32, createFrameDecoder, type Frame } from '#agent/providers/bedrock/frames.ts'
 import { encodeFrame, eventFrame } from '../fixtures/bedrock.ts'
 
 describe('createFrameDecoder', { timeout: 60_000 }, () => {

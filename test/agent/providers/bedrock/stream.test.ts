@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { StreamBroken } from '../../../../src/agent/model/dialect.ts'
-import { readConverseStream } from '../../../../src/agent/providers/bedrock/stream.ts'
+import { StreamBroken } from '#agent/core/dialect.ts'
+import { readConverseStream } from '#agent/providers/bedrock/stream.ts'
 import {
   bedrockRecordings,
   concatBytes,

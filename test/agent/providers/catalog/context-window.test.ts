@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nextWindow, parseWindow } from '../../../../src/agent/providers/catalog/context-window.ts'
+import { nextWindow, parseWindow } from '#agent/providers/catalog/context-window.ts'
 
 describe('nextWindow() and parseWindow()', () => {
   it.each<readonly [number, string, number | undefined]>([

@@ -1,15 +1,15 @@
 /** Tests the lookup of model facts: name matching, built-in facts, and the precedence of sources. */
 
 import { describe, expect, it } from 'vitest'
-import type { ModelFacts } from '../../../../src/agent/providers/catalog/model-facts.ts'
+import type { ModelFacts } from '#agent/providers/catalog/model-facts.ts'
 import {
   type Catalog,
   lookUpModel,
   listModelNames,
   emptyCatalog,
   normalizeModelName,
-} from '../../../../src/agent/providers/catalog/model-lookup.ts'
-import { providers } from '../../../../src/agent/providers/profiles/providers.ts'
+} from '#agent/providers/catalog/model-lookup.ts'
+import { providers } from '#agent/providers/profiles/providers.ts'
 
 const lookUp = (id: string, more: { catalog?: Catalog; settings?: ModelFacts; learnedWindow?: number } = {}) => {
   const slash = id.indexOf('/')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseModelsDev } from '../../../../src/agent/providers/catalog/models-dev.ts'
+import { parseModelsDev } from '#agent/providers/catalog/models-dev.ts'
 
 const modelsDev = {
   deepseek: {

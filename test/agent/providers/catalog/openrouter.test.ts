@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseOpenRouter } from '../../../../src/agent/providers/catalog/openrouter.ts'
+import { parseOpenRouter } from '#agent/providers/catalog/openrouter.ts'
 
 const openrouter = {
   data: [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest } from '../../../../src/agent/model/dialect.ts'
-import { callsIn, type Message, textIn, userText } from '../../../../src/agent/model/message.ts'
-import { createReply, demo } from '../../../../src/agent/providers/demo/demo.ts'
+import type { ModelRequest } from '#agent/core/dialect.ts'
+import { callsIn, type Message, textIn, userText } from '#agent/core/message.ts'
+import { createReply, demo } from '#agent/providers/demo/demo.ts'
 
 describe('demo/agent', () => {
   const names = [

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { StreamBroken } from '../../../../src/agent/model/dialect.ts'
-import type { FailureKind } from '../../../../src/agent/model/failure.ts'
-import { ErrorInBody } from '../../../../src/agent/providers/shared/error-in-body.ts'
-import { type CallContext, classifyError } from '../../../../src/agent/providers/errors/classify-error.ts'
-import { type PhraseGroup, phrases } from '../../../../src/agent/providers/errors/phrases.ts'
+import { StreamBroken } from '#agent/core/dialect.ts'
+import type { FailureKind } from '#agent/core/failure.ts'
+import { ErrorInBody } from '#agent/providers/shared/error-in-body.ts'
+import { type CallContext, classifyError } from '#agent/providers/errors/classify-error.ts'
+import { type PhraseGroup, phrases } from '#agent/providers/errors/phrases.ts'
 
 const now = Date.UTC(2026, 10, 21, 12, 0, 0)
 const smallCall: CallContext = {

@@ -1,7 +1,7 @@
 /** Tests parsing of retry times through classifyError(), with the headers and bodies that providers send. */
 
 import { describe, expect, it } from 'vitest'
-import { type CallContext, classifyError } from '../../../../src/agent/providers/errors/classify-error.ts'
+import { type CallContext, classifyError } from '#agent/providers/errors/classify-error.ts'
 
 const now = Date.UTC(2026, 10, 21, 12, 0, 0)
 const smallCall: CallContext = {

@@ -1,7 +1,7 @@
 /** A fake `AI` binding for one exchange, and a validator for what its models would reject. */
 
-import type { Delta } from '../../../../src/agent/model/dialect.ts'
-import { type AiBinding, workersAi } from '../../../../src/agent/providers/workers-ai/workers-ai.ts'
+import type { Delta } from '#agent/core/dialect.ts'
+import { type AiBinding, workersAi } from '#agent/providers/workers-ai/workers-ai.ts'
 import type { RecordedResponse, Exchange, DialectHarness } from '../support/conformance.ts'
 import { findChatViolations } from './openai-chat.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
 import { assistantMessage, helloMessage, lookResult, renderJson } from '../support/chat-requests.ts'
 
 describe('quirks of chat completions', () => {

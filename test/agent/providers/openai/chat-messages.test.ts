@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
-import { type Message, type ToolCallPart, userText } from '../../../../src/agent/model/message.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import { type Message, type ToolCallPart, userText } from '#agent/core/message.ts'
 import {
   assistantMessage,
   createChatRequest,

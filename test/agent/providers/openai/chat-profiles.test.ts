@@ -1,11 +1,11 @@
 /** Checks the bodies for every provider that uses chat completions, with the quirks of its profile. */
 
 import { describe, expect, it } from 'vitest'
-import type { Quirks } from '../../../../src/agent/model/dialect.ts'
-import type { Message } from '../../../../src/agent/model/message.ts'
-import { providers } from '../../../../src/agent/providers/profiles/providers.ts'
-import { renderChatBody } from '../../../../src/agent/providers/openai/chat.ts'
-import { resolveRoute, type Variables } from '../../../../src/agent/routing/route.ts'
+import type { Quirks } from '#agent/core/dialect.ts'
+import type { Message } from '#agent/core/message.ts'
+import { providers } from '#agent/providers/profiles/providers.ts'
+import { renderChatBody } from '#agent/providers/openai/chat.ts'
+import { resolveRoute, type Variables } from '#agent/routing/route.ts'
 import { findChatViolations } from '../fakes/openai-chat.ts'
 import { requests } from '../support/requests.ts'
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { StreamBroken } from '../../../../src/agent/model/dialect.ts'
-import { readChatStream } from '../../../../src/agent/providers/openai/chat-stream.ts'
-import { ErrorInBody } from '../../../../src/agent/providers/shared/error-in-body.ts'
+import { StreamBroken } from '#agent/core/dialect.ts'
+import { readChatStream } from '#agent/providers/openai/chat-stream.ts'
+import { ErrorInBody } from '#agent/providers/shared/error-in-body.ts'
 import {
   callEvent,
   callFragment,

@@ -1,8 +1,8 @@
 /** Tests the request bodies of chat completions. */
 
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
-import { type Message, userText } from '../../../../src/agent/model/message.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import { type Message, userText } from '#agent/core/message.ts'
 import {
   lookTool,
   assistantMessage,

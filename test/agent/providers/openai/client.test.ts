@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openaiChat } from '../../../../src/backends/dialects/openai.ts'
+import { openaiChat } from '#backends/dialects/openai.ts'
 import { toFailure } from '../support/conformance.ts'
 import { exchangeOverHttp } from '../support/exchange.ts'
 import { requests } from '../support/requests.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toGeminiSchema } from '../../../../src/agent/providers/openai/gemini-schema.ts'
+import { toGeminiSchema } from '#agent/providers/openai/gemini-schema.ts'
 
 const text = { type: 'string' }
 

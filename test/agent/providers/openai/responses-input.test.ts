@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../../../src/agent/model/message.ts'
-import { renderInputItems } from '../../../../src/agent/providers/openai/responses-input.ts'
+import type { Message } from '#agent/core/message.ts'
+import { renderInputItems } from '#agent/providers/openai/responses-input.ts'
 import { pixelPng, toolResult } from '../support/requests.ts'
 import {
   assistant,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { StreamBroken, type Activity } from '../../../../src/agent/model/dialect.ts'
-import { readResponsesStream } from '../../../../src/agent/providers/openai/responses-stream.ts'
+import { StreamBroken, type Activity } from '#agent/core/dialect.ts'
+import { readResponsesStream } from '#agent/providers/openai/responses-stream.ts'
 import { toFailure } from '../support/conformance.ts'
 import {
   callItem,

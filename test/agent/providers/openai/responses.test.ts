@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import type OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
-import { type Message, userText } from '../../../../src/agent/model/message.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import { type Message, userText } from '#agent/core/message.ts'
 import { findResponsesViolations } from '../fakes/openai-responses.ts'
 import { assistantText, pixelPng, toolResult, tools } from '../support/requests.ts'
 import {

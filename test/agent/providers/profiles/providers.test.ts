@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { getProvider, providers } from '../../../../src/agent/providers/profiles/providers.ts'
+import { getProvider, providers } from '#agent/providers/profiles/providers.ts'
 
 describe('providers', () => {
   it('have unique ids and aliases', () => {

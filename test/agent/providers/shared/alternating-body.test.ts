@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Message, textIn, userText } from '../../../../src/agent/model/message.ts'
-import {
-  renderAlternatingBody,
-  type CacheMarks,
-  type BlockRenderer,
-} from '../../../../src/agent/providers/shared/alternating-body.ts'
+import { type Message, textIn, userText } from '#agent/core/message.ts'
+import { renderAlternatingBody, type CacheMarks, type BlockRenderer } from '#agent/providers/shared/alternating-body.ts'
 import { assistantText, assistantCalls, toolResult } from '../support/requests.ts'
 
 /** A renderer that counts how often it renders each message. */

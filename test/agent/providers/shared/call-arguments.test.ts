@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseCallArguments } from '../../../../src/agent/providers/shared/call-arguments.ts'
+import { parseCallArguments } from '#agent/providers/shared/call-arguments.ts'
 
 describe('parseCallArguments', () => {
   const cases: readonly (readonly [string, object])[] = [

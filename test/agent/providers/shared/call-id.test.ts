@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeCallId, encodeToolName } from '../../../../src/agent/providers/shared/call-id.ts'
+import { encodeCallId, encodeToolName } from '#agent/providers/shared/call-id.ts'
 
 describe('encodeCallId', { timeout: 60_000 }, () => {
   it('keeps an id that every provider accepts', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { resolveThinkingBudget, toClaudeEffort } from '../../../../src/agent/providers/shared/claude-thinking.ts'
+import { resolveThinkingBudget, toClaudeEffort } from '#agent/providers/shared/claude-thinking.ts'
 
 it.each([
   ['high', 128_000, 20_000],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { clampEffort } from '../../../../src/agent/providers/shared/effort.ts'
+import { clampEffort } from '#agent/providers/shared/effort.ts'
 
 describe('clampEffort', () => {
   it.each<readonly [string | undefined, readonly string[] | undefined, string | undefined]>([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { limitBody } from '../../../../src/agent/providers/shared/limit-body.ts'
+import { limitBody } from '#agent/providers/shared/limit-body.ts'
 
 const encoder = new TextEncoder()
 const long = 'x'.repeat(100_000)

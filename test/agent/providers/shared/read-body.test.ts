@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readBody } from '../../../../src/agent/providers/shared/read-body.ts'
+import { readBody } from '#agent/providers/shared/read-body.ts'
 import { skipSleep } from '../support/chunked-response.ts'
 
 /** Creates a body that sends byte by byte. `after`: what the body does after the last byte. */

@@ -1,12 +1,12 @@
 /** Tests the limits of memory and time for replies that are endless, huge or very fragmented. */
 
 import { describe, expect, it } from 'vitest'
-import type { DialectReply } from '../../../../src/agent/model/dialect.ts'
-import type { ReadOptions } from '../../../../src/agent/providers/shared/read-body.ts'
-import { readMessagesStream } from '../../../../src/agent/providers/anthropic/stream.ts'
-import { readChatStream } from '../../../../src/agent/providers/openai/chat-stream.ts'
-import { readResponsesStream } from '../../../../src/agent/providers/openai/responses-stream.ts'
-import { readConverseStream } from '../../../../src/agent/providers/bedrock/stream.ts'
+import type { DialectReply } from '#agent/core/dialect.ts'
+import type { ReadOptions } from '#agent/providers/shared/read-body.ts'
+import { readMessagesStream } from '#agent/providers/anthropic/stream.ts'
+import { readChatStream } from '#agent/providers/openai/chat-stream.ts'
+import { readResponsesStream } from '#agent/providers/openai/responses-stream.ts'
+import { readConverseStream } from '#agent/providers/bedrock/stream.ts'
 import { eventFrame as frame } from '../fixtures/bedrock.ts'
 import { skipSleep } from '../support/chunked-response.ts'
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { callsIn, type Message, notice, textIn, userText } from '../../../../src/agent/model/message.ts'
-import { sanitise } from '../../../../src/agent/providers/shared/sanitise.ts'
+import { callsIn, type Message, notice, textIn, userText } from '#agent/core/message.ts'
+import { sanitise } from '#agent/providers/shared/sanitise.ts'
 
 const assistantText = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }], stop: 'end' })
 const assistantCalls = (...ids: string[]): Message => ({

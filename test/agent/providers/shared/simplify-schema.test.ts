@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { simplifySchema } from '../../../../src/agent/providers/shared/simplify-schema.ts'
+import { simplifySchema } from '#agent/providers/shared/simplify-schema.ts'
 
 it('removes patterns and formats, and keeps properties with these names', () => {
   const schema = {

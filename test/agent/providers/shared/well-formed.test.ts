@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { stringifyWellFormed } from '../../../../src/agent/providers/shared/well-formed.ts'
+import { stringifyWellFormed } from '#agent/providers/shared/well-formed.ts'
 import { isWellFormed } from '../fakes/schema-violations.ts'
 
 describe('JSON without lone surrogates', () => {

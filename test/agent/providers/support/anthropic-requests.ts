@@ -1,9 +1,9 @@
 /** Requests to Claude, and their bodies as text and as JSON. */
 
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
-import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
-import { type AssistantMessage, type Message, userText } from '../../../../src/agent/model/message.ts'
-import { renderMessagesBody } from '../../../../src/agent/providers/anthropic/body.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import { type AssistantMessage, type Message, userText } from '#agent/core/message.ts'
+import { renderMessagesBody } from '#agent/providers/anthropic/body.ts'
 import { pixelPng, toolResult, tools } from './requests.ts'
 
 export const createClaudeRequest = (more: Partial<ModelRequest> = {}): ModelRequest => ({

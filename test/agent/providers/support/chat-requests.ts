@@ -1,8 +1,8 @@
 /** Requests for chat completions, and their bodies as text and as JSON. */
 
-import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
-import { type Message, userText } from '../../../../src/agent/model/message.ts'
-import { renderChatBody } from '../../../../src/agent/providers/openai/chat.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import { type Message, userText } from '#agent/core/message.ts'
+import { renderChatBody } from '#agent/providers/openai/chat.ts'
 
 export const lookTool = {
   name: 'look',

@@ -1,7 +1,7 @@
 /** Creates chat completion streams and reads them. */
 
-import type { Activity } from '../../../../src/agent/model/dialect.ts'
-import { readChatStream } from '../../../../src/agent/providers/openai/chat-stream.ts'
+import type { Activity } from '#agent/core/dialect.ts'
+import { readChatStream } from '#agent/providers/openai/chat-stream.ts'
 import { skipSleep } from './chunked-response.ts'
 
 export const choiceEvent = (choice: object, fields: object = {}) =>

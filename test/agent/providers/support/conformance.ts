@@ -4,11 +4,11 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import type { Delta, ModelRequest, Quirks, DialectReply } from '../../../../src/agent/model/dialect.ts'
-import { StreamBroken } from '../../../../src/agent/model/dialect.ts'
-import type { FailureKind } from '../../../../src/agent/model/failure.ts'
-import type { AssistantMessage } from '../../../../src/agent/model/message.ts'
-import { classifyError } from '../../../../src/agent/providers/errors/classify-error.ts'
+import type { Delta, ModelRequest, Quirks, DialectReply } from '#agent/core/dialect.ts'
+import { StreamBroken } from '#agent/core/dialect.ts'
+import type { FailureKind } from '#agent/core/failure.ts'
+import type { AssistantMessage } from '#agent/core/message.ts'
+import { classifyError } from '#agent/providers/errors/classify-error.ts'
 import { requests, appendToolResults } from './requests.ts'
 
 /** A response of the provider. */

@@ -1,8 +1,8 @@
 /** Lists the test harness of every dialect. */
 
-import { anthropic } from '../../../../src/backends/dialects/anthropic.ts'
-import { bedrockConverse } from '../../../../src/agent/providers/bedrock/bedrock.ts'
-import { openaiChat, openaiResponses } from '../../../../src/backends/dialects/openai.ts'
+import { anthropic } from '#backends/dialects/anthropic.ts'
+import { bedrockConverse } from '#agent/providers/bedrock/bedrock.ts'
+import { openaiChat, openaiResponses } from '#backends/dialects/openai.ts'
 import type { DialectHarness } from './conformance.ts'
 import { exchangeOverHttp } from './exchange.ts'
 import { findAnthropicViolations } from '../fakes/anthropic.ts'

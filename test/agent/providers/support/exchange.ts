@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { type Buffer, Buffer as Bytes } from 'node:buffer'
-import type { Delta, Dialect } from '../../../../src/agent/model/dialect.ts'
+import type { Delta, Dialect } from '#agent/core/dialect.ts'
 import type { RecordedResponse, Exchange, DialectHarness } from './conformance.ts'
 
 type HttpOptions = {

@@ -1,8 +1,8 @@
 /** Requests that every dialect must be able to send, and texts that their bodies must or must not contain. */
 
-import type { ModelRequest } from '../../../../src/agent/model/dialect.ts'
-import type { ToolSchema } from '../../../../src/agent/model/request/tool-schema.ts'
-import { type AssistantMessage, callsIn, type Message, userText } from '../../../../src/agent/model/message.ts'
+import type { ModelRequest } from '#agent/core/dialect.ts'
+import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
+import { type AssistantMessage, callsIn, type Message, userText } from '#agent/core/message.ts'
 
 export const tools: readonly ToolSchema[] = ['look', 'find'].map((name) => ({
   name,

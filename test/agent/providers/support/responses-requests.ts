@@ -1,9 +1,9 @@
 /** Requests and transcripts for the Responses API, and request bodies as text and as JSON. */
 
 import type OpenAI from 'openai'
-import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
-import { type AssistantMessage, type ProviderData, userText } from '../../../../src/agent/model/message.ts'
-import { renderResponsesBody } from '../../../../src/agent/providers/openai/responses.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import { type AssistantMessage, type ProviderData, userText } from '#agent/core/message.ts'
+import { renderResponsesBody } from '#agent/providers/openai/responses.ts'
 import { tools } from './requests.ts'
 
 export type InputItem = OpenAI.Responses.ResponseInputItem

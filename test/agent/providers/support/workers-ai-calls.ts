@@ -1,8 +1,8 @@
 /** Calls the dialect `workers-ai` with a fake binding. */
 
-import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
-import { userText } from '../../../../src/agent/model/message.ts'
-import { type AiBinding, workersAi } from '../../../../src/agent/providers/workers-ai/workers-ai.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import { userText } from '#agent/core/message.ts'
+import { type AiBinding, workersAi } from '#agent/providers/workers-ai/workers-ai.ts'
 import { type BindingRun, createFakeBinding } from '../fakes/workers-ai.ts'
 import { sseResponse } from './exchange.ts'
 import { tools } from './requests.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AiBinding } from '../../../../src/agent/providers/workers-ai/workers-ai.ts'
+import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
 import { toFailure } from '../support/conformance.ts'
 import { callBinding } from '../support/workers-ai-calls.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
-import { type Message, userText } from '../../../../src/agent/model/message.ts'
-import { type AiBinding, renderInputs } from '../../../../src/agent/providers/workers-ai/workers-ai.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import { type Message, userText } from '#agent/core/message.ts'
+import { type AiBinding, renderInputs } from '#agent/providers/workers-ai/workers-ai.ts'
 import { toFailure } from '../support/conformance.ts'
 import { assistantCalls, pixelPng, toolResult, tools } from '../support/requests.ts'
 import {

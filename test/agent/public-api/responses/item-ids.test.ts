@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { callPart, createItemId, parseItemId } from '../../../../src/agent/public-api/responses/item-ids.ts'
-import { createResponseId, parseResponseId } from '../../../../src/agent/public-api/responses/response-ids.ts'
+import { callPart, createItemId, parseItemId } from '#agent/public-api/responses/item-ids.ts'
+import { createResponseId, parseResponseId } from '#agent/public-api/responses/response-ids.ts'
 
 it('ids of items are parsed back, whatever the name of the session', () => {
   for (const sessionId of ['ses_0123', 'my-chat', 'a_1_b_2', 'x.y:z']) {

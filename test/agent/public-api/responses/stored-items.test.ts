@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { type Message, userText } from '../../../../src/agent/model/message.ts'
-import type { Segment } from '../../../../src/agent/model/turn.ts'
-import { noUsage } from '../../../../src/agent/model/usage.ts'
+import { type Message, userText } from '#agent/core/message.ts'
+import type { Segment } from '#agent/core/turn.ts'
+import { noUsage } from '#agent/core/usage.ts'
 import {
   renderConversation,
   renderInput,
   renderOutput,
   type StoredPart,
-} from '../../../../src/agent/public-api/responses/stored-items.ts'
+} from '#agent/public-api/responses/stored-items.ts'
 
 const look = { type: 'call' as const, id: 'c1', name: 'look', input: { at: 'a' } }
 const mine = { type: 'call' as const, id: 'c2', name: 'mine', input: {}, owner: 'client' as const }

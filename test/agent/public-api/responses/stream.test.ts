@@ -1,9 +1,9 @@
 import type OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
-import type { Event, SessionEvent, RunEnded } from '../../../../src/agent/model/event.ts'
-import { noUsage } from '../../../../src/agent/model/usage.ts'
-import type { ResponseHead } from '../../../../src/agent/public-api/responses/response.ts'
-import { createResponseRenderer, type ResponseSource } from '../../../../src/agent/public-api/responses/stream.ts'
+import type { Event, SessionEvent, RunEnded } from '#agent/core/event.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import type { ResponseHead } from '#agent/public-api/responses/response.ts'
+import { createResponseRenderer, type ResponseSource } from '#agent/public-api/responses/stream.ts'
 
 const head: ResponseHead = { id: 'resp_1.ses_1', createdAt: 1, options: {} }
 const source: ResponseSource = {

@@ -11,16 +11,16 @@ import {
   maxGoalTurns,
   pauseGoal,
   resumeGoal,
-} from '../../../../src/agent/schedule/goal/goal.ts'
-import { type GoalFacts, nextGoalStep } from '../../../../src/agent/schedule/goal/next-goal-step.ts'
+} from '#agent/schedule/goal/goal.ts'
+import { type GoalFacts, nextGoalStep } from '#agent/schedule/goal/next-goal-step.ts'
 import {
   describeGoalState,
   parseVerdict,
   renderContinuation,
   renderForJudge,
   renderGoal,
-} from '../../../../src/agent/schedule/goal/goal-text.ts'
-import { systemAuthority } from '../../../../src/agent/model/permission/authority.ts'
+} from '#agent/schedule/goal/goal-text.ts'
+import { systemAuthority } from '#agent/core/permission/authority.ts'
 
 const authority = systemAuthority('t', { kind: 'session', id: 's' })
 const goal = (more: Partial<Goal> = {}): Goal => ({

@@ -1,8 +1,8 @@
 /** Tests when a heartbeat and a loop come again, and when they end. */
 
 import { describe, expect, it } from 'vitest'
-import { systemAuthority } from '../../../../src/agent/model/permission/authority.ts'
-import { parseDuration, renderDuration, splitDuration } from '../../../../src/agent/schedule/recurring/duration.ts'
+import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { parseDuration, renderDuration, splitDuration } from '#agent/schedule/recurring/duration.ts'
 import {
   beginTick,
   createHeartbeat,
@@ -16,7 +16,7 @@ import {
   renderLoop,
   resume,
   type TickEnd,
-} from '../../../../src/agent/schedule/recurring/recurring.ts'
+} from '#agent/schedule/recurring/recurring.ts'
 
 const minute = 60_000
 const start = { prompt: 'Look.', authority: systemAuthority('t', { kind: 'session', id: 's' }), now: 0 }

@@ -1,11 +1,11 @@
 /** A browser session of the tests: it keeps the stored state between calls, which each attach anew. */
 
-import type { OpenBrowser } from '../../../../src/agent/model/browser/browser-state.ts'
-import { CdpError, type CdpSocket } from '../../../../src/backends/browser/cdp.ts'
-import type { PageAction } from '../../../../src/backends/browser/perform.ts'
-import { openPage, usePage } from '../../../../src/backends/browser/use-page.ts'
-import { type BrowserVendor, type BrowserWires, openEndpoint } from '../../../../src/backends/browser/vendors.ts'
-import type { NetworkGuard } from '../../../../src/backends/browser/request-guard.ts'
+import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
+import { CdpError, type CdpSocket } from '#backends/browser/cdp.ts'
+import type { PageAction } from '#backends/browser/perform.ts'
+import { openPage, usePage } from '#backends/browser/use-page.ts'
+import { type BrowserVendor, type BrowserWires, openEndpoint } from '#backends/browser/vendors.ts'
+import type { NetworkGuard } from '#backends/browser/request-guard.ts'
 
 const schedule = (ms: number, work: () => void) => {
   const timer = setTimeout(work, ms)

@@ -1,4 +1,4 @@
-import type { NetworkGuard } from '../../../../src/backends/browser/request-guard.ts'
+import type { NetworkGuard } from '#backends/browser/request-guard.ts'
 
 export const host: string
 export function address(path: string): string

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { checkPublicAddress } from '../../../../src/agent/policy/network/network-address.ts'
+import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
 
 export const host = 'site.example.com'
 export const address = (path) => `http://${host}${path}`

@@ -1,9 +1,9 @@
 /** A web without a network: answers requests by a function, and remembers them. */
 
-import type { Settings } from '../../../../src/agent/model/settings.ts'
-import type { ToolDeployment } from '../../../../src/agent/model/vendor/tool-deployment.ts'
-import { resolveVendor } from '../../../../src/agent/routing/tool-vendors.ts'
-import type { WebRequest, WebSend } from '../../../../src/backends/web/web-send.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
+import { resolveVendor } from '#agent/routing/tool-vendors.ts'
+import type { WebRequest, WebSend } from '#backends/web/web-send.ts'
 
 export type SentRequest = WebRequest & { readonly json: Readonly<Record<string, unknown>> }
 

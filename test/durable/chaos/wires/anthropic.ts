@@ -7,7 +7,7 @@ import {
   type Event,
   messageStart,
   serializeEvents as written,
-} from '../../../agent/providers/fixtures/anthropic.ts'
+} from '#test/agent/providers/fixtures/anthropic.ts'
 import { failing, type Piece, stream, whole } from '../bytes.ts'
 import { broken, harmless } from '../outcomes.ts'
 import type { Wire } from '../wire.ts'

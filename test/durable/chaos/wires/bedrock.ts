@@ -1,6 +1,6 @@
 /** Implements the wire of `bedrock-converse`: binary frames with checksums. */
 
-import { toolUseBlock, messageEnd, eventFrame, exceptionFrame } from '../../../agent/providers/fixtures/bedrock.ts'
+import { toolUseBlock, messageEnd, eventFrame, exceptionFrame } from '#test/agent/providers/fixtures/bedrock.ts'
 import { failing, streamOf } from '../bytes.ts'
 import { harmless } from '../outcomes.ts'
 import type { Wire } from '../wire.ts'

@@ -4,10 +4,10 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { pixelPng } from '../../../agent/providers/support/requests.ts'
-import { deployment } from '../../../support/deployment.ts'
-import { call, applyMigrations, request } from '../../../worker/client.ts'
-import type { Run } from '../../../worker/listen.ts'
+import { pixelPng } from '#test/agent/providers/support/requests.ts'
+import { deployment } from '#test/support/deployment.ts'
+import { call, applyMigrations, request } from '#test/worker/client.ts'
+import type { Run } from '#test/worker/listen.ts'
 import { binding } from '../../chaos/binding.ts'
 import { linesOf, notesIn, createChaosSession, findTranscriptErrors } from '../../chaos/chaos-session.ts'
 import { type Call, settingsFor, createFakeModel, type FakeAnswer, dialectFakes } from './fake-model.ts'

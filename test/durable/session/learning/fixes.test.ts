@@ -1,9 +1,9 @@
 /** Tests that what fixed a failed call is offered when the failure returns, and becomes a skill after three times. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { calls, listTexts, model, type ModelRequest, says, until } from '../../../support/scripted-model.ts'
-import { ownerAuthority } from '../../../support/authority.ts'
-import { applyMigrations, bindings, call, newKey, newSession, newTenant } from '../../../worker/client.ts'
+import { calls, listTexts, model, type ModelRequest, says, until } from '#test/support/scripted-model.ts'
+import { ownerAuthority } from '#test/support/authority.ts'
+import { applyMigrations, bindings, call, newKey, newSession, newTenant } from '#test/worker/client.ts'
 
 beforeAll(applyMigrations)
 

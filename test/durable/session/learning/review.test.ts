@@ -1,8 +1,8 @@
 /** Tests the review of conversations: it has its tools and rights only, and is never in the way of the conversation. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { calls, Gate, listTexts, model, type ModelRequest, says, until } from '../../../support/scripted-model.ts'
-import { applyMigrations, call, newKey, newSession, newTenant } from '../../../worker/client.ts'
+import { calls, Gate, listTexts, model, type ModelRequest, says, until } from '#test/support/scripted-model.ts'
+import { applyMigrations, call, newKey, newSession, newTenant } from '#test/worker/client.ts'
 
 beforeAll(applyMigrations)
 

@@ -2,7 +2,7 @@
 
 import { runDurableObjectAlarm } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { armFailpoints } from '../../../../src/durable/platform/failpoint.ts'
+import { armFailpoints } from '#durable/platform/failpoint.ts'
 import {
   calls,
   fails,
@@ -15,10 +15,10 @@ import {
   says,
   type Script,
   until,
-} from '../../../support/scripted-model.ts'
-import { createChat, getSessionId, receiveMessage, settleDeliveries } from '../../../support/chat.ts'
-import { applyMigrations, bindings, call, newKey, newSession, newTenant } from '../../../worker/client.ts'
-import { listMessages, type Run, send } from '../../../worker/listen.ts'
+} from '#test/support/scripted-model.ts'
+import { createChat, getSessionId, receiveMessage, settleDeliveries } from '#test/support/chat.ts'
+import { applyMigrations, bindings, call, newKey, newSession, newTenant } from '#test/worker/client.ts'
+import { listMessages, type Run, send } from '#test/worker/listen.ts'
 import { alarmOf, fireAlarm, kill } from '../../support/object.ts'
 
 beforeAll(applyMigrations)

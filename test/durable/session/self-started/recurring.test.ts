@@ -1,9 +1,9 @@
 /** Tests the heartbeat and the loop of a session with a clock that the test moves. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { replaceClock } from '../../../../src/durable/platform/clock.ts'
-import { createChat, getSessionId, receiveMessage, settleDeliveries } from '../../../support/chat.ts'
-import { createSkippingClock } from '../../../support/clock.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { createChat, getSessionId, receiveMessage, settleDeliveries } from '#test/support/chat.ts'
+import { createSkippingClock } from '#test/support/clock.ts'
 import {
   Gate,
   hangs,
@@ -13,9 +13,9 @@ import {
   type Reply,
   says,
   until,
-} from '../../../support/scripted-model.ts'
-import { applyMigrations, call, newSession } from '../../../worker/client.ts'
-import { type Run, send } from '../../../worker/listen.ts'
+} from '#test/support/scripted-model.ts'
+import { applyMigrations, call, newSession } from '#test/worker/client.ts'
+import { type Run, send } from '#test/worker/listen.ts'
 import { alarmOf, fireAlarm, kill } from '../../support/object.ts'
 
 beforeAll(applyMigrations)

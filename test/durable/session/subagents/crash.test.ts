@@ -1,9 +1,9 @@
 /** Tests that the death of a parent, of a subagent or of both changes nothing: each goal is worked on once. */
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { armFailpoints, type FailpointName } from '../../../../src/durable/platform/failpoint.ts'
-import { Gate, says, until } from '../../../support/scripted-model.ts'
-import { applyMigrations, call } from '../../../worker/client.ts'
+import { armFailpoints, type FailpointName } from '#durable/platform/failpoint.ts'
+import { Gate, says, until } from '#test/support/scripted-model.ts'
+import { applyMigrations, call } from '#test/worker/client.ts'
 import { fireAlarm, inObject, kill, wipe } from '../../support/object.ts'
 import { childrenOf, conversation, delegate, linesOf, resultsOf, rest, statusOf, treeOf } from './support.ts'
 

@@ -1,18 +1,9 @@
 /** Tests delegation: what subagents may do, and how their results come back. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import {
-  calls,
-  Gate,
-  hangs,
-  listTexts,
-  model,
-  type ModelRequest,
-  says,
-  until,
-} from '../../../support/scripted-model.ts'
-import { applyMigrations, call, newSession, newTenant, request } from '../../../worker/client.ts'
-import { send } from '../../../worker/listen.ts'
+import { calls, Gate, hangs, listTexts, model, type ModelRequest, says, until } from '#test/support/scripted-model.ts'
+import { applyMigrations, call, newSession, newTenant, request } from '#test/worker/client.ts'
+import { send } from '#test/worker/listen.ts'
 import { objectOf } from '../../support/object.ts'
 import {
   childrenOf,

@@ -1,11 +1,11 @@
 /** Scripts for parents and subagents, and reads what a parent has received. */
 
-import { actAs } from '../../../../src/agent/model/permission/authority.ts'
-import type { SubagentNode } from '../../../../src/durable/session/subagents/tree.ts'
-import { ownerAuthority } from '../../../support/authority.ts'
-import { calls, model, type ModelRequest, type Reply, says, until } from '../../../support/scripted-model.ts'
-import { call, newSession } from '../../../worker/client.ts'
-import { listMessages } from '../../../worker/listen.ts'
+import { actAs } from '#agent/core/permission/authority.ts'
+import type { SubagentNode } from '#durable/session/subagents/tree.ts'
+import { ownerAuthority } from '#test/support/authority.ts'
+import { calls, model, type ModelRequest, type Reply, says, until } from '#test/support/scripted-model.ts'
+import { call, newSession } from '#test/worker/client.ts'
+import { listMessages } from '#test/worker/listen.ts'
 import { fireAlarm, inObject, objectOf } from '../../support/object.ts'
 
 export type Stored = { readonly role: string; readonly content: unknown; readonly source?: string | null }

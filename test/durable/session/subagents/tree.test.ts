@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { applyMigrations } from '../../../worker/client.ts'
+import { applyMigrations } from '#test/worker/client.ts'
 import { runTree } from './tree.ts'
 
 beforeAll(applyMigrations)

@@ -1,8 +1,8 @@
 /** Runs a tree of 1 + 8 + 16 agents while random ones of them die, and checks that every result arrives once. */
 
 import { expect } from 'vitest'
-import { type ModelRequest, says, until } from '../../../support/scripted-model.ts'
-import { call } from '../../../worker/client.ts'
+import { type ModelRequest, says, until } from '#test/support/scripted-model.ts'
+import { call } from '#test/worker/client.ts'
 import { fireAlarm, kill } from '../../support/object.ts'
 import { childrenOf, conversation, delegate, linesOf, resultsIn, resultsOf, statusOf } from './support.ts'
 

@@ -1,15 +1,15 @@
 /** Tests the billing of a session: side calls, and the reports to the tenant's object. */
 
 import { describe, expect, it } from 'vitest'
-import type { Limits } from '../../../../src/agent/model/settings.ts'
-import { newTurn } from '../../../../src/agent/model/turn.ts'
-import { addUsage, noUsage, usageOfCall, type Usage } from '../../../../src/agent/model/usage.ts'
-import { SessionBilling, type SessionBillingOptions } from '../../../../src/durable/tenant/billing/session-billing.ts'
-import type { SideCallNote, SideCallNotes } from '../../../../src/durable/storage/side-call-notes.ts'
-import type { Reservation } from '../../../../src/durable/tenant/billing/billing.ts'
-import type { Amount } from '../../../../src/durable/tenant/billing/spending.ts'
-import type { Authority } from '../../../../src/agent/model/permission/authority.ts'
-import { ownerAuthority } from '../../../support/authority.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import { newTurn } from '#agent/core/turn.ts'
+import { addUsage, noUsage, usageOfCall, type Usage } from '#agent/core/usage.ts'
+import { SessionBilling, type SessionBillingOptions } from '#durable/tenant/billing/session-billing.ts'
+import type { SideCallNote, SideCallNotes } from '#durable/storage/side-call-notes.ts'
+import type { Reservation } from '#durable/tenant/billing/billing.ts'
+import type { Amount } from '#durable/tenant/billing/spending.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { ownerAuthority } from '#test/support/authority.ts'
 
 const paid = (model: string, input: number, costUsd = 0) => usageOfCall({ ...noUsage, input, costUsd }, model)
 const call = { model: 'a/one', tokens: 50, usd: 0.5 }

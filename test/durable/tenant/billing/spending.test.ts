@@ -2,8 +2,8 @@
 
 import { runInDurableObject } from 'cloudflare:test'
 import { describe, expect, it } from 'vitest'
-import { spansOf, Spending } from '../../../../src/durable/tenant/billing/spending.ts'
-import { bindings } from '../../../worker/client.ts'
+import { spansOf, Spending } from '#durable/tenant/billing/spending.ts'
+import { bindings } from '#test/worker/client.ts'
 
 const noon = Date.UTC(2026, 10, 21, 12)
 const hour = 3_600_000

@@ -2,10 +2,10 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runInDurableObject } from 'cloudflare:test'
-import type { Limits } from '../../../../src/agent/model/settings.ts'
-import { UnattendedTurns } from '../../../../src/durable/tenant/billing/unattended-turns.ts'
-import { ownerAuthority } from '../../../support/authority.ts'
-import { applyMigrations, bindings, call, newTenant } from '../../../worker/client.ts'
+import type { Limits } from '#agent/core/settings.ts'
+import { UnattendedTurns } from '#durable/tenant/billing/unattended-turns.ts'
+import { ownerAuthority } from '#test/support/authority.ts'
+import { applyMigrations, bindings, call, newTenant } from '#test/worker/client.ts'
 
 beforeAll(applyMigrations)
 

@@ -2,10 +2,10 @@
 
 import { evictDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
-import { replaceClock } from '../../../../src/durable/platform/clock.ts'
-import { armFailpoints } from '../../../../src/durable/platform/failpoint.ts'
-import { Gate, hangs, model, says, until } from '../../../support/scripted-model.ts'
-import { applyMigrations, call, newSession } from '../../../worker/client.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { armFailpoints } from '#durable/platform/failpoint.ts'
+import { Gate, hangs, model, says, until } from '#test/support/scripted-model.ts'
+import { applyMigrations, call, newSession } from '#test/worker/client.ts'
 import { hourMs, jobTenant, tenantOf } from './support.ts'
 
 beforeAll(applyMigrations)

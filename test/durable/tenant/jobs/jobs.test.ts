@@ -1,9 +1,9 @@
 /** Tests jobs from their claim to their delivery, with the rows of CR1 to CR15. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { replaceClock } from '../../../../src/durable/platform/clock.ts'
-import { model, says, until } from '../../../support/scripted-model.ts'
-import { applyMigrations, call, newSession } from '../../../worker/client.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { model, says, until } from '#test/support/scripted-model.ts'
+import { applyMigrations, call, newSession } from '#test/worker/client.ts'
 import { hourMs, type Job, jobTenant, minuteMs, type Run } from './support.ts'
 
 beforeAll(applyMigrations)

@@ -1,9 +1,9 @@
 /** Tests what a job can be given beside its prompt: targets, monitors, limits, skills, and the tool that makes jobs. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { replaceClock } from '../../../../src/durable/platform/clock.ts'
-import { calls, model, says, until } from '../../../support/scripted-model.ts'
-import { applyMigrations, call, newSession } from '../../../worker/client.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { calls, model, says, until } from '#test/support/scripted-model.ts'
+import { applyMigrations, call, newSession } from '#test/worker/client.ts'
 import { hourMs, type Job, jobTenant } from './support.ts'
 
 beforeAll(applyMigrations)

@@ -2,11 +2,11 @@
 
 import { runInDurableObject } from 'cloudflare:test'
 import { expect, it } from 'vitest'
-import type { Job } from '../../../../src/agent/schedule/job/job.ts'
-import { claimDue } from '../../../../src/durable/tenant/jobs/claim-due.ts'
-import { JobRows } from '../../../../src/durable/tenant/jobs/job-rows.ts'
-import { RunRows } from '../../../../src/durable/tenant/jobs/run-rows.ts'
-import { ownerAuthority } from '../../../support/authority.ts'
+import type { Job } from '#agent/schedule/job/job.ts'
+import { claimDue } from '#durable/tenant/jobs/claim-due.ts'
+import { JobRows } from '#durable/tenant/jobs/job-rows.ts'
+import { RunRows } from '#durable/tenant/jobs/run-rows.ts'
+import { ownerAuthority } from '#test/support/authority.ts'
 import { tenantOf } from './support.ts'
 
 const existing = 10_000

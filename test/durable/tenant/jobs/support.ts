@@ -1,10 +1,10 @@
 /** Helps tests of jobs: makes jobs by the API, moves the time, and waits for runs. */
 
 import { runDurableObjectAlarm } from 'cloudflare:test'
-import { replaceClock } from '../../../../src/durable/platform/clock.ts'
-import { createSkippingClock } from '../../../support/clock.ts'
-import { until } from '../../../support/scripted-model.ts'
-import { bindings, call, newTenant } from '../../../worker/client.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { createSkippingClock } from '#test/support/clock.ts'
+import { until } from '#test/support/scripted-model.ts'
+import { bindings, call, newTenant } from '#test/worker/client.ts'
 
 export const minuteMs = 60_000
 export const hourMs = 60 * minuteMs

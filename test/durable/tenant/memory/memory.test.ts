@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Authority } from '../../../../src/agent/model/permission/authority.ts'
-import type { MemoryOperation, MemoryResult } from '../../../../src/agent/model/recall/memory.ts'
-import { ownerAuthority } from '../../../support/authority.ts'
-import { bindings } from '../../../worker/client.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { MemoryOperation, MemoryResult } from '#agent/core/recall/memory.ts'
+import { ownerAuthority } from '#test/support/authority.ts'
+import { bindings } from '#test/worker/client.ts'
 
 let count = 0
 

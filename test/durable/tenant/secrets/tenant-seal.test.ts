@@ -1,11 +1,11 @@
 /** Tests the data keys of tenants: created once, wrapped again with a new key of the deployment, and rotated. */
 
 import { expect, it } from 'vitest'
-import { unseal } from '../../../../src/durable/platform/seal.ts'
-import { rotateDataKey, sealForTenant } from '../../../../src/durable/tenant/secrets/tenant-seal.ts'
-import { tenantStub } from '../../../../src/durable/tenant/tenant-stub.ts'
-import { ownerAuthority } from '../../../support/authority.ts'
-import { bindings } from '../../../worker/client.ts'
+import { unseal } from '#durable/platform/seal.ts'
+import { rotateDataKey, sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { ownerAuthority } from '#test/support/authority.ts'
+import { bindings } from '#test/worker/client.ts'
 
 const newKey = btoa(String.fromCharCode(...new Uint8Array(32).fill(3)))
 const owner = (tenant: string) => ({ tenant, kind: 'test', id: 'one' })

@@ -2,12 +2,12 @@
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Authority, scopes } from '../../../../src/agent/model/permission/authority.ts'
-import type { SkillChange } from '../../../../src/agent/model/skills/skill.ts'
-import { learningReview } from '../../../../src/agent/recall/skills/change-guard.ts'
-import { clock, replaceClock } from '../../../../src/durable/platform/clock.ts'
-import { ownerAuthority } from '../../../support/authority.ts'
-import { applyMigrations, bindings } from '../../../worker/client.ts'
+import { type Authority, scopes } from '#agent/core/permission/authority.ts'
+import type { SkillChange } from '#agent/core/skills/skill.ts'
+import { learningReview } from '#agent/skills/change-guard.ts'
+import { clock, replaceClock } from '#durable/platform/clock.ts'
+import { ownerAuthority } from '#test/support/authority.ts'
+import { applyMigrations, bindings } from '#test/worker/client.ts'
 
 beforeAll(applyMigrations)
 afterEach(() => replaceClock())

@@ -1,15 +1,15 @@
 /** Tests a compression up to its commit, with side calls that a test answers. */
 
 import { describe, expect, it } from 'vitest'
-import type { FailureKind } from '../../../../src/agent/model/failure.ts'
-import type { Entry } from '../../../../src/agent/model/history.ts'
-import { type Message, textIn, userText } from '../../../../src/agent/model/message.ts'
-import { noUsage } from '../../../../src/agent/model/usage.ts'
-import { createSummaryMessage } from '../../../../src/agent/prompt/compression/summary-message.ts'
-import { estimateMessageTokens } from '../../../../src/agent/prompt/estimate-tokens.ts'
-import type { SideCallRequest } from '../../../../src/durable/models/side-call.ts'
-import { collectCarryOver } from '../../../../src/durable/turn/compression/carry-over.ts'
-import { summarise, type SummariseContext } from '../../../../src/durable/turn/compression/summarise.ts'
+import type { FailureKind } from '#agent/core/failure.ts'
+import type { Entry } from '#agent/core/history.ts'
+import { type Message, textIn, userText } from '#agent/core/message.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { createSummaryMessage } from '#agent/prompt/compression/summary-message.ts'
+import { estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
+import type { SideCallRequest } from '#durable/models/side-call.ts'
+import { collectCarryOver } from '#durable/turn/compression/carry-over.ts'
+import { summarise, type SummariseContext } from '#durable/turn/compression/summarise.ts'
 
 const entry = (seq: number, message: Message): Entry => ({
   id: `msg_${seq}`,

@@ -1,10 +1,10 @@
 /** Tests that a model which cannot see gets descriptions of images that another model wrote. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { calls, fails, model, type ModelRequest, says } from '../../../support/scripted-model.ts'
-import { ownerAuthority } from '../../../support/authority.ts'
-import { applyMigrations, bindings, call, newSession, newTenant } from '../../../worker/client.ts'
-import type { Run } from '../../../worker/listen.ts'
+import { calls, fails, model, type ModelRequest, says } from '#test/support/scripted-model.ts'
+import { ownerAuthority } from '#test/support/authority.ts'
+import { applyMigrations, bindings, call, newSession, newTenant } from '#test/worker/client.ts'
+import type { Run } from '#test/worker/listen.ts'
 
 beforeAll(applyMigrations)
 

@@ -1,15 +1,15 @@
 /** Tests images and speech in a turn: stored, attached, billed, and bought once whatever happens. */
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { encodeBase64Bytes } from '../../../../src/agent/model/base64.ts'
-import { replaceClock } from '../../../../src/durable/platform/clock.ts'
-import { mp3Bytes, opusBytes, pngBytes } from '../../../backends/media/fixtures.ts'
-import { createSkippingClock } from '../../../support/clock.ts'
-import { sentTo, vendors } from '../../../support/media-vendors.ts'
-import { outage } from '../../../support/outage.ts'
-import { calls, Gate, listTexts, model, type Model, says, until } from '../../../support/scripted-model.ts'
-import { applyMigrations, bindings, call, newSession, newTenant, request } from '../../../worker/client.ts'
-import type { Run } from '../../../worker/listen.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { mp3Bytes, opusBytes, pngBytes } from '#test/backends/media/fixtures.ts'
+import { createSkippingClock } from '#test/support/clock.ts'
+import { sentTo, vendors } from '#test/support/media-vendors.ts'
+import { outage } from '#test/support/outage.ts'
+import { calls, Gate, listTexts, model, type Model, says, until } from '#test/support/scripted-model.ts'
+import { applyMigrations, bindings, call, newSession, newTenant, request } from '#test/worker/client.ts'
+import type { Run } from '#test/worker/listen.ts'
 import { fireAlarm, inObject, kill } from '../../support/object.ts'
 
 beforeAll(applyMigrations)

@@ -1,15 +1,15 @@
 /** Tests media after their call: a video that comes back, and the text of a voice message. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { encodeBase64Bytes } from '../../../../src/agent/model/base64.ts'
-import { replaceClock } from '../../../../src/durable/platform/clock.ts'
-import { ascii, opusBytes, pngBytes } from '../../../backends/media/fixtures.ts'
-import { createSkippingClock } from '../../../support/clock.ts'
-import { createChat, getSessionId, receiveMessage } from '../../../support/chat.ts'
-import { sentTo, vendors } from '../../../support/media-vendors.ts'
-import { outage } from '../../../support/outage.ts'
-import { calls, Gate, listTexts, model, says, until } from '../../../support/scripted-model.ts'
-import { applyMigrations, call, newSession, request } from '../../../worker/client.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { ascii, opusBytes, pngBytes } from '#test/backends/media/fixtures.ts'
+import { createSkippingClock } from '#test/support/clock.ts'
+import { createChat, getSessionId, receiveMessage } from '#test/support/chat.ts'
+import { sentTo, vendors } from '#test/support/media-vendors.ts'
+import { outage } from '#test/support/outage.ts'
+import { calls, Gate, listTexts, model, says, until } from '#test/support/scripted-model.ts'
+import { applyMigrations, call, newSession, request } from '#test/worker/client.ts'
 import { fireAlarm, kill } from '../../support/object.ts'
 
 beforeAll(applyMigrations)

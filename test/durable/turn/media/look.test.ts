@@ -1,12 +1,12 @@
 /** Tests `vision_analyze`: a picture for a model that sees, and an answer of another model for one that does not. */
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { encodeBase64Bytes } from '../../../../src/agent/model/base64.ts'
-import { pngBytes } from '../../../backends/media/fixtures.ts'
-import { vendors } from '../../../support/media-vendors.ts'
-import { calls, model, type ModelRequest, says } from '../../../support/scripted-model.ts'
-import { applyMigrations, call, newSession, newTenant, request } from '../../../worker/client.ts'
-import type { Run } from '../../../worker/listen.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { pngBytes } from '#test/backends/media/fixtures.ts'
+import { vendors } from '#test/support/media-vendors.ts'
+import { calls, model, type ModelRequest, says } from '#test/support/scripted-model.ts'
+import { applyMigrations, call, newSession, newTenant, request } from '#test/worker/client.ts'
+import type { Run } from '#test/worker/listen.ts'
 
 beforeAll(applyMigrations)
 beforeEach(() => vendors.begin(() => new Response(pngBytes('web'), { headers: { 'content-type': 'text/html' } })))

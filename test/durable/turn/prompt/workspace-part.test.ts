@@ -1,13 +1,13 @@
 /** Tests how the context files of a workspace reach the system prompt: chosen, shortened, redacted, scanned and fenced. */
 
 import { describe, expect, it } from 'vitest'
-import type { PromptLayer } from '../../../../src/agent/model/prompt/prompt-layer.ts'
-import { createMetadata } from '../../../../src/durable/storage/session-metadata.ts'
-import type { PreparedSession, PromptContext } from '../../../../src/durable/turn/prompt/prompt-part.ts'
-import { workspacePart } from '../../../../src/durable/turn/prompt/workspace-part.ts'
-import readFile from '../../../../src/tools/file/read-file.tool.ts'
-import { ownerAuthority } from '../../../support/authority.ts'
-import { memoryBackend } from '../../../tools/support/memory-backend.ts'
+import type { PromptLayer } from '#agent/core/prompt-layer.ts'
+import { createMetadata } from '#durable/storage/session-metadata.ts'
+import type { PreparedSession, PromptContext } from '#durable/turn/prompt/prompt-part.ts'
+import { workspacePart } from '#durable/turn/prompt/prompt-parts.ts'
+import readFile from '#tools/file/read-file.tool.ts'
+import { ownerAuthority } from '#test/support/authority.ts'
+import { memoryBackend } from '#test/tools/support/memory-backend.ts'
 
 type Options = {
   readonly cwd?: string

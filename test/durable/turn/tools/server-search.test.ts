@@ -1,13 +1,13 @@
 /** Tests when the provider of the model may search: chosen, and with nothing that an approval would have to guard. */
 
 import { describe, expect, it } from 'vitest'
-import type { Settings } from '../../../../src/agent/model/settings.ts'
-import { newTurn, type Turn } from '../../../../src/agent/model/turn.ts'
-import { createServerSearch } from '../../../../src/durable/turn/tools/server-search.ts'
-import { openExposureLog, type ReadingRun } from '../../../../src/durable/turn/tools/exposure-log.ts'
-import type { TurnSession } from '../../../../src/durable/turn/turn-session.ts'
-import type { Authority } from '../../../../src/agent/model/permission/authority.ts'
-import { ownerAuthority } from '../../../support/authority.ts'
+import type { Settings } from '#agent/core/settings.ts'
+import { newTurn, type Turn } from '#agent/core/turn.ts'
+import { createServerSearch } from '#durable/turn/tools/server-search.ts'
+import { openExposureLog, type ReadingRun } from '#durable/turn/tools/exposure-log.ts'
+import type { TurnSession } from '#durable/turn/turn-session.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { ownerAuthority } from '#test/support/authority.ts'
 
 type Meta = Parameters<Parameters<typeof openExposureLog>[0]['updateMeta']>[0]
 

@@ -1,9 +1,9 @@
 /** Tests `make_document` in a turn: written, attached, and read back with the same text. */
 
 import { beforeAll, expect, it } from 'vitest'
-import { calls, model, says } from '../../../support/scripted-model.ts'
-import { applyMigrations, call, newSession, request } from '../../../worker/client.ts'
-import type { Run } from '../../../worker/listen.ts'
+import { calls, model, says } from '#test/support/scripted-model.ts'
+import { applyMigrations, call, newSession, request } from '#test/worker/client.ts'
+import type { Run } from '#test/worker/listen.ts'
 
 beforeAll(applyMigrations)
 

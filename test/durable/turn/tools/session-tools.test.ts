@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { sessionTools } from '../../../../src/durable/turn/tools/session-tools.ts'
-import { echoTool } from '../../../tools/support/echo-tool.ts'
+import { sessionTools } from '#durable/turn/tools/session-tools.ts'
+import { echoTool } from '#test/tools/support/echo-tool.ts'
 
 describe('the tools of a session', () => {
   const services = ['files', 'terminal'] as never

@@ -1,9 +1,9 @@
 /** Tests the web tools in a session: over the guarded fetch, with the bases and the map of the deployment. */
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { deployment } from '../../../support/deployment.ts'
-import { calls, model, says, until } from '../../../support/scripted-model.ts'
-import { applyMigrations, call, newSession, newTenant } from '../../../worker/client.ts'
+import { deployment } from '#test/support/deployment.ts'
+import { calls, model, says, until } from '#test/support/scripted-model.ts'
+import { applyMigrations, call, newSession, newTenant } from '#test/worker/client.ts'
 import { ScriptedBrowser } from './browser/scripted-browser.ts'
 
 beforeAll(applyMigrations)

@@ -1,8 +1,8 @@
 /** Tests how read_file shows the pages of a PDF file. */
 
 import { describe, expect, it } from 'vitest'
-import type { Documents, PdfAnswer } from '../../../../src/agent/model/media/document.ts'
-import readFile from '../../../../src/tools/file/read-file.tool.ts'
+import type { Documents, PdfAnswer } from '#agent/core/media/document.ts'
+import readFile from '#tools/file/read-file.tool.ts'
 import { call } from '../../support/call.ts'
 import { memoryBackend } from '../../support/memory-backend.ts'
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { Documents } from '../../../../src/agent/model/media/document.ts'
-import { extractOffice } from '../../../../src/backends/office/inside/extract.ts'
-import { parseXml, decodeEntities } from '../../../../src/backends/office/inside/xml-tokens.ts'
-import readFile from '../../../../src/tools/file/read-file.tool.ts'
-import { zip } from '../../../backends/support/zip.ts'
+import type { Documents } from '#agent/core/media/document.ts'
+import { extractOffice } from '#backends/office/inside/extract.ts'
+import { parseXml, decodeEntities } from '#backends/office/inside/xml-tokens.ts'
+import readFile from '#tools/file/read-file.tool.ts'
+import { zip } from '#test/backends/support/zip.ts'
 import { call } from '../../support/call.ts'
 import { memoryBackend } from '../../support/memory-backend.ts'
-import { ownerAuthority } from '../../../support/authority.ts'
+import { ownerAuthority } from '#test/support/authority.ts'
 
 const documents: Documents = {
   office: (bytes, format) => extractOffice(bytes, format, () => Promise.resolve()),

@@ -1,8 +1,8 @@
 /** Tests `/v1/runs`: a run is found by its id alone, followed, steered, approved and stopped. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { newRunId, sessionOfRun } from '../../../../src/durable/platform/ids.ts'
-import { calls, model, says, until } from '../../../support/scripted-model.ts'
+import { newRunId, sessionOfRun } from '#durable/platform/ids.ts'
+import { calls, model, says, until } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newSession, newTenant, request } from '../../client.ts'
 
 beforeAll(applyMigrations)

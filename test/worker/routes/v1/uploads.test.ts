@@ -3,7 +3,7 @@
 import { SELF } from 'cloudflare:test'
 import OpenAI, { toFile } from 'openai'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { listTexts, model, says } from '../../../support/scripted-model.ts'
+import { listTexts, model, says } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newSession, newTenant, request } from '../../client.ts'
 
 beforeAll(applyMigrations)

@@ -1,6 +1,6 @@
 /** Replaces images by a description or a note, for models that cannot see them. */
 
-import type { ImagePart, Message } from '../../../model/message.ts'
+import type { ImagePart, Message } from '#agent/core/message.ts'
 
 const unseenImageText = '[an image: the model in use cannot see images]'
 

@@ -1,6 +1,6 @@
 /** Converts an image part to the form that providers accept: bytes, a URL, or a text in its place. */
 
-import type { ImagePart } from '../../../model/message.ts'
+import type { ImagePart } from '#agent/core/message.ts'
 
 export type ImageContent =
   | { readonly kind: 'bytes'; readonly format: string; readonly data: string }

@@ -1,7 +1,7 @@
 /** Decides how a provider is asked for the format of an answer: by the API, by the system text, or by both. */
 
-import type { DialectName, ModelRequest, Quirks } from '../../../model/dialect.ts'
-import type { AnswerFormat } from '../../../model/request/model-parameters.ts'
+import type { DialectName, ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import type { AnswerFormat } from '#agent/core/request/model-parameters.ts'
 
 type FormatSupport = NonNullable<Quirks['answerFormat']>
 

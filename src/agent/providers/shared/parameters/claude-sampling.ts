@@ -1,6 +1,6 @@
 /** Adapts parameters to the limits of Claude, on every provider that serves it. */
 
-import type { ModelParameters } from '../../../model/request/model-parameters.ts'
+import type { ModelParameters } from '#agent/core/request/model-parameters.ts'
 import { omitUndefined } from '../../catalog/json-values.ts'
 
 type Sampling = { readonly temperature: number | undefined; readonly parameters: ModelParameters }

@@ -1,7 +1,7 @@
 /** Resolves the parameters of a request that its model accepts. */
 
-import type { ModelRequest, Quirks } from '../../../model/dialect.ts'
-import type { ModelParameters } from '../../../model/request/model-parameters.ts'
+import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
+import type { ModelParameters } from '#agent/core/request/model-parameters.ts'
 
 type Resolved = { readonly temperature: number | undefined; readonly parameters: ModelParameters }
 

@@ -11,7 +11,7 @@ import {
   textResult,
 } from './io.ts'
 import type { SnapshotEntry } from '../../snapshot.ts'
-import { pack, toStream, unpack } from '../../../tar.ts'
+import { pack, toStream, unpack } from '#backends/tar.ts'
 import { byteResult } from './text.ts'
 
 const maxArchiveBytes = 64 * 1024 * 1024

@@ -4,8 +4,8 @@ import { Readability } from '@mozilla/readability'
 import { parseHTML } from 'linkedom/worker'
 import { decodeText } from '../../decode-text.ts'
 import type { PageRequest, PageText } from '../protocol.ts'
-import { type HtmlSize, measureHtml } from './measure-html.ts'
-import { renderArticle, renderPage } from './render-markdown.ts'
+import { Parser } from 'htmlparser2'
+import { htmlToMarkdown, type MdreamOptions, type TextNode, type TransformPlugin } from '@mdream/js'
 
 /** Beyond these, looking for the article takes seconds or minutes. A page of Wikipedia with 1 MB has half as many elements. */
 const bounds: HtmlSize = {
@@ -93,3 +93,139 @@ const titleOf = (head: string, base: string): string =>
 
 const resolve = (address: string | undefined, base: string): string | undefined =>
   address === undefined ? undefined : URL.parse(address.replaceAll('&amp;', '&'), base)?.href
+
+// Measures HTML in one pass of its parser, without a tree. Making the tree and finding the article in it takes time
+// that grows faster than these numbers, so that hostile pages would take minutes.
+
+type HtmlSize = {
+  readonly elements: number
+  readonly depth: number
+  /** The sum of the depths of all elements, because each is looked up in those around it. */
+  readonly nesting: number
+  readonly attributes: number
+  /** The most of one element, in which each is looked up among the others. */
+  readonly attributesOfOne: number
+  /** Comments, and texts that follow a text: one for each entity, and for each `<` that begins no tag. */
+  readonly fragments: number
+}
+
+/** Stops at an element that is deeper than `maxDepth`, because the time of the pass grows with the depth. */
+function measureHtml(html: string, maxDepth: number): HtmlSize {
+  let [elements, depth, deepest, nesting] = [0, 0, 0, 0]
+  let [attributes, ofThis, attributesOfOne, fragments] = [0, 0, 0, 0]
+  let isAfterText = false
+  // With the options of linkedom, so that it finds what linkedom finds.
+  const options = { decodeEntities: true, lowerCaseAttributeNames: false }
+  const parser = new Parser(
+    {
+      onopentagname() {
+        elements++
+        deepest = Math.max(deepest, ++depth)
+        nesting += depth
+        ofThis = 0
+        isAfterText = false
+        if (depth > maxDepth) parser.pause()
+      },
+      onattribute() {
+        attributes++
+        attributesOfOne = Math.max(attributesOfOne, ++ofThis)
+      },
+      onclosetag() {
+        depth--
+        isAfterText = false
+      },
+      ontext() {
+        if (isAfterText) fragments++
+        isAfterText = true
+      },
+      oncomment() {
+        fragments++
+      },
+    },
+    options,
+  )
+  parser.write(html)
+  return { elements, depth: deepest, nesting, attributes, attributesOfOne, fragments }
+}
+
+/** Elements without any text for people. */
+const withoutText = ['head', 'title', 'script', 'style', 'noscript', 'template', 'svg', 'canvas', 'iframe']
+/** Elements that are no content of a page. */
+const aside = ['nav', 'footer', 'aside', 'form', 'dialog', 'button', 'select', '[hidden]', '[aria-hidden]']
+
+/** The other ways of cleaning take quadratic time on hostile text. */
+const clean = { blankLines: true, emptyImages: true }
+const emptyLink = /(?<!!)\[\s{0,9}\]\([^()\s]{0,2000}\)/g
+
+/** Beyond these, a hostile page would take minutes: each line is written again for every quote around it. */
+const maxQuotedLines = 400_000
+/** The sum of the depths of all texts and elements. */
+const maxNesting = 20_000_000
+
+/** Renders the HTML of an article, from which everything else is removed. Returns undefined when it is nested too much. */
+const renderArticle = (html: string, base: string): string | undefined => render(html, base)
+
+/**
+ * Renders a whole page, without what is no content. Some pages hide all of their content from assistive software.
+ * Returns undefined when it is nested too much.
+ */
+function renderPage(html: string, base: string): string | undefined {
+  const markdown = render(html, base, { filter: { exclude: [...withoutText, ...aside] } })
+  return markdown === '' ? render(html, base, { filter: { exclude: withoutText } }) : markdown
+}
+
+function render(html: string, base: string, plugins?: MdreamOptions['plugins']): string | undefined {
+  const hooks = [boundNesting(), rowsWithoutTables, absoluteAddresses(base)]
+  try {
+    return htmlToMarkdown(html, { clean, hooks, ...(plugins && { plugins }) })
+      .replace(emptyLink, '')
+      .trim()
+  } catch (error) {
+    if (error instanceof NestedTooMuch) return undefined
+    throw error
+  }
+}
+
+class NestedTooMuch extends Error {
+  override readonly name = 'NestedTooMuch'
+}
+
+/** Counts in the converter itself, because other parsers see other elements in broken HTML. */
+function boundNesting(): TransformPlugin {
+  let [quotedLines, nesting] = [0, 0]
+  return {
+    beforeNodeProcess({ node }, { depth = 0, bufferedBlockquoteDepth: quotes = 0 }) {
+      nesting += depth
+      if (quotes > 0) quotedLines += quotes * countLines((node as Partial<TextNode>).value)
+      if (quotedLines > maxQuotedLines || nesting > maxNesting) throw new NestedTooMuch()
+      return undefined
+    },
+  }
+}
+
+/** Elements have no value. */
+const countLines = (value = ''): number => value.split('\n').length
+
+/** The converter fails on a row or cell outside of a table. */
+const rowsWithoutTables: TransformPlugin = {
+  beforeNodeProcess(_event, state) {
+    state.tableColumnAlignments ??= []
+    state.tableCurrentRowCells ??= 0
+    return undefined
+  },
+}
+
+const absoluteAddresses = (base: string): TransformPlugin => ({
+  processAttributes({ attributes }) {
+    for (const name of ['href', 'src'])
+      if (attributes[name] !== undefined) attributes[name] = absolute(attributes[name], base)
+  },
+})
+
+/** Long `data:` addresses hold files. Those of scripts lead nowhere. */
+function absolute(address: string, base: string): string {
+  const found = URL.parse(address, base)
+  if (!found) return ''
+  if (found.protocol === 'data:') return 'data:omitted'
+  return /^(?:https?|mailto|tel|ftp):$/.test(found.protocol) ? found.href : ''
+}

@@ -1,19 +1,21 @@
 /** Performs the actions of browser tools: opens the browser when it is needed, attaches, stores what changed. */
 
-import type { BrowserAction, BrowserAnswer, BrowserCall } from '../../../../agent/model/browser/browser.ts'
-import type { ClosingBrowser, OpenBrowser } from '../../../../agent/model/browser/browser-state.ts'
-import { log } from '../../../../agent/model/log.ts'
-import { CdpError, type CdpFailure } from '../../../../backends/browser/cdp.ts'
-import { BrowserProblem } from '../../../../backends/browser/element.ts'
-import type { PageAction } from '../../../../backends/browser/perform.ts'
-import { openPage, usePage } from '../../../../backends/browser/use-page.ts'
-import type { BrowserVendor } from '../../../../backends/browser/vendors.ts'
-import { clock } from '../../../platform/clock.ts'
-import { billBrowser, reserveBrowser } from './bill-browser.ts'
-import { claimBrowser, releaseBrowser } from './browser-claim.ts'
+import type { BrowserAction, BrowserAnswer, BrowserBackend, BrowserCall } from '#agent/core/browser/browser.ts'
+import type { BrowserState, ClosingBrowser, OpenBrowser } from '#agent/core/browser/browser-state.ts'
+import { log } from '#agent/core/log.ts'
+import { CdpError, type CdpFailure } from '#backends/browser/cdp.ts'
+import { BrowserProblem } from '#backends/browser/element.ts'
+import type { PageAction } from '#backends/browser/perform.ts'
+import { openPage, usePage } from '#backends/browser/use-page.ts'
+import type { BrowserVendor } from '#backends/browser/vendors.ts'
+import { clock } from '#durable/platform/clock.ts'
 import { createNetwork, openVendor, sealUrl, toAcquired } from './browser-vendor.ts'
-import { limitText } from './limit-text.ts'
-import type { BrowserHost } from './browser-host.ts'
+import { type BrowserHost, getKeepAliveMs } from './browser-host.ts'
+import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import type { Files } from '#agent/core/backend.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import { noUsage, tallyKey, usageOfCall } from '#agent/core/usage.ts'
 
 const failed = (error: string, details?: Readonly<Record<string, unknown>>): BrowserAnswer => ({
   kind: 'failed',
@@ -205,4 +207,94 @@ export async function closeBrowser(host: BrowserHost, reason: string): Promise<v
     // It ends by itself.
     await releaseBrowser(host)
   }
+}
+
+const authorityOf = ({ tenantId, sessionId }: BrowserHost) =>
+  systemAuthority(tenantId, { kind: 'session', id: sessionId })
+
+/** Counts the browsers of a tenant: each session that opens one claims a place, for a time. */
+async function claimBrowser(host: BrowserHost): Promise<void> {
+  const { env, tenantId, sessionId } = host
+  const { max, isFree } = await tenantStub(env, tenantId).browsers.claim(authorityOf(host), sessionId)
+  if (!isFree)
+    throw new BrowserProblem(
+      `${max} sessions have a browser already, which is the limit here (limits.browsers). Try again later, or use web_extract.`,
+    )
+}
+
+const releaseBrowser = async (host: BrowserHost): Promise<void> =>
+  tenantStub(host.env, host.tenantId).browsers.release(authorityOf(host), host.sessionId)
+
+const maxShownChars = 15_000
+const maxStoredChars = 2_000_000
+
+type Store = { readonly files: Pick<Files, 'write'>; readonly callId: string }
+
+/** Shortens what a page shows to what a model needs at once. All of it is stored in a file of the workspace. */
+async function limitText(text: string, { files, callId }: Store): Promise<string> {
+  if (text.length <= maxShownChars) return text
+  const end = text.lastIndexOf('\n', maxShownChars)
+  const shown = text.slice(0, end > maxShownChars / 2 ? end : maxShownChars)
+  const stored = text.slice(0, maxStoredChars)
+  const path = `/tmp/results/browser-${callId.replace(/[^\w-]/g, '_').slice(0, 64)}-${hash53(stored).toString(36)}.txt`
+  const rest = text.slice(shown.length).split('\n').length
+  try {
+    await files.write(path, new TextEncoder().encode(stored))
+    return `${shown}\n… ${rest} more lines. All of them are in ${path}: use read_file.`
+  } catch (error) {
+    log.warn('browser.unstored', 'A long snapshot could not be stored.', { error })
+    return `${shown}\n… ${rest} more lines, which could not be stored.`
+  }
+}
+
+// Bills the time of browsers that are paid by the hour: to the turn that uses them, or to the next one.
+
+/** From price lists. Undefined: it depends on the plan. */
+const defaultUsdPerHour: Readonly<Record<BrowserBackend, number | undefined>> = {
+  cdp: 0,
+  binding: 0.09,
+  browserbase: undefined,
+  steel: undefined,
+}
+const hourMs = 3_600_000
+
+const usdPerHour = (host: BrowserHost, backend: BrowserBackend): number | undefined =>
+  host.deployment().settings.browser?.usd_per_hour ?? defaultUsdPerHour[backend]
+
+const modelOf = (backend: BrowserBackend): string => `browser/${backend}`
+
+/** Reserves what an unused browser costs until it ends. Throws when a limit leaves no room: then none is opened. */
+async function reserveBrowser(host: BrowserHost, backend: BrowserBackend): Promise<() => void> {
+  const price = usdPerHour(host, backend)
+  if (price === 0) return () => undefined
+  const [billing, turn] = [host.billing(), host.openTurn()]
+  const usd = price === undefined ? undefined : (price * getKeepAliveMs(host)) / hourMs
+  const reserved = await billing.reserve(turn, { model: modelOf(backend), tokens: 0, usd })
+  if (!reserved.ok) throw new BrowserProblem(explainRefusal(reserved.failure))
+  return () => {
+    reserved.release()
+    if (!turn) billing.releaseSideCalls()
+  }
+}
+
+const explainRefusal = ({ kind, message }: { readonly kind: string; readonly message: string }): string =>
+  kind === 'unpriced'
+    ? 'A limit in USD holds, and the price of this browser is unknown (setting browser.usd_per_hour). None was opened.'
+    : `${message} No browser was opened.`
+
+/**
+ * Adds the time since the last bill to the usage of the session. The caller stores `billedAt` in the same synchronous
+ * stretch, so that no time is billed twice. A browser that was left alone ended by itself.
+ */
+function billBrowser(host: BrowserHost, state: Exclude<BrowserState, { at: 'closed' }>): { billedAt: number } {
+  const billedAt = clock.now()
+  const price = usdPerHour(host, state.backend)
+  const ms = Math.min(billedAt - (state.billedAt ?? state.openedAt), getKeepAliveMs(host))
+  if (price === 0 || ms <= 0) return { billedAt }
+  const billing = host.billing()
+  const costUsd = ((price ?? 0) * ms) / hourMs
+  const counts = { ...noUsage, costUsd, costStatus: price === undefined ? 'unknown' : 'estimated' } as const
+  const usage = usageOfCall(counts, tallyKey(modelOf(state.backend), 'browser'))
+  billing.addSideCall({ id: billing.notes.nextId(), usage })
+  return { billedAt }
 }

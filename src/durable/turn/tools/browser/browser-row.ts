@@ -1,6 +1,6 @@
 /** Stores what a session knows about its browser: one row, which outlasts evictions. */
 
-import type { BrowserState } from '../../../../agent/model/browser/browser-state.ts'
+import type { BrowserState } from '#agent/core/browser/browser-state.ts'
 
 const schema = 'CREATE TABLE IF NOT EXISTS browser (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL)'
 

@@ -1,11 +1,11 @@
 /** Opens the vendor of a browser with what the deployment and the tenant have. */
 
-import type { BrowserBackend, BrowserCall } from '../../../../agent/model/browser/browser.ts'
-import type { OpenBrowser } from '../../../../agent/model/browser/browser-state.ts'
-import { cdpVariable, resolveBrowser } from '../../../../agent/policy/browser/resolve-browser.ts'
-import { CdpError } from '../../../../backends/browser/cdp.ts'
-import { BrowserProblem } from '../../../../backends/browser/element.ts'
-import type { NetworkGuard } from '../../../../backends/browser/request-guard.ts'
+import type { BrowserBackend, BrowserCall } from '#agent/core/browser/browser.ts'
+import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
+import { cdpVariable, resolveBrowser } from '#agent/policy/resolve-browser.ts'
+import { CdpError } from '#backends/browser/cdp.ts'
+import { BrowserProblem } from '#backends/browser/element.ts'
+import type { NetworkGuard } from '#backends/browser/request-guard.ts'
 import {
   acceptSocket,
   type AcquiredBrowser,
@@ -16,10 +16,10 @@ import {
   openEndpoint,
   openSteel,
   type VendorOptions,
-} from '../../../../backends/browser/vendors.ts'
-import { clock } from '../../../platform/clock.ts'
-import { seal, unseal } from '../../../platform/seal.ts'
-import { createTenantAddressGuard } from '../../../tenant/tenant-fetch.ts'
+} from '#backends/browser/vendors.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { seal, unseal } from '#durable/platform/seal.ts'
+import { createTenantAddressGuard } from '#durable/tenant/tenant-fetch.ts'
 import { type BrowserHost, getKeepAliveMs } from './browser-host.ts'
 
 const requestTimeoutMs = 30_000

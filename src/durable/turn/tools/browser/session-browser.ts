@@ -1,10 +1,10 @@
 /** The browser of a session: its stored state, and when it is closed. The code that drives it is loaded when it is used. */
 
-import type { Browser } from '../../../../agent/model/browser/browser.ts'
-import type { BrowserState } from '../../../../agent/model/browser/browser-state.ts'
-import { log } from '../../../../agent/model/log.ts'
-import { limitConcurrency } from '../../../../backends/limit-concurrency.ts'
-import { clock } from '../../../platform/clock.ts'
+import type { Browser } from '#agent/core/browser/browser.ts'
+import type { BrowserState } from '#agent/core/browser/browser-state.ts'
+import { log } from '#agent/core/log.ts'
+import { limitConcurrency } from '#backends/limit-concurrency.ts'
+import { clock } from '#durable/platform/clock.ts'
 import type { ToolPorts } from '../tool-ports.ts'
 import { type BrowserHost, type BrowserSession, getIdleMs } from './browser-host.ts'
 import { BrowserRow } from './browser-row.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { toImageContent } from '../../../../../src/agent/providers/shared/images/image-content.ts'
+import { toImageContent } from '#agent/providers/shared/images/image-content.ts'
 
 it.each([
   ['image/jpg', 'AAAA', { kind: 'bytes', format: 'jpeg', data: 'AAAA' }],

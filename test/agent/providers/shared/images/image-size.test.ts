@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { getImageSize } from '../../../../../src/agent/providers/shared/images/image-size.ts'
+import { getImageSize } from '#agent/providers/shared/images/image-limits.ts'
 import { base64, image, png, toCharCodes } from '../../support/images.ts'
 
 describe('getImageSize', () => {

@@ -1,11 +1,11 @@
 /** Tests what a session does when its browser, its connection or its own object is lost in a call, and what browsers cost. */
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { deployment } from '../../../../support/deployment.ts'
-import { calls, model, says, type ScriptedCall, until } from '../../../../support/scripted-model.ts'
-import { adminKey, applyMigrations, call, newSession, newTenant } from '../../../../worker/client.ts'
-import { listMessages } from '../../../../worker/listen.ts'
-import { fireAlarm, inObject, kill } from '../../../support/object.ts'
+import { deployment } from '#test/support/deployment.ts'
+import { calls, model, says, type ScriptedCall, until } from '#test/support/scripted-model.ts'
+import { adminKey, applyMigrations, call, newSession, newTenant } from '#test/worker/client.ts'
+import { listMessages } from '#test/worker/listen.ts'
+import { fireAlarm, inObject, kill } from '#test/durable/support/object.ts'
 import { ScriptedBrowser } from './scripted-browser.ts'
 
 let browser: ScriptedBrowser

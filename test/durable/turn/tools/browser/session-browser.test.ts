@@ -1,14 +1,14 @@
 /** Tests the browser of a session: its row, its alarm, evictions and losses, with a scripted browser. */
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { replaceClock } from '../../../../../src/durable/platform/clock.ts'
-import { createSkippingClock } from '../../../../support/clock.ts'
-import { deployment } from '../../../../support/deployment.ts'
-import { outage } from '../../../../support/outage.ts'
-import { calls, model, type Reply, says, type ScriptedCall, until } from '../../../../support/scripted-model.ts'
-import { applyMigrations, bindings, call, newSession, newTenant, request } from '../../../../worker/client.ts'
-import { listMessages } from '../../../../worker/listen.ts'
-import { alarmOf, evict, fireAlarm, inObject } from '../../../support/object.ts'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { createSkippingClock } from '#test/support/clock.ts'
+import { deployment } from '#test/support/deployment.ts'
+import { outage } from '#test/support/outage.ts'
+import { calls, model, type Reply, says, type ScriptedCall, until } from '#test/support/scripted-model.ts'
+import { applyMigrations, bindings, call, newSession, newTenant, request } from '#test/worker/client.ts'
+import { listMessages } from '#test/worker/listen.ts'
+import { alarmOf, evict, fireAlarm, inObject } from '#test/durable/support/object.ts'
 import { ScriptedBrowser } from './scripted-browser.ts'
 
 let browser: ScriptedBrowser

@@ -1,0 +1,47 @@
+/**
+ * Renders the stored transcript for a model: recalled memories stand behind their message, and results that strangers may
+ * have written stand in fences. Readers and programs get the stored texts.
+ */
+
+import { hash53 } from '#agent/core/hash53.ts'
+import type { Message, ToolMessage, UserMessage } from '#agent/core/message.ts'
+import { fenceUntrusted, minFencedChars } from './fence.ts'
+
+/** Pages, browsers, foreign servers and texts in images: what their tools return was written by strangers. */
+export const isUntrustedTool = (name: string): boolean => /^(?:web|browser|mcp|vision)_/.test(name)
+
+/** The same message each time, so that what is computed once for a message stays valid, and its bytes too. */
+const rendered = new WeakMap<Message, Message>()
+
+export function fenceTranscript(transcript: readonly Message[]): readonly Message[] {
+  return transcript.some(needsFence)
+    ? transcript.map((message) => (needsFence(message) ? render(message) : message))
+    : transcript
+}
+
+function needsFence(message: Message): message is UserMessage | ToolMessage {
+  if (message.role === 'user') return message.recalled !== undefined
+  return message.role === 'tool' && (message.nonce !== undefined || isUntrustedTool(message.name))
+}
+
+function render(message: UserMessage | ToolMessage): Message {
+  let known = rendered.get(message)
+  if (!known) rendered.set(message, (known = message.role === 'user' ? showRecalled(message) : fenceResult(message)))
+  return known
+}
+
+function showRecalled({ recalled = '', ...message }: UserMessage): UserMessage {
+  return { ...message, content: [...message.content, { type: 'text', text: `\n\n${recalled}` }] }
+}
+
+function fenceResult({ nonce: stored, ...message }: ToolMessage): ToolMessage {
+  const { name: source, callId } = message
+  // A result that was rebuilt has lost its nonce. No page knows the id of the call either.
+  const nonce = stored ?? `${hash53(callId).toString(36)}${hash53(`${source} ${callId}`).toString(36)}`
+  const content = message.content.map((part) =>
+    part.type === 'text' && part.text.length >= minFencedChars
+      ? { ...part, text: fenceUntrusted(part.text, { source, nonce }) }
+      : part,
+  )
+  return { ...message, content }
+}

@@ -1,0 +1,31 @@
+/** Lets held messages take effect: when their time has come, or because something follows that is not held. */
+
+import { log } from '#agent/core/log.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { mergeHeld } from './intake/hold-message.ts'
+import type { Session } from './session.ts'
+import { submit } from './submit.ts'
+
+/** Rejects when the messages could not be accepted now: they stay held. */
+export async function releaseHeld(session: Session): Promise<void> {
+  for (let merged = mergeHeld(session); merged; merged = session.exists ? mergeHeld(session) : undefined) {
+    const outcome = await submit(session, merged)
+    if (!outcome) return
+    // Nothing has taken the messages: they would come again for ever.
+    session.delivery.inboundEvents.release(merged.releases ?? [])
+    session.runInBackground(session.delivery.media.discard(merged.media))
+  }
+}
+
+/** Called by the alarm. A failure is tried again by the next one. */
+export async function releaseDue(session: Session): Promise<void> {
+  const at = session.exists ? session.delivery.inboundEvents.getNextWake() : undefined
+  if (at === undefined || at > clock.now()) return
+  try {
+    await releaseHeld(session)
+  } catch (error) {
+    if (isOwnReset(error)) throw error
+    log.warn('channel.held_message', 'Held messages could not be submitted; the alarm tries again.', { error })
+  }
+}

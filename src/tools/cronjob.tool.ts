@@ -1,0 +1,113 @@
+/** Manages jobs: prompts and scripts that run at their times. */
+
+import * as z from 'zod'
+import type { Assessment } from '#agent/core/permission/approval.ts'
+import type { JobAnswer, JobScheduler } from '#agent/core/job-scheduler.ts'
+import { type JobChange, jobChangeSchema, jobFields } from '#agent/schedule/job/job.ts'
+import { defineTool } from './define-tool.ts'
+import { fail } from './tool-result.ts'
+
+const { schedule, ...fields } = jobFields
+
+const input = z.object({
+  action: z.enum(['create', 'list', 'update', 'pause', 'resume', 'run', 'remove']),
+  job_id: z.string().max(100).optional().describe('The id or the name of the job; not for create and list.'),
+  schedule: schedule.optional(),
+  ...fields,
+})
+type Input = z.infer<typeof input>
+
+export default defineTool({
+  name: 'cronjob',
+  toolset: 'cronjob',
+  description:
+    'Schedule work: a prompt (or a script) runs once or again and again, each time in a new session that knows only its prompt. Results are delivered to this conversation unless deliver says otherwise. Write prompts that stand alone: names, addresses, what to report and when to stay silent ([SILENT]).',
+  input,
+  needs: ['jobs'],
+  effect: 'keyed',
+  risk: ({ action }) => (action === 'list' ? 'read' : action === 'run' ? 'exec' : 'write'),
+  assess: assessScript,
+  touches: ({ action }) => (action === 'list' ? 'nothing' : ['jobs']),
+  timeoutMs: () => 60_000,
+  run: async (request, { jobs, authority, callId, sessionId }) => {
+    if (!authority.scopes.includes('jobs'))
+      return fail('This conversation may not manage jobs: its key or person needs the scope "jobs".', {
+        success: false,
+      })
+    return perform(request, { jobs, authority, key: `${sessionId} ${callId}` })
+  },
+})
+
+/** A script runs later without any question, so a person has to see it now. */
+function assessScript({ action, script, monitor_script: monitor }: Input): Assessment {
+  const scripts =
+    action === 'create' || action === 'update' ? [script, monitor].filter((text) => typeof text === 'string') : []
+  if (!scripts.length) return { verdict: 'allow', reasons: [], subjects: [] }
+  return {
+    verdict: 'ask',
+    reasons: ['The job runs this script at its times without asking again.'],
+    subjects: scripts,
+    summary: scripts.join('\n'),
+    isUnjudged: true,
+  }
+}
+
+type Context = {
+  readonly jobs: JobScheduler
+  readonly authority: Parameters<JobScheduler['list']>[0]
+  readonly key: string
+}
+
+async function perform(request: Input, context: Context) {
+  const { jobs, authority, key } = context
+  const { action, job_id: reference } = request
+  if (action === 'list') return listJobs(context)
+  if (action === 'create') {
+    if (request.schedule === undefined) return refused('create needs a schedule, such as "every 30m".')
+    return answer(await jobs.create(authority, changeOf(request), key), 'Created.')
+  }
+  if (reference === undefined) return refused(`${action} needs job_id. list shows the jobs.`)
+  switch (action) {
+    case 'update':
+      return answer(await jobs.update(authority, reference, changeOf(request)), 'Changed.')
+    case 'pause':
+      return answer(await jobs.change(authority, reference, 'pause'), 'Paused.')
+    case 'resume':
+      return answer(await jobs.change(authority, reference, 'resume'), 'Resumed.')
+    case 'run':
+      return answer(await jobs.run(authority, reference, key), 'Started. Its result is delivered when it is done.')
+    case 'remove':
+      return (await jobs.remove(authority, reference))
+        ? { success: true, message: 'Removed.' }
+        : refused(unknownJob(reference))
+  }
+}
+
+const refused = (error: string) => fail(error, { success: false })
+const unknownJob = (reference: string) => `There is no job "${reference}". list shows the jobs.`
+
+async function listJobs({ jobs, authority }: Context) {
+  const { jobs: found, hasMore } = await jobs.list(authority)
+  return {
+    success: true,
+    jobs: found,
+    count: found.length,
+    ...(hasMore && { message: 'There are more jobs. A job is found by its name.' }),
+  }
+}
+
+/** The fields of a job among those of the call. */
+function changeOf({ action: _action, job_id: _reference, ...change }: Input): JobChange {
+  return jobChangeSchema.parse(change)
+}
+
+function answer(outcome: JobAnswer, message: string) {
+  switch (outcome.kind) {
+    case 'done':
+      return { success: true, message, job: outcome.job }
+    case 'started':
+      return { success: true, message, job: outcome.job, run: outcome.run }
+    case 'refused':
+      return refused(outcome.error)
+  }
+}

@@ -1,0 +1,173 @@
+/** Searches and reads the earlier sessions of the tenant. */
+
+import * as z from 'zod'
+import type { History, HistoryHit, HistoryMessage } from '#agent/core/tool.ts'
+import { historyReach } from '#agent/core/permission/authority.ts'
+import { fenceUntrusted, minFencedChars } from '#agent/untrusted/fence.ts'
+import { defineTool } from './define-tool.ts'
+import { fail } from './tool-result.ts'
+
+const maxSessions = 10
+/** Hits are grouped by session, and one session may have most of them. */
+const hitsPerSession = 10
+const maxShownHits = 3
+const bookendMessages = 3
+const maxMessageChars = 2000
+const maxNearChars = 500
+
+const input = z.object({
+  query: z.string().optional(),
+  limit: z.int().min(1).max(maxSessions).default(3).describe('Sessions.'),
+  sort: z.enum(['newest', 'oldest']).optional().describe('Default: best match.'),
+  detail: z
+    .enum(['adaptive', 'full'])
+    .default('adaptive')
+    .describe('adaptive: the best session in detail. full: each session, with how it began and ended.'),
+  session_id: z.string().optional().describe('An id, or a link @session:ID.'),
+  around_message_id: z.int().min(1).optional().describe('A message number of that session.'),
+  window: z.int().min(1).max(20).default(5).describe('Messages on each side.'),
+  role_filter: z.string().optional().describe('Such as "user,assistant".'),
+})
+type Input = z.infer<typeof input>
+
+export default defineTool({
+  name: 'session_search',
+  toolset: 'session_search',
+  description:
+    'Earlier conversations with this user, without this one and its forks. No arguments: recent sessions. query: full-text search. session_id: its beginning and end; with around_message_id: the messages around one. Cite a session by its link.',
+  input,
+  needs: ['history'],
+  effect: 'pure',
+  risk: () => 'read',
+  timeoutMs: () => 30_000,
+  run: async (request, { history, authority }) => {
+    const { kind } = historyReach(authority)
+    const answer = await search(request, history)
+    return kind === 'tenant' || 'failed' in answer ? answer : { ...answer, reach: reachTexts[kind] }
+  },
+})
+
+/** Tells the model why it finds less than there is. */
+const reachTexts = {
+  chat: 'Only the conversations of this chat are searched.',
+  session: 'Only this conversation can be read: the sender may not read others.',
+} as const
+
+async function search(request: Input, history: History) {
+  const { query, session_id, around_message_id } = request
+  if (session_id !== undefined) return readSession(history, { ...request, session_id: parseLink(session_id) })
+  if (around_message_id !== undefined) return fail('around_message_id needs the session_id it belongs to.')
+  return query?.trim() ? searchHistory(history, request) : listRecent(history, request.limit)
+}
+
+const linkPrefix = '@session:'
+const renderLink = (sessionId: string): string => `${linkPrefix}${sessionId}`
+const parseLink = (text: string): string => (text.startsWith(linkPrefix) ? text.slice(linkPrefix.length) : text)
+
+async function listRecent(history: History, limit: number) {
+  const recent = await history.recent(limit)
+  const sessions = recent.map((session) => ({ ...session, link: renderLink(session.session_id) }))
+  return { mode: 'browse', sessions, count: sessions.length }
+}
+
+async function readSession(
+  history: History,
+  { session_id, around_message_id, window, role_filter }: Input & { session_id: string },
+) {
+  const around = around_message_id
+  const range = around === undefined ? undefined : { around, window }
+  const messages = await history.read(session_id, range)
+  if (!messages) return fail(`No session ${session_id}. Find its id with query, or call without arguments.`)
+  const shown = messages.filter(hasRole(role_filter)).map((message) => shortenMessage(message, maxMessageChars))
+  if (range) return { mode: 'scroll', session_id, around_message_id: around, window, messages: shown }
+  return {
+    mode: 'read',
+    session_id,
+    messages: shown,
+    ...(hasGap(messages) && { note: 'The middle is left out: scroll into it with around_message_id.' }),
+  }
+}
+
+const hasGap = (messages: readonly HistoryMessage[]): boolean =>
+  messages.some(({ seq }, i) => i > 0 && seq > (messages[i - 1]?.seq ?? seq) + 1)
+
+const hasRole = (filter: string | undefined) => {
+  const roles =
+    filter
+      ?.split(',')
+      .map((role) => role.trim().toLowerCase())
+      .filter(Boolean) ?? []
+  return ({ role }: { readonly role: string }): boolean => roles.length === 0 || roles.includes(role)
+}
+
+const shortenMessage = (message: HistoryMessage, maxChars: number) => {
+  const { seq, role, content, at } = message
+  const short = content.length > maxChars ? `${content.slice(0, maxChars)}... [${content.length} characters]` : content
+  return { message_id: seq, role, at, content: fenceForeign(short, message) }
+}
+
+const foreignSources: ReadonlySet<string> = new Set(['webhook', 'process', 'subagent'])
+
+/** Fences what a tool, a webhook or a program wrote: it was untrusted when it was stored, and still is. */
+function fenceForeign(text: string, { role, message_source }: Pick<HistoryMessage, 'role' | 'message_source'>): string {
+  const isForeign = role === 'tool' || (message_source !== undefined && foreignSources.has(message_source))
+  if (!isForeign || text.length < minFencedChars) return text
+  const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
+  return fenceUntrusted(text, { source: 'an earlier session', nonce })
+}
+
+async function searchHistory(history: History, request: Input) {
+  const { query = '', limit, sort, detail, role_filter } = request
+  const hits = (await history.search(query, limit * hitsPerSession, sort)).filter(hasRole(role_filter))
+  const sessions = new Map<string, HistoryHit[]>()
+  for (const hit of hits) sessions.set(hit.session_id, [...(sessions.get(hit.session_id) ?? []), hit])
+  const chosen = [...sessions.values()].slice(0, limit)
+  const results = await Promise.all(
+    chosen.map((found, i) =>
+      detail === 'full' || i === 0 ? describeSession(history, found, request) : outlineSession(found, request),
+    ),
+  )
+  const hint = results.length === 0 ? { hint: 'Nothing found: try fewer or other words.' } : {}
+  return { mode: 'discovery', query, results, count: results.length, sessions_found: sessions.size, ...hint }
+}
+
+/** Messages are read by number, and an id ends with the number. */
+const messageNumberOf = (id: string): number => Number(/\d+$/.exec(id)?.[0] ?? 0)
+
+function outlineSession(found: readonly HistoryHit[], { detail }: Input) {
+  const [best] = found
+  const session_id = best?.session_id ?? ''
+  const shown = detail === 'full' ? found : found.slice(0, maxShownHits)
+  const matches = shown.map((hit) => ({
+    message_id: messageNumberOf(hit.message_id),
+    role: hit.role,
+    at: hit.at,
+    snippet: fenceForeign(hit.snippet, hit),
+  }))
+  const { title = null, source = '' } = best ?? {}
+  return { session_id, link: renderLink(session_id), title, source, matches, match_count: found.length }
+}
+
+/** Adds the messages around the best match, and how the session began and ended. */
+async function describeSession(history: History, found: readonly HistoryHit[], request: Input) {
+  const outline = outlineSession(found, request)
+  const around = outline.matches[0]?.message_id ?? 1
+  const [near = [], all = []] = await Promise.all([
+    history.read(outline.session_id, { around, window: request.window }),
+    history.read(outline.session_id),
+  ])
+  const shortenAll = (part: readonly HistoryMessage[]) => part.map((message) => shortenMessage(message, maxNearChars))
+  const ends = all.filter(isBookend)
+  return {
+    ...outline,
+    messages: shortenAll(near),
+    beginning: shortenAll(ends.slice(0, bookendMessages)),
+    end: shortenAll(ends.slice(bookendMessages).slice(-bookendMessages)),
+  }
+}
+
+const textSources: ReadonlySet<string> = new Set(['summary', 'nudge', 'notice'])
+
+/** Summaries and notices of the system say nothing about how a conversation began or ended, and results say little. */
+const isBookend = ({ role, message_source, content }: HistoryMessage): boolean =>
+  role !== 'tool' && content !== '' && !(message_source !== undefined && textSources.has(message_source))
