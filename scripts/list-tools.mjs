@@ -1,4 +1,4 @@
-// Writes src/tools/index.ts, which lists every src/tools/<toolset>/<name>.tool.ts in the order of their paths.
+// Writes src/tools/index.ts, which lists every *.tool.ts below src/tools in the order of their paths.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ const nameOf = (file) =>
 const source = [
   '/** Lists all built-in tools. Written by `npm run tools`. A test compares it with the folder. */',
   '',
-  "import type { Tool } from '../agent/model/tool.ts'",
+  "import type { Tool } from '#agent/core/tool.ts'",
   ...files.map((file) => `import ${nameOf(file)} from './${file}'`),
   '',
   'export const tools: readonly Tool[] = [',

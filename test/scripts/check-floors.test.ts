@@ -24,28 +24,20 @@ function check(files: Readonly<Record<string, string>>): string[] {
   return stderr.split('\n').filter((line) => line.includes(' exports '))
 }
 
-const at = 'src/agent/model/size.ts'
+const at = 'src/agent/core/size.ts'
 const offence = `not allowed: ${at} exports sizeOf, which`
 
 it.each([
-  ['the program', { 'src/tools/a.ts': `import { sizeOf } from '../agent/model/size.ts'` }, []],
-  [
-    'only tests',
-    { 'test/a.test.ts': `import { sizeOf } from '../src/agent/model/size.ts'` },
-    [`${offence} only tests use`],
-  ],
-  [
-    'nobody',
-    { 'src/tools/a.ts': `import { other } from '../agent/model/size.ts'` },
-    [`${offence} no other file imports`],
-  ],
+  ['the program', { 'src/tools/a.ts': `import { sizeOf } from '#agent/core/size.ts'` }, []],
+  ['only tests', { 'test/a.test.ts': `import { sizeOf } from '#agent/core/size.ts'` }, [`${offence} only tests use`]],
+  ['nobody', { 'src/tools/a.ts': `import { other } from '#agent/core/size.ts'` }, [`${offence} no other file imports`]],
 ])('an export that %s imports', (_who, user, offences) => {
   expect(check({ [at]: 'export const sizeOf = 1\n', ...user })).toEqual(offences)
 })
 
 it('an export that its own file uses may be imported by tests alone', () => {
   const source = 'export const sizeOf = 1\nexport const twice = 2 * sizeOf\n'
-  const user = `import { twice } from '../agent/model/size.ts'`
-  const test = `import { sizeOf } from '../src/agent/model/size.ts'`
+  const user = `import { twice } from '#agent/core/size.ts'`
+  const test = `import { sizeOf } from '#agent/core/size.ts'`
   expect(check({ [at]: source, 'src/tools/a.ts': user, 'test/a.test.ts': test })).toEqual([])
 })

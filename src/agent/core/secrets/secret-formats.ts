@@ -1,6 +1,6 @@
 /**
  * Lists the formats of secrets. Every pattern is linear on hostile text: repetitions are bounded, or end where no other
- * part of the pattern can match. test/agent/model/secrets/redaction.test.ts enumerates them.
+ * part of the pattern can match. test/agent/core/secrets/redaction.test.ts enumerates them.
  */
 
 export type SecretFormat = {

@@ -229,7 +229,7 @@ describe('harmless text', () => {
     'commit 3f786850e387550fdab836ed7e6dc881de23001b',
     'sha512-9NUVHFnNqMXdBQzPJLr8XBeHIIYYbWnQuUdY/l1U3+Q==',
     'id 550e8400-e29b-41d4-a716-446655440000',
-    'import { createRedactor } from "../../src/agent/model/redaction.ts"',
+    'import { createRedactor } from "../../src/agent/core/redaction.ts"',
     'The bearer of this letter is authorised.',
     'drwxr-xr-x 2 user user 4096 Nov 22 19:00 credentials',
     'SELECT token_count, secret_level FROM usage',
