@@ -25,7 +25,7 @@ type AnyError = { readonly message?: string; readonly errorResponse?: ErrorBody;
 /** Starts that the SDK calls permanent, because of the image or the configuration. */
 const permanentStart = 'due to a permanent error'
 
-export function toFailure(error: unknown): SandboxFailure {
+function toFailure(error: unknown): SandboxFailure {
   const { message = String(error), errorResponse, retryable: own } = error as AnyError
   const { code = 'UNKNOWN', context = {} } = errorResponse ?? {}
   const { reason, phase, retryable = own, retryAfterMs, error: cause } = context
