@@ -3,7 +3,7 @@
  * script runs in a process of its own.
  */
 
-import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
 import type { ContainerHost } from './container-host.ts'
 import { applyEgress, type EgressControl, type EgressVariables } from './egress.ts'
 
@@ -45,15 +45,8 @@ export function sdkContainer({ sandbox, variables, isRunning, reset }: SdkContai
       const bytes = decodeBase64Bytes(content)
       return { bytes, size: size ?? bytes.byteLength }
     },
-    writeFile: async (path, bytes) => void (await sandbox.writeFile(path, encodeBase64(bytes), fileOptions)),
+    writeFile: async (path, bytes) => void (await sandbox.writeFile(path, encodeBase64Bytes(bytes), fileOptions)),
     destroy: () => sandbox.destroy(),
     ...(reset && { reset }),
   }
-}
-
-function encodeBase64(bytes: Uint8Array): string {
-  let text = ''
-  for (let from = 0; from < bytes.length; from += 0x8000)
-    text += String.fromCharCode(...bytes.subarray(from, from + 0x8000))
-  return btoa(text)
 }

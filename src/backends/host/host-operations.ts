@@ -26,10 +26,7 @@ const partBytes = 4 * 1024 * 1024
 export type HostOperations = Required<Pick<PortableBackend, 'exec' | 'files' | 'jobs'>> &
   Pick<PortableBackend, 'tree' | 'snapshot' | 'restore' | 'clear'>
 
-export function openOperations(
-  options: HostOptions,
-  resolve: (path: string, cwd?: string) => string,
-): HostOperations {
+export function openOperations(options: HostOptions, resolve: (path: string, cwd?: string) => string): HostOperations {
   const { port, root, temporary = '/tmp', serverFiles = [] } = options
   const scripts = openScriptRunner(options)
   const host: Host = { scripts, port, root }

@@ -5,15 +5,14 @@ import { isRiskAbove, listApprovalChoices } from '#agent/core/permission/approva
 import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
 import { maskSecrets, maskSecretsInValue } from '#agent/core/secrets/mask-secrets.ts'
 import { type Approval, isApproval } from '#durable/turn/pending-requests.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
 import { type Call, route } from '../route.ts'
-import { sessionStub, splitRequestId } from '../sessions.ts'
+import { addressSession, splitRequestId } from '../sessions.ts'
 import { decisionFields, listOf, ok, pageQuery } from '../shapes.ts'
 import { policyError } from '../input/settings-patch.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { approvalParam, runParam, sessionParam } from '../openapi/path-params.ts'
 
 const approvalShape = z.object({
   id: z.string(),
@@ -27,20 +26,7 @@ const approvalShape = z.object({
   ...decisionFields,
   created_at: z.iso.datetime(),
 })
-nameSchemas(
-  { Approval: approvalShape },
-  {
-    Approval: {
-      id: approvalParam.example,
-      session_id: sessionParam.example,
-      run_id: runParam.example,
-      call_id: 'call_1',
-      tool: 'terminal',
-      input: { command: 'rm -r build' },
-      risk: 'exec',
-    },
-  },
-)
+nameSchemas({ Approval: approvalShape })
 
 const answerShape = z.object({ id: z.string(), status: z.literal('decided'), decision: z.string() })
 
@@ -53,7 +39,6 @@ export const approvalRoutes = [
   route({
     method: 'get',
     path: '/api/approvals',
-    id: 'listApprovals',
     scope: 'read',
     tag: 'Approvals',
     summary: 'Tool calls that wait for approval',
@@ -68,13 +53,9 @@ export const approvalRoutes = [
   route({
     method: 'post',
     path: '/api/approvals/:id',
-    id: 'decideApproval',
-    params: { id: approvalParam },
     scope: 'approve',
     tag: 'Approvals',
     summary: 'Allow or deny a call',
-    description: '`once` allows this call, `session` and `always` also later ones like it. A second answer is a 409.',
-    example: { decision: 'once' },
     body: decisionSchema,
     responses: ok('Decided', answerShape),
     handle: async (call) => {
@@ -113,7 +94,7 @@ export async function decideApproval(
   answer: z.infer<typeof decisionSchema>,
 ): Promise<void> {
   const [sessionId, request] = splitRequestId(id)
-  const decided = await sessionStub(env, tenant.id, sessionId).pending.decide(authority, request, answer)
+  const decided = await addressSession(env, tenant.id, sessionId).pending.decide(authority, request, answer)
   if (decided === undefined) throw notFound()
   if (decided === 'once-only') throw invalid('This call can only be allowed once: no safe rule covers it.', 'decision')
   if (decided === 'policy')

@@ -5,11 +5,10 @@ import type { Unreachable } from '#durable/session/checkpoints.ts'
 import { AppError } from '../errors.ts'
 import { pageByPosition } from '../input/page.ts'
 import { route } from '../route.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { busyError } from './sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { checkpointParam, runParam, sessionParam } from '../openapi/path-params.ts'
 
 const tag = 'Checkpoints'
 const paths = z.array(z.string())
@@ -22,10 +21,7 @@ const checkpointShape = z.object({
   count: z.int().describe('Number of changed files.'),
   left_out: paths.describe('Files that were too large to keep.'),
 })
-nameSchemas(
-  { Checkpoint: checkpointShape },
-  { Checkpoint: { n: 1, run_id: runParam.example, files: ['report.md'], count: 1, left_out: [] } },
-)
+nameSchemas({ Checkpoint: checkpointShape })
 const differenceShape = z.object({
   files: z
     .array(z.object({ path: z.string(), added: z.int(), removed: z.int() }))
@@ -65,8 +61,6 @@ export const checkpointRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/checkpoints',
-    id: 'listSessionCheckpoints',
-    params: { id: sessionParam },
     scope: 'read',
     tag,
     summary: 'States of the workspace before turns that changed it, newest first',
@@ -74,7 +68,7 @@ export const checkpointRoutes = [
     responses: ok('The checkpoints', listOf(checkpointShape)),
     handle: async ({ env, authority, tenant, param, query }) => {
       const data = requireReachable(
-        requireFound(await sessionStub(env, tenant.id, param('id')).checkpoints.list(authority)),
+        requireFound(await addressSession(env, tenant.id, param('id')).checkpoints.list(authority)),
       )
       return Response.json(pageByPosition(data, query))
     },
@@ -82,18 +76,11 @@ export const checkpointRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/checkpoints/:n/diff',
-    id: 'getCheckpointDiff',
-    params: { id: sessionParam, n: checkpointParam },
     scope: 'read',
     tag,
     summary: 'Changes since a checkpoint, as a unified diff',
     query: z.strictObject({
-      path: z
-        .string()
-        .min(1)
-        .max(1_024)
-        .optional()
-        .meta({ description: 'Only this file or directory.', example: 'report.md' }),
+      path: z.string().min(1).max(1_024).optional(),
       to: z.coerce
         .number()
         .int()
@@ -103,7 +90,7 @@ export const checkpointRoutes = [
     }),
     responses: ok('The differences', differenceShape),
     handle: async ({ env, authority, tenant, param, query }) => {
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       const difference = requireReachable(
         requireFound(await session.checkpoints.diff(authority, { n: Number(param('n')) || 0, ...query })),
       )
@@ -114,17 +101,14 @@ export const checkpointRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/rollback',
-    id: 'rollbackSession',
-    params: { id: sessionParam },
     scope: 'write',
     tag,
     summary: 'Restore files and conversation to the state before a turn',
-    example: { n: 1 },
     body: rollbackSchema,
     responses: ok('The restored files and removed turns', rollbackShape),
     handle: async ({ env, authority, tenant, param, body }) => {
       const { kind, ...result } = requireReachable(
-        requireFound(await sessionStub(env, tenant.id, param('id')).checkpoints.rollback(authority, body)),
+        requireFound(await addressSession(env, tenant.id, param('id')).checkpoints.rollback(authority, body)),
       )
       if (kind === 'busy') throw busyError()
       if (kind === 'missing') throw checkpointNotFound()

@@ -22,7 +22,7 @@ import type { StoredKeyHealth } from '#durable/models/key-pool.ts'
 import { fingerprintSecret, unseal } from '#durable/platform/seal.ts'
 import { sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
 import { route } from '../route.ts'
@@ -30,7 +30,6 @@ import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { credentialParam } from '../openapi/path-params.ts'
 
 const tag = 'Credentials'
 
@@ -44,10 +43,7 @@ const credentialShape = z.object({
   until: z.iso.datetime().nullable().describe('When a suspended key may be used again.'),
   reason: z.string().nullable(),
 })
-nameSchemas(
-  { Credential: credentialShape },
-  { Credential: { id: credentialParam.example, provider: 'openai', name: 'main', last_four: '9f3a' } },
-)
+nameSchemas({ Credential: credentialShape })
 
 const newCredential = z.strictObject({
   provider: z
@@ -117,7 +113,6 @@ export const credentialRoutes = [
   route({
     method: 'get',
     path: '/api/credentials',
-    id: 'listCredentials',
     scope: 'read',
     tag,
     summary: 'Keys of providers that belong to the tenant, without their secrets',
@@ -136,11 +131,9 @@ export const credentialRoutes = [
   route({
     method: 'post',
     path: '/api/credentials',
-    id: 'createCredential',
     scope: 'write',
     tag,
     summary: 'Store a provider key; it takes precedence over the keys of the deployment',
-    example: { provider: 'openai', key: 'sk-example' },
     body: newCredential,
     responses: created('The credential', credentialShape),
     handle: async (call) => {
@@ -170,8 +163,6 @@ export const credentialRoutes = [
   route({
     method: 'delete',
     path: '/api/credentials/:id',
-    id: 'deleteCredential',
-    params: { id: credentialParam },
     scope: 'write',
     tag,
     summary: 'Delete a key; the next turn no longer uses it',

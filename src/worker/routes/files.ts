@@ -13,11 +13,10 @@ import { requireStorageAdmission } from '../limits.ts'
 import { pageByPosition } from '../input/page.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { type Call, route } from '../route.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { listOf, longPageQuery, ok } from '../shapes.ts'
 import { errorShape } from '../openapi/error-responses.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { pathParam, sessionParam } from '../openapi/path-params.ts'
 
 const path = '/api/sessions/:id/files/:path{.*}'
 /** Counted, because the session may be called `files` too, or the word may be percent-encoded. */
@@ -38,10 +37,7 @@ const entryShape = z.object({
   size: z.int(),
   modified_at: z.iso.datetime(),
 })
-nameSchemas(
-  { FileEntry: entryShape },
-  { FileEntry: { path: 'report.md', name: 'report.md', type: 'file', size: 5_120 } },
-)
+nameSchemas({ FileEntry: entryShape })
 
 /** Returns the path after `files/`, without what follows it (`suffix`). Refuses `..`; the session refuses every other path outside the workspace. */
 function parseFilePath({ web }: Call<unknown, unknown>, suffix = ''): string {
@@ -74,8 +70,6 @@ export const fileRoutes = [
   route({
     method: 'get',
     path,
-    id: 'getSessionFile',
-    params: { id: sessionParam, path: pathParam },
     scope: 'read',
     tag,
     summary: 'Read a file or a part of it, or list a directory',
@@ -98,7 +92,7 @@ export const fileRoutes = [
     },
     handle: async (call) => {
       const answer = requireFound(
-        await sessionStub(call.env, call.tenant.id, call.param('id')).files.read(
+        await addressSession(call.env, call.tenant.id, call.param('id')).files.read(
           call.authority,
           parseFilePath(call),
           call.query.recursive === '1',
@@ -124,8 +118,6 @@ export const fileRoutes = [
   route({
     method: 'put',
     path,
-    id: 'writeSessionFile',
-    params: { id: sessionParam, path: pathParam },
     scope: 'write',
     tag,
     summary: 'Write a file; the body is its bytes',
@@ -140,7 +132,7 @@ export const fileRoutes = [
       const bytes = await readBytes(call.web.req.raw)
       await requireStorageAdmission(call, bytes.byteLength)
       const answer = requireFound(
-        await sessionStub(call.env, call.tenant.id, call.param('id')).files.write(
+        await addressSession(call.env, call.tenant.id, call.param('id')).files.write(
           call.authority,
           parseFilePath(call),
           bytes,
@@ -158,8 +150,6 @@ export const fileRoutes = [
   route({
     method: 'post',
     path: `${path}/move`,
-    id: 'moveSessionFile',
-    params: { id: sessionParam, path: pathParam },
     scope: 'write',
     tag,
     summary: 'Move a file or a directory',
@@ -168,7 +158,7 @@ export const fileRoutes = [
     handle: async (call) => {
       const from = parseFilePath(call, '/move')
       const to = decodeFilePath(encodeURI(call.body.to))
-      const session = sessionStub(call.env, call.tenant.id, call.param('id'))
+      const session = addressSession(call.env, call.tenant.id, call.param('id'))
       const answer = requireFound(await session.files.move(call.authority, from, to))
       if (answer.kind === 'refused') throw fileError(answer)
       if (answer.kind === 'exists')
@@ -180,8 +170,6 @@ export const fileRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/previews',
-    id: 'createSessionPreview',
-    params: { id: sessionParam },
     scope: 'read',
     tag,
     summary: 'Create a link that shows an HTML file as a page, without scripts, for five minutes',
@@ -190,7 +178,7 @@ export const fileRoutes = [
     handle: async (call) => {
       const { env, authority, tenant, param } = call
       const filePath = decodeFilePath(encodeURI(call.body.path))
-      const answer = requireFound(await sessionStub(env, tenant.id, param('id')).files.read(authority, filePath))
+      const answer = requireFound(await addressSession(env, tenant.id, param('id')).files.read(authority, filePath))
       if (answer.kind === 'refused') throw fileError(answer)
       if (answer.kind !== 'file') throw notFound()
       requireEncryptionKey(env)
@@ -201,15 +189,16 @@ export const fileRoutes = [
   route({
     method: 'delete',
     path,
-    id: 'deleteSessionFile',
-    params: { id: sessionParam, path: pathParam },
     scope: 'write',
     tag,
     summary: 'Delete a file or a directory',
     responses: { 204: { description: 'Deleted' } },
     handle: async (call) => {
       const answer = requireFound(
-        await sessionStub(call.env, call.tenant.id, call.param('id')).files.delete(call.authority, parseFilePath(call)),
+        await addressSession(call.env, call.tenant.id, call.param('id')).files.delete(
+          call.authority,
+          parseFilePath(call),
+        ),
       )
       if (answer.kind === 'refused') throw fileError(answer)
       if (answer.kind !== 'removed') throw notFound()

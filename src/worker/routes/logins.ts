@@ -7,7 +7,7 @@ import { roleName } from '#agent/core/settings.ts'
 import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
 import { createLogins, type Login } from '#db/logins.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { clearKeyCache } from '../auth.ts'
 import { AppError } from '../errors.ts'
 import { needsScopesOrRole, requireGivable, unknownTenant } from '../input/given-rights.ts'
@@ -17,7 +17,6 @@ import { route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { loginParam } from '../openapi/path-params.ts'
 
 const newLogin = z
   .strictObject({
@@ -54,19 +53,7 @@ const loginShape = z.object({
   role: z.string().nullable().describe('A role of the settings, which limits the scopes.'),
   created_at: z.iso.datetime(),
 })
-nameSchemas(
-  { Login: loginShape },
-  {
-    Login: {
-      id: loginParam.example,
-      tenant_id: 'acme',
-      issuer: 'https://team.cloudflareaccess.com',
-      claim: 'email',
-      value: 'ann@example.com',
-      scopes: ['read', 'chat'],
-    },
-  },
-)
+nameSchemas({ Login: loginShape })
 
 const tag = 'Administration'
 const toView = ({ tenantId: tenant, createdAt, name, claim, value, ...rule }: Login) => ({
@@ -82,11 +69,10 @@ export const loginRoutes = [
   route({
     method: 'get',
     path: '/api/admin/logins',
-    id: 'listLogins',
     scope: 'admin',
     tag,
     summary: 'Rules for tokens of identity providers',
-    query: z.strictObject({ ...pageQuery, tenant_id: tenantId.optional().describe('Only those of this tenant.') }),
+    query: z.strictObject({ ...pageQuery, tenant_id: tenantId.optional() }),
     responses: ok('Rules, newest first', listOf(loginShape)),
     handle: async ({ env, query }) => {
       const all = await createLogins(env.DB).list(query.tenant_id)
@@ -97,18 +83,9 @@ export const loginRoutes = [
   route({
     method: 'post',
     path: '/api/admin/logins',
-    id: 'createLogin',
     scope: 'admin',
     tag,
     summary: 'Let tokens of an issuer act for a tenant',
-    example: {
-      tenant_id: 'acme',
-      issuer: 'https://team.cloudflareaccess.com',
-      audience: '4714c1358e65fe4b408ad6d432a5f878',
-      claim: 'email',
-      value: 'ann@example.com',
-      scopes: ['read', 'chat'],
-    },
     body: newLogin,
     responses: created('The rule', loginShape),
     handle: async ({ env, authority, body }) => {
@@ -126,8 +103,6 @@ export const loginRoutes = [
   route({
     method: 'delete',
     path: '/api/admin/logins/:id',
-    id: 'deleteLogin',
-    params: { id: loginParam },
     scope: 'admin',
     tag,
     summary: 'Delete a rule; what runs by it stops',

@@ -11,14 +11,13 @@ import {
   type PendingMemory,
 } from '#agent/core/recall/memory.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
 import { type Call, route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { pendingParam } from '../openapi/path-params.ts'
 
 const tag = 'Memory'
 
@@ -109,7 +108,6 @@ export const memoryRoutes = [
   route({
     method: 'get',
     path: '/api/memory',
-    id: 'getMemory',
     scope: 'read',
     tag,
     summary: "The memory of the tenant and the caller's profile",
@@ -119,7 +117,6 @@ export const memoryRoutes = [
   route({
     method: 'put',
     path: '/api/memory',
-    id: 'replaceMemory',
     scope: 'write',
     tag,
     summary: 'Replace all entries of one store or both; new sessions get them',
@@ -133,7 +130,6 @@ export const memoryRoutes = [
   route({
     method: 'patch',
     path: '/api/memory',
-    id: 'updateMemory',
     scope: 'write',
     tag,
     summary: 'Add, replace and remove entries of one store; all operations apply, or none',
@@ -149,7 +145,6 @@ export const memoryRoutes = [
   route({
     method: 'get',
     path: '/api/memory/pending',
-    id: 'listPendingMemory',
     scope: 'read',
     tag,
     summary: 'Writes of the agent that wait for a person (memory.write_approval)',
@@ -164,8 +159,6 @@ export const memoryRoutes = [
   route({
     method: 'post',
     path: '/api/memory/pending/:id',
-    id: 'decidePendingMemory',
-    params: { id: pendingParam },
     scope: 'write',
     tag,
     summary: 'Approve or reject a write of the agent',

@@ -4,14 +4,13 @@ import * as z from 'zod'
 import { channelSettings } from '#channels/settings.ts'
 import { createConnections } from '#db/channel-connections.ts'
 import type { PairedPerson } from '#durable/tenant/channels/pairing.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, notFound } from '../errors.ts'
 import { requireMayPair } from '../input/channel-policy.ts'
 import { pageByKey } from '../input/page.ts'
 import { type Call, route } from '../route.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { pairingParam } from '../openapi/path-params.ts'
 
 const tag = 'Channels'
 
@@ -23,10 +22,7 @@ const personShape = z.object({
   status: z.enum(['pending', 'approved']),
   at: z.iso.datetime(),
 })
-nameSchemas(
-  { PairedPerson: personShape },
-  { PairedPerson: { id: pairingParam.example, platform: 'telegram', person: '4711' } },
-)
+nameSchemas({ PairedPerson: personShape })
 
 const view = ({ platform, person, at, ...rest }: PairedPerson) => ({
   id: `${platform}:${person}`,
@@ -52,7 +48,6 @@ export const pairingRoutes = [
   route({
     method: 'get',
     path: '/api/pairing',
-    id: 'listPairedPeople',
     scope: 'read',
     tag,
     summary: 'Pending and approved people, without their codes',
@@ -67,11 +62,9 @@ export const pairingRoutes = [
   route({
     method: 'post',
     path: '/api/pairing/approve',
-    id: 'approvePairing',
     scope: 'write',
     tag,
     summary: 'Approve a person by the code they were sent',
-    example: { platform: 'telegram', code: 'ABCD2345' },
     body: z.strictObject({ platform: z.string().max(100), code: z.string().min(1).max(100) }),
     responses: ok('The approved person', z.object({ platform: z.string(), person: z.string(), name: z.string() })),
     handle: async (call) => {
@@ -91,8 +84,6 @@ export const pairingRoutes = [
   route({
     method: 'delete',
     path: '/api/pairing/:id',
-    id: 'deletePairedPerson',
-    params: { id: pairingParam },
     scope: 'write',
     tag,
     summary: 'Remove an approved or pending person',

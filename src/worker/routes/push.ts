@@ -5,23 +5,19 @@ import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
 import { vapidOwner } from '#durable/tenant/push/push.ts'
 import { sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../errors.ts'
 import { route } from '../route.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { ok } from '../shapes.ts'
 
 const tag = 'Push'
-const endpoint = z
-  .url({ protocol: /^https$/ })
-  .max(2_000)
-  .meta({ example: 'https://push.example.com/send/4f1c' })
+const endpoint = z.url({ protocol: /^https$/ }).max(2_000)
 
 export const pushRoutes = [
   route({
     method: 'get',
     path: '/api/push',
-    id: 'getPush',
     scope: 'read',
     tag,
     summary: 'The key with which a browser subscribes',
@@ -41,7 +37,6 @@ export const pushRoutes = [
   route({
     method: 'post',
     path: '/api/push',
-    id: 'createPush',
     scope: 'read',
     tag,
     summary: 'Subscribe a browser to approvals, questions and ends of runs',
@@ -68,7 +63,6 @@ export const pushRoutes = [
   route({
     method: 'delete',
     path: '/api/push',
-    id: 'deletePush',
     scope: 'read',
     tag,
     summary: 'End the subscription of a browser',

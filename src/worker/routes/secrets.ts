@@ -7,7 +7,7 @@ import * as z from 'zod'
 import { maxSecrets, secretName } from '#agent/core/secrets/secret-name.ts'
 import { sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { secretOwner, type TenantSecret } from '#durable/platform/tenant-secrets.ts'
 import { AppError, notFound } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
@@ -16,12 +16,11 @@ import { route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { nameParam } from '../openapi/path-params.ts'
 
 const tag = 'Credentials'
 
 const secretShape = z.object({ name: z.string(), last_four: z.string(), created_at: z.iso.datetime() })
-nameSchemas({ Secret: secretShape }, { Secret: { name: 'DEPLOY_TOKEN', last_four: '9f3a' } })
+nameSchemas({ Secret: secretShape })
 
 /** Shorter values and values of several lines could not be masked in output. */
 const newSecret = z.strictObject({
@@ -43,7 +42,6 @@ export const secretRoutes = [
   route({
     method: 'get',
     path: '/api/secrets',
-    id: 'listSecrets',
     scope: 'read',
     tag,
     summary: 'Secrets for commands, without their values',
@@ -60,11 +58,9 @@ export const secretRoutes = [
   route({
     method: 'post',
     path: '/api/secrets',
-    id: 'storeSecret',
     scope: 'approve',
     tag,
     summary: 'Store a secret for commands, in place of one of the same name; terminal.secrets grants it',
-    example: { name: 'DEPLOY_TOKEN', value: 'an-example-value' },
     body: newSecret,
     responses: created('The secret', secretShape),
     handle: async ({ env, tenant, authority, body }) => {
@@ -83,8 +79,6 @@ export const secretRoutes = [
   route({
     method: 'delete',
     path: '/api/secrets/:name',
-    id: 'deleteSecret',
-    params: { name: nameParam },
     scope: 'approve',
     tag,
     summary: 'Delete a secret; commands of the next turn no longer get it',

@@ -11,14 +11,13 @@ import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { attachmentSchema, inputSchema, joinSystemText, listFiles, parseUserMessage } from '../input/input.ts'
 import { limitToolsets } from '../input/limit-toolsets.ts'
 import { type Call, route } from '../route.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { accepted, idempotencyOf, submitAndStream, submitAndWait, submitNow } from '../submit.ts'
 import { readWithSessionSettings } from '../input/settings-patch.ts'
 import { resolveFiles } from '../files/uploads.ts'
 import { parseTurnOptions, turnOptionFields } from '../input/turn-options.ts'
 import { acceptedShape, ok, runShape } from '../shapes.ts'
 import { eventStreamHeaders } from './v1/chat-completions.ts'
-import { runParam, sessionParam } from '../openapi/path-params.ts'
 
 const chatSchema = z.strictObject({
   input: inputSchema,
@@ -40,7 +39,7 @@ const sse = { 200: { description: 'Server-sent events', type: 'text/event-stream
 async function prepare(call: Call<unknown, Chat>) {
   const { env, tenant, body, param } = call
   const sessionId = param('id')
-  const session = sessionStub(env, tenant.id, sessionId)
+  const session = addressSession(env, tenant.id, sessionId)
   const authority = await limitToolsets(call, session)
   const sessionOptions = await readWithSessionSettings(session, call, (snapshot) =>
     parseTurnOptions(body, env, snapshot),
@@ -73,15 +72,9 @@ export const sessionChatRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/chat',
-    id: 'sendMessage',
-    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Send a message and wait for the end of the run, or not',
-    description:
-      'Waits for the end of the run without a time limit. While a turn runs, `mode` decides: ' +
-      '`queue` waits, `interrupt` stops it, `steer` adds the message to it.',
-    example: { input: 'Summarise report.md in three sentences.' },
     headers: [idempotencyKeyHeader, toolsetsHeader],
     body: waitingChatSchema,
     responses: {
@@ -102,13 +95,9 @@ export const sessionChatRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/chat/stream',
-    id: 'streamMessage',
-    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Send a message and stream the run',
-    description: 'The same as `sendMessage`, as a stream of events that ends with the end of the run.',
-    example: { input: 'Summarise report.md in three sentences.' },
     headers: [idempotencyKeyHeader, toolsetsHeader],
     body: chatSchema,
     responses: sse,
@@ -122,21 +111,14 @@ export const sessionChatRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/events',
-    id: 'streamSessionEvents',
-    params: { id: sessionParam },
     scope: 'read',
     tag,
     summary: 'Stream events of the session: server-sent events, or a WebSocket on upgrade',
-    description:
-      'All events of the session, over server-sent events or, on upgrade, a WebSocket. ' +
-      '`Last-Event-ID` continues without a gap; without it only new events are sent.',
     headers: [lastEventIdHeader],
-    query: z.strictObject({
-      after: z.coerce.number().int().min(0).optional().describe('Only events after this number.'),
-    }),
+    query: z.strictObject({ after: z.coerce.number().int().min(0).optional() }),
     responses: sse,
     handle: async ({ env, authority, tenant, param, query, web }) => {
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       const after = readLastEventId(web, query.after)
       const listen = async (from?: number): Promise<Response> => {
         const url = new URL('https://session/events')
@@ -161,28 +143,24 @@ export const sessionChatRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/runs/:run',
-    id: 'getSessionRun',
-    params: { id: sessionParam, run: runParam },
     scope: 'read',
     tag,
     summary: 'One run of the session: status, activity, result',
     responses: ok('The run', runShape),
     handle: async ({ env, authority, tenant, param }) =>
       Response.json(
-        requireFound(requireFound(await sessionStub(env, tenant.id, param('id')).runs.get(authority, param('run')))),
+        requireFound(requireFound(await addressSession(env, tenant.id, param('id')).runs.get(authority, param('run')))),
       ),
   }),
   route({
     method: 'delete',
     path: '/api/sessions/:id/runs/:run',
-    id: 'deleteSessionRun',
-    params: { id: sessionParam, run: runParam },
     scope: 'chat',
     tag,
     summary: 'Take a queued run back before it begins',
     responses: { 204: { description: 'Taken back' } },
     handle: async ({ env, authority, tenant, param }) => {
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       const outcome = requireFound(await session.runs.takeBack(authority, param('run')))
       if (outcome === 'begun')
         throw new AppError(409, 'conflict', 'This run is not queued any more. Stop it with POST …/stop.')
@@ -193,33 +171,28 @@ export const sessionChatRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/stop',
-    id: 'stopSession',
-    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Stop the running turn; its messages so far are kept',
     body: z.strictObject({}),
     responses: { 202: { description: 'Stopping, or nothing was running', schema: stoppedShape } },
     handle: async ({ env, authority, tenant, param }) => {
-      const stopped = requireFound(await sessionStub(env, tenant.id, param('id')).runs.stop(authority))
+      const stopped = requireFound(await addressSession(env, tenant.id, param('id')).runs.stop(authority))
       return Response.json({ session_id: param('id'), status: stopped ? 'stopping' : 'idle' }, { status: 202 })
     },
   }),
   route({
     method: 'post',
     path: '/api/sessions/:id/steer',
-    id: 'steerSession',
-    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Send a message into the running turn without stopping it',
-    example: { input: 'Only the first chapter.' },
     headers: [idempotencyKeyHeader],
     body: z.strictObject({ input: inputSchema }),
     responses: { 202: { description: 'Accepted', schema: acceptedShape } },
     handle: async (call) => {
       const { env, authority, tenant, param, body } = call
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       const message = parseUserMessage(body.input)
       const ids = await claimIds(call, param('id'))
       const command: RequestCommand = {
@@ -241,8 +214,6 @@ export const sessionChatRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/retry',
-    id: 'retryLastTurn',
-    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Undo the last turn and submit its message again',
@@ -251,7 +222,7 @@ export const sessionChatRoutes = [
     responses: { 202: { description: 'The new run', schema: acceptedShape } },
     handle: async (call) => {
       const { env, authority, tenant, param } = call
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       const ids = await claimIds(call, param('id'))
       await releaseOnError(ids, async () =>
         accepted(requireFound(await session.runs.retry(authority, ids.runId, tenant)), 'input'),

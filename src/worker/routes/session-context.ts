@@ -3,9 +3,8 @@
 import * as z from 'zod'
 import { route } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { ok } from '../shapes.ts'
-import { sessionParam } from '../openapi/path-params.ts'
 
 const tokens = z.int().describe('Estimated.')
 
@@ -49,13 +48,11 @@ export const sessionContextRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/context',
-    id: 'getSessionContext',
-    params: { id: sessionParam },
     scope: 'read',
     tag: 'Sessions',
     summary: 'What takes how much of the context window',
     responses: ok('The parts of the next request', contextShape),
     handle: async ({ env, authority, tenant, param }) =>
-      Response.json(requireFound(await sessionStub(env, tenant.id, param('id')).info.context(authority))),
+      Response.json(requireFound(await addressSession(env, tenant.id, param('id')).info.context(authority))),
   }),
 ]

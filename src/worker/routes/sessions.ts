@@ -13,7 +13,7 @@ import { idempotencyKeyHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { requireAdmission } from '../limits.ts'
 import { route } from '../route.ts'
-import { requireFound, sessionStub, getStatuses } from '../sessions.ts'
+import { requireFound, addressSession, getStatuses } from '../sessions.ts'
 import { created, listOf, ok, pageQuery, sessionShape } from '../shapes.ts'
 import { sealHeaders } from '../secrets/seal-headers.ts'
 import { requireKnownSettings } from '../input/known-settings.ts'
@@ -27,13 +27,17 @@ import {
   settingsError,
   withModel,
 } from '../input/settings-patch.ts'
-import { sessionParam } from '../openapi/path-params.ts'
+import { clientSources } from '#agent/core/client-source.ts'
 
 const title = z.string().trim().min(1).max(100)
 const newSession = z.strictObject({
   title: title.nullish(),
   model: modelId.nullish(),
   settings: settingsSchema.optional(),
+  source: z
+    .enum(clientSources)
+    .default('api')
+    .describe('The client that creates it. It decides how answers are formatted.'),
 })
 const change = z.strictObject({
   title: title.nullable().optional(),
@@ -49,14 +53,10 @@ const change = z.strictObject({
 
 const listQuery = z.strictObject({
   ...pageQuery,
-  source: z
-    .string()
-    .max(64)
-    .optional()
-    .meta({ description: 'Only sessions that began there; with `!` all others.', example: 'api' }),
-  q: z.string().max(200).optional().meta({ description: 'Words of the title.', example: 'report' }),
-  pinned: z.enum(['true', 'false']).optional().describe('Default: both.'),
-  archived: z.enum(['true', 'false', 'all']).default('false').describe('Archived sessions, others, or all.'),
+  source: z.string().max(64).optional().describe('Only sessions that began there; with `!` all others.'),
+  q: z.string().max(200).optional(),
+  pinned: z.enum(['true', 'false']).optional(),
+  archived: z.enum(['true', 'false', 'all']).default('false'),
 })
 
 /** The filter of the directory for the query of a list. */
@@ -88,7 +88,6 @@ export const sessionRoutes = [
   route({
     method: 'get',
     path: '/api/sessions',
-    id: 'listSessions',
     scope: 'read',
     tag,
     summary: 'Sessions, newest first; archived ones and subagents only when asked for',
@@ -107,12 +106,9 @@ export const sessionRoutes = [
   route({
     method: 'post',
     path: '/api/sessions',
-    id: 'createSession',
     scope: 'chat',
     tag,
     summary: 'Create a session',
-    description: 'A session is a conversation with a workspace of files. It keeps its id for ever.',
-    example: { title: 'Quarterly report' },
     headers: [idempotencyKeyHeader],
     body: newSession,
     responses: created('The session', sessionShape),
@@ -126,12 +122,11 @@ export const sessionRoutes = [
       }
       resolveRequestedModel(body.model ?? undefined, env, mergeSessionSettings(tenant, body.settings))
       const ids = await claimIds(call)
-      const view = await sessionStub(env, tenant.id, ids.sessionId).info.create(
+      const view = await addressSession(env, tenant.id, ids.sessionId).info.create(
         authority,
         {
           ...body,
           ...(body.settings && { settings: await sealHeaders(env, tenant.id, body.settings) }),
-          source: 'api',
         },
         tenant,
       )
@@ -141,24 +136,19 @@ export const sessionRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id',
-    id: 'getSession',
-    params: { id: sessionParam },
     scope: 'read',
     tag,
     summary: 'One session, with what runs and waits in it',
     responses: ok('The session', sessionShape),
     handle: async ({ env, authority, tenant, param }) =>
-      Response.json(requireFound(await sessionStub(env, tenant.id, param('id')).info.detail(authority))),
+      Response.json(requireFound(await addressSession(env, tenant.id, param('id')).info.detail(authority))),
   }),
   route({
     method: 'patch',
     path: '/api/sessions/:id',
-    id: 'updateSession',
-    params: { id: sessionParam },
     scope: 'write',
     tag,
     summary: 'Change title, model or settings, pin, archive, or build the prompt again',
-    example: { title: 'Quarterly report' },
     body: change,
     responses: ok('The session', sessionShape),
     handle: async ({ env, authority, tenant, param, body }) => {
@@ -168,7 +158,7 @@ export const sessionRoutes = [
         requireKnownSettings(settings as Settings, 'session')
         requireTighter({ authority, tenant }, settings)
       }
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       const reader = { authority, tenant }
       if (settings) {
         const requireKnown = (known: TenantSnapshot) => requirePromptSettings(settings as Settings, known.settings)
@@ -193,26 +183,21 @@ export const sessionRoutes = [
   route({
     method: 'delete',
     path: '/api/sessions/:id',
-    id: 'deleteSession',
-    params: { id: sessionParam },
     scope: 'write',
     tag,
     summary: 'Delete a session and everything that belongs to it',
     responses: { 204: { description: 'Deleted' } },
     handle: async ({ env, authority, tenant, param }) => {
-      requireFound((await sessionStub(env, tenant.id, param('id')).info.delete(authority, true)) || undefined)
+      requireFound((await addressSession(env, tenant.id, param('id')).info.delete(authority, true)) || undefined)
       return new Response(null, { status: 204 })
     },
   }),
   route({
     method: 'post',
     path: '/api/sessions/:id/fork',
-    id: 'forkSession',
-    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Copy the session, files included, into a new one; all of it, or through a run',
-    example: { title: 'Another way' },
     headers: [idempotencyKeyHeader],
     body: z.strictObject({
       title: title.optional(),
@@ -226,9 +211,9 @@ export const sessionRoutes = [
     responses: created('The new session', sessionShape),
     handle: async (call) => {
       const { env, authority, tenant, param, body } = call
-      const source = sessionStub(env, tenant.id, param('id'))
+      const source = addressSession(env, tenant.id, param('id'))
       const ids = await claimIds(call)
-      const target = sessionStub(env, tenant.id, ids.sessionId)
+      const target = addressSession(env, tenant.id, ids.sessionId)
       const upTo = body.through !== undefined && { upTo: body.through, withEarlierFiles: true }
       const fork = { spec: { title: body.title, parentId: param('id') }, ...upTo }
       const forked = () => forkSession(call, source, target, fork)
@@ -240,16 +225,15 @@ export const sessionRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/undo',
-    id: 'undoTurns',
-    params: { id: sessionParam },
     scope: 'write',
     tag,
     summary: 'Undo the last turns',
-    example: { n: 1 },
     body: z.strictObject({ n: z.int().min(1).max(1_000).default(1) }),
     responses: ok('The removed user messages', z.object({ undone: z.int(), messages: z.array(z.string()) })),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const result = requireFound(await sessionStub(env, tenant.id, param('id')).conversation.undo(authority, body.n))
+      const result = requireFound(
+        await addressSession(env, tenant.id, param('id')).conversation.undo(authority, body.n),
+      )
       if (!result) throw busyError()
       return Response.json({ undone: result.turns.length, messages: result.turns.map(({ text }) => text) })
     },
@@ -257,12 +241,9 @@ export const sessionRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/compress',
-    id: 'compressSession',
-    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Shorten the context now; while a turn runs, before its next model call',
-    example: { focus: 'the findings of the report' },
     body: z.strictObject({
       focus: z.string().trim().min(1).max(2_000).optional().describe('What the summary must keep.'),
     }),
@@ -275,7 +256,7 @@ export const sessionRoutes = [
     },
     handle: async ({ env, authority, tenant, param, body }) => {
       const result = requireFound(
-        await sessionStub(env, tenant.id, param('id')).conversation.compress(authority, body.focus),
+        await addressSession(env, tenant.id, param('id')).conversation.compress(authority, body.focus),
       )
       if (result.kind === 'busy') throw busyError()
       if (result.kind === 'limit-reached') requireAdmission({ ok: false, limit: result.limit, retryAfter: 3_600 })

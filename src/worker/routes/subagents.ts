@@ -4,9 +4,8 @@ import * as z from 'zod'
 import { subagentStatuses } from '#agent/core/subagent.ts'
 import { route } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { ok } from '../shapes.ts'
-import { sessionParam } from '../openapi/path-params.ts'
 
 const time = z.iso.datetime()
 
@@ -29,7 +28,7 @@ const subagentShape = z.object({
     return z.array(subagentShape).describe('Its own subagents.')
   },
 })
-nameSchemas({ Subagent: subagentShape }, { Subagent: { goal: 'Find the newest figures.', role: 'leaf', children: [] } })
+nameSchemas({ Subagent: subagentShape })
 
 const treeShape = z.object({
   session_id: z.string(),
@@ -40,15 +39,13 @@ export const subagentRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/tree',
-    id: 'getSubagentTree',
-    params: { id: sessionParam },
     scope: 'read',
     tag: 'Sessions',
     summary: 'The tree of subagents below a session',
     responses: ok('The tree', treeShape),
     handle: async ({ env, authority, tenant, param }) => {
       const id = param('id')
-      const children = requireFound(await sessionStub(env, tenant.id, id).subagents.tree(authority))
+      const children = requireFound(await addressSession(env, tenant.id, id).subagents.tree(authority))
       return Response.json({ session_id: id, children })
     },
   }),

@@ -6,7 +6,7 @@ import { maskHeaders } from '#agent/core/secrets/provider-headers.ts'
 import { createD1History } from '#db/history.ts'
 import { isQuestion } from '#durable/turn/pending-requests.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, notFound } from '../errors.ts'
 import { pageByKey, readPosition, renderNextPosition } from '../input/page.ts'
 import { route } from '../route.ts'
@@ -14,10 +14,9 @@ import { sealHeaders } from '../secrets/seal-headers.ts'
 import { requireKnownSettings } from '../input/known-settings.ts'
 import { requirePromptSettings } from '../input/prompt-settings.ts'
 import { policyError, validatePatch, settingsError } from '../input/settings-patch.ts'
-import { sessionStub, splitRequestId } from '../sessions.ts'
-import { pageLimit, listOf, ok, pageQuery } from '../shapes.ts'
+import { addressSession, splitRequestId } from '../sessions.ts'
+import { listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { questionParam, sessionParam } from '../openapi/path-params.ts'
 
 const questionShape = z.object({
   id: z.string(),
@@ -39,28 +38,12 @@ const hitShape = z.object({
   at: z.iso.datetime(),
   snippet: z.string(),
 })
-nameSchemas(
-  { Question: questionShape, SearchHit: hitShape },
-  {
-    Question: {
-      id: questionParam.example,
-      session_id: sessionParam.example,
-      question: 'Which branch?',
-      choices: ['main', 'develop'],
-    },
-    SearchHit: {
-      session_id: sessionParam.example,
-      title: 'Quarterly report',
-      snippet: 'The report has three findings.',
-    },
-  },
-)
+nameSchemas({ Question: questionShape, SearchHit: hitShape })
 
 export const tenantRoutes = [
   route({
     method: 'get',
     path: '/api/settings',
-    id: 'getSettings',
     scope: 'read',
     tag: 'Settings',
     summary: 'Settings of the tenant',
@@ -70,12 +53,9 @@ export const tenantRoutes = [
   route({
     method: 'patch',
     path: '/api/settings',
-    id: 'updateSettings',
     scope: 'write',
     tag: 'Settings',
     summary: 'Change any part of the settings; null removes one',
-    description: 'Any part of the settings. What policy protects needs a key with the scope `approve`.',
-    example: { model: { default: 'openai/gpt-5.2' }, timezone: 'Europe/Berlin' },
     body: z.looseObject({}).describe('Any part of the settings that GET returns; null removes one.'),
     responses: ok('The changed settings', settingsSchema),
     handle: async ({ env, authority, tenant, body }) => {
@@ -96,14 +76,12 @@ export const tenantRoutes = [
   route({
     method: 'get',
     path: '/api/search',
-    id: 'searchMessages',
     scope: 'read',
     tag: 'Search',
     summary: 'Full text over all sessions',
-    description: '`a b` finds both words, `a OR b` either, `"a b"` a phrase. `-a` excludes a word, `abc*` is a prefix.',
     query: z.strictObject({
-      q: z.string().trim().min(1).max(500).meta({ description: 'The words to look for.', example: 'report' }),
-      limit: pageLimit(20).default(20),
+      q: z.string().trim().min(1).max(500),
+      limit: z.coerce.number().int().min(1).max(20).default(20),
       cursor: pageQuery.cursor,
       sort: z.enum(['newest', 'oldest']).optional().describe('Default: best match first.'),
     }),
@@ -119,7 +97,6 @@ export const tenantRoutes = [
   route({
     method: 'get',
     path: '/api/questions',
-    id: 'listQuestions',
     scope: 'read',
     tag: 'Questions',
     summary: 'Questions of the agent that wait for an answer',
@@ -142,12 +119,9 @@ export const tenantRoutes = [
   route({
     method: 'post',
     path: '/api/questions/:id',
-    id: 'answerQuestion',
-    params: { id: questionParam },
     scope: 'chat',
     tag: 'Questions',
     summary: 'Answer a question',
-    example: { answer: 'main' },
     body: z.strictObject({
       answer: z.union([
         z.string().trim().min(1).max(100_000),
@@ -158,7 +132,7 @@ export const tenantRoutes = [
     handle: async ({ env, authority, tenant, param, body }) => {
       const [sessionId, request] = splitRequestId(param('id'))
       const answer = typeof body.answer === 'string' ? body.answer : body.answer.join(', ')
-      const answered = await sessionStub(env, tenant.id, sessionId).pending.answer(authority, request, answer)
+      const answered = await addressSession(env, tenant.id, sessionId).pending.answer(authority, request, answer)
       if (answered === undefined) throw notFound()
       if (!answered) throw new AppError(409, 'conflict', 'This question has been answered, or the turn has ended.')
       return Response.json({ id: param('id'), status: 'answered' })

@@ -39,13 +39,7 @@ const capabilitiesShape = z.object({
   features: z.record(z.string(), z.union([z.boolean(), z.string()])),
   endpoints: z.record(z.string(), z.object({ method: z.string(), path: z.string() })),
 })
-nameSchemas(
-  { Tool: toolShape, Toolset: toolsetShape, Capabilities: capabilitiesShape },
-  {
-    Tool: { name: 'read_file', toolset: 'file', available: true, by: 'virtual' },
-    Toolset: { name: 'file', tools: ['read_file', 'write_file', 'patch', 'search_files'] },
-  },
-)
+nameSchemas({ Tool: toolShape, Toolset: toolsetShape, Capabilities: capabilitiesShape })
 
 type Deployment = { readonly env: Env; readonly id: string; readonly settings: Settings }
 
@@ -133,7 +127,6 @@ export const createToolRoutes = (routes: () => readonly Pick<Route, 'method' | '
   route({
     method: 'get',
     path: '/api/tools',
-    id: 'listTools',
     scope: 'read',
     tag: 'Tools',
     summary: 'Tools of the agent, and what hidden ones need',
@@ -149,7 +142,6 @@ export const createToolRoutes = (routes: () => readonly Pick<Route, 'method' | '
   route({
     method: 'get',
     path: '/v1/toolsets',
-    id: 'listToolsets',
     scope: 'read',
     tag: 'Tools',
     summary: 'Toolsets and their tools',
@@ -171,7 +163,6 @@ export const createToolRoutes = (routes: () => readonly Pick<Route, 'method' | '
   route({
     method: 'get',
     path: '/v1/capabilities',
-    id: 'getCapabilities',
     scope: 'read',
     tag: 'Tools',
     summary: 'What this API supports',

@@ -8,7 +8,7 @@ import { roleName } from '#agent/core/settings.ts'
 import { ownerTenant } from '#db/schema.ts'
 import { createTenants } from '#db/tenants.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { clearKeyCache } from '../../auth.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { requireGivable } from '../../input/given-rights.ts'
@@ -18,7 +18,6 @@ import { type Call, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../../shapes.ts'
 import { keyShape, toKeyView } from './key-view.ts'
-import { keyParam } from '../../openapi/path-params.ts'
 
 const tag = 'Keys'
 
@@ -58,7 +57,6 @@ export const keyRoutes = [
   route({
     method: 'get',
     path: '/api/keys',
-    id: 'listOwnKeys',
     scope: 'read',
     tag,
     summary: 'Keys of the tenant, without their secrets',
@@ -73,7 +71,6 @@ export const keyRoutes = [
   route({
     method: 'post',
     path: '/api/keys',
-    id: 'createOwnKey',
     scope: 'write',
     tag,
     summary: 'Create a key of the tenant; it is shown once',
@@ -97,8 +94,6 @@ export const keyRoutes = [
   route({
     method: 'delete',
     path: '/api/keys/:id',
-    id: 'deleteOwnKey',
-    params: { id: keyParam },
     scope: 'write',
     tag,
     summary: 'Revoke a key of the tenant; what runs by it stops',

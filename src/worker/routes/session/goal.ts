@@ -5,9 +5,8 @@ import { maxCriteria, maxGateChars, maxGates, maxGoalChars } from '#agent/schedu
 import { AppError } from '../../errors.ts'
 import { route } from '../../route.ts'
 import { nameSchemas } from '../../schema-names.ts'
-import { requireFound, sessionStub } from '../../sessions.ts'
+import { requireFound, addressSession } from '../../sessions.ts'
 import { ok } from '../../shapes.ts'
-import { sessionParam } from '../../openapi/path-params.ts'
 
 const part = z.string().max(maxGoalChars)
 const contract = z
@@ -72,14 +71,12 @@ export const sessionGoalRoutes = [
   route({
     method: 'get',
     path,
-    id: 'getSessionGoal',
-    params: { id: sessionParam },
     scope: 'read',
     tag,
     summary: 'The goal of the session',
     responses: ok('The goal', goalShape),
     handle: async ({ env, authority, tenant, param }) => {
-      const goal = await sessionStub(env, tenant.id, param('id')).goal.get(authority)
+      const goal = await addressSession(env, tenant.id, param('id')).goal.get(authority)
       if (goal === null) throw noGoal()
       return Response.json(requireFound(goal))
     },
@@ -87,30 +84,26 @@ export const sessionGoalRoutes = [
   route({
     method: 'put',
     path,
-    id: 'replaceSessionGoal',
-    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Set the goal: the session works towards it over several turns',
     body: newGoal,
     responses: ok('The goal', goalShape),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const goal = await sessionStub(env, tenant.id, param('id')).goal.set(authority, body)
+      const goal = await addressSession(env, tenant.id, param('id')).goal.set(authority, body)
       return Response.json(requireFound(goal))
     },
   }),
   route({
     method: 'patch',
     path,
-    id: 'updateSessionGoal',
-    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Change, pause or resume the goal',
     body: change,
     responses: ok('The goal', goalShape),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const goal = await sessionStub(env, tenant.id, param('id')).goal.change(authority, body)
+      const goal = await addressSession(env, tenant.id, param('id')).goal.change(authority, body)
       if (goal === null) throw noGoal()
       if (goal === 'no-process')
         throw new AppError(400, 'invalid_request', 'No background process with this id runs.', { param: 'process' })
@@ -120,14 +113,12 @@ export const sessionGoalRoutes = [
   route({
     method: 'delete',
     path,
-    id: 'deleteSessionGoal',
-    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Clear the goal',
     responses: { 204: { description: 'There is no goal any more' } },
     handle: async ({ env, authority, tenant, param }) => {
-      requireFound(await sessionStub(env, tenant.id, param('id')).goal.clear(authority))
+      requireFound(await addressSession(env, tenant.id, param('id')).goal.clear(authority))
       return new Response(null, { status: 204 })
     },
   }),

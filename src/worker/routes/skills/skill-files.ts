@@ -2,7 +2,7 @@
 
 import { explainBadSkillPath, skillFile } from '#agent/skills/skill-names.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { invalid } from '../../errors.ts'
 import { respondWithFile } from '../../files/file-response.ts'
 import { readBytes } from '../../input/body.ts'
@@ -12,7 +12,6 @@ import { requireFound } from '../../sessions.ts'
 import { ok } from '../../shapes.ts'
 import { requireStored, storedSkillShape } from './skill-shapes.ts'
 import * as z from 'zod'
-import { skillParam, pathParam } from '../../openapi/path-params.ts'
 
 const path = '/api/skills/:name/files/:path{.*}'
 const segmentsBeforePath = path.split('/').length - 1
@@ -42,8 +41,6 @@ export const skillFileRoutes = [
   route({
     method: 'get',
     path,
-    id: 'getSkillFile',
-    params: { name: skillParam, path: pathParam },
     scope: 'read',
     tag,
     summary: 'Read a file of a skill',
@@ -58,8 +55,6 @@ export const skillFileRoutes = [
   route({
     method: 'put',
     path,
-    id: 'writeSkillFile',
-    params: { name: skillParam, path: pathParam },
     scope: 'write',
     tag,
     summary: "Write a file of one of the tenant's own skills; the body is its bytes",
@@ -81,8 +76,6 @@ export const skillFileRoutes = [
   route({
     method: 'delete',
     path,
-    id: 'deleteSkillFile',
-    params: { name: skillParam, path: pathParam },
     scope: 'write',
     tag,
     summary: "Delete a file of one of the tenant's own skills",

@@ -4,17 +4,17 @@ import * as z from 'zod'
 import type { SkillContent } from '#agent/core/skills/skill.ts'
 import { loadSkillModule } from '#backends/modules.ts'
 import type { FetchBytes } from '#backends/skills/protocol.ts'
-import { hashBytes, hashFiles } from '#durable/tenant/skills/skill-rows.ts'
+import { hashFiles } from '#durable/tenant/skills/skill-rows.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { requireStorageAdmission } from '../../limits.ts'
 import { type Call, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
 import { created, ok } from '../../shapes.ts'
 import { requireStored, storedSkillShape } from './skill-shapes.ts'
-import { skillParam } from '../../openapi/path-params.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 const tag = 'Skills'
 const timeoutMs = 30_000
@@ -25,10 +25,7 @@ const importBody = z.strictObject({
   url: z
     .url({ protocol: /^https?$/ })
     .max(2_000)
-    .meta({
-      description: 'A SKILL.md, an archive, a folder on GitHub, or a site with /.well-known/agent-skills/index.json.',
-      example: 'https://github.com/acme/skills/tree/main/pull-request',
-    }),
+    .describe('A SKILL.md, an archive, a folder on GitHub, or a site with /.well-known/agent-skills/index.json.'),
   name: z.string().max(64).optional().describe('Which skill, where the address has several.'),
   accept,
 })
@@ -74,7 +71,7 @@ function createFetch({ env, tenant, web }: SkillCall): FetchBytes {
 }
 
 async function hashOf(files: readonly SkillContent[]): Promise<string> {
-  return hashFiles(await Promise.all(files.map(async ({ path, bytes }) => ({ path, hash: await hashBytes(bytes) }))))
+  return hashFiles(await Promise.all(files.map(async ({ path, bytes }) => ({ path, hash: await sha256Hex(bytes) }))))
 }
 
 /** The skill and the files that its address has now. */
@@ -92,7 +89,6 @@ export const skillImportRoutes = [
   route({
     method: 'post',
     path: '/api/skills/import',
-    id: 'importSkill',
     scope: 'write',
     tag,
     summary: 'Import a skill from an address, after a security scan',
@@ -116,12 +112,9 @@ export const skillImportRoutes = [
   route({
     method: 'get',
     path: '/api/skills/:name/update',
-    id: 'getSkillUpdate',
-    params: { name: skillParam },
     scope: 'read',
     tag,
     summary: 'Whether the address of an imported skill has a newer version',
-    errors: ['Conflict'],
     responses: ok('The comparison', updateShape),
     handle: async (call) => {
       const { skill, hash } = await fetchAgain(call, call.param('name'))
@@ -135,8 +128,6 @@ export const skillImportRoutes = [
   route({
     method: 'post',
     path: '/api/skills/:name/update',
-    id: 'importSkillUpdate',
-    params: { name: skillParam },
     scope: 'write',
     tag,
     summary: 'Replace an imported skill by what its address has now',

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { skillFile } from '#agent/skills/skill-names.ts'
 import { pack, toStream } from '#backends/tar.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError } from '../../errors.ts'
 import { pageByPosition } from '../../input/page.ts'
 import { requireStorageAdmission } from '../../limits.ts'
@@ -12,7 +12,6 @@ import { type Call, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
 import { created, listOf, longPageQuery, ok } from '../../shapes.ts'
 import { fullSkillShape, requireStored, skillShape, storedSkillShape, toSkillView } from './skill-shapes.ts'
-import { skillParam } from '../../openapi/path-params.ts'
 
 const tag = 'Skills'
 const accept = z.boolean().default(false).describe('Store it although the scan asks for caution.')
@@ -31,7 +30,7 @@ const marks = z.strictObject({
 
 const listQuery = z.strictObject({
   ...longPageQuery,
-  category: z.string().max(40).optional().describe('Only skills of this category.'),
+  category: z.string().max(40).optional(),
   archived: z.enum(['true', 'false']).optional().describe('Default: both.'),
 })
 
@@ -43,7 +42,6 @@ export const skillRoutes = [
   route({
     method: 'get',
     path: '/v1/skills',
-    id: 'listOfferedSkills',
     scope: 'read',
     tag,
     summary: 'Skills that sessions are offered',
@@ -65,7 +63,6 @@ export const skillRoutes = [
   route({
     method: 'get',
     path: '/api/skills',
-    id: 'listSkills',
     scope: 'read',
     tag,
     summary: 'Skills of the tenant, bundled ones included',
@@ -85,7 +82,6 @@ export const skillRoutes = [
   route({
     method: 'post',
     path: '/api/skills',
-    id: 'createSkill',
     scope: 'write',
     tag,
     summary: 'Create a skill; it replaces a bundled one of the same name',
@@ -108,8 +104,6 @@ export const skillRoutes = [
   route({
     method: 'get',
     path: '/api/skills/:name',
-    id: 'getSkill',
-    params: { name: skillParam },
     scope: 'read',
     tag,
     summary: 'A skill with its instructions and the list of its files',
@@ -124,8 +118,6 @@ export const skillRoutes = [
   route({
     method: 'put',
     path: '/api/skills/:name',
-    id: 'replaceSkill',
-    params: { name: skillParam },
     scope: 'write',
     tag,
     summary: "Replace the instructions of one of the tenant's own skills; its other files stay",
@@ -143,8 +135,6 @@ export const skillRoutes = [
   route({
     method: 'patch',
     path: '/api/skills/:name',
-    id: 'updateSkill',
-    params: { name: skillParam },
     scope: 'write',
     tag,
     summary: 'Pin, unpin, archive or restore a skill, bundled ones included',
@@ -160,8 +150,6 @@ export const skillRoutes = [
   route({
     method: 'delete',
     path: '/api/skills/:name',
-    id: 'deleteSkill',
-    params: { name: skillParam },
     scope: 'write',
     tag,
     summary: "Delete one of the tenant's own skills; a bundled one that it replaced is offered again",
@@ -178,8 +166,6 @@ export const skillRoutes = [
   route({
     method: 'get',
     path: '/api/skills/:name/export',
-    id: 'getSkillArchive',
-    params: { name: skillParam },
     scope: 'read',
     tag,
     summary: 'All files of a skill as a tar archive, which an import reads',

@@ -10,8 +10,7 @@ import { conversationItemShape, conversationItemsShape } from '../../responses/r
 import { jsonResponse } from '../../responses/respond.ts'
 import { type Call, route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
-import { requireFound, sessionStub } from '../../sessions.ts'
-import { conversationParam, itemParam } from '../../openapi/path-params.ts'
+import { requireFound, addressSession } from '../../sessions.ts'
 
 const tag = 'OpenAI'
 const metadata = z.record(z.string().max(64), z.string().max(512)).nullish()
@@ -28,7 +27,6 @@ export const conversationRoutes = [
   route({
     method: 'post',
     path: '/v1/conversations',
-    id: 'createConversation',
     scope: 'chat',
     tag,
     summary: 'Create a conversation, with its first items',
@@ -38,7 +36,7 @@ export const conversationRoutes = [
       const { env, authority, tenant, body } = call
       const id = `conv_${crypto.randomUUID().replaceAll('-', '')}`
       const messages = body.items?.length ? await parseMessages(call, body.items) : []
-      const { conversations } = sessionStub(env, tenant.id, id)
+      const { conversations } = addressSession(env, tenant.id, id)
       const made = await conversations.create(authority, tenant, { labels: body.metadata ?? {}, messages })
       return Response.json(requireFound(made))
     },
@@ -46,8 +44,6 @@ export const conversationRoutes = [
   route({
     method: 'get',
     path: '/v1/conversations/:id',
-    id: 'getConversation',
-    params: { id: conversationParam },
     scope: 'read',
     tag,
     summary: 'One conversation',
@@ -57,8 +53,6 @@ export const conversationRoutes = [
   route({
     method: 'post',
     path: '/v1/conversations/:id',
-    id: 'updateConversation',
-    params: { id: conversationParam },
     scope: 'write',
     tag,
     summary: 'Replace the metadata of a conversation',
@@ -70,23 +64,19 @@ export const conversationRoutes = [
   route({
     method: 'delete',
     path: '/v1/conversations/:id',
-    id: 'deleteConversation',
-    params: { id: conversationParam },
     scope: 'write',
     tag,
     summary: 'Delete a conversation: its session with runs and files',
     responses: ok('Deleted', deletedShape),
     handle: async ({ env, authority, tenant, param }) => {
       const id = param('id')
-      requireFound((await sessionStub(env, tenant.id, id).info.delete(authority, true)) || undefined)
+      requireFound((await addressSession(env, tenant.id, id).info.delete(authority, true)) || undefined)
       return Response.json({ id, object: 'conversation.deleted', deleted: true })
     },
   }),
   route({
     method: 'get',
     path: '/v1/conversations/:id/items',
-    id: 'listConversationItems',
-    params: { id: conversationParam },
     scope: 'read',
     tag,
     summary: 'Items of a conversation, newest first',
@@ -97,8 +87,6 @@ export const conversationRoutes = [
   route({
     method: 'post',
     path: '/v1/conversations/:id/items',
-    id: 'createConversationItems',
-    params: { id: conversationParam },
     scope: 'chat',
     tag,
     summary: 'Add items to a conversation without an answer',
@@ -115,22 +103,18 @@ export const conversationRoutes = [
   route({
     method: 'get',
     path: '/v1/conversations/:id/items/:item',
-    id: 'getConversationItem',
-    params: { id: conversationParam, item: itemParam },
     scope: 'read',
     tag,
     summary: 'One item of a conversation',
     responses: ok('The item', conversationItemShape),
     handle: async ({ env, authority, tenant, param }) => {
-      const { responses } = sessionStub(env, tenant.id, param('id'))
+      const { responses } = addressSession(env, tenant.id, param('id'))
       return jsonResponse(requireFound(await responses.item(authority, param('item'))))
     },
   }),
   route({
     method: 'delete',
     path: '/v1/conversations/:id/items/:item',
-    id: 'deleteConversationItem',
-    params: { id: conversationParam, item: itemParam },
     scope: 'write',
     tag,
     summary: 'Delete the last turn of a conversation by one of its items',
@@ -146,7 +130,7 @@ export const conversationRoutes = [
 type Item = { readonly id: string }
 
 const subject = ({ env, tenant, param }: Call<unknown, unknown>) =>
-  sessionStub(env, tenant.id, param('id')).conversations
+  addressSession(env, tenant.id, param('id')).conversations
 
 async function listItems(call: Call<unknown, unknown>): Promise<readonly Item[]> {
   return JSON.parse(requireFound(await subject(call).items(call.authority))) as readonly Item[]

@@ -5,7 +5,7 @@ import { sessionNameHint, sessionNamePattern } from '#agent/core/session-name.ts
 import type { RunView } from '#durable/session/api-views.ts'
 import type { RequestCommand } from '#durable/session/intake/request.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { isApproval } from '#durable/turn/pending-requests.ts'
 import { sessionOfRun } from '#durable/platform/ids.ts'
 import { AppError, notFound } from '../../errors.ts'
@@ -15,14 +15,13 @@ import { claimIds, replayHeaders } from '../../idempotency.ts'
 import { inputSchema, maxTextChars, parseUserMessage } from '../../input/input.ts'
 import { responseInput } from '../../responses/response-items.ts'
 import { type Call, route } from '../../route.ts'
-import { requireFound, sessionStub } from '../../sessions.ts'
+import { requireFound, addressSession } from '../../sessions.ts'
 import { acceptedShape, runShape, ok } from '../../shapes.ts'
 import { follow, idempotencyOf, submitNow } from '../../submit.ts'
 import { turnOptionFields } from '../../input/turn-options.ts'
 import { decideApproval, decisionSchema } from '../approvals.ts'
 import { eventStreamHeaders } from './chat-completions.ts'
 import { submitResponse } from '../../responses/submit-response.ts'
-import { runParam } from '../../openapi/path-params.ts'
 
 const tag = 'Runs'
 const sse = { 200: { description: 'Server-sent events', type: 'text/event-stream' } }
@@ -49,12 +48,9 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/v1/runs',
-    id: 'createRun',
     scope: 'chat',
     tag,
     summary: 'Start a run and return at once',
-    description: 'Returns as soon as the message is stored. Follow the run with its events, or ask for it by its id.',
-    example: { input: 'Summarise report.md in three sentences.' },
     headers: [idempotencyKeyHeader, toolsetsHeader],
     body: newRun,
     responses: { 202: { description: 'The run', schema: acceptedShape } },
@@ -63,8 +59,6 @@ export const runRoutes = [
   route({
     method: 'get',
     path: '/v1/runs/:id',
-    id: 'getRun',
-    params: { id: runParam },
     scope: 'read',
     tag,
     summary: 'One run: status, activity, result',
@@ -74,16 +68,11 @@ export const runRoutes = [
   route({
     method: 'get',
     path: '/v1/runs/:id/events',
-    id: 'streamRunEvents',
-    params: { id: runParam },
     scope: 'read',
     tag,
     summary: 'Stream the events of a run from its beginning to its end',
-    description: 'Each event has a name and a number. `Last-Event-ID` continues without a gap.',
     headers: [lastEventIdHeader],
-    query: z.strictObject({
-      after: z.coerce.number().int().min(0).optional().describe('Only events after this number.'),
-    }),
+    query: z.strictObject({ after: z.coerce.number().int().min(0).optional() }),
     responses: sse,
     handle: async (call) => {
       const after = readLastEventId(call.web, call.query.after)
@@ -99,8 +88,6 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/v1/runs/:id/stop',
-    id: 'stopRun',
-    params: { id: runParam },
     scope: 'chat',
     tag,
     summary: 'Stop a run; its messages so far are kept. A queued run is taken back',
@@ -117,12 +104,9 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/v1/runs/:id/steer',
-    id: 'steerRun',
-    params: { id: runParam },
     scope: 'chat',
     tag,
     summary: 'Send a message into a run without stopping it',
-    example: { input: 'Only the first chapter.' },
     headers: [idempotencyKeyHeader],
     body: z.strictObject({ input: inputSchema }),
     responses: { 202: { description: 'Accepted', schema: acceptedShape } },
@@ -131,12 +115,9 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/v1/runs/:id/approval',
-    id: 'decideRunApproval',
-    params: { id: runParam },
     scope: 'approve',
     tag,
     summary: 'Allow or deny a call of a run that waits for approval',
-    example: { decision: 'once' },
     body: decisionSchema.extend({
       approval_id: z.string().max(500).optional().describe('Needed when several calls wait.'),
     }),
@@ -159,7 +140,7 @@ async function findRun({ env, authority, tenant, param }: Call<unknown, unknown>
   const id = param('id')
   const sessionId = sessionOfRun(id)
   if (sessionId === undefined) throw notFound()
-  const session = sessionStub(env, tenant.id, sessionId)
+  const session = addressSession(env, tenant.id, sessionId)
   return { session, run: requireFound((await session.runs.get(authority, id)) ?? undefined) }
 }
 
@@ -173,7 +154,7 @@ function startRun(call: Call<unknown, z.infer<typeof newRun>>): Promise<Response
     ...(name != null && { conversation: name }),
   }
   return submitResponse({ ...call, body }, async ({ ids, command }) => {
-    const session = sessionStub(call.env, call.tenant.id, ids.sessionId)
+    const session = addressSession(call.env, call.tenant.id, ids.sessionId)
     const { runId, status } = await submitNow(session, command, ids)
     const answer = { run_id: runId, session_id: ids.sessionId, status }
     return Response.json(answer, { status: 202, headers: replayHeaders(ids) })

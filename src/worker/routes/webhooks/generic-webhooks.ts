@@ -10,7 +10,7 @@ import { forgetWebhook } from '#durable/channels/webhooks/load-webhook.ts'
 import { replaceSecret } from '#durable/channels/webhooks/webhook-secrets.ts'
 import { sealSecrets, unsealSecrets } from '#durable/tenant/channels/connection.ts'
 import { resolveChat } from '#durable/tenant/channels/resolve-chat.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { listConnections } from '../../connections/connection-page.ts'
 import {
   type ConnectionCall,
@@ -25,7 +25,6 @@ import { nameSchemas } from '../../schema-names.ts'
 import { requireEncryptionKey } from '../../secrets/require-encryption-key.ts'
 import { requireFound } from '../../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../../shapes.ts'
-import { webhookParam } from '../../openapi/path-params.ts'
 
 const tag = 'Webhooks'
 
@@ -38,16 +37,7 @@ const webhookShape = z.object({
   secret: z.string().describe('Its last four characters.'),
   created_at: z.iso.datetime(),
 })
-nameSchemas(
-  { Webhook: webhookShape },
-  {
-    Webhook: {
-      id: webhookParam.example,
-      name: 'Pull requests',
-      webhook_url: `https://talaria.example.com/webhooks/webhook/${webhookParam.example}`,
-    },
-  },
-)
+nameSchemas({ Webhook: webhookShape })
 
 const { name, secret, signature, ...changeable } = webhookFields
 const fields = {
@@ -116,7 +106,6 @@ export const genericWebhookRoutes = [
   route({
     method: 'get',
     path: '/api/webhooks',
-    id: 'listWebhooks',
     scope: 'read',
     tag,
     summary: 'Webhooks of other services',
@@ -130,17 +119,9 @@ export const genericWebhookRoutes = [
   route({
     method: 'post',
     path: '/api/webhooks',
-    id: 'createWebhook',
     scope: 'write',
     tag,
     summary: 'Create an address for the events of another service',
-    example: {
-      name: 'Pull requests',
-      signature: 'github',
-      secret: 'an-example-secret-of-yours',
-      events: ['pull_request.opened'],
-      prompt: 'Summarise this pull request: {pull_request.title}',
-    },
     body: z.strictObject({ name, signature, secret, ...fields }),
     responses: created('The webhook', webhookShape),
     handle: async (call) => {
@@ -168,8 +149,6 @@ export const genericWebhookRoutes = [
   route({
     method: 'get',
     path: '/api/webhooks/:id',
-    id: 'getWebhook',
-    params: { id: webhookParam },
     scope: 'read',
     tag,
     summary: 'One webhook',
@@ -179,12 +158,9 @@ export const genericWebhookRoutes = [
   route({
     method: 'patch',
     path: '/api/webhooks/:id',
-    id: 'updateWebhook',
-    params: { id: webhookParam },
     scope: 'write',
     tag,
     summary: 'Change a webhook; fields that are not given stay',
-    example: { prompt: 'Review this pull request: {pull_request.title}' },
     body: z.strictObject({ name: name.optional(), secret: secret.optional(), ...fields }),
     responses: ok('The webhook', webhookShape),
     handle: async (call) => {
@@ -203,8 +179,6 @@ export const genericWebhookRoutes = [
   route({
     method: 'delete',
     path: '/api/webhooks/:id',
-    id: 'deleteWebhook',
-    params: { id: webhookParam },
     scope: 'write',
     tag,
     summary: 'Remove a webhook; its sessions stay',
@@ -218,8 +192,6 @@ export const genericWebhookRoutes = [
   }),
   ...statusRoutes({
     path: '/api/webhooks/:id',
-    name: 'Webhook',
-    param: webhookParam,
     tag,
     noun: 'webhook',
     shape: webhookShape,
