@@ -7,10 +7,12 @@ import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import type { Authority, Scope } from '#agent/core/permission/authority.ts'
 import type { Identity } from '#agent/core/permission/roles.ts'
-import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
+import { type LogIds, logIdsOf, noteLogIds } from '#durable/platform/log-context.ts'
 import { fetchTenantSnapshot, type TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { requireAccess } from './access.ts'
 import { authenticate, requireScope } from './auth.ts'
+import type { ErrorKind } from './openapi/error-responses.ts'
+import type { PathParam } from './openapi/path-params.ts'
 import { validate, parseJson, readText } from './input/body.ts'
 import type { RequestHeader } from './headers.ts'
 import { requireRequestAdmission } from './limits.ts'
@@ -37,8 +39,18 @@ export type Route = {
   readonly method: Method
   /** In Hono's syntax. */
   readonly path: string
+  /** The id of the operation, which generated clients use as the name of a method: the verb first. */
+  readonly id: string
+  /** The parts of the path, by name. */
+  readonly params?: Readonly<Record<string, PathParam>>
   readonly scope: Scope
   readonly summary: string
+  /** Markdown. Default: the summary. */
+  readonly description?: string
+  /** A body of a request. Default: its required fields. */
+  readonly example?: object
+  /** Errors that neither the schemas nor the scope imply. */
+  readonly errors?: readonly ErrorKind[]
   readonly tag: string
   readonly query?: z.ZodType
   readonly body?: z.ZodType
@@ -75,11 +87,8 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
       const serve = async (web: Web): Promise<Response> => {
         const known = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
         const identity: Identity = { ...known, requestId: web.get('requestId') }
-        const session = definition.path.startsWith('/api/sessions/:id') && { session_id: web.req.param('id') }
-        return withLogContext(
-          () => ({ ...logIdsOf(identity), ...session }),
-          () => answer(web, identity),
-        )
+        noteLogIds({ ...logIdsOf(identity), ...logIdsOfPath(definition.path, (name) => web.req.param(name)) })
+        return answer(web, identity)
       }
       const answer = async (web: Web, identity: Identity): Promise<Response> => {
         const tenant = await fetchTenantSnapshot(web.env, identity.tenantId)
@@ -97,4 +106,11 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
       app.on(definition.method.toUpperCase(), path, serve)
     },
   }
+}
+
+/** The session and the run that a path names. */
+function logIdsOfPath(path: string, param: (name: string) => string | undefined): LogIds {
+  if (path.startsWith('/v1/runs/:id')) return { run_id: param('id') }
+  if (!path.startsWith('/api/sessions/:id')) return {}
+  return { session_id: param('id'), ...(path.includes('/:run') && { run_id: param('run') }) }
 }
