@@ -1,4 +1,5 @@
 // Checks the layers of src (docs/design/floors.md): imports only go down, rooms on one floor do not import each other,
+// the folders inside the largest rooms have an order,
 // src/agent uses no platform API, and the program itself uses every export. Run by `npm run check`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
@@ -32,6 +33,73 @@ const floors = [
 ]
 const floorOf = (file) => floors.findIndex((rooms) => rooms.some((room) => file.startsWith(`${room}/`)))
 const roomOf = (file) => floors.flat().find((room) => file.startsWith(`${room}/`))
+/**
+ * The order inside a room, lowest first: folders, and the files of the room itself that folders import. The other files
+ * of the room are above all of them.
+ */
+const orders = {
+  'src/durable/session': [
+    ['core'],
+    ['views'],
+    ['copies'],
+    ['intake'],
+    ['commands'],
+    ['submit.ts'],
+    ['inject.ts', 'release-held.ts', 'subagents', 'self-started'],
+    ['rpc'],
+  ],
+  'src/durable/turn': [
+    ['turn-session.ts', 'turn-authority.ts', 'approval-policy.ts', 'loop-limits.ts'],
+    ['media'],
+    ['tools'],
+    ['prompt', 'compression', 'recall'],
+  ],
+  'src/worker': [
+    [
+      'errors.ts',
+      'schema-names.ts',
+      'shapes.ts',
+      'headers.ts',
+      'answer-format.ts',
+      'access.ts',
+      'client-disconnect.ts',
+      'idempotency.ts',
+      'limits.ts',
+      'sessions.ts',
+      'shield.ts',
+    ],
+    ['input'],
+    ['chat', 'files', 'secrets', 'login'],
+    ['auth.ts', 'submit.ts', 'fork.ts', 'event-bridge.ts', 'tenant-export.ts'],
+    ['route.ts'],
+    ['media', 'responses', 'connections'],
+    ['openapi'],
+    ['routes'],
+    ['routing'],
+  ],
+}
+
+/** The entry of a room's order that has the file. */
+const entryOf = (room, file) => file.slice(room.length + 1).split('/')[0]
+
+function levelOf(room, file) {
+  const level = orders[room].findIndex((entries) => entries.includes(entryOf(room, file)))
+  if (level >= 0) return level
+  return file.slice(room.length + 1).includes('/') ? undefined : orders[room].length
+}
+
+/** Lists what a file does against the order of its room. Types may come from everywhere. */
+function checkOrder(room, file, source) {
+  const own = levelOf(room, file)
+  if (own === undefined) return [`${file} is in a folder that the order of ${room} does not name`]
+  return listValueImports(file, source).flatMap((to) => {
+    if (roomOf(to) !== room || levelOf(room, to) < own || entryOf(room, file) === entryOf(room, to)) return []
+    // Files of the room itself that are on one level belong together.
+    const isBeside = [file, to].every((one) => levelOf(room, one) === own && !one.slice(room.length + 1).includes('/'))
+    return isBeside ? [] : [`${file} -> ${to} (the order inside ${room})`]
+  })
+}
+
 const policyLists = 'src/agent/loop/policies.ts'
 
 /** Resolves a relative path or an import of the package (`#agent/…`). Undefined for packages and platform modules. */
@@ -40,6 +108,23 @@ function resolveImport(from, target) {
   const [, alias, path] = /^#(\w+)\/(.+)$/.exec(target) ?? []
   return alias && (alias === 'test' ? `test/${path}` : `src/${alias}/${path}`)
 }
+
+/** The files that a file imports more than types from. */
+function listValueImports(file, source) {
+  const late = [...source.matchAll(/import\(\s*'([.#][^']+)'/g)].map(([, target]) => target)
+  const early = [...source.matchAll(/^(?:import|export) (type )?(?:([^'"=]*?) from )?'([.#][^']+)'/gm)].flatMap(
+    ([, isType, names = '', target]) => (isType || hasOnlyTypes(names) ? [] : [target]),
+  )
+  return [...early, ...late].flatMap((target) => resolveImport(file, target) ?? [])
+}
+
+const hasOnlyTypes = (names) =>
+  /^\{[^}]*\}/.test(names) &&
+  names
+    .replace(/[{}]/g, '')
+    .split(',')
+    .map((name) => name.trim())
+    .every((name) => !name || name.startsWith('type '))
 
 const vague = /(^|[/-])(utils?|helpers?|manager|service|base|common)([-.]|$)/
 
@@ -61,6 +146,7 @@ for (const file of files) {
     if (roomOf(to) !== room && floorOf(to) >= floorOf(file)) offences.push(`${file} -> ${to}`)
     if (roomOf(to) !== room && target.startsWith('.')) offences.push(`${file} -> ${target} (leaves its room: #…)`)
   }
+  if (orders[room]) offences.push(...checkOrder(room, file, source))
   // The loop calls policies only through its lists. Types of policies may be imported.
   if (room === 'src/agent/loop' && file !== policyLists)
     for (const [, target] of source.matchAll(/import (?!type )(?:\{[^}]*\}|[^'{]*) from '(#agent\/policy\/[^']+)'/g))
@@ -73,7 +159,7 @@ const testExports = new Map([
   ['src/channels/sms/sms-text.ts countSegments', 'measures what a rendered text message costs'],
   ['src/durable/platform/clock.ts replaceClock', 'tests replace the clock instead of waiting'],
   ['src/tools/define-tool.ts defineSchemaTool', 'a tool of the tests shows that tenants may bring tools'],
-  ['src/worker/login/key-sets.ts clearKeySets', 'tests of one isolate need the state of a new one'],
+  ['src/worker/login/verify-login.ts clearKeySets', 'tests of one isolate need the state of a new one'],
 ])
 
 /** Maps each file to the names that files of these folders import from it. `*` means all of them. */

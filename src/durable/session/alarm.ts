@@ -3,8 +3,7 @@
 import { clock } from '#durable/platform/clock.ts'
 import { leaseMs, segmentMs } from '#durable/platform/schedule.ts'
 import { releaseDue } from './release-held.ts'
-import { continueMedia } from './attachments/continue-media.ts'
-import { pollProcesses } from './deliver.ts'
+import { continueMedia, pollProcesses } from './inject.ts'
 import { runSelfStarted } from './self-started/run-self-started.ts'
 import type { Session } from './session.ts'
 

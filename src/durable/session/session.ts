@@ -26,7 +26,7 @@ import { importRunId, Journal } from '#durable/storage/journal.ts'
 import { Projection } from '#durable/storage/projection.ts'
 import { rebuild } from '#durable/storage/rebuild.ts'
 import { createMetadata, type NewSession, type SessionMetadata } from '#durable/storage/session-metadata.ts'
-import { addLateUsage, expiresAt, sessionRecord, sessionUsage, runUsage } from '#durable/storage/session-record.ts'
+import { addLateUsage, expiresAt, runUsage, sessionRecord, sessionUsage } from '#durable/storage/session-record.ts'
 import { Deliveries } from '#durable/storage/deliveries.ts'
 import { SideCallNotes } from '#durable/storage/side-call-notes.ts'
 import { hasWorkspaceFiles, storedBytes } from '#durable/storage/storage-usage.ts'
@@ -42,21 +42,21 @@ import { Driver } from '#durable/turn/driver.ts'
 import { PendingList } from '#durable/turn/pending-list.ts'
 import { turnAuthority } from '#durable/turn/turn-authority.ts'
 import { ToolRuntime } from '#durable/turn/tool-runtime.ts'
-import { SessionAccess } from './access.ts'
-import { mediaSessionOf } from './attachments/media-session.ts'
-import { QueuedRuns } from './clients/queued-runs.ts'
-import { RunClients } from './clients/run-clients.ts'
+import { SessionAccess } from './core/access.ts'
+import { QueuedRuns } from './core/queued-runs.ts'
+import { RunClients } from './core/run-clients.ts'
 import { recallContext } from '#durable/turn/recall/outside-memory.ts'
 import { storeAnsweredTurn } from '#durable/turn/recall/store-answered-turn.ts'
 import { traceTurnEnd } from '#durable/turn/trace.ts'
 import { createTurnMachine, type TurnMachine } from '#durable/turn/turn-machine.ts'
 import type { DeliverMessage } from './subagents/parent-session.ts'
 import { SessionSubagents } from './subagents/subagents.ts'
-import { learnFromTurn } from './learn-from-turn.ts'
-import { recordDecisions } from './record-decisions.ts'
-import { SelfStartTimer } from './self-started/self-start-timer.ts'
-import { Titles } from './title.ts'
-import { TurnControl } from './turn-control.ts'
+import { learnFromTurn } from './core/learn-from-turn.ts'
+import { recordDecisions } from './core/record-decisions.ts'
+import { SelfStartTimer } from './core/self-start-timer.ts'
+import { Titles } from './core/title.ts'
+import { TurnControl } from './core/turn-control.ts'
+import type { MediaSession } from '#durable/turn/media/media-host.ts'
 
 type CopiedRow = {
   readonly n: number
@@ -398,3 +398,24 @@ export class Session {
     })
   }
 }
+
+/** The parts of the session. */
+type Owner = Readonly<{
+  billing: ReturnType<MediaSession['billing']>
+  side: ReturnType<MediaSession['side']>
+  store: SessionStore
+  meta: { readonly origin?: { readonly platform: string } }
+  journal: { readonly hasTable: (table: 'media_call') => boolean }
+  arm: () => void
+}>
+
+/** Provides what paid media calls need from their session. Read at each use: parts of the session are made later. */
+const mediaSessionOf = (session: Owner): MediaSession => ({
+  billing: () => session.billing,
+  openTurn: () => (session.store.hasOpenTurn ? session.store.current() : undefined),
+  side: () => session.side,
+  step: () => session.store.lastMessageSeq(),
+  platform: () => session.meta.origin?.platform,
+  arm: () => session.arm(),
+  hasTable: session.journal.hasTable('media_call'),
+})

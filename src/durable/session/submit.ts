@@ -3,7 +3,7 @@
  * admits the turn against the limits, and then starts a turn or passes the message to the open one.
  */
 
-import { isOwnTenant } from './own-tenant.ts'
+import { isOwnTenant } from './core/check-caller.ts'
 import { withRecalled } from '#agent/memory/recalled-context.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
@@ -12,7 +12,7 @@ import { isUnattendedTurn, startsItself } from '#agent/policy/unattended.ts'
 import { isWaitingForCaller } from '#durable/turn/pending-requests.ts'
 import { type Preparation, prepareTurn } from '#durable/turn/prepare-turn.ts'
 import { type ContinueCommand, continueIntake } from './intake/continue.ts'
-import { type DeliveryCommand, deliveryIntake } from './intake/delivery.ts'
+import { type DeliveryCommand, deliveryIntake } from './intake/injected.ts'
 import { inboundIntake } from './intake/inbound.ts'
 import type { InboundCommand } from './intake/inbound-command.ts'
 import type { Intake, Submitted } from './intake/intake.ts'

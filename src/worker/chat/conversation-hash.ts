@@ -4,8 +4,8 @@
  */
 
 import type { Principal } from '#agent/core/permission/authority.ts'
-import { squeeze } from '#durable/session/clients/match-conversation.ts'
-import { hashText } from '#durable/session/clients/state-hash.ts'
+import { squeeze } from '#durable/session/views/match-conversation.ts'
+import { hashText } from '#durable/session/copies/state-hash.ts'
 import type { Call } from '../route.ts'
 import { joinText } from './messages.ts'
 import type { Chat, ChatMessage } from './schema.ts'

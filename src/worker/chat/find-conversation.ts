@@ -4,8 +4,8 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import type { ClaimedAnswer, ConversationMatch } from '#durable/session/clients/match-conversation.ts'
-import { hashText } from '#durable/session/clients/state-hash.ts'
+import type { ClaimedAnswer, ConversationMatch } from '#durable/session/views/match-conversation.ts'
+import { hashText } from '#durable/session/copies/state-hash.ts'
 import type { Continuation, RecordedContinuation } from '#durable/tenant/conversations.ts'
 import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import type { Call } from '../route.ts'

@@ -6,7 +6,7 @@ import { authorityHeader, encodeAuthority } from '#durable/platform/authority-he
 import { runHeader } from '#durable/session/serve-stream.ts'
 import { readLastEventId, streamEvents } from '../event-bridge.ts'
 import { AppError } from '../errors.ts'
-import { idempotencyKeyHeader, lastEventIdHeader, toolsetsHeader } from '../headers.ts'
+import { eventStreamHeaders, idempotencyKeyHeader, lastEventIdHeader, toolsetsHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { attachmentSchema, inputSchema, joinSystemText, listFiles, parseUserMessage } from '../input/input.ts'
 import { limitToolsets } from '../input/limit-toolsets.ts'
@@ -17,7 +17,6 @@ import { readWithSessionSettings } from '../input/settings-patch.ts'
 import { resolveFiles } from '../files/uploads.ts'
 import { parseTurnOptions, turnOptionFields } from '../input/turn-options.ts'
 import { acceptedShape, ok, runShape } from '../shapes.ts'
-import { eventStreamHeaders } from './v1/chat-completions.ts'
 
 const chatSchema = z.strictObject({
   input: inputSchema,

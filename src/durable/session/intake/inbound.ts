@@ -22,7 +22,7 @@ import { prepareTypedDecisions, type TypedDecisions } from './typed-decision.ts'
 import { defaultSettings } from '#agent/core/settings.ts'
 import { isResetDue, type ResetPolicy } from '#agent/schedule/session-reset.ts'
 import { beginConversation } from '#durable/storage/conversation-span.ts'
-import { isUnused } from '../self-started/self-start-timer.ts'
+import { isUnused } from '../core/self-start-timer.ts'
 
 const arrivals = createArrivals()
 

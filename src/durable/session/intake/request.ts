@@ -5,10 +5,16 @@ import type { Message, OpeningMessage } from '#agent/core/message.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { attachmentPrefix, canStore, discardImages, storeImages } from '#durable/workspace/attachments.ts'
+import {
+  attachmentPrefix,
+  canStore,
+  discardImages,
+  storeImages,
+  storeMessageImages,
+} from '#durable/workspace/attachments.ts'
 import { type IncomingFile, withFileNames, withFileReader, placeIncomingFiles } from './incoming-files.ts'
 import { joinOpenTurn } from './join-turn.ts'
-import { isLastRun, findJoinedRun, runOf } from '../read-session.ts'
+import { isLastRun, findJoinedRun, runOf } from '../views/read-session.ts'
 import type { Session } from '../session.ts'
 import type { BusyMode, Intake, Submitted } from './intake.ts'
 import { prepareTypedDecisions, type TypedDecisions } from './typed-decision.ts'
@@ -51,6 +57,7 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
   const message = command.message.role === 'user' ? withFileNames(command.message, runId, files) : command.message
   const options = { ...withFileReader(command.options, files), authority: command.authority }
   const history = target.kind === 'create' ? target.history : []
+  const imagePrefix = attachmentPrefix(session.tenantId, session.sessionId)
   let stored = message
   // An earlier try may have joined a run at any time; a concurrent one only since this one began.
   let eventsSince = 0
@@ -83,9 +90,9 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
     prepare: async () => {
       if (session.exists && session.store.hasOpenTurn)
         typed = await prepareTypedDecisions(session, command.authority, message)
-      stored = await storeImages(message, blobs, attachmentPrefix(session.tenantId, session.sessionId))
+      stored = await storeImages(message, blobs, imagePrefix)
       if (session.exists) await placeFiles()
-      else storedHistory = await Promise.all(history.map((one) => storeMessage(session, one, blobs)))
+      else storedHistory = await Promise.all(history.map((one) => storeMessageImages(one, blobs, imagePrefix)))
     },
     discard: async () => {
       if (stored !== message) await discardImages(stored, message, blobs)
@@ -128,11 +135,3 @@ function outcomeOf(session: Session, runId: string): Submitted | undefined {
   if (run.status === 'queued') return { runId, status: 'queued' }
   return { runId, status: run.exit_reason === null ? 'running' : 'ended' }
 }
-
-/** Stores the large images of a message in R2, and leaves small ones in the message. */
-export const storeMessage = (
-  { tenantId, sessionId }: Session,
-  message: Message,
-  blobs: R2Bucket | undefined,
-): Promise<Message> | Message =>
-  message.role === 'user' ? storeImages(message, blobs, attachmentPrefix(tenantId, sessionId)) : message

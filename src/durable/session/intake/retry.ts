@@ -2,10 +2,10 @@
 
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { runOf } from '../read-session.ts'
+import { runOf } from '../views/read-session.ts'
 import type { Session } from '../session.ts'
 import type { Intake } from './intake.ts'
-import { undoTurns } from '../undo.ts'
+import { undoTurns } from '../core/undo.ts'
 
 export type RetryCommand = {
   readonly kind: 'retry'

@@ -2,7 +2,7 @@
 
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Session } from '../session.ts'
-import { isIdle } from './delivery.ts'
+import { isIdle } from './injected.ts'
 import type { Composed, Intake } from './intake.ts'
 
 export type SelfStartedCommand = {

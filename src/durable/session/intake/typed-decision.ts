@@ -5,7 +5,7 @@ import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import { type OpeningMessage, textIn } from '#agent/core/message.ts'
 import { parseDecision } from '#agent/public-api/waiting-text.ts'
 import { isApproval, pendingRequests } from '#durable/turn/pending-requests.ts'
-import { prepareDecision, type PreparedDecision } from '../approvals.ts'
+import { prepareDecision, type PreparedDecision } from '../core/approvals.ts'
 import type { Session } from '../session.ts'
 
 /** `mayDecide`: false when the sender may not decide. The message is a decision in either case, and never stored. */

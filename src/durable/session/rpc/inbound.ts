@@ -8,7 +8,7 @@ import type { Submitted } from '../intake/intake.ts'
 import type { WebhookCommand } from '../intake/webhook.ts'
 import { releaseHeld } from '../release-held.ts'
 import { canHold } from '../intake/hold-message.ts'
-import { isOwnTenant } from '../own-tenant.ts'
+import { isOwnTenant } from '../core/check-caller.ts'
 import { submit } from '../submit.ts'
 import type { SessionHost } from '../session-host.ts'
 

@@ -4,9 +4,9 @@ import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import type { SessionView } from '../api-views.ts'
-import { exportSession, type ExportOptions, type ImportedSession, importSession } from '../transfer/export.ts'
-import { cancelCopy, copySession, type SessionCopy } from '../fork.ts'
+import type { SessionView } from '../views/api-views.ts'
+import { exportSession, type ExportOptions, type ImportedSession, importSession } from '../copies/export.ts'
+import { cancelCopy, copySession, type SessionCopy } from '../copies/fork.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class TransferSubject extends RpcTarget {

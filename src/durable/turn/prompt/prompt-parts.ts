@@ -1,6 +1,5 @@
 /** Lists the parts of the system prompt. Their layers have a fixed order, so the order of this list does not matter. */
 
-import { environmentPart, usesWorkspace } from './environment-part.ts'
 import type { PreparedSession, PromptContext, PromptPart } from './prompt-part.ts'
 import { createLayer } from '#agent/prompt/layers.ts'
 import { renderModelGuidance } from '#agent/prompt/guidance/models.ts'
@@ -24,6 +23,16 @@ import { contextFileCap, foldersTo, listContextFiles } from '#agent/prompt/conte
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { type ContextFile, readFolder, readText, renderContextFile } from './context-files.ts'
+
+/** Describes the workspace where commands run and files are. */
+const environmentPart: PromptPart = (context) =>
+  usesWorkspace(context)
+    ? createLayer('environment', `Your workspace: ${context.session.toolRuntime.backend.describe()}`)
+    : undefined
+
+/** Whether the session has a tool that works on files or runs commands. */
+const usesWorkspace = ({ tools }: Pick<PromptContext, 'tools'>): boolean =>
+  [...tools.values()].some(({ needs }) => needs.includes('backend'))
 
 /** A first turn waits for a slow host no longer than this. */
 const readTimeoutMs = 3_000

@@ -22,7 +22,7 @@ import { type ClientToolOptions, parseClientTools } from '../../chat/tools.ts'
 import { runFailed } from '../../errors.ts'
 import { submitInFork } from '../../fork.ts'
 import { nameClient } from '../../client-disconnect.ts'
-import { idempotencyKeyHeader, sessionIdHeaders, toolsetsHeader } from '../../headers.ts'
+import { eventStreamHeaders, idempotencyKeyHeader, sessionIdHeaders, toolsetsHeader } from '../../headers.ts'
 import { claimIds, joinedIds, replayHeaders, type RequestIds } from '../../idempotency.ts'
 import { listFiles, parseUserMessage } from '../../input/input.ts'
 import { limitToolsets, namedToolsets } from '../../input/limit-toolsets.ts'
@@ -286,11 +286,6 @@ async function answer(asked: Asked, { session, command, ids }: Answering): Promi
 }
 
 const toUnixSeconds = (time: string | null) => (time === null ? undefined : Math.floor(Date.parse(time) / 1_000))
-
-export const eventStreamHeaders = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
-}
 
 function mergeTurnOptions(body: Chat, sessionOptions: TurnOptions, instructions: string): TurnOptions {
   const maxTokens = body.max_completion_tokens ?? sessionOptions.maxTokens

@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import type { RenderedResponse } from '#durable/session/rpc/responses.ts'
 import { AppError } from '../../errors.ts'
+import { eventStreamHeaders } from '../../headers.ts'
 import { locateResponse, type ResponseLocation } from '../../responses/continued-run.ts'
 import { pageItems, pageQuery } from '../../responses/item-page.ts'
 import { jsonResponse } from '../../responses/respond.ts'
@@ -11,7 +12,6 @@ import { route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
 import { requireFound } from '../../sessions.ts'
 import { follow } from '../../submit.ts'
-import { eventStreamHeaders } from './chat-completions.ts'
 
 const tag = 'OpenAI'
 
