@@ -101,6 +101,8 @@ export type Activity = 'answer' | 'keep-alive'
 export type CallOptions = {
   readonly signal: AbortSignal
   readonly onDelta: (delta: Delta) => void
+  /** Called when the text of the deltas so far is thinking. Its deltas are void; it follows as thinking. */
+  readonly onTextDiscarded?: (() => void) | undefined
   /** Called for every received part of the answer, or for a `keep-alive`, which carries none. Resets the idle timeout. */
   readonly onActivity: (sign?: Activity) => void
   /**

@@ -1,6 +1,7 @@
 /** Lists the dialects of this deployment. A dialect that needs a binding is absent without it. */
 
 import type { Dialect, DialectName, SendRequest } from '#agent/core/dialect.ts'
+import { repairReplies } from '#agent/providers/shared/repair-reply.ts'
 import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
 import { createGuardedFetch, type GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import { anthropic, bedrock, demo, openaiChat, openaiResponses, workersAi } from './lazy-dialect.ts'
@@ -22,11 +23,11 @@ export function createDialects(
     },
   })
   return {
-    'openai-chat': guarded(openaiChat),
-    'openai-responses': guarded(openaiResponses),
-    anthropic: guarded(anthropic),
-    'bedrock-converse': guarded(bedrock),
-    ...(AI && { 'workers-ai': workersAi(AI as unknown as AiBinding, AI_GATEWAY_ID) }),
+    'openai-chat': repairReplies(guarded(openaiChat)),
+    'openai-responses': repairReplies(guarded(openaiResponses)),
+    anthropic: repairReplies(guarded(anthropic)),
+    'bedrock-converse': repairReplies(guarded(bedrock)),
+    ...(AI && { 'workers-ai': repairReplies(workersAi(AI as unknown as AiBinding, AI_GATEWAY_ID)) }),
     demo,
   }
 }

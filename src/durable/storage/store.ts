@@ -182,6 +182,18 @@ export class SessionStore implements Store {
     this.#options.publish([this.#logDelta(this.#openRow(), { kind, text, step: this.#lastSeq + 1 })])
   }
 
+  /** Takes back the streamed answer so far. */
+  restartAnswer(reason: string): void {
+    const { fromSeq } = this.#answer
+    const row = this.#openRow()
+    this.#discardAnswer()
+    const position = this.#nextPosition(row)
+    const event: Event = { type: 'turn.restarted', from_seq: fromSeq, reason }
+    row.events.push([position.seq, position.at, event])
+    this.#answer.fromSeq = position.seq
+    this.#options.publish([toPlacedEvent(event, position)])
+  }
+
   /** Publishes what a running call prints. It is not stored. */
   publishProgress(event: Extract<Event, { type: 'tool.progress' }>): void {
     const placed = toPlacedEvent(event, this.#nextPosition(this.#openRow()))

@@ -77,6 +77,8 @@ export type ToolEffects = {
 
 export type StreamEffects = {
   readonly append: (delta: Delta) => void
+  /** Takes back the deltas of the call so far. Subscribers are told to drop them. */
+  readonly restart: (reason: string) => void
   /** Ends the deltas of a call: emits the buffered ones (`flush`) or drops them. */
   readonly end: (options: { readonly flush: boolean }) => void
 }
@@ -151,12 +153,9 @@ async function callReserved(
 ): Promise<ModelResult> {
   const { model, stream, billing } = effects
   const output = { text: '', thinking: '', searches: 0, isRequested: false, isOver: false }
-  const shown = openFenceFreeStream((delta) => {
-    // Drops the deltas of an attempt that has failed or was cancelled.
-    if (output.isOver || controller.signal.aborted) return
-    output[delta.of] += delta.text
-    if (!isHeldBack(delta, turn)) stream.append(delta)
-  })
+  // Drops the deltas of an attempt that has failed or was cancelled.
+  const isGivenUp = () => output.isOver || controller.signal.aborted
+  const { shown, onTextDiscarded } = showDeltas(output, { turn, stream, isGivenUp })
   const release = model.lease(chosen)
   try {
     controller.signal.throwIfAborted()
@@ -168,7 +167,7 @@ async function callReserved(
       // At once: the call may break before its end, and its text stays.
       model.serverSearch?.note(turn)
     }
-    const call = { request, chosen, controller, onDelta: shown.push, onServerSearch }
+    const call = { request, chosen, controller, onDelta: shown.push, onTextDiscarded, onServerSearch }
     const { message: written, usage } = await send(call, model)
     shown.end()
     stream.end({ flush: true })
@@ -190,18 +189,46 @@ async function callReserved(
     const inCall = isStreamBroken(error) && error.inCall
     // The text stays when the user cancelled the call, or when the next call continues it.
     stream.end({ flush: failure.kind === 'aborted' || isContinued(failure, inCall) })
-    const received = output.text + output.thinking
-    // Providers bill nothing for a call without any output, unless it was cancelled here.
-    const { searches: webSearches } = output
     const isAborted = failure.kind === 'aborted' && output.isRequested
-    const isBilled = [received !== '', inCall, webSearches > 0, isAborted].some(Boolean)
-    const used = { ...billing.estimate(received), ...(webSearches && { webSearches }) }
-    const cut = {
+    const used = estimateOutput(output, inCall || isAborted, billing)
+    return {
+      of: 'failure',
+      failure,
+      inCall,
+      key: chosen.endpoint.id,
       ...(output.text && { partial: output.text }),
-      ...(isBilled && { usage: billInterrupted(used, chosen) }),
+      ...(used && { usage: billInterrupted(used, chosen) }),
     }
-    return { of: 'failure', failure, inCall, key: chosen.endpoint.id, ...cut }
   }
+}
+
+type Output = { text: string; thinking: string; readonly searches: number }
+type Shown = { readonly turn: Turn; readonly stream: StreamEffects; readonly isGivenUp: () => boolean }
+
+/** Passes the deltas of a call on, without fences, and collects them in `output`. */
+function showDeltas(output: Output, { turn, stream, isGivenUp }: Shown) {
+  const shown = openFenceFreeStream((delta) => {
+    if (isGivenUp()) return
+    output[delta.of] += delta.text
+    if (!isHeldBack(delta, turn)) stream.append(delta)
+  })
+  const onTextDiscarded = () => {
+    if (isGivenUp()) return
+    shown.discardText()
+    output.text = ''
+    stream.restart('The text so far was thinking.')
+  }
+  return { shown, onTextDiscarded }
+}
+
+/** Providers bill nothing for a call without any output, unless it was cancelled here. */
+function estimateOutput(
+  { text, thinking, searches }: Output,
+  isBilled: boolean,
+  billing: BillingEffects,
+): Usage | undefined {
+  if (!isBilled && text + thinking === '' && searches === 0) return undefined
+  return { ...billing.estimate(text + thinking), ...(searches && { webSearches: searches }) }
 }
 
 /** 0 when the provider reports no usage. */
@@ -257,7 +284,7 @@ type Call = {
   readonly request: ModelRequest
   readonly chosen: Chosen
   readonly controller: AbortController
-} & Pick<CallOptions, 'onDelta' | 'onServerSearch'>
+} & Pick<CallOptions, 'onDelta' | 'onTextDiscarded' | 'onServerSearch'>
 
 async function send({ request, chosen: { route, endpoint }, controller, ...on }: Call, model: ModelEffects) {
   const dialect = model.dialects[route.dialect]
@@ -300,6 +327,8 @@ async function compress(turn: Turn, { model }: TurnEffects): Promise<Extract<Res
 
 type FenceFreeStream = {
   readonly push: (delta: Delta) => void
+  /** Drops the text that was kept back. */
+  readonly discardText: () => void
   /** Passes on what was kept back. Called when the stream has ended, whether it is complete or not. */
   readonly end: () => void
 }
@@ -312,6 +341,7 @@ function openFenceFreeStream(pass: (delta: Delta) => void): FenceFreeStream {
   }
   return {
     push: ({ of, text }) => passText(of, filters[of].push(text)),
+    discardText: () => void (filters.text = openFenceFilter()),
     end: () => {
       passText('thinking', filters.thinking.flush())
       passText('text', filters.text.flush())

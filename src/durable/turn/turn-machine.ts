@@ -105,6 +105,10 @@ function createStreamEffects(session: TurnSession): StreamEffects {
       buffer.append(delta)
       void failpoint('mid-stream')
     },
+    restart: (reason) => {
+      buffer.discard()
+      session.store.restartAnswer(reason)
+    },
     end: ({ flush }) => (flush ? buffer.flush() : buffer.discard()),
   }
 }

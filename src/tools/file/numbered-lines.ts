@@ -1,4 +1,4 @@
-/** Renders a text as numbered lines for a model, and detects such numbers in a text that a model writes. */
+/** Renders a text as numbered lines for a model, and removes such numbers from a text that a model writes. */
 
 const maxLineChars = 2000
 /** Of a line that is read alone. */
@@ -45,6 +45,9 @@ const truncateLine = (line: string, max: number): string => {
   return `${text.slice(0, max)}... [line cut, ${text.length} characters${advice}]`
 }
 
+/** The mark of a truncated line. */
+export const cutLine = /\.\.\. \[line cut, \d+ characters/
+
 const lineNumberPrefix = /^\s*(\d+)\|/
 
 /** Whether at least 80 % of the lines begin with a number that is one more than the number before. */
@@ -62,3 +65,14 @@ export function isNumberedCopyOf(text: string, file: string): boolean {
     .filter((line) => line !== '')
   return lines.length > 0 && lines.filter((line) => fileLines.has(line)).length >= lines.length / 2
 }
+
+/** Whether every line has a number, and the numbers count up. One line counts too: the caller has another sign. */
+export const isNumbered = (text: string): boolean =>
+  (hasLineNumbers(text) || splitLines(text).length === 1) &&
+  splitLines(text).every((line) => lineNumberPrefix.test(line))
+
+export const removeLineNumbers = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.replace(lineNumberPrefix, ''))
+    .join('\n')

@@ -4,7 +4,7 @@ import type { ExecutionBackend } from '#agent/core/backend.ts'
 import type { ToolResult } from '#agent/core/tool.ts'
 import { fail } from '../tool-result.ts'
 import { isImageName } from './read-image.ts'
-import { findSimilarFiles } from './similar-files.ts'
+import { findExistingForm, findSimilarFiles } from './similar-files.ts'
 
 /** A zero byte within this length marks a binary file. */
 const sniffedBytes = 8192
@@ -42,7 +42,7 @@ const decode = (bytes: Uint8Array, fatal: boolean) => new TextDecoder('utf-8', {
 type FileBytes = { readonly path: string; readonly bytes: Uint8Array }
 
 async function readBytes(backend: ExecutionBackend, requestedPath: string): Promise<FileBytes | ToolResult> {
-  const path = backend.resolve(requestedPath)
+  const path = await findExistingForm(backend, backend.resolve(requestedPath))
   if (/^\/(dev|proc|sys)(\/|$)/.test(path)) return fail(`${requestedPath} is a device, not a file.`)
   const stat = await backend.files.stat(path)
   if (stat?.type === 'directory')

@@ -5,7 +5,9 @@ import type { ExecutionBackend } from '#agent/core/backend.ts'
 import { assessWrites } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
-import { isNumberedCopyOf, hasLineNumbers } from './numbered-lines.ts'
+import { cutLine, isNumberedCopyOf, hasLineNumbers, removeLineNumbers } from './numbered-lines.ts'
+import { byteOrderMark, removeByteOrderMark } from './patch/byte-order-mark.ts'
+import { findExistingForm } from './similar-files.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
 
 const input = z.object({ path: z.string().min(1), content: z.string() })
@@ -23,22 +25,57 @@ export default defineTool({
   touches: ({ path }, { backend }) => [backend.resolve(path)],
   run: ({ path, content }, { backend }) =>
     failOnBackendError(async () => {
-      const absolutePath = backend.resolve(path)
-      if (hasLineNumbers(content) && isNumberedCopyOf(content, await readCurrentText(backend, absolutePath)))
-        return fail('This content has the line numbers of read_file in it. Send the file itself, without "N|".')
-      const bytes = new TextEncoder().encode(content)
+      const absolutePath = await findExistingForm(backend, backend.resolve(path))
+      const current = await readCurrentText(backend, absolutePath)
+      if (cutLine.test(content) && !cutLine.test(current))
+        return fail('This content has a line that was cut when it was read. Change the file with patch instead.')
+      const { text, notes } = fitToFile(content, current)
+      const bytes = new TextEncoder().encode(text)
       const parent = absolutePath.slice(0, absolutePath.lastIndexOf('/')) || '/'
       const dirs_created = (await backend.files.stat(parent)) === undefined
       await backend.files.write(absolutePath, bytes)
       if (!hasSameBytes(bytes, await backend.files.read(absolutePath)))
         return fail(`${path} does not read back as written. Read it before you go on.`, { verified: false })
-      const warning = findJsonError(path, content)
-      return { bytes_written: bytes.byteLength, dirs_created, verified: true, ...(warning && { warning }) }
+      const warning = findJsonError(path, text)
+      const note = notes.join(' ')
+      return {
+        bytes_written: bytes.byteLength,
+        dirs_created,
+        verified: true,
+        ...(warning && { warning }),
+        ...(note && { note }),
+      }
     }),
 })
 
+type Fitted = { readonly text: string; readonly notes: readonly string[] }
+
+/** Models copy the line numbers of read_file, and write plain newlines into files with Windows line ends. */
+function fitToFile(content: string, current: string): Fitted {
+  const isNumbered = hasLineNumbers(content) && isNumberedCopyOf(content, current)
+  const text = isNumbered ? withLastNewline(removeLineNumbers(content), current) : content
+  const shouldConvert = hasWindowsLineEnds(current) && text.includes('\n') && !text.includes('\r')
+  return {
+    text: withMark(shouldConvert ? text.replaceAll('\n', '\r\n') : text, current),
+    notes: [
+      ...(isNumbered ? ['The line numbers of read_file were removed.'] : []),
+      ...(shouldConvert ? ['Written with Windows line ends, as the file has them.'] : []),
+    ],
+  }
+}
+
+/** The last newline of a file has no line of its own when it is read. */
+const withLastNewline = (text: string, current: string): string =>
+  current.endsWith('\n') && !text.endsWith('\n') ? `${text}\n` : text
+
+const withMark = (text: string, current: string): string =>
+  current.startsWith(byteOrderMark) && text !== '' ? byteOrderMark + removeByteOrderMark(text) : text
+
+/** Every line ends with `\\r\\n`. */
+const hasWindowsLineEnds = (text: string): boolean => text.includes('\r\n') && !/(?:^|[^\r])\n/.test(text)
+
 const readCurrentText = async ({ files }: ExecutionBackend, path: string) =>
-  new TextDecoder().decode(await files.read(path))
+  new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(await files.read(path))
 
 const hasSameBytes = (one: Uint8Array, other: Uint8Array | undefined): boolean =>
   other !== undefined && one.byteLength === other.byteLength && one.every((byte, i) => byte === other[i])

@@ -37,6 +37,7 @@ async function attempt(call: Call): Promise<{ readonly streamed: string; readonl
       streamed += text
       if (streamed === 'one ') controller.abort()
     },
+    restart: () => {},
     end: () => {},
   }
   const billing: BillingEffects = {

@@ -80,11 +80,45 @@ describe('write_file', () => {
     '1|one\n2|2\n3|three\n4|four\n',
     '2|two\n3|three',
     '     1|one\n     2|two\n     3|three',
-  ])('refuses the numbered view of the file: %j', async (content) => {
+  ])('removes the line numbers of read_file: %j', async (content) => {
     const backend = memoryBackend({ a: 'one\r\ntwo\r\nthree\r\n' })
-    const { failed } = await call(writeFile, { path: 'a', content }, { backend })
-    expect(failed).toBe(true)
-    expect(backend.texts()).toEqual({ '/workspace/a': 'one\r\ntwo\r\nthree\r\n' })
+    const { failed, result } = await call(writeFile, { path: 'a', content }, { backend })
+    expect(failed).toBe(false)
+    expect(result['note']).toContain('line numbers')
+    const lines = content.split('\n').flatMap((line) => (line ? [line.replace(/^\s*\d+\|/, '')] : []))
+    expect(backend.texts()).toEqual({ '/workspace/a': `${lines.join('\r\n')}\r\n` })
+  })
+
+  it.each([
+    ['Windows line ends', 'a\r\nb\r\n', 'a\nc\n', 'a\r\nc\r\n'],
+    ['plain newlines', 'a\nb\n', 'a\nc\n', 'a\nc\n'],
+    ['mixed line ends', 'a\r\nb\n', 'a\nc\n', 'a\nc\n'],
+    ['line ends that the new text has itself', 'a\nb\n', 'a\r\nc\r\n', 'a\r\nc\r\n'],
+    ['a byte order mark', '\uFEFFa\n', 'b\n', '\uFEFFb\n'],
+    ['no byte order mark', 'a\n', 'b\n', 'b\n'],
+    ['nothing', 'a\r\n', '', ''],
+  ])('keeps %s', async (_name, before, content, expected) => {
+    const backend = memoryBackend({ a: before })
+    const { result } = await call(writeFile, { path: 'a', content }, { backend })
+    expect(
+      new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(await backend.files.read('/workspace/a')),
+    ).toBe(expected)
+    expect(result['bytes_written']).toBe(new TextEncoder().encode(expected).byteLength)
+  })
+
+  it('finds a file whose name is decomposed', async () => {
+    const backend = memoryBackend({ 'u\u0308ber.txt': 'a\n' })
+    await call(writeFile, { path: '\u00fcber.txt', content: 'b\n' }, { backend })
+    expect(backend.texts()).toEqual({ '/workspace/u\u0308ber.txt': 'b\n' })
+    const { result } = await call(readFile, { path: '\u00fcber.txt' }, { backend })
+    expect(result['content']).toBe('1|b')
+  })
+
+  it('refuses a line that was cut when it was read', async () => {
+    const backend = memoryBackend({ a: `${'x'.repeat(3_000)}\n` })
+    const content = `${'x'.repeat(2_000)}... [line cut, 3000 characters; limit 1 shows more]\nnew\n`
+    expect((await call(writeFile, { path: 'a', content }, { backend })).failed).toBe(true)
+    expect((await call(writeFile, { path: 'b', content: 'a... [line cut here]\n' }, { backend })).failed).toBe(false)
   })
 
   it.each([

@@ -9,8 +9,8 @@ import { memoryBackend } from '../support/memory-backend.ts'
 describe('replaceText', () => {
   it.each([
     ['exact', 'a\nb\nc', 'b', 'B', 'a\nB\nc'],
-    ['line-trimmed', 'f(\n    x,  \n)', 'f(\nx,\n)', 'g(\nx,\n)', 'g(\nx,\n)'],
-    ['whitespace-normalised', 'let  x   = 1', 'let x = 1', 'let x = 2', 'let x = 2'],
+    ['line-trimmed', 'f(\n    x,  \n)', 'f(\nx,\n)', 'g(\nx,\n)', 'g(\n    x,  \n)'],
+    ['whitespace-normalised', 'let  x   = 1', 'let x = 1', 'let x = 2', 'let  x   = 2'],
     ['escape-normalised', 'say("a\nb")', 'say("a\\nb")', 'say("c\\nd")', 'say("c\nd")'],
     ['unicode-normalised', 'it\u2019s \u201Cfine\u201D\u2026 ok', 'it\'s "fine"... ok', 'yes', 'yes'],
     [
@@ -23,6 +23,92 @@ describe('replaceText', () => {
     ['context-aware', 'one line here\nsecond line here\nthird', 'one line here\nsomething else', 'X', 'X\nthird'],
   ])('finds a passage by the strategy %s', (strategy, text, from, ...[to, expected]) => {
     expect(replaceText(text, { from, to, all: false })).toEqual({ text: expected, strategy, count: 1 })
+  })
+
+  const soon = 'She wrote “soon” — it’s calm…\n'
+  const plainSoon = 'She wrote "soon" - it\'s calm...'
+  const makefile = 'all:\n\tcc -o a a.c\n\techo done\n'
+  it.each<readonly [string, string, string, string, string]>([
+    ['typography', soon, plainSoon, plainSoon.replace('calm', 'calmer'), soon.replace('calm', 'calmer')],
+    [
+      'typography between two changes',
+      soon,
+      plainSoon,
+      plainSoon.replace('She', 'He').replace('calm', 'calmer'),
+      soon.replace('She', 'He').replace('calm', 'calmer'),
+    ],
+    ['typography of other lines', `“a”\n“b”\n`, '"a"\n"b"', '"a"\n"c"', '“a”\n“c”\n'],
+    ['an ellipsis beside a change', 'wait… here\n', 'wait... here', 'wait... there', 'wait… there\n'],
+    ['no ellipsis that changes', 'it’s… ok\n', "it's... ok", "it's.. ok", 'it’s.. ok\n'],
+    ['quotes that the edit changes', 'it’s “a”\n', 'it\'s "a"', "it's 'a'", "it’s 'a'\n"],
+    [
+      'tabs of a Makefile',
+      makefile,
+      'all:\n    cc -o a a.c',
+      'all:\n    cc -O2 -o a a.c\n    strip a',
+      'all:\n\tcc -O2 -o a a.c\n\tstrip a\n\techo done\n',
+    ],
+    [
+      'tabs, two steps deep',
+      'f:\n\ta\n\t\tb\n',
+      'f:\n  a\n    b',
+      'f:\n  a\n    b\n      c\n  d',
+      'f:\n\ta\n\t\tb\n\t\t\tc\n\td\n',
+    ],
+    ['spaces of a file', 'f:\n    a\n', 'f:\n\ta', 'f:\n\ta\n\t\tb', 'f:\n    a\n        b\n'],
+    ['spaces and a deeper line', '    f:\n      a\n', 'f:\n  a', 'f:\n  a\n    b', '    f:\n      a\n        b\n'],
+    ['an indentation that the edit changes', '\ta\n\tb\n', '    a\n    b', '    a\n        b', '\ta\n\t\tb\n'],
+    ['aligned columns', 'a   =  1\nb   =  2\n', 'a = 1\nb = 2', 'a = 1\nb = 3', 'a   =  1\nb   =  3\n'],
+    [
+      'decomposed letters',
+      'Gru\u0308ße\nvon u\u0308ber\n',
+      'Grüße\nvon über',
+      'Grüße\nvon unter',
+      'Gru\u0308ße\nvon unter\n',
+    ],
+    ['composed letters', 'für\nüber\n', 'fu\u0308r\nu\u0308ber', 'fu\u0308r\nunter', 'für\nunter\n'],
+    [
+      'Korean in parts',
+      '\u1112\u1161\u11ab\u1100\u1173\u11af a\n',
+      '한글 a',
+      '한글 b',
+      '\u1112\u1161\u11ab\u1100\u1173\u11af b\n',
+    ],
+    [
+      'typography in indented lines',
+      '\tsay(“a”)\n\tgo()\n',
+      '  say("a")\n  go()',
+      '  say("a")\n  stop()',
+      '\tsay(“a”)\n\tstop()\n',
+    ],
+    ['the missing newline at the end', 'a  b\nc', 'a b\nc\n', 'a b\nd\n', 'a  b\nd'],
+    ['nothing of a passage that goes', 'a  b\nc\n', 'a b\n', '', 'c\n'],
+    ['exact text, with plain quotes and spaces', '"a"\n  b\n', '"a"\n  b', '"c"\n  b\n  d', '"c"\n  b\n  d\n'],
+    ['lines before it', '\tb(“x”)\n', '  b("x")', '  a()\n  b("x", 1)', '\ta()\n\tb(“x”, 1)\n'],
+  ])('changes only what the edit changes: %s', (_name, text, from, ...[to, expected]) => {
+    expect(replaceText(text, { from, to, all: false })).toMatchObject({ text: expected, count: 1 })
+  })
+
+  it.each([
+    ['a\nb\nc\n', '2|b\n3|c', '2|b\n3|d', 'a\nb\nd\n'],
+    ['a\nb\nc\n', '2|b', '2|B\nx', 'a\nB\nx\nc\n'],
+    ['1|a\n2|b\n', '2|b', '2|c', '1|a\n2|c\n'],
+  ])('removes the line numbers of read_file from a quote of %j', (text, from, to, expected) => {
+    expect(replaceText(text, { from, to, all: false })).toMatchObject({ text: expected })
+  })
+
+  it('does not remove numbers that count nothing', () => {
+    expect(replaceText('a\nb\n', { from: '5|a\n3|b', to: 'x', all: false })).toHaveProperty('error')
+  })
+
+  it('transfers an edit of thousands of lines in little time', () => {
+    const lines = Array.from({ length: 5_000 }, (_, i) => `\tcall(“${i}”)`)
+    const quote = lines.map((line) => line.replace('\t', '    ').replaceAll(/[“”]/g, '"'))
+    const to = quote.map((line, i) => (i % 2 ? line : line.replace('call', 'run'))).join('\n')
+    const result = replaceText(lines.join('\n'), { from: quote.join('\n'), to, all: false })
+    expect(result).toMatchObject({
+      text: lines.map((line, i) => (i % 2 ? line : line.replace('call', 'run'))).join('\n'),
+    })
   })
 
   it('tries nine strategies from exact to approximate', () => {

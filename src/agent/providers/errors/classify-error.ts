@@ -106,8 +106,8 @@ const matchUsageLimit: Rule = ({ text }) => {
   return containsPhrase(text, 'transient') ? 'rate' : 'quota'
 }
 
-/** The names of the field: OpenAI's old and new one, that of the Responses API, Google's and Bedrock's. */
-const outputLimitName = /max_(?:completion_|output_)?tokens|max(?:output)?tokens|maximum tokens you requested/
+/** The names of the field: OpenAI's old and new one, that of the Responses API, of TGI, of Google and of Bedrock. */
+const outputLimitName = /max_(?:completion_|output_|new_)?tokens|max(?:output)?tokens|maximum tokens you requested/
 
 const matchOutputCap: Rule = ({ text }) => {
   if (!outputLimitName.test(text)) return undefined
@@ -122,10 +122,11 @@ const matchOutputCap: Rule = ({ text }) => {
 /** With less room than this an answer would be truncated on every retry, so the prompt counts as too long. */
 const minOutputTokens = 1_000
 
-/** Error messages that give the window and the prompt tokens, as vLLM, Anthropic and OpenAI write them. */
+/** Error messages that give the window and the prompt tokens, as vLLM, Anthropic and OpenAI write them, among others. */
 const tokenSumPatterns = [
   /> *(?<window>\d+) *- *(?<prompt>\d+)/,
   /(?<!\d)(?<prompt>\d+) {0,3}\+ {0,3}\d+ {0,3}> {0,3}(?<window>\d+)/,
+  /must be <= (?<window>\d+)\. given: (?<prompt>\d+) `inputs`/, // Text Generation Inference
   /maximum context length is (?<window>\d+) tokens.{0,80}?(?<prompt>\d+) (?:input tokens|(?:tokens )?in the messages)/s,
 ]
 

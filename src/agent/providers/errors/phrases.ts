@@ -167,6 +167,13 @@ export const phrases = {
     '上下文长度', // Chinese providers, "length of the context"
     'max input token', // Alibaba
     'maximum allowed input length', // gateways
+    'range of input length', // Alibaba DashScope: "… should be [1, 98304]"
+    '`inputs` must have less than', // Text Generation Inference, Together
+    '`inputs` tokens + `max_new_tokens`', // Text Generation Inference, Together
+    'sequence length', // DeepInfra: "sequence length … exceeds the maximum"
+    'length of prompt_tokens', // SiliconFlow
+    'max_seq_len', // SiliconFlow
+    'input tokens exceed', // OpenAI: "… the configured limit"
   ],
   payload: [
     'request entity too large', // nginx and other proxies, 413

@@ -10,7 +10,7 @@ import { decodeUtf8Into, type ReadOptions, readReply, type ReplyBuilder } from '
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
 import { type ErrorFields, ErrorInBody } from '../shared/error-in-body.ts'
 import { ToolCallAssembler, type ToolCallFragment } from './chat-tool-calls.ts'
-import { isAmount, toTokenCount } from '../shared/usage-numbers.ts'
+import { type CostFields, parseCost, toTokenCount } from '../shared/usage-numbers.ts'
 import { parseChatContent } from './chat-content.ts'
 import { sealIssuer } from './chat-messages.ts'
 
@@ -31,14 +31,14 @@ type Fragment = {
   /** Citations of a web search that the server ran. */
   readonly annotations?: readonly { readonly url_citation?: unknown }[] | null
 }
-type ChatUsage = OpenAI.CompletionUsage & {
-  readonly cost?: number
-  /** The fields of DeepSeek and Moonshot for tokens read from the cache. */
-  readonly prompt_cache_hit_tokens?: number
-  readonly server_tool_use?: { readonly web_search_requests?: number } | null
-  readonly cached_tokens?: number
-  readonly prompt_tokens_details?: { readonly cache_write_tokens?: number }
-}
+type ChatUsage = OpenAI.CompletionUsage &
+  CostFields & {
+    /** The fields of DeepSeek and Moonshot for tokens read from the cache. */
+    readonly prompt_cache_hit_tokens?: number
+    readonly server_tool_use?: { readonly web_search_requests?: number } | null
+    readonly cached_tokens?: number
+    readonly prompt_tokens_details?: { readonly cache_write_tokens?: number }
+  }
 export type ChatChunk = {
   readonly choices?: readonly Choice[]
   readonly usage?: ChatUsage | null
@@ -195,28 +195,26 @@ function parseUsage(usage: ChatUsage): Usage {
   const webSearches = toTokenCount(usage.server_tool_use?.web_search_requests)
   return {
     input: Math.max(0, toTokenCount(usage.prompt_tokens) - cachedRead - cachedWrite),
-    output: countOutput(usage),
+    ...countOutput(usage, cachedRead + cachedWrite),
     cachedRead,
     cachedWrite,
-    reasoning: toTokenCount(usage.completion_tokens_details?.reasoning_tokens),
-    costUsd: isAmount(usage.cost) ? usage.cost : 0,
-    costStatus: isAmount(usage.cost) ? 'actual' : 'unknown',
+    ...parseCost(usage),
     ...(webSearches && { webSearches }),
   }
 }
 
-/** `completion_tokens` includes reasoning tokens, except at xAI and others. The total shows which. */
-function countOutput({
-  prompt_tokens,
-  completion_tokens,
-  total_tokens,
-  completion_tokens_details: details,
-}: ChatUsage) {
-  const completion = toTokenCount(completion_tokens)
-  const reasoning = toTokenCount(details?.reasoning_tokens)
-  return toTokenCount(total_tokens) === toTokenCount(prompt_tokens) + completion + reasoning
-    ? completion + reasoning
-    : completion
+/**
+ * `completion_tokens` includes reasoning tokens, except at Google, xAI and others. The total shows which. Google counts
+ * them in the total alone. Cached tokens that a gateway adds to the total are no output.
+ */
+function countOutput(usage: ChatUsage, cached: number): Pick<Usage, 'output' | 'reasoning'> {
+  const completion = toTokenCount(usage.completion_tokens)
+  const reasoning = toTokenCount(usage.completion_tokens_details?.reasoning_tokens)
+  const rest = toTokenCount(usage.total_tokens) - toTokenCount(usage.prompt_tokens) - completion
+  if (reasoning) return { output: rest === reasoning ? completion + reasoning : completion, reasoning }
+  return rest > 0 && rest !== cached
+    ? { output: completion + rest, reasoning: rest }
+    : { output: completion, reasoning }
 }
 
 type ReasoningDetail = { readonly type?: string; readonly index?: number; readonly [field: string]: unknown }

@@ -14,7 +14,7 @@ import { createSearchPart, createSourcesPart, readSources } from '../shared/serv
 import { decodeUtf8Into, type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
 import type OpenAI from 'openai'
-import { isAmount, toTokenCount } from '../shared/usage-numbers.ts'
+import { type CostFields, parseCost, toTokenCount } from '../shared/usage-numbers.ts'
 
 /** `host`: the host that sends the reply. Only this host can decrypt the reasoning again. */
 export async function readResponsesStream(
@@ -48,6 +48,8 @@ type PartialItem = {
   readonly id: string | undefined
   /** Text, thinking or arguments. */
   text: string
+  /** The part of the text that is streamed, and its first character. */
+  part: { readonly index: number; readonly start: number }
   refusal: string
   name: string
   callId: string
@@ -113,14 +115,14 @@ class ResponseReplyBuilder implements ReplyBuilder {
     this.#sizeLimit.countText(delta)
     switch (type) {
       case 'response.output_text.delta':
-        this.#addText(this.#findItem(event, { type: 'message' }), delta)
+        this.#addText(this.#startPart(this.#findItem(event, { type: 'message' }), event), delta)
         return delta !== ''
       case 'response.refusal.delta':
         this.#findItem(event, { type: 'message' }).refusal += delta
         return delta !== ''
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        this.#addThinking(this.#findItem(event, { type: 'reasoning' }), type, delta)
+        this.#addThinking(this.#startPart(this.#findItem(event, { type: 'reasoning' }), event), type, delta)
         return delta !== ''
       case 'response.reasoning_summary_part.added': {
         const partial = this.#findItem(event, { type: 'reasoning' })
@@ -135,8 +137,34 @@ class ResponseReplyBuilder implements ReplyBuilder {
         this.#sizeLimit.countText(event.arguments ?? '')
         return true
       default:
-        return false
+        return this.#endPart(type, event)
     }
+  }
+
+  /** Adds the part of a text that was not streamed: some servers send only the events that end a text. */
+  #endPart(type: string, event: StreamEvent): boolean {
+    const { text = '', refusal = '' } = event
+    if (text + refusal === '') return false
+    this.#sizeLimit.countText(text + refusal)
+    const isMessage = type === 'response.output_text.done'
+    if (isMessage || /^response\.reasoning(?:_summary)?_text\.done$/.test(type)) {
+      const partial = this.#startPart(this.#findItem(event, { type: isMessage ? 'message' : 'reasoning' }), event)
+      const streamed = partial.text.slice(partial.part.start)
+      const rest = text.startsWith(streamed) ? text.slice(streamed.length) : ''
+      if (isMessage) this.#addText(partial, rest)
+      else this.#addThinking(partial, type.replace('.done', '.delta'), rest)
+    } else if (type === 'response.refusal.done') {
+      const partial = this.#findItem(event, { type: 'message' })
+      if (!partial.refusal.endsWith(refusal)) partial.refusal += refusal
+    } else return false
+    return true
+  }
+
+  /** Notes at which character of the item the part of the event begins. */
+  #startPart(partial: PartialItem, { content_index: content, summary_index: summary }: StreamEvent): PartialItem {
+    const index = content ?? summary ?? 0
+    if (partial.part.index !== index) partial.part = { index, start: partial.text.length }
+    return partial
   }
 
   #open(event: StreamEvent): PartialItem {
@@ -145,6 +173,7 @@ class ResponseReplyBuilder implements ReplyBuilder {
       kind: kinds[item.type ?? ''] ?? 'other',
       id: item.id ?? event.item_id,
       text: '',
+      part: { index: 0, start: 0 },
       refusal: '',
       name: item.name ?? '',
       callId: item.call_id ?? '',
@@ -293,7 +322,7 @@ type ResponseErrorFields = { readonly message?: string; readonly code?: string |
 type ResponseBody = {
   readonly status?: string
   readonly output?: readonly OutputItem[]
-  readonly usage?: (OpenAI.Responses.ResponseUsage & { readonly cost?: number }) | null
+  readonly usage?: (OpenAI.Responses.ResponseUsage & CostFields) | null
   readonly error?: ResponseErrorFields | null
   readonly incomplete_details?: { readonly reason?: string } | null
 }
@@ -301,7 +330,12 @@ type StreamEvent = ResponseErrorFields & {
   readonly output_index?: number
   readonly item_id?: string
   readonly item?: OutputItem
+  readonly content_index?: number
+  readonly summary_index?: number
   readonly delta?: string
+  /** The whole text of a part, when it ends. */
+  readonly text?: string
+  readonly refusal?: string
   readonly arguments?: string
   readonly response?: ResponseBody
   readonly error?: ResponseErrorFields | null
@@ -335,7 +369,6 @@ function parseUsage(usage: NonNullable<ResponseBody['usage']>): Usage {
     cachedRead,
     cachedWrite,
     reasoning: toTokenCount(usage.output_tokens_details?.reasoning_tokens),
-    costUsd: isAmount(usage.cost) ? usage.cost : 0,
-    costStatus: isAmount(usage.cost) ? 'actual' : 'unknown',
+    ...parseCost(usage),
   }
 }

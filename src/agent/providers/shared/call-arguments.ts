@@ -10,9 +10,41 @@ export type CallArguments = { readonly input: unknown } | { readonly input: unkn
 export function parseCallArguments(text: string): CallArguments {
   const trimmed = text.trim()
   if (trimmed === '' || trimmed === 'null' || trimmed === 'None') return { input: {} }
-  const isEnded = /[}\]]$/.test(trimmed)
-  const input = parseJson(trimmed) ?? (isEnded ? (parseRepeated(trimmed) ?? parseLenientJson(trimmed)) : undefined)
-  return isJsonObject(input) && !isTooDeeplyNested(input) ? { input } : { input: {}, raw: text }
+  const input = parseObject(trimmed) ?? parseObject(unwrap(trimmed))
+  return input && !isTooDeeplyNested(input) ? { input } : { input: {}, raw: text }
+}
+
+function parseObject(text: string | undefined): object | undefined {
+  if (text === undefined) return undefined
+  const isEnded = /[}\]]$/.test(text)
+  const value = parseJson(text) ?? (isEnded ? (parseRepeated(text) ?? parseLenientJson(text)) : undefined)
+  return isJsonObject(value) ? value : undefined
+}
+
+/** An object that was stringified too often: some models do it twice. */
+const maxStringLevels = 3
+/** A fence around the whole text. */
+const fenceStart = /^```[\w-]{0,20}\s*/
+/** Tags and special tokens of chat templates, before or behind the object. */
+const tag = String.raw`(?:<\/?[\w:-]{1,40}>|<[|｜][\w▁-]{1,40}[|｜]>|\[\/?[A-Z_]{1,20}\])`
+const tagsBefore = new RegExp(`^(?:${tag}\\s*){1,4}`)
+const tagsBehind = new RegExp(`(?<=[}\\]\`]\\s*)(?:${tag}\\s*){1,4}$`)
+/** The text behind an object in which tags are looked for, so that the time is bounded. */
+const maxTagChars = 200
+
+/** Returns the object's text without the string, the fence or the tags around it; undefined when nothing is around it. */
+function unwrap(text: string): string | undefined {
+  let inner = text
+  for (let level = 0; level < maxStringLevels && inner.startsWith('"'); level++) {
+    const value = parseJson(inner)
+    if (typeof value !== 'string') break
+    inner = value.trim()
+  }
+  const tail = inner.slice(-maxTagChars)
+  inner = inner.slice(0, -maxTagChars) + tail.replace(tagsBehind, '').trimEnd()
+  inner = inner.replace(tagsBefore, '').replace(fenceStart, '')
+  if (inner.endsWith('```')) inner = inner.slice(0, -3).trimEnd()
+  return inner !== text && inner.startsWith('{') ? inner : undefined
 }
 
 const isJsonObject = (value: unknown): value is object =>

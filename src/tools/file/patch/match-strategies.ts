@@ -4,7 +4,14 @@
  */
 
 import { similarity } from '../similarity.ts'
-import { collapseSpaces, findAll, findNormalised, replaceTypography, type Span } from './normalised-search.ts'
+import {
+  collapseSpaces,
+  findAll,
+  findNormalised,
+  normaliseForm,
+  replaceTypography,
+  type Span,
+} from './normalised-search.ts'
 
 export type MatchStrategy = {
   readonly name: string
@@ -34,7 +41,7 @@ export const matchStrategies: readonly MatchStrategy[] = [
     return unescaped === passage ? [] : findAll(text, unescaped)
   }),
   exactStrategy('trimmed-boundary', matchTrimmedBoundary),
-  exactStrategy('unicode-normalised', (text, passage) => findNormalised(text, passage, replaceTypography)),
+  exactStrategy('unicode-normalised', matchUnicode),
   approximateStrategy('block-anchor', matchBlockAnchor),
   approximateStrategy('context-aware', matchContext),
 ]
@@ -91,6 +98,12 @@ function matchLines(text: string, passage: string, normalise: (line: string) => 
     passageLines.every((line, i) => normalised[at + i] === line),
   )
   return includeTrailingNewline(text, passage, spans)
+}
+
+/** Typography and composed letters may differ, and in whole lines the spaces too. */
+function matchUnicode(text: string, passage: string): readonly Span[] {
+  const spans = findNormalised(text, passage, replaceTypography)
+  return spans.length > 0 ? spans : matchLines(text, passage, (line) => normaliseForm(line.trim()).text)
 }
 
 /** The first and the last line may differ in surrounding whitespace. */

@@ -67,8 +67,17 @@ const plainCharacters: Readonly<Record<string, string>> = {
   '\u202F': ' ',
 }
 
-/** Replaces typographic quotes, dashes, ellipses and spaces by their ASCII forms. */
-export const replaceTypography = createNormaliser(
-  /[\u2018\u2019\u201C\u201D\u2013\u2014\u2212\u2026\u00A0\u202F]/g,
-  (match) => (plainCharacters[match] ?? match).normalize(),
+const typography = String.raw`[\u2018\u2019\u201C\u201D\u2013\u2014\u2212\u2026\u00A0\u202F]`
+/** A letter with its marks, and the parts of a Korean syllable: what Unicode can compose to one character. */
+const decomposed = String.raw`\P{M}\p{M}+|[\u1100-\u1112][\u1161-\u1175][\u11A8-\u11C2]?`
+
+const toPlain = (match: string): string => plainCharacters[match] ?? match.normalize('NFC')
+
+/** Replaces typographic quotes, dashes, ellipses and spaces by their ASCII forms, and composes letters with their marks. */
+export const replaceTypography = createNormaliser(new RegExp(`${typography}|${decomposed}`, 'gu'), toPlain)
+
+/** Replaces typography and runs of spaces. */
+export const normaliseForm = createNormaliser(
+  new RegExp(String.raw`(?:[^\S\n]|[\u00A0\u202F])+|${typography}|${decomposed}`, 'gu'),
+  (match) => (/^\s/.test(match) ? ' ' : toPlain(match)),
 )

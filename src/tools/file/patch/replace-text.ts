@@ -1,8 +1,10 @@
 /** Replaces a passage that a model quotes from memory, or returns an error with the likely locations. */
 
 import { similarity } from '../similarity.ts'
+import { isNumbered, removeLineNumbers } from '../numbered-lines.ts'
 import { byteOrderMark, removeByteOrderMark } from './byte-order-mark.ts'
 import type { Span } from './normalised-search.ts'
+import { transferEdit } from './transfer-edit.ts'
 import { matchStrategies, type MatchStrategy, unescapeText } from './match-strategies.ts'
 
 export type ReplaceResult =
@@ -14,6 +16,15 @@ export type Replacement = { readonly from: string; readonly to: string; readonly
 const maxShownLocations = 10
 
 export function replaceText(text: string, replacement: Replacement): ReplaceResult {
+  const result = replaceQuoted(text, replacement)
+  // Models copy the line numbers of read_file.
+  if (!('error' in result) || !isNumbered(replacement.from)) return result
+  const [from, to] = [removeLineNumbers(replacement.from), removeLineNumbers(replacement.to)]
+  const unnumbered = from.trim() === '' ? result : replaceQuoted(text, { ...replacement, from, to })
+  return 'error' in unnumbered && !unnumbered.locations ? result : unnumbered
+}
+
+function replaceQuoted(text: string, replacement: Replacement): ReplaceResult {
   if (!text.startsWith(byteOrderMark)) return replaceKeepingLineEnds(text, replacement)
   const { from, to, all } = replacement
   const result = replaceKeepingLineEnds(removeByteOrderMark(text), {
@@ -64,25 +75,14 @@ function findMatch(text: string, passage: string): Match | undefined {
   return undefined
 }
 
-/** Adapts the new text to an inexact match: unescapes it as the old text, or indents it as the replaced passage. */
+/** Adapts the new text to an inexact match: unescapes it as the old text, or changes only what the edit changes. */
 export function fitReplacement(
   { name }: MatchStrategy,
   found: string,
   { from, to }: Pick<Replacement, 'from' | 'to'>,
 ): string {
   if (name === 'exact') return to
-  return name === 'escape-normalised' ? unescapeText(to) : reindent(to, indentOf(from), indentOf(found))
-}
-
-const indentOf = (text: string): string =>
-  /^[^\S\n]*/.exec(text.split('\n').find((line) => line.trim() !== '') ?? '')?.[0] ?? ''
-
-function reindent(text: string, from: string, to: string): string {
-  if (from === to) return text
-  const lines = text.split('\n')
-  return lines
-    .map((line) => (line.trim() !== '' && line.startsWith(from) ? to + line.slice(from.length) : line))
-    .join('\n')
+  return name === 'escape-normalised' ? unescapeText(to) : transferEdit(found, { from, to })
 }
 
 export function describeLocation(text: string, at: number): string {

@@ -47,6 +47,21 @@ describe('classifyError() reads the status together with the message', () => {
     ['an unavailable server', 503, 'Service unavailable', 'overloaded'],
     ['a prompt that is too long', 400, "This model's maximum context length is 128000 tokens", 'too-long'],
     ['a prompt that is too long, in Chinese', 400, '输入超过最大长度', 'too-long'],
+    ['a prompt that is too long for DashScope', 400, 'Range of input length should be [1, 98304]', 'too-long'],
+    ['a prompt that is too long for TGI', 422, '`inputs` must have less than 6144 tokens. Given: 7000', 'too-long'],
+    [
+      'a prompt that is too long for DeepInfra',
+      400,
+      'inference request failed: sequence length 70000 exceeds the maximum 65536',
+      'too-long',
+    ],
+    [
+      'a prompt that is too long for SiliconFlow',
+      400,
+      '{"code":20015,"message":"length of prompt_tokens (70000) must be less than max_seq_len (65536)."}',
+      'too-long',
+    ],
+    ['a parameter outside of its range', 400, 'Range of top_p should be (0.0, 1.0]', 'invalid'],
     ['throttling that counts tokens', 429, 'Throttling: too many tokens, please slow down', 'rate'],
     ['throttling of tokens under 400', 400, 'Too many tokens, please wait before trying again.', 'rate'],
     ['throttling of tokens under 500', 500, 'ThrottlingException: Too many tokens per day', 'rate'],
@@ -198,6 +213,10 @@ describe('the output tokens that are left', () => {
     [`'max_tokens' is too large: 32000. ${window} and your request has 5,000 input tokens.`, 27_768],
     [`${window}. However, you requested 34000 tokens (30000 in the messages, 4000 in max_tokens).`, 2_768],
     ['input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease either', 11_760],
+    [
+      '`inputs` tokens + `max_new_tokens` must be <= 10240. Given: 2000 `inputs` tokens and 9000 `max_new_tokens`',
+      8_240,
+    ],
   ])('are the window minus the prompt: %s', (message, available) => {
     expect(classifyError(error(400, message), smallCall)).toMatchObject({ kind: 'output-cap', available })
   })
@@ -206,6 +225,7 @@ describe('the output tokens that are left', () => {
     `${window}. However, you requested 40000 tokens (39000 in the messages, 1000 in max_tokens).`,
     `${window}. However, you requested 33268 tokens (32268 in the messages, 1000 in max_tokens).`,
     'input length and `max_tokens` exceed context limit: 210000 + 4096 > 200000, decrease either',
+    '`inputs` tokens + `max_new_tokens` must be <= 10240. Given: 10000 `inputs` tokens and 512 `max_new_tokens`',
   ])('count as too-long when fewer than 1,000 are left: %s', (message) => {
     expect(kindOf(error(400, message))).toBe('too-long')
   })

@@ -156,6 +156,43 @@ describe('the end of a stream', () => {
     expect((await readStream(text)).usage).toMatchObject(expected)
   })
 
+  it.each<readonly [string, object, object]>([
+    [
+      'with thinking tokens that only the total counts, as Google has it',
+      { prompt_tokens: 40, completion_tokens: 10, total_tokens: 350 },
+      { input: 40, output: 310, reasoning: 300 },
+    ],
+    [
+      'with a total that counts cached tokens too',
+      { prompt_tokens: 40, completion_tokens: 10, total_tokens: 80, cached_tokens: 30 },
+      { input: 10, output: 10, reasoning: 0, cachedRead: 30 },
+    ],
+    [
+      'with a total below the sum',
+      { prompt_tokens: 40, completion_tokens: 10, total_tokens: 5 },
+      { input: 40, output: 10, reasoning: 0 },
+    ],
+    [
+      'of OpenRouter with an own key of the upstream',
+      { prompt_tokens: 1, cost: 0.0005, is_byok: true, cost_details: { upstream_inference_cost: 0.02 } },
+      { costUsd: 0.0205, costStatus: 'actual' },
+    ],
+    [
+      'of OpenRouter without an own key, whose cost includes that of the upstream',
+      { prompt_tokens: 1, cost: 0.03, is_byok: false, cost_details: { upstream_inference_cost: 0.02 } },
+      { costUsd: 0.03, costStatus: 'actual' },
+    ],
+    [
+      'with an own key and an unknown cost of the upstream',
+      { prompt_tokens: 1, cost: 0.0005, is_byok: true, cost_details: { upstream_inference_cost: null } },
+      { costUsd: 0, costStatus: 'unknown' },
+    ],
+  ])('has usage %s', async (_name, usage, expected) => {
+    const text =
+      deltaEvent({ content: 'x' }, 'stop') + `data: ${JSON.stringify({ choices: [], usage })}\n\n${doneEvent}`
+    expect((await readStream(text)).usage).toMatchObject(expected)
+  })
+
   it('fails as broken without an end, inside a tool call or outside', async () => {
     const dropped = async (text: string, options?: StreamOptions) => {
       const error: unknown = await readStream(text, options).catch((caught: unknown) => caught)

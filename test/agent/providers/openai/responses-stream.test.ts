@@ -161,6 +161,30 @@ describe('servers with other event formats', () => {
       [text('Hello')],
     ],
     [
+      'send texts only when they end',
+      [
+        { type: 'response.reasoning_text.done', output_index: 0, text: 'hm' },
+        { type: 'response.output_text.done', output_index: 1, content_index: 0, text: 'Hel' },
+        { type: 'response.output_text.done', output_index: 1, content_index: 1, text: 'lo' },
+        completed,
+      ],
+      [{ type: 'thinking', text: 'hm' }, text('Hello')],
+    ],
+    [
+      'repeat streamed texts when they end',
+      [
+        { type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: 0, delta: 'hm' },
+        { type: 'response.reasoning_summary_text.done', output_index: 0, summary_index: 0, text: 'hm' },
+        { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Hel' },
+        { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'l' },
+        { type: 'response.output_text.done', output_index: 1, content_index: 0, text: 'Hell' },
+        { type: 'response.output_text.delta', output_index: 1, content_index: 1, delta: 'o' },
+        { type: 'response.output_text.done', output_index: 1, content_index: 1, text: 'o' },
+        completed,
+      ],
+      [{ type: 'thinking', text: 'hm' }, text('Hello')],
+    ],
+    [
       'send only complete items',
       [
         {
@@ -223,6 +247,12 @@ describe('servers with other event formats', () => {
     const textDeltas = deltas.filter((line) => line.startsWith('text: ')).map((line) => line.slice(6))
     const texts = message.content.map((part) => (part.type === 'text' ? part.text : ''))
     expect(textDeltas.join('')).toBe(texts.join(''))
+  })
+
+  it('are supported when they send a refusal only when it ends', async () => {
+    const ended = { type: 'response.refusal.done', output_index: 0, refusal: 'No.' }
+    const { message } = await read(sseResponse(ended, completed))
+    expect(message).toEqual({ role: 'assistant', content: [text('No.')], stop: 'refused' })
   })
 
   it('are supported when the type is only in the event name', async () => {

@@ -41,6 +41,27 @@ describe('parseCallArguments', () => {
     ['{"a":1},{"a":1}', { input: {}, raw: '{"a":1},{"a":1}' }],
     ['{"a": }', { input: {}, raw: '{"a": }' }],
     ['{:1}', { input: {}, raw: '{:1}' }],
+    [String.raw`"{\"a\":\"b\"}"`, { input: { a: 'b' } }],
+    [String.raw`"\"{\\\"a\\\":1}\""`, { input: { a: 1 } }],
+    ['```json\n{"a":1}\n```', { input: { a: 1 } }],
+    ['```\n{"a":"```"}\n```', { input: { a: '```' } }],
+    ['```json {"a":1}', { input: { a: 1 } }],
+    ['{"a":1}\n```', { input: { a: 1 } }],
+    ['{"a":1}</tool_call>', { input: { a: 1 } }],
+    ['{"a":"</b>"}</arguments>\n</tool_call>', { input: { a: '</b>' } }],
+    ['{"a":1}<|tool_call_end|>', { input: { a: 1 } }],
+    ['{"a":1}<｜tool▁call▁end｜>', { input: { a: 1 } }],
+    ['{"a":1}[/TOOL_CALLS]', { input: { a: 1 } }],
+    ['<tool_call>{"a":1}</tool_call>', { input: { a: 1 } }],
+    ['```json\n{"a":1}\n```\n</tool_call>', { input: { a: 1 } }],
+    // Text inside of the arguments stays as it is.
+    [String.raw`{"a":"\"{\\\"b\\\":1}\"</tool_call>"}`, { input: { a: String.raw`"{\"b\":1}"</tool_call>` } }],
+    // Truncated text is not completed.
+    ['```json\n{"a": "cut of\n```', { input: {}, raw: '```json\n{"a": "cut of\n```' }],
+    ['{"a": "x {y}</tool_call>', { input: {}, raw: '{"a": "x {y}</tool_call>' }],
+    [String.raw`"{\"a\":\"b`, { input: {}, raw: String.raw`"{\"a\":\"b` }],
+    ['"[1]"', { input: {}, raw: '"[1]"' }],
+    ['{"a":1} and more', { input: {}, raw: '{"a":1} and more' }],
     ['{"a": [1}', { input: {}, raw: '{"a": [1}' }],
   ]
   it.each(cases)('parses %j', (text, expected) => {
@@ -84,6 +105,9 @@ describe('parseCallArguments', () => {
     '\\"',
     '}{',
     '}{"',
+    '</a>',
+    '}</a>',
+    '][/A]',
   ])('parses a long repetition of %j in linear time', (piece) => {
     // A parser that backtracks needs hours for this.
     const text = `{'a':${piece.repeat(300_000 / piece.length)}}`

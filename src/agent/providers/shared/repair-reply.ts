@@ -1,0 +1,70 @@
+/**
+ * Repairs the replies of models that write thinking into their text, or a namespace before the name of a tool. It wraps
+ * every dialect, because any server may pass on such a reply.
+ */
+
+import type { Dialect } from '#agent/core/dialect.ts'
+import type { AssistantMessage } from '#agent/core/message.ts'
+import { InlineThinkingReader, type Piece } from './inline-thinking.ts'
+
+export const repairReplies = (dialect: Dialect): Dialect => ({
+  async call(request, endpoint, options) {
+    const reader = new InlineThinkingReader((piece) => {
+      if (piece.of === 'discarded') options.onTextDiscarded?.()
+      else options.onDelta(piece)
+    })
+    const onDelta: typeof options.onDelta = (delta) => {
+      if (delta.of === 'text') reader.push(delta.text)
+      else options.onDelta(delta)
+    }
+    try {
+      const reply = await dialect.call(request, endpoint, { ...options, onDelta })
+      const offered = new Set(request.tools.map(({ name }) => name))
+      return { ...reply, message: renameCalls(separateThinking(reply.message), offered) }
+    } finally {
+      reader.end()
+    }
+  },
+})
+
+/** Thinking begins a reply, so only the first text can contain it. */
+function separateThinking(message: AssistantMessage): AssistantMessage {
+  const at = message.content.findIndex(({ type }) => type === 'text')
+  const part = message.content[at]
+  if (part?.type !== 'text' || !part.text.includes('<')) return message
+  const pieces: Piece[] = []
+  const reader = new InlineThinkingReader((piece) => pieces.push(piece))
+  reader.push(part.text)
+  reader.end()
+  const discardedAt = pieces.findLastIndex(({ of }) => of === 'discarded')
+  const kept = pieces.slice(discardedAt + 1)
+  const join = (of: 'text' | 'thinking') => kept.map((piece) => (piece.of === of ? piece.text : '')).join('')
+  const [thinking, text] = [join('thinking'), join('text')]
+  if (text === part.text) return message
+  const content: AssistantMessage['content'] = [
+    ...message.content.slice(0, at),
+    ...(thinking ? [{ type: 'thinking', text: thinking } as const] : []),
+    ...(text ? [{ ...part, text }] : []),
+    ...message.content.slice(at + 1),
+  ]
+  return { ...message, content }
+}
+
+/** Namespaces that models know from their training: OpenAI's and Google's. */
+const namespace = /^(?:functions?|tools?|default_api)[.:/]/i
+/** Kimi counts its calls; gpt-oss continues with a mark of its own format. */
+const suffix = /(?::\d+|<\|.*)$/
+
+/** A name that is offered stays, whatever it looks like. */
+function renameCalls(message: AssistantMessage, offered: ReadonlySet<string>): AssistantMessage {
+  const resolve = (name: string): string => {
+    if (offered.has(name)) return name
+    const plain = name.trim().replace(suffix, '').replace(namespace, '')
+    return offered.has(plain) ? plain : name
+  }
+  const content = message.content.map((part) => {
+    const name = part.type === 'call' ? resolve(part.name) : ''
+    return part.type === 'call' && name !== part.name ? { ...part, name } : part
+  })
+  return content.every((part, at) => part === message.content[at]) ? message : { ...message, content }
+}
