@@ -70,7 +70,7 @@ async function submitDelivery(
 ) {
   const runId = newRunId(session.sessionId)
   const isStored = () => delivery.message === undefined || session.deliveries.has(delivery.message.key)
-  const outcome = await submit(session, { kind: 'delivery', runId, ...delivery }).catch((error: unknown) => {
+  const outcome = await submit(session, { kind: 'injected', runId, ...delivery }).catch((error: unknown) => {
     if (!session.exists || !isStored()) throw error
     return { runId, status: 'over-limit' as const, retryAfter: unreachableRetrySeconds }
   })

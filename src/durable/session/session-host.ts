@@ -8,7 +8,7 @@ import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { leaseMs } from '#durable/platform/schedule.ts'
 import { sessionView, type SessionView } from './views/api-views.ts'
-import { isOwnTenant } from './core/check-caller.ts'
+import { isForTenant } from './core/check-caller.ts'
 import { deleteOutside, endSession } from './core/deletion.ts'
 import { IncomingCopy } from './copies/fork.ts'
 import { statusOf } from '#durable/turn/pending-requests.ts'
@@ -58,7 +58,7 @@ export class SessionHost {
 
   /** Whether a call is for the tenant of this object. Every other call is answered as if there were no session. */
   isOwn(authority: Authority): boolean {
-    return isOwnTenant(this.#session, authority)
+    return isForTenant(this.#session, authority)
   }
 
   /** Calls `work` with the session; undefined when there is none for this authority. */

@@ -1,7 +1,7 @@
 /** Routes that submit messages to a session, stop and retry its runs, and stream its events. */
 
 import * as z from 'zod'
-import type { RequestCommand } from '#durable/session/intake/request.ts'
+import type { RequestSubmission } from '#durable/session/intake/request.ts'
 import { authorityHeader, encodeAuthority } from '#durable/platform/authority-header.ts'
 import { runHeader } from '#durable/session/serve-stream.ts'
 import { readLastEventId, streamEvents } from '../event-bridge.ts'
@@ -48,7 +48,7 @@ async function prepare(call: Call<unknown, Chat>) {
   const given = listFiles(body.input, body.attachments)
   const files = await resolveFiles(given, call, 'attachments')
   const ids = await claimIds(call, sessionId)
-  const command: RequestCommand = {
+  const command: RequestSubmission = {
     kind: 'request',
     authority,
     runId: ids.runId,
@@ -194,7 +194,7 @@ export const sessionChatRoutes = [
       const session = sessionStub(env, tenant.id, param('id'))
       const message = parseUserMessage(body.input)
       const ids = await claimIds(call, param('id'))
-      const command: RequestCommand = {
+      const command: RequestSubmission = {
         kind: 'request',
         authority,
         runId: ids.runId,

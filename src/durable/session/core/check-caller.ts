@@ -7,7 +7,7 @@ import { log } from '#agent/core/log.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 
 /** Logs a call of another tenant: it is a defect of ours or an attack. The caller answers as for an unknown session. */
-export function isOwnTenant(
+export function isForTenant(
   { tenantId, sessionId }: { readonly tenantId: string; readonly sessionId: string },
   authority: Authority,
 ): boolean {

@@ -13,8 +13,8 @@ import type { Session } from '../session.ts'
 import { appendDelivered } from '../core/append-injected.ts'
 import type { Intake, Submitted } from './intake.ts'
 
-export type DeliveryCommand = {
-  readonly kind: 'delivery'
+export type InjectedSubmission = {
+  readonly kind: 'injected'
   /** The authority of the turn that reads the message. */
   readonly authority: Authority
   /** The id of the run that the message starts, if it starts one. */
@@ -27,8 +27,8 @@ const maxDeliveredChars = 200_000
 /** Characters of one turn; the rest is another turn. */
 const maxTurnChars = 400_000
 
-export function deliveryIntake(session: Session, command: DeliveryCommand): Intake {
-  const { runId, message } = command
+export function injectedIntake(session: Session, submission: InjectedSubmission): Intake {
+  const { runId, message } = submission
   return {
     runId,
     validate: () => (message && message.text.length > maxDeliveredChars ? { runId, status: 'too-large' } : undefined),
@@ -37,7 +37,7 @@ export function deliveryIntake(session: Session, command: DeliveryCommand): Inta
       await session.ensureTenant()
       return session.exists && 'exists'
     },
-    findOutcome: (isRecheck) => (isRecheck ? waitingOutcome(session, runId) : storeMessage(session, command)),
+    findOutcome: (isRecheck) => (isRecheck ? waitingOutcome(session, runId) : storeMessage(session, submission)),
     // The messages count as delivered with the write that opens the turn: no await is between them.
     compose: () => (isIdle(session) ? composeTurn(session) : undefined),
     join: () => ({ runId, status: 'stored' }),
@@ -53,7 +53,7 @@ export const hasWaiting = ({ deliveries, toolRuntime }: Session): boolean =>
   deliveries.waiting().some(({ startsTurn }) => startsTurn) || toolRuntime.processes.hasNotice()
 
 /** Stores the message. Undefined when a turn has to start now. */
-function storeMessage(session: Session, { authority, message, runId }: DeliveryCommand): Submitted | undefined {
+function storeMessage(session: Session, { authority, message, runId }: InjectedSubmission): Submitted | undefined {
   const { deliveries } = session
   if (message && deliveries.has(message.key)) return { runId, status: 'duplicate' }
   if (message && !deliveries.hasRoomFor(message)) return { runId, status: 'too-large' }

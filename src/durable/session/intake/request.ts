@@ -17,9 +17,9 @@ import { joinOpenTurn } from './join-turn.ts'
 import { isLastRun, findJoinedRun, runOf } from '../views/read-session.ts'
 import type { Session } from '../session.ts'
 import type { BusyMode, Intake, Submitted } from './intake.ts'
-import { prepareTypedDecisions, type TypedDecisions } from './typed-decision.ts'
+import { prepareSlashDecisions, type SlashDecisions } from './slash-decision.ts'
 
-export type RequestCommand = {
+export type RequestSubmission = {
   readonly kind: 'request'
   readonly authority: Authority
   /** The id of the run that the request starts. A repeat of the request has the same one. */
@@ -52,10 +52,11 @@ export type RequestTarget =
       readonly isNewId: boolean
     }
 
-export function requestIntake(session: Session, command: RequestCommand, blobs: R2Bucket | undefined): Intake {
-  const { runId, busyMode, target, tenant, files = [] } = command
-  const message = command.message.role === 'user' ? withFileNames(command.message, runId, files) : command.message
-  const options = { ...withFileReader(command.options, files), authority: command.authority }
+export function requestIntake(session: Session, submission: RequestSubmission, blobs: R2Bucket | undefined): Intake {
+  const { runId, busyMode, target, tenant, files = [] } = submission
+  const message =
+    submission.message.role === 'user' ? withFileNames(submission.message, runId, files) : submission.message
+  const options = { ...withFileReader(submission.options, files), authority: submission.authority }
   const history = target.kind === 'create' ? target.history : []
   const imagePrefix = attachmentPrefix(session.tenantId, session.sessionId)
   let stored = message
@@ -63,7 +64,7 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
   let eventsSince = 0
   let storedHistory: readonly Message[] = []
   let areFilesPlaced = files.length === 0
-  let typed: TypedDecisions | undefined
+  let typed: SlashDecisions | undefined
   const placeFiles = () => {
     if (areFilesPlaced) return undefined
     areFilesPlaced = true
@@ -83,13 +84,13 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
     validate: () => ([...history, message].every((one) => canStore(one, blobs)) ? undefined : tooLarge(runId)),
     open,
     findOutcome: (isRecheck) => {
-      const outcome = findOutcome(session, command, { isRecheck, eventsSince })
+      const outcome = findOutcome(session, submission, { isRecheck, eventsSince })
       if (!isRecheck) eventsSince = session.store.lastEventSeq()
       return outcome
     },
     prepare: async () => {
       if (session.exists && session.store.hasOpenTurn)
-        typed = await prepareTypedDecisions(session, command.authority, message)
+        typed = await prepareSlashDecisions(session, submission.authority, message)
       stored = await storeImages(message, blobs, imagePrefix)
       if (session.exists) await placeFiles()
       else storedHistory = await Promise.all(history.map((one) => storeMessageImages(one, blobs, imagePrefix)))
@@ -104,7 +105,7 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
     compose: () => ({ message: stored, options }),
     join: () => {
       const { decisions = [] } = typed ?? {}
-      const answers = { decisions, isCaller: command.readsParts ?? false }
+      const answers = { decisions, isCaller: submission.readsParts ?? false }
       return stored.role === 'user'
         ? joinOpenTurn(session, { runId, mode: busyMode, options, answers }, typed ? undefined : stored)
         : { runId, status: 'busy' }
@@ -116,8 +117,8 @@ const tooLarge = (runId: string): Submitted => ({ runId, status: 'too-large' })
 
 type Check = { readonly isRecheck: boolean; readonly eventsSince: number }
 
-function findOutcome(session: Session, command: RequestCommand, { isRecheck, eventsSince }: Check) {
-  const { runId, idempotency, target } = command
+function findOutcome(session: Session, submission: RequestSubmission, { isRecheck, eventsSince }: Check) {
+  const { runId, idempotency, target } = submission
   const mayHaveJoined = idempotency === 'repeat' || isRecheck
   const earlier =
     idempotency === 'none'

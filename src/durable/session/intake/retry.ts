@@ -7,14 +7,14 @@ import type { Session } from '../session.ts'
 import type { Intake } from './intake.ts'
 import { undoTurns } from '../core/undo.ts'
 
-export type RetryCommand = {
+export type RetrySubmission = {
   readonly kind: 'retry'
   readonly authority: Authority
   readonly runId: string
   readonly tenant: TenantSnapshot
 }
 
-export function retryIntake(session: Session, { authority, runId, tenant }: RetryCommand): Intake {
+export function retryIntake(session: Session, { authority, runId, tenant }: RetrySubmission): Intake {
   return {
     runId,
     open: async () => {

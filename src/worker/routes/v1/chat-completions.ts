@@ -7,8 +7,8 @@ import type { ToolMessage, UserMessage } from '#agent/core/message.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import { renderChatCompletion } from '#agent/public-api/chat-completions.ts'
 import { toRunFailure } from '#agent/public-api/run-failure.ts'
-import type { ContinueCommand } from '#durable/session/intake/continue.ts'
-import type { RequestCommand } from '#durable/session/intake/request.ts'
+import type { ContinueSubmission } from '#durable/session/intake/continue.ts'
+import type { RequestSubmission } from '#durable/session/intake/request.ts'
 import { runHeader } from '#durable/session/serve-stream.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -84,7 +84,7 @@ type Asked = {
   readonly clientTools: ClientToolOptions
   readonly conversation: Conversation
   readonly message: UserMessage | undefined
-  readonly files: RequestCommand['files'] | undefined
+  readonly files: RequestSubmission['files'] | undefined
   /** The session that the header names. */
   readonly stored?: string
   readonly hashes?: ConversationHashes
@@ -135,7 +135,7 @@ function idsOf({ call, stored, found }: Asked): Promise<RequestIds> | RequestIds
   return claimIds(call, found?.kind === 'continue' ? found.sessionId : undefined)
 }
 
-function commandOf(asked: Asked, request: RequestFields, ids: RequestIds): RequestCommand | ContinueCommand {
+function commandOf(asked: Asked, request: RequestFields, ids: RequestIds): RequestSubmission | ContinueSubmission {
   const { stored, found } = asked
   if (stored !== undefined) return commandByName(asked, request)
   return found && !ids.replayed ? commandByWords(asked, request, found) : commandOfNew(asked, request, ids)
@@ -160,7 +160,7 @@ function commandByWords(
   asked: Asked,
   request: RequestFields,
   found: FoundConversation,
-): RequestCommand | ContinueCommand {
+): RequestSubmission | ContinueSubmission {
   const { conversation, files } = asked
   const message = latestMessage(asked)
   const isContinued = found.kind === 'continue'
@@ -179,7 +179,7 @@ function latestMessage({ conversation: { history }, message }: Asked): UserMessa
     : message
 }
 
-type RequestFields = Omit<RequestCommand, 'kind' | 'message' | 'files' | 'busyMode' | 'target'>
+type RequestFields = Omit<RequestSubmission, 'kind' | 'message' | 'files' | 'busyMode' | 'target'>
 
 /**
  * Continues the run that waits for these results. A run that was found without a session header is named by `continues`;
@@ -190,7 +190,7 @@ const continueRun = (
   { results }: Conversation,
   message: UserMessage | undefined,
   continues?: string,
-): ContinueCommand => ({
+): ContinueSubmission => ({
   kind: 'continue',
   ...request,
   busyMode: undefined,
@@ -202,7 +202,7 @@ const continueRun = (
 
 type Start = {
   readonly message: UserMessage | undefined
-  readonly files: RequestCommand['files']
+  readonly files: RequestSubmission['files']
   /** Absent: the session exists. */
   readonly target: { readonly isNewId: boolean; readonly oneShot?: boolean } | undefined
 }
@@ -212,7 +212,7 @@ function startRun(
   request: RequestFields,
   conversation: Conversation,
   { message, files, target }: Start,
-): RequestCommand {
+): RequestSubmission {
   const { history, opening } = completeHistory(conversation, 'messages')
   return {
     kind: 'request',
@@ -248,7 +248,7 @@ async function recordContinued({ call, hashes, found, message }: Asked, ids: Req
 
 type Answering = {
   readonly session: DurableObjectStub<SessionDO>
-  readonly command: RequestCommand | ContinueCommand
+  readonly command: RequestSubmission | ContinueSubmission
   readonly ids: RequestIds
 }
 

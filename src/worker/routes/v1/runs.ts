@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { sessionNameHint, sessionNamePattern } from '#agent/core/session-name.ts'
 import type { RunView } from '#durable/session/views/api-views.ts'
-import type { RequestCommand } from '#durable/session/intake/request.ts'
+import type { RequestSubmission } from '#durable/session/intake/request.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
 import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { isApproval } from '#durable/turn/pending-requests.ts'
@@ -165,7 +165,7 @@ async function steerRun(call: Call<unknown, { readonly input: z.infer<typeof inp
   if (run.exit_reason !== null || run.status === 'queued')
     throw new AppError(409, 'conflict', 'This run is not running. Send the message to its session.')
   const ids = await claimIds(call, run.session_id)
-  const command: RequestCommand = {
+  const command: RequestSubmission = {
     kind: 'request',
     authority: call.authority,
     runId: ids.runId,

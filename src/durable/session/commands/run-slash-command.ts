@@ -7,10 +7,10 @@
 import { textIn, type UserMessage } from '#agent/core/message.ts'
 import { isPathName, parseCommand, splitWords } from '#agent/policy/slash-command/parse-command.ts'
 import { clock } from '#durable/platform/clock.ts'
-import type { ContinueCommand } from '../intake/continue.ts'
-import type { InboundCommand } from '../intake/inbound-command.ts'
+import type { ContinueSubmission } from '../intake/continue.ts'
+import type { InboundSubmission } from '../intake/inbound.ts'
 import type { Intake, Submitted } from '../intake/intake.ts'
-import type { RequestCommand } from '../intake/request.ts'
+import type { RequestSubmission } from '../intake/request.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandFallback, type CommandHandler, type CommandReply, reply } from './command.ts'
 import { mayUse, rightsOf } from './may-use.ts'
@@ -22,13 +22,13 @@ import {
 } from '#agent/policy/slash-command/command-table.ts'
 import { findNearestName } from '#agent/policy/slash-command/nearest-name.ts'
 
-type TypedMessage = RequestCommand | ContinueCommand | InboundCommand
+type WrittenSubmission = RequestSubmission | ContinueSubmission | InboundSubmission
 
 export type CommandOutcome =
   /** The command is answered. */
   | { readonly kind: 'answered'; readonly submitted: Submitted }
   /** Another message takes the place of the command. */
-  | { readonly kind: 'replaced'; readonly message: TypedMessage }
+  | { readonly kind: 'replaced'; readonly message: WrittenSubmission }
   /** The intake goes on, with these changes. */
   | { readonly kind: 'goes-on'; readonly change: Partial<Intake> }
 
@@ -36,36 +36,38 @@ export type CommandOutcome =
 const maxAnswerChars = 20_000
 
 /** Undefined for ordinary messages. Only people and keys send commands. */
-export function parseTyped(
-  message: TypedMessage | { readonly kind: 'delivery' | 'retry' | 'self-started' | 'webhook' },
-): { readonly message: TypedMessage; readonly call: CommandCall } | undefined {
-  if (!isTypedMessage(message)) return undefined
+function parseSlashCommand(message: WrittenSubmission): CommandCall | undefined {
   const { authority, runId } = message
   const { kind } = authority.principal
   const parsed = kind === 'key' || kind === 'person' ? parseCommand(textOf(message)) : undefined
   if (!parsed) return undefined
   const rights = rightsOf(message)
-  return { message, call: { authority, runId, ...parsed, words: splitWords(parsed.text), ...(rights && { rights }) } }
+  return { authority, runId, ...parsed, words: splitWords(parsed.text), ...(rights && { rights }) }
 }
 
-const isTypedMessage = (message: { readonly kind: string }): message is TypedMessage =>
+const isWritten = (message: { readonly kind: string }): message is WrittenSubmission =>
   message.kind === 'request' || message.kind === 'continue' || message.kind === 'inbound'
 
-function textOf(command: TypedMessage): string {
+function textOf(command: WrittenSubmission): string {
   if (command.kind === 'inbound') return command.text
   const { message } = command
   return message?.role === 'user' ? textIn(message) : ''
 }
 
 /** The text of a person or a key; empty for every other message. */
-export const typedText = (message: { readonly kind: string }): string =>
-  isTypedMessage(message) ? textOf(message) : ''
+export const writtenText = (message: { readonly kind: string }): string => (isWritten(message) ? textOf(message) : '')
 
-/** Runs the command of a message whose session is open, or is created by it. */
-export async function runCommand(
+/**
+ * Runs the slash command of a submission whose session is open, or is created by it. Every other message goes on
+ * unchanged.
+ */
+export async function runSlashCommand(
   session: Session,
-  { message, call, intake }: { readonly message: TypedMessage; readonly call: CommandCall; readonly intake: Intake },
+  message: { readonly kind: string },
+  intake: Intake,
 ): Promise<CommandOutcome> {
+  const call = isWritten(message) ? parseSlashCommand(message) : undefined
+  if (!isWritten(message) || !call) return { kind: 'goes-on', change: {} }
   if (!session.exists) await createFor(session, intake)
   // The code is loaded first: what a command changes and its answer are one write, if it answers at once.
   const answer = await prepareAnswer(session, call)
@@ -81,7 +83,7 @@ export async function runCommand(
   return applyReply(session, { message, intake, given })
 }
 
-type Given = { readonly message: TypedMessage; readonly intake: Intake; readonly given: CommandReply }
+type Given = { readonly message: WrittenSubmission; readonly intake: Intake; readonly given: CommandReply }
 
 function applyReply(session: Session, { message, intake, given }: Given): CommandOutcome {
   switch (given.kind) {
@@ -107,7 +109,7 @@ async function createFor(session: Session, intake: Intake): Promise<void> {
 }
 
 type Answering = {
-  readonly message: TypedMessage
+  readonly message: WrittenSubmission
   readonly intake: Intake
   readonly text: string
   readonly file?: string
@@ -132,7 +134,7 @@ function storeAnswer(session: Session, { message, intake, text, file }: Answerin
 /** A turn of the command's own. It starts only while no other turn is open. */
 function ownTurn(
   session: Session,
-  { message, intake }: { readonly message: TypedMessage; readonly intake: Intake },
+  { message, intake }: { readonly message: WrittenSubmission; readonly intake: Intake },
   compose: Extract<CommandReply, { kind: 'turn' }>['compose'],
 ): Partial<Intake> {
   const answer = (text: string) => storeAnswer(session, { message, intake, text })
@@ -150,7 +152,7 @@ function ownTurn(
 }
 
 /** The message with another text. Images and files stay. */
-function withText(message: TypedMessage, text: string, mode: RequestCommand['busyMode']): TypedMessage {
+function withText(message: WrittenSubmission, text: string, mode: RequestSubmission['busyMode']): WrittenSubmission {
   if (message.kind === 'inbound') return { ...message, text, ...(mode && { mode }) }
   const changed: UserMessage = {
     role: 'user',

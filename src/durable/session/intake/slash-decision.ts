@@ -9,14 +9,14 @@ import { prepareDecision, type PreparedDecision } from '../core/approvals.ts'
 import type { Session } from '../session.ts'
 
 /** `mayDecide`: false when the sender may not decide. The message is a decision in either case, and never stored. */
-export type TypedDecisions = { readonly mayDecide: boolean; readonly decisions: readonly PreparedDecision[] }
+export type SlashDecisions = { readonly mayDecide: boolean; readonly decisions: readonly PreparedDecision[] }
 
 /** Undefined for any other message, and while no approval is pending. What lasts longer than the call is stored. */
-export async function prepareTypedDecisions(
+export async function prepareSlashDecisions(
   session: Session,
   authority: Authority,
   message: OpeningMessage,
-): Promise<TypedDecisions | undefined> {
+): Promise<SlashDecisions | undefined> {
   const typed = message.role === 'user' ? parseDecision(textIn(message)) : undefined
   const pending = typed && session.exists ? pendingRequests(session).filter(isApproval) : []
   if (!typed || !pending.length) return undefined
