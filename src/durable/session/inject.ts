@@ -1,11 +1,9 @@
 /** Delivers messages that nobody typed into a session, and starts turns with what waits once the session is idle. */
 
-import { log } from '#agent/core/log.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { systemAuthority } from '#agent/core/permission/authority.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newRunId } from '#durable/platform/ids.ts'
-import { isOwnReset } from '#durable/platform/object-reset.ts'
 import type { DeliveredMessage } from '#durable/storage/deliveries.ts'
 import { hasWaiting, isIdle } from './intake/injected.ts'
 import type { Session } from './session.ts'
@@ -26,35 +24,19 @@ export async function deliver(
   return status === 'duplicate' || status === 'too-large' ? status : 'delivered'
 }
 
-/** Polls the processes and submits what waits. An unreachable host or a defect of ours is logged: other work goes on. */
-export async function pollProcesses(session: Session): Promise<void> {
-  try {
-    await session.toolRuntime.processes.pollAll()
-    await submitWaiting(session)
-  } catch (error) {
-    if (isOwnReset(error)) throw error
-    log.error('processes.unpolled', 'Polling the background processes failed.', { error })
-  }
-}
-
-/** Continues paid media that are due, and delivers late results, once each. A failure is logged: the alarm tries again. */
+/** Continues paid media that are due, and injects late results, once each. */
 export async function continueMedia(session: Session): Promise<void> {
   const { paidMedia } = session.toolRuntime
   if ((paidMedia.getNextWake() ?? Infinity) > clock.now()) return
   const authority = systemAuthority(session.tenantId, { kind: 'process', id: session.sessionId })
-  try {
-    for (const { key, text, confirm } of await paidMedia.continueDue()) {
-      await deliver(session, authority, { key, source: 'process', text, startsTurn: true })
-      confirm()
-    }
-  } catch (error) {
-    if (isOwnReset(error)) throw error
-    log.error('media.uncontinued', 'Paid media could not be continued.', { error })
+  for (const { key, text, confirm } of await paidMedia.continueDue()) {
+    await deliver(session, authority, { key, source: 'process', text, startsTurn: true })
+    confirm()
   }
 }
 
 /** Starts a turn with what waits. */
-async function submitWaiting(session: Session): Promise<void> {
+export async function submitWaiting(session: Session): Promise<void> {
   if (!isIdle(session) || !(hasWaiting(session) || session.deliveries.waiting().length)) return
   const authority = systemAuthority(session.tenantId, { kind: 'process', id: session.sessionId })
   await submitDelivery(session, { authority })
@@ -74,6 +56,6 @@ async function submitDelivery(
     if (!session.exists || !isStored()) throw error
     return { runId, status: 'over-limit' as const, retryAfter: unreachableRetrySeconds }
   })
-  if (outcome?.status === 'over-limit') session.turns.postponeDeliveries(outcome.retryAfter * 1_000)
+  if (outcome?.status === 'over-limit') session.turns.postponeInjection(outcome.retryAfter * 1_000)
   return outcome
 }

@@ -17,6 +17,7 @@ import { SessionAnnouncer } from '#durable/events/session-announcer.ts'
 import { Streams } from '#durable/events/streams.ts'
 import type { SideCall } from '#durable/models/side-call.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { PartSchedule } from '#durable/platform/part-schedule.ts'
 import { readerOf } from '#durable/platform/reader-tags.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import { withLogContext } from '#durable/platform/log-context.ts'
@@ -42,6 +43,7 @@ import { Driver } from '#durable/turn/driver.ts'
 import { PendingList } from '#durable/turn/pending-list.ts'
 import { turnAuthority } from '#durable/turn/turn-authority.ts'
 import { ToolRuntime } from '#durable/turn/tool-runtime.ts'
+import { reportFailure, scheduledParts, type WakeReason } from './alarm.ts'
 import { SessionAccess } from './core/access.ts'
 import { QueuedRuns } from './core/queued-runs.ts'
 import { RunClients } from './core/run-clients.ts'
@@ -65,8 +67,8 @@ type CopiedRow = {
   readonly turn?: Turn
 }
 
-/** `deleteSession` is called when the tenant is being deleted. */
-type SessionCallbacks = { readonly deleteSession: () => Promise<unknown>; readonly deliver: DeliverMessage }
+/** `deleteSession` is called when the tenant is being deleted, and when an ephemeral session expires. */
+type SessionCallbacks = { readonly deleteSession: () => Promise<void>; readonly deliver: DeliverMessage }
 
 export class Session {
   readonly tenantId: string
@@ -89,6 +91,7 @@ export class Session {
   readonly driver: Driver
   readonly projection: Projection
   readonly turns: TurnControl
+  readonly parts: PartSchedule<WakeReason>
   readonly access: SessionAccess
   readonly announcer: SessionAnnouncer
   readonly queue: QueuedRuns
@@ -126,7 +129,9 @@ export class Session {
     this.selfStart = new SelfStartTimer(this)
     this.titles = new Titles(this, env)
     this.subagents = new SessionSubagents({ session: this, env, deliver })
-    this.turns = new TurnControl(this, ctx.storage)
+    const parts = scheduledParts(this, deleteSession)
+    this.parts = new PartSchedule(() => parts, reportFailure)
+    this.turns = new TurnControl(this, ctx.storage, () => this.parts.wakes())
     this.access = this.#createAccess(deleteSession)
     this.announcer = new SessionAnnouncer(this)
     this.queue = new QueuedRuns(this)
@@ -358,7 +363,7 @@ export class Session {
     })
   }
 
-  #createAccess(deleteSession: () => Promise<unknown>): SessionAccess {
+  #createAccess(deleteSession: () => Promise<void>): SessionAccess {
     return new SessionAccess({
       session: this,
       tenantStub: () => tenantStub(this.#env, this.tenantId),

@@ -9,7 +9,7 @@ import { type Authority, systemAuthority } from '#agent/core/permission/authorit
 import { ownerTenant } from '#db/schema.ts'
 import { createTenantRemoval, type TenantRemoval } from '#db/delete-tenant.ts'
 import { clock } from '#durable/platform/clock.ts'
-import type { ScheduledPart } from './alarm.ts'
+import type { ScheduledPart } from '#durable/platform/part-schedule.ts'
 import type { ChangeCheck } from './own-tenant.ts'
 import { tenantStub } from './tenant-stub.ts'
 

@@ -1,9 +1,9 @@
 /**
- * Computes the alarm of a session from one value: the back-off of its turn, the state of its projection and the armed
- * time. Every transition is a pure function; `TurnControl` applies them and arms the alarm.
+ * Holds the times of a session's turn and of sending its history as one value. Every transition is a pure function;
+ * `TurnControl` applies them and arms the alarm. All reasons to wake are listed in alarm.ts.
  */
 
-import { type Armed, leaseMs, retryDelayMs, type Schedule } from '#durable/platform/schedule.ts'
+import { type Armed, leaseMs, retryDelayMs } from '#durable/platform/schedule.ts'
 
 export type SessionSchedule = {
   /** The session is being deleted: nothing may start, and only the deletion itself is retried. */
@@ -17,45 +17,13 @@ export type SessionSchedule = {
   readonly armed: Armed
 }
 
-/** The current state of the other parts of the session. */
-export type SessionFacts = {
+/** The current state of the open turn. */
+export type TurnFacts = {
   readonly hasOpenTurn: boolean
   /** Every open call waits for a pending request: there is nothing to drive. */
   readonly isSuspended: boolean
   readonly isDriving: boolean
-  /** The time of the next poll of background processes. */
-  readonly processesAt: number | undefined
-  /** The time at which subagents are started, asked or stopped next. */
-  readonly subagentsAt: number | undefined
-  /** The time at which a turn is tried with the messages that were delivered into the session. */
-  readonly newsAt: number | undefined
-  /** The time at which the goal, the heartbeat or the loop of the session is looked at. */
-  readonly selfStartAt: number | undefined
-  /** The time at which paid media are stored or followed. */
-  readonly mediaAt: number | undefined
-  /** The time at which an unused browser is closed. */
-  readonly browserAt: number | undefined
-  /** The time at which held messages of a chat take effect. */
-  readonly heldAt: number | undefined
-  /** The time at which the outbox of the channel sends next. */
-  readonly deliveryAt: number | undefined
-  /** The time at which an ephemeral session is deleted. */
-  readonly expiresAt: number | undefined
 }
-
-export type WakeReason =
-  | 'turn'
-  | 'backOff'
-  | 'projection'
-  | 'processes'
-  | 'news'
-  | 'subagents'
-  | 'selfStart'
-  | 'media'
-  | 'browser'
-  | 'held'
-  | 'delivery'
-  | 'expiry'
 
 export const newSchedule: SessionSchedule = {
   isClosing: false,
@@ -115,30 +83,13 @@ export const settlementFailed = (schedule: SessionSchedule, now: number): Sessio
 }
 
 /** Whether the open turn can be driven now. */
-export const canDrive = ({ backsOffUntil }: SessionSchedule, { hasOpenTurn, isSuspended }: SessionFacts): boolean =>
+export const canDrive = ({ backsOffUntil }: SessionSchedule, { hasOpenTurn, isSuspended }: TurnFacts): boolean =>
   hasOpenTurn && backsOffUntil === undefined && !isSuspended
 
 /** Whether nothing must be sent and no turn must be resumed. */
-export const isSettled = ({ projection }: SessionSchedule, { hasOpenTurn, isSuspended }: SessionFacts): boolean =>
+export const isSettled = ({ projection }: SessionSchedule, { hasOpenTurn, isSuspended }: TurnFacts): boolean =>
   projection.isSent && projection.retryAt === undefined && (!hasOpenTurn || isSuspended)
 
-/** Combines all reasons to wake. A running or startable turn is checked after one lease. */
-export function wakesOf(schedule: SessionSchedule, facts: SessionFacts, now: number): Schedule<WakeReason> {
-  const { isClosing, isStarting, backsOffUntil, projection, armed } = schedule
-  const isActive = facts.isDriving || isStarting || canDrive(schedule, facts)
-  const wakes = {
-    turn: isActive ? now + leaseMs : undefined,
-    backOff: backsOffUntil,
-    projection: projection.retryAt,
-    processes: isClosing ? undefined : facts.processesAt,
-    news: isClosing ? undefined : facts.newsAt,
-    subagents: isClosing ? undefined : facts.subagentsAt,
-    selfStart: isClosing ? undefined : facts.selfStartAt,
-    media: isClosing ? undefined : facts.mediaAt,
-    browser: isClosing ? undefined : facts.browserAt,
-    held: isClosing ? undefined : facts.heldAt,
-    delivery: facts.deliveryAt,
-    expiry: facts.expiresAt,
-  }
-  return { wakes, armed }
-}
+/** When a turn that runs or could run is looked at again. */
+export const leaseEnd = (schedule: SessionSchedule, facts: TurnFacts, now: number): number | undefined =>
+  facts.isDriving || schedule.isStarting || canDrive(schedule, facts) ? now + leaseMs : undefined

@@ -10,7 +10,7 @@ import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import { callerCalls, isSuspended, isWaitingForSubagents } from '#agent/core/turn.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { armAlarm, leaseMs } from '#durable/platform/schedule.ts'
+import { armAlarm, leaseMs, type Schedule } from '#durable/platform/schedule.ts'
 import type { Journal } from '#durable/storage/journal.ts'
 import type { Deliveries } from '#durable/storage/deliveries.ts'
 import type { Projection } from '#durable/storage/projection.ts'
@@ -75,12 +75,15 @@ type ControlledSession = ReportingSession & {
 export class TurnControl {
   readonly #session: ControlledSession
   readonly #storage: DurableObjectStorage
+  readonly #wakes: () => Schedule['wakes']
   #schedule = schedules.newSchedule
-  #deliveriesAfter = 0
+  #injectionAfter = 0
 
-  constructor(session: ControlledSession, storage: DurableObjectStorage) {
+  /** `wakes`: the times of all reasons to wake. */
+  constructor(session: ControlledSession, storage: DurableObjectStorage, wakes: () => Schedule['wakes']) {
     this.#session = session
     this.#storage = storage
+    this.#wakes = wakes
   }
 
   // --- turns
@@ -130,6 +133,13 @@ export class TurnControl {
       this.#drive().catch((error: unknown) => log.warn('turn.reset', 'The driver was reset.', { error }))
     else if (!this.#schedule.isStarting) this.#session.runInBackground(this.#startAfterTenantLoad())
     this.arm()
+  }
+
+  /** Called by every alarm: resumes the open turn, or reports the last one to the tenant. */
+  continue(): void {
+    if (this.isSettled) return
+    if (this.#session.store.hasOpenTurn) this.resume()
+    else this.settle()
   }
 
   /** Resumes a turn that can go on but has no driver, because the object was evicted and a request restarted it. */
@@ -217,9 +227,30 @@ export class TurnControl {
 
   /** Sets the alarm to the earliest reason to wake. Storage orders it with the writes of this stretch. */
   arm(): void {
-    const now = clock.now()
-    const armed = armAlarm(this.#storage, schedules.wakesOf(this.#schedule, this.#facts(), now))
+    const armed = armAlarm(this.#storage, { wakes: this.#wakes(), armed: this.#schedule.armed })
     this.#schedule = { ...this.#schedule, armed }
+  }
+
+  /** When a turn that runs or could run is looked at again: one lease from now. */
+  get leaseEnd(): number | undefined {
+    return schedules.leaseEnd(this.#schedule, this.#facts(), clock.now())
+  }
+
+  /** When the open turn may call the model again. */
+  get backsOffUntil(): number | undefined {
+    return this.#schedule.backsOffUntil
+  }
+
+  /** When history or the tenant is tried again. */
+  get projectionRetryAt(): number | undefined {
+    return this.#schedule.projection.retryAt
+  }
+
+  /** When a turn is tried with the messages that were injected. */
+  get injectionAt(): number | undefined {
+    const { store, deliveries } = this.#session
+    const isDue = !store.hasOpenTurn && deliveries.waiting().length > 0
+    return isDue ? Math.max(clock.now(), this.#injectionAfter) : undefined
   }
 
   /** Called first by every alarm: the next one is set before anything else can fail. */
@@ -228,36 +259,18 @@ export class TurnControl {
     await this.#storage.setAlarm(at)
   }
 
-  #facts(): schedules.SessionFacts {
-    const { store, driver, toolRuntime, delivery, expiresAt } = this.#session
+  #facts(): schedules.TurnFacts {
+    const { store, driver } = this.#session
     const turn = store.current()
-    return {
-      hasOpenTurn: store.hasOpenTurn,
-      isSuspended: turn !== undefined && isSuspended(turn.stage),
-      isDriving: driver.isDriving,
-      processesAt: this.isClosing ? undefined : toolRuntime.processes.getNextWake(!store.hasOpenTurn),
-      newsAt: this.#nextDelivery(),
-      subagentsAt: this.isClosing ? undefined : this.#session.subagents.getNextWake(),
-      selfStartAt: this.isClosing ? undefined : this.#session.selfStart.getNextWake(),
-      mediaAt: this.isClosing ? undefined : toolRuntime.paidMedia.getNextWake(),
-      browserAt: this.isClosing ? undefined : toolRuntime.browser.getNextWake(),
-      heldAt: this.isClosing ? undefined : delivery.inboundEvents.getNextWake(),
-      deliveryAt: delivery.getNextWake(clock.now()),
-      expiresAt,
-    }
+    const isWaiting = turn !== undefined && isSuspended(turn.stage)
+    return { hasOpenTurn: store.hasOpenTurn, isSuspended: isWaiting, isDriving: driver.isDriving }
   }
 
   /** Postpones the turn with what waits, because it cannot start now. */
-  postponeDeliveries(ms: number): void {
-    this.#deliveriesAfter = clock.now() + ms
+  postponeInjection(ms: number): void {
+    this.#injectionAfter = clock.now() + ms
     this.#session.toolRuntime.processes.postponeNotice(ms)
     this.arm()
-  }
-
-  #nextDelivery(): number | undefined {
-    const { store, deliveries } = this.#session
-    const isDue = !store.hasOpenTurn && deliveries.waiting().length > 0
-    return isDue ? Math.max(clock.now(), this.#deliveriesAfter) : undefined
   }
 
   // --- after a turn
