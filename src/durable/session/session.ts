@@ -51,6 +51,7 @@ import { recallContext } from '#durable/turn/recall/outside-memory.ts'
 import { storeAnsweredTurn } from '#durable/turn/recall/store-answered-turn.ts'
 import { traceTurnEnd } from '#durable/turn/trace.ts'
 import { createTurnMachine, type TurnMachine } from '#durable/turn/turn-machine.ts'
+import type { TurnSession } from '#durable/turn/turn-session.ts'
 import type { DeliverMessage } from './subagents/parent-session.ts'
 import { SessionSubagents } from './subagents/subagents.ts'
 import { learnFromTurn } from './core/learn-from-turn.ts'
@@ -70,7 +71,7 @@ type CopiedRow = {
 /** `deleteSession` is called when the tenant is being deleted, and when an ephemeral session expires. */
 type SessionCallbacks = { readonly deleteSession: () => Promise<void>; readonly deliver: DeliverMessage }
 
-export class Session {
+export class Session implements TurnSession {
   readonly tenantId: string
   readonly sessionId: string
   readonly sql: SqlStorage

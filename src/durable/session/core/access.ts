@@ -7,30 +7,14 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import type { Authority } from '#agent/core/permission/authority.ts'
 import { type Access, type AccessRefusal, findRefusal, type Holder, holderOf } from '#agent/core/permission/access.ts'
 import { closeCodes } from '#agent/public-api/access-refusal.ts'
-import type { Streams } from '#durable/events/streams.ts'
 import { clock } from '#durable/platform/clock.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
-import type { SessionTenant } from '#durable/tenant/session-tenant.ts'
 import type { TenantDO } from '#durable/tenant/tenant-object.ts'
-import type { TurnControl } from './turn-control.ts'
-
-type ControlledSession = {
-  readonly sessionId: string
-  readonly ownAuthority: Authority
-  readonly exists: boolean
-  readonly store: SessionStore
-  readonly streams: Streams
-  readonly tenant: SessionTenant
-  readonly turns: TurnControl
-  readonly driver: { readonly isDriving: boolean }
-  readonly runInBackground: (work: Promise<unknown>) => void
-}
+import type { Session } from '../session.ts'
 
 export type SessionAccessOptions = {
-  readonly session: ControlledSession
+  readonly session: Session
   readonly tenantStub: () => DurableObjectStub<TenantDO>
   readonly sockets: () => readonly HeldSocket[]
   /** Deletes the session, because its tenant is being deleted. */

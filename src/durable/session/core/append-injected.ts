@@ -2,20 +2,11 @@
 
 import { notice, userText } from '#agent/core/message.ts'
 import { newRunId } from '#durable/platform/ids.ts'
-import type { Deliveries } from '#durable/storage/deliveries.ts'
-import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { sessionUsage } from '#durable/storage/session-record.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
-
-type ReceivingSession = {
-  readonly sessionId: string
-  readonly meta: SessionMetadata
-  readonly store: SessionStore
-  readonly deliveries: Deliveries
-}
+import type { Session } from '../session.ts'
 
 /** No turn may be open. Returns whether there were any. */
-export function appendDelivered({ sessionId, meta, store, deliveries }: ReceivingSession): boolean {
+export function appendDelivered({ sessionId, meta, store, deliveries }: Session): boolean {
   const due = deliveries.waiting().filter(({ startsTurn }) => !startsTurn)
   for (const one of due) {
     deliveries.markTaken([one])

@@ -26,31 +26,19 @@ import { classifySource } from '#agent/memory/session-source.ts'
 import { findCheapModel } from '#agent/routing/cheap-model.ts'
 import type { Route } from '#agent/routing/route.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
-import { createSessionRoutes, type RoutedSession } from '#durable/models/session-routes.ts'
+import { createSessionRoutes } from '#durable/models/session-routes.ts'
 import { noAuxModel } from '#durable/models/side-call.ts'
 import { newRunId, newSessionId } from '#durable/platform/ids.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
-import type { Journal } from '#durable/storage/journal.ts'
-import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
 import type { StoredFix } from '#durable/tenant/learned-fixes.ts'
-import type { SessionTenant } from '#durable/tenant/session-tenant.ts'
 import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import type { Session } from '../session.ts'
 
 /** Older rows are not reviewed, such as those of a long imported conversation. */
 const maxRows = 60
 
-/** The parts of a session that a review needs. */
-export type ReviewedSession = RoutedSession & {
-  readonly meta: SessionMetadata
-  readonly store: SessionStore
-  readonly journal: Journal
-  readonly tenant: SessionTenant
-  readonly updateMeta: (change: Partial<SessionMetadata>) => void
-}
-
 /** Stores what the ended turn has fixed, and starts a review when it is time, or when a fix should become a skill. */
-export async function learnFromTurn(session: ReviewedSession, env: Env): Promise<void> {
+export async function learnFromTurn(session: Session, env: Env): Promise<void> {
   const authority = session.store.current()?.options.authority
   if (!authority || !isOfPerson(session, authority)) return
   const repeated = await recordFixes(session, env, authority)
@@ -66,7 +54,7 @@ export async function learnFromTurn(session: ReviewedSession, env: Env): Promise
 }
 
 /** Returns the fixes that were used often enough for a skill. The demo model repeats what it was told, so nothing is kept. */
-async function recordFixes(session: ReviewedSession, env: Env, authority: Authority): Promise<readonly StoredFix[]> {
+async function recordFixes(session: Session, env: Env, authority: Authority): Promise<readonly StoredFix[]> {
   if (session.settings.learning?.fixes === false || getMainRoute(session, env)?.dialect === 'demo') return []
   const fixes = findFixes(listTurnMessages(session.store.transcript()))
   if (fixes.length === 0) return []
@@ -81,7 +69,7 @@ async function recordFixes(session: ReviewedSession, env: Env, authority: Author
   return tenantStub(env, session.tenantId).fixes.record(authority, redacted)
 }
 
-const intervalOf = ({ settings: { learning } }: ReviewedSession): ReviewInterval => ({
+const intervalOf = ({ settings: { learning } }: Session): ReviewInterval => ({
   turns: learning?.review_turns ?? defaultReviewTurns,
   steps: learning?.review_steps ?? defaultReviewSteps,
 })
@@ -94,7 +82,7 @@ type Review = {
 }
 
 async function submitReview(
-  session: ReviewedSession,
+  session: Session,
   env: Env,
   { model, entries, repeated, authority }: Review,
 ): Promise<void> {
@@ -125,7 +113,7 @@ async function submitReview(
 }
 
 /** People read and write the session, it stays, its turn was answered, and what strangers wrote has not reached it. */
-function isOfPerson({ meta, store }: ReviewedSession, authority: Authority): boolean {
+function isOfPerson({ meta, store }: Session, authority: Authority): boolean {
   const { stage } = store.turn()
   const isAnswered = stage.at === 'done' && stage.outcome === 'answered'
   const isAsked = authority.principal.kind === 'key' || authority.principal.kind === 'person'
@@ -133,7 +121,7 @@ function isOfPerson({ meta, store }: ReviewedSession, authority: Authority): boo
   return isAnswered && isAsked && isKept && hasScope(authority, 'write') && authority.taint === 'none'
 }
 
-function listUnreviewed({ journal, meta }: ReviewedSession): readonly Entry[] {
+function listUnreviewed({ journal, meta }: Session): readonly Entry[] {
   const { reviewedThrough = 0 } = meta
   return journal
     .listRows()
@@ -144,7 +132,7 @@ function listUnreviewed({ journal, meta }: ReviewedSession): readonly Entry[] {
 }
 
 /** A model that was chosen for it, that of side tasks, or a cheap one. Without one there is no review. */
-function chooseModel(session: ReviewedSession, env: Env): string | undefined {
+function chooseModel(session: Session, env: Env): string | undefined {
   const configured = session.settings.learning?.model
   const deployed = env.AUX_MODEL?.trim()
   if (configured !== undefined || deployed) return configured ?? (deployed === noAuxModel ? undefined : deployed)
@@ -154,7 +142,7 @@ function chooseModel(session: ReviewedSession, env: Env): string | undefined {
   return main && findCheapModel(main, { catalog: sourcesFor(env).catalog ?? emptyCatalog, routeOf })
 }
 
-function getMainRoute(session: ReviewedSession, env: Env): Route | undefined {
+function getMainRoute(session: Session, env: Env): Route | undefined {
   const turn = session.store.turn()
   return createSessionRoutes(session, env)(turn)[turn.route.model]
 }

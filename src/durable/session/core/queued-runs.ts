@@ -5,21 +5,12 @@
 
 import type { RunEnded } from '#agent/core/event.ts'
 import { noUsage } from '#agent/core/usage.ts'
-import type { Delivery } from '#durable/channels/delivery.ts'
-import type { Streams } from '#durable/events/streams.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { toPlacedEvent } from '#durable/storage/event-log.ts'
 import type { InboxItem } from '#durable/storage/journal.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
+import type { Session } from '../session.ts'
 
 type QueuedItem = Extract<InboxItem, { kind: 'queued' }>
-type QueueSession = {
-  readonly sessionId: string
-  readonly store: SessionStore
-  readonly streams: Streams
-  readonly delivery: Pick<Delivery, 'answerAwaited'>
-}
-
 /** The end of a run that was taken back. */
 export const takenBackEnd: RunEnded = {
   type: 'run.cancelled',
@@ -32,10 +23,10 @@ export const takenBackEnd: RunEnded = {
 const maxRemembered = 100
 
 export class QueuedRuns {
-  readonly #session: QueueSession
+  readonly #session: Session
   readonly #takenBack = new Map<string, QueuedItem>()
 
-  constructor(session: QueueSession) {
+  constructor(session: Session) {
     this.#session = session
   }
 

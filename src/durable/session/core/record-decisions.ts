@@ -4,13 +4,12 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import type { Authority } from '#agent/core/permission/authority.ts'
 import type { ApprovalDecision } from '#agent/core/permission/approval.ts'
 import { createDecisionEvent } from '#agent/core/permission/audit.ts'
 import { writeAuditEvents } from '#db/audit-log.ts'
 import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import type { Session } from '../session.ts'
 
-type Session = { readonly tenantId: string; readonly sessionId: string; readonly ownAuthority: Authority }
 type Decided = { readonly runId: string; readonly decisions: readonly ApprovalDecision[] }
 
 export async function recordDecisions(

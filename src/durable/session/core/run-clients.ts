@@ -3,27 +3,17 @@
  * run is stopped, or taken back while it is queued. Only clients that have a name can go away (docs/design/continuity.md).
  */
 
-import type { Settings } from '#agent/core/settings.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
-import type { QueuedRuns } from './queued-runs.ts'
-
-type ClientSession = {
-  readonly exists: boolean
-  readonly settings: Settings
-  readonly store: SessionStore
-  readonly queue: QueuedRuns
-  readonly turns: { readonly stop: () => boolean }
-}
+import type { Session } from '../session.ts'
 
 /** A client that went away before its message was accepted. */
 const maxRemembered = 100
 
 export class RunClients {
-  readonly #session: ClientSession
+  readonly #session: Session
   readonly #runs = new Map<string, string>()
   readonly #gone = new Set<string>()
 
-  constructor(session: ClientSession) {
+  constructor(session: Session) {
     this.#session = session
   }
 

@@ -3,36 +3,21 @@
 import type { Goal } from '#agent/schedule/goal/goal.ts'
 import { type GoalFacts, type GoalStep, nextGoalStep } from '#agent/schedule/goal/next-goal-step.ts'
 import { recurringWake } from '#agent/schedule/recurring/recurring.ts'
-import type { ProcessView } from '#agent/core/process.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { leaseMs } from '#durable/platform/schedule.ts'
-import type { Deliveries } from '#durable/storage/deliveries.ts'
-import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
-
-/** The parts of a session that decide when it starts a turn by itself. */
-export type IdleSession = {
-  readonly exists: boolean
-  readonly meta: SessionMetadata
-  readonly store: SessionStore
-  readonly deliveries: Deliveries
-  readonly driver: { readonly isDriving: boolean }
-  readonly toolRuntime: {
-    readonly processes: { readonly list: () => readonly ProcessView[]; readonly hasNotice: () => boolean }
-  }
-}
+import type { Session } from '../session.ts'
 
 /** No turn is open, and no message of a person waits for one. */
-export const isUnused = ({ store, driver }: IdleSession): boolean =>
+export const isUnused = ({ store, driver }: Session): boolean =>
   !store.hasOpenTurn && !driver.isDriving && store.queued().length === 0
 
 export class SelfStartTimer {
   /** Set while the work is done: the alarm then only checks that it goes on. */
   isWorking = false
-  readonly #session: IdleSession
+  readonly #session: Session
   #notBefore = 0
 
-  constructor(session: IdleSession) {
+  constructor(session: Session) {
     this.#session = session
   }
 
@@ -56,12 +41,12 @@ export class SelfStartTimer {
   }
 }
 
-export function goalStepOf(session: IdleSession): GoalStep {
+export function goalStepOf(session: Session): GoalStep {
   const { goal } = session.meta
   return goal ? nextGoalStep(goal, factsOf(session, goal)) : { do: 'rest' }
 }
 
-function factsOf(session: IdleSession, { state }: Goal): GoalFacts {
+function factsOf(session: Session, { state }: Goal): GoalFacts {
   const { store, deliveries, toolRuntime } = session
   const { stage, id = '' } = store.current() ?? {}
   const running = toolRuntime.processes.list().filter((process) => process.state.at === 'running')

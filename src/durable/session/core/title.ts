@@ -2,14 +2,10 @@
 
 import { type OpeningMessage, textIn, userText } from '#agent/core/message.ts'
 import { classifySource } from '#agent/memory/session-source.ts'
-import type { Settings } from '#agent/core/settings.ts'
-import type { SessionBilling } from '#durable/tenant/billing/session-billing.ts'
-import type { Projection } from '#durable/storage/projection.ts'
-import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { addLateUsage } from '#durable/storage/session-record.ts'
-import { noAuxModel, type SideCall } from '#durable/models/side-call.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
+import { noAuxModel } from '#durable/models/side-call.ts'
 import { clock } from '#durable/platform/clock.ts'
+import type { Session } from '../session.ts'
 
 const maxTitleChars = 60
 
@@ -39,27 +35,13 @@ export function parseTitle(answer: string): string | null {
 /** The maximum wait for the title before history is written, because a later title needs a second write. */
 const titleWaitMs = 2_000
 
-/** The parts of a session that titling uses. */
-export type TitledSession = {
-  readonly exists: boolean
-  readonly meta: SessionMetadata
-  readonly settings: Settings
-  readonly store: SessionStore
-  readonly billing: SessionBilling
-  readonly projection: Projection
-  readonly side: SideCall
-  readonly updateMeta: (change: Partial<SessionMetadata>) => void
-  readonly runInBackground: (work: Promise<unknown>) => void
-  readonly turns: { readonly project: () => Promise<void>; readonly settle: (runId: string) => void }
-}
-
 export class Titles {
   /** Set when the first turn of an untitled session started in this object: at most one title is created. */
   isUntitled = false
-  readonly #session: TitledSession
+  readonly #session: Session
   readonly #deployed: string | undefined
 
-  constructor(session: TitledSession, { AUX_MODEL }: Env) {
+  constructor(session: Session, { AUX_MODEL }: Env) {
     this.#session = session
     this.#deployed = AUX_MODEL?.trim()
   }
@@ -91,7 +73,7 @@ export class Titles {
 }
 
 /** `isCheapOnly`: without a cheap model, the title stays the beginning of the first message. */
-async function createTitle(session: TitledSession, isCheapOnly: boolean): Promise<void> {
+async function createTitle(session: Session, isCheapOnly: boolean): Promise<void> {
   const { id } = session.store.turn()
   const before = session.meta.title
   const words = session.store

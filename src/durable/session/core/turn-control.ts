@@ -7,80 +7,29 @@ import { log } from '#agent/core/log.ts'
 import type { AccessRefusal } from '#agent/core/permission/access.ts'
 import { requestStop } from '#agent/loop/intake.ts'
 import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
-import type { Settings } from '#agent/core/settings.ts'
 import { callerCalls, isSuspended, isWaitingForSubagents } from '#agent/core/turn.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { armAlarm, leaseMs, type Schedule } from '#durable/platform/schedule.ts'
-import type { Journal } from '#durable/storage/journal.ts'
-import type { Deliveries } from '#durable/storage/deliveries.ts'
-import type { Projection } from '#durable/storage/projection.ts'
 import { beginConversation } from '#durable/storage/conversation-span.ts'
-import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { sessionUsage } from '#durable/storage/session-record.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
-import type { SessionTenant } from '#durable/tenant/session-tenant.ts'
-import type { SessionBilling } from '#durable/tenant/billing/session-billing.ts'
-import type { Driver } from '#durable/turn/driver.ts'
 import { nextTurn, type TurnRequest } from '#durable/turn/next-turn.ts'
 import { openingCalls } from '#durable/turn/opening-calls.ts'
-import type { PendingList } from '#durable/turn/pending-list.ts'
 import type { Preparation } from '#durable/turn/prepare-turn.ts'
 import { settleRun } from '#durable/turn/run-end.ts'
 import { appendDelivered } from './append-injected.ts'
 import * as schedules from './session-schedule.ts'
-import { titleFrom, type Titles } from './title.ts'
-import type { Authority } from '#agent/core/permission/authority.ts'
-import type { TenantDO } from '#durable/tenant/tenant-object.ts'
-
-type ControlledSession = ReportingSession & {
-  readonly sessionId: string
-  readonly meta: SessionMetadata
-  readonly settings: Settings
-  readonly journal: Journal
-  readonly store: SessionStore
-  readonly tenant: SessionTenant
-  readonly driver: Driver
-  readonly billing: SessionBilling
-  readonly projection: Projection
-  readonly pendingList: PendingList
-  readonly titles: Titles
-  readonly announcer: { readonly changed: () => void }
-  readonly access: { readonly isPaused: boolean; readonly stopChecks: () => void }
-  readonly deliveries: Deliveries
-  readonly subagents: { readonly getNextWake: () => number | undefined; readonly dropLate: () => void }
-  readonly selfStart: { readonly getNextWake: () => number | undefined }
-  readonly delivery: {
-    readonly getNextWake: (now: number) => number | undefined
-    readonly inboundEvents: { readonly getNextWake: () => number | undefined }
-    readonly showWork: () => void
-    readonly pauseDisplays: () => void
-  }
-  readonly toolRuntime: {
-    readonly paidMedia: { readonly getNextWake: () => number | undefined }
-    readonly browser: { readonly getNextWake: () => number | undefined }
-    readonly processes: {
-      readonly getNextWake: (isIdle: boolean) => number | undefined
-      readonly postponeNotice: (ms: number) => void
-    }
-  }
-  readonly expiresAt: number | undefined
-  readonly openAtWake: string | undefined
-  readonly updateMeta: (change: Partial<SessionMetadata>) => void
-  readonly runInBackground: (work: Promise<unknown>) => void
-  /** Looks in the background for what the conversation teaches, when it is time. */
-  readonly startReview: () => void
-  readonly inTurnContext: <T>(work: () => T) => T
-}
+import { titleFrom } from './title.ts'
+import type { Session } from '../session.ts'
 
 export class TurnControl {
-  readonly #session: ControlledSession
+  readonly #session: Session
   readonly #storage: DurableObjectStorage
   readonly #wakes: () => Schedule['wakes']
   #schedule = schedules.newSchedule
   #injectionAfter = 0
 
   /** `wakes`: the times of all reasons to wake. */
-  constructor(session: ControlledSession, storage: DurableObjectStorage, wakes: () => Schedule['wakes']) {
+  constructor(session: Session, storage: DurableObjectStorage, wakes: () => Schedule['wakes']) {
     this.#session = session
     this.#storage = storage
     this.#wakes = wakes
@@ -333,16 +282,8 @@ export class TurnControl {
   }
 }
 
-type ReportingSession = {
-  readonly sessionId: string
-  readonly meta: Pick<SessionMetadata, 'jobRun'>
-  readonly store: Pick<SessionStore, 'hasOpenTurn'>
-  readonly ownAuthority: Authority
-  readonly tenantObject: () => DurableObjectStub<TenantDO>
-}
-
 /** Tells the tenant's object that the turn of a job's run is over. A lost report is made up for: the object also looks. */
-async function reportJobEnd(session: ReportingSession): Promise<void> {
+async function reportJobEnd(session: Session): Promise<void> {
   if (session.meta.jobRun === undefined || session.store.hasOpenTurn) return
   try {
     await session.tenantObject().jobs.reportEnd(session.ownAuthority, session.sessionId)

@@ -7,7 +7,8 @@ import { memoryReach } from '#agent/memory/memory-reach.ts'
 import { personalLayers } from '#agent/memory/personal-layers.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { promptParts } from './prompt-parts.ts'
-import type { PartResult, PreparedSession, PromptContext, PromptPart } from './prompt-part.ts'
+import type { PartResult, PromptContext, PromptPart } from './prompt-part.ts'
+import type { TurnSession } from '../turn-session.ts'
 
 /** A prompt, and what is stored beside it. */
 export type BuiltPrompt = { readonly prompt: string; readonly promptRecord: PromptRecord }
@@ -24,7 +25,7 @@ export type BuildOptions = {
 
 /** Returns at once when the material and every part do: then nothing is awaited between creating a session and its first turn. */
 export function buildPrompt(
-  session: PreparedSession,
+  session: TurnSession,
   { model, authority = session.asker(), isFresh = false, parts = promptParts }: BuildOptions = {},
 ): BuiltPrompt | Promise<BuiltPrompt> {
   const build = (material: PromptMaterial | undefined) =>
@@ -34,7 +35,7 @@ export function buildPrompt(
 }
 
 function contextOf(
-  session: PreparedSession,
+  session: TurnSession,
   { model, authority }: { readonly model: string | undefined; readonly authority: Authority },
   material: PromptMaterial | undefined,
 ): PromptContext {
