@@ -16,6 +16,7 @@ import { explainSmallWindow, hasTooSmallWindow, resolveRequestedModel } from '..
 import { type Call, route } from '../../route.ts'
 import { longPageQuery, ok } from '../../shapes.ts'
 import { nameSchemas } from '../../schema-names.ts'
+import { modelParam } from '../../openapi/path-params.ts'
 
 const toModelObject = (id: string, owner: string) => ({ id, object: 'model', created: 0, owned_by: owner })
 
@@ -116,7 +117,14 @@ const usableShape = z.object({
   source: z.enum(['settings', 'provider', 'models.dev', 'built-in', 'probe']).describe('Source of the context window.'),
 })
 const missingShape = z.object({ provider: z.string(), model: z.string().nullable(), reason: z.string() })
-nameSchemas({ Model: modelShape, ModelFacts: usableShape, UnavailableModel: missingShape })
+nameSchemas(
+  { Model: modelShape, ModelFacts: usableShape, UnavailableModel: missingShape },
+  {
+    Model: { id: 'talaria', created: 1_795_341_600 },
+    ModelFacts: { id: 'openai/gpt-5.2' },
+    UnavailableModel: { id: 'openai/gpt-5.2' },
+  },
+)
 
 const orNull = <T>(value: T | undefined): T | null => value ?? null
 
@@ -160,9 +168,11 @@ export const modelRoutes = [
   route({
     method: 'get',
     path: '/v1/models',
+    id: 'listModels',
     scope: 'read',
     tag: 'OpenAI',
     summary: 'Models that can be asked for',
+    description: 'The agent itself as `talaria`, and `provider/model` for every model of a configured provider.',
     responses: ok('OpenAI list', z.object({ object: z.literal('list'), data: z.array(modelShape) })),
     handle: async (call) =>
       Response.json({
@@ -179,6 +189,8 @@ export const modelRoutes = [
   route({
     method: 'get',
     path: '/v1/models/:id{.+}',
+    id: 'getModel',
+    params: { id: modelParam },
     scope: 'read',
     tag: 'OpenAI',
     summary: 'One model',
@@ -192,6 +204,7 @@ export const modelRoutes = [
   route({
     method: 'get',
     path: '/api/settings/models',
+    id: 'listModelFacts',
     scope: 'read',
     tag: 'Settings',
     summary: 'Facts about usable models, and why others are unavailable',

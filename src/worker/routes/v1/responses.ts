@@ -16,9 +16,14 @@ export const responseRoutes = [
   route({
     method: 'post',
     path: '/v1/responses',
+    id: 'createResponse',
     scope: 'chat',
     tag: 'OpenAI',
     summary: 'Ask the agent, or continue a response or conversation',
+    description:
+      'A response is a run of a session. `previous_response_id` or `conversation` continues it. ' +
+      'With `stream: true` the answer is a stream of `ResponseStreamEvent`.',
+    example: { model: 'talaria', input: 'Summarise report.md in three sentences.' },
     headers: [idempotencyKeyHeader, toolsetsHeader],
     body: responseBody,
     responses: {
@@ -33,6 +38,7 @@ export const responseRoutes = [
   route({
     method: 'get',
     path: '/v1/responses',
+    id: 'listResponses',
     scope: 'chat',
     tag: 'OpenAI',
     summary: 'Send requests over a WebSocket, as messages `response.create`',

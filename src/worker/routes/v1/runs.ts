@@ -21,6 +21,7 @@ import { follow, idempotencyOf, submitNow } from '../../submit.ts'
 import { turnOptionFields } from '../../input/turn-options.ts'
 import { decideApproval, decisionSchema } from '../approvals.ts'
 import { submitResponse } from '../../responses/submit-response.ts'
+import { runParam } from '../../openapi/path-params.ts'
 
 const tag = 'Runs'
 const sse = { 200: { description: 'Server-sent events', type: 'text/event-stream' } }
@@ -47,9 +48,12 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/v1/runs',
+    id: 'createRun',
     scope: 'chat',
     tag,
     summary: 'Start a run and return at once',
+    description: 'Returns as soon as the message is stored. Follow the run with its events, or ask for it by its id.',
+    example: { input: 'Summarise report.md in three sentences.' },
     headers: [idempotencyKeyHeader, toolsetsHeader],
     body: newRun,
     responses: { 202: { description: 'The run', schema: acceptedShape } },
@@ -58,6 +62,8 @@ export const runRoutes = [
   route({
     method: 'get',
     path: '/v1/runs/:id',
+    id: 'getRun',
+    params: { id: runParam },
     scope: 'read',
     tag,
     summary: 'One run: status, activity, result',
@@ -67,11 +73,16 @@ export const runRoutes = [
   route({
     method: 'get',
     path: '/v1/runs/:id/events',
+    id: 'streamRunEvents',
+    params: { id: runParam },
     scope: 'read',
     tag,
     summary: 'Stream the events of a run from its beginning to its end',
+    description: 'Each event has a name and a number. `Last-Event-ID` continues without a gap.',
     headers: [lastEventIdHeader],
-    query: z.strictObject({ after: z.coerce.number().int().min(0).optional() }),
+    query: z.strictObject({
+      after: z.coerce.number().int().min(0).optional().describe('Only events after this number.'),
+    }),
     responses: sse,
     handle: async (call) => {
       const after = readLastEventId(call.web, call.query.after)
@@ -87,6 +98,8 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/v1/runs/:id/stop',
+    id: 'stopRun',
+    params: { id: runParam },
     scope: 'chat',
     tag,
     summary: 'Stop a run; its messages so far are kept. A queued run is taken back',
@@ -103,9 +116,12 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/v1/runs/:id/steer',
+    id: 'steerRun',
+    params: { id: runParam },
     scope: 'chat',
     tag,
     summary: 'Send a message into a run without stopping it',
+    example: { input: 'Only the first chapter.' },
     headers: [idempotencyKeyHeader],
     body: z.strictObject({ input: inputSchema }),
     responses: { 202: { description: 'Accepted', schema: acceptedShape } },
@@ -114,9 +130,12 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/v1/runs/:id/approval',
+    id: 'decideRunApproval',
+    params: { id: runParam },
     scope: 'approve',
     tag,
     summary: 'Allow or deny a call of a run that waits for approval',
+    example: { decision: 'once' },
     body: decisionSchema.extend({
       approval_id: z.string().max(500).optional().describe('Needed when several calls wait.'),
     }),
