@@ -18,8 +18,9 @@ const floors = [
   ],
   // Both read the tables of the providers (docs/adr/0017-routing-above-providers.md).
   ['src/agent/routing', 'src/agent/public-api'],
-  ['src/agent/loop', 'src/tools', 'src/backends', 'src/channels', 'src/db'],
+  // Hashes, timeouts, addresses and the clock. Tools, backends and channels have them from here too.
   ['src/durable/platform'],
+  ['src/agent/loop', 'src/tools', 'src/backends', 'src/channels', 'src/db'],
   ['src/durable/storage'],
   ['src/durable/models'],
   ['src/durable/tenant'],
@@ -59,6 +60,7 @@ const orders = {
       'errors.ts',
       'schema-names.ts',
       'shapes.ts',
+      'openapi/path-params.ts',
       'headers.ts',
       'answer-format.ts',
       'access.ts',
@@ -79,8 +81,11 @@ const orders = {
   ],
 }
 
-/** The entry of a room's order that has the file. */
-const entryOf = (room, file) => file.slice(room.length + 1).split('/')[0]
+/** The entry of a room's order that has the file: the file itself, or its folder. */
+function entryOf(room, file) {
+  const path = file.slice(room.length + 1)
+  return orders[room].flat().includes(path) ? path : path.split('/')[0]
+}
 
 function levelOf(room, file) {
   const level = orders[room].findIndex((entries) => entries.includes(entryOf(room, file)))
@@ -101,6 +106,7 @@ function checkOrder(room, file, source) {
 }
 
 const policyLists = 'src/agent/loop/policies.ts'
+const addresses = 'src/durable/platform/addresses.ts'
 
 /** Resolves a relative path or an import of the package (`#agent/…`). Undefined for packages and platform modules. */
 function resolveImport(from, target) {
@@ -147,6 +153,9 @@ for (const file of files) {
     if (roomOf(to) !== room && target.startsWith('.')) offences.push(`${file} -> ${target} (leaves its room: #…)`)
   }
   if (orders[room]) offences.push(...checkOrder(room, file, source))
+  // The address of an object or blob is the wall between tenants.
+  if (file !== addresses && /`t\/\$|'t\/|getByName\(`|idFromName/.test(source))
+    offences.push(`${file} builds an address of a tenant (${addresses} does)`)
   // The loop calls policies only through its lists. Types of policies may be imported.
   if (room === 'src/agent/loop' && file !== policyLists)
     for (const [, target] of source.matchAll(/import (?!type )(?:\{[^}]*\}|[^'{]*) from '(#agent\/policy\/[^']+)'/g))

@@ -9,6 +9,9 @@ import { continueMedia, submitWaiting } from './inject.ts'
 import { releaseDue } from './release-held.ts'
 import { runSelfStarted } from './self-started/run-self-started.ts'
 import type { Session } from './session.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
+
+const giveUp = (): void => undefined
 
 export type WakeReason =
   | 'expiry'
@@ -58,7 +61,7 @@ export function scheduledParts(session: Session, expire: () => Promise<void>): S
     },
     subagents: {
       wakeAt: unlessClosing(() => session.subagents.getNextWake()),
-      wake: () => within(leaseMs, session.subagents.handleDriverStop()),
+      wake: () => withTimeout(session.subagents.handleDriverStop(), leaseMs, giveUp),
     },
     selfStart: { wakeAt: unlessClosing(() => session.selfStart.getNextWake()), wake: () => runSelfStarted(session) },
     // History gets the rows of the work before it.
@@ -94,15 +97,7 @@ export async function handleAlarm(session: Session): Promise<void> {
 async function projectEnded({ driver, delivery, turns, toolRuntime }: Session): Promise<void> {
   const processesAt = toolRuntime.processes.getNextWake(false) ?? Infinity
   const timeoutMs = Math.max(leaseMs, Math.min(segmentMs, processesAt - clock.now()))
-  if (driver.isDriving) await within(timeoutMs, driver.start())
-  if (delivery.isSending) await within(timeoutMs, delivery.start())
+  if (driver.isDriving) await withTimeout(driver.start(), timeoutMs, giveUp)
+  if (delivery.isSending) await withTimeout(delivery.start(), timeoutMs, giveUp)
   if (!driver.isDriving && !turns.isSettled) await turns.project()
-}
-
-/** Waits for the work or the timeout. The timer is cancelled: it would keep the object in memory. */
-async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
-  const timer = new AbortController()
-  const timeout = clock.wait(timeoutMs, { signal: timer.signal }).catch(() => undefined)
-  await Promise.race([work, timeout])
-  timer.abort()
 }

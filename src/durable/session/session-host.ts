@@ -13,9 +13,11 @@ import { deleteOutside, endSession } from './core/deletion.ts'
 import { IncomingCopy } from './copies/fork.ts'
 import { statusOf } from '#durable/turn/pending-requests.ts'
 import { Session } from './session.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { listSaid } from './views/match-conversation.ts'
-import { hashState, hashText } from './copies/state-hash.ts'
+import { hashState } from './copies/state-hash.ts'
+import { sha256Base64 } from '#durable/platform/hash.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
 
 /** The maximum wait until history contains a created session, so that lists show it at once. */
 const projectionWaitMs = 1_000
@@ -77,7 +79,7 @@ export class SessionHost {
 
   /** Returns the session for the API, after a short wait for history. */
   async view(): Promise<SessionView> {
-    await Promise.race([this.#session.turns.project(), clock.wait(projectionWaitMs)])
+    await withTimeout(this.#session.turns.project(), projectionWaitMs, () => undefined)
     return sessionView(this.#session.record(), statusOf(this.#session))
   }
 
@@ -138,7 +140,7 @@ async function retireConversation(session: Session, env: Env): Promise<void> {
   const turn = store.current()
   if (!meta.oneShot || !turn) return
   const texts = listSaid(session, turn).parts.flatMap(({ text }) => text || [])
-  const said = await Promise.all([texts.join(''), texts.at(-1) ?? ''].map(hashText))
+  const said = await Promise.all([texts.join(''), texts.at(-1) ?? ''].map((text) => sha256Base64(text)))
   // Files on a host that is gone are never equal to others.
   const state = await hashState(session, turn.id).catch((error: unknown) => {
     log.warn('conversation.unhashed', 'The files of an expiring session cannot be read.', { error })

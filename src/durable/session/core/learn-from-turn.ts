@@ -31,8 +31,8 @@ import { noAuxModel } from '#durable/models/side-call.ts'
 import { newRunId, newSessionId } from '#durable/platform/ids.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import type { StoredFix } from '#durable/tenant/learned-fixes.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import type { Session } from '../session.ts'
+import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
 
 /** Older rows are not reviewed, such as those of a long imported conversation. */
 const maxRows = 60
@@ -92,7 +92,7 @@ async function submitReview(
   const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
   const redactor = redactorFor(env, session.tenantId)
   const text = renderReview(entries, { nonce, repeated, redact: (line) => redactor.redact(line) })
-  const submitted = await env.SESSION.getByName(`t/${session.tenantId}/s/${sessionId}`).runs.submit({
+  const submitted = await sessionStub(env, session.tenantId, sessionId).runs.submit({
     kind: 'request',
     authority,
     runId: newRunId(sessionId),

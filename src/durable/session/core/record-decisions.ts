@@ -7,8 +7,8 @@ import { log } from '#agent/core/log.ts'
 import type { ApprovalDecision } from '#agent/core/permission/approval.ts'
 import { createDecisionEvent } from '#agent/core/permission/audit.ts'
 import { writeAuditEvents } from '#db/audit-log.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import type { Session } from '../session.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 
 type Decided = { readonly runId: string; readonly decisions: readonly ApprovalDecision[] }
 

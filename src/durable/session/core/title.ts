@@ -4,8 +4,8 @@ import { type OpeningMessage, textIn, userText } from '#agent/core/message.ts'
 import { classifySource } from '#agent/memory/session-source.ts'
 import { addLateUsage } from '#durable/storage/session-record.ts'
 import { noAuxModel } from '#durable/models/side-call.ts'
-import { clock } from '#durable/platform/clock.ts'
 import type { Session } from '../session.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
 
 const maxTitleChars = 60
 
@@ -52,7 +52,11 @@ export class Titles {
     if (!isWanted) return
     const { id } = this.#session.store.turn()
     const titled = createTitle(this.#session, this.#session.settings.auxiliary?.title_generation?.enabled !== true)
-    const isLate = await Promise.race([titled.then(() => false), clock.wait(titleWaitMs).then(() => true)])
+    const isLate = await withTimeout(
+      titled.then(() => false),
+      titleWaitMs,
+      () => true,
+    )
     if (isLate) this.#session.runInBackground(titled.then(() => this.#reproject(id)))
   }
 

@@ -11,6 +11,7 @@ import { log } from '#agent/core/log.ts'
 import { iso } from '../views/api-views.ts'
 import type { ChildRow } from '../subagents/child-rows.ts'
 import { withinLimit } from '../subagents/reach.ts'
+import { sessionStub } from '#durable/platform/addresses.ts'
 
 export class SubagentsSubject extends RpcTarget {
   readonly #host: SessionHost
@@ -72,7 +73,7 @@ export class SubagentsSubject extends RpcTarget {
   tree(authority: Authority, depth = 1): Promise<readonly SubagentNode[] | undefined> {
     return this.#host.with(authority, ({ subagents, tenantId }) =>
       readTree(subagents.rows.all(), depth, async (id, below) => {
-        const stub = this.#host.env.SESSION.getByName(`t/${tenantId}/s/${id}`)
+        const stub = sessionStub(this.#host.env, tenantId, id)
         return (await stub.subagents.tree(authority, below)) ?? []
       }),
     )

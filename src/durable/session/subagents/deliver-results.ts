@@ -23,12 +23,13 @@ import type { DeliverMessage } from './parent-session.ts'
 import { delegationOf } from './delegation-id.ts'
 import { inNameOf } from './start-child.ts'
 import type { Session } from '../session.ts'
+import { type SessionStub } from '#durable/platform/addresses.ts'
 
 type Delivering = {
   readonly session: Session
   readonly rows: ChildRows
   readonly deliver: DeliverMessage
-  readonly stubOf: (id: string) => ReturnType<Env['SESSION']['getByName']>
+  readonly stubOf: (id: string) => SessionStub
 }
 
 type EndedRow = ChildRow & { readonly state: Extract<ChildRow['state'], { at: 'ended' }> }

@@ -5,6 +5,7 @@ import { pack, unpack } from '#backends/tar.ts'
 import { byteStream } from '#durable/platform/byte-stream.ts'
 import { hasWorkspaceFiles } from '#durable/storage/storage-usage.ts'
 import type { Session } from '../session.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 /** Paths are relative to the workspace. `base`: the digest of the copied file that was changed or deleted. */
 export type FileChange = {
@@ -99,7 +100,5 @@ function readBaseline(sql: SqlStorage): ReadonlyMap<string, string> {
   return new Map(rows.map(({ path, digest }) => [path, digest]))
 }
 
-export async function digestOf(bytes: Uint8Array): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', bytes as BufferSource)
-  return [...new Uint8Array(digest).subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-}
+/** The stored baseline has such hashes. */
+export const digestOf = (bytes: Uint8Array): Promise<string> => sha256Hex(bytes, 16)

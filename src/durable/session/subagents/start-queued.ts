@@ -13,11 +13,12 @@ import type { StartOutcome } from './parent-session.ts'
 import { withinLimit } from './reach.ts'
 import { chooseGrant, createStart, limitsOf } from './start-child.ts'
 import type { Session } from '../session.ts'
+import { type SessionStub } from '#durable/platform/addresses.ts'
 
 type Starting = {
   readonly session: Session
   readonly rows: ChildRows
-  readonly stubOf: (id: string) => ReturnType<Env['SESSION']['getByName']>
+  readonly stubOf: (id: string) => SessionStub
   readonly end: (row: ChildRow, report: SubagentReport) => void
 }
 

@@ -9,6 +9,7 @@ import { clock } from '#durable/platform/clock.ts'
 import { promptParts } from './prompt-parts.ts'
 import type { PartResult, PromptContext, PromptPart } from './prompt-part.ts'
 import type { TurnSession } from '../turn-session.ts'
+import type { ToolScope } from '../tools/turn-scope.ts'
 
 /** A prompt, and what is stored beside it. */
 export type BuiltPrompt = { readonly prompt: string; readonly promptRecord: PromptRecord }
@@ -44,11 +45,17 @@ function contextOf(
     session,
     settings,
     authority,
-    tools: toolRuntime.toolbox(settings, memoryReach(authority) ? {} : { withoutMemory: true }),
+    tools: toolRuntime.toolbox(settings, promptScope(meta, authority)),
     material: material ?? {},
     model: session.promptModel(model ?? meta.model ?? undefined),
     now: clock.now(),
   }
+}
+
+/** A subagent has the same tools in every turn. Other sessions keep their prompt while the bounds of callers change. */
+function promptScope({ subagent }: TurnSession['meta'], authority: Authority): ToolScope {
+  const { toolBounds } = authority
+  return { ...(subagent && toolBounds && { toolBounds }), ...(!memoryReach(authority) && { withoutMemory: true }) }
 }
 
 function buildWith(context: PromptContext, parts: readonly PromptPart[]): BuiltPrompt | Promise<BuiltPrompt> {

@@ -9,7 +9,6 @@ import { respond } from '../../responses/respond.ts'
 import { responseBody } from '../../responses/response-body.ts'
 import { responseShape } from '../../responses/response-shape.ts'
 import { submitResponse } from '../../responses/submit-response.ts'
-import { serveResponseSocket } from '../../responses/socket.ts'
 import { route } from '../../route.ts'
 
 export const responseRoutes = [
@@ -46,6 +45,7 @@ export const responseRoutes = [
     handle: async (call) => {
       if (call.web.req.header('upgrade')?.toLowerCase() !== 'websocket')
         throw invalid('Send POST, or open a WebSocket.', 'Upgrade')
+      const { serveResponseSocket } = await import('../../responses/socket.ts')
       return serveResponseSocket(call)
     },
   }),
