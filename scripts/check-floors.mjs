@@ -99,8 +99,8 @@ function checkOrder(room, file, source) {
   if (own === undefined) return [`${file} is in a folder that the order of ${room} does not name`]
   return listValueImports(file, source).flatMap((to) => {
     if (roomOf(to) !== room || levelOf(room, to) < own || entryOf(room, file) === entryOf(room, to)) return []
-    // Files of the room itself that are on one level belong together.
-    const isBeside = [file, to].every((one) => levelOf(room, one) === own && !one.slice(room.length + 1).includes('/'))
+    // Files that are on one level belong together.
+    const isBeside = [file, to].every((one) => levelOf(room, one) === own && entryOf(room, one).endsWith('.ts'))
     return isBeside ? [] : [`${file} -> ${to} (the order inside ${room})`]
   })
 }
