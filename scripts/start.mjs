@@ -44,7 +44,10 @@ async function start(options) {
 /** The Chromium of the system, if there is one. The browser tools are hidden without it. */
 async function prepareBrowser({ CHROME_PATH }) {
   // Loaded late, as the sources that they import.
-  const { findChromium, serveBrowser } = await import('./lib/local-browser.mjs')
+  const [{ findChromium }, { serveBrowser }] = await Promise.all([
+    import('./lib/chromium.mjs'),
+    import('./lib/local-browser.mjs'),
+  ])
   const path = findChromium({ CHROME_PATH, ...process.env })
   return path === undefined ? {} : { BROWSER_CDP_URL: await serveBrowser(path), BROWSER_CDP_GUARDED: 'true' }
 }
