@@ -71,12 +71,12 @@ async function readLines(part: Part, budget: WorkBudget): Promise<readonly strin
   for (const token of parseXml(part.xml)) {
     const pause = budget.step()
     if (pause) await pause
-    if (token.kind === 'open') openHandlers[token.name]?.(state, token, part)
-    else if (token.kind === 'close') handleCloseTag(state, token.name)
-    else if (state.isInText && !state.isInField) {
+    if (token.kind === 'text') {
+      if (!state.isInText || state.isInField) continue
       if (!budget.print(token.text.length)) return undefined
       state.line += token.text
-    }
+    } else if (token.kind === 'open') openHandlers[token.name]?.(state, token, part)
+    else handleCloseTag(state, token.name)
   }
   return state.lines
 }
