@@ -17,8 +17,9 @@ const floors = [
   ],
   // Both read the tables of the providers (docs/adr/0017-routing-above-providers.md).
   ['src/agent/routing', 'src/agent/public-api'],
-  ['src/agent/loop', 'src/tools', 'src/backends', 'src/channels', 'src/db'],
+  // Hashes, timeouts, addresses and the clock. Tools, backends and channels have them from here too.
   ['src/durable/platform'],
+  ['src/agent/loop', 'src/tools', 'src/backends', 'src/channels', 'src/db'],
   ['src/durable/storage'],
   ['src/durable/models'],
   ['src/durable/tenant'],
@@ -33,6 +34,7 @@ const floors = [
 const floorOf = (file) => floors.findIndex((rooms) => rooms.some((room) => file.startsWith(`${room}/`)))
 const roomOf = (file) => floors.flat().find((room) => file.startsWith(`${room}/`))
 const policyLists = 'src/agent/loop/policies.ts'
+const addresses = 'src/durable/platform/addresses.ts'
 
 /** Resolves a relative path or an import of the package (`#agent/…`). Undefined for packages and platform modules. */
 function resolveImport(from, target) {
@@ -61,6 +63,9 @@ for (const file of files) {
     if (roomOf(to) !== room && floorOf(to) >= floorOf(file)) offences.push(`${file} -> ${to}`)
     if (roomOf(to) !== room && target.startsWith('.')) offences.push(`${file} -> ${target} (leaves its room: #…)`)
   }
+  // The address of an object or blob is the wall between tenants.
+  if (file !== addresses && /`t\/\$|'t\/|getByName\(`|idFromName/.test(source))
+    offences.push(`${file} builds an address of a tenant (${addresses} does)`)
   // The loop calls policies only through its lists. Types of policies may be imported.
   if (room === 'src/agent/loop' && file !== policyLists)
     for (const [, target] of source.matchAll(/import (?!type )(?:\{[^}]*\}|[^'{]*) from '(#agent\/policy\/[^']+)'/g))

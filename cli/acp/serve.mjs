@@ -68,7 +68,7 @@ class AcpServer {
   }
 
   async #create() {
-    const { body } = await this.#call('POST', '/api/sessions', {})
+    const { body } = await this.#call('POST', '/api/sessions', { source: 'acp' })
     this.#announceCommands(body.id)
     return { sessionId: body.id, configOptions: await listConfigOptions(this.#client, body.id) }
   }

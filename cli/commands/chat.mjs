@@ -34,8 +34,8 @@ async function readInput() {
 
 async function findSession(client, { session, last, model }) {
   if (session) return session
-  if (!last) return (await client.call('POST', '/api/sessions', { ...(model && { model }) })).body.id
-  const [newest] = (await client.get('/api/sessions?limit=1&source=api')).data
+  if (!last) return (await client.call('POST', '/api/sessions', { source: 'cli', ...(model && { model }) })).body.id
+  const [newest] = (await client.get('/api/sessions?limit=1&source=cli')).data
   if (!newest) throw new UsageError('There is no session yet.')
   return newest.id
 }

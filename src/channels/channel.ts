@@ -204,8 +204,8 @@ export type ResolvedTarget =
   | { readonly kind: 'found'; readonly address: ChatAddress; readonly isGroup: boolean }
   /** `detail` says why, for the person who named it. */
   | { readonly kind: 'unknown'; readonly detail: string }
-  /** The platform did not answer. */
-  | { readonly kind: 'unavailable'; readonly detail: string }
+  /** The platform did not answer. `isGroup` is what the id tells, and true where it tells nothing. */
+  | { readonly kind: 'unavailable'; readonly detail: string; readonly isGroup: boolean }
 
 export type Registration = { readonly ok: boolean; readonly detail: string }
 

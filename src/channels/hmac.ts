@@ -23,9 +23,6 @@ async function getKey(hash: Hash, secret: string): Promise<CryptoKey> {
 const importKey = (hash: Hash, secret: Uint8Array): Promise<CryptoKey> =>
   crypto.subtle.importKey('raw', Uint8Array.from(secret), { name: 'HMAC', hash }, false, ['sign'])
 
-export const toHex = (bytes: Uint8Array): string =>
-  [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-
 /** Joins a text and raw bytes, as signatures over a prefix and a body need it. */
 export function concatBytes(prefix: string, body: Uint8Array): Uint8Array {
   const head = new TextEncoder().encode(prefix)

@@ -8,6 +8,7 @@ import { drizzle } from 'drizzle-orm/d1'
 import { type Scope, scopes } from '#agent/core/permission/authority.ts'
 import { createAdminAudit } from './admin-audit.ts'
 import { apiKey, tenant } from './schema.ts'
+import { sha256, sha256Hex, toHex } from '#durable/platform/hash.ts'
 
 export type ApiKey = {
   readonly id: string
@@ -115,7 +116,7 @@ export function createApiKeys(db: D1Database, actor: string): ApiKeys {
         revokedAt: null,
         role: newKey.role ?? null,
       }
-      const insert = orm.insert(apiKey).values({ ...key, hash: encodeHex(await hashSecret(secret)) })
+      const insert = orm.insert(apiKey).values({ ...key, hash: await sha256Hex(secret) })
       const { name, scopes: held, role, expiresAt } = key
       const details = { name, scopes: held, role, expires_at: expiresAt }
       await audit.run(insert.toSQL(), { kind: 'key.created', at: now, tenantId: key.tenantId, subject: id, details })
@@ -149,7 +150,7 @@ export function createApiKeys(db: D1Database, actor: string): ApiKeys {
 async function verify(db: D1Database, presented: string, now: number): Promise<StoredKey | undefined> {
   const [, id, secret] = keyPattern.exec(presented) ?? []
   if (id === undefined || secret === undefined) return undefined
-  const presentedHash = await hashSecret(secret)
+  const presentedHash = await sha256(secret)
   const row = await readKey(db, id)
   // An unknown id is compared with zeros, so that it takes as long as a wrong secret.
   const isEqual = crypto.subtle.timingSafeEqual(presentedHash, row ? decodeHex(row.hash) : new Uint8Array(32))
@@ -171,10 +172,6 @@ function toUsableKey(keyId: string, row: KeyRow | null, now: number): StoredKey 
   }
 }
 
-const hashSecret = async (secret: string) =>
-  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(secret)))
-
-const encodeHex = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 const decodeHex = (hex: string) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
 
 /** Creates a public id of 80 random bits. */
@@ -182,7 +179,7 @@ const randomId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte
 
 /** Creates a secret of 32 random bytes, encoded as 43 base-62 digits. */
 function randomSecret(): string {
-  let number = BigInt(`0x${encodeHex(crypto.getRandomValues(new Uint8Array(32)))}`)
+  let number = BigInt(`0x${toHex(crypto.getRandomValues(new Uint8Array(32)))}`)
   let text = ''
   for (let i = 0; i < 43; i++) {
     text = base62[Number(number % 62n)] + text

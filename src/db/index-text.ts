@@ -7,6 +7,7 @@ import type { Entry, Page } from '#agent/core/history.ts'
 import { textIn } from '#agent/core/message.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { classifySource, type SourceClass } from '#agent/memory/session-source.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 const maxMessageChars = 8192
 const maxToolResultChars = 2048
@@ -47,8 +48,7 @@ const getTypedText = ({ message }: Entry) =>
  * Encodes the tenant as one word. Hex keeps ids distinct. The last letter is no English suffix, so the stemmer does
  * not change the word.
  */
-export const tenantWord = (tenantId: string) =>
-  `tn${[...new TextEncoder().encode(tenantId)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}q`
+export const tenantWord = (tenantId: string) => `tn${toHex(new TextEncoder().encode(tenantId))}q`
 
 /**
  * Encodes the tenant as one trigram: three code points of 15 bits. A collision of two tenants only costs time,

@@ -5,7 +5,7 @@ import { drizzle } from 'drizzle-orm/d1'
 import type { TenantStatus } from '#agent/core/permission/access.ts'
 import { listChanges } from '#agent/core/permission/audit.ts'
 import { createApiKeys, type ApiKeys } from './api-keys.ts'
-import type { Limits } from '#agent/core/settings.ts'
+import { knownLimits, type Limits } from '#agent/core/settings.ts'
 import { createAdminAudit } from './admin-audit.ts'
 import { tenant } from './schema.ts'
 
@@ -36,6 +36,8 @@ export type Tenants = ApiKeys & {
   readonly update: (id: string, change: TenantChange, now?: number) => Promise<Tenant | undefined>
 }
 
+const toTenant = (row: Tenant): Tenant => ({ ...row, limits: knownLimits(row.limits) })
+
 const isUndeleted = (id: string) => and(eq(tenant.id, id), ne(tenant.status, 'deleting'))
 
 /** `actor`: who makes the changes, for the audit log. */
@@ -51,11 +53,11 @@ export function createTenants(db: D1Database, actor = ''): Tenants {
       const event = { kind: 'tenant.created', at: now, tenantId: id, subject: id, details: { name } } as const
       return (await audit.run(insert.toSQL(), event)) ? row : undefined
     },
-    list: () => orm.select().from(tenant).orderBy(tenant.createdAt, tenant.id),
-    get: async (id) => (await orm.select().from(tenant).where(eq(tenant.id, id)))[0],
+    list: async () => (await orm.select().from(tenant).orderBy(tenant.createdAt, tenant.id)).map(toTenant),
+    get: async (id) => (await orm.select().from(tenant).where(eq(tenant.id, id))).map(toTenant)[0],
     update: async (id, { name, status, limits }, now = Date.now()) => {
       const change = { ...(name !== undefined && { name }), ...(status && { status }), ...(limits && { limits }) }
-      const read = async () => (await orm.select().from(tenant).where(isUndeleted(id)))[0]
+      const read = async () => (await orm.select().from(tenant).where(isUndeleted(id))).map(toTenant)[0]
       const before = await read()
       if (!before || Object.keys(change).length === 0) return before
       const update = orm.update(tenant).set(change).where(isUndeleted(id))

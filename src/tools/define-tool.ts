@@ -23,7 +23,6 @@ type Definition<Input, Need extends ServiceName> = {
   readonly needs?: readonly Need[]
   /** For a tool that needs a vendor, a binding or a setting. */
   readonly availability?: (deployment: ToolDeployment) => Availability
-  readonly roles?: readonly string[]
   readonly effect: Effect
   /** For a tool whose effect depends on the input. */
   readonly effectOf?: (input: Input) => Effect
@@ -55,7 +54,7 @@ function createTool<Input, Need extends ServiceName>(
   definition: Definition<Input, Need>,
   input: ToolInput<Input>,
 ): Tool {
-  const { name, toolset, description, needs = [], roles, effect, maxResultChars: maxResult } = definition
+  const { name, toolset, description, needs = [], effect, maxResultChars: maxResult } = definition
   const { effectOf, risk, assess, touches, timeoutMs, availability } = definition
   /** Input that does not fit the schema never runs, so it gets the answer for a call without consequences. */
   const ifValid = <Answer, Otherwise>(raw: unknown, use: (value: Input) => Answer, otherwise: Otherwise) => {
@@ -68,7 +67,6 @@ function createTool<Input, Need extends ServiceName>(
     description,
     needs,
     effect,
-    ...(roles && { roles }),
     ...(availability && { availability }),
     ...(maxResult !== undefined && { maxResultChars: maxResult }),
     get inputSchema() {

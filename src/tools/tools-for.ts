@@ -26,8 +26,6 @@ export type ToolSources = {
   readonly services: ReadonlySet<ServiceName>
   /** Names of tools that lack a vendor, a binding or a setting. */
   readonly unavailable?: readonly string[]
-  /** The roles that the session has. */
-  readonly roles?: readonly string[]
 }
 
 export type SessionTools = {
@@ -39,7 +37,7 @@ export type SessionTools = {
 
 export function toolsFor(sources: ToolSources): SessionTools {
   const preset = presetOf(sources.source ?? '')
-  const { builtIn, enabled = [preset], disabled = [], bounds = [], withheld, services, roles = [] } = sources
+  const { builtIn, enabled = [preset], disabled = [], bounds = [], withheld, services } = sources
   const { unavailable = [] } = sources
   const { only, never = [] } = presetBounds[preset] ?? {}
   const tenantTools = distinctTenantTools(builtIn, sources.tenantTools ?? [])
@@ -61,8 +59,7 @@ export function toolsFor(sources: ToolSources): SessionTools {
       !isWithheld(tool.name) &&
       allBounds.every((bound) => bound.has(tool.name)) &&
       tool.needs.every((need) => services.has(need)) &&
-      !unavailable.includes(tool.name) &&
-      (!tool.roles || tool.roles.some((role) => roles.includes(role))),
+      !unavailable.includes(tool.name),
   )
   return { toolbox: new Map(usable.map((tool) => [tool.name, tool])), unknown: [...unknown] }
 }

@@ -30,13 +30,12 @@ const core: readonly string[] = [
   'image_gen',
   'tts',
   'browser',
-  'homeassistant',
   tenantToolset,
 ]
 const coreWithout = (...names: string[]): Toolset => ({ includes: core.filter((name) => !names.includes(name)) })
 
 const groups: Readonly<Record<string, Toolset>> = {
-  ...toolsetPerTool('memory', 'todo', 'session_search', 'clarify', 'cronjob', 'x_search'),
+  ...toolsetPerTool('memory', 'todo', 'session_search', 'clarify', 'cronjob'),
   web: { tools: ['web_search', 'web_extract'] },
   search: { tools: ['web_search'] },
   terminal: { tools: ['terminal', 'process'] },
@@ -46,10 +45,8 @@ const groups: Readonly<Record<string, Toolset>> = {
   skills: { tools: ['skills_list', 'skill_view', 'skill_manage'] },
   tts: { tools: ['text_to_speech'] },
   vision: { tools: ['vision_analyze'] },
-  video: { tools: ['video_analyze'] },
   image_gen: { tools: ['image_generate'] },
   video_gen: { tools: ['video_generate'] },
-  homeassistant: { tools: ['ha_list_entities', 'ha_get_state', 'ha_list_services', 'ha_call_service'] },
 }
 
 const composites: Readonly<Record<string, Toolset>> = {
@@ -73,40 +70,30 @@ const composites: Readonly<Record<string, Toolset>> = {
   },
 }
 
-const platforms = [
-  'telegram',
-  'discord',
-  'slack',
-  'whatsapp',
-  'signal',
-  'matrix',
-  'mattermost',
-  'email',
-  'sms',
-  'teams',
-] as const
+const platforms = ['telegram', 'discord', 'slack', 'whatsapp', 'email', 'sms'] as const
 
 /** The toolset of each source of messages. */
 const presets: Readonly<Record<string, Toolset>> = {
   'talaria-cli': { includes: core },
   ...Object.fromEntries(platforms.map((name) => [`talaria-${name}`, { includes: core }])),
-  'talaria-acp': coreWithout('clarify', 'cronjob', 'image_gen', 'tts', 'homeassistant'),
-  'talaria-api-server': coreWithout('clarify', 'tts'),
   'talaria-cron': coreWithout('clarify', 'cronjob', 'memory'),
   'talaria-webhook': { tools: ['web_search', 'web_extract', 'vision_analyze', 'clarify'] },
-  'talaria-gateway': { includes: core },
 }
 
 export const toolsets: Readonly<Record<string, Toolset>> = { ...groups, ...composites, ...presets }
 
 /** Toolsets whose tools may be absent. Their names are never reported as unknown. */
-const optionalToolsets: ReadonlySet<string> = new Set(['all', '*', 'browser', 'browser-cdp', 'kanban', 'a2a'])
+const optionalToolsets: ReadonlySet<string> = new Set(['all', '*', 'browser', 'browser-cdp'])
 
 /** Whether this is the name of a toolset. `hermes-` stands for `talaria-`. */
 export const isToolsetName = (name: string): boolean =>
   optionalToolsets.has(name) || Object.hasOwn(toolsets, withOwnPrefix(name))
 
 const withOwnPrefix = (name: string): string => name.replace(/^hermes-/, 'talaria-')
+
+/** Stored settings may name presets that are not accepted any more and had the tools of the command line. */
+const resolveStored = (name: string): string =>
+  withOwnPrefix(name).replace(/^talaria-(?:gateway|signal|matrix|mattermost|teams)$/, 'talaria-cli')
 
 /** Sources whose preset has another name. */
 const presetAliases: Readonly<Record<string, string>> = { job: 'cron' }
@@ -128,9 +115,6 @@ export const presetBounds: Readonly<
   'talaria-cron': { never: ['clarify', 'cronjob', 'memory', 'send_message'] },
 }
 
-/** `*` and `all` leave this toolset out: it has to be enabled by its name. */
-const explicitToolset = 'kanban'
-
 export type ToolsetExpansion = {
   /** Names of tools. They need not exist. */
   readonly members: Set<string>
@@ -147,7 +131,7 @@ export function expandToolset(
   expansion: ToolsetExpansion,
   sets: Readonly<Record<string, Toolset>>,
 ): void {
-  const name = withOwnPrefix(requestedName)
+  const name = resolveStored(requestedName)
   if (expansion.visited.has(name)) return
   expansion.visited.add(name)
   const ownMembers = tools.filter((tool) => belongsTo(tool, name)).map((tool) => tool.name)
@@ -159,6 +143,5 @@ export function expandToolset(
 }
 
 function belongsTo(tool: Tool, name: string): boolean {
-  if (name === 'all' || name === '*') return tool.toolset !== explicitToolset
-  return tool.toolset === name || tool.name === name
+  return name === 'all' || name === '*' || tool.toolset === name || tool.name === name
 }

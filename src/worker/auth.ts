@@ -21,11 +21,11 @@ import { log } from '#agent/core/log.ts'
 import { actorOf, createAuditEvent } from '#agent/core/permission/audit.ts'
 import { writeAuditEventOnce } from '#db/audit-log.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { sha256 } from '#durable/platform/hash.ts'
 
 const keyCacheMs = 30_000
 const minKeyLength = 16
 const maxKeyChars = 512
-const encoder = new TextEncoder()
 /** Only valid keys are cached. The admin key is part of the entry, so that changing it invalidates all of them. */
 const keyCache = new BoundedMap<
   string,
@@ -112,11 +112,9 @@ const throwUnauthorised = (): never => {
 const unauthorised = () =>
   new AppError(401, 'invalid_api_key', 'Send a valid key in the header: Authorization: Bearer KEY.')
 
-const digest = async (text: string) => new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(text)))
-
 /** Compares digests, because a comparison in constant time needs equal lengths. */
 async function isAdminKey(presented: string, adminKey: string): Promise<boolean> {
-  const [actual, expected] = await Promise.all([digest(presented), digest(adminKey)])
+  const [actual, expected] = await Promise.all([sha256(presented), sha256(adminKey)])
   return crypto.subtle.timingSafeEqual(actual, expected)
 }
 

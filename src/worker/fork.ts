@@ -8,7 +8,7 @@ import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError } from './errors.ts'
 import { type RequestIds, releaseOnError } from './idempotency.ts'
 import { requireStorageAdmission } from './limits.ts'
-import { requireFound, sessionStub } from './sessions.ts'
+import { requireFound, addressSession } from './sessions.ts'
 
 type Session = DurableObjectStub<SessionDO>
 type Fork = {
@@ -46,7 +46,7 @@ export async function submitInFork<T>(
   submitRequest: () => Promise<T>,
 ): Promise<T> {
   const { env, authority, tenant } = context
-  const to: Session = sessionStub(env, tenant.id, ids.sessionId)
+  const to: Session = addressSession(env, tenant.id, ids.sessionId)
   // A repeated request finds the fork of the first one.
   if (await to.info.get(authority)) return submitRequest()
   await releaseOnError(ids, () => forkSession(context, source, to, fork))

@@ -4,9 +4,10 @@
  */
 
 import { newRunId, newSessionId } from '#durable/platform/ids.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from './errors.ts'
 import type { Call } from './route.ts'
+import { sha256Base64 } from '#durable/platform/hash.ts'
 
 export type RequestIds = {
   readonly sessionId: string
@@ -30,7 +31,7 @@ export async function claimIds(call: KeyedCall, sessionId?: string): Promise<Req
     throw invalid('Idempotency-Key must have 1 to 255 characters.', 'Idempotency-Key')
   const tenant = tenantStub(call.env, call.tenant.id)
   const name = `${call.web.req.method} ${call.web.req.path} ${key}`
-  const claim = await tenant.claims.claim(call.authority, name, await hashText(call.bodyText), newIds)
+  const claim = await tenant.claims.claim(call.authority, name, await sha256Base64(call.bodyText), newIds)
   if (claim.kind === 'conflict')
     throw new AppError(409, 'idempotency_key_conflict', 'This Idempotency-Key was already used with another body.', {
       param: 'Idempotency-Key',
@@ -66,8 +67,3 @@ export async function releaseOnError<T>({ release }: RequestIds, work: () => Pro
 
 export const replayHeaders = ({ replayed }: RequestIds): Record<string, string> =>
   replayed ? { 'Idempotency-Replayed': 'true' } : {}
-
-async function hashText(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  return btoa(String.fromCharCode(...new Uint8Array(digest)))
-}

@@ -2,7 +2,7 @@
 
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import type { Admission } from '#durable/tenant/effective-limits.ts'
 import { AppError } from './errors.ts'
 

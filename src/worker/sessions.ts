@@ -3,14 +3,15 @@
 import { log } from '#agent/core/log.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { isRunOf, sessionNamePattern, splitAtDot } from '#agent/core/session-name.ts'
-import type { SessionDO } from '#durable/session/session-object.ts'
 import type { SessionStatus } from '#durable/turn/pending-requests.ts'
 import { notFound } from './errors.ts'
+import { sessionStub, type SessionStub } from '#durable/platform/addresses.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
 
-/** Throws 404 for a malformed id, as for an unknown one. */
-export function sessionStub(env: Env, tenantId: string, sessionId: string): DurableObjectStub<SessionDO> {
+/** Returns the stub of a session. Throws 404 for a malformed id, as for an unknown one. */
+export function addressSession(env: Env, tenantId: string, sessionId: string): SessionStub {
   if (!sessionNamePattern.test(sessionId)) throw notFound()
-  return env.SESSION.getByName(`t/${tenantId}/s/${sessionId}`)
+  return sessionStub(env, tenantId, sessionId)
 }
 
 /** Throws 404 for undefined, which objects return for a session that does not exist. */
@@ -45,7 +46,7 @@ export async function getStatuses(
   const askNext = async () => {
     for (let session = open.shift(); session; session = open.shift())
       try {
-        statuses.set(session.id, await sessionStub(env, authority.tenantId, session.id).info.status(authority))
+        statuses.set(session.id, await addressSession(env, authority.tenantId, session.id).info.status(authority))
       } catch (error) {
         log.warn('session.status_unreadable', 'The status of a session cannot be read.', {
           error,
@@ -54,7 +55,6 @@ export async function getStatuses(
       }
   }
   const requests = Promise.all(Array.from({ length: maxConcurrent }, askNext))
-  const timeout = scheduler.wait(statusTimeoutMs).then(() => void open.splice(0))
-  await Promise.race([requests, timeout])
+  await withTimeout(requests, statusTimeoutMs, () => void open.splice(0))
   return statuses
 }

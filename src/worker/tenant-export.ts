@@ -14,8 +14,8 @@ import { createLogins } from '#db/logins.ts'
 import { createTenants, type Tenant } from '#db/tenants.ts'
 import { reportUsage, type UsageCursor, usageGroups } from '#db/usage-report.ts'
 import { textStream } from '#durable/platform/byte-stream.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
-import { sessionStub } from './sessions.ts'
+import { addressSession } from './sessions.ts'
+import { blobPrefix, tenantStub } from '#durable/platform/addresses.ts'
 
 const pageSize = 100
 const iso = (ms: number) => new Date(ms).toISOString()
@@ -164,7 +164,7 @@ async function* sessionIds(env: Env, tenantId: string): AsyncGenerator<string> {
 /** A session that cannot be read is named in the last line, and the export goes on. */
 async function* sessionLines(env: Env, tenantId: string, id: string, failed: string[]): AsyncGenerator<string> {
   try {
-    const session = sessionStub(env, tenantId, id)
+    const session = addressSession(env, tenantId, id)
     const exported = await session.transfer.export(operatorOf(tenantId), { format: 'jsonl', hasFiles: false })
     if (!exported) return
     let type = 'session'
@@ -199,7 +199,7 @@ const maxFiles = 20_000
 
 /** The names and sizes of the files in a workspace. */
 async function* fileLines(env: Env, tenantId: string, id: string): AsyncGenerator<string> {
-  const { files } = sessionStub(env, tenantId, id)
+  const { files } = addressSession(env, tenantId, id)
   const open = [{ path: '.', depth: 0 }]
   let count = 0
   for (let folder = open.pop(); folder && count < maxFiles; folder = open.pop()) {
@@ -216,7 +216,7 @@ async function* fileLines(env: Env, tenantId: string, id: string): AsyncGenerato
 async function* blobLines({ BLOBS }: Env, tenantId: string): AsyncGenerator<string> {
   let cursor: string | undefined
   do {
-    const page = await BLOBS?.list({ prefix: `t/${tenantId}/`, limit: pageSize, ...(cursor && { cursor }) })
+    const page = await BLOBS?.list({ prefix: blobPrefix(tenantId), limit: pageSize, ...(cursor && { cursor }) })
     for (const { key, size, uploaded } of page?.objects ?? [])
       yield line('blob', { key, size, uploaded: uploaded.toISOString() })
     cursor = page?.truncated ? page.cursor : undefined

@@ -11,11 +11,12 @@ import twilio from 'twilio'
 import { describe, expect, it } from 'vitest'
 import type { Channel, ChannelConnection, InboundRequest } from '#channels/channel.ts'
 import { discord } from '#channels/discord/discord.ts'
-import { computeHmac, concatBytes, toHex } from '#channels/hmac.ts'
+import { computeHmac, concatBytes } from '#channels/hmac.ts'
 import { slack } from '#channels/slack/slack.ts'
 import { sms } from '#channels/sms/sms.ts'
 import { telegram } from '#channels/telegram/telegram.ts'
 import { whatsapp } from '#channels/whatsapp/whatsapp.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 const requests = 1_000
 const webhookUrl = 'https://talaria.test/webhooks/x/ch_1?tenant=a%20b&c=%C3%A4'

@@ -28,6 +28,14 @@ describe('a tenant', () => {
     expect(await tenants.get('unknown')).toBeUndefined()
   })
 
+  it('has no limits that do not exist any more', async () => {
+    const id = newTenant()
+    await tenants.create({ id, name: 'Ada' }, noonMs)
+    await database.prepare('UPDATE tenant SET limits = ? WHERE id = ?').bind('{"jobs":3,"sandboxes":1}', id).run()
+    expect((await tenants.get(id))?.limits).toEqual({ jobs: 3 })
+    expect((await tenants.list()).find((one) => one.id === id)?.limits).toEqual({ jobs: 3 })
+  })
+
   it('gets a random id by default, and an invalid id is refused', async () => {
     expect((await tenants.create({ name: 'Ada' }, noonMs))?.id).toMatch(/^[a-z0-9][a-z0-9-]{0,62}$/)
     for (const id of ['', '-a', 'A', 'a/b', 'a_b', 'x'.repeat(64), 'a\n'])

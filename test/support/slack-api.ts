@@ -41,7 +41,9 @@ function answer(api: FakeAccount, { path, body }: ApiCall): Response {
     case 'chat.update':
       return api.send(() => edit(api, String(body['ts']), String(body['text'])))
     case 'conversations.info':
-      return body['channel'] === 'D11' ? ok({ channel: { id: 'D11' } }) : slackError('channel_not_found')
+      return ['C11', 'D11'].includes(String(body['channel']))
+        ? ok({ channel: { id: body['channel'] } })
+        : slackError('channel_not_found')
     case 'files.getUploadURLExternal': {
       const upload = `/upload/${uploads.size + 1}`
       uploads.set(upload, { api, name: String(body['filename']) })

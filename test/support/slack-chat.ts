@@ -1,8 +1,9 @@
 /** Simulates a Slack workspace: a bot with its channel, signed events, and the command `/talaria`. */
 
-import { computeHmac, concatBytes, toHex } from '#channels/hmac.ts'
+import { computeHmac, concatBytes } from '#channels/hmac.ts'
 import { call, request } from '../worker/client.ts'
 import { createSlackApi } from './slack-api.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 

@@ -50,7 +50,6 @@ describe('a tool with a JSON schema', () => {
         return typeof n === 'number' ? { ok: true, value: { n } } : { ok: false, error: 'n must be a number' }
       },
     },
-    roles: ['admin'],
     effect: 'effect',
     effectOf: ({ n }) => (n === 0 ? 'pure' : 'effect'),
     risk: ({ n }) => (n > 9 ? 'spend' : 'none'),
@@ -59,7 +58,6 @@ describe('a tool with a JSON schema', () => {
 
   it('shows the schema as it was given', () => {
     expect(double.inputSchema).toBe(schema)
-    expect(double.roles).toEqual(['admin'])
   })
 
   it('runs what the parser returns', async () => {

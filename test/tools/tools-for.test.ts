@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import type { ServiceName } from '#agent/core/tool.ts'
 import { defineTool } from '#tools/define-tool.ts'
 import { tools } from '#tools/index.ts'
-import { toolsFor, type ToolSources } from '#tools/tools-for.ts'
+import { isToolsetOrTool } from '#tools/tool-names.ts'
+import { listToolsetMembers, toolsFor, type ToolSources } from '#tools/tools-for.ts'
+import { toolsets } from '#tools/toolsets.ts'
 
 const allServices = new Set<ServiceName>([
   'backend',
@@ -19,19 +21,18 @@ const allServices = new Set<ServiceName>([
   'subagents',
   'jobs',
 ])
-const fakeTool = (name: string, toolset: string, roles?: readonly string[]) =>
+const fakeTool = (name: string, toolset: string) =>
   defineTool({
     name,
     toolset,
     description: `${name} of ${toolset}`,
     input: z.object({}),
-    ...(roles && { roles }),
     effect: 'pure',
     run: async () => ({}),
   })
 /** Those that every deployment has. */
 const core = tools.filter(({ needs }) => needs.every((need) => allServices.has(need)))
-const builtIn = [...core, fakeTool('web_search', 'web'), fakeTool('kanban_show', 'kanban')]
+const builtIn = [...core, fakeTool('web_search', 'web')]
 const gitLog = fakeTool('mcp__git__log', 'mcp-git')
 
 const choose = (choice: Partial<ToolSources>) =>
@@ -83,7 +84,6 @@ describe('toolsets', () => {
     [['mcp-git'], [], ['mcp__git__log']],
     [['tenant'], [], ['mcp__git__log']],
     [['read_file'], [], ['read_file']],
-    [['kanban'], [], ['kanban_show']],
     [['all'], ['all'], []],
     [[], [], []],
   ])('%j without %j are %j', (enabled, disabled, expected) => {
@@ -97,13 +97,32 @@ describe('toolsets', () => {
 
   it('exclude clarify from sources without a person', () => {
     expect(namesFor({ enabled: ['talaria-cron'] })).not.toContain('clarify')
-    expect(namesFor({ enabled: ['talaria-api-server'] })).not.toContain('clarify')
     expect(namesFor({ enabled: ['talaria-telegram'] })).toContain('clarify')
   })
 
-  it('exclude explicit toolsets from a wildcard', () => {
+  it('stand for all tools with a wildcard', () => {
     expect(namesFor({ enabled: ['*'] })).toContain('mcp__git__log')
-    expect(namesFor({ enabled: ['*'] })).not.toContain('kanban_show')
+    expect(sortedNamesFor({ enabled: ['*'] })).toEqual(sortedNamesFor({ enabled: ['all'] }))
+  })
+
+  it('give stored names of former presets the same tools, where there were the same', () => {
+    expect(namesFor({ enabled: ['talaria-gateway'] })).toEqual(namesFor({ enabled: ['talaria-cli'] }))
+    expect(namesFor({ enabled: ['hermes-signal'] })).toEqual(namesFor({ enabled: ['talaria-cli'] }))
+    expect(choose({ enabled: ['talaria-acp'] }).unknown).toEqual(['talaria-acp'])
+  })
+
+  it.each(['homeassistant', 'x_search', 'video', 'kanban', 'a2a', 'talaria-gateway', 'talaria-acp', 'hermes-teams'])(
+    'accept no %s, which has no tool or no source',
+    (name) => {
+      expect(isToolsetOrTool(name)).toBe(false)
+    },
+  )
+
+  it('accept every toolset that is listed, and each has a tool', () => {
+    for (const name of Object.keys(toolsets)) {
+      expect(isToolsetOrTool(name), name).toBe(true)
+      expect(listToolsetMembers(tools, name), name).not.toEqual([])
+    }
   })
 
   it('report unknown names', () => {
@@ -113,18 +132,10 @@ describe('toolsets', () => {
   })
 })
 
-describe('needs and roles', () => {
+describe('needs', () => {
   it('exclude a tool without its services', () => {
     const services = new Set<ServiceName>(['todos'])
     expect(sortedNamesFor({ enabled: ['coding'], services })).toEqual(['todo', 'web_search'])
-  })
-
-  it('offer a tool with roles only to sessions that have one of them', () => {
-    const tenantTools = [gitLog, fakeTool('mcp__git__push', 'mcp-git', ['maintainer', 'admin'])]
-    const enabled = ['mcp-git']
-    expect(namesFor({ enabled, tenantTools })).toEqual(['mcp__git__log'])
-    expect(namesFor({ enabled, tenantTools, roles: ['guest'] })).toEqual(['mcp__git__log'])
-    expect(namesFor({ enabled, tenantTools, roles: ['guest', 'admin'] })).toEqual(['mcp__git__log', 'mcp__git__push'])
   })
 })
 

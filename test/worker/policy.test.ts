@@ -40,7 +40,7 @@ const orderOf = (path: string) => orders[path] ?? (path.startsWith('limits.') ? 
 
 /** What `PATCH /api/settings` and sessions do not take (docs/settings.md#limits). */
 const isTaken = (path: string, whose: 'tenant' | 'session') =>
-  !/^limits\.(jobs|children|sandboxes)$|^auxiliary\.(?!title_generation).*\.enabled$/.test(path) &&
+  !/^limits\.jobs$|^auxiliary\.(?!title_generation).*\.enabled$/.test(path) &&
   (whose === 'tenant' || !path.startsWith('limits.') || /^limits\.(usd|tokens)_per_(turn|session)$/.test(path))
 
 type Refusal = readonly [status: number, code: string | undefined, param: string | null | undefined]

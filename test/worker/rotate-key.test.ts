@@ -10,7 +10,7 @@ import { headerOwner } from '#durable/models/provider-headers.ts'
 import { loadConnection, unsealSecrets } from '#durable/tenant/channels/connection.ts'
 import { createConnections } from '#db/channel-connections.ts'
 import { secretOwner } from '#durable/platform/tenant-secrets.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { ownerAuthority } from '../support/authority.ts'
 import { adminKey, applyMigrations, bindings, call, newTenant } from './client.ts'
 

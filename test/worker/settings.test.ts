@@ -77,7 +77,7 @@ describe('settings that would have no effect', () => {
         },
       },
     ],
-    ['limits.sandboxes', 'limits.sandboxes', { limits: { sandboxes: 1 } }],
+    ['limits.sandboxes', 'sandboxes', { limits: { sandboxes: 1 } }],
     ['auxiliary.titel', 'auxiliary.titel', { auxiliary: { titel: { timeout: 1 } } }],
   ])('are refused: %s names %s', async (param, name, settings) => {
     const { key } = await newTenant()
@@ -110,12 +110,18 @@ describe('settings that would have no effect', () => {
     expect((await call('PATCH', '/api/settings', { key, body })).status).toBe(200)
   })
 
+  it('are not the limit of running subagents, which a tenant may set for itself', async () => {
+    const { key } = await newTenant()
+    const answer = await call('PATCH', '/api/settings', { key, body: { limits: { children: 2 } } })
+    expect(answer).toMatchObject({ status: 200, body: { limits: { children: 2 } } })
+  })
+
   it('of a session are limits of the whole tenant, which the operator may still set', async () => {
     const { id: tenant, key } = await newTenant()
     const settings = { limits: { usd_per_day: 1 } }
     const made = await call<ErrorBody>('POST', '/api/sessions', { key, body: { settings } })
     expect([made.status, made.body.error.param]).toEqual([400, 'limits.usd_per_day'])
-    const limits = { jobs: 1, children: 1, sandboxes: 1 }
+    const limits = { jobs: 1, children: 1 }
     expect((await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits } })).body).toMatchObject({ limits })
   })
 })

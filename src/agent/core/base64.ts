@@ -16,3 +16,11 @@ export function decodeBase64Bytes(text: string): Uint8Array<ArrayBuffer> {
   for (let i = 0; i < characters.length; i++) bytes[i] = characters.charCodeAt(i)
   return bytes
 }
+
+/** Encodes bytes as base64url, without padding. */
+export const encodeBase64Url = (bytes: Uint8Array): string =>
+  encodeBase64Bytes(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+
+/** Accepts the standard alphabet too. Throws for other characters. */
+export const decodeBase64Url = (text: string): Uint8Array<ArrayBuffer> =>
+  decodeBase64Bytes(text.replaceAll('-', '+').replaceAll('_', '/'))

@@ -1,4 +1,4 @@
-/** Caches values up to a maximum size. A full map is cleared, so that a long-lived isolate does not grow. */
+/** Caches values up to a maximum size. A full map drops its oldest entry, so that a long-lived isolate does not grow. */
 export class BoundedMap<Key, Value> extends Map<Key, Value> {
   readonly #maxSize: number
 
@@ -8,7 +8,12 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
   }
 
   override set(key: Key, value: Value): this {
-    if (this.size >= this.#maxSize && !this.has(key)) this.clear()
+    // An entry that is set again becomes the newest.
+    this.delete(key)
+    for (const oldest of this.keys()) {
+      if (this.size < this.#maxSize) break
+      this.delete(oldest)
+    }
     return super.set(key, value)
   }
 }

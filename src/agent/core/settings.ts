@@ -93,10 +93,13 @@ export const limitsSchema = z.strictObject({
   storage_bytes: count(1_000_000_000_000).optional(),
   jobs: count(100_000).optional(),
   children: count(10_000).optional(),
-  sandboxes: count(10_000).optional(),
   browsers: count(10_000).optional(),
 })
 export type Limits = z.infer<typeof limitsSchema>
+
+/** Leaves out stored limits that do not exist any more. */
+export const knownLimits = (stored: Limits): Limits =>
+  Object.fromEntries(Object.entries(stored).filter(([name]) => Object.hasOwn(limitsSchema.shape, name)))
 
 const headerName = z.string().regex(/^(?!(?:host|content-length|connection|transfer-encoding)$)[A-Za-z0-9-]{1,64}$/i)
 /** Sealed values are longer than the 2,000 characters that a request may send. */

@@ -163,8 +163,6 @@ export type Tool = {
   readonly needs: readonly ServiceName[]
   /** Tells whether the deployment has what the tool needs beside services. Absent: it needs nothing. */
   readonly availability?: (deployment: ToolDeployment) => Availability
-  /** A session gets the tool only when it has one of these roles. Absent: no role is needed. */
-  readonly roles?: readonly string[]
   readonly effect: Effect
   /** The effect of one call, when it depends on the input. */
   readonly effectOf?: (input: unknown) => Effect

@@ -4,7 +4,7 @@
 export type SourceClass = 'interactive' | 'scheduled' | 'hidden'
 
 export const scheduledSources = ['cron', 'job', 'monitor'] as const
-export const hiddenSources = ['subagent', 'tool', 'kanban', 'learning'] as const
+export const hiddenSources = ['subagent', 'tool', 'learning'] as const
 
 const classes: ReadonlyMap<string, SourceClass> = new Map([
   ...scheduledSources.map((source) => [source, 'scheduled'] as const),

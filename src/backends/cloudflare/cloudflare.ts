@@ -9,6 +9,7 @@ import type { HostPort, HostMemory } from '../host/host-port.ts'
 import type { PortableBackend } from '../portable-backend.ts'
 import type { SandboxResult, SandboxPort, SandboxFailure } from './sandbox-port.ts'
 import type { Egress } from './egress.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
 
 export type CloudflareOptions = {
   readonly sandbox: SandboxPort
@@ -73,25 +74,21 @@ function portOf(sandbox: SandboxPort, egress: () => Egress): HostPort {
   return {
     // A script that was started must not run twice; the other requests are idempotent.
     run: (script, timeoutMs) =>
-      callWithRetry(() => withTimeout(sandbox.run(script, timeoutMs, egress()), timeoutMs + startAndGraceMs), 'never'),
-    read: (path) => callWithRetry(() => withTimeout(sandbox.read(path), 120_000), 'idempotent'),
+      callWithRetry(() => settle(sandbox.run(script, timeoutMs, egress()), timeoutMs + startAndGraceMs), 'never'),
+    read: (path) => callWithRetry(() => settle(sandbox.read(path), 120_000), 'idempotent'),
     write: async (path, bytes) =>
-      void (await callWithRetry(() => withTimeout(sandbox.write(path, bytes), 120_000), 'idempotent')),
-    restore: () => callWithRetry(() => withTimeout(sandbox.restore(), 300_000), 'idempotent'),
-    destroy: async () => void (await callWithRetry(() => withTimeout(sandbox.destroy(), 60_000), 'idempotent')),
+      void (await callWithRetry(() => settle(sandbox.write(path, bytes), 120_000), 'idempotent')),
+    restore: () => callWithRetry(() => settle(sandbox.restore(), 300_000), 'idempotent'),
+    destroy: async () => void (await callWithRetry(() => settle(sandbox.destroy(), 60_000), 'idempotent')),
   }
 }
 
 /** A container that stalls does not respond even after the timeout it was given. */
-async function withTimeout<T>(work: Promise<SandboxResult<T>>, ms: number): Promise<SandboxResult<T>> {
-  let timer: ReturnType<typeof setTimeout> | null = null
-  const expired = new Promise<SandboxResult<T>>((resolve) => {
-    const trouble = { code: 'LATE', message: `It did not respond within ${ms / 1000} s.`, admitted: true }
-    timer = setTimeout(() => resolve({ trouble }), ms)
-  })
-  return Promise.race([work.catch((error: unknown) => ({ trouble: failureOf(error) })), expired]).finally(() =>
-    clearTimeout(timer),
-  )
+function settle<T>(work: Promise<SandboxResult<T>>, ms: number): Promise<SandboxResult<T>> {
+  const settled = work.catch((error: unknown) => ({ trouble: failureOf(error) }))
+  return withTimeout(settled, ms, () => ({
+    trouble: { code: 'LATE', message: `It did not respond within ${ms / 1000} s.`, admitted: true },
+  }))
 }
 
 /** Converts an error of the Durable Object itself, which was reset or has no container. */

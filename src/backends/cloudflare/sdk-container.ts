@@ -4,7 +4,7 @@
  * container, which closed egress refuses.
  */
 
-import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
 import type { ContainerHost, WorkspaceCopy } from './container-host.ts'
 import { applyEgress, type EgressControl, type EgressVariables } from './egress.ts'
 
@@ -54,7 +54,7 @@ export function sdkContainer({ sandbox, variables, ...options }: SdkContainerOpt
       const bytes = decodeBase64Bytes(content)
       return { bytes, size: size ?? bytes.byteLength }
     },
-    writeFile: async (path, bytes) => void (await sandbox.writeFile(path, encodeBase64(bytes), fileOptions)),
+    writeFile: async (path, bytes) => void (await sandbox.writeFile(path, encodeBase64Bytes(bytes), fileOptions)),
     destroy: () => sandbox.destroy(),
     copies: bucket && {
       create: () => sandbox.createBackup({ dir: workspace, ttl: keepSeconds, localBucket: true }),
@@ -63,11 +63,4 @@ export function sdkContainer({ sandbox, variables, ...options }: SdkContainerOpt
       abandon: abandonCopy,
     },
   }
-}
-
-function encodeBase64(bytes: Uint8Array): string {
-  let text = ''
-  for (let from = 0; from < bytes.length; from += 0x8000)
-    text += String.fromCharCode(...bytes.subarray(from, from + 0x8000))
-  return btoa(text)
 }

@@ -6,6 +6,7 @@ import type { HostPort, ScriptResult } from './host-port.ts'
 import { runCommand, exportStatements, noDirectoryCode, quote, stopCommand } from './scripts.ts'
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import type { ScriptRunner } from './script-runner.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
 
 const defaultMaxOutput = 256 * 1024
 /** Time for reading the output and the response, beyond the command's own timeout. */
@@ -35,10 +36,10 @@ export async function exec(host: Host, text: string, options: ExecOptions): Prom
   )
   // After a timeout or an abort nothing waits for it, and its error is ignored.
   running.catch(() => undefined)
-  const timer = startTimer(timeoutMs + graceMs + maxStartMs)
-  const result = await Promise.race([running, aborted(signal), timer.expired]).finally(timer.clear)
+  const result = await withTimeout(Promise.race([running, aborted(signal)]), timeoutMs + graceMs + maxStartMs, () => {
+    throw unknownOutcome()
+  })
   if (result === 'stopped') return stopAndRead(host, { folder, running, started }, { ...options, cwd })
-  if (result === 'expired') throw unknownOutcome()
   const env = options.env ?? {}
   const parsed = limitVariables(parseOutput(result.output, { cwd, env, timeoutMs }), env)
   const note = scripts.takeNote()
@@ -60,10 +61,13 @@ async function stopAndRead(
   { env = {}, cwd }: ExecOptions & { cwd: string },
 ): Promise<ExecResult> {
   await scripts.run(stopCommand(folder))
-  const timer = startTimer(stopGraceMs)
-  const result = await Promise.race([running.catch(() => undefined), timer.expired]).finally(timer.clear)
+  const result = await withTimeout(
+    running.catch(() => undefined),
+    stopGraceMs,
+    () => undefined,
+  )
   const empty = stopped(cwd, performance.now() - started)
-  if (result === undefined || result === 'expired' || !isComplete(result.output)) return empty
+  if (result === undefined || !isComplete(result.output)) return empty
   const { stdout, stderr, omitted, truncated, ms } = parseOutput(result.output, { cwd, env, timeoutMs: 0 })
   return { ...empty, stdout, stderr, omitted, truncated, ms }
 }
@@ -106,13 +110,6 @@ const stopped = (cwd: string, ms: number): ExecResult => ({
 
 function aborted(signal: AbortSignal | undefined): Promise<'stopped'> {
   return new Promise((resolve) => signal?.addEventListener('abort', () => resolve('stopped'), { once: true }))
-}
-
-/** For a host that never responds. A timer that is not cleared keeps the Durable Object in memory. */
-function startTimer(ms: number) {
-  const { promise: expired, resolve } = Promise.withResolvers<'expired'>()
-  const timer = setTimeout(() => resolve('expired'), ms)
-  return { expired, clear: () => clearTimeout(timer) }
 }
 
 const unknownOutcome = (): BackendError =>

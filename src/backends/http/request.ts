@@ -4,6 +4,7 @@
  */
 
 import { BackendError } from '#agent/core/backend.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
 
 export type SandboxServer = {
   readonly url: string
@@ -92,7 +93,7 @@ function requestUrl({ url }: SandboxServer, path: string, query: NonNullable<Req
 /** Reads the body of a response, with a timeout. */
 export async function readJson<T>(response: Response): Promise<T> {
   try {
-    return await withTimeout(response.json(), defaultTimeoutMs)
+    return await withTimeout(response.json() as Promise<T>, defaultTimeoutMs, throwTimeout)
   } catch {
     throw unreachableError('sent a response that is incomplete or no JSON')
   }
@@ -100,18 +101,14 @@ export async function readJson<T>(response: Response): Promise<T> {
 
 export async function readBytes(response: Response): Promise<Uint8Array> {
   try {
-    return new Uint8Array(await withTimeout(response.arrayBuffer(), 4 * defaultTimeoutMs))
+    return new Uint8Array(await withTimeout(response.arrayBuffer(), 4 * defaultTimeoutMs, throwTimeout))
   } catch {
     throw unreachableError('closed the connection in the middle of a file')
   }
 }
 
-async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | null = null
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('timeout')), ms)
-  })
-  return Promise.race([work, expired]).finally(() => clearTimeout(timer))
+const throwTimeout = (): never => {
+  throw new Error('timeout')
 }
 
 export const unreachableError = (problem: string): BackendError =>

@@ -9,6 +9,7 @@ import type { Program, ProgramEnd } from '#agent/core/program.ts'
 import { compilerCode, runnerCode } from '../modules.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import type { CallAnswer, Compiled, Language, ProgramHost, RunAnswer, RunRequest } from './protocol.ts'
+import { awaitAnswer, type Ending, openIsolate } from '../open-isolate.ts'
 
 export type RunProgram = (program: Program) => Promise<ProgramEnd>
 
@@ -18,7 +19,6 @@ export type ProgramsOptions = {
   readonly tenantId: string
 }
 
-const compatibility = { compatibilityDate: '2026-10-20', compatibilityFlags: ['nodejs_compat'] }
 /** Enforced only by the deployed platform; locally the limits of the guard apply. */
 const isolateLimits = { cpuMs: 30_000, subRequests: 1_000 }
 const computeLimits = { maxBlockingMs: 500, maxTotalMs: 3_000 }
@@ -48,35 +48,26 @@ type CompilerEntrypoint = { readonly compile: (source: string, language?: Langua
 type RunnerEntrypoint = { readonly run: (host: RemoteHost, request: RunRequest) => Promise<RunAnswer> }
 
 async function compile(loader: WorkerLoader, tenantId: string, { source, language }: Program): Promise<Compiled> {
-  const code = await compilerCode()
-  const version = code.slice(3, 19)
-  const worker = loader.get(`compile:${version}:${tenantId}`, () => ({
-    ...compatibility,
-    mainModule: 'compile.js',
-    modules: { 'compile.js': code },
-    globalOutbound: null,
-    limits: isolateLimits,
-  }))
-  const compiler = worker.getEntrypoint('Compiler') as unknown as CompilerEntrypoint
+  const isolate = { name: 'compile', code: await compilerCode(), entrypoint: 'Compiler', limits: isolateLimits }
+  const compiler = openIsolate<CompilerEntrypoint>({ loader, ...isolate, sharedBy: tenantId })
   return { ...(await compiler.compile(source, language)) }
 }
 
 async function execute(loader: WorkerLoader, code: string, program: Program): Promise<RunAnswer> {
-  const runner = await runnerCode()
-  const worker = loader.load({
-    ...compatibility,
-    mainModule: 'run.js',
-    modules: { 'run.js': runner, 'program.js': code },
-    globalOutbound: null,
-    limits: isolateLimits,
-  })
+  const modules = { 'program.js': code }
+  const isolate = { name: 'run', code: await runnerCode(), modules, entrypoint: 'Runner', limits: isolateLimits }
+  const entry = openIsolate<RunnerEntrypoint>({ loader, ...isolate })
   const host = createHost(program)
-  const giveUp = startDeadline(program, host.stop)
   try {
-    const entry = worker.getEntrypoint('Runner') as unknown as RunnerEntrypoint
-    const { tools, timeoutMs } = program
+    const { tools, timeoutMs, signal } = program
     const request = { tools, timeoutMs, limits: computeLimits, maxOutput: maxOutputChars }
-    const answer = await Promise.race([entry.run(new RemoteHost(host), request).catch(crashed), giveUp.reached])
+    const answer = await awaitAnswer(entry.run(new RemoteHost(host), request), {
+      timeoutMs: timeoutMs + graceMs,
+      signal,
+      onAbort: host.stop,
+      graceMs,
+      answer: (ending) => endedAnswer(program, ending),
+    })
     // Copied, because RPC results are disposed with the call. Truncated again, because the program can change its limit.
     const { status, output, omitted, error } = answer
     return {
@@ -86,7 +77,6 @@ async function execute(loader: WorkerLoader, code: string, program: Program): Pr
       ...(error !== undefined && { error: truncate(error) }),
     }
   } finally {
-    giveUp.clear()
     host.stop()
   }
 }
@@ -136,27 +126,10 @@ class RemoteHost extends RpcTarget {
   }
 }
 
-function startDeadline({ timeoutMs, signal }: Program, stop: () => void) {
-  let timer: ReturnType<typeof setTimeout> | null = null
-  let onAbort = (): void => {}
-  const reached = new Promise<RunAnswer>((resolve) => {
-    const giveUpAfter = (ms: number, status: RunAnswer['status'], error: string) => {
-      clearTimeout(timer)
-      timer = setTimeout(() => resolve({ status, output: '', error }), ms)
-    }
-    giveUpAfter(timeoutMs + graceMs, 'timeout', `Stopped after ${timeoutMs / 1000} s.`)
-    onAbort = () => {
-      stop()
-      giveUpAfter(graceMs, 'interrupted', 'Stopped by the user.')
-    }
-    signal.addEventListener('abort', onAbort, { once: true })
-    if (signal.aborted) onAbort()
-  })
-  const clear = (): void => {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', onAbort)
-  }
-  return { reached, clear }
+function endedAnswer({ timeoutMs }: Program, ending: Ending): RunAnswer {
+  if (ending.kind === 'crashed') return crashed(ending.error)
+  if (ending.kind === 'timeout') return { status: 'timeout', output: '', error: `Stopped after ${timeoutMs / 1000} s.` }
+  return { status: 'interrupted', output: '', error: 'Stopped by the user.' }
 }
 
 const failed = (error: string): RunAnswer => ({ status: 'error', output: '', error: truncate(error) })

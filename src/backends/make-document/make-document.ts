@@ -3,11 +3,11 @@
  * the isolate crashes.
  */
 
-import { log } from '#agent/core/log.ts'
 import type { DocumentBytes, DocumentKind, DocumentWriter } from '#agent/core/media/document-writer.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import { removeIllegal } from './legal-text.ts'
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { awaitAnswer, logCrash, openIsolate } from '../open-isolate.ts'
 
 const isolateLimits = { cpuMs: 20_000, subRequests: 10 }
 const timeoutMs = 40_000
@@ -30,45 +30,26 @@ type Job = { readonly kind: DocumentKind; readonly content: string; readonly sig
 
 const isSvg = (content: string): boolean => /^\s{0,100}<(?:\?xml|svg|!)/i.test(content)
 
-async function writeAlone(loader: WorkerLoader, { kind, content, signal }: Job): Promise<DocumentBytes> {
-  const write = await loadIsolate(loader, kind, content)
-  return withDeadline(write(content).catch(reportCrash), signal)
-}
-
 const stopped: DocumentBytes = { refused: 'It takes too much time or memory. Make a smaller document.' }
 
-/** Logs that the platform ended the isolate, which used too much time or memory. */
-function reportCrash(error: unknown): DocumentBytes {
-  log.error('isolate.crashed', 'The isolate that writes a document crashed.', { error })
-  return stopped
-}
-
-function withDeadline(writing: Promise<DocumentBytes>, signal: AbortSignal): Promise<DocumentBytes> {
-  const { promise: reached, resolve } = Promise.withResolvers<DocumentBytes>()
-  const stop = () => resolve(stopped)
-  const timer = setTimeout(stop, timeoutMs)
-  signal.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) stop()
-  return Promise.race([writing, reached]).finally(() => {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', stop)
+async function writeAlone(loader: WorkerLoader, { kind, content, signal }: Job): Promise<DocumentBytes> {
+  const write = await loadIsolate(loader, kind, content)
+  return awaitAnswer<DocumentBytes>(write(content), {
+    timeoutMs,
+    signal,
+    answer: (ending) => {
+      logCrash(ending, 'writes a document')
+      return stopped
+    },
   })
 }
 
 type WriterEntrypoint = { readonly write: WriteDocument }
 
 async function loadIsolate(loader: WorkerLoader, kind: DocumentKind, content: string): Promise<WriteDocument> {
-  const [code, assets] = await Promise.all([writerCode[kind](), loadAssets(kind, content)])
-  const worker = loader.load({
-    compatibilityDate: '2026-10-20',
-    compatibilityFlags: ['nodejs_compat'],
-    mainModule: 'writer.js',
-    modules: { 'writer.js': code, ...assets },
-    globalOutbound: null,
-    limits: isolateLimits,
-  })
-  const entry = worker.getEntrypoint('Writer') as unknown as WriterEntrypoint
-  // Copied, because RPC results are disposed with the call.
+  const [code, modules] = await Promise.all([writerCode[kind](), loadAssets(kind, content)])
+  const isolate = { name: 'writer', code, modules, entrypoint: 'Writer', limits: isolateLimits }
+  const entry = openIsolate<WriterEntrypoint>({ loader, ...isolate })
   return async (text) => ({ ...(await entry.write(text)) })
 }
 

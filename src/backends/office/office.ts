@@ -3,11 +3,11 @@
  * no Worker Loader. Always resolves with an answer, even when the isolate crashes.
  */
 
-import { log } from '#agent/core/log.ts'
 import type { Documents, OfficeAnswer } from '#agent/core/media/document.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import { inlineOffice, officeCode } from '../modules.ts'
 import type { ReadOffice } from './protocol.ts'
+import { awaitAnswer, logCrash, openIsolate, streamOf } from '../open-isolate.ts'
 
 const isolateLimits = { cpuMs: 20_000, subRequests: 10 }
 const timeoutMs = 30_000
@@ -22,46 +22,22 @@ export function openOffice(loader: WorkerLoader | undefined): Documents['office'
     if (!loader && bytes.byteLength > maxInlineBytes) return { refused: 'size' }
     return limited(async () => {
       const read = loader ? await loadIsolate(loader) : (await inlineOffice()).read
-      return withDeadline(read(streamOf(bytes), format).catch(reportCrash), signal)
+      return awaitAnswer<OfficeAnswer>(read(streamOf(bytes), format), {
+        timeoutMs,
+        signal,
+        answer: (ending) => {
+          logCrash(ending, 'reads a document')
+          return { refused: 'stopped' }
+        },
+      })
     })
   }
 }
 
-/** Logs that the platform ended the isolate, which used too much time or memory. */
-function reportCrash(error: unknown): OfficeAnswer {
-  log.error('isolate.crashed', 'The isolate that reads a document crashed.', { error })
-  return { refused: 'stopped' }
-}
-
-async function withDeadline(reading: Promise<OfficeAnswer>, signal: AbortSignal): Promise<OfficeAnswer> {
-  const { promise: reached, resolve } = Promise.withResolvers<OfficeAnswer>()
-  const stop = () => resolve({ refused: 'stopped' })
-  const timer = setTimeout(stop, timeoutMs)
-  signal.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) stop()
-  return Promise.race([reading, reached]).finally(() => {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', stop)
-  })
-}
-
-/** As a stream, because a file may be larger than one RPC message. */
-const streamOf = (bytes: Uint8Array) =>
-  new Response(bytes as Uint8Array<ArrayBuffer>).body as ReadableStream<Uint8Array>
-
 type ReaderEntrypoint = { readonly read: ReadOffice }
 
 async function loadIsolate(loader: WorkerLoader): Promise<ReadOffice> {
-  const code = await officeCode()
-  const worker = loader.load({
-    compatibilityDate: '2026-10-20',
-    compatibilityFlags: ['nodejs_compat'],
-    mainModule: 'office.js',
-    modules: { 'office.js': code },
-    globalOutbound: null,
-    limits: isolateLimits,
-  })
-  const entry = worker.getEntrypoint('Reader') as unknown as ReaderEntrypoint
-  // Copied, because RPC results are disposed with the call.
+  const isolate = { name: 'office', code: await officeCode(), entrypoint: 'Reader', limits: isolateLimits }
+  const entry = openIsolate<ReaderEntrypoint>({ loader, ...isolate })
   return async (stream, format) => ({ ...(await entry.read(stream, format)) })
 }

@@ -3,10 +3,10 @@
  * when there is no Worker Loader. Throws a `BackendError` for an invalid pattern and for a search that takes too long.
  */
 
-import { log } from '#agent/core/log.ts'
 import { BackendError } from '#agent/core/backend.ts'
 import { inlineSearch, searchCode } from '../modules.ts'
 import type { MatchAnswer, MatchLines } from './protocol.ts'
+import { awaitAnswer, logCrash, openIsolate } from '../open-isolate.ts'
 
 const maxPatternChars = 2_000
 const isolateLimits = { cpuMs: 30_000, subRequests: 10 }
@@ -29,7 +29,13 @@ export function openLineMatcher({ loader, name }: MatcherOptions): LineMatcher {
     if (pattern.length > maxPatternChars)
       throw new BackendError('invalid', 'The pattern is too long.', `Use at most ${maxPatternChars} characters.`)
     const match = loader ? await loadIsolate(loader, name) : (await inlineSearch()).matchLines
-    const answer = await withDeadline(match(pattern, texts, timeoutMs).catch(reportCrash))
+    const answer = await awaitAnswer(match(pattern, texts, timeoutMs), {
+      timeoutMs: timeoutMs + graceMs,
+      answer: (ending): MatchAnswer => {
+        logCrash(ending, 'searches files')
+        return { stopped: true }
+      },
+    })
     if ('invalid' in answer) throw invalidPattern(answer.invalid)
     if ('stopped' in answer)
       throw new BackendError(
@@ -48,32 +54,10 @@ const invalidPattern = (reason: string): BackendError =>
     'Put a backslash before ( ) [ ] { } . * + ? to search for the character itself. As in ripgrep, there is no look-around and no back-reference.',
   )
 
-/** The platform ended the isolate, which used too much time or memory. */
-function reportCrash(error: unknown): MatchAnswer {
-  log.error('isolate.crashed', 'The isolate that searches files crashed.', { error })
-  return { stopped: true }
-}
-
-async function withDeadline(matching: Promise<MatchAnswer>): Promise<MatchAnswer> {
-  const { promise: reached, resolve } = Promise.withResolvers<MatchAnswer>()
-  const timer = setTimeout(() => resolve({ stopped: true }), timeoutMs + graceMs)
-  return Promise.race([matching, reached]).finally(() => clearTimeout(timer))
-}
-
 type MatcherEntrypoint = { readonly match: MatchLines }
 
 async function loadIsolate(loader: WorkerLoader, name: string): Promise<MatchLines> {
-  const code = await searchCode()
-  const version = code.slice(3, 19)
-  const worker = loader.get(`search:${version}:${name}`, () => ({
-    compatibilityDate: '2026-10-20',
-    compatibilityFlags: ['nodejs_compat'],
-    mainModule: 'search.js',
-    modules: { 'search.js': code },
-    globalOutbound: null,
-    limits: isolateLimits,
-  }))
-  const entry = worker.getEntrypoint('Matcher') as unknown as MatcherEntrypoint
-  // Copied, because RPC results are disposed with the call.
+  const isolate = { name: 'search', code: await searchCode(), entrypoint: 'Matcher', limits: isolateLimits }
+  const entry = openIsolate<MatcherEntrypoint>({ loader, ...isolate, sharedBy: name })
   return async (pattern, texts, ms) => structuredClone(await entry.match(pattern, texts, ms))
 }

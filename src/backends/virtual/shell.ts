@@ -8,6 +8,7 @@ import { inlineShell, shellCode } from '../modules.ts'
 import type { Network } from './network.ts'
 import type { FileAnswer, NetworkRequest, RunShell, ShellAnswer, ShellHost, ShellRequest } from './protocol.ts'
 import type { Entry, SqlFiles } from './sql-files.ts'
+import { awaitAnswer, type Ending, openIsolate } from '../open-isolate.ts'
 
 export type OutputListener = (text: string) => void
 export type ShellResult = ShellAnswer & { readonly killed: boolean }
@@ -30,14 +31,16 @@ export function openShell({ files, prefix, loader, network }: ShellOptions): She
     const run = loader ? await runInIsolate(loader, prefix) : await runInline()
     const networkNow = network?.()
     const host = shellHost(files, { yields: loader === undefined, onOutput: listen, network: networkNow })
-    const giveUp = startDeadline(request.timeoutMs + graceMs, host.stop, signal)
     try {
-      return await Promise.race([
-        run(host, { ...request, network: networkNow !== undefined }).then(finishedResult, crashedResult(request)),
-        giveUp.reached(request),
-      ])
+      const work = run(host, { ...request, network: networkNow !== undefined })
+      return await awaitAnswer<ShellResult>(work.then(finishedResult), {
+        timeoutMs: request.timeoutMs + graceMs,
+        signal,
+        onAbort: host.stop,
+        graceMs,
+        answer: (ending) => endedResult(request, ending),
+      })
     } finally {
-      giveUp.clear()
       host.stop()
     }
   }
@@ -73,17 +76,8 @@ type ShellEntrypoint = { readonly run: (host: RemoteHost, request: ShellRequest)
 
 /** One isolate per session and build: sessions share no memory, and a running isolate starts a command in milliseconds. */
 async function runInIsolate(loader: WorkerLoader, prefix: string): Promise<RunShell> {
-  const code = await shellCode()
-  const version = code.slice(3, 19)
-  const worker = loader.get(`shell:${version}:${prefix}`, () => ({
-    compatibilityDate: '2026-10-20',
-    compatibilityFlags: ['nodejs_compat'],
-    mainModule: 'bash.js',
-    modules: { 'bash.js': code },
-    globalOutbound: null,
-    limits: isolateLimits,
-  }))
-  const entry = worker.getEntrypoint('Shell') as unknown as ShellEntrypoint
+  const isolate = { name: 'bash', code: await shellCode(), entrypoint: 'Shell', limits: isolateLimits }
+  const entry = openIsolate<ShellEntrypoint>({ loader, ...isolate, sharedBy: prefix })
   return async (host, request) => {
     const answer = await entry.run(new RemoteHost(host), request)
     // Copied, because RPC results are disposed with the call.
@@ -106,34 +100,10 @@ const stoppedResult = (request: ShellRequest, stderr: string, timedOut: boolean)
   unset: [],
 })
 
-const crashedResult =
-  (request: ShellRequest) =>
-  (error: unknown): ShellResult =>
-    stoppedResult(
-      request,
-      `bash: the shell was stopped: ${error instanceof Error ? error.message : String(error)}\n`,
-      false,
-    )
-
-function startDeadline(ms: number, stop: () => void, signal?: AbortSignal) {
-  let timer: ReturnType<typeof setTimeout> | null = null
-  let onAbort = (): void => {}
-  const reached = (request: ShellRequest): Promise<ShellResult> =>
-    new Promise((resolve) => {
-      timer = setTimeout(() => resolve(stoppedResult(request, 'bash: time-out\n', true)), ms)
-      onAbort = () => {
-        stop()
-        clearTimeout(timer)
-        timer = setTimeout(() => resolve(stoppedResult(request, 'bash: interrupted\n', false)), graceMs)
-      }
-      signal?.addEventListener('abort', onAbort, { once: true })
-      if (signal?.aborted) onAbort()
-    })
-  const clear = (): void => {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', onAbort)
-  }
-  return { reached, clear }
+function endedResult(request: ShellRequest, ending: Ending): ShellResult {
+  if (ending.kind === 'timeout') return stoppedResult(request, 'bash: time-out\n', true)
+  if (ending.kind === 'interrupted') return stoppedResult(request, 'bash: interrupted\n', false)
+  return stoppedResult(request, `bash: the shell was stopped: ${messageOf(ending.error)}\n`, false)
 }
 
 type Operation = (files: SqlFiles, path: string, ...rest: never[]) => unknown

@@ -23,6 +23,7 @@ import { callDiscord, type DiscordResult } from './discord-api.ts'
 import { encodeDiscord, maxTextChars, renderDiscord } from './discord-markdown.ts'
 import { addressOf, parseInteraction } from './parse-interaction.ts'
 import { parseGatewayRequest } from './parse-message.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 /** Discord shows no embeds of addresses: fetching them could leak what the conversation contains. */
 const suppressEmbeds = 1 << 2
@@ -218,10 +219,7 @@ const referenceOf = ({ replyToMessageId }: OutboundMessage) =>
   }
 
 /** Discord accepts 25 characters. Its own repetitions carry the same number, so the message stands there once. */
-async function nonceOf(key: string): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key)))
-  return [...digest.subarray(0, 12)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-}
+const nonceOf = (key: string): Promise<string> => sha256Hex(key, 12)
 
 const outcomeOf = (answer: DiscordResult): SendOutcome => {
   if (answer.kind === 'failed') return answer.outcome
@@ -259,7 +257,9 @@ async function resolveTarget(connection: ChannelConnection, { chat, thread }: Ch
   const answer = await callDiscord(connection, { method: 'GET', path: `channels/${id}` })
   if (answer.kind === 'failed') {
     const { kind, detail } = answer.outcome
-    return { kind: kind === 'retry' || kind === 'ambiguous' ? 'unavailable' : 'unknown', detail }
+    return kind === 'retry' || kind === 'ambiguous'
+      ? { kind: 'unavailable', detail, isGroup: true }
+      : { kind: 'unknown', detail }
   }
   const { type, parent_id: parent } = answer.result as { readonly type?: number; readonly parent_id?: string }
   return { kind: 'found', address: addressOf(id, { type, parent_id: parent }), isGroup: type !== 1 }

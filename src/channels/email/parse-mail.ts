@@ -4,6 +4,7 @@ import PostalMime, { type Email } from 'postal-mime'
 import type { InboundEvent } from '../channel.ts'
 import { stripQuotedReply, textOfHtml } from './email-text.ts'
 import { filesOf } from './mail-files.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 /** Answers to a mail keep its subject and its place in the conversation. */
 export type MailThread = { readonly subject: string; readonly messageId: string; readonly references: string }
@@ -50,7 +51,7 @@ const senderOf = (mail: Email): string | undefined => mail.from?.address?.toLowe
 
 /** A conversation is named by the id of its first mail, which every answer repeats. */
 async function threadOf(mail: Email, raw: Uint8Array) {
-  const messageId = idsIn(mail.messageId)[0] ?? `<${await digestOf(raw)}@mail.invalid>`
+  const messageId = idsIn(mail.messageId)[0] ?? `<${await sha256Hex(raw, 16)}@mail.invalid>`
   const earlier = idsIn(mail.references)
   const [quoted] = idsIn(mail.inReplyTo)
   const ids = quoted === undefined || earlier.includes(quoted) ? earlier : [...earlier, quoted]
@@ -122,9 +123,4 @@ function joinReferences(ids: readonly string[], last: string): string {
     kept.unshift(id)
   }
   return [...(root !== undefined && root !== last ? [root] : []), ...kept].join(' ')
-}
-
-async function digestOf(raw: Uint8Array): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', Uint8Array.from(raw)))
-  return [...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

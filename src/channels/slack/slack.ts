@@ -14,12 +14,13 @@ import {
   type ResolvedTarget,
 } from '../channel.ts'
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
-import { computeHmac, concatBytes, toHex } from '../hmac.ts'
+import { computeHmac, concatBytes } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
 import { encodeMrkdwn, maxTextChars, renderMrkdwn, renderSections } from './mrkdwn.ts'
 import { parseCallback, parseForm } from './parse-event.ts'
 import { callSlack } from './slack-api.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 const signatureWindowMs = 300_000
 const fileDomains = ['slack.com', 'slack-edge.com', 'slack-files.com']
@@ -243,17 +244,17 @@ async function resolveTarget(connection: ChannelConnection, address: ChatAddress
   const answer = await callSlack(connection, 'conversations.info', { channel: address.chat })
   // Reading the channel needs a permission that sending does not.
   if (answer.kind === 'done' || answer.error === 'missing_scope') return { kind: 'found', address, isGroup }
-  return unresolved(answer.outcome)
+  return unresolved(answer.outcome, isGroup)
 }
 
 async function openDirectChat(connection: ChannelConnection, user: string): Promise<ResolvedTarget> {
   const answer = await callSlack(connection, 'conversations.open', { users: user })
-  if (answer.kind === 'failed') return unresolved(answer.outcome)
+  if (answer.kind === 'failed') return unresolved(answer.outcome, false)
   const { id } = (answer.result['channel'] ?? {}) as { readonly id?: unknown }
   return { kind: 'found', address: { chat: stringOf(id) }, isGroup: false }
 }
 
-const unresolved = ({ kind, detail }: Exclude<SendOutcome, { kind: 'sent' }>): ResolvedTarget =>
+const unresolved = ({ kind, detail }: Exclude<SendOutcome, { kind: 'sent' }>, isGroup: boolean): ResolvedTarget =>
   kind === 'retry' || kind === 'ambiguous'
-    ? { kind: 'unavailable', detail }
+    ? { kind: 'unavailable', detail, isGroup }
     : { kind: 'unknown', detail: `Slack does not know this chat, or the bot cannot write there: ${detail}` }

@@ -18,6 +18,7 @@ import { isSameSecret } from '../is-same-secret.ts'
 import { registerNumber } from './register-number.ts'
 import { maxTextChars, renderSms } from './sms-text.ts'
 import { authorizationOf, callTwilio, unreachable } from './twilio-api.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 
 const maxMedia = 10
 
@@ -85,7 +86,7 @@ async function isSigned(
   // Fields with several values count each value once, in order.
   const fields = names.flatMap((name) => [...new Set(form.getAll(name))].toSorted().map((value) => name + value))
   const signed = new TextEncoder().encode(webhookUrl + url.search + fields.join(''))
-  const expected = btoa(String.fromCodePoint(...(await computeHmac('SHA-1', token, signed))))
+  const expected = encodeBase64Bytes(await computeHmac('SHA-1', token, signed))
   return isSameSecret(signature, expected)
 }
 

@@ -152,7 +152,8 @@ async function resolveTarget(connection: ChannelConnection, { chat, thread }: Ch
   if (thread !== undefined && !/^\d{1,12}$/.test(thread))
     return { kind: 'unknown', detail: 'A topic of Telegram is a number.' }
   const answer = await callBotApi(connection, 'getChat', { chat_id: Number(chat) })
-  if (answer.kind === 'retry' || answer.kind === 'ambiguous') return { kind: 'unavailable', detail: answer.detail }
+  if (answer.kind === 'retry' || answer.kind === 'ambiguous')
+    return { kind: 'unavailable', detail: answer.detail, isGroup: chat.startsWith('-') }
   if (answer.kind !== 'done') return { kind: 'unknown', detail: answer.detail }
   const { id, type } = (answer.result ?? {}) as { id?: number; type?: string }
   const address = { chat: String(id ?? chat), ...(thread !== undefined && { thread }) }

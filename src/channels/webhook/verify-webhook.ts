@@ -3,11 +3,12 @@
  * (`talaria`). Signatures cover the raw bytes; GitLab sends its secret instead of one.
  */
 
-import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
 import type { InboundRequest } from '../channel.ts'
-import { computeHmac, concatBytes, toHex } from '../hmac.ts'
+import { computeHmac, concatBytes } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import type { SignatureKind } from './definition.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 /**
  * `delivery`: the same for every attempt to deliver one event; undefined when the sender does not name one. `proof`: the
@@ -65,7 +66,7 @@ async function verifyStandard(
   const key = decodeKey(secret)
   if (!id || id.length > maxIdChars || !key || !isFresh(timestamp, receivedAt)) return undefined
   const signed = await computeHmac('SHA-256', key, concatBytes(`${id}.${timestamp}.`, body))
-  const expected = `v1,${btoa(String.fromCharCode(...signed))}`
+  const expected = `v1,${encodeBase64Bytes(signed)}`
   for (const candidate of signatures.split(' ').slice(0, maxSignatures))
     if (await isSameSecret(candidate, expected)) return { delivery: id }
   return undefined

@@ -15,13 +15,14 @@ import {
   type Registration,
 } from '../channel.ts'
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
-import { computeHmac, toHex } from '../hmac.ts'
+import { computeHmac } from '../hmac.ts'
 import { isPhoneNumber } from '../is-phone-number.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
 import { parseWebhook } from './parse-webhook.ts'
 import { callGraph, type GraphResult } from './whatsapp-api.ts'
 import { encodeWhatsapp, maxTextChars, renderWhatsapp } from './whatsapp-text.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 const mediaDomains = ['facebook.com', 'fbsbx.com', 'whatsapp.net', 'fbcdn.net']
 const maxButtons = 3

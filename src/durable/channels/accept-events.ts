@@ -15,7 +15,6 @@ import { createConnections } from '#db/channel-connections.ts'
 import { newRunId } from '#durable/platform/ids.ts'
 import { hashParts } from '#durable/tenant/jobs/chat-session.ts'
 import { fetchTenantSnapshot, type TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import type { FileOwner } from './carried-files.ts'
 import { forgetConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { authorityOf, commandsOf, groupName, originOf, personOf, resolveSender, sessionIdOf } from './gateway.ts'
@@ -26,6 +25,7 @@ import { channelSettings, type ChannelSettings } from '#channels/settings.ts'
 import { changeChannelSettings } from '#db/change-channel-settings.ts'
 import { hasSessionOfChat } from '#db/session-directory.ts'
 import { createTenantDb } from '#db/tenant-db.ts'
+import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
 
 export type AcceptContext = {
   readonly env: Env
@@ -190,9 +190,6 @@ const rulesOf = (settings: LoadedConnection['settings']) => ({
   ...(settings.session_reset && { reset: settings.session_reset }),
 })
 
-const sessionStub = ({ SESSION }: Env, tenantId: string, sessionId: string) =>
-  SESSION.getByName(`t/${tenantId}/s/${sessionId}`)
-
 /**
  * Tells whether the tenant has let in a person whom no setting names. Sends an unknown person in a direct chat a code;
  * the code is not stored in an outbox, because a person who misses it gets another one by writing again.
@@ -283,7 +280,7 @@ async function isExpected(env: Env, connection: LoadedConnection, sent: Sent): P
   if (!isReply && !canAnswer(event)) return false
   const sessionId = await sessionIdOf(originOf(connection, event, person), settings)
   if (!isReply) return tenantStub(env, tenantId).pending.hasQuestionFor(authority, sessionId, person)
-  return (await env.SESSION.getByName(`t/${tenantId}/s/${sessionId}`).info.get(authority)) !== undefined
+  return (await sessionStub(env, tenantId, sessionId).info.get(authority)) !== undefined
 }
 
 /** A text that names no other person. */
@@ -321,7 +318,7 @@ async function acceptLifecycle(env: Env, connection: LoadedConnection, event: Li
   if (event.change !== 'not-delivered') return
   const sessionId = await sessionIdOf(originOf(connection, event, event.sender.id), settings)
   const authority = systemAuthority(tenantId, { kind: 'job', id: 'delivery' })
-  const session = env.SESSION.getByName(`t/${tenantId}/s/${sessionId}`)
+  const session = sessionStub(env, tenantId, sessionId)
   await session.inbound.reportUndelivered(authority, { messageId: event.messageId, outcome: event.outcome })
 }
 

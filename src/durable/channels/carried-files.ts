@@ -6,6 +6,7 @@
 import { log } from '#agent/core/log.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { CarriedFile, FetchedMedia } from '#channels/channel.ts'
+import { sessionBlobPrefix } from '#durable/platform/addresses.ts'
 
 /** A session reads no more files of one message. */
 const maxStored = 20
@@ -14,7 +15,7 @@ const retentionMs = 5 * 86_400_000
 
 export type FileOwner = { readonly tenantId: string; readonly sessionId: string }
 
-const prefixOf = ({ tenantId, sessionId }: FileOwner): string => `t/${tenantId}/s/${sessionId}/carried/`
+const prefixOf = ({ tenantId, sessionId }: FileOwner): string => sessionBlobPrefix(tenantId, sessionId, 'carried')
 
 export type CarriedFiles = {
   readonly owner: FileOwner

@@ -10,7 +10,7 @@ import type { InboundEvent, Sender } from '#channels/channel.ts'
 import { canonicalPerson, type ChannelSettings, entitlementOf } from '#channels/settings.ts'
 import { chatSessionId } from '#durable/tenant/jobs/chat-session.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 
 /** The parts of a connection that decide about people. */
 export type GatewayConnection = {

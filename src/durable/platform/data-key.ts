@@ -4,7 +4,8 @@
  */
 
 import { BoundedMap } from '#agent/core/bounded-map.ts'
-import { deriveKey, fromBase64, getMasterKeys, type KeySettings, toBase64 } from './master-key.ts'
+import { deriveKey, fromBase64, getMasterKeys, type KeySettings } from './master-key.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 
 /** A data key as it is stored. `wrapped` is `<id of the wrapping key>:<base64>`. */
 export type DataKey = { readonly version: number; readonly wrapped: string }
@@ -45,7 +46,7 @@ async function wrap(settings: KeySettings, bytes: Uint8Array, tenant: string, ve
   const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes))
   const key = await deriveKey(current.bytes, 'wrap v2', 'AES-GCM')
   const wrapped = await crypto.subtle.encrypt(cipher(nonce, tenant, version), key, bytes)
-  return `${current.id}:${toBase64(new Uint8Array([...nonce, ...new Uint8Array(wrapped)]))}`
+  return `${current.id}:${encodeBase64Bytes(new Uint8Array([...nonce, ...new Uint8Array(wrapped)]))}`
 }
 
 async function unwrap(settings: KeySettings, tenant: string, { version, wrapped }: DataKey) {

@@ -3,6 +3,8 @@
  * its own API could start turns without end.
  */
 
+import { sha256Hex } from './hash.ts'
+
 export const loopHeader = 'x-talaria-loop'
 
 const marks = new Map<string, Promise<string>>()
@@ -10,13 +12,8 @@ const marks = new Map<string, Promise<string>>()
 /** Returns the mark of this deployment. It reveals nothing about the key. */
 export function createLoopMark({ ENCRYPTION_KEY = '' }: Pick<Env, 'ENCRYPTION_KEY'>): Promise<string> {
   let mark = marks.get(ENCRYPTION_KEY)
-  if (!mark) marks.set(ENCRYPTION_KEY, (mark = digest(`loop mark ${ENCRYPTION_KEY}`)))
+  if (!mark) marks.set(ENCRYPTION_KEY, (mark = sha256Hex(`loop mark ${ENCRYPTION_KEY}`, 8)))
   return mark
-}
-
-async function digest(text: string): Promise<string> {
-  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
-  return [...bytes.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** Whether the request was sent by this deployment. */

@@ -3,7 +3,8 @@
  * ones in `ENCRYPTION_KEY_PREVIOUS`, separated by commas. Only the current one seals; all of them open.
  */
 
-import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { decodeBase64Url } from '#agent/core/base64.ts'
+import { sha256Hex } from './hash.ts'
 
 export type KeySettings = Pick<Env, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEY_PREVIOUS'>
 
@@ -37,10 +38,8 @@ async function readKeys({ ENCRYPTION_KEY = '', ENCRYPTION_KEY_PREVIOUS = '' }: K
 }
 
 /** Tells keys apart. Eight digits of a hash reveal nothing about 32 random bytes. */
-async function idOf(bytes: Uint8Array): Promise<string> {
-  const hash = await crypto.subtle.digest('SHA-256', new Uint8Array([...encoder.encode('talaria key id '), ...bytes]))
-  return [...new Uint8Array(hash, 0, 4)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-}
+const idOf = (bytes: Uint8Array): Promise<string> =>
+  sha256Hex(new Uint8Array([...encoder.encode('talaria key id '), ...bytes]), 4)
 
 /** Derives a key for one purpose from a key of the deployment. */
 export async function deriveKey(
@@ -69,12 +68,10 @@ export function masterKey(text: string | undefined): Uint8Array<ArrayBuffer> | u
   return bytes?.length === 32 ? bytes : undefined
 }
 
-export const toBase64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes))
-
 /** The URL-safe alphabet is accepted too. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
-    return decodeBase64Bytes(text.replaceAll('-', '+').replaceAll('_', '/'))
+    return decodeBase64Url(text)
   } catch {
     return undefined
   }

@@ -5,7 +5,8 @@
  */
 
 import { createDataKey, type DataKey, openDataKey } from './data-key.ts'
-import { deriveKey, explainMissingKey, fromBase64, getMasterKeys, type KeySettings, toBase64 } from './master-key.ts'
+import { deriveKey, explainMissingKey, fromBase64, getMasterKeys, type KeySettings } from './master-key.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 
 export type SecretOwner = {
   readonly tenant: string
@@ -39,7 +40,7 @@ export async function seal(
   if (!key) throw new Error('The data key of the tenant cannot be opened: its ENCRYPTION_KEY is gone.')
   const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes))
   const bytes = await crypto.subtle.encrypt(cipher(nonce, owner, dataKey.version), key, encoder.encode(secret))
-  const payload = toBase64(new Uint8Array([...nonce, ...new Uint8Array(bytes)]))
+  const payload = encodeBase64Bytes(new Uint8Array([...nonce, ...new Uint8Array(bytes)]))
   return `v2.${dataKey.version}.${dataKey.wrapped}.${payload}`
 }
 
@@ -90,7 +91,7 @@ export async function fingerprintSecret(settings: KeySettings, secret: string, o
   if (!master) throw new Error(explainMissingKey(settings))
   const key = await deriveKey(master.bytes, `v1 mark ${owner.tenant}`, 'HMAC')
   const mark = await crypto.subtle.sign('HMAC', key, encoder.encode(JSON.stringify([owner.kind, owner.id, secret])))
-  return toBase64(new Uint8Array(mark))
+  return encodeBase64Bytes(new Uint8Array(mark))
 }
 
 type AesGcmParams = { readonly name: 'AES-GCM'; readonly iv: Uint8Array; readonly additionalData: Uint8Array }

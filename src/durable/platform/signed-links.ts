@@ -3,7 +3,7 @@
  * The id is encrypted, so that it reveals neither tenant nor path; the signature has a key of its own per tenant.
  */
 
-import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { decodeBase64Url, encodeBase64Url } from '#agent/core/base64.ts'
 import { masterKey } from './master-key.ts'
 
 export type LinkedFile = {
@@ -31,10 +31,10 @@ export async function createLink(env: Settings, file: LinkedFile, now: number): 
     JSON.stringify([file.tenantId, file.sessionId, file.path, ...(file.isPreview ? [true] : [])]),
   )
   const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv: nonce }, await idKey(master), text)
-  const id = toBase64Url(new Uint8Array([...nonce, ...new Uint8Array(sealed)]))
+  const id = encodeBase64Url(new Uint8Array([...nonce, ...new Uint8Array(sealed)]))
   const exp = String(Math.floor(now / 1_000) + (file.isPreview ? previewSeconds : lifetimeSeconds))
   const sig = await crypto.subtle.sign('HMAC', await signKey(master, file.tenantId), encoder.encode(`${id}.${exp}`))
-  return `/files/${id}?exp=${exp}&sig=${toBase64Url(new Uint8Array(sig))}`
+  return `/files/${id}?exp=${exp}&sig=${encodeBase64Url(new Uint8Array(sig))}`
 }
 
 /** Undefined for a link that is forged, changed, expired, or valid for too long. */
@@ -91,16 +91,10 @@ async function deriveKey(
   return crypto.subtle.deriveKey(parameters, source, algorithm, false, [...uses])
 }
 
-const toBase64Url = (bytes: Uint8Array): string =>
-  btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replace(/=+$/, '')
-
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[\w-]{1,4000}$/.test(text)) return undefined
   try {
-    return decodeBase64Bytes(text.replaceAll('-', '+').replaceAll('_', '/'))
+    return decodeBase64Url(text)
   } catch {
     return undefined
   }

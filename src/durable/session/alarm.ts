@@ -7,6 +7,9 @@ import { continueMedia } from './attachments/continue-media.ts'
 import { pollProcesses } from './deliver.ts'
 import { runSelfStarted } from './self-started/run-self-started.ts'
 import type { Session } from './session.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
+
+const giveUp = (): void => undefined
 
 /** Nothing is started while the tenant is suspended. Answers still leave while it cannot be reached. */
 export async function handleAlarm(session: Session): Promise<void> {
@@ -21,22 +24,14 @@ export async function handleAlarm(session: Session): Promise<void> {
   await pollProcesses(session)
   await continueMedia(session)
   await toolRuntime.browser.closeIdle()
-  await within(leaseMs, session.subagents.handleDriverStop())
+  await withTimeout(session.subagents.handleDriverStop(), leaseMs, giveUp)
   await runSelfStarted(session)
   const processesAt = toolRuntime.processes.getNextWake(false) ?? Infinity
   const timeoutMs = Math.max(leaseMs, Math.min(segmentMs, processesAt - clock.now()))
   // Waiting for the driver keeps the object in memory; before the platform's limit a fresh alarm takes over.
-  if (driver.isDriving) await within(timeoutMs, driver.start())
-  if (delivery.isSending) await within(timeoutMs, sent)
+  if (driver.isDriving) await withTimeout(driver.start(), timeoutMs, giveUp)
+  if (delivery.isSending) await withTimeout(sent, timeoutMs, giveUp)
   if (driver.isDriving) await turns.rearm(clock.now())
   else if (turns.isSettled) turns.arm()
   else await turns.project()
-}
-
-/** Waits for the work or the timeout. The timer is cancelled: it would keep the object in memory. */
-async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
-  const timer = new AbortController()
-  const timeout = clock.wait(timeoutMs, { signal: timer.signal }).catch(() => undefined)
-  await Promise.race([work, timeout])
-  timer.abort()
 }

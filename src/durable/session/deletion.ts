@@ -5,6 +5,7 @@ import { createD1History } from '#db/history.ts'
 import { settleRun } from '#durable/turn/run-end.ts'
 import type { Session } from './session.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
 
 /** The maximum time that a deletion waits for running work. */
 const endTimeoutMs = 2_000
@@ -26,10 +27,10 @@ async function endRuns(session: Session): Promise<void> {
   const queued = store.queued()
   store.removeFromInbox(queued.map(({ id }) => id))
   const run = session.turns.stop() ? [store.turn().id] : []
-  if (driver.isDriving) await Promise.race([driver.start(), clock.wait(endTimeoutMs)])
+  if (driver.isDriving) await withTimeout(driver.start(), endTimeoutMs, () => undefined)
   const { processes, browser } = session.toolRuntime
   const others = [session.projection.settled(), processes.killAll(), browser.close('its session was deleted')]
-  await Promise.race([Promise.all(others), clock.wait(endTimeoutMs)])
+  await withTimeout(Promise.all(others), endTimeoutMs, () => undefined)
   await Promise.all([...run, ...queued.map(({ item }) => item.runId)].map((id) => settleRun(session, id)))
   // An earlier attempt may have stopped the last run without releasing its slot.
   const last = store.current()

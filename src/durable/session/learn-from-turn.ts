@@ -35,7 +35,7 @@ import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import type { SessionStore } from '#durable/storage/store.ts'
 import type { StoredFix } from '#durable/tenant/learned-fixes.ts'
 import type { SessionTenant } from '#durable/tenant/session-tenant.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
 
 /** Older rows are not reviewed, such as those of a long imported conversation. */
 const maxRows = 60
@@ -104,7 +104,7 @@ async function submitReview(
   const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
   const redactor = redactorFor(env, session.tenantId)
   const text = renderReview(entries, { nonce, repeated, redact: (line) => redactor.redact(line) })
-  const submitted = await env.SESSION.getByName(`t/${session.tenantId}/s/${sessionId}`).runs.submit({
+  const submitted = await sessionStub(env, session.tenantId, sessionId).runs.submit({
     kind: 'request',
     authority,
     runId: newRunId(sessionId),

@@ -8,7 +8,7 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 import type { ApprovalDecision } from '#agent/core/permission/approval.ts'
 import { createDecisionEvent } from '#agent/core/permission/audit.ts'
 import { writeAuditEvents } from '#db/audit-log.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 
 type Session = { readonly tenantId: string; readonly sessionId: string; readonly ownAuthority: Authority }
 type Decided = { readonly runId: string; readonly decisions: readonly ApprovalDecision[] }

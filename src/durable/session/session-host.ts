@@ -14,6 +14,7 @@ import { endSession, deleteOutside } from './deletion.ts'
 import { IncomingCopy } from './fork.ts'
 import { statusOf } from '#durable/turn/pending-requests.ts'
 import { Session } from './session.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
 
 /** The maximum wait until history contains a created session, so that lists show it at once. */
 const projectionWaitMs = 1_000
@@ -75,7 +76,7 @@ export class SessionHost {
 
   /** Returns the session for the API, after a short wait for history. */
   async view(): Promise<SessionView> {
-    await Promise.race([this.#session.turns.project(), clock.wait(projectionWaitMs)])
+    await withTimeout(this.#session.turns.project(), projectionWaitMs, () => undefined)
     return sessionView(this.#session.record(), statusOf(this.#session))
   }
 

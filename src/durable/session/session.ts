@@ -37,7 +37,6 @@ import { stricter } from '#durable/tenant/effective-limits.ts'
 import { effectiveSettings } from '#durable/tenant/tenant-snapshot.ts'
 import type { TenantDO } from '#durable/tenant/tenant-object.ts'
 import { fetchPromptMaterial, loadPromptMaterial } from '#durable/tenant/fetch-prompt-material.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import { Driver } from '#durable/turn/driver.ts'
 import { PendingList } from '#durable/turn/pending-list.ts'
 import { turnAuthority } from '#durable/turn/turn-authority.ts'
@@ -57,6 +56,7 @@ import { recordDecisions } from './record-decisions.ts'
 import { SelfStartTimer } from './self-started/self-start-timer.ts'
 import { Titles } from './title.ts'
 import { TurnControl } from './turn-control.ts'
+import { parseSessionAddress, tenantStub } from '#durable/platform/addresses.ts'
 
 type CopiedRow = {
   readonly n: number
@@ -108,7 +108,7 @@ export class Session {
     this.#ctx = ctx
     this.#env = env
     this.outside = { env, storage: ctx.storage }
-    const [, tenantId = '', sessionId = ''] = /^t\/([^/]+)\/s\/([^/]+)$/.exec(ctx.id.name ?? '') ?? []
+    const { tenantId, sessionId } = parseSessionAddress(ctx.id.name)
     this.tenantId = tenantId
     this.sessionId = sessionId
     this.tenant = new SessionTenant(env, tenantId)

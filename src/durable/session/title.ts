@@ -9,7 +9,7 @@ import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { addLateUsage } from '#durable/storage/session-record.ts'
 import { noAuxModel, type SideCall } from '#durable/models/side-call.ts'
 import type { SessionStore } from '#durable/storage/store.ts'
-import { clock } from '#durable/platform/clock.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
 
 const maxTitleChars = 60
 
@@ -70,7 +70,11 @@ export class Titles {
     if (!isWanted) return
     const { id } = this.#session.store.turn()
     const titled = createTitle(this.#session, this.#session.settings.auxiliary?.title_generation?.enabled !== true)
-    const isLate = await Promise.race([titled.then(() => false), clock.wait(titleWaitMs).then(() => true)])
+    const isLate = await withTimeout(
+      titled.then(() => false),
+      titleWaitMs,
+      () => true,
+    )
     if (isLate) this.#session.runInBackground(titled.then(() => this.#reproject(id)))
   }
 

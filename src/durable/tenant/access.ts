@@ -4,13 +4,12 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import { RpcTarget } from 'cloudflare:workers'
 import { type Access, fullAccess, type TenantStatus } from '#agent/core/permission/access.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Roles } from '#agent/core/permission/roles.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
-import { type ChangeCheck, requireOwn } from './own-tenant.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 import type { StoredValues } from './stored-values.ts'
 
 export type TenantAccessOptions = {
@@ -44,13 +43,13 @@ const announcedName = 'announce'
 /** The tables of all parts with a column `session`. */
 const sessionTables = ['claim', 'stored', 'waiting', 'watcher']
 
-export class TenantAccess extends RpcTarget implements ScheduledPart {
+export class TenantAccess extends TenantPart implements ScheduledPart {
   readonly #options: TenantAccessOptions
   #hasTables = false
   #access: Access | undefined
 
   constructor(options: TenantAccessOptions) {
-    super()
+    super(options.mayChange)
     this.#options = options
   }
 
@@ -63,26 +62,26 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
    * authority is not the operator's.
    */
   async setStatus(authority: Authority, status: 'active' | 'suspended'): Promise<boolean> {
-    if (!this.#options.mayChange(authority, 'admin')) return false
+    if (!this.mayChange(authority, 'admin')) return false
     await this.#changeStatus(status)
     return true
   }
 
   /** Called in the synchronous stretch that changes the roles in the settings. Resolves as `setStatus` does. */
   async rolesChanged(authority: Authority): Promise<void> {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     await this.#announce()
   }
 
   /** Called by the deletion, which the operator has started. */
   async startDeletion(authority: Authority): Promise<void> {
-    requireOwn(this.#options.mayChange, authority, 'admin')
+    this.requireOwn(authority, 'admin')
     await this.#changeStatus('deleting')
   }
 
   /** False when the authority is neither the operator's nor one of the tenant that may change something. */
   async revokeKey(authority: Authority, id: string): Promise<boolean> {
-    if (!this.#options.mayChange(authority, 'admin', 'write')) return false
+    if (!this.mayChange(authority, 'admin', 'write')) return false
     this.#sql.exec('INSERT INTO revoked_key VALUES (?, ?) ON CONFLICT DO NOTHING', id, clock.now())
     await this.#announce()
     return true
@@ -96,13 +95,13 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
 
   /** Registers a session that has to be told about changes. Returns the access as it is now. */
   watch(authority: Authority, sessionId: string): Access {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     this.#sql.exec('INSERT INTO watcher VALUES (?) ON CONFLICT DO NOTHING', sessionId)
     return this.get()
   }
 
   unwatch(authority: Authority, sessionId: string): void {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     this.#removeWatcher(sessionId)
   }
 
@@ -119,7 +118,7 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
 
   /** Some of the sessions that this object knows: history may not have all of them. */
   listSessions(authority: Authority, limit: number): string[] {
-    requireOwn(this.#options.mayChange, authority, 'admin')
+    this.requireOwn(authority, 'admin')
     const listIn = (table: string) =>
       this.#sql.exec<{ id: string }>(`SELECT DISTINCT session AS id FROM ${table} LIMIT ?`, limit).toArray()
     return sessionTables.flatMap(listIn).map(({ id }) => id)
@@ -127,7 +126,7 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
 
   /** Forgets sessions that were deleted with the tenant. */
   forgetSessions(authority: Authority, ids: readonly string[]): void {
-    requireOwn(this.#options.mayChange, authority, 'admin')
+    this.requireOwn(authority, 'admin')
     for (const table of sessionTables)
       for (const id of ids) this.#sql.exec(`DELETE FROM ${table} WHERE session = ?`, id)
   }

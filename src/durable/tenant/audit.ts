@@ -3,13 +3,12 @@
  * describes, so neither a crash nor an outage of D1 loses it. The alarm sends it at once, and again after a failure.
  */
 
-import { RpcTarget } from 'cloudflare:workers'
 import { actorOf, type AuditEvent, createAuditEvent, type NewAuditEvent } from '#agent/core/permission/audit.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { writeAuditEvents } from '#db/audit-log.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
-import { type ChangeCheck, requireOwn } from './own-tenant.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 
 const maxBatch = 100
 const schema = 'CREATE TABLE IF NOT EXISTS audit_outbox (num INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL)'
@@ -22,14 +21,14 @@ export type TenantAuditOptions = {
   readonly armAlarm: () => void
 }
 
-export class TenantAudit extends RpcTarget implements ScheduledPart {
+export class TenantAudit extends TenantPart implements ScheduledPart {
   readonly #options: TenantAuditOptions
   #hasTable: boolean
   /** When the first entry that D1 does not have was stored, or found after a restart. */
   #pendingSince: number | undefined
 
   constructor(options: TenantAuditOptions) {
-    super()
+    super(options.mayChange)
     this.#options = options
     const query = "SELECT count(*) AS n FROM sqlite_master WHERE name = 'audit_outbox'"
     this.#hasTable = options.sql.exec<{ n: number }>(query).one().n > 0
@@ -39,7 +38,7 @@ export class TenantAudit extends RpcTarget implements ScheduledPart {
 
   /** Stores the entries; resolves when they are durable. */
   record(authority: Authority, events: readonly AuditEvent[]): void {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     this.#record(events)
   }
 
@@ -54,7 +53,7 @@ export class TenantAudit extends RpcTarget implements ScheduledPart {
 
   /** Stores the entry of an action. */
   add(authority: Authority, event: Omit<NewAuditEvent, 'at' | 'actor'>): void {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     this.#record([createAuditEvent({ ...event, at: clock.now(), actor: actorOf(authority) })])
   }
 

@@ -1,10 +1,9 @@
 /** Counts the browsers of a tenant, so that its sessions open only so many at a time. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Limits } from '#agent/core/settings.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { type ChangeCheck, requireOwn } from './own-tenant.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 
 const defaultMaxBrowsers = 10
 /** A session that never released its browser does not count for longer. */
@@ -14,14 +13,12 @@ const schema = 'CREATE TABLE IF NOT EXISTS browser (session TEXT PRIMARY KEY, at
 
 export type BrowserClaim = { readonly isFree: boolean; readonly max: number }
 
-export class TenantBrowsers extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantBrowsers extends TenantPart {
   readonly #sql: SqlStorage
   readonly #limits: () => Limits
 
   constructor(mayChange: ChangeCheck, sql: SqlStorage, limits: () => Limits) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#sql = sql
     this.#limits = limits
     sql.exec(schema)
@@ -29,7 +26,7 @@ export class TenantBrowsers extends RpcTarget {
 
   /** A session that has a claim already keeps it. */
   claim(authority: Authority, sessionId: string): BrowserClaim {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const now = clock.now()
     this.#sql.exec('DELETE FROM browser WHERE at < ?', now - claimMs)
     const { browsers: max = defaultMaxBrowsers } = this.#limits()
@@ -40,7 +37,7 @@ export class TenantBrowsers extends RpcTarget {
   }
 
   release(authority: Authority, sessionId: string): void {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     this.#sql.exec('DELETE FROM browser WHERE session = ?', sessionId)
   }
 }

@@ -1,8 +1,7 @@
 /** Binds idempotency keys to request bodies and to the ids of the work, for three days. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import { type ChangeCheck, requireOwn } from './own-tenant.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { StoredValues } from './stored-values.ts'
 
@@ -22,14 +21,12 @@ export const claimRetentionMs = 72 * hourMs
 /** Name of the stored time of the last sweep. */
 const sweptAt = 'swept'
 
-export class TenantClaims extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantClaims extends TenantPart {
   readonly #sql: SqlStorage
   readonly #values: StoredValues
 
   constructor(mayChange: ChangeCheck, sql: SqlStorage, values: StoredValues) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#sql = sql
     this.#values = values
     sql.exec(schema)
@@ -37,7 +34,7 @@ export class TenantClaims extends RpcTarget {
 
   /** Claims `name` for a body of this hash. The answer has the ids to use: these, or those of the first claim. */
   claim(authority: Authority, name: string, hash: string, { sessionId, runId }: Ids): Claim {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const now = clock.now()
     this.#deleteOld(now)
     const query = 'SELECT hash, session, run FROM claim WHERE name = ? AND at >= ?'
@@ -49,7 +46,7 @@ export class TenantClaims extends RpcTarget {
 
   /** Frees a key whose request was refused before any work began. */
   release(authority: Authority, name: string): void {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     this.#sql.exec('DELETE FROM claim WHERE name = ?', name)
   }
 

@@ -3,10 +3,9 @@
  * continuations when the same words were sent more than once. Old ones are deleted.
  */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { type ChangeCheck, requireOwn } from './own-tenant.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 
 /** `segment`: the part of the run that answers. */
 export type Continuation = { readonly sessionId: string; readonly runId: string; readonly segment: number }
@@ -29,21 +28,19 @@ const writesPerSweep = 1_000
 /** Of the same words; the oldest ones are forgotten. */
 const maxTwins = 8
 
-export class TenantConversations extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantConversations extends TenantPart {
   readonly #sqlStorage: SqlStorage
   #hasTable = false
   #writes = writesPerSweep
 
   constructor(mayChange: ChangeCheck, sql: SqlStorage) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#sqlStorage = sql
   }
 
   /** Repeating it changes nothing. */
   record(authority: Authority, hash: string, { sessionId, runId, segment }: Continuation): void {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const now = clock.now()
     const insert = 'INSERT INTO conversation VALUES (?, ?, ?, ?, ?, NULL) ON CONFLICT DO NOTHING'
     this.#sql.exec(insert, hash, now, sessionId, runId, segment)
@@ -54,7 +51,7 @@ export class TenantConversations extends RpcTarget {
 
   /** The continuations of a conversation, newest first. */
   find(authority: Authority, hash: string): readonly RecordedContinuation[] {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const query =
       'SELECT session, run, segment, at, retired FROM conversation WHERE hash = ? AND at >= ? ORDER BY at DESC LIMIT ?'
     return this.#sql
@@ -75,7 +72,7 @@ export class TenantConversations extends RpcTarget {
     { sessionId, runId }: Omit<Continuation, 'segment'>,
     retired: RetiredContinuation,
   ): void {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const update = 'UPDATE conversation SET retired = ? WHERE session = ? AND run = ?'
     this.#sql.exec(update, JSON.stringify(retired), sessionId, runId)
   }

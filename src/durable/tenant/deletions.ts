@@ -3,15 +3,14 @@
  * the owner's tenant has this part, because it survives. The alarm repeats a deletion until nothing is left.
  */
 
-import { RpcTarget } from 'cloudflare:workers'
 import { actorOf } from '#agent/core/permission/audit.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
 import { ownerTenant } from '#db/schema.ts'
 import { createTenantRemoval, type TenantRemoval } from '#db/delete-tenant.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
-import type { ChangeCheck } from './own-tenant.ts'
-import { tenantStub } from './tenant-stub.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
+import { blobPrefix, sessionStub, sessionsBlobPrefix, tenantStub } from '#durable/platform/addresses.ts'
 
 export type TenantDeletionsOptions = {
   readonly mayChange: ChangeCheck
@@ -36,19 +35,19 @@ const pauseMs = 5_000
 const maxConcurrent = 10
 const sessionsPerStep = 100
 
-export class TenantDeletions extends RpcTarget implements ScheduledPart {
+export class TenantDeletions extends TenantPart implements ScheduledPart {
   readonly #options: TenantDeletionsOptions
   #hasTable = false
   #wakeAt = 0
 
   constructor(options: TenantDeletionsOptions) {
-    super()
+    super(options.mayChange)
     this.#options = options
   }
 
   /** Begins to delete a tenant. False when there is none, or the authority is not the operator's. Repeating it changes nothing. */
   async start(authority: Authority, tenantId: string): Promise<boolean> {
-    if (!this.#options.mayChange(authority, 'admin')) return false
+    if (!this.mayChange(authority, 'admin')) return false
     // The intent first: after a crash the alarm marks the tenant.
     this.#sql.exec('INSERT INTO tenant_deletion VALUES (?, ?, 0) ON CONFLICT DO NOTHING', tenantId, clock.now())
     this.#wakeAt = clock.now()
@@ -114,7 +113,7 @@ export class TenantDeletions extends RpcTarget implements ScheduledPart {
     const failures: unknown[] = []
     const eraseNext = async () => {
       for (let id = open.pop(); id !== undefined; id = open.pop())
-        await this.#options.env.SESSION.getByName(`t/${tenant}/s/${id}`)
+        await sessionStub(this.#options.env, tenant, id)
           .access.erase(systemAuthority(tenant, deletionJob))
           .catch((error: unknown) => failures.push(error))
     }
@@ -139,14 +138,14 @@ export class TenantDeletions extends RpcTarget implements ScheduledPart {
 
 /** Sessions that have files in R2, although history may not know them. */
 async function listSessionsInBlobs(blobs: R2Bucket | undefined, tenant: string, limit: number): Promise<string[]> {
-  const prefix = `t/${tenant}/s/`
+  const prefix = sessionsBlobPrefix(tenant)
   const found = await blobs?.list({ prefix, delimiter: '/', limit })
   return (found?.delimitedPrefixes ?? []).map((path) => path.slice(prefix.length, -1))
 }
 
 /** Deletes a page of the tenant's files. Returns whether there were any. */
 async function deleteBlobs(blobs: R2Bucket | undefined, tenant: string): Promise<boolean> {
-  const found = await blobs?.list({ prefix: `t/${tenant}/` })
+  const found = await blobs?.list({ prefix: blobPrefix(tenant) })
   if (!found?.objects.length) return false
   await blobs?.delete(found.objects.map(({ key }) => key))
   return true

@@ -1,6 +1,6 @@
 /** Resolves the limits of a tenant: the stricter of what the operator and the tenant itself have set. */
 
-import type { Limits, Settings } from '#agent/core/settings.ts'
+import { knownLimits, type Limits, type Settings } from '#agent/core/settings.ts'
 import type { StoredValues } from './stored-values.ts'
 
 /** The answer of a check against a limit. `retryAfter` is in seconds. */
@@ -9,7 +9,7 @@ export type Admission =
   | { readonly ok: false; readonly limit: keyof Limits; readonly retryAfter: number }
 
 export const effectiveLimits = (values: StoredValues): Limits =>
-  stricter(values.get<Limits>('limits') ?? {}, values.get<Settings>('settings')?.limits ?? {})
+  stricter(knownLimits(values.get<Limits>('limits') ?? {}), values.get<Settings>('settings')?.limits ?? {})
 
 /** Merges two sets of limits: the smaller value of each field. */
 export function stricter(a: Limits, b: Limits): Limits {

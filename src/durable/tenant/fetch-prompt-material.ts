@@ -3,7 +3,7 @@
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { PromptMaterial } from '#agent/core/prompt-layer.ts'
-import { tenantStub } from './tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 
 const maxCached = 200
 const cache = new BoundedMap<string, PromptMaterial>(maxCached)

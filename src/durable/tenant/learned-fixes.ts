@@ -1,9 +1,8 @@
 /** Stores failures of tools and what fixed them, for all sessions of the tenant. Texts are redacted before they come. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Fix } from '#agent/skills/learning/fixes.ts'
-import { type ChangeCheck, requireOwn } from './own-tenant.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 
 /** Those that were seen last stay. */
 const maxFixes = 200
@@ -15,13 +14,11 @@ type Row = Record<keyof Fix, string> & { readonly uses: number }
 
 const columns = 'signature, tool, error, failed, fix, uses'
 
-export class TenantFixes extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantFixes extends TenantPart {
   readonly #sql: SqlStorage
 
   constructor(mayChange: ChangeCheck, sql: SqlStorage) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#sql = sql
     sql.exec(`CREATE TABLE IF NOT EXISTS fix (signature TEXT PRIMARY KEY, tool TEXT NOT NULL, error TEXT NOT NULL,
       failed TEXT NOT NULL, fix TEXT NOT NULL, uses INTEGER NOT NULL, seen INTEGER NOT NULL,
@@ -33,7 +30,7 @@ export class TenantFixes extends RpcTarget {
    * used often enough for a skill, each once.
    */
   record(authority: Authority, fixes: readonly Fix[]): readonly StoredFix[] {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     for (const { signature, tool, error, failed, fix } of fixes)
       this.#sql.exec(
         `INSERT INTO fix(signature, tool, error, failed, fix, uses, seen)
@@ -59,7 +56,7 @@ export class TenantFixes extends RpcTarget {
 
   /** Returns the fix of a failure. */
   find(authority: Authority, signature: string): StoredFix | undefined {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     return this.#sql.exec<Row>(`SELECT ${columns} FROM fix WHERE signature = ?`, signature).toArray()[0]
   }
 }

@@ -1,12 +1,11 @@
 /** Enforces the limits of a tenant: requests per minute, concurrent turns, stored bytes, and spending. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Limits } from '#agent/core/settings.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { SettledRun, TenantBilling } from './billing/billing.ts'
 import { type Admission, effectiveLimits } from './effective-limits.ts'
-import { type ChangeCheck, requireOwn } from './own-tenant.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 import type { SharedStorage } from './shared-storage.ts'
 import type { StoredValues } from './stored-values.ts'
 import type { UnattendedTurn } from './billing/unattended-turns.ts'
@@ -34,8 +33,7 @@ const slotTimeoutMs = 86_400_000
 const turnRetryAfterSeconds = 5
 const storageRetryAfterSeconds = 3_600
 
-export class TenantLimits extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantLimits extends TenantPart {
   readonly #sql: SqlStorage
   readonly #values: StoredValues
   readonly #billing: TenantBilling
@@ -44,8 +42,7 @@ export class TenantLimits extends RpcTarget {
   #requests: number[] = []
 
   constructor({ mayChange, sql, values, billing, shared }: LimitsOptions) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#sql = sql
     this.#values = values
     this.#billing = billing
@@ -60,7 +57,7 @@ export class TenantLimits extends RpcTarget {
 
   /** Replaces the limits that the operator has set. False when the authority is not the operator's. */
   set(authority: Authority, limits: Limits): boolean {
-    if (!this.#mayChange(authority, 'admin')) return false
+    if (!this.mayChange(authority, 'admin')) return false
     this.#values.set('limits', limits)
     this.#billing.limitsChanged(authority)
     return true
@@ -68,7 +65,7 @@ export class TenantLimits extends RpcTarget {
 
   /** Counts a request against `requests_per_minute`. */
   countRequest(authority: Authority, perMinute: number): Admission {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const now = clock.now()
     this.#requests = this.#requests.filter((at) => at > now - minuteMs)
     if (this.#requests.length >= perMinute) {
@@ -109,7 +106,7 @@ export class TenantLimits extends RpcTarget {
 
   /** Frees the slot of a run, if it has one. */
   releaseTurn(authority: Authority, runId: string): void {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     this.#sql.exec('DELETE FROM active WHERE run = ?', runId)
   }
 
@@ -123,7 +120,7 @@ export class TenantLimits extends RpcTarget {
 
   /** Records how many bytes a session stores; zero when it is deleted. */
   setStoredBytes(authority: Authority, { sessionId, bytes }: SessionBytes): void {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const upsert =
       'INSERT INTO stored VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = excluded.bytes WHERE bytes <> excluded.bytes'
     if (bytes > 0) this.#sql.exec(upsert, sessionId, bytes)
@@ -132,7 +129,7 @@ export class TenantLimits extends RpcTarget {
 
   /** Checks whether so many more bytes fit into `storage_bytes`. */
   admitBytes(authority: Authority, more: number): Admission {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const { storage_bytes: maxBytes } = this.get()
     if (maxBytes === undefined) return { ok: true }
     const { bytes } = this.#sql.exec<{ bytes: number }>('SELECT coalesce(sum(bytes), 0) AS bytes FROM stored').one()

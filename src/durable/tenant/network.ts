@@ -1,8 +1,7 @@
 /** Counts the requests that a tenant sends to hosts of the internet. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import { type ChangeCheck, requireOwn } from './own-tenant.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { HostUse } from '#durable/platform/guarded-fetch.ts'
 
@@ -22,19 +21,17 @@ const schema = `CREATE TABLE IF NOT EXISTS network (
   host TEXT PRIMARY KEY, requests INTEGER NOT NULL, bytes INTEGER NOT NULL, refused INTEGER NOT NULL,
   lastAt INTEGER NOT NULL) WITHOUT ROWID`
 
-export class TenantNetwork extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantNetwork extends TenantPart {
   readonly #sql: SqlStorage
 
   constructor(mayChange: ChangeCheck, sql: SqlStorage) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#sql = sql
     sql.exec(schema)
   }
 
   record(authority: Authority, uses: readonly HostUse[]): void {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     for (const { host, bytes, isRefused } of uses)
       this.#sql.exec(
         `INSERT INTO network VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + excluded.requests,
@@ -53,7 +50,7 @@ export class TenantNetwork extends RpcTarget {
 
   /** The last called hosts first. */
   list(authority: Authority, limit: number): readonly HostTotals[] {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     return this.#sql.exec<HostTotals>('SELECT * FROM network ORDER BY lastAt DESC, host LIMIT ?', limit).toArray()
   }
 }

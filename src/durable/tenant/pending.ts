@@ -1,23 +1,20 @@
 /** Lists the pending requests of all sessions of a tenant that wait for a person. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { PendingItem } from './events/pending-item.ts'
 import { pendingEvents } from './events/tenant-event.ts'
 import type { TenantSockets } from './events/tenant-sockets.ts'
-import { type ChangeCheck, requireOwn } from './own-tenant.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 
 const schema = 'CREATE TABLE IF NOT EXISTS waiting (session TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID'
 
-export class TenantPending extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantPending extends TenantPart {
   readonly #sql: SqlStorage
 
   readonly #sockets: TenantSockets
 
   constructor(mayChange: ChangeCheck, sql: SqlStorage, sockets: TenantSockets) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#sql = sql
     this.#sockets = sockets
     sql.exec(schema)
@@ -25,7 +22,7 @@ export class TenantPending extends RpcTarget {
 
   /** Replaces the requests of a session. An empty list removes it. */
   set(authority: Authority, sessionId: string, items: readonly PendingItem[]): void {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     if (this.#sockets.isWatched) this.#sockets.send(pendingEvents(this.#of(sessionId), items))
     if (items.length)
       this.#sql.exec(
@@ -44,12 +41,12 @@ export class TenantPending extends RpcTarget {
 
   /** Whether a question of the session waits for this person of its chat. */
   hasQuestionFor(authority: Authority, sessionId: string, person: string): boolean {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     return this.#of(sessionId).some((item) => item.kind === 'question' && item.person === person)
   }
 
   list(authority: Authority): PendingItem[] {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     return this.#sql
       .exec<{ body: string }>('SELECT body FROM waiting')
       .toArray()

@@ -3,11 +3,10 @@
  * whether it has changed, so that a tenant without any costs no call.
  */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { PromptMaterial } from '#agent/core/prompt-layer.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { type ChangeCheck, requireOwn } from './own-tenant.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 import type { StoredValues } from './stored-values.ts'
 
 const storedAs = 'prompt version'
@@ -34,20 +33,18 @@ export class MaterialVersion {
 
 export type MaterialParts = Omit<PromptMaterial, 'version'>
 
-export class TenantPrompt extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantPrompt extends TenantPart {
   readonly #version: MaterialVersion
   readonly #parts: () => MaterialParts
 
   constructor(mayChange: ChangeCheck, version: MaterialVersion, parts: () => MaterialParts) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#version = version
     this.#parts = parts
   }
 
   material(authority: Authority): PromptMaterial {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     return { version: this.#version.get() ?? 0, ...this.#parts() }
   }
 }

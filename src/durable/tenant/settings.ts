@@ -1,12 +1,11 @@
 /** Stores the settings that a tenant has made for all of its sessions. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { ApprovalRule } from '#agent/core/permission/approval.ts'
 import { findChangeBeyondRole } from '#agent/policy/settings/role-limits.ts'
 import { listPolicyChanges } from '#agent/policy/settings/tighten-settings.ts'
 import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
 import { mergeSettings, type PatchResult, patchSettings, type Settings } from '#agent/core/settings.ts'
-import type { ChangeCheck } from './own-tenant.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 import type { StoredValues } from './stored-values.ts'
 
 export type TenantPatchResult =
@@ -24,15 +23,13 @@ type ResealedHeader = {
   readonly after: string
 }
 
-export class TenantSettings extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantSettings extends TenantPart {
   readonly #values: StoredValues
   readonly #onChange: (change: SettingsChange) => void
 
   /** `onChange` is called in the same synchronous stretch as each write. */
   constructor(mayChange: ChangeCheck, values: StoredValues, onChange: (change: SettingsChange) => void) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#values = values
     this.#onChange = onChange
   }
@@ -46,7 +43,7 @@ export class TenantSettings extends RpcTarget {
     const before = this.get()
     const patched = patchSettings(before, patch)
     if (patched.kind === 'wrong') return patched
-    if (!this.#mayChange(authority, 'write', 'approve')) return { kind: 'foreign' }
+    if (!this.mayChange(authority, 'write', 'approve')) return { kind: 'foreign' }
     const changes = listPolicyChanges(before, patched.settings)
     const [first] = hasScope(authority, 'approve') ? [] : changes
     if (first !== undefined) return { kind: 'policy', at: first }
@@ -64,7 +61,7 @@ export class TenantSettings extends RpcTarget {
 
   /** For the operator: replaces the sealed text of a header, unless it has changed meanwhile. Its value stays the same. */
   resealHeader(authority: Authority, { provider, header, before, after }: ResealedHeader): boolean {
-    if (!this.#mayChange(authority, 'admin')) return false
+    if (!this.mayChange(authority, 'admin')) return false
     const settings = this.get()
     if (settings.providers?.[provider]?.headers?.[header] !== before) return false
     const change = { providers: { [provider]: { headers: { [header]: after } } } }
@@ -76,7 +73,7 @@ export class TenantSettings extends RpcTarget {
   addApprovalRule(authority: Authority, rule: ApprovalRule): void {
     const { rules = [] } = this.get().approvals ?? {}
     const exists = rules.some((other) => JSON.stringify(other) === JSON.stringify(rule))
-    if (exists || !this.#mayChange(authority, 'approve')) return
+    if (exists || !this.mayChange(authority, 'approve')) return
     const patched = patchSettings(this.get(), { approvals: { rules: [...rules, rule] } })
     if (patched.kind === 'patched') this.#store(authority, patched)
   }

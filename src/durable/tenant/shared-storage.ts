@@ -8,6 +8,7 @@ import { sumStoredBytes } from '#db/stored-bytes.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
 import type { StoredValues } from './stored-values.ts'
+import { blobPrefix, sessionBlobPattern } from '#durable/platform/addresses.ts'
 
 export type SharedStorageOptions = {
   readonly tenantId: string
@@ -60,12 +61,12 @@ export class SharedStorage implements ScheduledPart {
 }
 
 /** Workspace files and checkpoints: every session reports its own (storage-usage.ts). */
-const reportedKey = /^t\/[^/]+\/s\/[^/]+\/(?:files|checkpoints)\//
+const reportedKey = sessionBlobPattern(['files', 'checkpoints'])
 
 async function sumBlobs(blobs: R2Bucket | undefined, tenantId: string): Promise<number> {
   let [sum, cursor] = [0, undefined as string | undefined]
   for (let page = 0; page < maxPages; page++) {
-    const found = await blobs?.list({ prefix: `t/${tenantId}/`, ...(cursor !== undefined && { cursor }) })
+    const found = await blobs?.list({ prefix: blobPrefix(tenantId), ...(cursor !== undefined && { cursor }) })
     for (const { key, size } of found?.objects ?? []) if (!reportedKey.test(key)) sum += size
     if (!found?.truncated) break
     cursor = found.cursor

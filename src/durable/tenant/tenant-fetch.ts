@@ -9,7 +9,7 @@ import {
   type GuardedFetch,
   type HostUse,
 } from '#durable/platform/guarded-fetch.ts'
-import { tenantStub } from './tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 
 /** Uses that were not sent to the tenant's object yet, by tenant. */
 const ledgers = new Map<string, HostUse[]>()

@@ -36,7 +36,7 @@ import { TenantBrowsers } from './browsers.ts'
 import { TenantMemory } from './memory/memory.ts'
 import { readMemoryMaterial } from './memory/memory-material.ts'
 import { MemoryRows } from './memory/memory-rows.ts'
-import { createChangeCheck, requireOwn } from './own-tenant.ts'
+import { createChangeCheck } from './tenant-part.ts'
 import { TenantPairing } from './channels/pairing.ts'
 import { TenantPending } from './pending.ts'
 import { MaterialVersion, TenantPrompt } from './prompt-material.ts'
@@ -51,9 +51,10 @@ import { readSkillMaterial } from './skills/skill-material.ts'
 import { SkillRows } from './skills/skill-rows.ts'
 import { TenantSkills } from './skills/skills.ts'
 import { TenantWindows } from './windows.ts'
+import { sessionStub, tenantOfName } from '#durable/platform/addresses.ts'
 
 export class TenantDO extends DurableObject<Env> {
-  readonly #id = (this.ctx.id.name ?? '').slice('t/'.length)
+  readonly #id = tenantOfName(this.ctx.id.name)
   readonly #mayChange = createChangeCheck(this.#id)
   readonly #announcer = systemAuthority(this.#id, { kind: 'job', id: 'access' })
   readonly #sql = this.ctx.storage.sql
@@ -86,8 +87,7 @@ export class TenantDO extends DurableObject<Env> {
     values: this.#values,
     db: this.env.DB,
     settings: () => this.#settings.get(),
-    prune: (authority, sessionId, before) =>
-      this.env.SESSION.getByName(`t/${this.#id}/s/${sessionId}`).info.prune(authority, before),
+    prune: (authority, sessionId, before) => sessionStub(this.env, this.#id, sessionId).info.prune(authority, before),
   })
   readonly #limits = new TenantLimits({
     mayChange: this.#mayChange,
@@ -164,8 +164,7 @@ export class TenantDO extends DurableObject<Env> {
     roles: () => this.#settings.get().roles ?? {},
     sql: this.#sql,
     values: this.#values,
-    announce: (sessionId, access) =>
-      this.env.SESSION.getByName(`t/${this.#id}/s/${sessionId}`).access.change(this.#announcer, access),
+    announce: (sessionId, access) => sessionStub(this.env, this.#id, sessionId).access.change(this.#announcer, access),
     onChange: (access) => this.#sockets.closeRefused(access),
     armAlarm: () => this.armAlarm(),
   })
@@ -314,7 +313,7 @@ export class TenantDO extends DurableObject<Env> {
 
   /** Deletes everything that is stored here, and then this instance. */
   async erase(authority: Authority): Promise<void> {
-    requireOwn(this.#mayChange, authority, 'admin')
+    if (!this.#mayChange(authority, 'admin')) throw new Error('The call is not for this tenant.')
     await this.ctx.storage.deleteAlarm()
     await this.ctx.storage.deleteAll()
     this.ctx.waitUntil(clock.wait(10).then(() => this.ctx.abort('The tenant was deleted.')))

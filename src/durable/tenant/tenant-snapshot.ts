@@ -13,7 +13,7 @@ import { mergeWindows, type Windows } from '#durable/models/learned-windows.ts'
 import { isSameAddress, openKeys, type SealedKeys } from '#durable/models/credentials.ts'
 import { type StoredKeyHealth, mergeHealth } from '#durable/models/key-pool.ts'
 import { openSecrets, type SealedSecrets } from '#durable/platform/tenant-secrets.ts'
-import { tenantStub } from './tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { clock } from '#durable/platform/clock.ts'
 
 export type TenantSnapshot = {

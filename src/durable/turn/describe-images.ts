@@ -6,8 +6,9 @@
 import { type ImagePart, type Message, userText } from '#agent/core/message.ts'
 import { log } from '#agent/core/log.ts'
 import { fenceUntrusted } from '#agent/untrusted/fence.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import type { TurnSession } from './turn-session.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 /** The latest images are described first. More would delay the answer, and the next request describes the rest. */
 const maxPerRequest = 6
@@ -34,7 +35,9 @@ export function createImageDescriber(session: DescribingSession, env: Pick<Env, 
     const turn = session.store.current()?.id ?? ''
     if (failed.turn !== turn) failed = { turn, hashes: new Set() }
     const open = listImages(transcript).filter((image) => !texts.has(image))
-    const hashed = await Promise.all(open.map(async (image) => ({ image, hash: await hashImage(image) })))
+    const hashed = await Promise.all(
+      open.map(async (image) => ({ image, hash: await sha256Hex(`${image.mediaType} ${image.data}`) })),
+    )
     const wanted = hashed.filter(({ hash }) => !failed.hashes.has(hash))
     const known = await findKnown(session, env, wanted)
     const chosen = new Map(wanted.filter(({ hash }) => !known.has(hash)).map(({ hash, image }) => [hash, image]))
@@ -60,12 +63,6 @@ const listImages = (transcript: readonly Message[]): readonly ImagePart[] =>
 
 /** The content of an address may change, so only the bytes of an image are remembered for other sessions. */
 const isInline = ({ mediaType }: ImagePart): boolean => !mediaType.endsWith(';url')
-
-async function hashImage({ mediaType, data }: ImagePart): Promise<string> {
-  const bytes = new TextEncoder().encode(`${mediaType} ${data}`)
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-}
 
 /** Without the tenant's object the images are described again. */
 async function findKnown(

@@ -21,8 +21,8 @@ import { clock } from '#durable/platform/clock.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import { variablesOf } from '#durable/platform/variables.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
-import { tenantImagePrefix, loadImages } from '#durable/workspace/attachments.ts'
+import { tenantStub, blobPrefix } from '#durable/platform/addresses.ts'
+import { loadImages } from '#durable/workspace/attachments.ts'
 import { imageShrinker, shrinkOversizedImages, shrinkImages } from '#durable/workspace/shrink-images.ts'
 import { contextTokens } from './context-tokens.ts'
 import type { Chosen, ModelEffects } from './effects.ts'
@@ -104,7 +104,7 @@ function idleLimitsOf(session: TurnSession, route: Route): IdleLimits {
 async function transcriptOf(session: TurnSession, env: Env): Promise<readonly Message[]> {
   const transcript = fenceTranscript(session.store.transcript())
   if (!session.store.hasImages()) return transcript
-  const whole = await loadImages(transcript, env.BLOBS, tenantImagePrefix(session.tenantId))
+  const whole = await loadImages(transcript, env.BLOBS, blobPrefix(session.tenantId))
   const isSmaller = session.store.turn().repairs.imageSize === 'small'
   if (!env.IMAGES) return whole
   return (isSmaller ? shrinkImages : shrinkOversizedImages)(whole, imageShrinker(env.IMAGES))

@@ -8,6 +8,7 @@ import type { ImagePart, Message, TextPart, ToolMessage, UserMessage } from '#ag
 import type { Result } from '#agent/core/turn.ts'
 import { limitConcurrency } from '#backends/limit-concurrency.ts'
 import { fitsRow } from '#durable/platform/row-size.ts'
+import { sessionBlobPrefix, blobPrefix } from '#durable/platform/addresses.ts'
 
 /** Limit of base64 that stays in the message. */
 const maxInlineChars = 8 * 1024
@@ -24,11 +25,8 @@ export function canStore(message: Message, blobs: R2Bucket | undefined): boolean
   return isInline && fitsRow([{ ...message, content } as Message])
 }
 
-/** R2 prefix of all images that messages of a tenant may reference. */
-export const tenantImagePrefix = (tenantId: string): string => `t/${tenantId}/`
-
 export const attachmentPrefix = (tenantId: string, sessionId: string): string =>
-  `${tenantImagePrefix(tenantId)}s/${sessionId}/attachments/`
+  sessionBlobPrefix(tenantId, sessionId, 'attachments')
 
 type MessageWithImages = UserMessage | ToolMessage
 
@@ -151,7 +149,7 @@ export function imageCopier(
   blobs: R2Bucket,
   { tenantId, sessionId }: { readonly tenantId: string; readonly sessionId: string },
 ): (message: Message) => Promise<Message> {
-  const [within, prefix] = [tenantImagePrefix(tenantId), attachmentPrefix(tenantId, sessionId)]
+  const [within, prefix] = [blobPrefix(tenantId), attachmentPrefix(tenantId, sessionId)]
   const limited = limitConcurrency(maxConcurrentCopies)
   const copies = new Map<string, Promise<string>>()
   const copy = async (data: string): Promise<string> => {

@@ -16,6 +16,8 @@ import { defaultQuotaBytes, virtualBackend } from '#backends/virtual/virtual.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import type { Network } from '#backends/virtual/network.ts'
+import { sessionBlobPrefix } from '#durable/platform/addresses.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 export type BackendContext = {
   readonly env: Env
@@ -133,7 +135,7 @@ function openVirtual({
   const internet = shellNetwork(guardedFetch)
   const backend = virtualBackend({
     sql,
-    prefix: `t/${tenantId}/s/${sessionId}/files/`,
+    prefix: sessionBlobPrefix(tenantId, sessionId, 'files'),
     now: clock.now,
     quotaBytes: () => limits()?.storage_bytes ?? defaultQuotaBytes,
     network: () => (settings().terminal?.network === 'public' && !isNetworkOff(env) ? internet : undefined),
@@ -209,11 +211,8 @@ function languagesOf({ SANDBOX_LANGUAGES }: Env): { readonly languages?: readonl
 }
 
 /** Hashes tenant and session to a name that reveals neither and cannot collide. */
-async function hashedName(tenantId: string, sessionId: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${tenantId}\0${sessionId}`))
-  const hex = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  return `s-${hex.slice(0, 48)}`
-}
+const hashedName = async (tenantId: string, sessionId: string): Promise<string> =>
+  `s-${await sha256Hex(`${tenantId}\0${sessionId}`, 24)}`
 
 /** The capabilities of a backend that cannot be used: tools that need one are not offered. */
 export const noCapabilities: Capabilities = {

@@ -3,7 +3,7 @@
  * one that is sent.
  */
 
-import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
 import { log } from '#agent/core/log.ts'
 import { type ShrinkImage, smallImage } from '#agent/core/media/shrink-image.ts'
 import type { Message } from '#agent/core/message.ts'
@@ -24,7 +24,7 @@ export const imageShrinker =
     }
     // Encoding a simple image again can make it larger.
     if (!best || best.length >= whole.length) return undefined
-    return { type: 'image', mediaType: 'image/jpeg', data: base64Of(best) }
+    return { type: 'image', mediaType: 'image/jpeg', data: encodeBase64Bytes(best) }
   }
 
 /** Undefined when the binding cannot read it. */
@@ -39,15 +39,6 @@ async function redraw(images: ImagesBinding, whole: Uint8Array, quality: number)
     log.warn('attachments.unshrunk', 'An image could not be shrunk.', { error })
     return undefined
   }
-}
-
-const chunkBytes = 32_768
-
-export function base64Of(bytes: Uint8Array): string {
-  let binary = ''
-  for (let at = 0; at < bytes.length; at += chunkBytes)
-    binary += String.fromCharCode(...bytes.subarray(at, at + chunkBytes))
-  return btoa(binary)
 }
 
 /** Messages with shrunk images. The same object is reused, because renderings are cached by it. */

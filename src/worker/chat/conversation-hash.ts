@@ -5,10 +5,10 @@
 
 import type { Principal } from '#agent/core/permission/authority.ts'
 import { squeeze } from '#durable/session/clients/match-conversation.ts'
-import { hashText } from '#durable/session/clients/state-hash.ts'
 import type { Call } from '../route.ts'
 import { joinText } from './messages.ts'
 import type { Chat, ChatMessage } from './schema.ts'
+import { sha256Base64 } from '#durable/platform/hash.ts'
 
 export type ConversationHashes = {
   /** Of everything up to the last message of the user: the next request looks for it. */
@@ -28,7 +28,7 @@ export function hashConversation(call: Speaking, messages: readonly ChatMessage[
   const spoken = messages.filter(({ role }) => role !== 'system' && role !== 'developer')
   const salt = identify(call)
   const hashThrough = (index: number) => () =>
-    hashText(JSON.stringify([salt, spoken.slice(0, index + 1).flatMap((message) => normalize(message) ?? [])]))
+    sha256Base64(JSON.stringify([salt, spoken.slice(0, index + 1).flatMap((message) => normalize(message) ?? [])]))
   const answer = spoken.findLastIndex(({ role }) => role === 'assistant')
   const asked = spoken.slice(0, Math.max(answer, 0)).findLastIndex(({ role }) => role === 'user')
   const answers = spoken.slice(asked + 1).flatMap((message) => (message.role === 'assistant' ? [message] : []))

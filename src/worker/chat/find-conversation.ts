@@ -5,12 +5,12 @@
 
 import { log } from '#agent/core/log.ts'
 import type { ClaimedAnswer, ConversationMatch } from '#durable/session/clients/match-conversation.ts'
-import { hashText } from '#durable/session/clients/state-hash.ts'
 import type { Continuation, RecordedContinuation } from '#durable/tenant/conversations.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import type { Call } from '../route.ts'
-import { sessionStub } from '../sessions.ts'
+import { addressSession } from '../sessions.ts'
 import type { ConversationHashes } from './conversation-hash.ts'
+import { sha256Base64 } from '#durable/platform/hash.ts'
 
 /**
  * `continue`: in this session; `segment` is the next part of a run that waits for its caller. `branch`: in a copy of it up
@@ -69,7 +69,7 @@ async function choose(
   )
   const matches = asked.filter((match) => match !== undefined)
   const [first] = matches
-  const saidHash = await hashText(claimed.text)
+  const saidHash = await sha256Base64(claimed.text)
   const expired = continuations.filter(({ retired }) => retired?.said.includes(saidHash))
   if (!first) return undefined
   if (new Set([...matches, ...expired].map(({ sessionId }) => sessionId)).size === 1) return toFound(first)
@@ -94,7 +94,7 @@ async function stateOf(call: Asking, { sessionId, runId, match }: Match): Promis
   return (await stubOf(call, sessionId).conversation.stateAfter(call.authority, runId)) ?? undefined
 }
 
-const stubOf = ({ env, authority }: Asking, sessionId: string) => sessionStub(env, authority.tenantId, sessionId)
+const stubOf = ({ env, authority }: Asking, sessionId: string) => addressSession(env, authority.tenantId, sessionId)
 
 /** Remembers which run answers the conversation. A failure is logged: the next request then gets a new session. */
 export async function recordContinuation(

@@ -12,6 +12,7 @@ import { requireChannelPolicy, requireSecretsPolicy } from '../input/channel-pol
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { requireFound } from '../sessions.ts'
 import { type ConnectionCall, connectionsOf, createWebhookUrl, newConnectionId } from './connection-routes.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 type NewChannel = {
   readonly platform: string
@@ -185,10 +186,8 @@ const generateSecrets = ({ secrets }: Channel, given: Secrets): Secrets =>
   Object.fromEntries(
     Object.entries(secrets)
       .filter(([key, { isGenerated }]) => isGenerated && !Object.hasOwn(given, key))
-      .map(([key]) => [key, [...crypto.getRandomValues(new Uint8Array(32))].map(toHex).join('')]),
+      .map(([key]) => [key, toHex(crypto.getRandomValues(new Uint8Array(32)))]),
   )
-
-const toHex = (byte: number) => byte.toString(16).padStart(2, '0')
 
 type SealedSecrets = Pick<Connection, 'secrets' | 'endings'>
 

@@ -2,10 +2,11 @@
 
 import { mediaTypeOf } from '#agent/core/media/media-type.ts'
 import type { IncomingFile } from '#durable/session/intake/incoming-files.ts'
-import { base64Of } from '#durable/workspace/shrink-images.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import type { Call } from '../route.ts'
+import { blobPrefix } from '#durable/platform/addresses.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 
 export type Upload = {
   readonly id: string
@@ -31,7 +32,7 @@ const idPattern = /^file-[0-9a-f]{12}[0-9a-f]{20}$/
 const latestMs = 2 ** 48 - 1
 const maxFiles = 20
 
-export const uploadPrefix = (tenantId: string): string => `t/${tenantId}/uploads/`
+export const uploadPrefix = (tenantId: string): string => blobPrefix(tenantId, 'uploads')
 
 /** Ids count backwards in time, because R2 lists keys in ascending order and lists are newest first. */
 export function uploadKey(tenantId: string, now: number): { readonly id: string; readonly key: string } {
@@ -122,7 +123,7 @@ async function downloadFile(
   return {
     name: chosen,
     mediaType: type ?? mediaTypeOf(chosen),
-    content: { kind: 'base64', data: base64Of(bytes) },
+    content: { kind: 'base64', data: encodeBase64Bytes(bytes) },
   }
 }
 

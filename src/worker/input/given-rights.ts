@@ -4,7 +4,7 @@ import { type Authority, type Entitlement, type Scope, scopes } from '#agent/cor
 import { resolveRights, type Roles } from '#agent/core/permission/roles.ts'
 import { mayGive } from '#agent/policy/settings/role-limits.ts'
 import { createTenants } from '#db/tenants.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { expandToolsets } from '#tools/tools-for.ts'
 import { AppError, invalid } from '../errors.ts'
 

@@ -4,8 +4,6 @@ import type { Settings } from '#agent/core/settings.ts'
 import { isToolsetOrTool, matchesAnyTool } from '#tools/tool-names.ts'
 import { invalid } from '../errors.ts'
 
-/** Nothing counts them yet. Only the operator may set them in advance. */
-const idleLimits: readonly string[] = ['children', 'sandboxes']
 /** The limits that a session checks by itself. All others count for the tenant as a whole. */
 const sessionLimits: readonly string[] = ['tokens_per_turn', 'tokens_per_session', 'usd_per_turn', 'usd_per_session']
 
@@ -17,7 +15,6 @@ export function requireKnownSettings(settings: Settings, whose: 'tenant' | 'sess
       throw invalid(`No tool is named ${rule.tool}. GET /api/tools lists them.`, `approvals.rules.${i}.tool`)
   for (const [name, value] of Object.entries(settings.limits ?? {})) {
     if (value === null) continue
-    if (idleLimits.includes(name)) throw invalid(`limits.${name} has no effect yet.`, `limits.${name}`)
     if (whose === 'session' && !sessionLimits.includes(name))
       throw invalid(`limits.${name} counts for the tenant: set it with PATCH /api/settings.`, `limits.${name}`)
   }

@@ -12,6 +12,7 @@ import { seal, unseal } from '#durable/platform/seal.ts'
 import { AppError } from '../errors.ts'
 import { adminKeyId, owner, toVerifiedKey, type VerifiedKey } from './key-identity.ts'
 import { isOwnOrigin, isSameOrigin } from './same-origin.ts'
+import { sha256Base64 } from '#durable/platform/hash.ts'
 
 /** The key that has signed in. `adminKey`: the digest of the ADMIN_KEY, if that is the key. */
 const holderShape = z.object({ tenantId: z.string(), keyId: z.string(), adminKey: z.string().optional() })
@@ -115,7 +116,4 @@ export async function holderOf(env: Env, { identity }: VerifiedKey): Promise<Log
   }
 }
 
-async function digestAdminKey({ ADMIN_KEY = '' }: Env): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`talaria login ${ADMIN_KEY}`))
-  return btoa(String.fromCharCode(...new Uint8Array(digest)))
-}
+const digestAdminKey = ({ ADMIN_KEY = '' }: Env): Promise<string> => sha256Base64(`talaria login ${ADMIN_KEY}`)

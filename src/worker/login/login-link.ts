@@ -5,7 +5,7 @@ import { ownerTenant } from '#db/schema.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { seal, unseal } from '#durable/platform/seal.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { type LoginHolder, requireSealing } from './login-cookie.ts'
 
 const fragment = '#in='

@@ -9,8 +9,9 @@ import type { Login, Logins } from '#db/logins.ts'
 import { inlineJose } from '#backends/modules.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
-import { encodeBase64Url } from '#durable/tenant/push/base64-url.ts'
+import { encodeBase64Url } from '#agent/core/base64.ts'
 import { getKeySet } from './key-sets.ts'
+import { sha256 } from '#durable/platform/hash.ts'
 
 export type VerifiedLogin = {
   readonly identity: Identity
@@ -134,9 +135,8 @@ const textOf = (claim: unknown): string | undefined => (typeof claim === 'string
 async function principalId({ iss, sub, common_name: name }: JWTPayload): Promise<string | undefined> {
   const subject = textOf(sub) === undefined ? { common_name: textOf(name) } : { sub }
   if (!Object.values(subject).some(Boolean)) return undefined
-  const text = new TextEncoder().encode(JSON.stringify([iss, subject]))
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
-  return `login:${encodeBase64Url(digest).slice(0, 22)}`
+  const hash = await sha256(JSON.stringify([iss, subject]))
+  return `login:${encodeBase64Url(hash).slice(0, 22)}`
 }
 
 /** The name of the person in the audit log and on the page. */

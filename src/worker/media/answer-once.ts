@@ -9,6 +9,8 @@ import { clock } from '#durable/platform/clock.ts'
 import { claimRetentionMs } from '#durable/tenant/claims.ts'
 import { AppError, renderError } from '../errors.ts'
 import { claimIds, type KeyedCall, type RequestIds, replayHeaders } from '../idempotency.ts'
+import { blobPrefix } from '#durable/platform/addresses.ts'
+import { sha256Base64 } from '#durable/platform/hash.ts'
 
 type Work = () => Promise<Response>
 
@@ -31,7 +33,7 @@ export async function answerOnce(call: KeyedCall, work: Work): Promise<Response>
 /** Keys of R2 are listed in ascending order: the oldest answers come first. */
 const newAnswerId = (): string => `${clock.now()}-${crypto.randomUUID()}`
 
-const answerPrefix = (tenantId: string): string => `t/${tenantId}/answers/`
+const answerPrefix = (tenantId: string): string => blobPrefix(tenantId, 'answers')
 const answerKey = ({ tenant }: KeyedCall, { sessionId: id }: RequestIds): string => answerPrefix(tenant.id) + id
 
 async function answerAndKeep(call: KeyedCall, ids: RequestIds, work: Work): Promise<Response> {
@@ -90,11 +92,7 @@ function replay({ body, customMetadata = {} }: R2ObjectBody, ids: RequestIds): R
 /** The fields and files of a form, whatever boundary separates them: a repeat has another one. */
 export async function identifyForm(form: FormData): Promise<string> {
   const parts = [...form].map(async ([name, value]) =>
-    value instanceof File ? [name, value.name, await hashBytes(await value.arrayBuffer())] : [name, value],
+    value instanceof File ? [name, value.name, await sha256Base64(await value.arrayBuffer())] : [name, value],
   )
   return JSON.stringify(await Promise.all(parts))
-}
-
-async function hashBytes(bytes: ArrayBuffer): Promise<string> {
-  return btoa(String.fromCharCode(...new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))))
 }

@@ -38,7 +38,7 @@ const queryParameters: Described = {
   limit: { description: 'How many items at most.', example: 20 },
   cursor: { description: 'The `next_cursor` of the page before.', example: 'WzE3OTUzNDE2MDAwMDAsInNlc18wZjhkIl0' },
   after: { description: 'Continues after this item or event.', example: 0 },
-  source: { description: 'Only sessions that began there: `api`, or a platform.', example: 'api' },
+  source: { description: 'Only sessions that began there: `api`, `web`, `cli`, `acp`, or a platform.', example: 'api' },
   q: { description: 'The words to look for.', example: 'report' },
   format: { description: 'The format of the answer.', example: 'json' },
   stream: { description: 'Answers with server-sent events.', example: 'true' },

@@ -8,7 +8,7 @@ import type { SessionDO } from '#durable/session/session-object.ts'
 import type { ConversationHashes } from '../chat/conversation-hash.ts'
 import { findConversation, type FoundConversation } from '../chat/find-conversation.ts'
 import { AppError, notFound } from '../errors.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { type CreateCall, getConversationName } from './response-body.ts'
 import type { ParsedInput } from './response-input.ts'
 
@@ -29,7 +29,7 @@ export function locateResponse(
   const sessionOfUnstored = unstored?.get(id)
   const parsed = parseResponseId(sessionOfUnstored === undefined ? id : `${id}.${sessionOfUnstored}`)
   if (!parsed) throw notFound()
-  return { session: sessionStub(env, authority.tenantId, parsed.sessionId), authority, ...parsed }
+  return { session: addressSession(env, authority.tenantId, parsed.sessionId), authority, ...parsed }
 }
 
 /** `at`: absent when the session has no run yet. */
@@ -49,7 +49,7 @@ export type ContinuedRun = {
 export function findSession(call: CreateCall): DurableObjectStub<SessionDO> | undefined {
   const { previous_response_id: previous, conversation } = call.body
   if (previous) return locateResponse(call, previous).session
-  return conversation ? sessionStub(call.env, call.tenant.id, getConversationName(conversation)) : undefined
+  return conversation ? addressSession(call.env, call.tenant.id, getConversationName(conversation)) : undefined
 }
 
 export async function findContinuedRun(call: CreateCall, parsed: ParsedInput): Promise<ContinuedRun | undefined> {
@@ -63,7 +63,7 @@ export async function findContinuedRun(call: CreateCall, parsed: ParsedInput): P
   }
   if (!conversation) return findWaitingRun(call, parsed, ids)
   const sessionId = getConversationName(conversation)
-  const session = sessionStub(call.env, call.tenant.id, sessionId)
+  const session = addressSession(call.env, call.tenant.id, sessionId)
   const at = (await session.responses.locate(call.authority, ids)) ?? undefined
   return { session, sessionId, ...(at && { at }) }
 }
@@ -78,7 +78,7 @@ export async function findByHistory(
   const found = await findConversation(call, hashes)
   if (!found) return undefined
   const { sessionId, runId, kind } = found
-  const session = sessionStub(call.env, call.tenant.id, sessionId)
+  const session = addressSession(call.env, call.tenant.id, sessionId)
   const at = await session.responses.locate(call.authority, { runId, callIds: [], approvalIds: [] })
   return at ? { session, sessionId, at, byHistory: kind } : undefined
 }
@@ -96,7 +96,7 @@ async function findWaitingRun(
   const [first] = answered
   if (!first || !history.length || answered.some((one) => one?.sessionId !== first.sessionId)) return undefined
   const { sessionId, seq } = first
-  const session = sessionStub(env, authority.tenantId, sessionId)
+  const session = addressSession(env, authority.tenantId, sessionId)
   const at = await session.responses.locate(authority, ids)
   return at?.state === 'waiting' && at.waitsAt === seq ? { session, sessionId, at } : undefined
 }

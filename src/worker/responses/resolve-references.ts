@@ -3,7 +3,7 @@
 import { type ItemKind, parseItemId } from '#agent/public-api/responses/item-ids.ts'
 import { invalid } from '../errors.ts'
 import type { Call } from '../route.ts'
-import { sessionStub } from '../sessions.ts'
+import { addressSession } from '../sessions.ts'
 import {
   type InputItem,
   isMessage,
@@ -48,7 +48,7 @@ async function resolve(
   const id = String(one.id ?? '')
   const parsed = parseItemId(id)
   if (parsed && omitted.includes(parsed.kind)) return []
-  const item = parsed && (await sessionStub(env, authority.tenantId, parsed.sessionId).responses.item(authority, id))
+  const item = parsed && (await addressSession(env, authority.tenantId, parsed.sessionId).responses.item(authority, id))
   if (item) return parseItems([JSON.parse(item) as InputItem]).map((found) => ({ ...found, param }))
   // A call that the client describes itself stays, without a result.
   if (!isReference(one)) return [placed]

@@ -7,14 +7,14 @@ import { runFailed } from '../errors.ts'
 import { nameClient } from '../client-disconnect.ts'
 import { type RequestIds, replayHeaders } from '../idempotency.ts'
 import { maxPauseMs } from '../input/turn-options.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { submitAndStream, submitNow, submitUntilSegment } from '../submit.ts'
 import { eventStreamHeaders } from '../routes/v1/chat-completions.ts'
 import type { CreateCall } from './response-body.ts'
 import type { ResponseCommand, SubmittedResponse } from './submit-response.ts'
 
 export async function respond(call: CreateCall, { ids, command, isEphemeral }: SubmittedResponse): Promise<Response> {
-  const session = sessionStub(call.env, call.tenant.id, ids.sessionId)
+  const session = addressSession(call.env, call.tenant.id, ids.sessionId)
   const answer = await submitAndRender(call, { session, ids, command })
   // A connection keeps what it can continue.
   return isEphemeral && !call.unstored ? deleteAfterResponse(call, session, answer) : answer

@@ -14,7 +14,7 @@ import { AppError, invalid, toAppError } from '../errors.ts'
 import { parseJson, validate } from '../input/body.ts'
 import { requireRequestAdmission } from '../limits.ts'
 import type { Call, Web } from '../route.ts'
-import { sessionStub } from '../sessions.ts'
+import { addressSession } from '../sessions.ts'
 import { respond } from './respond.ts'
 import { type CreateCall, responseBody } from './response-body.ts'
 import { submitResponse } from './submit-response.ts'
@@ -180,7 +180,7 @@ class ResponseSocket {
 
   #deleteUnstored(sessionId: string): void {
     const { env, authority, web } = this.#call
-    web.executionCtx.waitUntil(sessionStub(env, authority.tenantId, sessionId).info.deleteUnstored(authority))
+    web.executionCtx.waitUntil(addressSession(env, authority.tenantId, sessionId).info.deleteUnstored(authority))
   }
 }
 

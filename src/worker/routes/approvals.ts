@@ -5,11 +5,11 @@ import { isRiskAbove, listApprovalChoices } from '#agent/core/permission/approva
 import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
 import { maskSecrets, maskSecretsInValue } from '#agent/core/secrets/mask-secrets.ts'
 import { type Approval, isApproval } from '#durable/turn/pending-requests.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
 import { type Call, route } from '../route.ts'
-import { sessionStub, splitRequestId } from '../sessions.ts'
+import { addressSession, splitRequestId } from '../sessions.ts'
 import { decisionFields, listOf, ok, pageQuery } from '../shapes.ts'
 import { policyError } from '../input/settings-patch.ts'
 import { nameSchemas } from '../schema-names.ts'
@@ -94,7 +94,7 @@ export async function decideApproval(
   answer: z.infer<typeof decisionSchema>,
 ): Promise<void> {
   const [sessionId, request] = splitRequestId(id)
-  const decided = await sessionStub(env, tenant.id, sessionId).pending.decide(authority, request, answer)
+  const decided = await addressSession(env, tenant.id, sessionId).pending.decide(authority, request, answer)
   if (decided === undefined) throw notFound()
   if (decided === 'once-only') throw invalid('This call can only be allowed once: no safe rule covers it.', 'decision')
   if (decided === 'policy')

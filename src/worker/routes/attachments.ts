@@ -2,7 +2,7 @@
 
 import { respondWithFile } from '../files/file-response.ts'
 import { route } from '../route.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 
 export const attachmentRoutes = [
   route({
@@ -14,7 +14,7 @@ export const attachmentRoutes = [
     responses: { 200: { description: 'The image', type: 'application/octet-stream' } },
     handle: async ({ env, authority, tenant, param }) => {
       const id = param('attachment')
-      const found = await sessionStub(env, tenant.id, param('id')).conversation.attachment(authority, id)
+      const found = await addressSession(env, tenant.id, param('id')).conversation.attachment(authority, id)
       const { bytes, mediaType } = requireFound(found ?? undefined)
       return respondWithFile(bytes, mediaType, id)
     },

@@ -5,7 +5,7 @@ import type { Unreachable } from '#durable/session/checkpoints.ts'
 import { AppError } from '../errors.ts'
 import { pageByPosition } from '../input/page.ts'
 import { route } from '../route.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { busyError } from './sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
@@ -68,7 +68,7 @@ export const checkpointRoutes = [
     responses: ok('The checkpoints', listOf(checkpointShape)),
     handle: async ({ env, authority, tenant, param, query }) => {
       const data = requireReachable(
-        requireFound(await sessionStub(env, tenant.id, param('id')).checkpoints.list(authority)),
+        requireFound(await addressSession(env, tenant.id, param('id')).checkpoints.list(authority)),
       )
       return Response.json(pageByPosition(data, query))
     },
@@ -90,7 +90,7 @@ export const checkpointRoutes = [
     }),
     responses: ok('The differences', differenceShape),
     handle: async ({ env, authority, tenant, param, query }) => {
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       const difference = requireReachable(
         requireFound(await session.checkpoints.diff(authority, { n: Number(param('n')) || 0, ...query })),
       )
@@ -108,7 +108,7 @@ export const checkpointRoutes = [
     responses: ok('The restored files and removed turns', rollbackShape),
     handle: async ({ env, authority, tenant, param, body }) => {
       const { kind, ...result } = requireReachable(
-        requireFound(await sessionStub(env, tenant.id, param('id')).checkpoints.rollback(authority, body)),
+        requireFound(await addressSession(env, tenant.id, param('id')).checkpoints.rollback(authority, body)),
       )
       if (kind === 'busy') throw busyError()
       if (kind === 'missing') throw checkpointNotFound()

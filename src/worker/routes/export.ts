@@ -10,7 +10,7 @@ import {
 } from '#agent/public-api/export.ts'
 import { exportedMessageSchema } from '#agent/public-api/exported-message.ts'
 import type { ImportedSession } from '#durable/session/transfer/export.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { utf8Bytes } from '#durable/platform/row-size.ts'
 import { sessionNamePattern } from '#agent/core/session-name.ts'
 import { validate, parseJson, readText } from '../input/body.ts'
@@ -19,7 +19,7 @@ import { idempotencyKeyHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { requireStorageAdmission } from '../limits.ts'
 import { type Call, route } from '../route.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { tooLarge } from '../submit.ts'
 import { created, ok, sessionShape } from '../shapes.ts'
 import { resolveRequestedModel } from './v1/models.ts'
@@ -145,7 +145,7 @@ export const exportRoutes = [
       const hasFiles = files === '1'
       if (hasFiles && !formatsWithFiles.includes(format))
         throw invalid(`Files are exported with format=${formatsWithFiles.join(' or ')} only.`, 'files')
-      const { transfer } = sessionStub(env, tenant.id, param('id'))
+      const { transfer } = addressSession(env, tenant.id, param('id'))
       const body = requireFound(await transfer.export(authority, { format, hasFiles }))
       const event = { kind: 'session.exported', subject: param('id'), sessionId: param('id') } as const
       await tenantStub(env, tenant.id).audit.add(authority, {
@@ -183,10 +183,10 @@ export const exportRoutes = [
       const bodyText = await readText(call.web.req.raw)
       const imported = parseImportedSession(bodyText, call)
       const { id } = call.query
-      const existing = id === undefined ? undefined : await sessionStub(env, tenant.id, id).info.get(authority)
+      const existing = id === undefined ? undefined : await addressSession(env, tenant.id, id).info.get(authority)
       if (existing) return Response.json(existing)
       const ids = await claimIds({ ...call, bodyText }, id)
-      const target = sessionStub(env, tenant.id, ids.sessionId)
+      const target = addressSession(env, tenant.id, ids.sessionId)
       const take = async () => {
         await requireStorageAdmission(call, utf8Bytes(bodyText))
         const result = requireFound(await target.transfer.import(authority, imported, tenant))

@@ -13,7 +13,7 @@ import { requireStorageAdmission } from '../limits.ts'
 import { pageByPosition } from '../input/page.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { type Call, route } from '../route.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { listOf, longPageQuery, ok } from '../shapes.ts'
 import { errorShape } from '../openapi/error-responses.ts'
 import { nameSchemas } from '../schema-names.ts'
@@ -92,7 +92,7 @@ export const fileRoutes = [
     },
     handle: async (call) => {
       const answer = requireFound(
-        await sessionStub(call.env, call.tenant.id, call.param('id')).files.read(
+        await addressSession(call.env, call.tenant.id, call.param('id')).files.read(
           call.authority,
           parseFilePath(call),
           call.query.recursive === '1',
@@ -132,7 +132,7 @@ export const fileRoutes = [
       const bytes = await readBytes(call.web.req.raw)
       await requireStorageAdmission(call, bytes.byteLength)
       const answer = requireFound(
-        await sessionStub(call.env, call.tenant.id, call.param('id')).files.write(
+        await addressSession(call.env, call.tenant.id, call.param('id')).files.write(
           call.authority,
           parseFilePath(call),
           bytes,
@@ -158,7 +158,7 @@ export const fileRoutes = [
     handle: async (call) => {
       const from = parseFilePath(call, '/move')
       const to = decodeFilePath(encodeURI(call.body.to))
-      const session = sessionStub(call.env, call.tenant.id, call.param('id'))
+      const session = addressSession(call.env, call.tenant.id, call.param('id'))
       const answer = requireFound(await session.files.move(call.authority, from, to))
       if (answer.kind === 'refused') throw fileError(answer)
       if (answer.kind === 'exists')
@@ -178,7 +178,7 @@ export const fileRoutes = [
     handle: async (call) => {
       const { env, authority, tenant, param } = call
       const filePath = decodeFilePath(encodeURI(call.body.path))
-      const answer = requireFound(await sessionStub(env, tenant.id, param('id')).files.read(authority, filePath))
+      const answer = requireFound(await addressSession(env, tenant.id, param('id')).files.read(authority, filePath))
       if (answer.kind === 'refused') throw fileError(answer)
       if (answer.kind !== 'file') throw notFound()
       requireEncryptionKey(env)
@@ -195,7 +195,10 @@ export const fileRoutes = [
     responses: { 204: { description: 'Deleted' } },
     handle: async (call) => {
       const answer = requireFound(
-        await sessionStub(call.env, call.tenant.id, call.param('id')).files.delete(call.authority, parseFilePath(call)),
+        await addressSession(call.env, call.tenant.id, call.param('id')).files.delete(
+          call.authority,
+          parseFilePath(call),
+        ),
       )
       if (answer.kind === 'refused') throw fileError(answer)
       if (answer.kind !== 'removed') throw notFound()

@@ -10,7 +10,7 @@ import { notFound } from '../errors.ts'
 import { respondWithPart } from '../files/byte-range.ts'
 import { fileHeaders, previewHeaders } from '../files/file-response.ts'
 import type { OpenRoute, Web } from '../route.ts'
-import { sessionStub } from '../sessions.ts'
+import { addressSession } from '../sessions.ts'
 import { errorShape } from '../openapi/error-responses.ts'
 
 const path = '/files/:id'
@@ -45,7 +45,7 @@ async function serveLinkedFile({ req, env }: Web): Promise<Response> {
     scopes: ['read'],
     taint: 'none',
   }
-  const found = await sessionStub(env, file.tenantId, file.sessionId).files.read(authority, file.path)
+  const found = await addressSession(env, file.tenantId, file.sessionId).files.read(authority, file.path)
   if (found?.kind !== 'file') throw notFound()
   const name = file.path.slice(file.path.lastIndexOf('/') + 1)
   const headers = file.isPreview ? previewHeaders : fileHeaders(typeOf(found.bytes, name), name)

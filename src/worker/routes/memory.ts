@@ -11,7 +11,7 @@ import {
   type PendingMemory,
 } from '#agent/core/recall/memory.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
 import { type Call, route } from '../route.ts'

@@ -11,7 +11,7 @@ import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { attachmentSchema, inputSchema, joinSystemText, listFiles, parseUserMessage } from '../input/input.ts'
 import { limitToolsets } from '../input/limit-toolsets.ts'
 import { type Call, route } from '../route.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { accepted, idempotencyOf, submitAndStream, submitAndWait, submitNow } from '../submit.ts'
 import { readWithSessionSettings } from '../input/settings-patch.ts'
 import { resolveFiles } from '../files/uploads.ts'
@@ -39,7 +39,7 @@ const sse = { 200: { description: 'Server-sent events', type: 'text/event-stream
 async function prepare(call: Call<unknown, Chat>) {
   const { env, tenant, body, param } = call
   const sessionId = param('id')
-  const session = sessionStub(env, tenant.id, sessionId)
+  const session = addressSession(env, tenant.id, sessionId)
   const authority = await limitToolsets(call, session)
   const sessionOptions = await readWithSessionSettings(session, call, (snapshot) =>
     parseTurnOptions(body, env, snapshot),
@@ -118,7 +118,7 @@ export const sessionChatRoutes = [
     query: z.strictObject({ after: z.coerce.number().int().min(0).optional() }),
     responses: sse,
     handle: async ({ env, authority, tenant, param, query, web }) => {
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       const after = readLastEventId(web, query.after)
       const listen = async (from?: number): Promise<Response> => {
         const url = new URL('https://session/events')
@@ -149,7 +149,7 @@ export const sessionChatRoutes = [
     responses: ok('The run', runShape),
     handle: async ({ env, authority, tenant, param }) =>
       Response.json(
-        requireFound(requireFound(await sessionStub(env, tenant.id, param('id')).runs.get(authority, param('run')))),
+        requireFound(requireFound(await addressSession(env, tenant.id, param('id')).runs.get(authority, param('run')))),
       ),
   }),
   route({
@@ -160,7 +160,7 @@ export const sessionChatRoutes = [
     summary: 'Take a queued run back before it begins',
     responses: { 204: { description: 'Taken back' } },
     handle: async ({ env, authority, tenant, param }) => {
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       const outcome = requireFound(await session.runs.takeBack(authority, param('run')))
       if (outcome === 'begun')
         throw new AppError(409, 'conflict', 'This run is not queued any more. Stop it with POST …/stop.')
@@ -177,7 +177,7 @@ export const sessionChatRoutes = [
     body: z.strictObject({}),
     responses: { 202: { description: 'Stopping, or nothing was running', schema: stoppedShape } },
     handle: async ({ env, authority, tenant, param }) => {
-      const stopped = requireFound(await sessionStub(env, tenant.id, param('id')).runs.stop(authority))
+      const stopped = requireFound(await addressSession(env, tenant.id, param('id')).runs.stop(authority))
       return Response.json({ session_id: param('id'), status: stopped ? 'stopping' : 'idle' }, { status: 202 })
     },
   }),
@@ -192,7 +192,7 @@ export const sessionChatRoutes = [
     responses: { 202: { description: 'Accepted', schema: acceptedShape } },
     handle: async (call) => {
       const { env, authority, tenant, param, body } = call
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       const message = parseUserMessage(body.input)
       const ids = await claimIds(call, param('id'))
       const command: RequestCommand = {
@@ -222,7 +222,7 @@ export const sessionChatRoutes = [
     responses: { 202: { description: 'The new run', schema: acceptedShape } },
     handle: async (call) => {
       const { env, authority, tenant, param } = call
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       const ids = await claimIds(call, param('id'))
       await releaseOnError(ids, async () =>
         accepted(requireFound(await session.runs.retry(authority, ids.runId, tenant)), 'input'),

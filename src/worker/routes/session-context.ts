@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { route } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { ok } from '../shapes.ts'
 
 const tokens = z.int().describe('Estimated.')
@@ -53,6 +53,6 @@ export const sessionContextRoutes = [
     summary: 'What takes how much of the context window',
     responses: ok('The parts of the next request', contextShape),
     handle: async ({ env, authority, tenant, param }) =>
-      Response.json(requireFound(await sessionStub(env, tenant.id, param('id')).info.context(authority))),
+      Response.json(requireFound(await addressSession(env, tenant.id, param('id')).info.context(authority))),
   }),
 ]

@@ -13,7 +13,7 @@ import { idempotencyKeyHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { requireAdmission } from '../limits.ts'
 import { route } from '../route.ts'
-import { requireFound, sessionStub, getStatuses } from '../sessions.ts'
+import { requireFound, addressSession, getStatuses } from '../sessions.ts'
 import { created, listOf, ok, pageQuery, sessionShape } from '../shapes.ts'
 import { sealHeaders } from '../secrets/seal-headers.ts'
 import { requireKnownSettings } from '../input/known-settings.ts'
@@ -27,12 +27,17 @@ import {
   settingsError,
   withModel,
 } from '../input/settings-patch.ts'
+import { clientSources } from '#agent/core/client-source.ts'
 
 const title = z.string().trim().min(1).max(100)
 const newSession = z.strictObject({
   title: title.nullish(),
   model: modelId.nullish(),
   settings: settingsSchema.optional(),
+  source: z
+    .enum(clientSources)
+    .default('api')
+    .describe('The client that creates it. It decides how answers are formatted.'),
 })
 const change = z.strictObject({
   title: title.nullable().optional(),
@@ -117,12 +122,11 @@ export const sessionRoutes = [
       }
       resolveRequestedModel(body.model ?? undefined, env, mergeSessionSettings(tenant, body.settings))
       const ids = await claimIds(call)
-      const view = await sessionStub(env, tenant.id, ids.sessionId).info.create(
+      const view = await addressSession(env, tenant.id, ids.sessionId).info.create(
         authority,
         {
           ...body,
           ...(body.settings && { settings: await sealHeaders(env, tenant.id, body.settings) }),
-          source: 'api',
         },
         tenant,
       )
@@ -137,7 +141,7 @@ export const sessionRoutes = [
     summary: 'One session, with what runs and waits in it',
     responses: ok('The session', sessionShape),
     handle: async ({ env, authority, tenant, param }) =>
-      Response.json(requireFound(await sessionStub(env, tenant.id, param('id')).info.detail(authority))),
+      Response.json(requireFound(await addressSession(env, tenant.id, param('id')).info.detail(authority))),
   }),
   route({
     method: 'patch',
@@ -154,7 +158,7 @@ export const sessionRoutes = [
         requireKnownSettings(settings as Settings, 'session')
         requireTighter({ authority, tenant }, settings)
       }
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       const reader = { authority, tenant }
       if (settings) {
         const requireKnown = (known: TenantSnapshot) => requirePromptSettings(settings as Settings, known.settings)
@@ -184,7 +188,7 @@ export const sessionRoutes = [
     summary: 'Delete a session and everything that belongs to it',
     responses: { 204: { description: 'Deleted' } },
     handle: async ({ env, authority, tenant, param }) => {
-      requireFound((await sessionStub(env, tenant.id, param('id')).info.delete(authority, true)) || undefined)
+      requireFound((await addressSession(env, tenant.id, param('id')).info.delete(authority, true)) || undefined)
       return new Response(null, { status: 204 })
     },
   }),
@@ -207,9 +211,9 @@ export const sessionRoutes = [
     responses: created('The new session', sessionShape),
     handle: async (call) => {
       const { env, authority, tenant, param, body } = call
-      const source = sessionStub(env, tenant.id, param('id'))
+      const source = addressSession(env, tenant.id, param('id'))
       const ids = await claimIds(call)
-      const target = sessionStub(env, tenant.id, ids.sessionId)
+      const target = addressSession(env, tenant.id, ids.sessionId)
       const upTo = body.through !== undefined && { upTo: body.through, withEarlierFiles: true }
       const fork = { spec: { title: body.title, parentId: param('id') }, ...upTo }
       const forked = () => forkSession(call, source, target, fork)
@@ -227,7 +231,9 @@ export const sessionRoutes = [
     body: z.strictObject({ n: z.int().min(1).max(1_000).default(1) }),
     responses: ok('The removed user messages', z.object({ undone: z.int(), messages: z.array(z.string()) })),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const result = requireFound(await sessionStub(env, tenant.id, param('id')).conversation.undo(authority, body.n))
+      const result = requireFound(
+        await addressSession(env, tenant.id, param('id')).conversation.undo(authority, body.n),
+      )
       if (!result) throw busyError()
       return Response.json({ undone: result.turns.length, messages: result.turns.map(({ text }) => text) })
     },
@@ -250,7 +256,7 @@ export const sessionRoutes = [
     },
     handle: async ({ env, authority, tenant, param, body }) => {
       const result = requireFound(
-        await sessionStub(env, tenant.id, param('id')).conversation.compress(authority, body.focus),
+        await addressSession(env, tenant.id, param('id')).conversation.compress(authority, body.focus),
       )
       if (result.kind === 'busy') throw busyError()
       if (result.kind === 'limit-reached') requireAdmission({ ok: false, limit: result.limit, retryAfter: 3_600 })

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { subagentStatuses } from '#agent/core/subagent.ts'
 import { route } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { requireFound, sessionStub } from '../sessions.ts'
+import { requireFound, addressSession } from '../sessions.ts'
 import { ok } from '../shapes.ts'
 
 const time = z.iso.datetime()
@@ -45,7 +45,7 @@ export const subagentRoutes = [
     responses: ok('The tree', treeShape),
     handle: async ({ env, authority, tenant, param }) => {
       const id = param('id')
-      const children = requireFound(await sessionStub(env, tenant.id, id).subagents.tree(authority))
+      const children = requireFound(await addressSession(env, tenant.id, id).subagents.tree(authority))
       return Response.json({ session_id: id, children })
     },
   }),

@@ -6,7 +6,7 @@ import { maskHeaders } from '#agent/core/secrets/provider-headers.ts'
 import { createD1History } from '#db/history.ts'
 import { isQuestion } from '#durable/turn/pending-requests.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, notFound } from '../errors.ts'
 import { pageByKey, readPosition, renderNextPosition } from '../input/page.ts'
 import { route } from '../route.ts'
@@ -14,7 +14,7 @@ import { sealHeaders } from '../secrets/seal-headers.ts'
 import { requireKnownSettings } from '../input/known-settings.ts'
 import { requirePromptSettings } from '../input/prompt-settings.ts'
 import { policyError, validatePatch, settingsError } from '../input/settings-patch.ts'
-import { sessionStub, splitRequestId } from '../sessions.ts'
+import { addressSession, splitRequestId } from '../sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
 
@@ -132,7 +132,7 @@ export const tenantRoutes = [
     handle: async ({ env, authority, tenant, param, body }) => {
       const [sessionId, request] = splitRequestId(param('id'))
       const answer = typeof body.answer === 'string' ? body.answer : body.answer.join(', ')
-      const answered = await sessionStub(env, tenant.id, sessionId).pending.answer(authority, request, answer)
+      const answered = await addressSession(env, tenant.id, sessionId).pending.answer(authority, request, answer)
       if (answered === undefined) throw notFound()
       if (!answered) throw new AppError(409, 'conflict', 'This question has been answered, or the turn has ended.')
       return Response.json({ id: param('id'), status: 'answered' })

@@ -9,7 +9,7 @@ import { headerOwner } from '#durable/models/provider-headers.ts'
 import { fingerprintSecret, type SecretOwner, unseal } from '#durable/platform/seal.ts'
 import { rotateDataKey, sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
 import { vapidOwner } from '#durable/tenant/push/push.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { secretOwner } from '#durable/platform/tenant-secrets.ts'
 
 export type Resealed = { resealed: number; readonly unreadable: string[] }

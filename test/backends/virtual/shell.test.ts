@@ -137,6 +137,14 @@ describe('git', () => {
     )
   })
 
+  it('writes the dates of a commit with their zone', async () => {
+    const dates = 'export GIT_AUTHOR_DATE="1767225600 -0330" GIT_COMMITTER_DATE="1767225600 +0530"; '
+    const begin = 'git init -q; echo one > f; git add f; git commit -q -m first; '
+    expect(await run(`${dates}${begin} git log --format="%aI %cI %cs"; git log --date=iso-strict --format=%ad`)).toBe(
+      '2025-12-31T20:30:00-03:30 2026-01-01T05:30:00+05:30 2026-01-01\n2025-12-31T20:30:00-03:30\n',
+    )
+  })
+
   it.each([
     'git clone https://example.com/x.git',
     'git init -q; git remote add origin https://example.com/x; git fetch',

@@ -1,10 +1,11 @@
 import nacl from 'tweetnacl'
 import { discord } from '#channels/discord/discord.ts'
-import { concatBytes, toHex } from '#channels/hmac.ts'
+import { concatBytes } from '#channels/hmac.ts'
 import { createDiscordApi, discordError, discordFile } from '../../support/discord-api.ts'
 import { fetchForeign } from '../../support/fetch-foreign.ts'
 import type { Override } from '../../support/json-api.ts'
 import { type ApiFailure, testChannel } from '../conformance.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 const webhookUrl = 'https://talaria.test/webhooks/discord/ch_1'
 const receivedAt = 1_800_000_000_000

@@ -1,10 +1,11 @@
 import type { ForeignRequest } from '#channels/channel.ts'
-import { computeHmac, concatBytes, toHex } from '#channels/hmac.ts'
+import { computeHmac, concatBytes } from '#channels/hmac.ts'
 import { slack } from '#channels/slack/slack.ts'
 import { fetchForeign } from '../../support/fetch-foreign.ts'
 import type { Override } from '../../support/json-api.ts'
 import { createSlackApi, slackError, slackFile } from '../../support/slack-api.ts'
 import { type ApiFailure, testChannel } from '../conformance.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 const webhookUrl = 'https://talaria.test/webhooks/slack/ch_1'
 const failures: Readonly<Record<ApiFailure, Override>> = {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { computeHmac, concatBytes, toHex } from '#channels/hmac.ts'
+import { computeHmac, concatBytes } from '#channels/hmac.ts'
 import { slack } from '#channels/slack/slack.ts'
 import { createSlackApi, slackError } from '../../support/slack-api.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 const receivedAt = 1_800_000_000_000
 

@@ -1,10 +1,11 @@
 import { expect } from 'vitest'
-import { computeHmac, toHex } from '#channels/hmac.ts'
+import { computeHmac } from '#channels/hmac.ts'
 import { whatsapp } from '#channels/whatsapp/whatsapp.ts'
 import { fetchForeign } from '../../support/fetch-foreign.ts'
 import type { Override } from '../../support/json-api.ts'
 import { createWhatsappApi, graphError, whatsappFile } from '../../support/whatsapp-api.ts'
 import { type ApiFailure, testChannel } from '../conformance.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 const webhookUrl = 'https://talaria.test/webhooks/whatsapp/ch_1'
 const failures: Readonly<Record<ApiFailure, Override>> = {

@@ -2,10 +2,11 @@
 
 import nacl from 'tweetnacl'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { concatBytes, toHex } from '#channels/hmac.ts'
+import { concatBytes } from '#channels/hmac.ts'
 import { createDiscordApi, discordError } from '../../support/discord-api.ts'
 import { calls, Gate, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newTenant, request } from '../../worker/client.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 beforeAll(applyMigrations)
 

@@ -1,10 +1,11 @@
 /** Tests approvals and questions on WhatsApp, which has little room for a text above buttons and for their labels. */
 
 import { beforeAll, expect, it } from 'vitest'
-import { computeHmac, toHex } from '#channels/hmac.ts'
+import { computeHmac } from '#channels/hmac.ts'
 import { calls, model, says, until } from '../../support/scripted-model.ts'
 import { createWhatsappApi } from '../../support/whatsapp-api.ts'
 import { applyMigrations, call, newTenant, request } from '../../worker/client.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 beforeAll(applyMigrations)
 

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import type { HostUse } from '#durable/platform/guarded-fetch.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { bindings as env } from '../../worker/client.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'

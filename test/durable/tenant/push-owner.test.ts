@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { bindings as env } from '../../worker/client.ts'
 
 const tenantId = 'push-owner'

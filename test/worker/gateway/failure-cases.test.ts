@@ -2,7 +2,7 @@
 
 import nacl from 'tweetnacl'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { computeHmac, concatBytes, toHex } from '#channels/hmac.ts'
+import { computeHmac, concatBytes } from '#channels/hmac.ts'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { createChat, getSessionId, receiveMessage, settleDeliveries } from '../../support/chat.ts'
 import { createSkippingClock } from '../../support/clock.ts'
@@ -10,6 +10,7 @@ import { createDiscordApi } from '../../support/discord-api.ts'
 import { fails, Gate, hangs, listTexts, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { createSlackApi, slackError } from '../../support/slack-api.ts'
 import { applyMigrations, call, newTenant, request } from '../client.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 beforeAll(applyMigrations)
 afterEach(() => replaceClock())

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { computeHmac, toHex } from '#channels/hmac.ts'
+import { computeHmac } from '#channels/hmac.ts'
 import { createChat } from '../../support/chat.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newTenant, request } from '../client.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 beforeAll(applyMigrations)
 

@@ -3,7 +3,7 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test'
 import nacl from 'tweetnacl'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { computeHmac, concatBytes, toHex } from '#channels/hmac.ts'
+import { computeHmac, concatBytes } from '#channels/hmac.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
 import { createSlackChat } from '../../support/slack-chat.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
@@ -11,6 +11,7 @@ import { createTwilioApi } from '../../support/twilio-api.ts'
 import { createWhatsappApi, graphError } from '../../support/whatsapp-api.ts'
 import worker from '../../support/worker.ts'
 import { applyMigrations, call, newTenant, request } from '../client.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 beforeAll(applyMigrations)
 

@@ -2,7 +2,8 @@
 
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { concatBytes, decodeBase64Url, encodeBase64Url } from '#durable/tenant/push/base64-url.ts'
+import { decodeBase64Url, encodeBase64Url } from '#agent/core/base64.ts'
+import { concatBytes } from '#durable/tenant/push/encrypt-push.ts'
 import { encryptPush } from '#durable/tenant/push/encrypt-push.ts'
 import { calls, model, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, request } from '../client.ts'

@@ -15,7 +15,7 @@ const names = [
   'concurrent_turns',
   'storage_bytes',
   'jobs',
-  'sandboxes',
+  'children',
 ]
 
 type Tenant = { readonly id: string; readonly limits: Readonly<Record<string, number>> }

@@ -103,7 +103,7 @@ const Filters = ({ filter, onChange }: FiltersProps) => (
         ['', t('all')],
         ['!cron', t('chats')],
         ['cron', t('automation')],
-        ...['api', 'telegram', 'discord', 'slack', 'whatsapp', 'sms', 'email', 'webhook'].map(
+        ...['web', 'api', 'cli', 'acp', 'telegram', 'discord', 'slack', 'whatsapp', 'sms', 'email', 'webhook'].map(
           (one) => [one, one] as const,
         ),
       ]}
@@ -195,7 +195,7 @@ function Row({ session, chosen, setChosen, onChange }: Choosing & { readonly ses
         {name}
       </a>
       {pinned && <span class="badge">{t('pinned')}</span>}
-      {source !== 'api' && <span class="badge">{source}</span>}
+      {source !== 'web' && <span class="badge">{source}</span>}
       {status !== 'idle' && <span class="badge warn">{t(status)}</span>}
       <time class="note" dateTime={at}>
         {formatDate(at)}

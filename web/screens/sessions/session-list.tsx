@@ -91,7 +91,7 @@ function Entry({ session }: { readonly session: Session }) {
         <span class="clip" dir="auto">
           {title ?? t('untitled')}
         </span>
-        {source !== 'api' && <span class="badge">{source}</span>}
+        {source !== 'web' && <span class="badge">{source}</span>}
         {status !== 'idle' && <span class={`state ${status}`} role="img" aria-label={t(status)} />}
       </a>
       {can('write') && <Actions session={session} />}

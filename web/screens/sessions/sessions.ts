@@ -103,7 +103,10 @@ const replaceSession = (changed: Session): void =>
 /** With the same key the same session comes again. */
 export async function createSession(model?: string, key?: string): Promise<Session> {
   const headers = key === undefined ? {} : { 'idempotency-key': key }
-  const created = await api<Session>('POST', '/api/sessions', { body: model ? { model } : {}, headers })
+  const created = await api<Session>('POST', '/api/sessions', {
+    body: { source: 'web', ...(model && { model }) },
+    headers,
+  })
   sessions.value = [created, ...sessions.value.filter(({ id }) => id !== created.id)]
   return created
 }

@@ -13,6 +13,7 @@ import { hash53 } from '#agent/core/hash53.ts'
 import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
 import type { Risk } from '#agent/core/tool.ts'
 import { matchesWildcard } from '../wildcard.ts'
+import { isClientSource } from '#agent/core/client-source.ts'
 
 /** `manual`: a person decides. `smart`: a model judges first, and escalates to a person. `off`: all calls run. */
 export type ApprovalMode = 'smart' | 'manual' | 'off'
@@ -46,7 +47,7 @@ export type ApprovalPolicy = {
   readonly decisions: readonly ApprovalDecision[]
 }
 
-/** The origin of a session: `api`, `cron`, or a platform with the chat. */
+/** The origin of a session: a client of the API, `cron`, or a platform with the chat. */
 export type SessionOrigin = {
   readonly source: string
   readonly origin?: { readonly connection: string; readonly chat: string } | undefined
@@ -56,7 +57,9 @@ export type SessionOrigin = {
 export function appliesToSession({ channel }: ApprovalRule, { source, origin }: SessionOrigin): boolean {
   if (channel === undefined) return true
   const chats = origin ? [origin.connection, `${origin.connection}:${origin.chat}`] : []
-  return [source, ...chats].some((name) => matchesWildcard(channel, name))
+  // A rule for the API holds for each of its clients: any of them could leave out its name.
+  const sources = isClientSource(source) ? [source, 'api'] : [source]
+  return [...sources, ...chats].some((name) => matchesWildcard(channel, name))
 }
 
 type DecisionReason = Pick<ApprovalDecision, 'by' | 'reason'>

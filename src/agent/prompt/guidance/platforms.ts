@@ -5,6 +5,7 @@ const chat = `Answers are read on a phone: prefer short paragraphs and lists to 
 
 const hints: Readonly<Record<string, string>> = {
   api: 'The answer goes to a program or a chat window that shows Markdown.',
+  web: 'The answer is read in a browser, which shows Markdown with tables, code and images.',
   cli: 'The answer is read in a terminal: little Markdown, no tables wider than 80 characters.',
   acp: 'The answer is read in a code editor, which shows Markdown and your changes of files. Refer to code as path:line.',
   telegram: `You write in Telegram. Bold, italics, code, links and lists are shown; tables and headings are not. ${chat}`,
@@ -21,7 +22,7 @@ const hints: Readonly<Record<string, string>> = {
 }
 
 /** Sources whose hint has another name. */
-const aliases: Readonly<Record<string, string>> = { job: 'cron', import: 'api', 'api-server': 'api' }
+const aliases: Readonly<Record<string, string>> = { job: 'cron', import: 'api' }
 
 /** Undefined for a source without a hint. */
 export function renderPlatformHint(source: string): string | undefined {

@@ -4,18 +4,12 @@
  */
 
 import { type UserMessage, userText } from '#agent/core/message.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 
 const prefix = 'talaria-summary-1.'
 
-export const encodeCompaction = (summary: string): string => {
-  const bytes = new TextEncoder().encode(summary)
-  let binary = ''
-  for (let at = 0; at < bytes.length; at += chunkBytes)
-    binary += String.fromCharCode(...bytes.subarray(at, at + chunkBytes))
-  return prefix + btoa(binary)
-}
-/** More arguments at once overflow the stack. */
-const chunkBytes = 8_192
+export const encodeCompaction = (summary: string): string =>
+  prefix + encodeBase64Bytes(new TextEncoder().encode(summary))
 
 /** Undefined for content that this API did not make. */
 export function decodeCompaction(content: string): UserMessage | undefined {

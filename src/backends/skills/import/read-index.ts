@@ -11,6 +11,7 @@ import type { FetchBytes, Fetched } from '../protocol.ts'
 import { listSkillFolders, requireSize, takeSkill } from './collect-files.ts'
 import { ImportError } from './import-error.ts'
 import { readArchive } from './read-archive.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 const maxIndexBytes = 1024 * 1024
 export const maxArchiveBytes = 16 * 1024 * 1024
@@ -49,7 +50,7 @@ export async function fetchEntry(
   const address = URL.parse(entry.url, index)?.href
   if (address === undefined) throw new ImportError(`The index has no valid address for ${entry.name}.`)
   const found = requireFound(await fetch(address, maxArchiveBytes))
-  if (entry.digest !== undefined && (await digestOf(found.bytes)) !== entry.digest)
+  if (entry.digest !== undefined && `sha256:${await sha256Hex(found.bytes)}` !== entry.digest)
     throw new ImportError(`${entry.name} is not what its index names: the SHA-256 of ${address} differs.`)
   if (entry.type !== 'archive') {
     const files = [{ path: skillFile, bytes: found.bytes }]
@@ -77,9 +78,4 @@ async function fetchFiles(index: string, { name, files = [skillFile] }: IndexEnt
 export function requireFound(found: Fetched): Fetched {
   if (found.status === 200) return found
   throw new ImportError(`${found.url} answered with status ${found.status}.`)
-}
-
-async function digestOf(bytes: Uint8Array): Promise<string> {
-  const hash = await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
-  return `sha256:${[...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }

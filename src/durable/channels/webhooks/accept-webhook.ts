@@ -17,8 +17,8 @@ import { newRunId } from '#durable/platform/ids.ts'
 import { resolveChat } from '#durable/tenant/channels/resolve-chat.ts'
 import { chatSessionId, hashParts } from '#durable/tenant/jobs/chat-session.ts'
 import { fetchTenantSnapshot, type TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
 import type { LoadedWebhook } from './load-webhook.ts'
+import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
 
 export type WebhookOutcome =
   /** It is not proven. Nothing is stored. */
@@ -93,7 +93,7 @@ async function beginTurn(env: Env, { webhook, key, payload, event, tenant }: Del
   const target = await targetOf(env, webhook)
   if (target && 'error' in target) return { kind: 'failed', detail: target.error }
   const sessionId = `ses_${key}`
-  const submitted = await env.SESSION.getByName(`t/${tenantId}/s/${sessionId}`).inbound.submitWebhook({
+  const submitted = await sessionStub(env, tenantId, sessionId).inbound.submitWebhook({
     kind: 'webhook',
     authority: authorityOf(webhook),
     key,
@@ -132,7 +132,7 @@ async function sendMessage(env: Env, { webhook, key, payload }: Delivery): Promi
   const chat = await targetOf(env, webhook)
   if (!chat || 'error' in chat) return { kind: 'failed', detail: chat?.error ?? 'The webhook has no chat.' }
   const authority = authorityOf(webhook)
-  const session = env.SESSION.getByName(`t/${webhook.tenantId}/s/${await chatSessionId(chat.connection, chat)}`)
+  const session = sessionStub(env, webhook.tenantId, await chatSessionId(chat.connection, chat))
   const notice = { key: `webhook:${key}`, chat, text: composeText(webhook.settings, payload) }
   const until = clock.now() + deliveryTimeoutMs
   for (let polls = 0; ; polls++) {

@@ -6,6 +6,7 @@
 import type { Entry } from '#agent/core/history.ts'
 import { snapshotAfter } from './earlier-files.ts'
 import type { Session } from '../session.ts'
+import { sha256Base64 } from '#durable/platform/hash.ts'
 
 /** Larger states are not compared. */
 const maxBytes = 64 * 1024 * 1024
@@ -28,9 +29,9 @@ export async function hashState(session: Session, runId: string): Promise<string
     const bytes = entry.kind === 'file' ? entry.bytes : new TextEncoder().encode(entry.target)
     size += bytes.byteLength
     if (size > maxBytes) return undefined
-    files.push(`${entry.path}\n${await hashBytes(bytes)}`)
+    files.push(`${entry.path}\n${await sha256Base64(bytes)}`)
   }
-  return hashText(JSON.stringify([messages, files.toSorted()]))
+  return sha256Base64(JSON.stringify([messages, files.toSorted()]))
 }
 
 function rowsThrough({ journal }: Session, runId: string) {
@@ -44,8 +45,3 @@ function contentOf({ message }: Entry): unknown {
   if (message.role === 'user') return [message.role, message.content]
   return [message.role, message.content.map((part) => (part.type === 'call' ? [part.name, part.input] : part))]
 }
-
-const hashBytes = async (bytes: Uint8Array): Promise<string> =>
-  btoa(String.fromCharCode(...new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))))
-
-export const hashText = (text: string): Promise<string> => hashBytes(new TextEncoder().encode(text))

@@ -5,6 +5,7 @@ import { orUnreachable, type RollbackResult, rollback, type Unreachable } from '
 import { cancelCopy, copySession } from '../fork.ts'
 import { type CommandHandler, reply, usageReply } from './command.ts'
 import { describeLimit, describeTurns } from './describe.ts'
+import { sessionStub } from '#durable/platform/addresses.ts'
 
 const maxTitleChars = 100
 const maxListed = 10
@@ -24,7 +25,7 @@ export const forkCommand: CommandHandler = async (session, { text, authority }) 
   }
   const id = newSessionId()
   const title = text.slice(0, maxTitleChars) || session.meta.title
-  const stub = outside.env.SESSION.getByName(`t/${tenantId}/s/${id}`)
+  const stub = sessionStub(outside.env, tenantId, id)
   await stub.transfer.paste(authority, copy, { source: session.meta.source, title, parentId: sessionId })
   return reply(`Copied to the session ${id}${title ? ` (${title})` : ''}. This conversation goes on here.`)
 }

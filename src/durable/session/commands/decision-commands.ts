@@ -11,6 +11,7 @@ import { type Approval, isApproval, pendingRequests } from '#durable/turn/pendin
 import type { CommandName } from '#agent/policy/slash-command/command-table.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
+import { sessionStub } from '#durable/platform/addresses.ts'
 
 export const approveCommand: CommandHandler = (session, call) => decide(session, call, 'approve')
 
@@ -64,6 +65,6 @@ async function listOthers(session: Session, { authority: { principal } }: Comman
 type Other = { readonly one: { readonly id: string; readonly session_id: string }; readonly answer: ApprovalAnswer }
 
 function decideOther({ outside, tenantId }: Session, { authority }: CommandCall, { one, answer }: Other) {
-  const stub = outside.env.SESSION.getByName(`t/${tenantId}/s/${one.session_id}`)
+  const stub = sessionStub(outside.env, tenantId, one.session_id)
   return stub.pending.decide(authority, one.id.slice(one.session_id.length + 1), answer)
 }

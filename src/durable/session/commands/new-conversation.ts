@@ -8,6 +8,7 @@ import { clock } from '#durable/platform/clock.ts'
 import { stopAll } from './turn-commands.ts'
 import { beginConversation, type MessageSpan } from '#durable/storage/conversation-span.ts'
 import type { Session } from '../session.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
 
 /** A tool that does not react to its stop delays the new conversation at most so long. */
 const stopTimeoutMs = 3_000
@@ -17,7 +18,7 @@ type Begun = { readonly title?: string | null; readonly spans?: readonly Message
 /** Stops what runs. While the stopped turn has not ended, the next turn begins the conversation. */
 export async function startNewConversation(session: Session, { title = null, spans = [] }: Begun = {}): Promise<void> {
   stopAll(session)
-  if (session.driver.isDriving) await Promise.race([session.driver.start(), clock.wait(stopTimeoutMs)])
+  if (session.driver.isDriving) await withTimeout(session.driver.start(), stopTimeoutMs, () => undefined)
   if (!session.exists) return
   const { meta, store } = session
   const next = { leftTitle: meta.title, spans }

@@ -6,6 +6,7 @@ import { BackendError } from '#agent/core/backend.ts'
 import type { UserMessage } from '#agent/core/message.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import type { Session } from '../session.ts'
+import { blobPrefix } from '#durable/platform/addresses.ts'
 
 export type IncomingFile = {
   readonly name: string
@@ -75,7 +76,7 @@ async function readIncoming(
   blobs: R2Bucket | undefined,
 ): Promise<Uint8Array | undefined> {
   if (content.kind === 'base64') return decodeBase64Bytes(content.data)
-  if (!content.key.startsWith(`t/${tenantId}/`)) return undefined
+  if (!content.key.startsWith(blobPrefix(tenantId))) return undefined
   const object = await blobs?.get(content.key)
   return object ? new Uint8Array(await object.arrayBuffer()) : undefined
 }

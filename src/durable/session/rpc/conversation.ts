@@ -12,8 +12,9 @@ import { hashState } from '../clients/state-hash.ts'
 import type { SessionHost } from '../session-host.ts'
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import type { ImagePart } from '#agent/core/message.ts'
-import { loadImage, tenantImagePrefix } from '#durable/workspace/attachments.ts'
+import { loadImage } from '#durable/workspace/attachments.ts'
 import type { Session } from '../session.ts'
+import { blobPrefix } from '#durable/platform/addresses.ts'
 
 export class ConversationSubject extends RpcTarget {
   readonly #host: SessionHost
@@ -85,6 +86,6 @@ async function readAttachment(
   const message = row?.entries.find((entry) => entry.seq === Number(seq))?.message
   const image = message?.role === 'assistant' ? undefined : message?.content[Number(part)]
   if (image?.type !== 'image' || image.mediaType.endsWith(';url')) return undefined
-  const data = await loadImage(image satisfies ImagePart, blobs, tenantImagePrefix(tenantId))
+  const data = await loadImage(image satisfies ImagePart, blobs, blobPrefix(tenantId))
   return data === undefined ? undefined : { mediaType: image.mediaType, bytes: decodeBase64Bytes(data) }
 }

@@ -3,7 +3,7 @@
 import { RpcTarget } from 'cloudflare:workers'
 import type { ApprovalAnswer } from '#agent/core/permission/approval.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { deliverAnswer, findPending, isQuestion, wasCalled } from '#durable/turn/pending-requests.ts'
 import { decideApproval, type DecideResult } from '../approvals.ts'
 import type { SessionHost } from '../session-host.ts'

@@ -8,6 +8,7 @@ import { startSubagent, statusOfSubagent, steerSubagent } from '../subagents/chi
 import { type FileChanges, findChanges, packFiles } from '../subagents/files.ts'
 import type { ChildStart, ChildStatus, StartOutcome } from '../subagents/parent-session.ts'
 import { readTree, type SubagentNode } from '../subagents/tree.ts'
+import { sessionStub } from '#durable/platform/addresses.ts'
 
 export class SubagentsSubject extends RpcTarget {
   readonly #host: SessionHost
@@ -69,7 +70,7 @@ export class SubagentsSubject extends RpcTarget {
   tree(authority: Authority, depth = 1): Promise<readonly SubagentNode[] | undefined> {
     return this.#host.with(authority, ({ subagents, tenantId }) =>
       readTree(subagents.rows.all(), depth, async (id, below) => {
-        const stub = this.#host.env.SESSION.getByName(`t/${tenantId}/s/${id}`)
+        const stub = sessionStub(this.#host.env, tenantId, id)
         return (await stub.subagents.tree(authority, below)) ?? []
       }),
     )

@@ -12,6 +12,7 @@ import { submit } from '../submit.ts'
 import { reportOf } from './ended-report.ts'
 import { receiveFiles } from './files.ts'
 import type { ChildStart, ChildStatus, StartOutcome } from './parent-session.ts'
+import { sessionStub } from '#durable/platform/addresses.ts'
 
 /** Creates the session, copies the files of the parent into it and starts its run. Each step can be repeated. */
 export async function startSubagent(
@@ -34,7 +35,7 @@ export async function startSubagent(
 async function copyFiles(session: Session, { authority }: ChildStart, env: Pick<Env, 'SESSION'>): Promise<void> {
   const { subagent: link, parentId } = session.meta
   if (!link || link.hasFiles || parentId === null || session.store.current()) return
-  const parent = env.SESSION.getByName(`t/${session.tenantId}/s/${parentId}`)
+  const parent = sessionStub(env, session.tenantId, parentId)
   const archive = await parent.subagents.files(authority)
   if (archive) await receiveFiles(session, archive)
   session.updateMeta({ subagent: { ...link, hasFiles: true } })

@@ -22,12 +22,13 @@ import { mergeFiles } from './merge-files.ts'
 import type { DeliverMessage, ParentSession } from './parent-session.ts'
 import { delegationOf } from './delegation-id.ts'
 import { inNameOf } from './start-child.ts'
+import { type SessionStub } from '#durable/platform/addresses.ts'
 
 type Delivering = {
   readonly session: ParentSession
   readonly rows: ChildRows
   readonly deliver: DeliverMessage
-  readonly stubOf: (id: string) => ReturnType<Env['SESSION']['getByName']>
+  readonly stubOf: (id: string) => SessionStub
 }
 
 type EndedRow = ChildRow & { readonly state: Extract<ChildRow['state'], { at: 'ended' }> }

@@ -6,6 +6,7 @@ import { byteStream } from '#durable/platform/byte-stream.ts'
 import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { hasWorkspaceFiles } from '#durable/storage/storage-usage.ts'
 import type { ToolRuntime } from '#durable/turn/tool-runtime.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 export type FileSession = {
   readonly sql: SqlStorage
@@ -106,7 +107,5 @@ function readBaseline(sql: SqlStorage): ReadonlyMap<string, string> {
   return new Map(rows.map(({ path, digest }) => [path, digest]))
 }
 
-export async function digestOf(bytes: Uint8Array): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', bytes as BufferSource)
-  return [...new Uint8Array(digest).subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-}
+/** The stored baseline has such hashes. */
+export const digestOf = (bytes: Uint8Array): Promise<string> => sha256Hex(bytes, 16)

@@ -12,11 +12,12 @@ import type { ChildRow, ChildRows } from './child-rows.ts'
 import { digestOf, type FileChange, type FileChanges } from './files.ts'
 import type { ParentSession } from './parent-session.ts'
 import { withinLimit } from './reach.ts'
+import { type SessionStub } from '#durable/platform/addresses.ts'
 
 type Merging = {
   readonly session: ParentSession
   readonly rows: ChildRows
-  readonly stubOf: (id: string) => ReturnType<Env['SESSION']['getByName']>
+  readonly stubOf: (id: string) => SessionStub
 }
 
 /** The files of these may be incomplete, or cannot be reached. */

@@ -12,11 +12,12 @@ import { lostReport } from './end-child.ts'
 import type { ParentSession, StartOutcome } from './parent-session.ts'
 import { withinLimit } from './reach.ts'
 import { chooseGrant, createStart, limitsOf } from './start-child.ts'
+import { type SessionStub } from '#durable/platform/addresses.ts'
 
 type Starting = {
   readonly session: ParentSession
   readonly rows: ChildRows
-  readonly stubOf: (id: string) => ReturnType<Env['SESSION']['getByName']>
+  readonly stubOf: (id: string) => SessionStub
   readonly end: (row: ChildRow, report: SubagentReport) => void
 }
 

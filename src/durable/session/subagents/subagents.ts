@@ -31,6 +31,7 @@ import type { ChildStatus, DeliverMessage, ParentSession } from './parent-sessio
 import { withinLimit } from './reach.ts'
 import { childAuthority, limitsOf } from './start-child.ts'
 import { startQueued } from './start-queued.ts'
+import { sessionStub } from '#durable/platform/addresses.ts'
 
 export type SubagentsOptions = {
   readonly session: ParentSession
@@ -201,7 +202,7 @@ export class SessionSubagents implements Subagents {
     if (!report || parentId === null) return
     try {
       await failpoint('before-subagent-report')
-      const parent = env.SESSION.getByName(`t/${session.tenantId}/s/${parentId}`)
+      const parent = sessionStub(env, session.tenantId, parentId)
       await withinLimit(async () => parent.subagents.report(session.ownAuthority, session.sessionId, report))
       this.#isReported = true
     } catch (error) {
@@ -327,7 +328,7 @@ export class SessionSubagents implements Subagents {
 
   readonly #stubOf = (id: string) => {
     const { env, session } = this.#options
-    return env.SESSION.getByName(`t/${session.tenantId}/s/${id}`)
+    return sessionStub(env, session.tenantId, id)
   }
 }
 

@@ -6,7 +6,7 @@ import { estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
 import { type ExportFormat, renderExport } from '#agent/public-api/export.ts'
 import type { ExportedFile, ExportSource } from '#agent/public-api/export-source.ts'
 import { type ExportedMessage, fromExportedMessage, toExportedMessage } from '#agent/public-api/exported-message.ts'
-import { canStore, loadImages, tenantImagePrefix } from '#durable/workspace/attachments.ts'
+import { canStore, loadImages } from '#durable/workspace/attachments.ts'
 import { textStream } from '#durable/platform/byte-stream.ts'
 import { importRunId, type Journal } from '#durable/storage/journal.ts'
 import { storeMessage } from '../intake/request.ts'
@@ -17,6 +17,7 @@ import { clock } from '#durable/platform/clock.ts'
 import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
 import type { Files, FileStat } from '#agent/core/backend.ts'
 import { workspaceFiles } from '../files.ts'
+import { blobPrefix } from '#durable/platform/addresses.ts'
 
 export type ExportOptions = {
   readonly format: ExportFormat
@@ -37,7 +38,7 @@ export function exportSession(
     system: prompt,
     messages: exportedMessages(readEntries(session.journal), session.journal.summaryFrom(1), {
       blobs,
-      within: tenantImagePrefix(session.tenantId),
+      within: blobPrefix(session.tenantId),
       saidOnly,
     }),
     ...(hasFiles && { files: exportFiles(session) }),

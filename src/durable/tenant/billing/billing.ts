@@ -4,7 +4,6 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { LimitWarning } from '#agent/policy/spending-limit.ts'
 import { sumUsageSince } from '#db/usage-totals.ts'
@@ -22,7 +21,7 @@ import {
   spansOf,
   Spending,
 } from './spending.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import type { StoredValues } from '../stored-values.ts'
 import { type UnattendedTurn, UnattendedTurns } from './unattended-turns.ts'
 
@@ -47,13 +46,13 @@ const warningPercent = 80
 /** Name of the stored times of the warnings: the start of the day or month, by limit. */
 const warnedName = 'warned'
 
-export class TenantBilling extends RpcTarget {
+export class TenantBilling extends TenantPart {
   readonly #options: BillingOptions
   readonly #spending: Spending
   readonly #unattended: UnattendedTurns
 
   constructor(options: BillingOptions) {
-    super()
+    super(options.mayChange)
     this.#options = options
     this.#spending = new Spending(options.sql)
     this.#unattended = new UnattendedTurns(options.sql)
@@ -87,27 +86,27 @@ export class TenantBilling extends RpcTarget {
 
   /** Records the final amount of a run. Repeating it changes nothing. */
   settle(authority: Authority, runId: string, { at, ...amount }: SettledRun): void {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     this.#unattended.record(runId, amount)
     if (this.#isLimited) this.#spending.settle(runId, amount, at)
   }
 
   /** Removes a run that belongs to no turn: the next turn counts what it has spent. */
   release(authority: Authority, runId: string): void {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     this.#spending.release(runId)
   }
 
   /** Checks what was spent against the limits of the day and the month. */
   check(authority: Authority): Admission {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     const over = this.#isLimited ? this.#spending.over(this.#limits, clock.now()) : undefined
     return over ? { ok: false, ...over } : { ok: true }
   }
 
   /** Counts a turn that no person has started, unless a limit refuses it. */
   admitUnattended(authority: Authority, runId: string, turn: UnattendedTurn): Admission {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     const over = this.#unattended.admit(runId, turn, this.#limits, clock.now())
     return over ? { ok: false, ...over } : { ok: true }
   }
@@ -124,7 +123,7 @@ export class TenantBilling extends RpcTarget {
    * history is unreachable only reported runs are counted, and the next call tries again.
    */
   async startCounting(authority: Authority, runId: string): Promise<void> {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     if (this.#spending.isCounting || !this.#isLimited) return
     const { history, tenantId } = this.#options
     const now = clock.now()
@@ -143,7 +142,7 @@ export class TenantBilling extends RpcTarget {
 
   /** Stops counting when the last limit is gone: a later limit starts with the totals of history again. */
   limitsChanged(authority: Authority): void {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     if (this.#spending.isCounting && !this.#isLimited) this.#spending.stop()
   }
 

@@ -4,11 +4,10 @@
  * deliveries whose signatures do not cover them.
  */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import type { StoredValues } from '../stored-values.ts'
 
 /** The chat that gets what is sent to a platform without a chat. */
@@ -34,28 +33,26 @@ const maxAliases = 8
 /** Longer than a signature is accepted. */
 const proofRetentionMs = 900_000
 
-export class TenantChats extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantChats extends TenantPart {
   readonly #sqlStorage: SqlStorage
   readonly #values: StoredValues
   #hasTables = false
 
   constructor(mayChange: ChangeCheck, sql: SqlStorage, values: StoredValues) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#sqlStorage = sql
     this.#values = values
   }
 
   /** Undefined removes the home. */
   setHome(authority: Authority, platform: string, home: HomeChat | undefined): void {
-    requireOwn(this.#mayChange, authority, 'chat', 'write')
+    this.requireOwn(authority, 'chat', 'write')
     const { [platform]: _before, ...others } = this.#homes()
     this.#values.set(homesName, home ? { ...others, [platform]: home } : others)
   }
 
   home(authority: Authority, platform: string): HomeChat | undefined {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     return this.findHome(platform)
   }
 
@@ -69,7 +66,7 @@ export class TenantChats extends RpcTarget {
 
   /** Stores a line once. `chat`: the name of the group with its thread. `key`: the same in every delivery. */
   addLine(authority: Authority, chat: string, { key, line }: { readonly key: string; readonly line: string }): void {
-    requireOwn(this.#mayChange, authority, 'chat')
+    this.requireOwn(authority, 'chat')
     const now = clock.now()
     const insert = 'INSERT INTO group_line (chat, key, at, line) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
     this.#sql.exec(insert, chat, key, now, line)
@@ -81,7 +78,7 @@ export class TenantChats extends RpcTarget {
 
   /** The lines behind the number `after`, oldest first. */
   linesSince(authority: Authority, chat: string, after: number): readonly GroupLine[] {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const query = 'SELECT n, line FROM group_line WHERE chat = ? AND n > ? AND at >= ? ORDER BY n'
     return this.#sql.exec<GroupLine>(query, chat, after, clock.now() - retentionMs).toArray()
   }
@@ -92,7 +89,7 @@ export class TenantChats extends RpcTarget {
    * strangers.
    */
   resolvePerson(authority: Authority, platform: string, ids: readonly string[], isStranger: boolean): string[] {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const given = [...new Set(ids)].slice(0, maxAliases)
     const find = 'SELECT person FROM person_alias WHERE platform = ? AND alias = ?'
     const known = given
@@ -109,7 +106,7 @@ export class TenantChats extends RpcTarget {
 
   /** Returns the name with which a signature came first. */
   claimDelivery(authority: Authority, proof: string, delivery: string): string {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const now = clock.now()
     this.#sql.exec('DELETE FROM claimed_delivery WHERE at < ?', now - proofRetentionMs)
     this.#sql.exec('INSERT INTO claimed_delivery VALUES (?, ?, ?) ON CONFLICT DO NOTHING', proof, now, delivery)

@@ -1,26 +1,19 @@
 /** Limits how often each generic webhook of a tenant begins something. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { TenantPart } from '../tenant-part.ts'
 
 const maxPerMinute = 30
 const minuteMs = 60_000
 
-export class TenantHooks extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantHooks extends TenantPart {
   /** Times of the last minute, by webhook. In memory: an eviction may admit some more. */
   readonly #times = new Map<string, readonly number[]>()
 
-  constructor(mayChange: ChangeCheck) {
-    super()
-    this.#mayChange = mayChange
-  }
-
   /** Counts a verified request. Returns the seconds to wait when there were too many. */
   admit(authority: Authority, webhook: string): number | undefined {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const now = clock.now()
     const times = (this.#times.get(webhook) ?? []).filter((at) => at > now - minuteMs)
     const [first] = times

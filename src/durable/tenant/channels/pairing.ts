@@ -3,11 +3,11 @@
  * code is stored. Few codes are open at a time, they expire, and wrong guesses lock the entry.
  */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { TenantAudit } from '../audit.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
+import { sha256Base64 } from '#durable/platform/hash.ts'
 
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 const codeChars = 8
@@ -44,22 +44,20 @@ const schema = [
   'CREATE TABLE IF NOT EXISTS pairing_guesses (id INTEGER PRIMARY KEY, wrong INTEGER NOT NULL, until INTEGER NOT NULL)',
 ]
 
-export class TenantPairing extends RpcTarget {
+export class TenantPairing extends TenantPart {
   readonly #sqlStorage: SqlStorage
   readonly #audit: TenantAudit
-  readonly #mayChange: ChangeCheck
   #hasTables = false
 
   constructor(mayChange: ChangeCheck, sql: SqlStorage, audit: TenantAudit) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#audit = audit
     this.#sqlStorage = sql
   }
 
   /** Returns whether a person is approved. With `issuesCode` an unknown person gets a code, unless one is too recent. */
   async check(authority: Authority, { platform, person, name }: Person, issuesCode: boolean): Promise<PairingStatus> {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const now = clock.now()
     const code = newCode()
     const hash = await hashOf(platform, code)
@@ -82,7 +80,7 @@ export class TenantPairing extends RpcTarget {
 
   /** Approves the person who got this code. */
   async approve(authority: Authority, platform: string, code: string): Promise<ApproveResult> {
-    if (!this.#mayChange(authority, 'write')) return { kind: 'wrong' }
+    if (!this.mayChange(authority, 'write')) return { kind: 'wrong' }
     const now = clock.now()
     const hash = await hashOf(platform, code.trim().toUpperCase())
     const query = 'SELECT wrong, until FROM pairing_guesses'
@@ -111,7 +109,7 @@ export class TenantPairing extends RpcTarget {
 
   /** Approved people and those with a valid code, newest first. */
   list(authority: Authority): readonly PairedPerson[] {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const query =
       "SELECT platform, person, name, status, at FROM pairing WHERE status = 'approved' OR at >= ? ORDER BY at DESC"
     return this.#sql.exec<PairedPerson>(query, clock.now() - codeExpiryMs).toArray()
@@ -119,7 +117,7 @@ export class TenantPairing extends RpcTarget {
 
   /** Returns whether the person was in the list. */
   remove(authority: Authority, platform: string, person: string): boolean {
-    if (!this.#mayChange(authority, 'write')) return false
+    if (!this.mayChange(authority, 'write')) return false
     const query = 'DELETE FROM pairing WHERE platform = ? AND person = ? RETURNING name'
     const [removed] = this.#sql.exec<{ name: string }>(query, platform, person).toArray()
     if (!removed) return false
@@ -145,7 +143,4 @@ export class TenantPairing extends RpcTarget {
 const newCode = (): string =>
   [...crypto.getRandomValues(new Uint8Array(codeChars))].map((byte) => alphabet[byte % alphabet.length]).join('')
 
-async function hashOf(platform: string, code: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${platform} ${code}`))
-  return btoa(String.fromCharCode(...new Uint8Array(digest)))
-}
+const hashOf = (platform: string, code: string): Promise<string> => sha256Base64(`${platform} ${code}`)

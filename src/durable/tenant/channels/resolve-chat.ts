@@ -6,6 +6,7 @@ import { clock } from '#durable/platform/clock.ts'
 import type { HomeChat } from './chats.ts'
 import { loadConnection } from './connection.ts'
 import { findConnection } from './find-connection.ts'
+import type { ChatAddress } from '#channels/channel.ts'
 
 export type ResolveContext = {
   readonly env: Env
@@ -35,8 +36,17 @@ export async function resolveChat(context: ResolveContext, target: ChatTarget): 
   const resolved = await channel.resolveTarget(connection, named)
   if (resolved.kind === 'unknown')
     return { kind: 'unknown', detail: `${channel.platform} has no such chat for this channel: ${resolved.detail}` }
-  const { address, isGroup } = resolved.kind === 'found' ? resolved : { address: named, isGroup: chat.startsWith('-') }
+  const { isGroup } = resolved
+  const address = resolved.kind === 'found' ? resolved.address : named
   return { kind: 'found', chat: { connection: id, platform: channel.platform, ...address, isGroup } }
+}
+
+/** Whether others read along in a chat. An unknown one counts as a group, where less is shown. */
+export async function isGroupChat(env: Env, connectionId: string, address: ChatAddress): Promise<boolean> {
+  const connection = await loadConnection(env, connectionId, clock.now())
+  if (!connection || 'refused' in connection) return true
+  const resolved = await connection.channel.resolveTarget(connection, address)
+  return resolved.kind === 'unknown' || resolved.isGroup
 }
 
 async function resolveHome(context: ResolveContext, platform: string): Promise<ResolvedChat> {

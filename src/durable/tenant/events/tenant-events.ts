@@ -3,25 +3,22 @@
  * reads the lists again.
  */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import type { TenantEvent } from './tenant-event.ts'
 import type { TenantSockets } from './tenant-sockets.ts'
 
-export class TenantEvents extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantEvents extends TenantPart {
   readonly #sockets: TenantSockets
 
   constructor(mayChange: ChangeCheck, sockets: TenantSockets) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#sockets = sockets
   }
 
   /** Called by sessions. Resolves to whether anybody listens, so that the caller may save the next call. */
   publish(authority: Authority, events: readonly TenantEvent[]): boolean {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     return this.#sockets.send(events)
   }
 }

@@ -6,7 +6,7 @@ import { closeCodes } from '#agent/public-api/access-refusal.ts'
 import { authorityHeader, decodeAuthority } from '#durable/platform/authority-header.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { readerOf, tagsOf } from '#durable/platform/reader-tags.ts'
-import type { ChangeCheck } from '../own-tenant.ts'
+import type { ChangeCheck } from '../tenant-part.ts'
 import type { TenantPush } from '../push/push.ts'
 import type { TenantEvent } from './tenant-event.ts'
 

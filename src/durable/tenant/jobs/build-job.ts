@@ -16,6 +16,7 @@ import { nextRun } from '#agent/schedule/next-run.ts'
 import { parseSchedule } from '#agent/schedule/parse-schedule.ts'
 import { restoreSchedule, type Schedule, storeSchedule } from '#agent/schedule/schedule.ts'
 import { explainFinding } from './explain-finding.ts'
+import { isToolsetOrTool } from '#tools/tool-names.ts'
 
 /** `param`: the field that is wrong. */
 export type JobFault = { readonly kind: 'wrong'; readonly param: string; readonly message: string }
@@ -149,6 +150,8 @@ const emptyPlan = ({ origin, authority, defaultModel }: BuildContext): JobPlan =
 function buildPlan(change: JobChange, before: JobPlan, context: BuildContext): JobPlan | JobFault {
   const pinned = change.model === undefined ? optional('id', before.model) : pinnedModel(change)
   if ('error' in pinned) return wrong('model', pinned.error)
+  const unknown = change.enabled_toolsets?.find((name) => !isToolsetOrTool(name))
+  if (unknown !== undefined) return wrong('enabled_toolsets', `There is no toolset or tool ${unknown}.`)
   const monitor = buildMonitor(change, before)
   if (monitor?.kind === 'wrong') return monitor
   const prompt = choose(change.prompt, before.prompt)

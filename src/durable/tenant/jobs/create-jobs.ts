@@ -8,7 +8,7 @@ import { keySource, openKeys } from '#durable/models/credentials.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
 import { createTenantFetch } from '../tenant-fetch.ts'
 import type { TenantChats } from '../channels/chats.ts'
-import type { ChangeCheck } from '../own-tenant.ts'
+import type { ChangeCheck } from '../tenant-part.ts'
 import type { TenantSkills } from '../skills/skills.ts'
 import type { TenantSnapshot } from '../tenant-snapshot.ts'
 import { TenantJobs } from './jobs.ts'
@@ -19,6 +19,7 @@ import { parseTargets, type Target } from '#agent/schedule/job/targets.ts'
 import { explainMissingKey } from '#durable/platform/master-key.ts'
 import type { JobFault } from './build-job.ts'
 import { resolveChat, type ResolveContext } from '../channels/resolve-chat.ts'
+import { sessionStub } from '#durable/platform/addresses.ts'
 
 /** The parts of the tenant's object that jobs use. */
 export type JobsTenant = {
@@ -39,7 +40,7 @@ const defaultMaxJobs = 10_000
 
 export function createTenantJobs(tenant: JobsTenant): TenantJobs {
   const { env, tenantId, snapshot, runInBackground } = tenant
-  const stubOf = (sessionId: string) => env.SESSION.getByName(`t/${tenantId}/s/${sessionId}`)
+  const stubOf = (sessionId: string) => sessionStub(env, tenantId, sessionId)
   const hasSession = async (authority: Authority, sessionId: string) =>
     (await stubOf(sessionId).info.get(authority)) !== undefined
   const sources = async (): Promise<Sources> => {
@@ -64,6 +65,7 @@ export function createTenantJobs(tenant: JobsTenant): TenantJobs {
       notify: (...given) => stubOf(sessionId).jobs.notify(...given),
       stop: (...given) => stubOf(sessionId).runs.stop(...given),
     }),
+    hasSession,
     acceptMessage: (sessionId, authority, { key, text }) =>
       stubOf(sessionId).deliveries.submit(authority, { key, text, source: 'job', startsTurn: false }),
     loadSkills: (authority, names) =>

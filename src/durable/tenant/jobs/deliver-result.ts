@@ -12,6 +12,7 @@ import { chatSessionId } from './chat-session.ts'
 import type { DeliveryRows, Destination, JobDelivery } from './delivery-rows.ts'
 import type { SessionJobs } from './session-port.ts'
 import { signWebhook } from './webhook-signature.ts'
+import { isGroupChat } from '../channels/resolve-chat.ts'
 
 /** Accepts a message of a job into a session, once per key. Undefined: there is no such session. */
 type AcceptMessage = (
@@ -25,6 +26,7 @@ export type DeliveryContext = {
   readonly tenantId: string
   readonly rows: DeliveryRows
   readonly sessionOf: (sessionId: string) => SessionJobs
+  readonly hasSession: (authority: Authority, sessionId: string) => Promise<boolean>
   readonly acceptMessage: AcceptMessage
   readonly guardedFetch: GuardedFetch
   readonly findHome: TenantChats['findHome']
@@ -129,11 +131,12 @@ async function deliverToChat(context: DeliveryContext, delivery: JobDelivery, ta
   // The last id that the platform has given to the chat.
   const chat = Object.keys(moved).findLast((id) => moved[id] === first) ?? target.chat
   const place = { connection: found.id, platform: found.platform, ...(thread !== undefined && { thread }) }
-  const origin: ChatOrigin = { ...place, chat, isGroup: chat.startsWith('-') }
-  return notifyChat(context, delivery, {
-    sessionId: await chatSessionId(found.id, { ...origin, chat: first }),
-    chat: origin,
-  })
+  const sessionId = await chatSessionId(found.id, { ...place, chat: first })
+  // A session that exists knows it already.
+  const isKnown = await context.hasSession(delivery.authority, sessionId)
+  const isGroup =
+    isKnown || (await isGroupChat(context.env, found.id, { chat, ...(thread !== undefined && { thread }) }))
+  return notifyChat(context, delivery, { sessionId, chat: { ...place, chat, isGroup } })
 }
 
 async function deliverToHome(context: DeliveryContext, delivery: JobDelivery, platform: string): Promise<Attempt> {

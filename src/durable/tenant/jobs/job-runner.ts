@@ -28,6 +28,7 @@ export type RunnerOptions = {
     readonly stop: (authority: Authority, runId: string) => Promise<unknown>
   }
   readonly acceptMessage: DeliveryContext['acceptMessage']
+  readonly hasSession: DeliveryContext['hasSession']
   readonly sources: () => Promise<Sources>
   readonly loadSkills: (authority: Authority, names: readonly string[]) => Promise<Material['skills']>
   readonly guardedFetch: GuardedFetch

@@ -1,6 +1,5 @@
 /** Keeps the jobs of a tenant and their runs, and runs them at their times. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
 import type { Job, JobChange, JobOrigin } from '#agent/schedule/job/job.ts'
 import { nextRun } from '#agent/schedule/next-run.ts'
@@ -8,7 +7,7 @@ import { restoreSchedule } from '#agent/schedule/schedule.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newJobId, newJobRunId } from '#durable/platform/ids.ts'
 import type { ScheduledPart } from '../alarm.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import { buildJob, type JobFault } from './build-job.ts'
 import { claimRun } from './claim-due.ts'
 import { type JobRow, JobRows } from './job-rows.ts'
@@ -42,14 +41,14 @@ type Page = { readonly limit: number; readonly before?: number | undefined }
 const unknown = { kind: 'unknown' } as const
 const foreign = { kind: 'foreign' } as const
 
-export class TenantJobs extends RpcTarget implements ScheduledPart {
+export class TenantJobs extends TenantPart implements ScheduledPart {
   readonly #options: JobsOptions
   readonly #jobs: JobRows
   readonly #runs: RunRows
   readonly #runner: JobRunner
 
   constructor(options: JobsOptions) {
-    super()
+    super(options.mayChange)
     this.#options = options
     this.#jobs = new JobRows(options.sql)
     this.#runs = new RunRows(options.sql)
@@ -62,7 +61,7 @@ export class TenantJobs extends RpcTarget implements ScheduledPart {
     change: JobChange,
     { id, origin }: { readonly id?: string; readonly origin?: JobOrigin } = {},
   ): Promise<JobCreated> {
-    if (!this.#options.mayChange(authority, 'jobs')) return foreign
+    if (!this.mayChange(authority, 'jobs')) return foreign
     const [defaultModel, fault] = await this.#check(authority, change)
     const earlier = id === undefined ? undefined : this.#find(authority, id)
     if (earlier) return { kind: 'changed', job: jobView(earlier) }
@@ -78,7 +77,7 @@ export class TenantJobs extends RpcTarget implements ScheduledPart {
 
   /** `reference`: the id or the name of the job. */
   async update(authority: Authority, reference: string, change: JobChange): Promise<JobChanged> {
-    if (!this.#options.mayChange(authority, 'jobs')) return foreign
+    if (!this.mayChange(authority, 'jobs')) return foreign
     const [defaultModel, fault] = await this.#check(authority, change)
     const row = this.#find(authority, reference)
     if (!row) return unknown
@@ -94,7 +93,7 @@ export class TenantJobs extends RpcTarget implements ScheduledPart {
   }
 
   pause(authority: Authority, reference: string): JobChanged {
-    if (!this.#options.mayChange(authority, 'jobs')) return foreign
+    if (!this.mayChange(authority, 'jobs')) return foreign
     const row = this.#find(authority, reference)
     if (!row) return unknown
     if (row.job.state !== 'scheduled') return { kind: 'changed', job: jobView(row) }
@@ -103,7 +102,7 @@ export class TenantJobs extends RpcTarget implements ScheduledPart {
 
   /** A time that has passed while the job was paused does not run. */
   resume(authority: Authority, reference: string): JobChanged {
-    if (!this.#options.mayChange(authority, 'jobs')) return foreign
+    if (!this.mayChange(authority, 'jobs')) return foreign
     const row = this.#find(authority, reference)
     if (!row) return unknown
     return row.job.state === 'paused' ? this.#resume(row.job) : { kind: 'changed', job: jobView(row) }
@@ -123,7 +122,7 @@ export class TenantJobs extends RpcTarget implements ScheduledPart {
 
   /** Runs the job now, besides its schedule. A paused job is resumed with the same write. `id`: of the run, the same for a repeated request. */
   run(authority: Authority, reference: string, id = newJobRunId()): RunRequested {
-    if (!this.#options.mayChange(authority, 'jobs')) return foreign
+    if (!this.mayChange(authority, 'jobs')) return foreign
     const row = this.#find(authority, reference)
     if (!row) return unknown
     const { job } = row
@@ -149,7 +148,7 @@ export class TenantJobs extends RpcTarget implements ScheduledPart {
 
   /** Deletes the job with its runs. A run that is in progress is stopped. */
   remove(authority: Authority, reference: string): boolean {
-    if (!this.#options.mayChange(authority, 'jobs')) return false
+    if (!this.mayChange(authority, 'jobs')) return false
     const row = this.#find(authority, reference)
     if (!row) return false
     const open = this.#runs.findOpenOfJob(row.job.id)
@@ -167,7 +166,7 @@ export class TenantJobs extends RpcTarget implements ScheduledPart {
 
   /** Newest first. */
   list(authority: Authority, { limit, before }: Page): Listed<JobView> {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     if (!hasScope(authority, 'jobs')) return { data: [], next: undefined }
     const found: JobRow[] = []
     let position = before
@@ -193,7 +192,7 @@ export class TenantJobs extends RpcTarget implements ScheduledPart {
 
   /** A session says that its turn is over. The run is looked after at once; a lost report only delays it. */
   reportEnd(authority: Authority, sessionId: string): void {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     const run = this.#runs.findOpenOfSession(sessionId)
     if (run?.status === 'running') this.#runner.start(run.id)
   }
@@ -211,7 +210,7 @@ export class TenantJobs extends RpcTarget implements ScheduledPart {
   // --- parts
 
   #find(authority: Authority, reference: string): JobRow | undefined {
-    if (!this.#options.mayChange(authority, 'jobs')) return undefined
+    if (!this.mayChange(authority, 'jobs')) return undefined
     const row = this.#jobs.get(reference) ?? this.#jobs.findByName(reference)
     return row && isVisible(row.job, authority) ? row : undefined
   }

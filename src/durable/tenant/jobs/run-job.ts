@@ -20,6 +20,7 @@ import { blockFindings } from '#agent/untrusted/injection-scan.ts'
 import { fenceUntrusted } from '#agent/untrusted/fence.ts'
 import type { JobPlan } from '#agent/schedule/job/job.ts'
 import { diffTexts } from '#agent/schedule/job/text-diff.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 export type RunContext = {
   readonly jobs: JobRows
@@ -284,8 +285,7 @@ async function compareSeen(
   text: string,
   before: Seen | undefined,
 ): Promise<{ readonly seen: Seen; readonly diff?: string } | undefined> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  const hash = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  const hash = await sha256Hex(text)
   if (before?.hash === hash) return undefined
   const seen = { hash, text: text.slice(0, maxSeenChars) }
   if (!before) return { seen }

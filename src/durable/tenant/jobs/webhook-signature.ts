@@ -1,17 +1,16 @@
 /** Signs the results that go to a webhook. The secret of a job is derived, so that nothing has to be stored. */
 
 import { deriveKey, getMasterKeys } from '#durable/platform/master-key.ts'
+import { toHex } from '#durable/platform/hash.ts'
 
 const encoder = new TextEncoder()
-const toHex = (bytes: ArrayBuffer): string =>
-  [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** The secret with which a receiver checks the results of a job. Undefined without a valid `ENCRYPTION_KEY`. */
 export async function webhookSecret(env: Env, tenantId: string, jobId: string): Promise<string | undefined> {
   const [master] = await getMasterKeys(env)
   if (!master) return undefined
   const key = await deriveKey(master.bytes, `v1 job webhook ${tenantId}`, 'HMAC')
-  return `whsec_${toHex(await crypto.subtle.sign('HMAC', key, encoder.encode(jobId)))}`
+  return `whsec_${toHex(new Uint8Array(await crypto.subtle.sign('HMAC', key, encoder.encode(jobId))))}`
 }
 
 type Signed = { readonly tenantId: string; readonly jobId: string; readonly body: string; readonly now: number }
@@ -28,5 +27,5 @@ export async function signWebhook(
   ])
   const timestamp = String(Math.floor(now / 1_000))
   const signature = await crypto.subtle.sign('HMAC', key, encoder.encode(`${timestamp}.${body}`))
-  return { 'X-Webhook-Timestamp': timestamp, 'X-Webhook-Signature-V2': toHex(signature) }
+  return { 'X-Webhook-Timestamp': timestamp, 'X-Webhook-Signature-V2': toHex(new Uint8Array(signature)) }
 }

@@ -3,7 +3,6 @@
  * synchronous stretch, so that concurrent writers lose nothing.
  */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { MemoryChange, MemoryResult, MemoryTarget, PendingMemory } from '#agent/core/recall/memory.ts'
 import type { Settings } from '#agent/core/settings.ts'
@@ -12,7 +11,7 @@ import { explainRefusedContent } from '#agent/memory/memory-scan.ts'
 import { applyOperations, defaultMemoryLimits, viewEntries } from '#agent/memory/memory-store.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newMemoryWriteId } from '#durable/platform/ids.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import { maxPending, maxProfiles, type MemoryRows, type StoreName } from './memory-rows.ts'
 
 export type TenantMemoryOptions = {
@@ -25,16 +24,16 @@ export type TenantMemoryOptions = {
 
 export type PendingDecision = 'approve' | 'reject'
 
-export class TenantMemory extends RpcTarget {
+export class TenantMemory extends TenantPart {
   readonly #options: TenantMemoryOptions
 
   constructor(options: TenantMemoryOptions) {
-    super()
+    super(options.mayChange)
     this.#options = options
   }
 
   read(authority: Authority, target: MemoryTarget): MemoryResult {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     const store = this.#storeOf(authority, target)
     return 'error' in store
       ? { kind: 'unavailable', ...store }
@@ -43,7 +42,7 @@ export class TenantMemory extends RpcTarget {
 
   /** Applies all operations or none. */
   change(authority: Authority, change: MemoryChange): MemoryResult {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     const store = this.#writableStore(authority, change.target)
     if ('error' in store) return { kind: 'unavailable', ...store }
     const answered = change.key === undefined ? undefined : this.#rows.answer(change.key)
@@ -55,7 +54,7 @@ export class TenantMemory extends RpcTarget {
 
   /** Applies a change that a person makes, who needs no approval. */
   changeNow(authority: Authority, change: MemoryChange): MemoryResult {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     const store = this.#writableStore(authority, change.target)
     if ('error' in store) return { kind: 'unavailable', ...store }
     const error = this.#explainRefusal(store, change)
@@ -64,7 +63,7 @@ export class TenantMemory extends RpcTarget {
 
   /** Replaces all entries of a store. The writes of a person are never staged. */
   replaceAll(authority: Authority, target: MemoryTarget, entries: readonly string[]): MemoryResult {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     const store = this.#writableStore(authority, target)
     if ('error' in store) return { kind: 'unavailable', ...store }
     const operations = entries.map((content) => ({ action: 'add' as const, content }))
@@ -77,7 +76,7 @@ export class TenantMemory extends RpcTarget {
 
   /** All stores, for the export of the tenant. */
   listAll(authority: Authority): readonly (StoreName & { readonly entries: readonly string[] })[] {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     const profiles = this.#rows.owners().map((owner): StoreName => ({ target: 'user', owner }))
     const stores: readonly StoreName[] = [{ target: 'memory' }, ...profiles]
     return stores.map((store) => ({ ...store, entries: this.#rows.entries(store) }))
@@ -85,14 +84,14 @@ export class TenantMemory extends RpcTarget {
 
   /** The writes that wait: those to the memory of the tenant, and those to the profile of the asker. */
   pending(authority: Authority): readonly PendingMemory[] {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     const reach = memoryReach(authority)
     return reach ? this.#rows.pending().filter((one) => isReached(one, reach)) : []
   }
 
   /** Undefined for an unknown write, or one that the authority does not reach. */
   decide(authority: Authority, id: string, decision: PendingDecision): MemoryResult | undefined {
-    if (!this.#options.mayChange(authority, 'write')) return undefined
+    if (!this.mayChange(authority, 'write')) return undefined
     const one = this.pending(authority).find((pending) => pending.id === id)
     if (!one) return undefined
     const store: StoreName = { target: one.target, owner: one.owner }

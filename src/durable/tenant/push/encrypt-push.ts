@@ -1,6 +1,6 @@
 /** Encrypts the body of a push message for one browser: RFC 8291 with the content coding aes128gcm of RFC 8188. */
 
-import { concatBytes, decodeBase64Url } from './base64-url.ts'
+import { decodeBase64Url } from '#agent/core/base64.ts'
 
 export type PushKeys = {
   /** The public key of the browser: an uncompressed point of P-256, base64url. */
@@ -63,4 +63,14 @@ export function arePushKeys({ p256dh, auth }: PushKeys): boolean {
   } catch {
     return false // Not base64.
   }
+}
+
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
 }

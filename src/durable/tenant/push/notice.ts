@@ -1,6 +1,7 @@
 /** Chooses the events that are worth a push message. It carries ids and the title of the session, nothing that was said. */
 
 import type { TenantEvent } from '../events/tenant-event.ts'
+import { isClientSource } from '#agent/core/client-source.ts'
 
 export type PushNotice = {
   readonly kind: 'approval' | 'question' | 'completed' | 'failed'
@@ -11,9 +12,6 @@ export type PushNotice = {
   readonly title?: string | null
 }
 
-/** Chats of channels get their answers there. */
-const announcedSource = 'api'
-
 export function listNotices(events: readonly TenantEvent[]): readonly PushNotice[] {
   const changed = new Map(events.flatMap((event) => (event.type === 'session.changed' ? [[event.id, event]] : [])))
   return events.flatMap((event): readonly PushNotice[] => {
@@ -21,7 +19,8 @@ export function listNotices(events: readonly TenantEvent[]): readonly PushNotice
     if (event.type === 'question.request') return [{ kind: 'question', id: event.question_id, ...idsOf(event) }]
     if (event.type !== 'run.ended' || event.status === 'cancelled') return []
     const session = changed.get(event.session_id)
-    if (session?.source !== announcedSource) return []
+    // Chats of channels get their answers there.
+    if (!session || !isClientSource(session.source)) return []
     return [{ kind: event.status, ...idsOf(event), title: session.title }]
   })
 }

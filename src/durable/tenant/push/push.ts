@@ -1,13 +1,12 @@
 /** Stores the browsers that want push messages, and tells those that have no open socket what waits or has ended. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import { type Access, findRefusal, keyOf, withoutRules } from '#agent/core/permission/access.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
 import { readerOf, tagsOf } from '#durable/platform/reader-tags.ts'
 import type { SecretOwner } from '#durable/platform/seal.ts'
 import type { TenantEvent } from '../events/tenant-event.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import type { StoredValues } from '../stored-values.ts'
 import { listNotices } from './notice.ts'
 
@@ -42,13 +41,13 @@ const name = 'push'
 /** A browser more takes the place of the oldest. */
 const maxSubscriptions = 50
 
-export class TenantPush extends RpcTarget {
+export class TenantPush extends TenantPart {
   readonly #options: TenantPushOptions
   /** Read once: only this object writes it. */
   #cached: StoredPush | undefined
 
   constructor(options: TenantPushOptions) {
-    super()
+    super(options.mayChange)
     this.#options = options
   }
 
@@ -57,26 +56,26 @@ export class TenantPush extends RpcTarget {
   }
 
   getVapid(authority: Authority): StoredVapid | undefined {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     return this.#stored.vapid
   }
 
   /** Returns the stored pair: another request may have been first. */
   putVapid(authority: Authority, vapid: StoredVapid): StoredVapid {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     if (!this.#stored.vapid) this.#store({ ...this.#stored, vapid })
     return this.#stored.vapid ?? vapid
   }
 
   /** For the operator: the pair stays, sealed anew. */
   resealVapid(authority: Authority, sealed: string): void {
-    requireOwn(this.#options.mayChange, authority, 'admin')
+    this.requireOwn(authority, 'admin')
     const { vapid } = this.#stored
     if (vapid) this.#store({ ...this.#stored, vapid: { ...vapid, sealed } })
   }
 
   subscribe(authority: Authority, subscription: NewSubscription): void {
-    requireOwn(this.#options.mayChange, authority, 'read')
+    this.requireOwn(authority, 'read')
     const others = this.#stored.list.filter(({ endpoint }) => endpoint !== subscription.endpoint)
     const list = [...others, { ...subscription, reader: tagsOf(authority) }].slice(-maxSubscriptions)
     this.#store({ ...this.#stored, list })
@@ -84,7 +83,7 @@ export class TenantPush extends RpcTarget {
 
   /** Returns whether the key had subscribed this endpoint. */
   unsubscribe(authority: Authority, endpoint: string): boolean {
-    requireOwn(this.#options.mayChange, authority, 'read')
+    this.requireOwn(authority, 'read')
     const own = withoutRules(keyOf(authority) ?? '')
     const found = this.#stored.list.some(
       ({ endpoint: stored, reader: [holder = ''] }) => stored === endpoint && withoutRules(holder) === own,

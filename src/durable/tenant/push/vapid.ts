@@ -1,6 +1,6 @@
 /** Identifies the deployment to push services: RFC 8292. The key pair is made once a tenant. */
 
-import { encodeBase64Url } from './base64-url.ts'
+import { encodeBase64Url } from '#agent/core/base64.ts'
 
 export type VapidPair = {
   /** An uncompressed point of P-256, base64url. Browsers get it when they subscribe. */

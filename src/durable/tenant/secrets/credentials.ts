@@ -1,6 +1,5 @@
 /** Stores the sealed provider keys that a tenant pays for itself. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import {
   type AddResult,
@@ -15,18 +14,16 @@ import type { StoredKeyHealth } from '#durable/models/key-pool.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { TenantAudit } from '../audit.ts'
 import type { TenantKeyHealth } from './key-health.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import type { StoredValues } from '../stored-values.ts'
 
-export class TenantCredentials extends RpcTarget {
+export class TenantCredentials extends TenantPart {
   readonly #values: StoredValues
   readonly #keyHealth: TenantKeyHealth
   readonly #audit: TenantAudit
-  readonly #mayChange: ChangeCheck
 
   constructor(mayChange: ChangeCheck, values: StoredValues, keyHealth: TenantKeyHealth, audit: TenantAudit) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#audit = audit
     this.#values = values
     this.#keyHealth = keyHealth
@@ -34,13 +31,13 @@ export class TenantCredentials extends RpcTarget {
 
   /** All credentials, oldest first, with the health of all keys. */
   list(authority: Authority): { readonly list: readonly Credential[]; readonly health: StoredKeyHealth } {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     return { list: this.#stored()?.list ?? [], health: this.#keyHealth.list() }
   }
 
   /** `foreign`: the authority is for another tenant, or may not write. */
   add(authority: Authority, credential: Credential): AddResult | 'foreign' {
-    if (!this.#mayChange(authority, 'write')) return 'foreign'
+    if (!this.mayChange(authority, 'write')) return 'foreign'
     const { result, stored } = withCredential(this.#stored() ?? noCredentials, credential)
     if (!stored) return result
     this.#store(stored)
@@ -52,7 +49,7 @@ export class TenantCredentials extends RpcTarget {
 
   /** For the operator: replaces the sealed text of a credential, unless it has changed meanwhile. Its key stays the same. */
   reseal(authority: Authority, { id, before, sealed, mark }: Resealed): boolean {
-    if (!this.#mayChange(authority, 'admin')) return false
+    if (!this.mayChange(authority, 'admin')) return false
     const stored = this.#stored() ?? noCredentials
     if (!stored.list.some((one) => one.id === id && one.sealed === before)) return false
     const list = stored.list.map((one) => (one.id === id ? { ...one, sealed, mark } : one))
@@ -62,7 +59,7 @@ export class TenantCredentials extends RpcTarget {
 
   /** Returns whether there was a credential of this id. */
   remove(authority: Authority, id: string): boolean {
-    if (!this.#mayChange(authority, 'write')) return false
+    if (!this.mayChange(authority, 'write')) return false
     const removed = this.#stored()?.list.find((credential) => credential.id === id)
     const left = withoutCredential(this.#stored() ?? noCredentials, id)
     if (!left) return false

@@ -1,23 +1,20 @@
 /** Stores the wrapped data key of a tenant. Only the last one is kept: sealed values carry their own. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import type { DataKey } from '#durable/platform/data-key.ts'
 import type { StoredValues } from '../stored-values.ts'
 
-export class TenantDataKeys extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantDataKeys extends TenantPart {
   readonly #values: StoredValues
 
   constructor(mayChange: ChangeCheck, values: StoredValues) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#values = values
   }
 
   get(authority: Authority): DataKey | undefined {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     return this.#values.get<DataKey>('data-key')
   }
 

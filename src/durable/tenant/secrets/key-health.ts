@@ -1,19 +1,16 @@
 /** Stores which provider keys of a tenant are suspended or dead, for all of its sessions. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import type { StoredKeyHealth } from '#durable/models/key-pool.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { StoredValues } from '../stored-values.ts'
 
-export class TenantKeyHealth extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantKeyHealth extends TenantPart {
   readonly #values: StoredValues
 
   constructor(mayChange: ChangeCheck, values: StoredValues) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#values = values
   }
 
@@ -24,7 +21,7 @@ export class TenantKeyHealth extends RpcTarget {
 
   /** Suspends a key until a time, or marks it as dead. Suspensions that are over are removed. */
   suspend(authority: Authority, keyId: string, state: StoredKeyHealth[string]): void {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const now = clock.now()
     const current = Object.entries(this.list()).filter(([, { until, dead }]) => dead || until > now)
     this.#values.set('keys', { ...Object.fromEntries(current), [keyId]: state })
@@ -32,7 +29,7 @@ export class TenantKeyHealth extends RpcTarget {
 
   /** Removes the state of a key that was deleted. */
   remove(authority: Authority, keyId: string): void {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     const { [keyId]: _removed, ...others } = this.list()
     this.#values.set('keys', others)
   }

@@ -1,29 +1,26 @@
 /** Stores the sealed secrets that a tenant grants to commands by name. */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { maxSecrets } from '#agent/core/secrets/secret-name.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { SealedSecrets, StoredSecrets, TenantSecret } from '#durable/platform/tenant-secrets.ts'
 import type { TenantAudit } from '../audit.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import type { StoredValues } from '../stored-values.ts'
 
-export class TenantSecrets extends RpcTarget {
-  readonly #mayChange: ChangeCheck
+export class TenantSecrets extends TenantPart {
   readonly #values: StoredValues
   readonly #audit: TenantAudit
 
   constructor(mayChange: ChangeCheck, values: StoredValues, audit: TenantAudit) {
-    super()
-    this.#mayChange = mayChange
+    super(mayChange)
     this.#values = values
     this.#audit = audit
   }
 
   /** All secrets, oldest first. */
   list(authority: Authority): readonly TenantSecret[] {
-    requireOwn(this.#mayChange, authority)
+    this.requireOwn(authority)
     return this.#list()
   }
 
@@ -33,7 +30,7 @@ export class TenantSecrets extends RpcTarget {
 
   /** Stores a secret in place of one of the same name. `foreign`: the authority may not change policy of this tenant. */
   put(authority: Authority, secret: TenantSecret): 'stored' | 'full' | 'foreign' {
-    if (!this.#mayChange(authority, 'approve')) return 'foreign'
+    if (!this.mayChange(authority, 'approve')) return 'foreign'
     const others = this.#list().filter(({ name }) => name !== secret.name)
     if (others.length >= maxSecrets) return 'full'
     const details = { last_four: secret.lastFour, replaced: others.length < this.#list().length }
@@ -44,7 +41,7 @@ export class TenantSecrets extends RpcTarget {
 
   /** For the operator: replaces the sealed text of a secret, unless it has changed meanwhile. Its value stays the same. */
   reseal(authority: Authority, { name, before, sealed }: Resealed): boolean {
-    if (!this.#mayChange(authority, 'admin')) return false
+    if (!this.mayChange(authority, 'admin')) return false
     if (!this.#list().some((one) => one.name === name && one.sealed === before)) return false
     this.#store(this.#list().map((one) => (one.name === name ? { ...one, sealed } : one)))
     return true
@@ -52,7 +49,7 @@ export class TenantSecrets extends RpcTarget {
 
   /** Returns whether there was a secret of this name. */
   remove(authority: Authority, name: string): boolean {
-    if (!this.#mayChange(authority, 'approve')) return false
+    if (!this.mayChange(authority, 'approve')) return false
     const removed = this.#list().find((one) => one.name === name)
     if (!removed) return false
     this.#store(this.#list().filter((one) => one.name !== name))

@@ -5,7 +5,7 @@ import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { createDataKey, type DataKey, rewrapDataKey } from '#durable/platform/data-key.ts'
 import { seal, type SecretOwner } from '#durable/platform/seal.ts'
-import { tenantStub } from '../tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 
 const cacheMs = 30_000
 const cache = new BoundedMap<string, { readonly key: DataKey; readonly at: number; readonly master: string }>(5_000)

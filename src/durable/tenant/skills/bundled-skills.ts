@@ -2,7 +2,8 @@
 
 import type { SkillFile, SkillHead } from '#agent/core/skills/skill.ts'
 import { loadSkillModule } from '#backends/modules.ts'
-import { hashBytes, hashFiles, type SkillRecord } from './skill-rows.ts'
+import { hashFiles, type SkillRecord } from './skill-rows.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 export type OfferedSkill = {
   readonly record: SkillRecord
@@ -30,7 +31,7 @@ async function toOffered(head: SkillHead, texts: Readonly<Record<string, string>
   const described = [...contents].map(async ([path, bytes]) => ({
     path,
     bytes: bytes.byteLength,
-    hash: await hashBytes(bytes),
+    hash: await sha256Hex(bytes),
   }))
   const files = await Promise.all(described)
   const record: SkillRecord = {

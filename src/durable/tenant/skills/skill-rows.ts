@@ -4,6 +4,8 @@
  */
 
 import type { SkillContent, SkillFile, SkillHead, SkillSource, SkillVerdict } from '#agent/core/skills/skill.ts'
+import { blobPrefix } from '#durable/platform/addresses.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 /** The stored facts about a skill beside its files. */
 export type SkillRecord = {
@@ -56,7 +58,7 @@ export class SkillRows {
   constructor(sql: SqlStorage, blobs: R2Bucket | undefined, tenantId: string) {
     this.#sqlStorage = sql
     this.#blobs = blobs
-    this.#prefix = `t/${tenantId}/skills/`
+    this.#prefix = blobPrefix(tenantId, 'skills')
   }
 
   list(): readonly SkillRecord[] {
@@ -95,7 +97,7 @@ export class SkillRows {
   async place(name: string, files: readonly SkillContent[]): Promise<readonly PlacedFile[]> {
     return Promise.all(
       files.map(async ({ path, bytes }) => {
-        const described = { path, bytes: bytes.byteLength, hash: await hashBytes(bytes) }
+        const described = { path, bytes: bytes.byteLength, hash: await sha256Hex(bytes) }
         if (bytes.byteLength <= maxInlineBytes || !this.#blobs) return { ...described, blob: null, body: bytes }
         // A name of its own: a concurrent change never deletes what this one stores.
         const blob = `${this.#prefix}${name}/${crypto.randomUUID()}`
@@ -202,13 +204,8 @@ function toRecord({ name, source, body, pinned, archived, used }: SkillRow): Ski
   }
 }
 
-export async function hashBytes(bytes: Uint8Array): Promise<string> {
-  const hash = await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
-  return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-}
-
 /** The hash of a skill: over the paths and hashes of its files, in the order of the paths. */
 export const hashFiles = (files: readonly Pick<SkillFile, 'path' | 'hash'>[]): Promise<string> => {
   const sorted = files.toSorted((one, other) => (one.path < other.path ? -1 : 1))
-  return hashBytes(new TextEncoder().encode(sorted.map(({ path, hash }) => `${path}\n${hash}\n`).join('')))
+  return sha256Hex(sorted.map(({ path, hash }) => `${path}\n${hash}\n`).join(''))
 }

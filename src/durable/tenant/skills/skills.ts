@@ -3,7 +3,6 @@
  * files of a skill at once, and is refused when the skill has changed since it was read.
  */
 
-import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type {
   SkillChange,
@@ -21,7 +20,7 @@ import { blockDangerous, describeFindings } from '#agent/skills/skill-verdict.ts
 import { clock } from '#durable/platform/clock.ts'
 import type { ScheduledPart } from '../alarm.ts'
 import type { TenantAudit } from '../audit.ts'
-import { type ChangeCheck, requireOwn } from '../own-tenant.ts'
+import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import type { StoredValues } from '../stored-values.ts'
 import { applyChange } from './apply-change.ts'
 import { loadBundledSkills, type OfferedSkill } from './bundled-skills.ts'
@@ -77,13 +76,13 @@ const maxSimilar = 5
 const useIntervalMs = 3_600_000
 const maxTries = 3
 
-export class TenantSkills extends RpcTarget implements ScheduledPart {
+export class TenantSkills extends TenantPart implements ScheduledPart {
   readonly #options: TenantSkillsOptions
   readonly #rows: SkillRows
   readonly #curator: SkillCurator
 
   constructor(options: TenantSkillsOptions) {
-    super()
+    super(options.mayChange)
     const { rows, values, onChange } = options
     this.#options = options
     this.#rows = rows
@@ -92,7 +91,7 @@ export class TenantSkills extends RpcTarget implements ScheduledPart {
 
   /** All skills, by name. */
   async list(authority: Authority): Promise<readonly SkillSummary[]> {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     const bundled = await loadBundledSkills()
     const now = clock.now()
     const own = new Map(this.#rows.list().map((record) => [record.name, record]))
@@ -105,7 +104,7 @@ export class TenantSkills extends RpcTarget implements ScheduledPart {
 
   /** Returns one file for the model, without what it must not read. It counts as a use. */
   async view(authority: Authority, name: string, path = skillFile): Promise<SkillView | SkillMiss> {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     const found = await this.#find(name)
     if (!found) return { kind: 'unknown', similar: await this.#similar(name) }
     const { record, files } = found
@@ -121,7 +120,7 @@ export class TenantSkills extends RpcTarget implements ScheduledPart {
 
   /** Returns all files as they are stored: for exports, and for commands in the workspace. */
   async read(authority: Authority, name: string): Promise<SkillExport | undefined> {
-    requireOwn(this.#options.mayChange, authority)
+    this.requireOwn(authority)
     const found = await this.#find(name)
     if (!found) return undefined
     const { record } = found
@@ -136,7 +135,7 @@ export class TenantSkills extends RpcTarget implements ScheduledPart {
 
   /** Stores a whole skill for a person or an import. */
   async write(authority: Authority, write: SkillWrite): Promise<SkillWriteResult> {
-    if (!this.#options.mayChange(authority, 'write')) return { kind: 'foreign' }
+    if (!this.mayChange(authority, 'write')) return { kind: 'foreign' }
     if (write.mode === 'replace' && !this.#own(write.name ?? '')) return { kind: 'unknown' }
     const checked = await checkSkill(write.files, write.source, write.name)
     if (!checked.ok) return { kind: 'invalid', error: checked.error }
@@ -149,7 +148,7 @@ export class TenantSkills extends RpcTarget implements ScheduledPart {
 
   /** Writes or removes one file for a person. `bytes` undefined: removes it. */
   async writeFile(authority: Authority, name: string, file: SkillFileWrite): Promise<SkillWriteResult> {
-    if (!this.#options.mayChange(authority, 'write')) return { kind: 'foreign' }
+    if (!this.mayChange(authority, 'write')) return { kind: 'foreign' }
     const before = this.#own(name)
     const found = before && (await this.#find(name))
     if (!found) return { kind: 'unknown' }
@@ -179,8 +178,8 @@ export class TenantSkills extends RpcTarget implements ScheduledPart {
     change: SkillChange,
     given: { readonly readHash?: string | undefined; readonly isCautionAccepted: boolean },
   ): Promise<SkillChangeResult> {
-    requireOwn(this.#options.mayChange, authority)
-    if (!this.#options.mayChange(authority, 'write', 'approve')) return refuse(needsScope)
+    this.requireOwn(authority)
+    if (!this.mayChange(authority, 'write', 'approve')) return refuse(needsScope)
     const badName = explainBadSkillName(change.name)
     if (badName !== undefined) return refuse(badName)
     for (let tried = 0; tried < maxTries; tried++) {
@@ -196,7 +195,7 @@ export class TenantSkills extends RpcTarget implements ScheduledPart {
     name: string,
     { isPinned, isArchived }: { readonly isPinned?: boolean | undefined; readonly isArchived?: boolean | undefined },
   ): Promise<SkillSummary | undefined> {
-    if (!this.#options.mayChange(authority, 'write')) return undefined
+    if (!this.mayChange(authority, 'write')) return undefined
     const found = await this.#find(name)
     if (!found) return undefined
     const { record } = found
@@ -215,7 +214,7 @@ export class TenantSkills extends RpcTarget implements ScheduledPart {
 
   /** False for an unknown or bundled skill. */
   async remove(authority: Authority, name: string): Promise<boolean | 'pinned'> {
-    if (!this.#options.mayChange(authority, 'write')) return false
+    if (!this.mayChange(authority, 'write')) return false
     const record = this.#own(name)
     if (!record) return false
     if (record.isPinned) return 'pinned'

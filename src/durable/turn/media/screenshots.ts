@@ -8,6 +8,7 @@ import { retryDelayMs } from '#durable/platform/schedule.ts'
 import { callKey } from './buy-once.ts'
 import type { MediaHost } from './media-host.ts'
 import type { MediaRow } from './media-rows.ts'
+import { sessionBlobPrefix } from '#durable/platform/addresses.ts'
 
 const lifetimeMs = 24 * 3_600_000
 const maxDeletions = 10
@@ -22,7 +23,7 @@ export async function keepScreenshot(host: MediaHost, jpeg: string, callId: stri
   const bytes = decodeBase64Bytes(jpeg)
   const name = `screenshot-${hash53(id).toString(36)}.jpg`
   // A key of its own, not one of the content: deleting it takes nothing from another session.
-  const key = `t/${tenantId}/s/${sessionId}/media/${name}`
+  const key = sessionBlobPrefix(tenantId, sessionId, 'media') + name
   const file = { path: `media/${name}`, key, mime: 'image/jpeg', bytes: bytes.length }
   rows.put({ id, state: 'temporary', model: 'browser', file, nextAt: clock.now() + lifetimeMs, tries: 0 })
   host.arm()

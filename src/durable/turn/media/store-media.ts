@@ -10,6 +10,8 @@ import { retryDelayMs } from '#durable/platform/schedule.ts'
 import { createLink } from '#durable/platform/signed-links.ts'
 import type { MediaHost } from './media-host.ts'
 import type { KeptFile, MadeKind, MediaRow } from './media-rows.ts'
+import { blobPrefix } from '#durable/platform/addresses.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 /** About five hours: the longest delay is five minutes. */
 const maxTries = 60
@@ -22,19 +24,13 @@ async function placeFile(
   { mime, extension, stem }: MadeKind,
   bytes: Uint8Array<ArrayBuffer>,
 ): Promise<KeptFile> {
-  const hash = await hashOf(bytes)
+  const hash = await sha256Hex(bytes)
   return {
     path: `media/${stem}-${hash.slice(0, 8)}.${extension}`,
-    key: `t/${tenantId}/media/${hash}.${extension}`,
+    key: `${blobPrefix(tenantId, 'media')}${hash}.${extension}`,
     mime,
     bytes: bytes.length,
   }
-}
-
-/** SHA-256 in hexadecimal digits. */
-export async function hashOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 const maxStemChars = 40

@@ -7,7 +7,7 @@ import { transcribe } from '#durable/models/media/transcribe.ts'
 import { lostCall, openBill } from './buy-once.ts'
 import { type MediaHost, requireMedia, transportOf } from './media-host.ts'
 import type { MediaRows } from './media-rows.ts'
-import { hashOf } from './store-media.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 export type VoiceMessage = {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -25,7 +25,7 @@ const maxSeconds = 3_600
 
 export async function transcribeVoice(host: MediaHost, voice: VoiceMessage): Promise<VoiceText> {
   try {
-    return { kind: 'text', text: await textOf(host, voice, `voice ${await hashOf(voice.bytes)}`) }
+    return { kind: 'text', text: await textOf(host, voice, `voice ${await sha256Hex(voice.bytes)}`) }
   } catch (error) {
     if (!(error instanceof MediaFailure)) throw error
     return { kind: 'refused', error: error.message, reason: error.kind }

@@ -8,6 +8,7 @@ import { personalLayers } from '#agent/memory/personal-layers.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { promptParts } from './prompt-parts.ts'
 import type { PartResult, PreparedSession, PromptContext, PromptPart } from './prompt-part.ts'
+import type { ToolScope } from '../tools/turn-scope.ts'
 
 /** A prompt, and what is stored beside it. */
 export type BuiltPrompt = { readonly prompt: string; readonly promptRecord: PromptRecord }
@@ -43,11 +44,17 @@ function contextOf(
     session,
     settings,
     authority,
-    tools: toolRuntime.toolbox(settings, memoryReach(authority) ? {} : { withoutMemory: true }),
+    tools: toolRuntime.toolbox(settings, promptScope(meta, authority)),
     material: material ?? {},
     model: session.promptModel(model ?? meta.model ?? undefined),
     now: clock.now(),
   }
+}
+
+/** A subagent has the same tools in every turn. Other sessions keep their prompt while the bounds of callers change. */
+function promptScope({ subagent }: PreparedSession['meta'], authority: Authority): ToolScope {
+  const { toolBounds } = authority
+  return { ...(subagent && toolBounds && { toolBounds }), ...(!memoryReach(authority) && { withoutMemory: true }) }
 }
 
 function buildWith(context: PromptContext, parts: readonly PromptPart[]): BuiltPrompt | Promise<BuiltPrompt> {

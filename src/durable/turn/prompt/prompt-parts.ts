@@ -22,8 +22,8 @@ import { log } from '#agent/core/log.ts'
 import type { Files } from '#agent/core/backend.ts'
 import { contextFileCap, foldersTo, listContextFiles } from '#agent/prompt/context-files.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
-import { clock } from '#durable/platform/clock.ts'
 import { type ContextFile, readFolder, readText, renderContextFile } from './context-files.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
 
 /** A first turn waits for a slow host no longer than this. */
 const readTimeoutMs = 3_000
@@ -42,7 +42,7 @@ export const workspacePart: PromptPart = (context) => {
 }
 
 async function buildLayer(session: PreparedSession, maxChars: number): Promise<PromptLayer | undefined> {
-  const files = await Promise.race([tryRead(session), clock.wait(readTimeoutMs).then(() => 'unread' as const)])
+  const files = await withTimeout(tryRead(session), readTimeoutMs, () => 'unread' as const)
   if (files === 'unread') return createLayer('workspace', unread)
   if (!files.length) return undefined
   // The closest file has the most to say: it gets its room first.

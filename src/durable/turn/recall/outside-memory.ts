@@ -14,6 +14,7 @@ import { newNonce } from '#durable/platform/ids.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import { variablesOf } from '#durable/platform/variables.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 /** A turn waits at most so long for what the service remembers. */
 const recallTimeoutMs = 8_000
@@ -119,7 +120,5 @@ const createPost = (session: RememberingSession, env: Env, isTrusted: boolean): 
 
 /** The service gets no name that a person could be found by. */
 async function hashOwner(tenantId: string, owner: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${tenantId} ${owner}`))
-  const hex = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  return `talaria_${hex.slice(0, 40)}`
+  return `talaria_${await sha256Hex(`${tenantId} ${owner}`, 20)}`
 }

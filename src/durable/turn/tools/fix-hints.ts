@@ -5,7 +5,7 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Result, ToolCall } from '#agent/core/turn.ts'
 import { fenceUntrusted } from '#agent/untrusted/fence.ts'
 import { getFailureSignature } from '#agent/skills/learning/fixes.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 
 export type FixHintOptions = {
   readonly env: Pick<Env, 'TENANT'>

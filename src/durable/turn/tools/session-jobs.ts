@@ -4,7 +4,7 @@ import type { ChatOrigin } from '#agent/core/delivery.ts'
 import type { JobAnswer, JobScheduler } from '#agent/core/job-scheduler.ts'
 import type { JobChanged, JobCreated } from '#durable/tenant/jobs/jobs.ts'
 import { hashParts } from '#durable/tenant/jobs/chat-session.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 
 export type SessionJobsOptions = {
   readonly env: Env

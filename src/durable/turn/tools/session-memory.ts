@@ -2,7 +2,7 @@
 
 import type { Memory, MemoryResult, MemoryTarget } from '#agent/core/recall/memory.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 
 /** After so many refusals in one turn the model is told to give up. */
 const maxRefusals = 3

@@ -9,7 +9,7 @@ import { skillFile } from '#agent/skills/skill-names.ts'
 import { blockDangerous } from '#agent/skills/skill-verdict.ts'
 import { decodeText } from '#durable/tenant/skills/check-skill.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 
 export type SessionSkillsOptions = {
   readonly env: Env

@@ -3,6 +3,7 @@
 import type { ExecutionBackend } from '#agent/core/backend.ts'
 import type { Documents, PdfAnswer, PdfRefusal } from '#agent/core/media/document.ts'
 import { renderPdf } from '#agent/core/media/render-pdf.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 export type DocumentReader = {
   readonly backend: ExecutionBackend
@@ -23,7 +24,7 @@ export async function extractPdfText(
 ): Promise<DocumentText> {
   const cache = cachedTexts.get(backend) ?? new Map<string, DocumentText>()
   cachedTexts.set(backend, cache)
-  const key = await hashBytes(bytes)
+  const key = await sha256Hex(bytes)
   const cached = cache.get(key)
   if (cached) return cached
   const answer = await documents.pdf(bytes, signal)
@@ -33,11 +34,6 @@ export async function extractPdfText(
   const [oldest] = cache.keys()
   if (cache.size > maxCachedFiles && oldest !== undefined) cache.delete(oldest)
   return text
-}
-
-async function hashBytes(bytes: Uint8Array): Promise<string> {
-  const hash = await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
-  return String.fromCharCode(...new Uint8Array(hash))
 }
 
 const refusalReasons: Readonly<Record<PdfRefusal, string>> = {

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { type CommandSpec, commandGroups, commandTable } from '#agent/policy/slash-command/command-table.ts'
 import { scopes } from '#agent/core/permission/authority.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { pageByPosition } from '../../input/page.ts'
 import { route } from '../../route.ts'
 import { nameSchemas } from '../../schema-names.ts'

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { sessionNamePattern } from '#agent/core/session-name.ts'
 import { log } from '#agent/core/log.ts'
 import { route } from '../../route.ts'
-import { sessionStub } from '../../sessions.ts'
+import { addressSession } from '../../sessions.ts'
 import { ok } from '../../shapes.ts'
 
 const ids = z.array(z.string())
@@ -33,7 +33,7 @@ export const deleteSessionsRoutes = [
       const remove = async (id: string): Promise<keyof typeof outcomes> => {
         if (!sessionNamePattern.test(id)) return 'missing'
         try {
-          return (await sessionStub(env, tenant.id, id).info.delete(authority, true)) ? 'deleted' : 'missing'
+          return (await addressSession(env, tenant.id, id).info.delete(authority, true)) ? 'deleted' : 'missing'
         } catch (error) {
           log.warn('session.undeleted', 'A session of a list cannot be deleted now.', { error, session_id: id })
           return 'failed'

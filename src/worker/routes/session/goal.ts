@@ -5,7 +5,7 @@ import { maxCriteria, maxGateChars, maxGates, maxGoalChars } from '#agent/schedu
 import { AppError } from '../../errors.ts'
 import { route } from '../../route.ts'
 import { nameSchemas } from '../../schema-names.ts'
-import { requireFound, sessionStub } from '../../sessions.ts'
+import { requireFound, addressSession } from '../../sessions.ts'
 import { ok } from '../../shapes.ts'
 
 const part = z.string().max(maxGoalChars)
@@ -76,7 +76,7 @@ export const sessionGoalRoutes = [
     summary: 'The goal of the session',
     responses: ok('The goal', goalShape),
     handle: async ({ env, authority, tenant, param }) => {
-      const goal = await sessionStub(env, tenant.id, param('id')).goal.get(authority)
+      const goal = await addressSession(env, tenant.id, param('id')).goal.get(authority)
       if (goal === null) throw noGoal()
       return Response.json(requireFound(goal))
     },
@@ -90,7 +90,7 @@ export const sessionGoalRoutes = [
     body: newGoal,
     responses: ok('The goal', goalShape),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const goal = await sessionStub(env, tenant.id, param('id')).goal.set(authority, body)
+      const goal = await addressSession(env, tenant.id, param('id')).goal.set(authority, body)
       return Response.json(requireFound(goal))
     },
   }),
@@ -103,7 +103,7 @@ export const sessionGoalRoutes = [
     body: change,
     responses: ok('The goal', goalShape),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const goal = await sessionStub(env, tenant.id, param('id')).goal.change(authority, body)
+      const goal = await addressSession(env, tenant.id, param('id')).goal.change(authority, body)
       if (goal === null) throw noGoal()
       if (goal === 'no-process')
         throw new AppError(400, 'invalid_request', 'No background process with this id runs.', { param: 'process' })
@@ -118,7 +118,7 @@ export const sessionGoalRoutes = [
     summary: 'Clear the goal',
     responses: { 204: { description: 'There is no goal any more' } },
     handle: async ({ env, authority, tenant, param }) => {
-      requireFound(await sessionStub(env, tenant.id, param('id')).goal.clear(authority))
+      requireFound(await addressSession(env, tenant.id, param('id')).goal.clear(authority))
       return new Response(null, { status: 204 })
     },
   }),

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { invalid, notFound } from '../../errors.ts'
 import { route } from '../../route.ts'
-import { requireFound, sessionStub } from '../../sessions.ts'
+import { requireFound, addressSession } from '../../sessions.ts'
 import { eventSeq, listOf, messageShape, ok, pageQuery } from '../../shapes.ts'
 
 const tag = 'Sessions'
@@ -41,7 +41,7 @@ export const sessionMessageRoutes = [
       if ([cursor, after, around].filter((one) => one !== undefined).length > 1)
         throw invalid('Give one of `cursor`, `after` and `around`.', 'after')
       const page = { limit, before: cursor, after, around, preview }
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       return Response.json(requireFound(await session.conversation.messages(authority, page)))
     },
   }),
@@ -53,7 +53,7 @@ export const sessionMessageRoutes = [
     summary: 'One message in full',
     responses: ok('The message', messageShape),
     handle: async ({ env, authority, tenant, param }) => {
-      const session = sessionStub(env, tenant.id, param('id'))
+      const session = addressSession(env, tenant.id, param('id'))
       if (!/^\d{1,15}$/.test(param('seq'))) throw notFound()
       const found = await session.conversation.message(authority, Number(param('seq')))
       return Response.json(requireFound(found ?? undefined))

@@ -2,7 +2,7 @@
 
 import { authorityHeader, encodeAuthority } from '#durable/platform/authority-header.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError } from '../../errors.ts'
 import { streamEvents } from '../../event-bridge.ts'
 import { type Call, route } from '../../route.ts'

@@ -2,7 +2,7 @@
 
 import { explainBadSkillPath, skillFile } from '#agent/skills/skill-names.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { invalid } from '../../errors.ts'
 import { respondWithFile } from '../../files/file-response.ts'
 import { readBytes } from '../../input/body.ts'

@@ -4,16 +4,17 @@ import * as z from 'zod'
 import type { SkillContent } from '#agent/core/skills/skill.ts'
 import { loadSkillModule } from '#backends/modules.ts'
 import type { FetchBytes } from '#backends/skills/protocol.ts'
-import { hashBytes, hashFiles } from '#durable/tenant/skills/skill-rows.ts'
+import { hashFiles } from '#durable/tenant/skills/skill-rows.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { requireStorageAdmission } from '../../limits.ts'
 import { type Call, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
 import { created, ok } from '../../shapes.ts'
 import { requireStored, storedSkillShape } from './skill-shapes.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 
 const tag = 'Skills'
 const timeoutMs = 30_000
@@ -70,7 +71,7 @@ function createFetch({ env, tenant, web }: SkillCall): FetchBytes {
 }
 
 async function hashOf(files: readonly SkillContent[]): Promise<string> {
-  return hashFiles(await Promise.all(files.map(async ({ path, bytes }) => ({ path, hash: await hashBytes(bytes) }))))
+  return hashFiles(await Promise.all(files.map(async ({ path, bytes }) => ({ path, hash: await sha256Hex(bytes) }))))
 }
 
 /** The skill and the files that its address has now. */

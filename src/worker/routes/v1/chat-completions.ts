@@ -30,7 +30,7 @@ import { readWithSessionSettings } from '../../input/settings-patch.ts'
 import { maxPauseMs, parseTurnOptions } from '../../input/turn-options.ts'
 import { resolveFiles } from '../../files/uploads.ts'
 import { type Call, route } from '../../route.ts'
-import { sessionStub } from '../../sessions.ts'
+import { addressSession } from '../../sessions.ts'
 import { idempotencyOf, submitAndStream, submitUntilSegment, Superseded } from '../../submit.ts'
 
 export const chatRoutes = [
@@ -96,7 +96,7 @@ async function serve(asked: Asked): Promise<Response> {
   const { env, tenant } = call
   const { authority, sessionOptions } = await readSessionOptions(asked)
   const ids = await idsOf(asked)
-  const session = sessionStub(env, tenant.id, ids.sessionId)
+  const session = addressSession(env, tenant.id, ids.sessionId)
   const client = nameClient(call, session, ids)
   const request = {
     authority,
@@ -113,7 +113,7 @@ async function serve(asked: Asked): Promise<Response> {
   const command = commandOf(asked, request, ids)
   const submit = () => answer(asked, { session, command, ids })
   if (found?.kind !== 'branch') return submit()
-  const source = sessionStub(env, tenant.id, found.sessionId)
+  const source = addressSession(env, tenant.id, found.sessionId)
   const spec = { source: 'api', parentId: found.sessionId }
   return submitInFork(call, { source, ids, spec, upTo: found.runId, withEarlierFiles: true }, submit)
 }
@@ -122,7 +122,7 @@ async function serve(asked: Asked): Promise<Response> {
 async function readSessionOptions({ call, stored, found }: Asked) {
   const { env, tenant, body } = call
   const known = stored ?? found?.sessionId
-  const session = known === undefined ? undefined : sessionStub(env, tenant.id, known)
+  const session = known === undefined ? undefined : addressSession(env, tenant.id, known)
   const authority = await limitToolsets(call, session)
   const read = (snapshot: TenantSnapshot) => parseTurnOptions(body, env, snapshot, { openAiNames: true })
   return { authority, sessionOptions: session ? await readWithSessionSettings(session, call, read) : read(tenant) }

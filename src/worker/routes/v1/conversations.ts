@@ -10,7 +10,7 @@ import { conversationItemShape, conversationItemsShape } from '../../responses/r
 import { jsonResponse } from '../../responses/respond.ts'
 import { type Call, route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
-import { requireFound, sessionStub } from '../../sessions.ts'
+import { requireFound, addressSession } from '../../sessions.ts'
 
 const tag = 'OpenAI'
 const metadata = z.record(z.string().max(64), z.string().max(512)).nullish()
@@ -36,7 +36,7 @@ export const conversationRoutes = [
       const { env, authority, tenant, body } = call
       const id = `conv_${crypto.randomUUID().replaceAll('-', '')}`
       const messages = body.items?.length ? await parseMessages(call, body.items) : []
-      const { conversations } = sessionStub(env, tenant.id, id)
+      const { conversations } = addressSession(env, tenant.id, id)
       const made = await conversations.create(authority, tenant, { labels: body.metadata ?? {}, messages })
       return Response.json(requireFound(made))
     },
@@ -70,7 +70,7 @@ export const conversationRoutes = [
     responses: ok('Deleted', deletedShape),
     handle: async ({ env, authority, tenant, param }) => {
       const id = param('id')
-      requireFound((await sessionStub(env, tenant.id, id).info.delete(authority, true)) || undefined)
+      requireFound((await addressSession(env, tenant.id, id).info.delete(authority, true)) || undefined)
       return Response.json({ id, object: 'conversation.deleted', deleted: true })
     },
   }),
@@ -108,7 +108,7 @@ export const conversationRoutes = [
     summary: 'One item of a conversation',
     responses: ok('The item', conversationItemShape),
     handle: async ({ env, authority, tenant, param }) => {
-      const { responses } = sessionStub(env, tenant.id, param('id'))
+      const { responses } = addressSession(env, tenant.id, param('id'))
       return jsonResponse(requireFound(await responses.item(authority, param('item'))))
     },
   }),
@@ -130,7 +130,7 @@ export const conversationRoutes = [
 type Item = { readonly id: string }
 
 const subject = ({ env, tenant, param }: Call<unknown, unknown>) =>
-  sessionStub(env, tenant.id, param('id')).conversations
+  addressSession(env, tenant.id, param('id')).conversations
 
 async function listItems(call: Call<unknown, unknown>): Promise<readonly Item[]> {
   return JSON.parse(requireFound(await subject(call).items(call.authority))) as readonly Item[]

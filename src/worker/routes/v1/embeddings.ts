@@ -12,11 +12,11 @@ import { embed } from '#durable/models/embeddings.ts'
 import { isVirtualModel } from '#durable/models/model-routes.ts'
 import { addCost, highestCost } from '#durable/models/pricing.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
-import { base64Of } from '#durable/workspace/shrink-images.ts'
 import { AppError, invalid, runFailed } from '../../errors.ts'
 import { reservePaidCall } from '../../media/paid-call.ts'
 import { type Call, route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 
 const tokens = z.array(z.int().min(0)).min(1).max(100_000)
 const body = z.strictObject({
@@ -91,7 +91,8 @@ async function createEmbeddings(call: EmbeddingsCall): Promise<Response> {
   })
 }
 
-const encodeVector = (vector: readonly number[]): string => base64Of(new Uint8Array(new Float32Array(vector).buffer))
+const encodeVector = (vector: readonly number[]): string =>
+  encodeBase64Bytes(new Uint8Array(new Float32Array(vector).buffer))
 
 const countTokens = (input: EmbeddingsCall['body']['input']): number => {
   const parts = typeof input === 'string' ? [input] : input

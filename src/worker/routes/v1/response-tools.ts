@@ -16,7 +16,7 @@ import { resolveReferences } from '../../responses/resolve-references.ts'
 import { responseUsageShape } from '../../responses/response-shape.ts'
 import { type Call, route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
-import { requireFound, sessionStub } from '../../sessions.ts'
+import { requireFound, addressSession } from '../../sessions.ts'
 
 const tag = 'OpenAI'
 const shared = responseBody.partial({ input: true })
@@ -94,11 +94,11 @@ async function findSession(call: ToolCall) {
   const { env, authority, tenant, body } = call
   const { previous_response_id: previous, conversation } = body
   if (conversation) {
-    const session = sessionStub(env, tenant.id, getConversationName(conversation))
+    const session = addressSession(env, tenant.id, getConversationName(conversation))
     requireFound(await session.info.get(authority))
     return session
   }
-  if (!previous) return sessionStub(env, tenant.id, newSessionId())
+  if (!previous) return addressSession(env, tenant.id, newSessionId())
   const { session, runId } = locateResponse(call, previous)
   const at: Location = requireFound(await session.responses.locate(authority, { runId, callIds: [], approvalIds: [] }))
   if (!at.isLast)

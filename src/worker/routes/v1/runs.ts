@@ -5,7 +5,7 @@ import { sessionNameHint, sessionNamePattern } from '#agent/core/session-name.ts
 import type { RunView } from '#durable/session/api-views.ts'
 import type { RequestCommand } from '#durable/session/intake/request.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { isApproval } from '#durable/turn/pending-requests.ts'
 import { sessionOfRun } from '#durable/platform/ids.ts'
 import { AppError, notFound } from '../../errors.ts'
@@ -15,7 +15,7 @@ import { claimIds, replayHeaders } from '../../idempotency.ts'
 import { inputSchema, maxTextChars, parseUserMessage } from '../../input/input.ts'
 import { responseInput } from '../../responses/response-items.ts'
 import { type Call, route } from '../../route.ts'
-import { requireFound, sessionStub } from '../../sessions.ts'
+import { requireFound, addressSession } from '../../sessions.ts'
 import { acceptedShape, runShape, ok } from '../../shapes.ts'
 import { follow, idempotencyOf, submitNow } from '../../submit.ts'
 import { turnOptionFields } from '../../input/turn-options.ts'
@@ -140,7 +140,7 @@ async function findRun({ env, authority, tenant, param }: Call<unknown, unknown>
   const id = param('id')
   const sessionId = sessionOfRun(id)
   if (sessionId === undefined) throw notFound()
-  const session = sessionStub(env, tenant.id, sessionId)
+  const session = addressSession(env, tenant.id, sessionId)
   return { session, run: requireFound((await session.runs.get(authority, id)) ?? undefined) }
 }
 
@@ -154,7 +154,7 @@ function startRun(call: Call<unknown, z.infer<typeof newRun>>): Promise<Response
     ...(name != null && { conversation: name }),
   }
   return submitResponse({ ...call, body }, async ({ ids, command }) => {
-    const session = sessionStub(call.env, call.tenant.id, ids.sessionId)
+    const session = addressSession(call.env, call.tenant.id, ids.sessionId)
     const { runId, status } = await submitNow(session, command, ids)
     const answer = { run_id: runId, session_id: ids.sessionId, status }
     return Response.json(answer, { status: 202, headers: replayHeaders(ids) })

@@ -10,7 +10,7 @@ import { forgetWebhook } from '#durable/channels/webhooks/load-webhook.ts'
 import { replaceSecret } from '#durable/channels/webhooks/webhook-secrets.ts'
 import { sealSecrets, unsealSecrets } from '#durable/tenant/channels/connection.ts'
 import { resolveChat } from '#durable/tenant/channels/resolve-chat.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { listConnections } from '../../connections/connection-page.ts'
 import {
   type ConnectionCall,

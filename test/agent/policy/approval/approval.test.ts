@@ -52,6 +52,18 @@ describe('a rule for a channel', () => {
     const rule = { do: 'deny' as const, tool: '*', channel }
     expect([appliesToSession(rule, chat), appliesToSession(rule, { source: 'api' })]).toEqual([inChat, byApi])
   })
+
+  it('named api holds for every client of the API, and named after a client for this one', () => {
+    const holds = (channel: string, source: string) => appliesToSession({ do: 'deny', tool: '*', channel }, { source })
+    expect(['api', 'cli', 'acp', 'web', 'cron'].map((source) => holds('api', source))).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+    ])
+    expect(['api', 'cli', 'web'].map((source) => holds('cli', source))).toEqual([false, true, false])
+  })
 })
 
 describe('a call', () => {

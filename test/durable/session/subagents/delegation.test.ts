@@ -64,6 +64,17 @@ describe('a delegated goal', () => {
       expect(names).not.toContain(name)
   })
 
+  it('is not told of tools that it has not', async () => {
+    const { id, scripted, ofChildren } = await conversation({
+      parent: [delegate({ goal: 'Try everything.' }), says('ok')],
+      child: () => says('Done.'),
+    })
+    await send(id, 'go')
+    const guidance = 'Save with memory, without being asked'
+    expect(JSON.stringify(ofChildren()[0])).not.toContain(guidance)
+    expect(JSON.stringify(scripted.requests[0])).toContain(guidance)
+  })
+
   it('gets no tool that its parent has not', async () => {
     const settings = { toolsets: { enabled: ['delegation', 'file'] } }
     const script = {

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import { unseal } from '#durable/platform/seal.ts'
 import { rotateDataKey, sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
-import { tenantStub } from '#durable/tenant/tenant-stub.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { ownerAuthority } from '#test/support/authority.ts'
 import { bindings } from '#test/worker/client.ts'
 

@@ -25,7 +25,7 @@ const enable = (enabled: readonly string[] | null) =>
 const start = calls({ name: 'video_generate', input: { prompt: 'Waves at night', duration: 8 } })
 
 describe('a video', () => {
-  beforeAll(() => enable(['talaria-api-server', 'video_gen']))
+  beforeAll(() => enable(['talaria-cli', 'video_gen']))
   afterAll(() => enable(null))
 
   it('comes back as a message, once, though the object dies meanwhile', async () => {

@@ -38,7 +38,12 @@ function longDate(author: Author): string {
 const isoDate = (author: Author): string =>
   `${localOf(author).toISOString().slice(0, 19).replace('T', ' ')} ${zoneOf(author)}`
 
+/** As ISO 8601 has it: a T, and a colon in the zone. */
+const strictIsoDate = (author: Author): string =>
+  `${localOf(author).toISOString().slice(0, 19)}${zoneOf(author).replace(/..$/, ':$&')}`
+
 function dateOf(author: Author, style: string): string {
+  if (style === 'iso-strict' || style === 'iso8601-strict') return strictIsoDate(author)
   if (style.startsWith('iso')) return isoDate(author)
   if (style === 'short') return localOf(author).toISOString().slice(0, 10)
   return style === 'unix' ? String(author.timestamp) : longDate(author)
@@ -75,7 +80,7 @@ const placeholders: Readonly<Record<string, (commit: Commit, style: string) => s
   ae: ({ commit }) => commit.author.email,
   ad: ({ commit }, style) => dateOf(commit.author, style),
   ai: ({ commit }) => isoDate(commit.author),
-  aI: ({ commit }) => `${localOf(commit.author).toISOString().slice(0, 19)}+00:00`,
+  aI: ({ commit }) => strictIsoDate(commit.author),
   as: ({ commit }) => dateOf(commit.author, 'short'),
   at: ({ commit }) => String(commit.author.timestamp),
   ar: ({ commit }) => ago(commit.author),
@@ -83,6 +88,8 @@ const placeholders: Readonly<Record<string, (commit: Commit, style: string) => s
   ce: ({ commit }) => commit.committer.email,
   cd: ({ commit }, style) => dateOf(commit.committer, style),
   ci: ({ commit }) => isoDate(commit.committer),
+  cI: ({ commit }) => strictIsoDate(commit.committer),
+  cs: ({ commit }) => dateOf(commit.committer, 'short'),
   cr: ({ commit }) => ago(commit.committer),
   ct: ({ commit }) => String(commit.committer.timestamp),
   d: () => '',

@@ -1,8 +1,9 @@
 /**
- * Checks that a call names the tenant of the object that it reached, and has a scope for what it changes. The routes
- * check scopes too: a mistake there cannot change anything here.
+ * Is the base of the parts of a tenant's object. It checks that a call names the tenant of the object that it reached,
+ * and has a scope for what it changes. The routes check scopes too: a mistake there cannot change anything here.
  */
 
+import { RpcTarget } from 'cloudflare:workers'
 import type { Authority, Scope } from '#agent/core/permission/authority.ts'
 import { hasScope } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
@@ -30,7 +31,17 @@ export const createChangeCheck =
     return false
   }
 
-/** Throws for a call that has no answer for an unknown thing. */
-export function requireOwn(mayChange: ChangeCheck, authority: Authority, ...scopes: readonly Scope[]): void {
-  if (!mayChange(authority, ...scopes)) throw new Error('The call is not for this tenant.')
+export abstract class TenantPart extends RpcTarget {
+  // Properties of the instance, because callers reach every method of the prototype by RPC.
+  protected readonly mayChange: ChangeCheck
+
+  constructor(mayChange: ChangeCheck) {
+    super()
+    this.mayChange = mayChange
+  }
+
+  /** Throws for a call that has no answer for an unknown thing. */
+  protected readonly requireOwn = (authority: Authority, ...scopes: readonly Scope[]): void => {
+    if (!this.mayChange(authority, ...scopes)) throw new Error('The call is not for this tenant.')
+  }
 }

@@ -1,0 +1,84 @@
+/**
+ * Starts isolates of the Worker Loader, which have neither network nor secrets, and waits for their answers: at most for
+ * a time, and also when the platform ends one.
+ */
+
+import { log } from '#agent/core/log.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
+
+export type IsolateCode = {
+  readonly loader: WorkerLoader
+  /** The name of the main module. */
+  readonly name: string
+  readonly code: string
+  /** Modules beside the main one. */
+  readonly modules?: Readonly<Record<string, WorkerLoaderModule | string>>
+  readonly entrypoint: string
+  readonly limits: { readonly cpuMs: number; readonly subRequests: number }
+  /** A session or tenant whose calls share one isolate. Without it the isolate is new. */
+  readonly sharedBy?: string
+}
+
+/** Returns the entry point of the isolate. Results of its calls have to be copied: RPC disposes them with the call. */
+export function openIsolate<Entrypoint>({ loader, sharedBy, entrypoint, ...isolate }: IsolateCode): Entrypoint {
+  const { name, code, modules, limits } = isolate
+  const describe = () => ({
+    compatibilityDate: '2026-10-20',
+    compatibilityFlags: ['nodejs_compat'],
+    mainModule: `${name}.js`,
+    modules: { [`${name}.js`]: code, ...modules },
+    globalOutbound: null,
+    limits,
+  })
+  // The first line of the code is a hash of the rest: a new build never meets an isolate of the old one.
+  const worker =
+    sharedBy === undefined ? loader.load(describe()) : loader.get(`${name}:${code.slice(3, 19)}:${sharedBy}`, describe)
+  return worker.getEntrypoint(entrypoint) as unknown as Entrypoint
+}
+
+export type Ending =
+  | { readonly kind: 'timeout' }
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'crashed'; readonly error: unknown }
+
+export type Waiting<T> = {
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+  /** Asks the work to stop. It may still answer within `graceMs`. */
+  readonly onAbort?: () => void
+  readonly graceMs?: number
+  /** Makes the answer when the work gave none. */
+  readonly answer: (ending: Ending) => T
+}
+
+/** Waits for an answer of an isolate, or of its code that runs inside the Durable Object. Never rejects. */
+export async function awaitAnswer<T>(work: Promise<T>, waiting: Waiting<T>): Promise<T> {
+  const { timeoutMs, signal, onAbort, graceMs = 0, answer } = waiting
+  const { promise: aborted, resolve: abort } = Promise.withResolvers<'aborted'>()
+  const onSignal = () => {
+    onAbort?.()
+    abort('aborted')
+  }
+  const answering = work.catch((error: unknown) => answer({ kind: 'crashed', error }))
+  signal?.addEventListener('abort', onSignal, { once: true })
+  if (signal?.aborted) onSignal()
+  try {
+    const first = Promise.race([answering, aborted])
+    const found = await withTimeout(first, timeoutMs, () => answer({ kind: 'timeout' }))
+    if (found !== 'aborted') return found
+    const interrupted = () => answer({ kind: 'interrupted' })
+    return graceMs ? await withTimeout(answering, graceMs, interrupted) : interrupted()
+  } finally {
+    signal?.removeEventListener('abort', onSignal)
+  }
+}
+
+/** Logs that the platform ended an isolate, which used too much time or memory. `task` completes "The isolate that". */
+export function logCrash(ending: Ending, task: string): void {
+  if (ending.kind === 'crashed')
+    log.error('isolate.crashed', `The isolate that ${task} crashed.`, { error: ending.error })
+}
+
+/** Sends bytes as a stream, because they may be larger than one RPC message. */
+export const streamOf = (bytes: Uint8Array) =>
+  new Response(bytes as Uint8Array<ArrayBuffer>).body as ReadableStream<Uint8Array>

@@ -1,0 +1,41 @@
+/**
+ * Builds the names of a tenant's objects and blobs. The prefix `t/<tenant>/` is the wall between tenants, so no other
+ * file writes it.
+ */
+
+const rootOf = (tenantId: string): string => `t/${tenantId}`
+
+export const tenantStub = ({ TENANT }: Pick<Env, 'TENANT'>, tenantId: string) => TENANT.getByName(rootOf(tenantId))
+
+/** The inverse of the name that `tenantStub` uses. Empty for an object without a name. */
+export const tenantOfName = (name: string | undefined): string => (name ?? '').slice(rootOf('').length)
+
+/** The session's id is not checked: `addressSession` of the worker does that for ids of clients. */
+export const sessionStub = ({ SESSION }: Pick<Env, 'SESSION'>, tenantId: string, sessionId: string) =>
+  SESSION.getByName(`${rootOf(tenantId)}/s/${sessionId}`)
+
+export type SessionStub = ReturnType<typeof sessionStub>
+
+/** Undefined without the binding. */
+export const connectionStub = ({ CONNECTION }: Pick<Env, 'CONNECTION'>, tenantId: string, connectionId: string) =>
+  CONNECTION?.getByName(`${rootOf(tenantId)}/c/${connectionId}`)
+
+/** `blobPrefix('a', 'uploads')` is `t/a/uploads/`. Without folders it covers all files of the tenant. */
+export const blobPrefix = (tenantId: string, ...folders: readonly string[]): string =>
+  [rootOf(tenantId), ...folders, ''].join('/')
+
+/** Covers the files of all sessions; the next folder is a session's id. */
+export const sessionsBlobPrefix = (tenantId: string): string => blobPrefix(tenantId, 's')
+
+export const sessionBlobPrefix = (tenantId: string, sessionId: string, ...folders: readonly string[]): string =>
+  blobPrefix(tenantId, 's', sessionId, ...folders)
+
+/** Matches the keys of one kind of file of any session. */
+export const sessionBlobPattern = (folders: readonly string[]): RegExp =>
+  new RegExp(`^${rootOf('[^/]+')}/s/[^/]+/(?:${folders.join('|')})/`)
+
+/** The inverse of the name that `sessionStub` uses. Empty texts for an object without a name. */
+export function parseSessionAddress(name: string | undefined) {
+  const [, tenantId = '', sessionId = ''] = /^t\/([^/]+)\/s\/([^/]+)$/.exec(name ?? '') ?? []
+  return { tenantId, sessionId }
+}

@@ -1,0 +1,233 @@
+/** Opens what the tools of one session use: its backend, processes, documents, history, media and browser. */
+
+import type { Skills } from '#agent/core/skills/skill.ts'
+import type { Services, ServiceName, Tool, Toolbox } from '#agent/core/tool.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import type { Subagents } from '#agent/core/subagent.ts'
+import type { Limits, Settings } from '#agent/core/settings.ts'
+import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
+import { createReachableHistory } from '#db/history.ts'
+import { loadShellPolicy } from '#backends/modules.ts'
+import { openDocuments } from '#backends/pdf/pdf.ts'
+import { openPrograms, type RunProgram } from '#backends/isolate/programs.ts'
+import { noCapabilities, openBackend, resolveBackendKind } from '#durable/workspace/open-backend.ts'
+import { grantedSecrets } from '#durable/workspace/command-secrets.ts'
+import { openCheckpointArchive } from '#durable/workspace/checkpoint-archive.ts'
+import { createSessionJobs } from './tools/session-jobs.ts'
+import { createSessionSkills } from './tools/session-skills.ts'
+import { createSessionWeb } from './tools/session-web.ts'
+import { createSessionDocuments } from './tools/session-documents.ts'
+import { createSessionMedia, type SessionMedia } from './tools/session-media.ts'
+import { type BrowserSession, SessionBrowser } from './tools/browser/session-browser.ts'
+import type { MediaSession } from './media/media-host.ts'
+import { createSessionMemory } from './tools/session-memory.ts'
+import { createSessionSubagents } from './tools/session-subagents.ts'
+import type { ToolPorts } from './tools/tool-ports.ts'
+import type { ToolScope } from './tools/turn-scope.ts'
+import { SessionProcesses } from '#durable/processes/process-registry.ts'
+import type { ProcessRows } from '#durable/processes/process-rows.ts'
+import {
+  hostMemory,
+  type SessionBackend,
+  sessionBackend,
+  type SessionBackendOptions,
+} from '#durable/workspace/session-backend.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { keySource, type TenantKeys } from '#durable/models/credentials.ts'
+import { createToolDeployment } from '#durable/models/tool-deployment.ts'
+import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
+import { redactorFor } from '#durable/platform/redaction.ts'
+import type { OpenedSecrets } from '#durable/platform/tenant-secrets.ts'
+import { sessionBlobPrefix } from '#durable/platform/addresses.ts'
+
+export type ToolRuntimeOptions = {
+  readonly env: Env
+  readonly sql: SqlStorage
+  readonly tenantId: string
+  readonly sessionId: string
+  readonly meta: () => SessionMetadata
+  /** `limits` is undefined until `load` has resolved. */
+  readonly settings: {
+    readonly now: () => Settings
+    readonly limits: () => Limits | undefined
+    readonly load: () => Promise<void>
+  }
+  /** The keys of the tenant: another object after each change. */
+  readonly keys: () => TenantKeys
+  /** Of the tenant: the settings say which of them commands get. */
+  readonly secrets: () => OpenedSecrets
+  readonly updateMeta: (change: Partial<SessionMetadata>) => void
+  /** Read at each use: they exist after this. */
+  readonly subagents: () => Subagents
+  readonly runInBackground: (work: Promise<unknown>) => void
+  readonly processes: { readonly rows: ProcessRows; readonly step: () => number }
+  readonly media: MediaSession
+  readonly browser: BrowserSession
+  /** Tools of MCP servers, plugins and skills: the same array as long as they are the same. Absent: there are none. */
+  readonly tenantTools?: () => readonly Tool[]
+}
+
+export class SessionServices {
+  readonly #options: ToolRuntimeOptions
+  /** For services of tools that call vendors. */
+  readonly #ports: ToolPorts
+  readonly all: Omit<Services, 'programs'>
+  /** Absent without the LOADER binding. */
+  readonly runProgram: RunProgram | undefined
+  readonly backend: SessionBackend
+  readonly processes: SessionProcesses
+  readonly skills: Skills
+  readonly paidMedia: SessionMedia
+  readonly browser: SessionBrowser
+  /** The run that made the last calls. */
+  #runId = ''
+
+  /** `toolNames`: the tools of the session as they were last chosen. */
+  constructor(options: ToolRuntimeOptions, toolNames: () => Toolbox) {
+    this.#options = options
+    const { env, sql, tenantId, sessionId } = options
+    const { now } = options.settings
+    const guardedFetch = createTenantFetch(env, tenantId, options.runInBackground)
+    this.backend = this.#openBackend(guardedFetch)
+    this.processes = new SessionProcesses({
+      ...options.processes,
+      jobs: () => this.backend.jobs,
+      kind: () => this.backend.kind,
+      jobsOn: this.backend.jobsOn,
+      now: clock.now,
+      redact: (text) => redactorFor(env, tenantId).redact(text),
+    })
+    this.runProgram = env.LOADER && openPrograms({ loader: env.LOADER, tenantId })
+    this.skills = createSessionSkills({
+      env,
+      tenantId,
+      sessionId,
+      files: () => this.backend.files,
+      resolve: (path) => this.backend.resolve(path),
+      variables: () => Object.keys(grantedSecrets(now(), options.secrets())),
+      toolNames,
+    })
+    this.#ports = this.#createPorts(guardedFetch)
+    this.paidMedia = createSessionMedia(this.#ports, sql, options.media)
+    this.browser = new SessionBrowser(this.#ports, sql, options.browser)
+    this.all = this.#createServices()
+  }
+
+  #openBackend(guardedFetch: GuardedFetch): SessionBackend {
+    const { env, sql, tenantId, sessionId, meta, updateMeta, settings, secrets } = this.#options
+    const { now, limits } = settings
+    const recordAccess: Pick<SessionBackendOptions, 'record' | 'write'> = {
+      record: () => meta().machine,
+      write: (machine) => updateMeta({ machine }),
+    }
+    const context = { env, sql, tenantId, sessionId, settings: now, limits, guardedFetch }
+    return sessionBackend({
+      ...recordAccess,
+      open: (kind) => openBackend(kind, { ...context, memory: hostMemory(kind, recordAccess) }),
+      requestedKind: () => resolveBackendKind(now(), env),
+      waitForSettings: settings.load,
+      noCapabilities: noCapabilities,
+      secrets: () => ({
+        env: grantedSecrets(now(), secrets()),
+        isIn: (text) => redactorFor(env, tenantId).redactExact(text) !== text,
+      }),
+      archive:
+        env.BLOBS &&
+        openCheckpointArchive({
+          sql,
+          blobs: env.BLOBS,
+          prefix: sessionBlobPrefix(tenantId, sessionId, 'checkpoints'),
+          now: clock.now,
+        }),
+    })
+  }
+
+  #createPorts(guardedFetch: GuardedFetch): ToolPorts {
+    const { env, tenantId, sessionId, runInBackground } = this.#options
+    return {
+      env,
+      tenantId,
+      sessionId,
+      deployment: () => this.deployment(),
+      guardedFetch,
+      backend: this.backend,
+      runId: () => this.#runId,
+      runInBackground,
+    }
+  }
+
+  #createServices(): Omit<Services, 'programs'> {
+    const { env, tenantId, sessionId, meta, updateMeta, subagents } = this.#options
+    const documents = openDocuments({ loader: env.LOADER })
+    return {
+      backend: this.backend,
+      documents,
+      documentWriter: createSessionDocuments(this.#ports),
+      // Replaced by what the authority of each call reaches.
+      history: createReachableHistory(env.DB, { tenantId, sessionId }, { kind: 'session' }),
+      todos: { read: () => meta().todos, write: (todos) => updateMeta({ todos }) },
+      shell: {
+        read: () => meta().shell ?? { cwd: this.backend.capabilities.root, env: {} },
+        write: (shell) => {
+          if (JSON.stringify(shell) !== JSON.stringify(meta().shell)) updateMeta({ shell })
+        },
+        policy: loadShellPolicy,
+      },
+      processes: this.processes,
+      jobs: createSessionJobs({ env, tenantId, sessionId, chat: () => meta().origin }),
+      skills: this.skills,
+      memory: createSessionMemory({
+        env,
+        tenantId,
+        runId: () => this.#runId,
+        isGroup: () => meta().origin?.isGroup === true,
+      }),
+      subagents: createSessionSubagents(subagents),
+      media: this.paidMedia.media,
+      vision: this.paidMedia.vision,
+      browser: this.browser,
+      person: true,
+      web: createSessionWeb(this.#ports, documents, (url, signal) => this.browser.read(url, signal)),
+    }
+  }
+
+  /** Notes the run that makes the next calls. */
+  begin(runId: string): void {
+    this.backend.begin(runId)
+    this.#runId = runId
+  }
+
+  /** The names of what tools may need now. */
+  names(settings: Settings, { withoutMemory }: ToolScope): readonly ServiceName[] {
+    const hasMemory = !withoutMemory && settings.memory?.enabled !== false
+    const names = (Object.keys(this.all) as ServiceName[]).filter((name) => hasMemory || name !== 'memory')
+    return this.runProgram ? [...names, 'programs'] : names
+  }
+
+  /** The means that deployment and tenant bring for tools now. */
+  deployment(settings = this.#options.settings.now()): ToolDeployment {
+    const { env, tenantId, keys } = this.#options
+    return createToolDeployment(env, { id: tenantId, settings, tenantKeys: keySource(keys(), {}) })
+  }
+
+  /** Deletes the files and attachments of the session outside its own rows. */
+  async removeFiles(): Promise<void> {
+    const { env, tenantId, sessionId } = this.#options
+    await this.backend.destroy()
+    await this.paidMedia.removeFiles()
+    for (;;) {
+      const found = await env.BLOBS?.list({ prefix: sessionBlobPrefix(tenantId, sessionId) })
+      if (!found?.objects.length) return
+      await env.BLOBS?.delete(found.objects.map(({ key }) => key))
+    }
+  }
+
+  /** Stores a long result as a file. Models reuse call ids, so the name contains a hash of the text. */
+  async spill(callId: string, text: string): Promise<string> {
+    const path = `/tmp/results/${callId.replace(/[^\w-]/g, '_').slice(0, 64)}-${hash53(text).toString(36)}.txt`
+    await this.backend.files.write(path, new TextEncoder().encode(text))
+    return path
+  }
+}
