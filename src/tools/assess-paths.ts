@@ -5,23 +5,23 @@ import {
   findWriteProblem,
   isSecretPath,
   type PathScope,
-  secretGlob,
+  secretGlobs,
 } from '#agent/path-policy/judge-path.ts'
 import type { Assessment } from '#agent/core/permission/approval.ts'
 import { BackendError, type ExecutionBackend } from '#agent/core/backend.ts'
 import { assessByRisk } from '#agent/policy/approval/approval.ts'
 
-const maxSecretFiles = 200
+const maxSecretFiles = 1_000
 
 /** Lists the files below a path that may hold secrets. Returns undefined when the host cannot tell. */
 export async function listSecretFiles(
   backend: ExecutionBackend,
   root: string = backend.capabilities.root,
 ): Promise<readonly string[] | undefined> {
-  const query = { target: 'files', pattern: secretGlob, path: root, offset: 0 } as const
+  const query = { target: 'files', path: root, offset: 0, limit: maxSecretFiles } as const
   try {
-    const { hits } = await backend.files.search({ ...query, limit: maxSecretFiles })
-    return hits.map(({ path }) => path).filter(isSecretPath)
+    const results = await Promise.all(secretGlobs.map((pattern) => backend.files.search({ ...query, pattern })))
+    return [...new Set(results.flatMap(({ hits }) => hits.map(({ path }) => path)))].filter(isSecretPath)
   } catch (error) {
     if (error instanceof BackendError) return undefined
     throw error

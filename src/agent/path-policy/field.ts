@@ -16,8 +16,10 @@ export const anyCharacter = '\uE003'
 /** An unknown number. */
 export const anyNumber = '\uE004'
 
-const markPattern = /[\uE000-\uE004]/
-const unknownPattern = /[\uE000\uE001]/
+/** All marks, for removing them from a text. Those from U+E010 on are names that a program prints. */
+export const marks = /[\uE000-\uE004\uE010-\uE0FF]/g
+const markPattern = /[\uE000-\uE004\uE010-\uE0FF]/
+const unknownPattern = /[\uE000\uE001\uE010-\uE0FF]/
 const globPattern = /[\uE002\uE003]/
 
 export const isLiteral = (field: Field): boolean => !markPattern.test(field)
@@ -30,7 +32,7 @@ export const isKnown = (field: Field): boolean => !isUnknown(field) && !isGlob(f
 /** Renders a field for messages, with `…` for unknown parts. */
 export const renderField = (field: Field): string =>
   field
-    .replace(/[\uE000\uE001\uE004]/g, '…')
+    .replace(/[\uE000\uE001\uE004\uE010-\uE0FF]/g, '…')
     .replaceAll(anyCharacters, '*')
     .replaceAll(anyCharacter, '?')
 

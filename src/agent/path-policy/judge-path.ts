@@ -85,10 +85,16 @@ const canMatchList = (path: Field, { patterns }: NameList, isDirectory: boolean)
 const isSecret = (path: Field): boolean =>
   (secretFiles.literal.test(path) && !publicNames.test(path)) || secretFolders.literal.test(path) || isDisk(path)
 
-/** The glob of all names of secrets, for a search of the workspace. Templates are filtered out of its results. */
-export const secretGlob = `{${secretNames.filter((name) => !name.includes('/')).join(',')}}`
+/** The globs of all secrets, for a search of the workspace. Templates are filtered out of its results. */
+export const secretGlobs: readonly string[] = [
+  `{${secretNames.filter((name) => !name.includes('/')).join(',')}}`,
+  `{${secretDirectories.map((name) => `**/${name}/**`).join(',')}}`,
+]
 
 export const isSecretPath = (path: string): boolean => isSecret(path)
+
+/** Converts a pattern of another program to a field with wildcards. */
+export const toGlob = (pattern: string): Field => pattern.replaceAll('*', anyCharacters).replaceAll('?', anyCharacter)
 
 const isMatchOf = (path: Field, file: string, kind: ReadKind): boolean => {
   const [patterns, names] = [path.split('/'), file.split('/')]
@@ -101,9 +107,19 @@ export function findReadProblem(path: Field, scope: PathScope, kind: ReadKind = 
   if (/^\/dev\/(tcp|udp)\//.test(path)) return 'which opens a connection'
   if (isSecret(path)) return 'which may hold secrets'
   if (kind === 'tree' && isLiteral(path)) return findTreeProblem(path, scope)
-  if (!isGlob(path) || isUnknown(path)) return undefined
-  if (!scope.secretFiles || !isWithin(path, scope.workspace)) return findWildcardProblem(path, kind)
-  const found = kind === 'name' ? undefined : scope.secretFiles.find((file) => isMatchOf(path, file, kind))
+  return isGlob(path) && !isUnknown(path) ? findGlobProblem(path, scope, kind) : undefined
+}
+
+function findGlobProblem(
+  path: Field,
+  { secretFiles: listed, workspace }: PathScope,
+  kind: ReadKind,
+): string | undefined {
+  if (!listed || !isWithin(path, workspace)) return findWildcardProblem(path, kind)
+  if (kind === 'name') return undefined
+  const isDeep = path.includes(anyCharacters + anyCharacters)
+  const deep = path.replace(/\uE002{2,}/g, anyText)
+  const found = listed.find((file) => (isDeep ? canMatch(deep, file) : isMatchOf(path, file, kind)))
   return found && `which matches ${found}`
 }
 

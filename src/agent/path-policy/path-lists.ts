@@ -14,6 +14,10 @@ export const secretNames =
     ' ',
   )
 
+/** Secrets that names on a command line are compared with where the host has not listed its own. */
+export const sampleSecrets =
+  '.env .ssh/id_rsa .ssh/config .aws/credentials .netrc .npmrc secrets.yaml server.pem'.split(' ')
+
 /** Templates without values. */
 export const publicNames = /(^|[./_-])(example|sample|template|dist|defaults?|schema|pub)$/i
 
@@ -28,6 +32,10 @@ export const trustedNames =
   '.gitconfig .gitmodules .gitattributes .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bashenv .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .logout .profile .inputrc .envrc .env .env.* .netrc .npmrc .yarnrc .yarnrc.yml .yarn/releases/* .pnpmfile.cjs .pypirc pip.conf .pip/pip.conf .pgpass .my.cnf .psqlrc .sqliterc .vimrc .exrc .nvimrc .lvimrc .emacs .screenrc .tmux.conf .curlrc .wgetrc .lesskey .mailcap .gdbinit .ripgreprc .pdbrc .pythonrc .pryrc .irbrc .Rprofile .Renviron .perltidyrc authorized_keys crontab sitecustomize.py usercustomize.py *.pth .pre-commit-config.yaml lefthook.yml .lefthook.yml .gitlab-ci.yml .travis.yml .drone.yml .woodpecker.yml azure-pipelines.yml bitbucket-pipelines.yml appveyor.yml .appveyor.yml cloudbuild.yaml Jenkinsfile .cirrus.yml .cargo/config .cargo/config.toml .mise.toml'.split(
     ' ',
   )
+
+/** Files that shells, schedulers and git run later: start files, history, hooks. */
+export const runLater =
+  /(^|\/)(\.(bash|zsh|zlog|z?profile|login|logout|k?shrc|mkshrc|t?cshrc|inputrc|xinitrc|xprofile|xsessionrc|envrc)\w*|crontab|bash\.bashrc|profile|rc\.local|\.?\w*_history)$|\/(\.git\/hooks|\.husky|autostart|LaunchAgents|systemd|cron(tabs|\.\w+)?|profile\.d|init\.d)\//
 
 /** Devices that may be read and written. */
 export const harmlessDevices = new Set(

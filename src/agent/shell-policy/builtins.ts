@@ -1,12 +1,32 @@
 /** Judges builtins of the shell: they change its state or evaluate their arguments. */
 
-import { anyNumber, anyText, isLiteral, renderField, type Field } from '#agent/path-policy/field.ts'
+import {
+  anyNumber,
+  anyText,
+  isGlob,
+  isLiteral,
+  isUnknown,
+  marks,
+  renderField,
+  type Field,
+} from '#agent/path-policy/field.ts'
 import { resolvePath } from '#agent/path-policy/judge-path.ts'
 import { getHome } from '#agent/path-policy/vital-paths.ts'
-import { decodeBase64, createTranslation, decodeHex, printEcho, printFormat, reverseLines } from './constant-output.ts'
+import {
+  createTranslation,
+  decodeBase32,
+  decodeBase64,
+  decodeHex,
+  printEcho,
+  printFormat,
+  reverseLines,
+} from './constant-output.ts'
 import { judgeEvaluated } from './expansion/expand-word.ts'
 import { harmlessBuiltins } from './allow-list/programs.ts'
-import { addLiteral, addTransform, addUnknownCode, type Call, type Output } from './shell-state.ts'
+import { addHiddenCode, addLiteral, addTransform, addUnknownCode, type Call, type Output } from './shell-state.ts'
+import { listBelow } from './listed-secrets.ts'
+import { addListing, listNamesIn, passLines } from './listings.ts'
+import { listFindOutput } from './check-text-programs.ts'
 import { setVariable } from './simple-command.ts'
 
 type Builtin = (call: Call) => Output
@@ -66,12 +86,13 @@ const read: Builtin = (call) => {
   const [line = '', ...more] = call.stdin?.replace(/\n$/, '').split('\n') ?? [anyText, anyText]
   const isPlain = args.slice(0, at).every((word) => /^-[rt]$/.test(word)) && !shell.vars.has('IFS')
   const isKnownLine = isPlain && more.length === 0 && isLiteral(line) && !line.includes('\\')
+  const [listed = anyText] = listNamesIn(call.stdin) ?? []
   const words = line.trim().split(/\s+/)
   const names = at < args.length ? args.slice(at) : ['REPLY']
   names.forEach((word, i) => {
     if (!checkName(call, word)) return
     const value = i === names.length - 1 ? words.slice(i).join(' ') : (words[i] ?? '')
-    setVariable(call, word, [isKnownLine ? value : anyText], false)
+    setVariable(call, word, [isKnownLine ? value : listed], false)
     if (name !== 'read' && isKnownLine) shell.vars.set(word, { candidates: [line], list: [line] })
   })
   return ''
@@ -86,8 +107,8 @@ function countReadOptions(call: Call): number {
     const option = args[at++] ?? ''
     const next = args[at] ?? ''
     if (name !== 'read' && /^-\w*C/.test(option)) {
-      addUnknownCode(call.judge, `${name} -C runs a command`)
-      addLiteral(call.judge, next)
+      call.ask(`${name} -C runs a command`)
+      judgeLater(call, next)
     }
     if (name === 'read' && option.endsWith('a') && checkName(call, next)) setVariable(call, next, [anyText], false)
     if (valued.test(option)) at++
@@ -119,7 +140,7 @@ const set: Builtin = (call) => {
   const [first = ''] = call.args
   const flags = call.args.filter((word) => /^-[a-zA-Z]+$/.test(word)).join('')
   if (flags.includes('a') || call.args.includes('allexport')) call.ask('set -a passes all variables to programs')
-  if (/^[\uE000-\uE003]/.test(first)) call.ask('Options of the shell are only known at run time')
+  if (isUnknown(first[0] ?? '') || isGlob(first[0] ?? '')) call.ask('Options of the shell are only known at run time')
   addLiteral(call.judge, call.args.filter((word) => word !== '--').join(' '))
   return ''
 }
@@ -131,7 +152,7 @@ const alias: Builtin = (call) => {
     call.ask(`alias changes what ${renderField(name)} does`)
     call.shell.aliases.set(name, body)
     addLiteral(call.judge, body)
-    call.judge.walkText(call, body.replace(/[\uE000-\uE003]/g, ''))
+    call.judge.walkText(call, body.replace(marks, ''))
   }
   return ''
 }
@@ -151,6 +172,56 @@ const asks =
     for (const word of call.args) addLiteral(call.judge, word)
     return undefined
   }
+
+/** Judges code that the shell runs at another time. */
+function judgeLater(call: Call, code: Field): void {
+  addLiteral(call.judge, code)
+  call.judge.walkText(call, code.replace(marks, ''))
+}
+
+/** `fc` runs lines that only the history holds. */
+const fc: Builtin = (call) => {
+  if (call.args.some((word) => /^-\w*l/.test(word))) return undefined
+  addHiddenCode(call.judge, 'fc runs earlier commands again')
+  const at = call.args.indexOf('-e')
+  if (at >= 0) judgeLater(call, call.args[at + 1] ?? '')
+  for (const word of call.args) addLiteral(call.judge, word.replace(/^[^=]*=/, ''))
+  return undefined
+}
+
+/** A name that the shell starts as another program from now on. */
+const hash: Builtin = (call) => {
+  const at = call.args.findIndex((word) => /^-[a-z]*p/.test(word))
+  if (at === -1) return ''
+  const joined = (call.args[at] ?? '').replace(/^-[a-z]*?p/, '')
+  const [path = '', name = ''] = joined === '' ? call.args.slice(at + 1) : [joined, ...call.args.slice(at + 1)]
+  call.ask(`hash -p makes ${renderField(name)} start ${renderField(path)}`)
+  call.shell.aliases.set(name, path)
+  return ''
+}
+
+const jobs: Builtin = (call) => {
+  const at = call.args.findIndex((word) => /^-[a-z]*x/.test(word))
+  return at === -1 ? undefined : call.judge.judgeVector(call, call.args.slice(at + 1), call.stdin)
+}
+
+/** `-C` runs a command, and so do the other options later. */
+const complete: Builtin = (call) => {
+  const at = call.args.findIndex((word) => /^-\w*C/.test(word))
+  addUnknownCode(call.judge, `${call.name} makes the shell run commands`)
+  for (const word of call.args) addLiteral(call.judge, word)
+  if (at >= 0) judgeLater(call, call.args[at + 1] ?? '')
+  return undefined
+}
+
+/** Commands of the history run later. */
+const history: Builtin = (call) => {
+  if (!call.args.some((word) => /^-\w*[cdwarnsp]/.test(word))) return undefined
+  call.ask('history changes the list of earlier commands')
+  const code = call.args.filter((word) => !word.startsWith('-')).join(' ')
+  if (call.args.some((word) => /^-\w*[sp]/.test(word))) judgeLater(call, code)
+  return undefined
+}
 
 const wait: Builtin = (call) => {
   for (const word of call.args) if (!/^-?\w*$|^%/.test(word.replaceAll('\uE004', '0'))) checkName(call, word)
@@ -217,22 +288,23 @@ const builtins: Readonly<Record<string, Builtin>> = {
   echo: (call) => capture(call, printEcho(call.args)),
   shopt: (call) => {
     if (call.args.some((word) => !/^[-\w]+$/.test(word))) call.ask('An option of the shell is only known at run time')
+    if (call.args.includes('dotglob') && !call.args.includes('-u'))
+      call.ask('dotglob makes wildcards match hidden files')
     return ''
   },
-  hash: (call) => {
-    if (call.args.some((word) => /^-[a-z]*p/.test(word))) call.ask('hash -p makes a name start another program')
-    return ''
+  hash,
+  jobs,
+  enable: (call) => {
+    if (call.args.some((word) => /^-[a-z]*f/.test(word)))
+      addHiddenCode(call.judge, 'enable -f loads a program into the shell')
+    return asks('loads or switches off parts of the shell')(call)
   },
-  enable: asks('loads or switches off parts of the shell'),
-  complete: asks('makes the shell run commands later'),
-  compgen: asks('can run commands'),
+  complete,
+  compgen: complete,
   bind: asks('makes keys run commands'),
-  fc: asks('runs earlier commands again'),
+  fc,
   suspend: asks('stops the shell'),
-  history: (call) => {
-    if (call.args.some((word) => /^-\w*[cdwarns]/.test(word))) call.ask('history changes the list of earlier commands')
-    return undefined
-  },
+  history,
   umask: (call) => {
     if (call.args.some((word) => /^0*[0-7]?[0-7]?[0145]$|^(?=[^=+]*[ao])[augow,]*[=+][rx]*w/.test(word)))
       call.ask('umask lets others write to new files')
@@ -241,13 +313,56 @@ const builtins: Readonly<Record<string, Builtin>> = {
   help: () => undefined,
 }
 
+/** A program that prints names. They matter where the output goes on to another program. */
+const listing =
+  (list: (call: Call) => Output): Builtin =>
+  (call) => {
+    const names = call.captured ? list(call) : undefined
+    return names && `${names}\n`
+  }
+
+const decoding = /^(-\w*[dD]\w*|--decode)$/
+const basencDecoders: Readonly<Record<string, (text: string) => Output>> = {
+  '--base64': decodeBase64,
+  '--base32': decodeBase32,
+  '--base16': decodeHex,
+}
+
 /** Programs whose output follows from their input. The allow-list judges their options. */
 const decoders: Readonly<Record<string, Builtin>> = {
   cat: (call) => (call.args.every((word) => word === '-') ? call.stdin : undefined),
+  head: passLines,
+  tail: passLines,
+  sort: passLines,
+  uniq: passLines,
+  ls: listing((call) => {
+    const letters = call.args.filter((word) => word.startsWith('-')).join('')
+    const kinds = { isDeep: /R|recursive/.test(letters), hasHidden: /[aAf]|all/.test(letters) }
+    return addListing(
+      call.judge,
+      listBelow(
+        call,
+        call.args.filter((word) => !word.startsWith('-')),
+        kinds,
+      ),
+    )
+  }),
+  find: listing(listFindOutput),
+  rg: listing((call) => {
+    if (!call.args.some((word) => /^(-\w*l|--files(-with-matches)?)$/.test(word))) return undefined
+    const hasHidden = call.args.some((word) => /^(-\w*[.u]|--hidden|--no-ignore)/.test(word))
+    return addListing(call.judge, listBelow(call, [], { isDeep: true, hasHidden }))
+  }),
   rev: decoder(() => reverseLines),
-  tr: decoder(({ args }) => createTranslation(args)),
-  base64: decoder(({ args }) => (args.some((word) => /^(-d|-D|-di|--decode)$/.test(word)) ? decodeBase64 : undefined)),
+  tr: (call) => passLines(call) ?? decoder(({ args }) => createTranslation(args))(call),
+  base64: decoder(({ args }) => (args.some((word) => decoding.test(word)) ? decodeBase64 : undefined)),
   openssl: decoder(({ args }) => (args.includes('-d') ? decodeBase64 : undefined)),
+  base32: decoder(({ args }) => (args.some((word) => decoding.test(word)) ? decodeBase32 : undefined)),
+  basenc: decoder(({ args }) =>
+    args.some((word) => decoding.test(word))
+      ? basencDecoders[args.find((word) => word.startsWith('--base')) ?? '']
+      : undefined,
+  ),
   xxd: decoder(({ args }) =>
     args.some((word) => /^-\w*r/.test(word)) && args.some((word) => /^-\w*p/.test(word)) ? decodeHex : undefined,
   ),
@@ -257,7 +372,9 @@ const decoders: Readonly<Record<string, Builtin>> = {
   nproc: () => anyNumber,
   id: ({ args }) => (/^-[ug]$/.test(args[0] ?? '') ? anyNumber : undefined),
   seq: () => anyNumber,
-  grep: ({ args }) => (args.some((word) => /^-\w*c/.test(word)) ? anyNumber : undefined),
+  grep: (call) => (call.args.some((word) => /^-\w*c/.test(word)) ? anyNumber : passLines(call)),
+  which: ({ args: [program = '', ...more] }) =>
+    more.length === 0 && isLiteral(program) ? `/usr/bin/${program}\n` : undefined,
   mktemp: ({ args }) => (args.includes('-u') ? undefined : '/tmp/tmp.new'),
 }
 

@@ -3,7 +3,7 @@
 import { isGlob, isKnown, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
 import { checkWrite } from './check-paths.ts'
 import { arrive, has, valueOf, type Check } from './effects.ts'
-import { isOnline } from './judge-run.ts'
+import { reportNetwork } from './judge-run.ts'
 import type { Options } from './match-options.ts'
 import type { Call } from './shell-state.ts'
 
@@ -48,7 +48,7 @@ const curlTexts = /^(H|header|A|user-agent|w|write-out|d|data|data-raw|json)$/
 
 function finishDownload(call: Call, options: Options, areLocal: boolean): void {
   const { name } = call
-  if (!areLocal && isOnline(call)) call.ask(`${name} uses the network`)
+  if (!areLocal) reportNetwork(call)
   const target = name === 'wget' ? valueOf(options, 'O', 'output-document') : valueOf(options, 'o', 'output')
   const isNamedByAddress = target === undefined && (has(options, 'O', 'remote-name') || name === 'wget')
   if (target !== '-' && (target !== undefined || isNamedByAddress)) arrive(call, 'downloads')
@@ -62,8 +62,9 @@ const wget: Check = (call, options) => {
 }
 
 const onlyLocal: Check = (call, { operands }) => {
-  if (!localHost.test(operands[0] ?? ''))
-    call.ask(`${call.name} opens a connection to ${renderField(operands[0] ?? '')}`)
+  if (localHost.test(operands[0] ?? '')) return
+  call.judge.leaves = true
+  call.ask(`${call.name} opens a connection to ${renderField(operands[0] ?? '')}`)
 }
 
 export const networkChecks: Readonly<Record<string, Check>> = { curl, wget, nc: onlyLocal, ping: onlyLocal }

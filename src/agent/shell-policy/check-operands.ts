@@ -22,7 +22,10 @@ const copy: Check = (call, options) => {
     const name = source.split('/').findLast((part) => part !== '') ?? ''
     if (isLiteral(name)) checkWrite(call, `${to}/${name}`, call.name)
     const [content] = resolvePaths(call, source).map((path) => call.judge.written.get(path))
-    for (const path of [to, `${to}/${name}`]) recordWritten(call, path, content)
+    for (const path of [to, `${to}/${name}`]) {
+      recordWritten(call, path, content)
+      recordProgram(call, source, path)
+    }
   }
 }
 
@@ -30,6 +33,8 @@ const move: Check = (call, options) => {
   const target = valueOf(options, 't', 'target-directory')
   for (const path of [...options.operands, ...(target === undefined ? [] : [target])])
     checkWrite(call, path, 'mv', 'move')
+  // Under another name a secret would not be one.
+  reads(call, target === undefined ? options.operands.slice(0, -1) : options.operands, 'name')
   const to = target ?? options.operands.at(-1) ?? ''
   const [content] = resolvePaths(call, options.operands[0] ?? '').map((path) => call.judge.written.get(path))
   if (isLiteral(to)) recordWritten(call, to, content)
@@ -44,12 +49,41 @@ const remove: Check = (call, { operands }) => {
   }
 }
 
-const link: Check = (call, { operands, values }) => {
-  const [target = '', name = '.'] = operands
-  const directory = name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : '.'
+const link: Check = (call, options) => {
+  const { operands, values } = options
+  const into = valueOf(options, 't')
+  const targets = into !== undefined || operands.length < 2 ? operands : operands.slice(0, -1)
+  const name = into ?? (operands.length < 2 ? '.' : (operands.at(-1) ?? ''))
+  const isRelative = !has(options, 's', 'symbolic') || has(options, 'r', 'relative')
+  const directory = isRelative ? '.' : name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : '.'
   for (const cwd of resolvePaths(call, directory))
-    checkWrite({ ...call, shell: { ...call.shell, cwd: [cwd] } }, target, 'ln', 'lead to')
-  writes(call, [...operands.slice(1), ...values.map(({ value }) => value)], 'make')
+    for (const target of targets) {
+      const place = { ...call, shell: { ...call.shell, cwd: [cwd] } }
+      checkWrite(place, target, 'ln', 'lead to')
+      checkRead(place, target, 'ln', 'name')
+    }
+  writes(call, [name, ...values.map(({ value }) => value)], 'make')
+  for (const target of targets) recordLink(call, target, name, isRelative)
+}
+
+/** Remembers a link that the line makes, so that later commands of the line are judged by its target. */
+function recordLink(call: Call, target: Field, name: Field, isRelative: boolean): void {
+  const base = target.split('/').findLast((part) => part !== '') ?? ''
+  const isDirectory = /(^|\/)\.{0,2}$/.test(name)
+  const [end = target] = isRelative ? resolvePaths(call, target) : []
+  for (const path of isDirectory ? [`${name}/${base}`] : [name, `${name}/${base}`]) {
+    recordProgram(call, target, path)
+    for (const made of resolvePaths(call, path, true))
+      if (isLiteral(made) && made !== end && call.judge.links.size < maxLinks) call.judge.links.set(made, end)
+  }
+}
+const maxLinks = 20_000
+
+/** Remembers a copy or a link of a program of the system. */
+function recordProgram(call: Call, source: Field, path: Field): void {
+  const program = /^\/(?:usr\/(?:local\/)?)?s?bin\/([^/]+)$/.exec(source)?.[1]
+  if (program === undefined || !isLiteral(program)) return
+  for (const made of resolvePaths(call, path, true)) call.judge.renamed.set(made, program)
 }
 
 /** Modes that let everybody write, or that set setuid. */
@@ -166,7 +200,7 @@ const openssl: Check = (call) => {
   const [command = '', ...rest] = call.args
   const isPlain =
     /^(version|dgst|rand)$/.test(command) &&
-    !rest.some((word) => /^-(out|sign|engine|provider|rand|writerand)/.test(word))
+    rest.every((word) => /^-(a|r|hex|base64|c|md5|sha\d+|sha3-\d+)$|^[^-]/.test(word))
   const isEncoding = /^(base64|enc)$/.test(command) && rest.every((word) => /^-(d|A|a|base64)$/.test(word))
   if (!isPlain && !isEncoding)
     call.ask(`openssl ${renderField(command)} may read keys, write files or open connections`, `openssl ${command}`)
@@ -187,9 +221,15 @@ const pager: Check = (call, { operands }) => {
   if (operands.some((word) => word.startsWith('+'))) call.ask(`${call.name} runs commands of its own`)
 }
 
+/** Modules of jq are files. */
+const jq: Check = (call, { operands }) => {
+  reads(call, operands)
+  if (operands.some((word) => /\b(import|include)\b/.test(word))) call.ask('jq loads what its filter names')
+}
+
 const yq: Check = (call, { operands }) => {
   reads(call, operands)
-  if (operands.some((word) => /\b(load(_\w+)?|system|envsubst|strenv)\s*\(/.test(word)))
+  if (operands.some((word) => /\b(load(_\w+)?|system|envsubst|strenv|eval)\s*\(/.test(word)))
     call.ask('yq loads what its expression names')
 }
 
@@ -224,6 +264,7 @@ export const operandChecks: Readonly<Record<string, Check>> = {
     writes(call, [prefix])
   },
   pager,
+  jq,
   yq,
   zip: (call, { operands: [archive = '', ...sources] }) => {
     writes(call, [archive])
@@ -249,5 +290,5 @@ export const operandChecks: Readonly<Record<string, Check>> = {
   compress,
   printenv,
   getent: refusedWords(/^(?!passwd$|group$|services$|protocols$|-)|shadow$/),
-  xmllint: refusedWords(/^--?(o$|output|shell|xinclude)|^--(noout=|nonet=)|^(https?|ftp):/),
+  xmllint: refusedWords(/^\w+:/),
 }

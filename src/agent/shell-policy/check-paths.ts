@@ -1,6 +1,6 @@
 /** Asks about paths of a command by the path policy, for every directory in which the command may run. */
 
-import { isGlob, renderField, type Field } from '#agent/path-policy/field.ts'
+import { isGlob, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
 import {
   findReadProblem,
   findWriteProblem,
@@ -8,11 +8,18 @@ import {
   resolvePath,
   type ReadKind,
 } from '#agent/path-policy/judge-path.ts'
+import { followLinks } from '#agent/path-policy/links.ts'
+import { runLater } from '#agent/path-policy/path-lists.ts'
 import { isDisk, isPowerSwitch } from '#agent/path-policy/vital-paths.ts'
+import { findNamedSecret } from './listings.ts'
 import { addFinding, type Scope } from './shell-state.ts'
 
-export const resolvePaths = ({ shell }: Pick<Scope, 'shell'>, path: Field): readonly Field[] =>
-  shell.cwd.map((cwd) => resolvePath(path, cwd))
+/** Returns the paths that a word may stand for, after links. `keepsLast`: the last name is not followed. */
+export function resolvePaths({ shell, judge }: Scope, path: Field, keepsLast = false): readonly Field[] {
+  if (judge.links.size === 0) return shell.cwd.map((cwd) => resolvePath(path, cwd))
+  judge.remainingSteps -= judge.links.size >> 8
+  return [...new Set(shell.cwd.flatMap((cwd) => followLinks(path, cwd, judge.links, keepsLast)))]
+}
 
 export type Role = {
   readonly subject: string
@@ -27,22 +34,30 @@ export function checkRead(scope: Scope, path: Field, role: Role | string, kind?:
   const { subject, rule, advice } = toRole(role)
   scope.judge.readsMany ||= kind === 'tree' || isGlob(path)
   if (isGlob(path)) scope.judge.remainingSteps -= path.length >> 3
+  const secret = isUnknown(path) && kind !== 'name' ? findNamedSecret(scope, path, kind ?? 'content') : undefined
+  const problem = secret === undefined ? findFirstProblem(scope, path, kind) : `which may be ${secret}`
+  if (problem === undefined) return
+  const isContaining = advice !== undefined && scope.judge.host.secretFiles !== undefined
+  const reason = `${subject} reads ${renderField(path)}, ${problem}${isContaining ? `; ${advice}` : ''}`
+  addFinding(scope.judge, 'ask', reason, rule)
+}
+
+function findFirstProblem(scope: Scope, path: Field, kind: ReadKind | undefined): string | undefined {
   for (const resolved of resolvePaths(scope, path)) {
     // Under an unknown directory the name alone is judged.
     const known = resolved.startsWith('/') ? resolved : path
     const problem = findReadProblem(known, scope.judge.host, known === resolved ? kind : 'name')
-    if (problem === undefined) continue
-    const isContaining = advice !== undefined && scope.judge.host.secretFiles !== undefined
-    const reason = `${subject} reads ${renderField(path)}, ${problem}${isContaining ? `; ${advice}` : ''}`
-    addFinding(scope.judge, 'ask', reason, rule)
-    return
+    if (problem !== undefined) return problem
   }
+  return undefined
 }
 
 export function checkWrite(scope: Scope, path: Field, role: Role | string, verb = 'write'): void {
   const { subject, rule } = toRole(role)
-  for (const resolved of resolvePaths(scope, path)) {
+  for (const resolved of resolvePaths(scope, path, verb === 'remove' || verb === 'move')) {
     const text = `${subject} would ${verb} ${renderField(path)}`
+    // Its content runs later, with the rights of the person.
+    if (runLater.test(resolved)) scope.judge.hasUnknownCode = true
     const problem = findWriteProblem(resolved, scope.judge.host)
     if (isDisk(resolved)) addFinding(scope.judge, 'hardline', `${text}, a device of the machine`)
     else if (isPowerSwitch(resolved)) addFinding(scope.judge, 'hardline', `${text}, which stops the machine`)

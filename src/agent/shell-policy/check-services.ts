@@ -5,14 +5,16 @@ import {
   anyCharacters,
   anyNumber,
   anyText,
+  canMatch,
   isGlob,
   isUnknown,
   renderField,
   type Field,
 } from '#agent/path-policy/field.ts'
-import { getZone, resolvePath } from '#agent/path-policy/judge-path.ts'
+import { getZone, resolvePath, toGlob } from '#agent/path-policy/judge-path.ts'
 import {
-  clients,
+  clientCommands,
+  codeInFormat,
   containerOptions,
   containerRunning,
   containerValued,
@@ -20,12 +22,15 @@ import {
   gitEffects,
   gitGlobals,
   gitSettings,
+  refusedOperands,
 } from './allow-list/services.ts'
 import { checkRead, checkWrite, isOutsideWorkspace } from './check-paths.ts'
-import { checkArguments, checkProjectCode, isOnline } from './judge-run.ts'
-import { mayBeOption, parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
+import { checkArguments, checkProjectCode, checkValue, isOnline, reportNetwork } from './judge-run.ts'
+import { leavesMachine } from './allow-list/network.ts'
+import { parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
+import { addListing } from './listings.ts'
 import { addLiteral, type Call, type Output } from './shell-state.ts'
-import { isHarmlessSql } from './languages/sql-statements.ts'
+import { judgeSqlClient, judgeSqlite } from './check-databases.ts'
 
 type GitCommand = { readonly grammar: Grammar; readonly operands: string }
 
@@ -52,15 +57,26 @@ function judgeGit(call: Call): Output {
   if (before.problem !== undefined) gitCall.ask(`git is given ${before.problem}`)
   for (const { name, value } of before.values) judgeGlobal(gitCall, name, value)
   if (!/^(|version|help)$/.test(sub)) checkRepository(gitCall)
-  const command = commandCache.get(sub)
-  if (command) judgeGitCommand(gitCall, sub, command)
-  else {
-    judgeUnlisted(gitCall, sub)
-  }
+  if (leavesMachine('git', [sub, ...args])) reportNetwork(gitCall)
+  judgeGitCommand(gitCall, sub, commandCache.get(sub))
   call.shell.cwd = cwd
+  if (call.captured && (sub === 'ls-files' || args.includes('--name-only'))) return listNames(gitCall, sub)
   // The output of these commands is never an option.
   return /^(rev-parse|describe)$/.test(sub) || args.includes('--show-current') ? anyNumber + anyText : undefined
 }
+
+/** Returns the names that git prints: those of the patterns, or any. */
+function listNames(call: Call, sub: string): Field {
+  const patterns = sub === 'ls-files' ? call.args.filter((word) => !word.startsWith('-')) : []
+  const secrets = patterns.length > 0 ? listMatching(call, patterns) : (call.judge.host.secretFiles ?? [])
+  return `${addListing(call.judge, secrets)}\n`
+}
+
+/** Patterns of git match names below every directory. */
+const listMatching = (call: Call, globs: readonly Field[]): readonly string[] =>
+  (call.judge.host.secretFiles ?? []).filter((file) =>
+    globs.some((one) => file.includes(one) || canMatch(anyText + toGlob(one.replace('**/', '')), file)),
+  )
 
 function judgeUnlisted(call: Call, sub: string): void {
   const effect = Object.hasOwn(gitEffects, sub) ? gitEffects[sub] : undefined
@@ -82,7 +98,9 @@ function checkRepository(call: Call): void {
     call.ask(`${renderField(call.name)} may run settings that this command has just fetched`)
 }
 
-function judgeGitCommand(call: Call, sub: string, { grammar, operands }: GitCommand): void {
+function judgeGitCommand(call: Call, sub: string, command: GitCommand | undefined): void {
+  if (!command) return judgeUnlisted(call, sub)
+  const { grammar, operands } = command
   const options = readOptions(call.args, grammar)
   if (options.problem !== undefined) {
     call.ask(`${call.name} is given ${options.problem}`)
@@ -93,8 +111,7 @@ function judgeGitCommand(call: Call, sub: string, { grammar, operands }: GitComm
   check?.(call, options, call.args.includes('--'))
   if (printsContent.test(sub)) checkObjects(call, sub, options)
   if (printsFiles(sub, options)) checkTrackedFiles(call)
-  if (sub === 'bisect' && call.args[0] === 'run') call.judge.judgeVector(call, call.args.slice(1), undefined)
-  if (sub === 'rebase') judgeRebase(call)
+  if (sub === 'bisect' || sub === 'rebase') judgeStartedByGit(call, sub)
 }
 
 const printsContent =
@@ -105,8 +122,10 @@ function checkObjects(call: Call, sub: string, { names, operands, values }: Opti
   if (names.has('batch')) call.ask(`${call.name} prints the objects that its input names`)
   const hasPattern = sub !== 'grep' || values.some(({ name }) => name === 'e')
   const lines = values.filter(({ name }) => name === 'L').map(({ value }) => value)
+  // Without contents, a revision that is only known at run time prints none.
+  const isSilent = patchCommands.test(sub) && lines.length === 0 && !printsFiles(sub, { names, operands })
   for (const word of [...(hasPattern ? operands : operands.slice(1)), ...lines])
-    for (const path of listPathsOf(word)) checkRead(call, path, call.name)
+    for (const path of listPathsOf(word)) if (!isSilent || !isUnknown(path)) checkRead(call, path, call.name)
 }
 
 /** Commands that print the contents of files without being asked to, and options that replace them by a summary. */
@@ -117,7 +136,7 @@ const patches =
   /^(p|u|U|c|cc|patch|unified|patch-with-stat|patch-with-raw|word-diff|color-words|full-index|binary|function-context|W)$/
 const patchCommands = /^(log|whatchanged|reflog|stash|diff-tree|diff-index|diff-files)$/
 
-function printsFiles(sub: string, { names, operands }: Options): boolean {
+function printsFiles(sub: string, { names, operands }: Pick<Options, 'names' | 'operands'>): boolean {
   const given = [...names]
   if (patchCommands.test(sub)) return given.some((name) => patches.test(name))
   if (!contentCommands.test(sub)) return false
@@ -152,7 +171,10 @@ function listPathsOf(word: Field): readonly Field[] {
 }
 const maxParts = 8
 
-function judgeRebase({ args, judge }: Call): void {
+function judgeStartedByGit(call: Call, sub: string): void {
+  const { args, judge } = call
+  if (sub === 'bisect' && args[0] === 'run') judge.judgeVector(call, args.slice(1), undefined)
+  if (sub === 'bisect') return
   const code = args.find((word) => /^(-x|--exec)/.test(word))
   if (code === undefined) return
   judge.hasUnknownCode = true
@@ -206,12 +228,10 @@ const gitChecks: Readonly<Record<string, GitCheck>> = {
   },
   none: asksUnless(/^$/, 'is given operands'),
   network: (call, { operands }) => {
-    if (isOnline(call)) call.ask(`${call.name} uses the network`)
     if (operands.some((word) => /^(ext|fd)::|^\+/.test(word)))
       call.ask(`${call.name} would start a program or overwrite branches`)
   },
   clone: (call, { operands }) => {
-    if (isOnline(call)) call.ask('git clone uses the network')
     if (operands.some((word) => /^(ext|fd)::/.test(word)))
       call.ask('git clone would start a program to reach the other side')
     for (const path of operands) checkWrite(call, path, 'git clone', 'clone into')
@@ -240,29 +260,76 @@ function judgeConfiguration(call: Call, [name = '', value]: readonly Field[], is
   call.judge.hasUnknownCode ||= value?.startsWith('!') === true
 }
 
-/** Judges a client by its first words. */
+type ClientCommand = { readonly pattern: RegExp; readonly words: number; readonly grammar: Grammar }
+/** `globals`: the options before the command. */
+type Client = { globals: Grammar; readonly commands: ClientCommand[] }
+
+let clientCache: ReadonlyMap<string, Client> | undefined
+
+function parseClients(): ReadonlyMap<string, Client> {
+  const clients = new Map<string, Client>()
+  for (const line of clientCommands.trim().split('\n')) {
+    const [, name = '', commands = '', options = ''] = /^(\S+) : (.*?) ?:(.*)$/.exec(line) ?? []
+    const client: Client = clients.get(name) ?? { globals: parseGrammar('+'), commands: [] }
+    clients.set(name, client)
+    const grammar = parseGrammar(options.trim())
+    if (commands === '') client.globals = { ...grammar, stops: true }
+    for (const command of commands.split(', '))
+      client.commands.push({
+        pattern: new RegExp(`^${command.replaceAll('*', '\\S*')}(?= |$)`, 'i'),
+        words: command === '*' ? 0 : command.split(' ').length,
+        grammar,
+      })
+  }
+  return clients
+}
+
+const isClient = (name: string): boolean => (clientCache ??= parseClients()).has(name)
+
+/** Judges a client by its first words, and the options of that command. */
 function judgeClient(call: Call, name: string): Output {
-  const client = clients[name]
-  const words = call.args.filter((word) => !word.startsWith('-'))
-  const rule = `${call.name} ${words[0] ?? ''}`.trim()
-  const clientCall: Call = { ...call, ask: (reason) => call.ask(reason, rule) }
-  if (words.length > 0 || call.args.length === 0) judgeClientCommand(clientCall, name, words)
-  const refused = call.args.find((word) => client?.refused?.test(word) === true || mayBeOption(word, true))
-  if (refused !== undefined) clientCall.ask(`${call.name} is given ${renderField(refused)}`)
-  for (const word of words.slice(1)) checkRead(call, word, call.name)
+  const client = (clientCache ??= parseClients()).get(name)
+  if (!client) return undefined
+  const before = readOptions(call.args, client.globals, 'high')
+  const words = before.problem === undefined ? before.operands : call.args
+  const rule = `${call.name} ${words.find((word) => !word.startsWith('-')) ?? ''}`.trim()
+  const clientCall: Call = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
+  judgeClientCommand(clientCall, name, words)
+  if (leavesMachine(name, words)) reportNetwork(clientCall)
+  const secret = call.args.find((word) => Object.hasOwn(refusedOperands, name) && refusedOperands[name]?.test(word))
+  if (secret !== undefined) clientCall.ask(`${call.name} is given ${renderField(secret)}`)
+  checkFormats(clientCall)
   return undefined
 }
 
-const localClient = /^(tmux|journalctl|systemctl|docker)$/
-
 function judgeClientCommand(call: Call, name: string, words: readonly Field[]): void {
+  if (words.every((word) => /^(--version|-V|version)$/.test(word)) && words.length === 1) return
   const text = words.slice(0, 2).join(' ')
-  if (words.length > 0 && !localClient.test(name) && isOnline(call)) call.ask(`${call.name} uses the network`)
-  if (clients[name]?.reading.test(text)) return
-  call.ask(`${call.name} ${renderField(text)} is not on the list of commands that run without approval`)
-  if (name !== 'tmux') return
-  for (const word of call.args) addLiteral(call.judge, word)
-  call.judge.hasUnknownCode = true
+  const matching =
+    (clientCache ??= parseClients()).get(name)?.commands.filter(({ pattern }) => pattern.test(text)) ?? []
+  const parsed = matching.map((command) => readOptions(words.slice(command.words), command.grammar, 'high'))
+  const options = parsed.find(({ problem }) => problem === undefined) ?? parsed[0]
+  if (!options) {
+    call.ask(`${call.name} ${renderField(text)} is not on the list of commands that run without approval`)
+    for (const word of call.args) addLiteral(call.judge, word)
+    call.judge.hasUnknownCode = true
+    call.judge.leaves = true
+    return
+  }
+  if (options.problem !== undefined) call.ask(`${call.name} is given ${options.problem}`)
+  for (const { value, role } of options.values) checkValue(call, value, role)
+  for (const word of options.operands) checkRead(call, word, call.name)
+}
+
+/** Judges the programs in formats, as `#(id)` of tmux. */
+function checkFormats(call: Call): void {
+  for (const word of call.args) {
+    if (!codeInFormat.test(word)) continue
+    call.ask(`${call.name} runs or reads what ${renderField(word)} names`)
+    call.judge.hasUnknownCode = true
+    addLiteral(call.judge, word)
+    for (const [, code = ''] of word.matchAll(/[#$]\(([^()]*)\)|`([^`]*)`/g)) call.judge.walkText(call, code)
+  }
 }
 
 const composeValued = /^(-f|--file|-p|--project-name|--profile|--env-file)$/
@@ -278,6 +345,9 @@ function judgeContainers(call: Call): Output {
   const rule = `${name} ${sub}`
   const containerCall: Call = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
   checkProjectCode(containerCall, rule)
+  words.forEach((word, i) => {
+    if (word.startsWith('--env-file')) checkRead(call, word.includes('=') ? word.slice(11) : (words[i + 1] ?? ''), name)
+  })
   const image = readContainerOptions(containerCall, words, at + 1)
   const inner = words.slice(image + 1)
   if (isUnknown(words[image] ?? '')) containerCall.ask(`${rule} starts something that is only known at run time`)
@@ -317,43 +387,11 @@ function judgeMount(call: Call, volume: Field): void {
   if (!/^[\w-]+$/.test(path)) checkWrite(call, path, call.name, 'let a container write to')
 }
 
-function judgeSqlite(call: Call): Output {
-  const words = call.args.filter(
-    (word) =>
-      !/^-(header|noheader|column|csv|json|line|list|markdown|box|table|readonly|batch|bail|html|tabs|quote)$/.test(
-        word,
-      ),
-  )
-  if (words.length === 1 && /^--?version$/.test(words[0] ?? '')) return undefined
-  const refused = words.find((word) => word.startsWith('-') || mayBeOption(word, true))
-  if (refused !== undefined) call.ask(`sqlite3 is given ${renderField(refused)}`)
-  const [database, ...statements] = words
-  if (database !== undefined && database !== ':memory:') checkWrite(call, database, 'sqlite3', 'change')
-  const texts = statements.length > 0 ? statements : [call.stdin]
-  for (const text of texts)
-    if (text === undefined || !isHarmlessSql(text, true))
-      call.ask(`sqlite3 would run ${renderField(text ?? 'its input').slice(0, 80)}`)
-  return undefined
-}
-
-function judgeSqlClient(call: Call): Output {
-  const at = call.args.findIndex((word) => /^(-c|-e|--command|--execute|-tAc|-tc|-Atc|-qtAc)$/.test(word))
-  const text = call.args[at + 1]
-  if (call.args.length === 1 && /^(--version|-V)$/.test(call.args[0] ?? '')) return undefined
-  if (isOnline(call)) call.ask(`${call.name} uses the network`)
-  if (call.args.some((word) => /^(-f|--file|-v|--set|-o|--output|-L)/.test(word)))
-    call.ask(`${call.name} is given options that read or write files`)
-  const isDescribing = text !== undefined && /^\\(d[tinvuf]?\+?|l|dt\+?)\s*[\w.]*$/.test(text)
-  if (at === -1 || text === undefined || !(isDescribing || isHarmlessSql(text, false)))
-    call.ask(`${call.name} would run ${renderField(text ?? 'its input').slice(0, 80)}`)
-  return undefined
-}
-
 /** Returns undefined when the program is none of these. */
 export function findService(name: string): ((call: Call) => Output) | undefined {
   if (name === 'git') return judgeGit
   if (name === 'sqlite3') return judgeSqlite
   if (/^(psql|mysql|mariadb)$/.test(name)) return judgeSqlClient
   if (/^(docker|podman|nerdctl|docker-compose)$/.test(name)) return judgeContainers
-  return Object.hasOwn(clients, name) ? (call) => judgeClient(call, name) : undefined
+  return isClient(name) ? (call) => judgeClient(call, name) : undefined
 }

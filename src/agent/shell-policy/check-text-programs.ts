@@ -15,6 +15,8 @@ import { checkRead } from './check-paths.ts'
 import { createSubstitution } from './constant-output.ts'
 import { reads, writes, type Check } from './effects.ts'
 import { isSelective, listFindStarts } from './hardline.ts'
+import { listFound } from './listed-secrets.ts'
+import { addListing } from './listings.ts'
 import { isHarmlessSedScript } from './languages/sed-script.ts'
 import { addLiteral, addTransform, type Call } from './shell-state.ts'
 
@@ -58,7 +60,10 @@ const sed: Check = (call) => {
     addLiteral(call.judge, script.replace(/^\W*\d*e\s+/, ''))
   }
   reads(call, operands)
-  if (isInPlace) writes(call, operands, 'change')
+  if (!isInPlace) return
+  // The text that is added may run later.
+  for (const script of scripts) addLiteral(call.judge, script.replace(/^[^aic]*[aic]\\?\s*/, ''))
+  writes(call, operands, 'change')
 }
 
 const awk: Check = (call, { operands: [program = '', ...paths] }) => {
@@ -91,17 +96,59 @@ const find: Check = (call) => {
     if (!isSelective(args)) addLiteral(call.judge, start)
     for (const name of listNames(args)) checkRead(call, `${start}/${name}`, 'find', call.captured ? 'content' : 'name')
   }
+  const from = findFirstTest(args)
+  const found = listFound(call, { starts, from, arity: listArity(args), isNaming: namesFiles(args) })
+  for (let at = from; at < args.length;) at = judgePredicate(call, at, starts, found.byAction)
+}
+
+const findFirstTest = (args: readonly Field[]): number => {
   const first = args.findIndex((word) => /^-(?![HLPD]$|O\d)/.test(word) || word === '(' || word === '!')
-  for (let at = first === -1 ? args.length : first; at < args.length;) at = judgePredicate(call, at, starts)
+  return first === -1 ? args.length : first
+}
+
+const namesFiles = (args: readonly Field[]): boolean =>
+  args.some((word, i) => /^-i?(name|path|wholename|regex)$/.test(word) && !/^(!|-not)$/.test(args[i - 1] ?? ''))
+
+const isExecution = /^-(exec|execdir|ok|okdir)$/
+
+/** Returns how many words a test or an action takes. */
+const listArity =
+  (args: readonly Field[]) =>
+  (word: Field, at: number): number =>
+    isExecution.test(word) ? findExecutionEnd(args, at) - at : (predicates.get(word.slice(1)) ?? 0)
+
+function findExecutionEnd(args: readonly Field[], at: number): number {
+  const end = args.findIndex(
+    (word, i) => i > at && (word === ';' || (word === '+' && args[i - 1]?.includes('{}') === true)),
+  )
+  return end === -1 ? args.length : end
+}
+
+/** The names that find prints, for the programs that read them. */
+export function listFindOutput(call: Call): Field {
+  const { args, judge } = call
+  const from = findFirstTest(args)
+  const words = { starts: listFindStarts(args), from, arity: listArity(args), isNaming: namesFiles(args) }
+  const { byAction, printed } = listFound(call, words)
+  const actions = [...args.keys()].filter(
+    (at) => at >= from && /^-(print0?|printf|ls|exec\w*|ok\w*|delete)$/.test(args[at] ?? ''),
+  )
+  const secrets = actions.length === 0 ? printed : actions.flatMap((at) => [...(byAction.get(at) ?? [])])
+  return addListing(judge, [...new Set(secrets)])
 }
 
 /** Returns the position after a test or an action. */
-function judgePredicate(call: Call, at: number, starts: readonly Field[]): number {
+function judgePredicate(
+  call: Call,
+  at: number,
+  starts: readonly Field[],
+  secrets: ReadonlyMap<number, ReadonlySet<string>>,
+): number {
   const word = call.args[at] ?? ''
   const taken = word.startsWith('-') ? predicates.get(word.slice(1)) : undefined
   if (/^[()!,]$/.test(word)) return at + 1
   if (taken !== undefined) return at + 1 + taken
-  if (/^-(exec|execdir|ok|okdir)$/.test(word)) return judgeExecution(call, at, starts)
+  if (isExecution.test(word)) return judgeExecution(call, at, starts, [...(secrets.get(at) ?? [])])
   call.ask(word === '-delete' ? 'find would remove what it finds' : `find is given ${renderField(word)}`)
   return at + 1
 }
@@ -112,19 +159,18 @@ const listNames = (args: readonly Field[]): readonly Field[] =>
     .filter((_, i) => /^-(i?name|i?path|i?wholename)$/.test(args[i - 1] ?? '') && !/^(!|-not)$/.test(args[i - 2] ?? ''))
     .map((name) => name.replaceAll('*', anyCharacters).replaceAll('?', anyCharacter))
 
-function judgeExecution(call: Call, at: number, starts: readonly Field[]): number {
+function judgeExecution(call: Call, at: number, starts: readonly Field[], secrets: readonly string[]): number {
   const { args } = call
-  const isEnd = (word: Field, i: number) =>
-    i > at && (word === ';' || (word === '+' && args[i - 1]?.includes('{}') === true))
-  const found = args.findIndex(isEnd)
-  const end = found === -1 ? args.length : found
+  const end = findExecutionEnd(args, at)
+  call.judge.readsMany = true
   const program = args.slice(at + 1, end)
   if (args[at]?.startsWith('-ok') || changing.test(program[0]?.split('/').at(-1) ?? ''))
     call.ask(`find would start ${renderField(program.join(' '))} for what it finds`)
   // A program of the project runs in every directory that is found.
   const isElsewhere = args[at] === '-execdir' && program[0]?.includes('/') === true
   const shell = isElsewhere ? { ...call.shell, cwd: [anyText] } : call.shell
-  for (const path of listFoundPaths(args, starts))
+  const named = secrets.length === 0 ? [] : [`${starts[0] ?? '.'}/${addListing(call.judge, secrets)}`]
+  for (const path of [...listFoundPaths(args, starts), ...named])
     call.judge.judgeVector(
       { ...call, shell },
       program.map((word) => word.replaceAll('{}', () => path)),

@@ -74,6 +74,22 @@ export function decodeBase64(text: string): Output {
   }
 }
 
+const base32Digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+export function decodeBase32(text: string): Output {
+  const digits = text.replace(/[\s=]+/g, '')
+  if (digits.length > maxTextChars || !/^[A-Z2-7]+$/i.test(digits)) return undefined
+  let [bits, value, output] = [0, 0, '']
+  for (const digit of digits.toUpperCase()) {
+    value = ((value << 5) | base32Digits.indexOf(digit)) & 0xfff
+    bits += 5
+    if (bits < 8) continue
+    bits -= 8
+    output += String.fromCharCode((value >> bits) & 255)
+  }
+  return output
+}
+
 export function decodeHex(text: string): Output {
   const digits = text.replace(/\s+/g, '')
   if (digits === '' || !/^[0-9a-fA-F]*$/.test(digits) || digits.length % 2 === 1) return undefined

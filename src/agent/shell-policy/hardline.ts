@@ -5,6 +5,7 @@
 
 import { canMatch, isGlob, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
 import { resolvePath } from '#agent/path-policy/judge-path.ts'
+import { followLinks, type Links } from '#agent/path-policy/links.ts'
 import { isDisk, isPowerSwitch, isVital } from '#agent/path-policy/vital-paths.ts'
 import type { HostContext } from '#agent/core/permission/shell-policy.ts'
 
@@ -12,16 +13,19 @@ import type { HostContext } from '#agent/core/permission/shell-policy.ts'
 export type Place = {
   readonly host: HostContext
   readonly cwd: readonly Field[]
-  readonly work: { remainingGuesses: number }
+  readonly work: { remainingGuesses: number; readonly links: Links }
 }
 
 /** Returns why the vector never runs, or undefined. */
 type Rule = (args: readonly Field[], place: Place, name: string) => string | undefined
 
-const resolveAll = (path: Field, { cwd }: Place): readonly Field[] =>
-  cwd.map((directory) => resolvePath(path, directory))
-const isVitalPath = (path: Field, place: Place): boolean =>
-  [...resolveAll(path, place), path].some((resolved) => isVital(resolved, place.host))
+/** `keepsLast`: a link in the last name is not followed, as where it is removed. */
+const resolveAll = (path: Field, { cwd, work: { links } }: Place, keepsLast = false): readonly Field[] =>
+  links.size === 0
+    ? cwd.map((directory) => resolvePath(path, directory))
+    : cwd.flatMap((directory) => followLinks(path, directory, links, keepsLast))
+const isVitalPath = (path: Field, place: Place, keepsLast = false): boolean =>
+  [...resolveAll(path, place, keepsLast), path].some((resolved) => isVital(resolved, place.host))
 const isDiskPath = (path: Field, place: Place): boolean => resolveAll(path, place).some(isDisk)
 
 const isAbbreviation = (word: Field, ...names: readonly string[]): boolean => {
@@ -44,8 +48,8 @@ const listOperands = (args: readonly Field[]): readonly Field[] => {
   return end === -1 ? before : [...before, ...args.slice(end + 1)]
 }
 
-const findVital = (paths: readonly Field[], place: Place): Field | undefined =>
-  paths.find((path) => isVitalPath(path, place))
+const findVital = (paths: readonly Field[], place: Place, keepsLast = false): Field | undefined =>
+  paths.find((path) => isVitalPath(path, place, keepsLast))
 
 const remove: Rule = (args, place, name) => {
   const isDeep = /^(rimraf|trash|trash-put|del|deltree)$/.test(name) || isRecursive(args, /[rR]/)
@@ -55,6 +59,7 @@ const remove: Rule = (args, place, name) => {
   const vital = findVital(
     paths.filter((path) => isDeep || isGlob(path)),
     place,
+    true,
   )
   return vital && `would remove ${renderField(vital)} and everything in it`
 }
@@ -68,7 +73,7 @@ const changeTree: Rule = (args, place) => {
 const move: Rule = (args, place) => {
   const operands = listOperands(args)
   const target = args.some((word) => /^-[A-Za-z]*t/.test(word) || isAbbreviation(word, 'target-directory'))
-  const vital = findVital(target ? operands : operands.slice(0, -1), place)
+  const vital = findVital(target ? operands : operands.slice(0, -1), place, true)
   return vital && `would move ${renderField(vital)} away`
 }
 

@@ -88,7 +88,12 @@ function createJudge(host: HostContext): Judge {
     written: new Map(),
     readsMany: false,
     arrivals: 'none',
+    leaves: false,
     isUnread: false,
+    hasHiddenCode: false,
+    listings: [],
+    links: new Map(host.links?.map(({ path, target }) => [path, target])),
+    renamed: new Map(),
     hasLostText: false,
     remainingSteps: maxSteps,
     remainingGuesses: maxGuesses,
@@ -129,8 +134,13 @@ function reportParseErrors(judge: Judge, { errors }: ParsedScript): void {
 }
 
 /** Whether something of the line was not searched for hardline commands, because the line is too large or unreadable. */
-const isUnjudged = ({ isUnread, hasUnknownCode, hasLostText, remainingSteps, remainingGuesses }: Judge): boolean =>
-  isUnread || (hasUnknownCode && hasLostText) || remainingSteps < 0 || remainingGuesses < 0
+const isUnjudged = (judge: Judge): boolean => {
+  const { isUnread, hasHiddenCode, hasUnknownCode, hasLostText, remainingSteps, remainingGuesses } = judge
+  return isUnread || hasHiddenCode || (hasUnknownCode && hasLostText) || remainingSteps < 0 || remainingGuesses < 0
+}
+
+const mayLeave = ({ host: { isSandboxed, isOnline }, leaves, isUnread }: Judge): boolean =>
+  (!isSandboxed || isOnline === true) && (leaves || isUnread)
 
 function createVerdict(judge: Judge): CommandVerdict {
   const { findings, programs, commands, readsMany } = judge
@@ -147,6 +157,7 @@ function createVerdict(judge: Judge): CommandVerdict {
     programs: [...programs],
     commands: [...commands],
     ...(readsMany && { readsMany }),
+    ...(mayLeave(judge) && { leaves: true }),
     ...(verdict === 'ask' && isUnjudged(judge) && { isUnjudged: true }),
     ...(isSafeRule && { rule }),
   }

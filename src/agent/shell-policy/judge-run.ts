@@ -18,13 +18,34 @@ import {
   toolOptions,
   type Manager,
 } from './allow-list/tools.ts'
-import { checkRead, isOutsideWorkspace, resolvePaths } from './check-paths.ts'
+import { leavesMachine } from './allow-list/network.ts'
+import { checkRead, checkWrite, isOutsideWorkspace, resolvePaths } from './check-paths.ts'
+import { parseGrammar, readOptions, type Grammar, type Options, type ValueRole } from './match-options.ts'
+import { findHardline, isDestructive } from './hardline.ts'
 import { findInWords } from './scan-literals.ts'
 import { isHarmlessJavaScript, isHarmlessPython } from './languages/one-liners.ts'
-import { addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
+import { recordWritten } from './simple-command.ts'
+import { addHiddenCode, addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
+
+/** Removes versions from names: `python3.12`. */
+const toListedName = (name: string): string => name.replace(/^(python|pip|ruby|php|lua|node|perl)[\d.]+$/, '$1')
 
 export const isOnline = ({ judge: { host } }: Pick<Call, 'judge'>): boolean =>
   !host.isSandboxed || host.isOnline === true
+
+/** Reports a call that leaves the machine. */
+export function reportNetwork(call: Call): void {
+  call.judge.leaves = true
+  if (isOnline(call)) call.ask(`${call.name} uses the network`)
+}
+
+export function checkValue(call: Call, value: Field, role: ValueRole): void {
+  if (value === '-') return
+  if (role === 'read') checkRead(call, value, call.name)
+  if (role !== 'write') return
+  checkWrite(call, value, call.name)
+  recordWritten(call, value, undefined)
+}
 
 const isDestructiveTask = ({ name, args }: Call): boolean => {
   const words = args.filter((word) => !word.startsWith('-')).slice(0, 3)
@@ -61,9 +82,10 @@ export function judgeRun(call: Call, path: Field, args: readonly Field[]): Outpu
   const { judge } = call
   const paths = resolvePaths(call, path)
   const own = paths.find((resolved) => judge.written.has(resolved))
-  if (own !== undefined) return runWritten(call, path, judge.written.get(own))
+  if (own !== undefined) return runWritten(call, path, judge.written.get(own), args)
   if (!isLiteral(path) || path.startsWith('/dev/fd/'))
-    addUnknownCode(judge, `${call.name} runs ${renderField(path)}, which is only known at run time`)
+    addHiddenCode(judge, `${call.name} runs ${renderField(path)}, which is only known at run time`)
+  judge.leaves = true
   judge.hasUnknownCode ||= judge.written.size > 0 || judge.arrivals === 'downloads'
   const hardline = findInWords(args, { host: judge.host, cwd: call.shell.cwd, work: judge })
   if (paths.some((resolved) => getZone(resolved, judge.host) !== 'inside')) {
@@ -82,13 +104,19 @@ function judgeSourced(call: Call, path: Field): void {
 }
 
 /** Runs a file that the line has written before. */
-function runWritten(call: Call, path: Field, content: Output): Output {
+function runWritten(call: Call, path: Field, content: Output, args: readonly Field[]): Output {
   const { judge } = call
   judge.hasUnknownCode = true
+  if (path.startsWith('/dev/fd/')) call.ask(`${call.name} runs what a command prints`, null)
   checkProjectCode(call, `${call.name} ${renderField(path)}`)
   const isForeign = content === undefined || /^#!(?!.*\b(ba|da|z|k|a)?sh\b)/.test(content)
   if (!isForeign && isKnown(content)) return judge.walkText(call, content)
-  call.ask(`${renderField(path)} is run, and has just been written with something that cannot be judged`, null)
+  // It may be a copy of a program that the line names.
+  const place = { host: judge.host, cwd: call.shell.cwd, work: judge }
+  const names = [...judge.commands].flatMap((command) => command.split(' ')).filter(isDestructive)
+  const reason = [...new Set(names)].map((word) => findHardline([word, ...args], place)).find(Boolean)
+  if (reason !== undefined) call.refuse(reason)
+  addHiddenCode(judge, `${renderField(path)} is run, and has just been written with something that cannot be judged`)
   return undefined
 }
 
@@ -133,6 +161,7 @@ function judgeCode(call: Call, text: Field | undefined, { isHarmless, imports }:
   const isListed = text !== undefined && isKnown(text) && isHarmless?.(text) === true
   if (isListed && judge.host.isSandboxed && imports?.test(text)) judgeImports(call, text, '-c')
   if (isListed && judge.host.isSandboxed) return
+  judge.leaves = true
   call.ask(`${name} runs code from the command line: ${renderField(text ?? '').slice(0, 80)}`)
   if (!isListed) searchCode(call, text)
 }
@@ -140,6 +169,7 @@ function judgeCode(call: Call, text: Field | undefined, { isHarmless, imports }:
 /** Code that may start programs is searched for hardline commands. */
 function searchCode({ judge, args, captured }: Call, text: Field | undefined): void {
   const mayStart = text === undefined || startsPrograms.test(text)
+  judge.hasHiddenCode ||= text === undefined || !isKnown(text)
   judge.hasUnknownCode ||= mayStart
   // Its output may become code as well.
   if (mayStart || captured) for (const literal of [text ?? '', ...args]) addLiteral(judge, literal)
@@ -199,18 +229,19 @@ function judgeProgramFile(call: Call, [file, ...rest]: readonly Field[], languag
   if (file !== undefined && file !== '-') return judgeNamedFile(call, [file, ...rest], language)
   if (file === undefined && args.some((word) => /^(--version|-V+|-v|--help|-h|-i|-m)$/.test(word))) return undefined
   if (file === undefined && args.includes('--test')) checkProjectCode(call, `${name} --test`)
-  else if (call.stdin === undefined) addUnknownCode(judge, `${name} runs its input`)
+  else if (call.stdin === undefined) addHiddenCode(judge, `${name} runs its input`)
   else judgeCode(call, call.stdin, language)
   return undefined
 }
 
 function judgeNamedFile(call: Call, [file = '', ...rest]: readonly Field[], language: Interpreter): Output {
   const { judge, name } = call
+  judge.leaves = true
   const paths = resolvePaths(call, file)
   const own = paths.find((path) => judge.written.has(path))
   if (own !== undefined) judgeCode(call, judge.written.get(own), language)
   if (isUnknown(file) || isGlob(file) || file.startsWith('/dev/'))
-    addUnknownCode(judge, `${name} runs something that is only known at run time`)
+    addHiddenCode(judge, `${name} runs something that is only known at run time`)
   if (paths.some((path) => findWriteProblem(path, judge.host) !== undefined))
     call.ask(`${name} runs ${renderField(file)}, outside the workspace`)
   checkProjectCode(call, `${name} ${renderField(file)}`)
@@ -240,36 +271,63 @@ function judgeTool(call: Call): Output {
   return undefined
 }
 
-function findSubcommand(args: readonly Field[], { valued }: Manager): number {
-  const isOption = (word: Field): boolean => /^[-+]/.test(word) && !/^(--version|-[vVS]|-Sy|--list)$/.test(word)
-  let at = 0
-  while (isOption(args[at] ?? '')) at += valued?.test(args[at] ?? '') ? 2 : 1
-  return at
+/** Options that are commands. */
+const optionCommand = /^(--version|-[vVS]|-Sy|--list)$/
+
+const grammars = new Map<string, Grammar>()
+const grammarOf = (notation: string): Grammar => {
+  const grammar = grammars.get(notation) ?? parseGrammar(notation)
+  grammars.set(notation, grammar)
+  return grammar
 }
 
 function judgeManager(call: Call, manager: Manager): Output {
   const { args, name } = call
-  const at = findSubcommand(args, manager)
-  const sub = args[at] ?? ''
+  const isOption = optionCommand.test(args[0] ?? '')
+  const before = readOptions(isOption ? [] : args, { ...grammarOf(manager.options), stops: true })
+  const [sub = '', ...words] = isOption ? args : before.operands
   const rule = `${name} ${sub}`.trim()
-  const starts = manager.starting?.test(sub) === true
-  const dashes = args.indexOf('--')
-  const own = args.slice(0, starts ? at : dashes === -1 ? args.length : dashes)
-  for (const word of own) if (manager.refused.test(word)) call.ask(`${name} is given ${renderField(word)}`, rule)
-  if (isUnknown(sub)) addUnknownCode(call.judge, `The effect of ${name} is only known at run time`)
-  else if (starts) return startFromProject(call, args.slice(at + 1))
-  else judgeSubcommand({ ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }, manager, sub)
+  const ruled: Call = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
+  checkManagerOptions(ruled, manager, before)
+  if (isUnknown(sub)) addHiddenCode(call.judge, `The effect of ${name} is only known at run time`)
+  else if (manager.starting?.test(sub)) return startFromProject(call, words)
+  else judgeManagerCommand(ruled, manager, sub, words)
   checkArguments(call)
   return undefined
 }
 
+function judgeManagerCommand(call: Call, manager: Manager, sub: string, words: readonly Field[]): void {
+  const { options, passing, refused } = manager
+  const isNamed = /^(run|r|run-script|task|tool|workspace)$/.test(sub)
+  const own = passing?.test(sub)
+    ? readOptions(isNamed ? words : [], { ...grammarOf(options), stops: true })
+    : readOptions(words, grammarOf(options))
+  checkManagerOptions(call, manager, own)
+  if (refused && sub === '-') call.ask(`${call.name} reads its input as code`)
+  judgeSubcommand(call, manager, sub)
+  if (leavesMachine(toListedName(call.name), [sub, ...words])) reportNetwork(call)
+}
+
+function checkManagerOptions(call: Call, { refused }: Manager, { problem, operands, values }: Options): void {
+  if (problem !== undefined) call.ask(`${call.name} is given ${problem}`)
+  for (const { value, role } of values) checkValue(call, value, role)
+  const texts = [...operands.slice(0, maxCheckedOperands), ...values.map(({ value }) => value)]
+  const word = refused && texts.find((text) => refused.test(text))
+  if (word !== undefined) call.ask(`${call.name} is given ${renderField(word)}`)
+}
+const maxCheckedOperands = 200
+
 function judgeSubcommand(call: Call, manager: Manager, sub: string): void {
   const shown = `${call.name} ${sub}`.trim()
-  if (manager.running.test(sub)) checkProjectCode(call, shown)
-  else if (!manager.reading.test(sub) && (sub !== '' || call.args.length === 0)) judgeUnlistedCommand(call, sub, shown)
+  if (manager.running.test(sub)) {
+    call.judge.leaves = true
+    checkProjectCode(call, shown)
+  } else if (!manager.reading.test(sub) && (sub !== '' || call.args.length === 0))
+    judgeUnlistedCommand(call, sub, shown)
 }
 
 function judgeUnlistedCommand(call: Call, sub: string, shown: string): void {
+  call.judge.leaves = true
   call.ask(`${shown} is not on the list of commands that run without approval`)
   if (sub !== 'eval') return
   call.judge.hasUnknownCode = true
@@ -305,7 +363,7 @@ function runCommandLine(call: Call, text: Field): Output {
 
 /** Returns undefined when the program runs no code of the project. */
 export function findRunner(name: string): ((call: Call) => Output) | undefined {
-  const plain = name.replace(/^(python|pip|ruby|php|lua|node|perl)[\d.]+$/, '$1')
+  const plain = toListedName(name)
   const languageName = Object.hasOwn(interpreterNames, plain) ? (interpreterNames[plain] ?? '') : plain
   const language = Object.hasOwn(interpreters, languageName) ? interpreters[languageName] : undefined
   if (language) return (call) => judgeInterpreter(call, language)

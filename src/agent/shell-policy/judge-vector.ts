@@ -1,23 +1,27 @@
 /** Judges one argument vector: the hardline list first, then the allow-list. Everything else needs approval. */
 
-import { anyNumber, anyText, isGlob, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
+import { anyNumber, anyText, isGlob, isUnknown, marks, renderField, type Field } from '#agent/path-policy/field.ts'
 import { resolvePath } from '#agent/path-policy/judge-path.ts'
+import { listStartedCode } from './allow-list/exec-options.ts'
+import { leavesMachine } from './allow-list/network.ts'
 import { programList, wordPrinters } from './allow-list/programs.ts'
 import { findBuiltin, findPrinter } from './builtins.ts'
-import { checkRead, checkWrite } from './check-paths.ts'
+import { resolvePaths } from './check-paths.ts'
 import { addDashes, operandChecks } from './check-operands.ts'
+import { networkChecks } from './check-network.ts'
 import { findService } from './check-services.ts'
 import { findHardline, isDestructive } from './hardline.ts'
-import { findRunner, judgeRun } from './judge-run.ts'
-import { parseGrammar, readOptions, type Grammar, type ValueRole } from './match-options.ts'
+import { checkValue, findRunner, judgeRun, reportNetwork } from './judge-run.ts'
+import { parseGrammar, readOptions, type Caution, type Grammar } from './match-options.ts'
 import { findInWords } from './scan-literals.ts'
-import { addFinding, addLiteral, addUnknownCode, type Call, type Output, type Scope } from './shell-state.ts'
+import { addFinding, addHiddenCode, addLiteral, type Call, type Output, type Scope } from './shell-state.ts'
 import { findWrapper } from './wrappers.ts'
 
 type Program = {
   readonly grammar: Grammar
   readonly operands: string
-  readonly isSensitive: boolean
+  /** Which words may become options at run time. */
+  readonly caution: Caution
   readonly printsNumber: boolean
 }
 
@@ -27,12 +31,12 @@ function parsePrograms(): ReadonlyMap<string, Program> {
   const parsed = new Map<string, Program>()
   for (const line of programList.trim().split('\n')) {
     const [, names = '', options = '', rest = ''] = /^(.+?) : (.*?) ?: (.+)$/.exec(line) ?? []
-    const [operands = '', ...marks] = rest.trim().split(' ')
-    const program = {
+    const [operands = '', ...signs] = rest.trim().split(' ')
+    const program: Program = {
       grammar: parseGrammar(options),
       operands,
-      isSensitive: marks.includes('!'),
-      printsNumber: marks.includes('=number'),
+      caution: signs.includes('!') ? 'high' : signs.includes('*') ? 'none' : 'low',
+      printsNumber: signs.includes('=number'),
     }
     for (const name of names.split(' ')) parsed.set(name, program)
   }
@@ -56,9 +60,12 @@ export function judgeVector(scope: Scope, argv: readonly Field[], stdin: Output)
     addFinding(judge, 'ask', 'Commands are nested too deeply to judge')
     return undefined
   }
-  const found = findHardline(argv, { host: judge.host, cwd: shell.cwd, work: judge }) ?? findByLiterals(scope, argv)
+  const copied = findCopied(scope, first)
+  const vector = copied === undefined ? argv : [copied, ...args]
+  const found = findHardline(vector, { host: judge.host, cwd: shell.cwd, work: judge }) ?? findByLiterals(scope, vector)
   if (found !== undefined) addFinding(judge, 'hardline', found)
-  const name = toProgramName(scope, first)
+  if (copied !== undefined) addFinding(judge, 'ask', `${renderField(first)} is ${copied} under another name`)
+  const name = copied ?? toProgramName(scope, first)
   const shown = renderField([name, ...args].join(' '))
   if (judge.commands.size < 200) judge.commands.add(shown.slice(0, 2_000))
   if (judge.programs.size < 100) judge.programs.add(renderField(name).slice(0, 80))
@@ -94,6 +101,13 @@ function findByLiterals({ judge, shell }: Scope, argv: readonly Field[]): string
   return undefined
 }
 
+/** Returns the program of which the line has made a copy or a link with this path. */
+function findCopied(scope: Scope, word: Field): string | undefined {
+  const { renamed } = scope.judge
+  if (renamed.size === 0 || !word.includes('/')) return undefined
+  return resolvePaths(scope, word, true).map((path) => renamed.get(path))[0]
+}
+
 /** Returns the name of a program of the system or of a tool of the project, otherwise the path. */
 function toProgramName({ shell }: Scope, word: Field): Field {
   if (!word.includes('/') || isUnknown(word) || isGlob(word)) return word
@@ -104,6 +118,7 @@ function toProgramName({ shell }: Scope, word: Field): Field {
 
 function dispatch(call: Call, word: Field): Output {
   const { judge, shell, name } = call
+  for (const code of listStartedCode(name, call.args)) judgeStarted(call, code)
   const body = shell.functions.get(name)
   if (body) return callFunction(call, body)
   const alias = shell.aliases.get(name)
@@ -112,6 +127,13 @@ function dispatch(call: Call, word: Field): Output {
     return judge.judgeVector(call, [...alias.trim().split(/\s+/), ...call.args], call.stdin)
   }
   return isUnknown(name) || isGlob(name) || name === '' ? judgeUnknownWord(call, word) : judgeNamed(call)
+}
+
+/** Judges what an option starts as if it stood on the line itself. */
+function judgeStarted(call: Call, code: Field): void {
+  call.ask(`${call.name} would start ${renderField(code).slice(0, 80)}`)
+  addLiteral(call.judge, code)
+  call.judge.walkText(call, code.replace(marks, ''))
 }
 
 function judgeNamed(call: Call): Output {
@@ -139,7 +161,7 @@ function callFunction(call: Call, body: Parameters<Call['judge']['walkBody']>[1]
 
 function judgeUnknownWord(call: Call, word: Field): Output {
   const { judge, args, shell } = call
-  addUnknownCode(judge, `${renderField(word) || 'A word'} starts a program that is only known at run time`)
+  addHiddenCode(judge, `${renderField(word) || 'A word'} starts a program that is only known at run time`)
   addLiteral(judge, args.join(' '))
   for (const literal of judge.literals) {
     if (literal.length >= 40) continue
@@ -156,28 +178,27 @@ function judgeUnknownProgram(call: Call): Output {
   const reason = findInWords(args, { host: judge.host, cwd: shell.cwd, work: judge })
   if (reason !== undefined) addFinding(judge, 'hardline', reason)
   judge.hasUnknownCode = true
+  judge.leaves = true
   for (const text of [...args, args.join(' ')]) addLiteral(judge, text)
   if (call.stdin !== undefined) addLiteral(judge, call.stdin)
   return undefined
 }
 
+/** These checks find calls that stay on this host. */
+const isLocalCheck = (operands: string): boolean => Object.hasOwn(networkChecks, operands)
+
 /** These checks parse the options themselves. */
-const parsesOptions = /^(dd|kill|sed|find|openssl|getent|xmllint|printenv)$/
+const parsesOptions = /^(dd|kill|sed|find|openssl|getent)$/
 
 function judgeProgram(call: Call, program: Program): Output {
   if (isHelp(call.args)) return undefined
-  const { grammar, operands, isSensitive } = program
-  const options = readOptions(operands === 'tar' ? addDashes(call.args) : call.args, grammar, isSensitive)
+  const { grammar, operands, caution } = program
+  const options = readOptions(operands === 'tar' ? addDashes(call.args) : call.args, grammar, caution)
   if (!parsesOptions.test(operands) && options.problem !== undefined) judgeProblem(call, program, options.problem)
   for (const { value, role } of options.values) checkValue(call, value, role)
   operandChecks[operands]?.(call, options)
+  if (!isLocalCheck(operands) && leavesMachine(call.name, options.operands)) reportNetwork(call)
   return findPrinter(call.name)?.(call) ?? printPlaceholder(call.name, program)
-}
-
-function checkValue(call: Call, value: Field, role: ValueRole): void {
-  if (value === '-') return
-  if (role === 'read') checkRead(call, value, call.name)
-  if (role === 'write') checkWrite(call, value, call.name)
 }
 
 function printPlaceholder(name: string, { printsNumber }: Program): Output {
@@ -185,7 +206,7 @@ function printPlaceholder(name: string, { printsNumber }: Program): Output {
   return wordPrinters.has(name) ? anyNumber + anyText : undefined
 }
 
-function judgeProblem(call: Call, { isSensitive }: Program, problem: string): void {
+function judgeProblem(call: Call, { caution }: Program, problem: string): void {
   const { judge, args } = call
   const isDeep = call.name === 'rm' && args.some((word) => /^-\w*[rR]|^--r/.test(word))
   const paths = args
@@ -194,7 +215,7 @@ function judgeProblem(call: Call, { isSensitive }: Program, problem: string): vo
     .join(' ')
   call.ask(isDeep ? `rm would remove ${paths} and everything in it` : `${call.name} is given ${problem}`)
   for (const word of args) addLiteral(judge, word.replace(/^--?[\w-]+=(exec=)?/, ''))
-  if (!isSensitive) return
+  if (caution !== 'high') return
   judge.hasUnknownCode = true
   const reason = findInWords(args, { host: judge.host, cwd: call.shell.cwd, work: judge })
   if (reason !== undefined) addFinding(judge, 'hardline', reason)

@@ -9,31 +9,33 @@ import { isGlob, isUnknown, renderField, type Field } from '#agent/path-policy/f
 export type ValueRole = 'text' | 'read' | 'name' | 'tree' | 'write'
 
 export type Grammar = {
-  /** Every option is harmless. */
-  readonly allowsAll: boolean
   /** `rest`: the value is joined to the letter or absent. */
   readonly short: ReadonlyMap<string, ValueRole | 'none'>
   readonly long: ReadonlyMap<string, ValueRole | 'none' | 'joined'>
   /** Options end at the first operand. */
   readonly stops: boolean
+  /** Long options have a single dash. */
+  readonly hasSingleDashes: boolean
 }
 
 const roles: Readonly<Record<string, ValueRole>> = { '<': 'read', '>': 'write', '=': 'text' }
 
+const longRoles: Readonly<Record<string, ValueRole | 'joined'>> = { ...roles, '?': 'joined' }
+
 /**
  * Parses the notation of the allow-list: `abc o> f< | name value= file< out> size?`. A letter or name is followed by
- * the role of its value: `=` text, `<` read, `>` written, `?` joined text or nothing. `*` allows all options, `+` ends
- * them at the first operand.
+ * the role of its value: `=` text, `<` read, `>` written, `?` joined text or nothing. `+` ends
+ * the options at the first operand, `~` stands for long options with a single dash.
  */
 export function parseGrammar(notation: string): Grammar {
-  const [letters = '', names = ''] = notation.split('|')
+  const [letters = '', names = ''] = notation.replace(/^[+~]+/, '').split('|')
   const short = new Map<string, ValueRole | 'none'>()
-  for (const [, letter = '', role = ''] of letters.replace(/^[*+]/, '').matchAll(/([^\s<>=])([<>=]?)/g))
+  for (const [, letter = '', role = ''] of letters.matchAll(/([^\s<>=])([<>=]?)/g))
     short.set(letter, roles[role] ?? 'none')
   const long = new Map<string, ValueRole | 'none' | 'joined'>()
   for (const [, name = '', role = ''] of names.matchAll(/([\w.-]+)([<>=?]?)/g))
-    long.set(name, role === '?' ? 'joined' : (roles[role] ?? 'none'))
-  return { allowsAll: letters.startsWith('*'), stops: letters.startsWith('+'), short, long }
+    long.set(name, longRoles[role] ?? 'none')
+  return { stops: notation.startsWith('+'), hasSingleDashes: notation.startsWith('~'), short, long }
 }
 
 export type Options = {
@@ -44,25 +46,25 @@ export type Options = {
   problem: string | undefined
 }
 
+/** `high`: no word may become an option. `low`: the name of a file may. `none`: any word may. */
+export type Caution = 'high' | 'low' | 'none'
+
 /** Whether the word may begin with a dash at run time. A name of a file with a known ending is no option with a path. */
-export const mayBeOption = (word: Field, isSensitive: boolean): boolean => {
+export const mayBeOption = (word: Field, caution: Caution): boolean => {
   const first = word[0] ?? ''
-  if (!isUnknown(first) && !isGlob(first)) return false
-  return isSensitive || !/[\uE000-\uE003]\.?[\w-]+(\.\w+)*$/.test(word)
+  if (caution === 'none' || (!isUnknown(first) && !isGlob(first))) return false
+  return caution === 'high' || !/[\uE000-\uE003]\.?[\w-]+(\.\w+)*$/.test(word)
 }
 
-export function readOptions(args: readonly Field[], grammar: Grammar, isSensitive = false): Options {
+export function readOptions(args: readonly Field[], grammar: Grammar, caution: Caution = 'low'): Options {
   const options: Options = { names: new Set(), values: [], operands: [], problem: undefined }
   let index = 0
   while (index < args.length) {
     const word = args[index++] ?? ''
     if (word === '--') break
-    const next = args[index]
-    if (word.startsWith('--')) index += readLong(options, grammar, word, next)
-    else if (word.length > 1 && /^-./.test(word)) index += readShort(options, grammar, word, next)
+    if (/^-./.test(word)) index += readOption(options, grammar, word, args[index])
     else {
-      if (!grammar.allowsAll && mayBeOption(word, isSensitive))
-        options.problem ??= `${renderField(word)}, a word that may be an option`
+      if (mayBeOption(word, caution)) options.problem ??= `${renderField(word)}, a word that may be an option`
       if (grammar.stops) {
         index--
         break
@@ -74,6 +76,14 @@ export function readOptions(args: readonly Field[], grammar: Grammar, isSensitiv
   return options
 }
 
+/** Returns how many further words an option takes. */
+function readOption(options: Options, grammar: Grammar, word: Field, next: Field | undefined): number {
+  if (word.startsWith('--')) return readLong(options, grammar, word, next)
+  return grammar.hasSingleDashes
+    ? readLong(options, grammar, `-${word}`, next)
+    : readShort(options, grammar, word, next)
+}
+
 const refuse = (options: Options, word: Field): void => {
   options.problem ??= `${renderField(word)}, which is not on the list of harmless options`
 }
@@ -82,7 +92,7 @@ function readLong(options: Options, grammar: Grammar, word: Field, next: Field |
   const [, name = '', joined] = /^--([^=]*)(?:=([^]*))?$/.exec(word) ?? []
   const role = grammar.long.get(name) ?? 'unknown'
   options.names.add(name)
-  const isRefused = role === 'unknown' ? !grammar.allowsAll : role === 'none' && joined !== undefined
+  const isRefused = role === 'unknown' || (role === 'none' && joined !== undefined)
   if (isRefused) refuse(options, word)
   if (role === 'none') return 0
   const takesNext = joined === undefined && !/^(joined|unknown)$/.test(role)
@@ -107,7 +117,7 @@ function readShort(options: Options, grammar: Grammar, word: Field, next: Field 
     const role = grammar.short.get(letter)
     options.names.add(letter)
     if (role === undefined) {
-      if (grammar.allowsAll || (/\d/.test(letter) && grammar.short.has('#'))) continue
+      if (/\d/.test(letter) && grammar.short.has('#')) continue
       refuse(options, word)
       return 0
     }

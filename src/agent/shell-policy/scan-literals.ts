@@ -4,7 +4,7 @@
  */
 
 import { isKnown, type Field } from '#agent/path-policy/field.ts'
-import { decodeBase64, decodeEscapes, decodeHex, reverseLines } from './constant-output.ts'
+import { decodeBase32, decodeBase64, decodeEscapes, decodeHex, reverseLines } from './constant-output.ts'
 import { findHardline, isDestructive, type Place } from './hardline.ts'
 import { addFinding, type Judge, type Scope } from './shell-state.ts'
 
@@ -28,6 +28,7 @@ function decode(text: string, { transforms }: Judge): readonly string[] {
     ...(text.match(/[0-9a-fA-F]{12,}/g) ?? []).slice(0, 4).map(decodeHex),
     ...(text.match(/[A-Za-z0-9+/]{10,}={0,2}/g) ?? []).slice(0, 4).map(decodeBase64),
     /^[A-Za-z0-9+/\s]{8,}={0,2}$/.test(token) ? decodeBase64(token) : undefined,
+    /^[A-Z2-7\s]{8,}=*$/.test(token) ? decodeBase32(token) : undefined,
     decodeHex(token.replace(/\\x|0x/g, '')),
     text.includes('\\') ? decodeEscapes(text) : undefined,
     reverseLines(text),
@@ -47,6 +48,8 @@ function findLooseCommand(text: string, place: Place): string | undefined {
       if (!mayBeVital.test(segment)) continue
       const words = segment
         .replace(/["'`,[\]\\]+/g, ' ')
+        // Options and addresses may hold a command: `ProxyCommand=rm`, `EXEC:rm`.
+        .replace(/(^|\s)[\w.-]{1,40}[=:](?=[\w/.-]+(?:\s|$))/g, ' ')
         .replace(/\$\{?IFS\}?/g, ' ')
         .trim()
         .split(/\s+/)
@@ -111,8 +114,10 @@ export function scanLiterals(scope: Scope): void {
 
 /** Runs a walk whose findings below hardline do not count. */
 function keepHardline(judge: Judge, walk: () => unknown): void {
-  const { findings } = judge
+  const { findings, hasHiddenCode, leaves } = judge
   judge.findings = []
   walk()
+  judge.hasHiddenCode = hasHiddenCode
+  judge.leaves = leaves
   judge.findings = [...findings, ...judge.findings.filter(({ level }) => level === 'hardline')]
 }

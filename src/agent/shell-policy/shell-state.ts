@@ -40,8 +40,18 @@ export type Judge = {
   readsMany: boolean
   /** Files arrive whose names are not on the line: archives, clones, downloads. */
   arrivals: 'none' | 'files' | 'downloads'
+  /** Whether the line may leave the machine: by a program of the network, or by code that may use it. */
+  leaves: boolean
   /** Whether a part was not read: it cannot be parsed, or the line is too large. */
   isUnread: boolean
+  /** Whether code runs that only the run knows, so that nobody can read it before. */
+  hasHiddenCode: boolean
+  /** Links that exist or that the line has made, with their targets. */
+  readonly links: Map<string, string>
+  /** The secrets that each listing of names can contain. */
+  readonly listings: (readonly string[])[]
+  /** Copies and links of programs that the line has made, with the names of the programs. */
+  readonly renamed: Map<string, string>
   /** Whether a text or a change was left out of the search for hardline commands. */
   hasLostText: boolean
   /** Each node costs a step. Below zero the verdict is `ask`. */
@@ -87,6 +97,13 @@ export function addFinding(judge: Judge, level: Finding['level'], reason: string
 export function addUnknownCode(judge: Judge, reason: string): void {
   addFinding(judge, 'ask', reason)
   judge.hasUnknownCode = true
+  judge.leaves = true
+}
+
+/** Code runs that is known to nobody before. Only a person may allow it. */
+export function addHiddenCode(judge: Judge, reason: string): void {
+  addUnknownCode(judge, reason)
+  judge.hasHiddenCode = true
 }
 
 const maxTransforms = 8

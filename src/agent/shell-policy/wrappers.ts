@@ -1,11 +1,22 @@
 /** Judges programs that start another program by that program, and shells by their code. */
 
-import { anyText, anyWords, isKnown, isLiteral, renderField, type Field } from '#agent/path-policy/field.ts'
+import {
+  anyText,
+  anyWords,
+  isGlob,
+  isKnown,
+  isUnknown,
+  marks,
+  renderField,
+  type Field,
+} from '#agent/path-policy/field.ts'
+import { listNamesIn } from './listings.ts'
 import { setVariable } from './simple-command.ts'
 import { judgeRun } from './judge-run.ts'
 import { parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
+import { decodeEscapes } from './constant-output.ts'
 import { findInWords } from './scan-literals.ts'
-import { addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
+import { addHiddenCode, addLiteral, type Call, type Output } from './shell-state.ts'
 
 type Wrapper = {
   readonly grammar: Grammar
@@ -118,15 +129,27 @@ function judgeXargs(call: Call): Output {
   const words = options.operands.length > 0 ? options.operands : ['echo']
   const fromFile = options.values.some(({ name }) => /^(a|arg-file)$/.test(name))
   if (stdin !== undefined) addLiteral(call.judge, [...words, stdin].join(' '))
-  const items = fromFile ? [anyWords] : listItems(stdin)
+  const items = fromFile ? [anyWords] : listItems(stdin, options)
   return startInner(call, fillWords(words, items, options), fromFile ? stdin : undefined)
 }
 
-/** Returns the words of a known input, unless one of them is an option. */
-const listItems = (stdin: Output): readonly Field[] =>
-  stdin !== undefined && isLiteral(stdin) && !/(^|\s)-/.test(stdin)
-    ? stdin.split(/[\s\0]+/).filter((item) => item !== '')
-    : [anyWords]
+/** Returns the items of the input of xargs, as far as they are known. */
+function listItems(stdin: Output, options: Options): readonly Field[] {
+  if (stdin === undefined || isUnknown(stdin)) return listNamesIn(stdin) ?? [anyWords]
+  // Wildcards of `echo *` stay wildcards.
+  const items = isGlob(stdin) ? stdin.split(/[\s\0]+/) : splitItems(stdin, options)
+  return items.filter((item) => item !== '')
+}
+
+function splitItems(stdin: string, { names, values }: Options): readonly string[] {
+  const delimiter = values.find(({ name }) => /^(d|delimiter)$/.test(name))?.value
+  const isByLine = names.has('i') || values.some(({ name }) => /^(I|replace|L|max-lines)$/.test(name))
+  if (names.has('0') || names.has('null')) return stdin.split('\0')
+  if (delimiter !== undefined) return stdin.split(decodeEscapes(delimiter))
+  // Quotes and backslashes join words.
+  const items = stdin.match(isByLine ? /[^\n]+/g : /(?:"[^"\n]*"|'[^'\n]*'|\\[\s\S]|[^\s"'\\])+/g) ?? []
+  return items.map((item) => item.trim().replace(/"([^"\n]*)"|'([^'\n]*)'|\\([\s\S])/g, '$1$2$3'))
+}
 
 function fillWords(words: readonly Field[], items: readonly Field[], { names, values }: Options): readonly Field[] {
   const given = values.find(({ name }) => /^(I|replace)$/.test(name))?.value
@@ -144,13 +167,25 @@ function judgeShell(call: Call): Output {
   const { args, judge } = call
   const flags: ShellFlags = { isCode: false, readsInput: false }
   let at = 0
-  while (/^[-+]./.test(args[at] ?? '') && args[at] !== '--') at += readShellOption(call, args[at] ?? '', flags)
+  while (/^[-+]./.test(args[at] ?? '') && args[at] !== '--') at += readShellOption(call, args, at, flags)
   const words = args.slice(/^--?$/.test(args[at] ?? '') ? at + 1 : at)
   const [first, ...rest] = words
   for (const text of [rest.join(' '), ...words]) addLiteral(judge, text)
-  if (flags.isCode) return runText(call, first)
+  if (flags.isCode) return runCode(call, first, rest)
   if (first === undefined || flags.readsInput || first === '/dev/stdin') return runInput(call)
   return judgeRun(call, first, rest)
+}
+
+/** Runs code with its words as `$0`, `$1` and so on. */
+function runCode(call: Call, code: Field | undefined, words: readonly Field[]): Output {
+  const { shell } = call
+  const { vars } = shell
+  shell.vars = new Map(vars)
+  const isFixed = !words.some((word) => word.includes(anyWords))
+  if (isFixed) words.slice(0, 10).forEach((word, i) => shell.vars.set(`${i}`, { candidates: [word] }))
+  const output = runText(call, code)
+  shell.vars = vars
+  return output
 }
 
 function runInput(call: Call): Output {
@@ -159,24 +194,29 @@ function runInput(call: Call): Output {
   return runText(call, call.stdin)
 }
 
-const harmlessShellOption = /^--(norc|noprofile|posix|version|help|login|restricted|verbose)$/
+const harmlessShellOption = /^--(norc|noprofile|posix|version|help|restricted|verbose)$/
 
 /** Returns how many words an option takes. */
-function readShellOption(call: Call, word: Field, flags: ShellFlags): number {
-  if (word.startsWith('--')) {
-    if (!harmlessShellOption.test(word)) call.ask(`${call.name} is given ${renderField(word)}`, null)
-    return /^--(rcfile|init-file)$/.test(word) ? 2 : 1
+function readShellOption(call: Call, args: readonly Field[], at: number, flags: ShellFlags): number {
+  const word = args[at] ?? ''
+  if (/^--(rcfile|init-file)$/.test(word)) {
+    call.ask(`${call.name} is given ${renderField(word)}`, null)
+    judgeRun(call, args[at + 1] ?? '', [])
+    return 2
   }
+  if (word === '--login' || /^-[a-z]*[il]/.test(word)) addHiddenCode(call.judge, `${call.name} runs its start files`)
+  else if (word.startsWith('--') && !harmlessShellOption.test(word))
+    call.ask(`${call.name} is given ${renderField(word)}`, null)
+  if (word.startsWith('--')) return 1
   if (/^-[a-z]*c/i.test(word)) flags.isCode = true
   if (/^-[a-z]*s/.test(word)) flags.readsInput = true
-  if (/^-[a-z]*i/.test(word)) call.ask(`${call.name} reads its start files and waits for input`, null)
   return /[oO]$/.test(word) ? 2 : 1
 }
 
 /** Judges a text as a script. An unknown part of it may be any code. */
 function runText(call: Call, text: Output): Output {
   if (text === undefined || !isKnown(text)) {
-    addUnknownCode(
+    addHiddenCode(
       call.judge,
       `${call.name} runs shell code that is only known at run time${text === undefined ? '' : `: ${renderField(text).slice(0, 120)}`}`,
     )
@@ -184,7 +224,7 @@ function runText(call: Call, text: Output): Output {
   }
   if (text === undefined) return undefined
   addLiteral(call.judge, text)
-  return call.judge.walkText(call, text.replace(/[\uE000-\uE003]/g, ''), call.stdin)
+  return call.judge.walkText(call, text.replace(marks, ''), call.stdin)
 }
 
 function judgeEval(call: Call): Output {
@@ -223,7 +263,7 @@ function judgeCodeArgument(call: Call): Output {
   addLiteral(call.judge, words.join(' '))
   if (call.stdin !== undefined) addLiteral(call.judge, call.stdin)
   call.judge.hasUnknownCode = true
-  return code === '' ? undefined : call.judge.walkText(call, code.replace(/[\uE000-\uE003]/g, ''), undefined)
+  return code === '' ? undefined : call.judge.walkText(call, code.replace(marks, ''), undefined)
 }
 
 const codeArguments = new Set(

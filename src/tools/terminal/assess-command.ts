@@ -1,5 +1,6 @@
 /** Assesses a command line with the shell policy, for the host where it would run. */
 
+import type { Assessment } from '#agent/core/permission/approval.ts'
 import type { CommandVerdict } from '#agent/core/permission/shell-policy.ts'
 import type { Services } from '#agent/core/tool.ts'
 import { listSecretFiles } from '../assess-paths.ts'
@@ -24,4 +25,14 @@ export async function assessWithFiles(command: string, cwd: string, place: Place
   const verdict = await assessCommand(command, cwd, place)
   if (verdict.verdict === 'hardline' || !verdict.readsMany) return verdict
   return assessCommand(command, cwd, place, await listSecretFiles(place.backend))
+}
+
+/** Converts the verdict on a command line to the assessment of its call. */
+export function describeVerdict(
+  command: string,
+  { verdict, reasons, commands, rule, isUnjudged, leaves }: CommandVerdict,
+): Assessment {
+  const assessment = { verdict, reasons, summary: command, subjects: commands, ...(leaves && { leaves }) }
+  if (isUnjudged) return { ...assessment, isUnjudged }
+  return { ...assessment, ...(rule !== undefined && { rule }) }
 }

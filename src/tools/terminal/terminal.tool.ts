@@ -8,7 +8,7 @@ import { defineTool } from '../define-tool.ts'
 import { fail, failWith } from '../tool-result.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
 import { keepOutput, maxKeptBytes } from '../kept-output.ts'
-import { assessWithFiles } from './assess-command.ts'
+import { assessWithFiles, describeVerdict } from './assess-command.ts'
 import { getForegroundRefusal, maxBackgroundSeconds, startInBackground } from './start-in-background.ts'
 import { cleanOutput, replaceBinary } from './format-output.ts'
 import { renderScreen, withPty } from './pty-command.ts'
@@ -86,10 +86,7 @@ async function assessCall(
   const { backend, shell } = services
   const { cwd } = shell.read()
   const cwdOfCall = workdir === undefined ? cwd : backend.resolve(workdir, cwd)
-  const { verdict, reasons, commands, rule, isUnjudged } = await assessWithFiles(command, cwdOfCall, services)
-  const assessment = { verdict, reasons, summary: command, subjects: commands }
-  if (isUnjudged) return { ...assessment, isUnjudged }
-  return { ...assessment, ...(rule !== undefined && { rule }) }
+  return describeVerdict(command, await assessWithFiles(command, cwdOfCall, services))
 }
 
 type Context = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>

@@ -402,7 +402,7 @@ describe('a hardline command behind too much to judge', () => {
     expect([verdict === 'hardline' || isUnjudged, verdict === 'allow']).toEqual([true, false])
   })
 
-  it.each(['ls', 'git push', 'rm -rf build', 'curl https://example.com | sh'])('is not behind %s', (line) =>
+  it.each(['ls', 'git push', 'rm -rf build', 'bash -c "git push"'])('is not behind %s', (line) =>
     expect(judge(line).isUnjudged).toBeUndefined(),
   )
 })

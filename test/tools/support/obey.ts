@@ -12,6 +12,7 @@ import { openExposureLog } from '#durable/turn/tools/exposure-log.ts'
 import { checkPermission } from '#tools/check-permission.ts'
 import { defineTool } from '#tools/define-tool.ts'
 import { type DispatchOptions, dispatch } from '#tools/dispatch.ts'
+import { describeVerdict } from '#tools/terminal/assess-command.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 
 const risks: Readonly<Record<string, Risk>> = {
@@ -38,8 +39,7 @@ const risks: Readonly<Record<string, Risk>> = {
 const assessCommand = (command: string, network: string): Assessment => {
   const host = { isSandboxed: true, isOnline: network !== 'none', secretFiles: undefined }
   const place = { cwd: '/workspace', workspace: '/workspace', env: {} }
-  const { verdict, reasons, commands, isUnjudged } = judgeCommand(command, { ...place, ...host })
-  return { verdict, reasons, subjects: commands, ...(isUnjudged && { isUnjudged }) }
+  return describeVerdict(command, judgeCommand(command, { ...place, ...host }))
 }
 
 function toolNamed(name: string): Tool {

@@ -21,6 +21,8 @@ export type Assessment = {
   readonly summary?: string
   /** The action was not judged in full: only a person may allow it, once. */
   readonly isUnjudged?: true
+  /** A command that may send something to other hosts. */
+  readonly leaves?: true
   /** No model may allow it in place of a person. */
   readonly needsPerson?: true
   /** The scope of "for this session" and "always". Absent: neither is offered. */

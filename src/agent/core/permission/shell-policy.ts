@@ -10,6 +10,8 @@ export type HostContext = {
   readonly isOnline?: boolean
   /** The files of the workspace with secrets. Absent: the host was not asked. */
   readonly secretFiles?: readonly string[] | undefined
+  /** The symbolic links of the host, with their targets as written. */
+  readonly links?: readonly { readonly path: string; readonly target: string }[] | undefined
 }
 
 export type CommandVerdict = {
@@ -22,6 +24,8 @@ export type CommandVerdict = {
   readonly commands: readonly string[]
   /** Wildcards or recursion read files that the line does not name, so the secrets of the workspace matter. */
   readonly readsMany?: true
+  /** The line may send something to other hosts. */
+  readonly leaves?: true
   /** A part was not judged: only a person may allow the line, not the mode, a rule or the judge model. */
   readonly isUnjudged?: true
   /** The rule that “always” may store: a program and its subcommand. Absent where no rule would be safe. */

@@ -93,25 +93,11 @@ type PossibleSend = {
 }
 
 const leavingRisks: ReadonlySet<Risk> = new Set(['net', 'send', 'spend'])
-/** Programs that send what they are given, or what they find. */
-const networkPrograms =
-  /(?:^|[^\w-])(?:curl|wget|git|gh|ssh|scp|sftp|rsync|nc|ncat|netcat|socat|telnet|ftp|ping|dig|nslookup|host|openssl|npm|npx|pnpm|yarn|pip|pip3|uv|cargo|docker|aws|gcloud|az|kubectl|wrangler|sendmail|mail)(?![\w-])|\/dev\/(?:tcp|udp)\//
-
-/** Programs that run code, which may reach a network by any name. */
-const interpreters =
-  /^(?:\S{0,200}\/)?(?:python[\d.]{0,5}|node|deno|bun|perl|ruby|php|lua|Rscript|java|osascript|pwsh|sh|bash|dash|zsh|ksh|eval|source|\.)(?=\s|$)/
-
-/** `subjects`: the commands as the shell runs them, without quotes and variables. */
-function commandLeaves(command: string, { verdict, subjects, isUnjudged }: Assessment): boolean {
-  if (isUnjudged || [command, ...subjects].some((text) => networkPrograms.test(text))) return true
-  return verdict === 'ask' && subjects.some((text) => interpreters.test(text))
-}
-
-function leaves({ tool, input, risk, isOnline }: PossibleSend, assessment: Assessment): boolean {
+function leaves({ tool, input, risk, isOnline }: PossibleSend, { leaves: isSent, isUnjudged }: Assessment): boolean {
   if (leavingRisks.has(risk) || tool.startsWith('mcp_')) return true
   if (tool === 'cronjob') return /^(?:create|update)$/.test(textOf(input, 'action'))
   if (!isOnline) return false
-  if (tool === 'terminal') return commandLeaves(textOf(input, 'command'), assessment)
+  if (tool === 'terminal') return isSent === true || isUnjudged === true
   if (tool === 'execute_code') return textOf(input, 'language') === 'python'
   return tool === 'process' && /^(?:write|submit)$/.test(textOf(input, 'action'))
 }

@@ -1,48 +1,36 @@
 /** Lists commands of clients that only read, and the options and subcommands of git that are harmless. */
 
-export type Client = { readonly reading: RegExp; readonly refused?: RegExp }
+/**
+ * Commands of clients that only read: `name : commands : options`. A line without commands has the options before the
+ * command.
+ */
+export const clientCommands = `
+redis-cli : : n= p= | raw csv no-auth-warning
+redis-cli : ping, info, get, keys, ttl, type, dbsize, llen, scard, hgetall, lrange, smembers, exists, scan :
+gh : pr list, pr view, pr status, pr diff, pr checks, issue list, issue view, issue status, repo view, repo list, run list, run view, run watch, release list, release view, workflow list, workflow view, auth status, status, search *, label list, version : L= s= l= a= A= R= q= S= c B= H= j= e= b= u= | limit= state= label= assignee= author= json= jq= repo= search= comments base= head= job= log log-failed branch= user= workflow= event= exit-status owner= language= sort= order= milestone= name-only patch required interval= watch archived visibility= topic= created= updated= yaml
+glab : mr list, mr view, mr diff, issue list, issue view, ci list, ci status, ci view, version : P= R= | page= per-page= repo= state= label= author= assignee= comments output=
+kubectl : : n= | namespace= context= request-timeout=
+kubectl : get, describe, top, explain, api-resources, api-versions, version, cluster-info, config view, config get-contexts, config current-context : Awn= l= L= | all-namespaces namespace= selector= watch show-labels sort-by= field-selector= no-headers context= recursive api-group= namespaced client minify chunk-size= ignore-not-found label-columns= show-kind request-timeout=
+kubectl : get, top, version : o= | output=
+kubectl : logs : fpn= c= l= | follow previous namespace= container= tail= since= since-time= timestamps all-containers prefix selector= max-log-requests= context=
+helm : : n= | namespace= kube-context=
+helm : list, status, get *, version, show *, template, lint, search * : Aadqn= f< s= l= | all-namespaces all deployed failed namespace= values< set= set-string= set-file< show-only= include-crds strict version= versions devel output= max= filter= short reverse date revision= kube-context= api-versions= kube-version=
+terraform : fmt, validate, version, plan, show, output, providers, graph, state list, state show : ~ | no-color json recursive check diff list write= refresh= var= var-file< target= input= lock= lock-timeout= detailed-exitcode compact-warnings parallelism= raw id=
+aws : sts get-caller-identity, --version, s3 ls, ec2 describe-* : | output= query= region= human-readable recursive summarize max-items= page-size= no-paginate no-cli-pager filters= instance-ids= image-ids= group-ids= owners= vpc-ids= subnet-ids=
+gcloud : config list, auth list, version, projects list : | format= filter= limit= sort-by= page-size= all quiet
+journalctl : * : efrxakqmb? n= u= S= U= p= o= g= t= | unit= user-unit= lines= follow reverse since= until= priority= output= output-fields= grep= case-sensitive? no-pager pager-end boot? list-boots disk-usage dmesg identifier= facility= quiet catalog no-tail utc no-hostname user system all full fields? field= cursor= after-cursor= show-cursor version help
+tmux : ls, list-sessions, list-windows, list-panes, has-session, has, lsw, lsp, list-clients, lsc, capture-pane, capturep : aeJNqpsrP t= S= E= F= f=
+tmux : display-message, display, display-panes : pavIlN t= c= d= F=
+systemctl : : | user system no-pager
+systemctl : status, is-active, is-enabled, is-failed, list-units, list-unit-files, list-timers, list-sockets, list-dependencies, show, cat, get-default : alqrn= o= p= t= | no-pager all type= state= failed quiet full lines= output= property= user system value plain legend= no-legend recursive reverse after before
+docker : ps, images, logs, inspect, version, info, stats, top, port, diff, history, search, events, image ls, image inspect, image history, container ls, container inspect, container logs, container stats, container top, container port, volume ls, volume inspect, network ls, network inspect, context ls, context show, context inspect, system df, system info, compose ps, compose logs, compose config, compose images, compose top, compose port, compose version, compose ls, compose events : aqfslHtn= | all quiet filter= format= no-trunc size last= latest follow tail= since= until= timestamps details no-stream type= human no-color no-log-prefix services volumes images hash= status= index= protocol= digests tree limit= verbose orphans
+`
 
-/** Matched against the first two words that are no options. */
-export const clients: Readonly<Record<string, Client>> = {
-  'redis-cli': {
-    reading: /^(ping|info|get|keys|ttl|type|dbsize|llen|scard|hgetall|lrange|smembers|exists|scan)\b/i,
-    refused: /^--(eval|pipe|rdb|functions)|^-h|^-u/,
-  },
-  gh: {
-    reading:
-      /^(pr (list|view|status|diff|checks)|issue (list|view|status)|repo (view|list)|run (list|view|watch)|release (list|view)|workflow (list|view)|auth status|status|search \w+|label list|version)/,
-    refused: /^--web|^-w$|^--show|^-t$/,
-  },
-  glab: { reading: /^(mr (list|view|diff)|issue (list|view)|ci (list|status|view)|version)/ },
-  kubectl: {
-    reading:
-      /^(get|describe|logs|version|cluster-info|top|explain|api-resources|config (view|get-contexts|current-context))/,
-    refused: /^--(kubeconfig|server|raw|token|as)|(^|,)secrets?([,./]|$)|^-s$/,
-  },
-  helm: { reading: /^(list|status|get|version|show|template|lint|search)/, refused: /^--(post-renderer|kubeconfig)/ },
-  terraform: {
-    reading: /^(fmt|validate|version|plan|show|output|providers|graph|state (list|show))/,
-    refused: /^-(chdir|out|destroy)/,
-  },
-  aws: { reading: /^(sts get-caller-identity|--version|s3 ls|ec2 describe-\w+)/, refused: /^--(endpoint-url|profile)/ },
-  gcloud: { reading: /^(config list|auth list|version|projects list)/ },
-  journalctl: {
-    reading: /^/,
-    refused: /^--(vacuum|rotate|flush|sync|relinquish|setup-keys|update-catalog|cursor-file)/,
-  },
-  tmux: {
-    reading: /^(ls|list-sessions|list-windows|list-panes|capture-pane|display-message|has-session)/,
-    refused: /^-f$/,
-  },
-  systemctl: {
-    reading: /^(status|is-active|is-enabled|is-failed|list-units|list-unit-files|list-timers|show|cat|get-default)/,
-  },
-  docker: {
-    reading:
-      /^((ps|images|logs|inspect|version|info|stats|top|port|diff|history|search|events)\b|(image|container|volume|network|context|system) (ls|list|inspect|df|show|info|history|top|logs|stats|port)|compose (ps|logs|config|images|top|port|version|ls|events))/,
-    refused: /^(-H|--host|--context|-c$|--config|--tls)/,
-  },
-}
+/** Operands with which a client shows secrets. */
+export const refusedOperands: Readonly<Record<string, RegExp>> = { kubectl: /(^|,)secrets?([,./]|$)/ }
+
+/** Parts of formats that start programs or read files: `#(id)` of tmux, `-o jsonpath-file=x` of kubectl. */
+export const codeInFormat = /#\(|#\{[^}]*[ET]:|`|\$\(|-file\b/
 
 /** Commands of containers that run code of the project. */
 export const containerRunning =
@@ -64,7 +52,8 @@ const porcelain = `${listing} short branch long porcelain? verbose show-stash un
  * needs approval.
  */
 export const gitCommands = `
-status log shortlog show describe blame annotate rev-parse rev-list name-rev whatchanged for-each-ref show-ref show-branch count-objects check-ignore check-attr check-ref-format diff-tree diff-index diff-files version help var range-diff cherry fsck verify-commit verify-tag ls-files ls-tree merge-base cat-file patch-id stripspace grep rerere : ${porcelain} : text
+status log shortlog show describe blame annotate rev-parse rev-list name-rev whatchanged for-each-ref show-ref show-branch count-objects check-ignore check-attr check-ref-format diff-tree diff-index diff-files version var range-diff cherry fsck verify-commit verify-tag ls-files ls-tree merge-base cat-file patch-id stripspace grep rerere : ${porcelain} : text
+help : acg | all guides config : text
 diff : ${listing} : read
 add : AufNnv | all update dry-run verbose intent-to-add no-all ignore-errors renormalize chmod= : text
 commit : amqvnsu m= F< C= | message= all amend no-edit quiet verbose signoff allow-empty allow-empty-message author= date= file< fixup= squash= reuse-message= only include no-gpg-sign dry-run short porcelain trailer= reset-author status no-status cleanup= : read

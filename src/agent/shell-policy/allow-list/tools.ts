@@ -4,7 +4,7 @@
  */
 
 export const projectTools = new Set(
-  'pytest py.test vitest jest mocha ava tap playwright cypress tsc tsx ts-node eslint oxlint oxfmt prettier biome standard stylelint ruff black isort flake8 pylint mypy pyright bandit tox nox pre-commit alembic mkdocs sphinx-build jekyll hugo gcc cc g++ c++ clang clang++ rustc rustfmt clang-format clang-tidy ar ld as strip javac java kotlinc kotlin scalac ghc ocamlc swiftc cmake ninja meson bazel mvn mvnw gradle gradlew sbt ant rake rspec rubocop phpunit phpstan composer artisan mix elixir dotnet msbuild swift xcodebuild flutter dart gofmt goimports golangci-lint staticcheck turbo nx lerna next nuxt vite webpack rollup esbuild parcel tsup swc babel svelte-kit astro ng vue-cli-service react-scripts storybook wrangler drizzle-kit prisma knex typeorm sequelize changeset commitlint lint-staged typedoc api-extractor depcheck madge c8 nyc size-limit protoc buf flatc thrift sass postcss tailwindcss uvicorn gunicorn flask django-admin celery scrapy jupyter nbconvert pdoc pydocstyle pipdeptree virtualenv Rscript julia zig nim crystal gleam tectonic pdflatex xelatex latexmk pandoc dot plantuml mmdc ffprobe ffmpeg convert magick identify ctest autoconf automake autoreconf gcov lcov gprof luacheck stylua selene taplo dprint deadnix statix nixfmt yamlfmt vale codespell typos cspell make gmake coverage htmlhint hatch pdm rye just task corepack npm-check-updates serve http-server degit create-vite create-react-app rustup xargs-none'.split(
+  'pytest py.test vitest jest mocha ava tap playwright cypress tsc tsx ts-node markdownlint eslint oxlint oxfmt prettier biome standard stylelint ruff black isort flake8 pylint mypy pyright bandit tox nox pre-commit alembic mkdocs sphinx-build jekyll hugo gcc cc g++ c++ clang clang++ rustc rustfmt clang-format clang-tidy ar ld as strip javac java kotlinc kotlin scalac ghc ocamlc swiftc cmake ninja meson bazel mvn mvnw gradle gradlew sbt ant rake rspec rubocop phpunit phpstan composer artisan mix elixir dotnet msbuild swift xcodebuild flutter dart gofmt goimports golangci-lint staticcheck turbo nx lerna next nuxt vite webpack rollup esbuild parcel tsup swc babel svelte-kit astro ng vue-cli-service react-scripts storybook wrangler drizzle-kit prisma knex typeorm sequelize changeset commitlint lint-staged typedoc api-extractor depcheck madge c8 nyc size-limit protoc buf flatc thrift sass postcss tailwindcss uvicorn gunicorn flask django-admin celery scrapy jupyter nbconvert pdoc pydocstyle pipdeptree virtualenv Rscript julia zig nim crystal gleam tectonic pdflatex xelatex latexmk pandoc dot plantuml mmdc ffprobe ffmpeg convert magick identify ctest autoconf automake autoreconf gcov lcov gprof luacheck stylua selene taplo dprint deadnix statix nixfmt yamlfmt vale codespell typos cspell make gmake coverage htmlhint hatch pdm rye just task corepack npm-check-updates serve http-server degit create-vite create-react-app rustup xargs-none'.split(
     ' ',
   ),
 )
@@ -12,6 +12,9 @@ export const projectTools = new Set(
 /** Options with which a tool runs its argument as code or as a program. */
 export const codeOptions =
   /^(--eval|--exec|--exec-cmd|--command|--cmd|-c=|--shell|--script-shell|--plugin|--pre|--pager|--editor|--init-script|-toolexec|-exec|--toolexec|--config-env|--wrapper|--launcher|-wrapper|-fplugin|-Xclang|-load|--runner|-I-|--node-options|--lua-filter|--pdf-e\w+|--shell-escape|-shell-escape|--enable-write18|-Clinker|-specs|--target-dir|-vettool|-overlay|--posargs|--override|--pdbcls|--force-reset|--accept-data-loss|--global-option|--use-feature|--config-settings)(=|$)/
+
+/** Prefixes of names with which ImageMagick runs scripts or fetches. */
+const imageCode = /^-write$|^@|^(msl|mvg|ephemeral|inline|https?|ftp|url|label:@|caption:@|text|pango):/
 
 /** Options of single tools that carry code, lead out of the project, or destroy. */
 export const toolOptions: Readonly<Record<string, RegExp>> = {
@@ -45,6 +48,9 @@ export const toolOptions: Readonly<Record<string, RegExp>> = {
   'ts-node': /^-e|^--e|^-p/,
   tsx: /^-e|^--e|^-p/,
   dot: /^-[cn]/,
+  convert: imageCode,
+  magick: imageCode,
+  identify: imageCode,
   rails: /^(console|c|runner|r|dbconsole|destroy)$/,
   elixir: /^-e|^--e|^--rpc/,
   julia: /^-[eE]/,
@@ -68,10 +74,12 @@ export type Manager = {
   readonly running: RegExp
   /** Commands that start the rest of the line as a program. */
   readonly starting?: RegExp
-  /** Options that lead out of the project. */
-  readonly refused: RegExp
-  /** Options before the command that take a value. */
-  readonly valued?: RegExp
+  /** Commands whose words belong to a program of the project, which `run` and its like name first. */
+  readonly passing?: RegExp
+  /** The options, in the notation of match-options.ts. None leads out of the project. */
+  readonly options: string
+  /** Words that lead out of the project. */
+  readonly refused?: RegExp
 }
 
 const node: Manager = {
@@ -80,47 +88,56 @@ const node: Manager = {
   running:
     /^(run|run-script|rum|test|t|tst|it|start|stop|restart|build|dev|lint|format|check|typecheck|coverage|ci|clean-install|install|i|in|add|install-test|update|up|upgrade|dedupe|prune|rebuild|audit|init|create|create-lockfile|remove|rm|uninstall|un|pack|import|workspaces|workspace|patch|generate|(test|build|lint):[\w:-]+|e2e|version|pkg)$/,
   starting: /^(exec|x|dlx)$/,
-  refused:
-    /^(-g|--global|--location(=.*)?|--script-shell.*|--prefix(=.*)?|--registry.*|--userconfig.*|--globalconfig.*|--node-options.*|--shell.*|--otp.*|--unsafe-perm|--git.*|-e|--eval.*|-p|--print|--node-gyp.*)$/,
-  valued: /^(-w|--workspace|--filter|-F|-C|--dir|--cwd)$/,
+  options:
+    'DEOPBfaliLsruvwqSyV w= F= C= | dev save-dev save save-exact save-optional save-prod save-peer no-save prod production peer optional exact frozen-lockfile no-frozen-lockfile immutable prefer-offline offline ignore-scripts legacy-peer-deps force no-audit no-fund no-optional no-progress progress if-present if-necessary silent quiet verbose loglevel= workspace= workspaces include-workspace-root workspace-root recursive filter= dir= cwd= yes omit= include= include-workspace-root package-lock-only no-package-lock lockfile-only fix-lockfile dry-run depth= json long parseable latest interactive audit-level= parallel stream sequential no-bail bail? watch? watchAll? coverage? all frozen hot smol only-failures rerun-each= timeout= reporter= version help pack-destination> ignore-workspace strict-peer-dependencies no-strict-peer-dependencies shamefully-hoist aggregate-output color no-color resume-from= changed-files-ignore-pattern= test-pattern= ignore-engines ignore-optional ignore-platform check-files flat non-interactive pure-lockfile link-workspace-packages hoist? no-hoist node-linker= fund? audit?',
+}
+/** Unlike npm, these hand options to the script without dashes in between. */
+const nodeScripts: Manager = {
+  ...node,
+  passing:
+    /^(run|run-script|test|t|start|dev|build|lint|format|check|typecheck|coverage|e2e|workspace|(test|build|lint):[\w:-]+)$/,
 }
 const pip: Manager = {
   reading: /^(list|show|freeze|check|help|inspect|--version|-V|index|debug)$/,
   running: /^(install|download|wheel)$/,
-  refused:
-    /^(-i|--index-url.*|--extra-index-url.*|--target.*|-t|--prefix.*|--root.*|--break-system-packages|--global-option.*|--config-settings.*|-C|--proxy.*|--trusted-host.*|--find-links.*|-f|--user|git\+.*|https?:.*)$/,
+  options:
+    'oluUqvI r< e< c< d> w> | format= outdated uptodate local not-required verbose quiet version all requirement< editable< constraint< upgrade upgrade-strategy= no-deps no-cache-dir disable-pip-version-check pre only-binary= no-binary= progress-bar= prefer-binary require-hashes no-input dry-run force-reinstall ignore-installed no-build-isolation no-compile dest> wheel-dir> files exclude= exclude-editable python-version= platform= retries= timeout= no-color',
+  refused: /^(git\+|https?:|file:)/,
 }
 const python: Manager = {
   reading: /^(show|check|version|--version|env|about|list|tree|help)$/,
   running: /^(install|add|remove|lock|update|build|init|new|sync|venv|export|python)$/,
   starting: /^run$/,
-  refused:
-    /^(--source.*|--repository.*|--index.*|--default-index.*|--extra-index-url.*|--system|--break-system-packages|--target.*|--prefix.*|--config-file.*|publish|uninstall)$/,
+  options:
+    'qvUnDlot G= E= p= r< o> | dev group= extra= extras= all-extras no-dev only= with= without= frozen locked no-sync no-install-project no-root sync quiet verbose upgrade upgrade-package= requirements< dry-run python= no-interaction lock tree outdated latest top-level no-cache offline bare lib app package script= all-groups only-group= no-group= only-dev optional= format= output> without-hashes compile no-ansi version help name= seed clear depth= path? short all editable package= no-editable resolution= prerelease= refresh',
 }
 const system: Manager = {
   reading:
     /^(list|search|show|policy|info|madison|depends|rdepends|showpkg|--version|leaves|outdated|deps|desc|home|cat|query|repolist|config|doctor)$/,
   running: /^(install|update|upgrade|add|reinstall|fetch|check-update|makecache|-S|-Sy)$/,
-  refused:
-    /^(-o.*|--option.*|-c.*|--config.*|--allow-.*|--force.*|-t.*|\.?\/.*|--root.*|-X.*|--repository.*|--reinstall|purge|remove|autoremove|--cask|https?:.*|--nogpgcheck|--autoremove)$/,
+  options:
+    'yqfsdvnali | yes assume-yes quiet no-install-recommends no-install-suggests simulate dry-run download-only installed upgradable all-versions manual-installed update no-cache virtual= formula verbose json? versions depends noconfirm needed names-only full refresh assumeno fix-broken fix-missing no-upgrade only-upgrade version help installed-by= tree',
+  refused: /^(\.?\/.*|https?:.*)$/,
 }
 const ruby: Manager = {
   reading: /^(list|show|info|outdated|check|--version|help|env|platform|search)$/,
   running: /^(install|update|add|lock|clean|config|init)$/,
   starting: /^exec$/,
-  refused: /^(--source.*|-g|--system|--path=\/.*|--install-dir.*)$/,
+  options:
+    'Nrlaqd j= v= | without= with= jobs= quiet local deployment retry= no-document development no-ri no-rdoc all details versions version= pre conservative full-index redownload frozen dry-run force group= groups= parseable only-explicit strict minor major patch paths name-only remote',
+  refused: /^--./,
 }
 
 export const managers: Readonly<Record<string, Manager>> = {
   npm: node,
-  pnpm: node,
-  yarn: { ...node, running: new RegExp(`${node.running.source}|^$`) },
-  bun: { ...node, running: new RegExp(`${node.running.source}|\\.(ts|js|tsx|jsx|mjs)$`) },
+  pnpm: nodeScripts,
+  yarn: { ...nodeScripts, running: new RegExp(`${node.running.source}|^$`) },
+  bun: { ...nodeScripts, running: new RegExp(`${node.running.source}|\\.(ts|js|tsx|jsx|mjs)$`) },
   pip,
   uv: python,
   poetry: python,
   pipenv: python,
-  pipx: { reading: /^(list|--version)$/, running: /^install$/, starting: /^run$/, refused: /(?!)/ },
+  pipx: { reading: /^(list|--version)$/, running: /^install$/, starting: /^run$/, options: 'qf | quiet force python=' },
   bundle: ruby,
   gem: ruby,
   apt: system,
@@ -136,18 +153,25 @@ export const managers: Readonly<Record<string, Manager>> = {
       /^(tree|metadata|search|info|help|version|--version|-V|locate-project|pkgid|--list|read-manifest|verify-project)$/,
     running:
       /^(build|b|check|c|test|t|run|r|bench|clippy|fmt|doc|d|add|remove|rm|update|new|init|clean|fix|fetch|generate-lockfile|vendor|nextest|expand|audit|outdated|deny|machete|insta|llvm-cov|miri|watch|package)$/,
-    refused: /^(--config.*|--target-dir=\/.*|-Z.*|--exec.*|-x|-s)$/,
+    options:
+      'rlqvkdni p= F= j= e= | release lib bin= bins example= examples test= tests bench= benches all-targets all workspace exclude= package= features= all-features no-default-features quiet verbose jobs= keep-going locked offline frozen message-format= color= profile= target= dry-run dev build edition= name= vcs= allow-dirty allow-staged allow-no-vcs fix duplicates invert= edges= depth= prefix= no-dedupe format= format-version= no-deps document-private-items no-run no-fail-fast check list doc manifest-path< optional rename= vers= limit= fix-version timings aggressive precise= root-deps-only no-capture nocapture version help',
+    passing: /^(run|r)$/,
   },
   go: {
     reading: /^(version|env|list|doc|help)$/,
     running: /^(build|test|vet|fmt|mod|run|get|generate|tool|clean|work|fix)$/,
-    refused:
-      /^(-w|-u=.*|-exec.*|--exec.*|-toolexec.*|--toolexec.*|-vettool.*|-overlay.*|-modcacherw|-ldflags=.*-extld.*|-gccgoflags.*|-modcache|-unsetenv)$/,
+    options:
+      '~ | v x n race json m deps u t d test e compiled find versions all short benchmem cover failfast a i fullpath testcache cache buildvcs? count= run= bench= skip= fuzz= fuzztime= benchtime= coverprofile> cpuprofile> memprofile> timeout= parallel= p= tags= mod= trimpath o> ldflags= gcflags= f= shuffle= cpu= list= covermode= coverpkg= vet= go= src c',
+    passing: /^(run|tool)$/,
+    refused: /extld|^(download|edit)=/,
   },
   deno: {
     reading: /^(--version|info|help|doc)$/,
     running: /^(test|fmt|lint|run|task|check|bench|compile|add|remove|cache|coverage)$/,
-    refused: /^(-|https?:.*|(npm|jsr):.*|--eval.*)$/,
+    options:
+      'Aqr o> | allow-all allow-net? allow-read? allow-write? allow-env? allow-run? allow-sys? check no-check fix json watch coverage? filter= quiet reload? unstable? frozen? parallel no-lock fail-fast? dev output> no-prompt cached-only doc rules help version',
+    passing: /^(run|task)$/,
+    refused: /^(-|https?:.*|(npm|jsr|data):.*)$/,
   },
 }
 

@@ -130,8 +130,11 @@ function expandPart(scope: Scope, part: WordPart, quoted: boolean): readonly Wor
 function expandOther(scope: Scope, part: WordPart, quoted: boolean): readonly WordPieces[] {
   if (part.type === 'CommandExpansion') return onePiece(readSubstitution(scope, part), !quoted)
   if (part.type === 'ProcessSubstitution') {
-    readSubstitution(scope, part)
-    return onePiece('/dev/fd/63')
+    const { written } = scope.judge
+    const path = `/dev/fd/${63 - [...written.keys()].filter((one) => one.startsWith('/dev/fd/')).length}`
+    const output = readSubstitution(scope, part)
+    written.set(path, part.operator === '<' ? output : undefined)
+    return onePiece(path)
   }
   if (part.type === 'ArithmeticExpansion') {
     judgeExpression(scope, part.expression)
@@ -140,6 +143,9 @@ function expandOther(scope: Scope, part: WordPart, quoted: boolean): readonly Wo
   judgeInside(scope, part)
   if (part.type === 'BraceExpansion') return onePiece(quoted ? part.text : anyWords)
   if (quoted) return onePiece(part.text)
+  // Unlike a wildcard, an extended pattern names hidden files.
+  if (part.type === 'ExtendedGlob') return onePiece(anyText)
+  if (part.text === '**') return onePiece(anyCharacters + anyCharacters)
   return onePiece(part.type === 'Glob' && part.kind !== 'star' ? anyCharacter : anyCharacters)
 }
 
