@@ -123,7 +123,7 @@ describe('a question as it is asked', () => {
     )
     expect(places.filter(({ place }) => place < 1 || place > 3)).toEqual([])
     expect(places.filter(({ place }) => place !== 1)).toEqual([])
-  }, 60_000)
+  })
 })
 
 async function createCorpus(pages: Readonly<Record<string, Page>>, source = 'api') {
