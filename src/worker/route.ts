@@ -11,6 +11,8 @@ import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
 import { fetchTenantSnapshot, type TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { requireAccess } from './access.ts'
 import { authenticate, requireScope } from './auth.ts'
+import type { ErrorKind } from './openapi/error-responses.ts'
+import type { PathParam } from './openapi/path-params.ts'
 import { validate, parseJson, readText } from './input/body.ts'
 import type { RequestHeader } from './headers.ts'
 import { requireRequestAdmission } from './limits.ts'
@@ -37,8 +39,18 @@ export type Route = {
   readonly method: Method
   /** In Hono's syntax. */
   readonly path: string
+  /** The id of the operation, which generated clients use as the name of a method: the verb first. */
+  readonly id: string
+  /** The parts of the path, by name. */
+  readonly params?: Readonly<Record<string, PathParam>>
   readonly scope: Scope
   readonly summary: string
+  /** Markdown. Default: the summary. */
+  readonly description?: string
+  /** A body of a request. Default: its required fields. */
+  readonly example?: object
+  /** Errors that neither the schemas nor the scope imply. */
+  readonly errors?: readonly ErrorKind[]
   readonly tag: string
   readonly query?: z.ZodType
   readonly body?: z.ZodType

@@ -2,7 +2,13 @@
 
 import * as z from 'zod'
 
-export function nameSchemas(schemas: Readonly<Record<string, z.ZodType>>): void {
-  for (const [id, schema] of Object.entries(schemas))
-    z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), id })
+/** `examples`: the fields whose values mean something, by the name of the schema. */
+export function nameSchemas<Name extends string>(
+  schemas: Readonly<Record<Name, z.ZodType>>,
+  examples: { readonly [Key in Name]?: object } = {},
+): void {
+  for (const [id, schema] of Object.entries<z.ZodType>(schemas)) {
+    const example = examples[id as Name]
+    z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), id, ...(example && { examples: [example] }) })
+  }
 }

@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import { limitsSchema, settingsSchema } from '#agent/core/settings.ts'
 import { nameSchemas } from './schema-names.ts'
+import { runParam, sessionParam } from './openapi/path-params.ts'
 
 const time = z.iso.datetime()
 
@@ -131,27 +132,52 @@ export const runShape = z.object({
 })
 
 export const acceptedShape = z.object({ run_id: z.string(), session_id: z.string(), status: z.string() })
-nameSchemas({
-  Usage: usageShape,
-  ModelUsage: tallyShape,
-  Session: sessionShape,
-  MessageToolCall: callShape,
-  Message: messageShape,
-  Run: runShape,
-  AcceptedRun: acceptedShape,
-  Settings: settingsSchema,
-  Limits: limitsSchema,
-})
+nameSchemas(
+  {
+    Usage: usageShape,
+    ModelUsage: tallyShape,
+    Session: sessionShape,
+    MessageToolCall: callShape,
+    Message: messageShape,
+    Run: runShape,
+    AcceptedRun: acceptedShape,
+    Settings: settingsSchema,
+    Limits: limitsSchema,
+  },
+  {
+    Usage: { input: 1_280, output: 42, cost_usd: 0.0031 },
+    Session: {
+      id: sessionParam.example,
+      title: 'Quarterly report',
+      source: 'api',
+      model: 'openai/gpt-5.2',
+      settings: {},
+    },
+    Message: { id: 'msg_1', seq: 1, run_id: runParam.example, role: 'user', content: 'Summarise the report.' },
+    Run: {
+      run_id: runParam.example,
+      session_id: sessionParam.example,
+      status: 'completed',
+      output: 'The report has three findings.',
+      exit_reason: 'completed',
+      completed: true,
+    },
+    AcceptedRun: { run_id: runParam.example, session_id: sessionParam.example, status: 'running' },
+  },
+)
 
 export const listOf = (item: z.ZodType) => z.object({ data: z.array(item), next_cursor: z.string().nullable() })
 
+/** The parameter `limit` of a list. */
+export const pageLimit = (max: number) => z.coerce.number().int().min(1).max(max).describe('The most items of a page.')
+
 export const pageQuery = {
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  cursor: z.string().max(500).optional(),
+  limit: pageLimit(200).default(50),
+  cursor: z.string().max(500).optional().describe('The `next_cursor` of the page before.'),
 }
 
 /** For lists whose items are small. */
-export const longPageQuery = { ...pageQuery, limit: z.coerce.number().int().min(1).max(1_000).default(1_000) }
+export const longPageQuery = { ...pageQuery, limit: pageLimit(1_000).default(1_000) }
 
 /** Describes a 200 response. */
 export const ok = (description: string, schema?: z.ZodType) => ({ 200: { description, ...(schema && { schema }) } })

@@ -92,4 +92,10 @@ export const completionShape = z.object({
     completion_tokens_details: z.object({ reasoning_tokens: z.int() }),
   }),
 })
-nameSchemas({ ChatCompletion: completionShape, ChatMessage: messageSchema })
+nameSchemas(
+  { ChatCompletion: completionShape, ChatMessage: messageSchema },
+  {
+    ChatCompletion: { id: 'chatcmpl-5b1f0c9e8a7d4e62', created: 1_795_341_600, model: 'talaria' },
+    ChatMessage: { content: 'Summarise the report.' },
+  },
+)

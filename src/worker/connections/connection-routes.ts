@@ -5,6 +5,7 @@ import { actorOf } from '#agent/core/permission/audit.ts'
 import { type Connection, type Connections, createConnections } from '#db/channel-connections.ts'
 import { type Call, route, type Route } from '../route.ts'
 import { ok } from '../shapes.ts'
+import type { PathParam } from '../openapi/path-params.ts'
 
 export type ConnectionCall = Pick<Call<unknown, unknown>, 'env' | 'web' | 'authority' | 'tenant' | 'param'>
 
@@ -26,6 +27,9 @@ export const newConnectionId = (prefix: 'ch' | 'wh'): string => `${prefix}_${cry
 type StatusRoutes = {
   /** The path of one connection. */
   readonly path: string
+  /** The last word of the ids of the operations. */
+  readonly name: 'Channel' | 'Webhook'
+  readonly param: PathParam
   readonly tag: string
   /** How summaries name a connection. */
   readonly noun: string
@@ -34,11 +38,13 @@ type StatusRoutes = {
 }
 
 /** The routes that pause and resume a connection. */
-export function statusRoutes({ path, tag, noun, shape, update }: StatusRoutes): readonly Route[] {
+export function statusRoutes({ path, name, param, tag, noun, shape, update }: StatusRoutes): readonly Route[] {
   const statusRoute = (verb: 'pause' | 'resume', summary: string) =>
     route({
       method: 'post',
       path: `${path}/${verb}`,
+      id: `${verb}${name}`,
+      params: { id: param },
       scope: 'write',
       tag,
       summary,

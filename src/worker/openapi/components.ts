@@ -8,7 +8,7 @@ type Direction = 'input' | 'output'
 const local = '#/$defs/'
 const schemaPrefix = '#/components/schemas/'
 export const refTo = (name: string): Json => ({ $ref: `${schemaPrefix}${name}` })
-export const referencedName = (schema: unknown): string | undefined => {
+const referencedName = (schema: unknown): string | undefined => {
   const ref = (schema as { $ref?: unknown } | undefined)?.$ref
   return typeof ref === 'string' && ref.startsWith(schemaPrefix) ? ref.slice(schemaPrefix.length) : undefined
 }
@@ -61,13 +61,19 @@ export class Components {
     return name === undefined ? schema : (this.#schemas.get(name) ?? {})
   }
 
+  /** The example values that a named schema gives for its fields. */
+  knownFields({ examples }: Json): Json {
+    return Array.isArray(examples) ? (examples[0] as Json) : {}
+  }
+
   /** All components by name. Unions of components that differ in one constant get a discriminator. */
   render(): Json {
     const sorted = [...this.#schemas].toSorted(([one], [other]) => (one < other ? -1 : 1))
     return Object.fromEntries(sorted.map(([name, schema]) => [name, this.#discriminate(schema)]))
   }
 
-  #discriminate(schema: Json): Json {
+  #discriminate({ examples, ...schema }: Json): Json {
+    void examples
     const { oneOf } = schema
     if (!Array.isArray(oneOf)) return schema
     const members = oneOf.map((one: Json) => ({ ref: one['$ref'], properties: this.resolve(one)['properties'] }))

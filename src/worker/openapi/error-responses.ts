@@ -16,7 +16,7 @@ export const errorShape = z.object({
 })
 
 type Code = AppError['code']
-type ErrorKind = {
+type ErrorDescription = {
   readonly status: number
   readonly description: string
   readonly codes: readonly Code[]
@@ -92,24 +92,11 @@ const kinds = {
     codes: ['limit_exceeded', 'rate_limit_exceeded'],
   },
   ProviderFailed: { status: 502, description: 'The provider failed after all retries.', codes: ['provider_error'] },
-} as const satisfies Readonly<Record<string, ErrorKind>>
-type Kind = keyof typeof kinds
-
-/** Statuses that schemas do not tell, by operation. */
-const furtherKinds: Readonly<Record<string, readonly Kind[]>> = {
-  receiveWebhook: ['BadRequest', 'NotFound', 'TooManyRequests'],
-  verifyWebhook: ['BadRequest', 'NotFound'],
-  getFile: ['NotConfigured'],
-  listFiles: ['NotConfigured'],
-  createFile: ['NotConfigured'],
-  deleteFile: ['NotConfigured'],
-  getFileContent: ['NotConfigured'],
-  getLinkedFile: ['NotFound'],
-  getSkillUpdate: ['Conflict'],
-}
+} as const satisfies Readonly<Record<string, ErrorDescription>>
+export type ErrorKind = keyof typeof kinds
 
 /** Routes whose answer is the end of a run, which may have failed. */
-const runKinds: readonly Kind[] = [
+const runKinds: readonly ErrorKind[] = [
   'RunRefused',
   'KeyRefused',
   'QuotaUsed',
@@ -127,7 +114,7 @@ const awaitsRun = (path: string) => path === '/v1/chat/completions' || path === 
 const takesModel = (path: string) => /chat|\/v1\/(runs|models)|^\/api\/sessions(\/\{id\}|\/import)?$/.test(path)
 
 /** The kinds of errors that a route can answer with. */
-export function listErrorKinds(route: Route | OpenRoute, path: string, operationId: string): readonly Kind[] {
+export function listErrorKinds(route: Route | OpenRoute, path: string): readonly ErrorKind[] {
   const chosen = awaitsRun(path)
     ? runKinds
     : [
@@ -135,25 +122,25 @@ export function listErrorKinds(route: Route | OpenRoute, path: string, operation
         ...(route.scope === null ? [] : listKeyKinds(route, path)),
         'InternalError' as const,
       ]
-  const all = new Set([...chosen, ...(furtherKinds[operationId] ?? [])])
+  const all = new Set([...chosen, ...(route.errors ?? [])])
   return [...all].filter((kind) => !(kinds[kind].status in route.responses))
 }
 
-function listRequestKinds({ body, bytes, query }: Route | OpenRoute, path: string): readonly Kind[] {
+function listRequestKinds({ body, bytes, query }: Route | OpenRoute, path: string): readonly ErrorKind[] {
   const takesBody = body !== undefined || bytes === true
   const takesInput = takesBody || query !== undefined || path.includes('{')
   return [...(takesInput ? (['BadRequest'] as const) : []), ...(takesBody ? (['BodyTooLarge'] as const) : [])]
 }
 
 /** The errors of routes with a key. */
-function listKeyKinds({ method, headers = [] }: Route | OpenRoute, path: string): readonly Kind[] {
+function listKeyKinds({ method, headers = [] }: Route | OpenRoute, path: string): readonly ErrorKind[] {
   const isIdempotent = headers.some(({ name }) => name === 'Idempotency-Key')
-  const kind: readonly Kind[] = takesModel(path) ? ['ModelNotFound'] : path.includes('{') ? ['NotFound'] : []
-  const conflict: readonly Kind[] = isIdempotent ? ['IdempotencyConflict'] : method === 'get' ? [] : ['Conflict']
+  const kind: readonly ErrorKind[] = takesModel(path) ? ['ModelNotFound'] : path.includes('{') ? ['NotFound'] : []
+  const conflict: readonly ErrorKind[] = isIdempotent ? ['IdempotencyConflict'] : method === 'get' ? [] : ['Conflict']
   return ['Unauthorized', 'Forbidden', ...kind, ...conflict, 'TooManyRequests', 'Unavailable']
 }
 
-export const renderErrorReferences = (list: readonly Kind[]): Json =>
+export const renderErrorReferences = (list: readonly ErrorKind[]): Json =>
   Object.fromEntries(
     list
       .toSorted((one, other) => kinds[one].status - kinds[other].status)

@@ -5,10 +5,9 @@ import { apiVersion } from '#agent/public-api/version.ts'
 import { Components, type Json } from './components.ts'
 import { listErrorKinds, renderErrorReferences, renderErrorResponses } from './error-responses.ts'
 import { makeExample } from './examples.ts'
-import { resolveOperationId, toPascalCase } from './operation-id.ts'
-import { operationTexts } from './operations.ts'
 import { renderHeaderParameters, renderPathParameters, renderQueryParameters, SharedParameters } from './parameters.ts'
-import { addStreams, eventOf } from './streams.ts'
+import { samples } from './samples.ts'
+import { addStreams, eventOf, toPascalCase } from './streams.ts'
 import { renderTags } from './tags.ts'
 
 const eventStream = 'text/event-stream'
@@ -36,7 +35,6 @@ type AnyRoute = Route | OpenRoute
 type Operation = {
   readonly route: AnyRoute
   readonly path: string
-  readonly id: string
   readonly responses: Json
 }
 
@@ -83,20 +81,17 @@ export function renderDocument(routes: readonly AnyRoute[], origin: string): Jso
 export function listOperations(routes: readonly AnyRoute[]): readonly Omit<Operation, 'responses'>[] {
   return routes.map((route) => {
     const path = route.path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')
-    const answers = Object.values(route.responses)
-    const streams = answers.some(({ type, schema }) => type === eventStream && !schema)
-    return { route, path, id: resolveOperationId(route.method, path, streams) }
+    return { route, path }
   })
 }
 
 function renderOperation(
-  { route, path, id, responses }: Operation,
+  { route, path, responses }: Operation,
   components: Components,
   shared: SharedParameters,
 ): Json {
-  const { scope, summary, tag } = route
-  const { description: text = `${summary}.`, samples } = operationTexts[id] ?? {}
-  const body = renderBody(route, id, components)
+  const { id, scope, summary, tag, description: text = `${summary}.` } = route
+  const body = renderBody(route, components)
   return {
     operationId: id,
     summary,
@@ -104,21 +99,21 @@ function renderOperation(
     tags: [tag],
     security: scope === null ? [] : [{ key: [scope] }],
     parameters: [
-      ...renderPathParameters(path),
+      ...renderPathParameters(route, path),
       ...renderQueryParameters(route, components, shared),
       ...renderHeaderParameters(route, shared),
     ],
     ...(body && { requestBody: { required: true, content: body } }),
-    responses: { ...responses, ...renderErrorReferences(listErrorKinds(route, path, id)) },
-    ...(samples && { 'x-codeSamples': samples }),
+    responses: { ...responses, ...renderErrorReferences(listErrorKinds(route, path)) },
+    ...(samples[id] && { 'x-codeSamples': samples[id] }),
   }
 }
 
-function renderBody({ body, bytes, path }: AnyRoute, id: string, components: Components): Json | undefined {
+function renderBody({ id, body, bytes, path, example }: AnyRoute, components: Components): Json | undefined {
   if (body) {
     const schema = components.convertAs(`${toPascalCase(id)}Request`, body, 'input')
-    const example = operationTexts[id]?.request ?? makeExample(schema, { components, requiredOnly: true })
-    return { 'application/json': { schema, example } }
+    const shown = example ?? makeExample(schema, { components, requiredOnly: true })
+    return { 'application/json': { schema, example: shown } }
   }
   if (!bytes) return undefined
   return formBodies[path] ?? { 'application/octet-stream': { schema: binary } }
@@ -158,11 +153,11 @@ const formBodies: Readonly<Record<string, Json>> = {
 }
 
 /** A stream and JSON are two media types of a response, so that clients get the one they asked for. */
-function renderResponses({ route, path, id }: Omit<Operation, 'responses'>, components: Components): Json {
+function renderResponses({ route, path }: Omit<Operation, 'responses'>, components: Components): Json {
   const answers = Object.entries(route.responses).map(([status, { description: text, schema, type }]) => {
     const isError = Number(status) >= 400
     const content = {
-      ...(schema && { 'application/json': renderJson(schema, id, components) }),
+      ...(schema && { 'application/json': renderJson(schema, route.id, components) }),
       ...(type && { [type]: renderMedia(type, path) }),
       ...(isError && !schema && { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }),
     }

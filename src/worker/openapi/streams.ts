@@ -3,7 +3,6 @@
 import type * as z from 'zod'
 import { type Components, type Json, refTo } from './components.ts'
 import { chunkShape, responseEvents } from './openai-events.ts'
-import { toPascalCase } from './operation-id.ts'
 import { sessionEvents } from './session-events.ts'
 import { tenantEvents } from './tenant-events.ts'
 
@@ -34,3 +33,6 @@ export const eventOf = (path: string): Json => {
   if (path === '/api/events') return refTo('TenantEvent')
   return refTo(path.startsWith('/v1/responses') ? 'ResponseStreamEvent' : 'SessionEvent')
 }
+
+export const toPascalCase = (word: string): string =>
+  word.replace(/(?:^|[^A-Za-z0-9]+)(\w?)/g, (_, letter: string) => letter.toUpperCase())

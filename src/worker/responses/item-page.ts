@@ -2,12 +2,13 @@
 
 import * as z from 'zod'
 import { invalid } from '../errors.ts'
+import { pageLimit } from '../shapes.ts'
 
 /** Not strict: SDKs add `include` in several notations. */
 export const pageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(20),
-  order: z.enum(['asc', 'desc']).default('desc'),
-  after: z.string().max(300).optional(),
+  limit: pageLimit(100).default(20),
+  order: z.enum(['asc', 'desc']).default('desc').describe('By time; desc: newest first.'),
+  after: z.string().max(300).optional().describe('The id of the last item of the page before.'),
 })
 
 /** `items`: oldest first. */

@@ -159,11 +159,20 @@ const listOfItems = (item: z.ZodType) =>
 export const inputItemsShape = listOfItems(z.union([userMessageShape, resultShape]))
 export const conversationItemsShape = listOfItems(conversationItemShape)
 
-nameSchemas({
-  Response: responseShape,
-  ResponseItem: itemShape,
-  DeletedResponse: deletedShape,
-  ResponseInputItemList: inputItemsShape,
-  ConversationItem: conversationItemShape,
-  ConversationItemList: conversationItemsShape,
-})
+nameSchemas(
+  {
+    Response: responseShape,
+    ResponseItem: itemShape,
+    DeletedResponse: deletedShape,
+    ResponseInputItemList: inputItemsShape,
+    ConversationItem: conversationItemShape,
+    ConversationItemList: conversationItemsShape,
+  },
+  {
+    Response: {
+      id: `resp_5b1f0c9e8a7d4e62.ses_0f8d6c7b2a9e4d31b5c0a7e9d2f4b681`,
+      created_at: 1_795_341_600,
+      model: 'talaria',
+    },
+  },
+)

@@ -22,6 +22,7 @@ import { requireFound } from '../sessions.ts'
 import { exportTenant } from '../tenant-export.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
+import { keyParam, tenantParam } from '../openapi/path-params.ts'
 
 const tenantShape = z.object({
   id: z.string(),
@@ -30,7 +31,7 @@ const tenantShape = z.object({
   limits: limitsSchema,
   created_at: z.iso.datetime(),
 })
-nameSchemas({ Tenant: tenantShape })
+nameSchemas({ Tenant: tenantShape }, { Tenant: { id: 'acme', name: 'Acme', limits: {} } })
 
 const tag = 'Administration'
 const toTenantView = ({ createdAt, ...tenant }: Tenant) => ({ ...tenant, created_at: iso(createdAt) })
@@ -52,6 +53,7 @@ export const adminRoutes = [
   route({
     method: 'get',
     path: '/api/admin/tenants',
+    id: 'listTenants',
     scope: 'admin',
     tag,
     summary: 'All tenants',
@@ -65,9 +67,11 @@ export const adminRoutes = [
   route({
     method: 'post',
     path: '/api/admin/tenants',
+    id: 'createTenant',
     scope: 'admin',
     tag,
     summary: 'Create a tenant',
+    example: { id: 'acme', name: 'Acme' },
     body: z.strictObject({ id: tenantId.optional(), name: z.string().trim().min(1).max(200) }),
     responses: created('The tenant', tenantShape),
     handle: async ({ env, authority, body }) => {
@@ -79,6 +83,8 @@ export const adminRoutes = [
   route({
     method: 'get',
     path: '/api/admin/tenants/:id',
+    id: 'getTenant',
+    params: { id: tenantParam },
     scope: 'admin',
     tag,
     summary: 'One tenant',
@@ -89,9 +95,12 @@ export const adminRoutes = [
   route({
     method: 'patch',
     path: '/api/admin/tenants/:id',
+    id: 'updateTenant',
+    params: { id: tenantParam },
     scope: 'admin',
     tag,
     summary: 'Change name, status or limits',
+    example: { limits: { usd_per_day: 20 } },
     body: z.strictObject({
       name: z.string().trim().min(1).max(200).optional(),
       status: z.enum(['active', 'suspended']).optional(),
@@ -112,6 +121,8 @@ export const adminRoutes = [
   route({
     method: 'post',
     path: '/api/admin/tenants/:id/rotate-key',
+    id: 'rotateTenantKey',
+    params: { id: tenantParam },
     scope: 'admin',
     tag,
     summary: 'Give the tenant a new data key and seal its secrets again',
@@ -128,6 +139,8 @@ export const adminRoutes = [
   route({
     method: 'get',
     path: '/api/admin/tenants/:id/export',
+    id: 'getTenantExport',
+    params: { id: tenantParam },
     scope: 'admin',
     tag,
     summary: 'A tenant as lines of JSON, without secrets and contents of files. The last line has the type end',
@@ -146,6 +159,8 @@ export const adminRoutes = [
   route({
     method: 'delete',
     path: '/api/admin/tenants/:id',
+    id: 'deleteTenant',
+    params: { id: tenantParam },
     scope: 'admin',
     tag,
     summary:
@@ -171,10 +186,11 @@ export const adminRoutes = [
   route({
     method: 'get',
     path: '/api/admin/keys',
+    id: 'listKeys',
     scope: 'admin',
     tag,
     summary: 'Keys, without their secrets',
-    query: z.strictObject({ ...pageQuery, tenant_id: tenantId.optional() }),
+    query: z.strictObject({ ...pageQuery, tenant_id: tenantId.optional().describe('Only those of this tenant.') }),
     responses: ok('Keys, newest first', listOf(keyShape)),
     handle: async ({ env, query }) => {
       const all = await createTenants(env.DB).listKeys(query.tenant_id)
@@ -186,9 +202,11 @@ export const adminRoutes = [
   route({
     method: 'post',
     path: '/api/admin/keys',
+    id: 'createKey',
     scope: 'admin',
     tag,
     summary: 'Create a key; it is shown once',
+    example: { tenant_id: 'acme', scopes: ['chat', 'read'], name: 'laptop' },
     body: z
       .strictObject({
         tenant_id: tenantId,
@@ -212,6 +230,8 @@ export const adminRoutes = [
   route({
     method: 'delete',
     path: '/api/admin/keys/:id',
+    id: 'deleteKey',
+    params: { id: keyParam },
     scope: 'admin',
     tag,
     summary: 'Revoke a key',

@@ -13,6 +13,7 @@ import { addressSession, splitRequestId } from '../sessions.ts'
 import { decisionFields, listOf, ok, pageQuery } from '../shapes.ts'
 import { policyError } from '../input/settings-patch.ts'
 import { nameSchemas } from '../schema-names.ts'
+import { approvalParam, runParam, sessionParam } from '../openapi/path-params.ts'
 
 const approvalShape = z.object({
   id: z.string(),
@@ -26,7 +27,20 @@ const approvalShape = z.object({
   ...decisionFields,
   created_at: z.iso.datetime(),
 })
-nameSchemas({ Approval: approvalShape })
+nameSchemas(
+  { Approval: approvalShape },
+  {
+    Approval: {
+      id: approvalParam.example,
+      session_id: sessionParam.example,
+      run_id: runParam.example,
+      call_id: 'call_1',
+      tool: 'terminal',
+      input: { command: 'rm -r build' },
+      risk: 'exec',
+    },
+  },
+)
 
 const answerShape = z.object({ id: z.string(), status: z.literal('decided'), decision: z.string() })
 
@@ -39,6 +53,7 @@ export const approvalRoutes = [
   route({
     method: 'get',
     path: '/api/approvals',
+    id: 'listApprovals',
     scope: 'read',
     tag: 'Approvals',
     summary: 'Tool calls that wait for approval',
@@ -53,9 +68,13 @@ export const approvalRoutes = [
   route({
     method: 'post',
     path: '/api/approvals/:id',
+    id: 'decideApproval',
+    params: { id: approvalParam },
     scope: 'approve',
     tag: 'Approvals',
     summary: 'Allow or deny a call',
+    description: '`once` allows this call, `session` and `always` also later ones like it. A second answer is a 409.',
+    example: { decision: 'once' },
     body: decisionSchema,
     responses: ok('Decided', answerShape),
     handle: async (call) => {

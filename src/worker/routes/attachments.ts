@@ -3,11 +3,14 @@
 import { respondWithFile } from '../files/file-response.ts'
 import { route } from '../route.ts'
 import { requireFound, addressSession } from '../sessions.ts'
+import { attachmentParam, sessionParam } from '../openapi/path-params.ts'
 
 export const attachmentRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/attachments/:attachment',
+    id: 'getSessionAttachment',
+    params: { id: sessionParam, attachment: attachmentParam },
     scope: 'read',
     tag: 'Files',
     summary: 'An image of a message',

@@ -80,13 +80,14 @@ export const auditRoutes = [
   route({
     method: 'get',
     path: '/api/audit',
+    id: 'listAuditEntries',
     scope: 'read',
     tag: 'Audit',
     summary:
       'The audit log, newest first: decisions about tool calls, without plain allows, and changes by keys and people',
     query: z.strictObject({
       ...pageQuery,
-      session_id: z.string().max(128).optional(),
+      session_id: z.string().max(128).optional().describe('Only entries of this session.'),
       kind: z
         .enum([...groups, ...kinds])
         .optional()

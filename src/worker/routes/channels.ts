@@ -16,6 +16,7 @@ import { statusRoutes } from '../connections/connection-routes.ts'
 import { route } from '../route.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
+import { channelParam } from '../openapi/path-params.ts'
 
 const tag = 'Channels'
 
@@ -36,7 +37,18 @@ const channelShape = z.object({
     ),
   created_at: z.iso.datetime(),
 })
-nameSchemas({ Channel: channelShape })
+nameSchemas(
+  { Channel: channelShape },
+  {
+    Channel: {
+      id: channelParam.example,
+      platform: 'telegram',
+      name: 'support',
+      webhook_url: `https://talaria.example.com/webhooks/telegram/${channelParam.example}`,
+      settings: {},
+    },
+  },
+)
 
 const name = z.string().trim().min(1).max(200)
 const secretsField = z.record(z.string().max(100), z.string().max(4_096))
@@ -56,6 +68,7 @@ export const channelRoutes = [
   route({
     method: 'get',
     path: '/api/channels',
+    id: 'listChannels',
     scope: 'read',
     tag,
     summary: 'Connections to messaging platforms',
@@ -69,9 +82,15 @@ export const channelRoutes = [
   route({
     method: 'post',
     path: '/api/channels',
+    id: 'createChannel',
     scope: 'write',
     tag,
     summary: 'Connect a messaging platform',
+    example: {
+      platform: 'telegram',
+      secrets: { bot_token: '123456:AAExampleExampleExampleExampleExample' },
+      settings: { allow_users: ['4711'] },
+    },
     body: z.strictObject({
       platform: z.string().max(100),
       name: name.optional(),
@@ -92,6 +111,8 @@ export const channelRoutes = [
   route({
     method: 'get',
     path: '/api/channels/:id',
+    id: 'getChannel',
+    params: { id: channelParam },
     scope: 'read',
     tag,
     summary: 'One channel',
@@ -101,9 +122,12 @@ export const channelRoutes = [
   route({
     method: 'patch',
     path: '/api/channels/:id',
+    id: 'updateChannel',
+    params: { id: channelParam },
     scope: 'write',
     tag,
     summary: 'Change name, settings or secrets; fields that are not given stay',
+    example: { name: 'support' },
     body: z.strictObject({
       name: name.optional(),
       secrets: secretsField.optional(),
@@ -118,6 +142,8 @@ export const channelRoutes = [
   route({
     method: 'delete',
     path: '/api/channels/:id',
+    id: 'deleteChannel',
+    params: { id: channelParam },
     scope: 'write',
     tag,
     summary: 'Remove a channel; its sessions stay',
@@ -130,6 +156,8 @@ export const channelRoutes = [
   route({
     method: 'post',
     path: '/api/channels/:id/test',
+    id: 'testChannel',
+    params: { id: channelParam },
     scope: 'write',
     tag,
     summary: 'Check the secrets with the platform, and register the webhook where it has an API for it',
@@ -138,6 +166,8 @@ export const channelRoutes = [
   }),
   ...statusRoutes({
     path: '/api/channels/:id',
+    name: 'Channel',
+    param: channelParam,
     tag,
     noun: 'channel',
     shape: channelShape,

@@ -9,6 +9,7 @@ import { requireFound, addressSession } from '../sessions.ts'
 import { busyError } from './sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
+import { checkpointParam, runParam, sessionParam } from '../openapi/path-params.ts'
 
 const tag = 'Checkpoints'
 const paths = z.array(z.string())
@@ -21,7 +22,10 @@ const checkpointShape = z.object({
   count: z.int().describe('Number of changed files.'),
   left_out: paths.describe('Files that were too large to keep.'),
 })
-nameSchemas({ Checkpoint: checkpointShape })
+nameSchemas(
+  { Checkpoint: checkpointShape },
+  { Checkpoint: { n: 1, run_id: runParam.example, files: ['report.md'], count: 1, left_out: [] } },
+)
 const differenceShape = z.object({
   files: z
     .array(z.object({ path: z.string(), added: z.int(), removed: z.int() }))
@@ -61,6 +65,8 @@ export const checkpointRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/checkpoints',
+    id: 'listSessionCheckpoints',
+    params: { id: sessionParam },
     scope: 'read',
     tag,
     summary: 'States of the workspace before turns that changed it, newest first',
@@ -76,11 +82,18 @@ export const checkpointRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/checkpoints/:n/diff',
+    id: 'getCheckpointDiff',
+    params: { id: sessionParam, n: checkpointParam },
     scope: 'read',
     tag,
     summary: 'Changes since a checkpoint, as a unified diff',
     query: z.strictObject({
-      path: z.string().min(1).max(1_024).optional(),
+      path: z
+        .string()
+        .min(1)
+        .max(1_024)
+        .optional()
+        .meta({ description: 'Only this file or directory.', example: 'report.md' }),
       to: z.coerce
         .number()
         .int()
@@ -101,9 +114,12 @@ export const checkpointRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/rollback',
+    id: 'rollbackSession',
+    params: { id: sessionParam },
     scope: 'write',
     tag,
     summary: 'Restore files and conversation to the state before a turn',
+    example: { n: 1 },
     body: rollbackSchema,
     responses: ok('The restored files and removed turns', rollbackShape),
     handle: async ({ env, authority, tenant, param, body }) => {

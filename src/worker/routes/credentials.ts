@@ -30,6 +30,7 @@ import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
+import { credentialParam } from '../openapi/path-params.ts'
 
 const tag = 'Credentials'
 
@@ -43,7 +44,10 @@ const credentialShape = z.object({
   until: z.iso.datetime().nullable().describe('When a suspended key may be used again.'),
   reason: z.string().nullable(),
 })
-nameSchemas({ Credential: credentialShape })
+nameSchemas(
+  { Credential: credentialShape },
+  { Credential: { id: credentialParam.example, provider: 'openai', name: 'main', last_four: '9f3a' } },
+)
 
 const newCredential = z.strictObject({
   provider: z
@@ -113,6 +117,7 @@ export const credentialRoutes = [
   route({
     method: 'get',
     path: '/api/credentials',
+    id: 'listCredentials',
     scope: 'read',
     tag,
     summary: 'Keys of providers that belong to the tenant, without their secrets',
@@ -131,9 +136,11 @@ export const credentialRoutes = [
   route({
     method: 'post',
     path: '/api/credentials',
+    id: 'createCredential',
     scope: 'write',
     tag,
     summary: 'Store a provider key; it takes precedence over the keys of the deployment',
+    example: { provider: 'openai', key: 'sk-example' },
     body: newCredential,
     responses: created('The credential', credentialShape),
     handle: async (call) => {
@@ -163,6 +170,8 @@ export const credentialRoutes = [
   route({
     method: 'delete',
     path: '/api/credentials/:id',
+    id: 'deleteCredential',
+    params: { id: credentialParam },
     scope: 'write',
     tag,
     summary: 'Delete a key; the next turn no longer uses it',

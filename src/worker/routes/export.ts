@@ -23,6 +23,7 @@ import { requireFound, addressSession } from '../sessions.ts'
 import { tooLarge } from '../submit.ts'
 import { created, ok, sessionShape } from '../shapes.ts'
 import { resolveRequestedModel } from './v1/models.ts'
+import { sessionParam } from '../openapi/path-params.ts'
 
 const tag = 'Sessions'
 
@@ -130,11 +131,13 @@ export const exportRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/export',
+    id: 'getSessionExport',
+    params: { id: sessionParam },
     scope: 'read',
     tag,
     summary: 'The conversation as json, jsonl, md, html or sharegpt',
     query: z.strictObject({
-      format: z.enum(exportFormats).default('json'),
+      format: z.enum(exportFormats).default('json').describe('The format of the answer.'),
       files: z
         .enum(['0', '1'])
         .default('0')
@@ -165,6 +168,7 @@ export const exportRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/import',
+    id: 'importSession',
     scope: 'chat',
     tag,
     summary: 'A new session with the conversation of an export (json or jsonl)',

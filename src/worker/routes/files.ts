@@ -17,6 +17,7 @@ import { requireFound, addressSession } from '../sessions.ts'
 import { listOf, longPageQuery, ok } from '../shapes.ts'
 import { errorShape } from '../openapi/error-responses.ts'
 import { nameSchemas } from '../schema-names.ts'
+import { pathParam, sessionParam } from '../openapi/path-params.ts'
 
 const path = '/api/sessions/:id/files/:path{.*}'
 /** Counted, because the session may be called `files` too, or the word may be percent-encoded. */
@@ -37,7 +38,10 @@ const entryShape = z.object({
   size: z.int(),
   modified_at: z.iso.datetime(),
 })
-nameSchemas({ FileEntry: entryShape })
+nameSchemas(
+  { FileEntry: entryShape },
+  { FileEntry: { path: 'report.md', name: 'report.md', type: 'file', size: 5_120 } },
+)
 
 /** Returns the path after `files/`, without what follows it (`suffix`). Refuses `..`; the session refuses every other path outside the workspace. */
 function parseFilePath({ web }: Call<unknown, unknown>, suffix = ''): string {
@@ -70,6 +74,8 @@ export const fileRoutes = [
   route({
     method: 'get',
     path,
+    id: 'getSessionFile',
+    params: { id: sessionParam, path: pathParam },
     scope: 'read',
     tag,
     summary: 'Read a file or a part of it, or list a directory',
@@ -118,6 +124,8 @@ export const fileRoutes = [
   route({
     method: 'put',
     path,
+    id: 'writeSessionFile',
+    params: { id: sessionParam, path: pathParam },
     scope: 'write',
     tag,
     summary: 'Write a file; the body is its bytes',
@@ -150,6 +158,8 @@ export const fileRoutes = [
   route({
     method: 'post',
     path: `${path}/move`,
+    id: 'moveSessionFile',
+    params: { id: sessionParam, path: pathParam },
     scope: 'write',
     tag,
     summary: 'Move a file or a directory',
@@ -170,6 +180,8 @@ export const fileRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/previews',
+    id: 'createSessionPreview',
+    params: { id: sessionParam },
     scope: 'read',
     tag,
     summary: 'Create a link that shows an HTML file as a page, without scripts, for five minutes',
@@ -189,6 +201,8 @@ export const fileRoutes = [
   route({
     method: 'delete',
     path,
+    id: 'deleteSessionFile',
+    params: { id: sessionParam, path: pathParam },
     scope: 'write',
     tag,
     summary: 'Delete a file or a directory',

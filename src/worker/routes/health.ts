@@ -36,6 +36,7 @@ export const healthRoutes = [
   route({
     method: 'get',
     path: '/health/detailed',
+    id: 'getHealthDetails',
     scope: 'read',
     tag: 'Health',
     summary: 'Bindings, providers and the database',

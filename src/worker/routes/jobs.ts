@@ -17,6 +17,7 @@ import { type Call, route } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
+import { jobParam } from '../openapi/path-params.ts'
 
 const tag = 'Jobs'
 const scope = 'jobs' as const
@@ -79,7 +80,30 @@ const jobRunShape = z.object({
   delivery_error: z.string().nullable(),
   slots: z.int().describe('Slots that this record stands for.'),
 })
-nameSchemas({ Job: jobShape, JobRun: jobRunShape })
+nameSchemas(
+  { Job: jobShape, JobRun: jobRunShape },
+  {
+    Job: {
+      id: jobParam.example,
+      name: 'Morning report',
+      prompt: 'Summarise what is new in the repository.',
+      schedule: '0 9 * * 1-5',
+      schedule_kind: 'cron',
+      display: '0 9 * * 1-5',
+      timezone: 'Europe/Berlin',
+      enabled: true,
+      deliver: 'local',
+      skills: [],
+      context_from: [],
+    },
+    JobRun: {
+      id: 'jobrun_5b1f0c9e8a7d4e62',
+      job_id: jobParam.example,
+      status: 'completed',
+      output: 'The report has three findings.',
+    },
+  },
+)
 
 const jobs = ({ env, tenant }: Pick<Call<unknown, unknown>, 'env' | 'tenant'>) => tenantStub(env, tenant.id).jobs
 
@@ -119,6 +143,7 @@ export const jobRoutes = [
   route({
     method: 'get',
     path: '/api/jobs',
+    id: 'listJobs',
     scope,
     tag,
     summary: 'Jobs',
@@ -133,6 +158,7 @@ export const jobRoutes = [
   route({
     method: 'post',
     path: '/api/jobs',
+    id: 'createJob',
     scope,
     tag,
     summary: 'Create a job',
@@ -150,6 +176,8 @@ export const jobRoutes = [
   route({
     method: 'get',
     path: '/api/jobs/:id',
+    id: 'getJob',
+    params: { id: jobParam },
     scope,
     tag,
     summary: 'A job by its id or name',
@@ -159,6 +187,8 @@ export const jobRoutes = [
   route({
     method: 'patch',
     path: '/api/jobs/:id',
+    id: 'updateJob',
+    params: { id: jobParam },
     scope,
     tag,
     summary: 'Change a job; null removes a field, and runs in progress keep the old one',
@@ -170,6 +200,8 @@ export const jobRoutes = [
   route({
     method: 'delete',
     path: '/api/jobs/:id',
+    id: 'deleteJob',
+    params: { id: jobParam },
     scope,
     tag,
     summary: 'Delete a job with its runs; a run in progress is stopped',
@@ -182,6 +214,8 @@ export const jobRoutes = [
   route({
     method: 'post',
     path: '/api/jobs/:id/pause',
+    id: 'pauseJob',
+    params: { id: jobParam },
     scope,
     tag,
     summary: 'Pause a job; a run in progress goes on',
@@ -191,6 +225,8 @@ export const jobRoutes = [
   route({
     method: 'post',
     path: '/api/jobs/:id/resume',
+    id: 'resumeJob',
+    params: { id: jobParam },
     scope,
     tag,
     summary: 'Resume a job; times that have passed meanwhile do not run',
@@ -200,6 +236,8 @@ export const jobRoutes = [
   route({
     method: 'post',
     path: '/api/jobs/:id/run',
+    id: 'runJob',
+    params: { id: jobParam },
     scope,
     tag,
     summary: 'Run a job now, besides its schedule; a paused job is resumed',
@@ -219,6 +257,8 @@ export const jobRoutes = [
   route({
     method: 'get',
     path: '/api/jobs/:id/runs',
+    id: 'listJobRuns',
+    params: { id: jobParam },
     scope,
     tag,
     summary: 'Runs of a job, and slots that did not run',

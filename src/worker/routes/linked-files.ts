@@ -12,6 +12,7 @@ import { fileHeaders, previewHeaders } from '../files/file-response.ts'
 import type { OpenRoute, Web } from '../route.ts'
 import { addressSession } from '../sessions.ts'
 import { errorShape } from '../openapi/error-responses.ts'
+import { linkedFileParam } from '../openapi/path-params.ts'
 
 const path = '/files/:id'
 
@@ -19,6 +20,9 @@ export const linkedFileRoutes: readonly OpenRoute[] = [
   {
     method: 'get',
     path,
+    id: 'getLinkedFile',
+    params: { id: linkedFileParam },
+    errors: ['NotFound'],
     scope: null,
     tag: 'Files',
     summary: 'A file by a signed link, which is valid for an hour at most',

@@ -8,8 +8,12 @@ import { ok } from '../shapes.ts'
 const healthShape = z.object({ status: z.literal('ok'), service: z.string(), configured: z.boolean() })
 nameSchemas({ Health: healthShape })
 
-export const livenessRoutes: readonly OpenRoute[] = ['/health', '/v1/health'].map((path) => ({
+export const livenessRoutes: readonly OpenRoute[] = [
+  { path: '/health', id: 'getHealth' },
+  { path: '/v1/health', id: 'getApiHealth' },
+].map(({ path, id }) => ({
   path,
+  id,
   method: 'get',
   scope: null,
   tag: 'Health',

@@ -127,7 +127,9 @@ export const signInRoutes: readonly OpenRoute[] = [
   openRoute({
     method: 'post',
     path: '/api/login',
+    id: 'createSignIn',
     summary: 'Sign the page in with a key or a link that works once',
+    example: { key: 'tal_abcdefgh23456789_k2j4h6g8f0d2s4a6' },
     body: loginSchema,
     responses: { 204: { description: 'Signed in: the answer sets a cookie of at most 12 hours' } },
     handle: signIn,
@@ -135,6 +137,7 @@ export const signInRoutes: readonly OpenRoute[] = [
   openRoute({
     method: 'delete',
     path: '/api/login',
+    id: 'deleteSignIn',
     summary: 'Sign the page out',
     responses: { 204: { description: 'The cookie is deleted' } },
     handle: async ({ req }) => {
@@ -148,6 +151,7 @@ export const loginPageRoutes = [
   route({
     method: 'post',
     path: '/api/login/links',
+    id: 'createLoginLink',
     scope: 'read',
     tag,
     summary: 'Create a link that signs in once with this key, within ten minutes',
@@ -165,6 +169,7 @@ export const loginPageRoutes = [
   route({
     method: 'get',
     path: '/api/me',
+    id: 'getMe',
     scope: 'read',
     tag,
     summary: 'The tenant, the key and its rights; renews the cookie of the page',

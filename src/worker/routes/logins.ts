@@ -17,6 +17,7 @@ import { route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
+import { loginParam } from '../openapi/path-params.ts'
 
 const newLogin = z
   .strictObject({
@@ -53,7 +54,19 @@ const loginShape = z.object({
   role: z.string().nullable().describe('A role of the settings, which limits the scopes.'),
   created_at: z.iso.datetime(),
 })
-nameSchemas({ Login: loginShape })
+nameSchemas(
+  { Login: loginShape },
+  {
+    Login: {
+      id: loginParam.example,
+      tenant_id: 'acme',
+      issuer: 'https://team.cloudflareaccess.com',
+      claim: 'email',
+      value: 'ann@example.com',
+      scopes: ['read', 'chat'],
+    },
+  },
+)
 
 const tag = 'Administration'
 const toView = ({ tenantId: tenant, createdAt, name, claim, value, ...rule }: Login) => ({
@@ -69,10 +82,11 @@ export const loginRoutes = [
   route({
     method: 'get',
     path: '/api/admin/logins',
+    id: 'listLogins',
     scope: 'admin',
     tag,
     summary: 'Rules for tokens of identity providers',
-    query: z.strictObject({ ...pageQuery, tenant_id: tenantId.optional() }),
+    query: z.strictObject({ ...pageQuery, tenant_id: tenantId.optional().describe('Only those of this tenant.') }),
     responses: ok('Rules, newest first', listOf(loginShape)),
     handle: async ({ env, query }) => {
       const all = await createLogins(env.DB).list(query.tenant_id)
@@ -83,9 +97,18 @@ export const loginRoutes = [
   route({
     method: 'post',
     path: '/api/admin/logins',
+    id: 'createLogin',
     scope: 'admin',
     tag,
     summary: 'Let tokens of an issuer act for a tenant',
+    example: {
+      tenant_id: 'acme',
+      issuer: 'https://team.cloudflareaccess.com',
+      audience: '4714c1358e65fe4b408ad6d432a5f878',
+      claim: 'email',
+      value: 'ann@example.com',
+      scopes: ['read', 'chat'],
+    },
     body: newLogin,
     responses: created('The rule', loginShape),
     handle: async ({ env, authority, body }) => {
@@ -103,6 +126,8 @@ export const loginRoutes = [
   route({
     method: 'delete',
     path: '/api/admin/logins/:id',
+    id: 'deleteLogin',
+    params: { id: loginParam },
     scope: 'admin',
     tag,
     summary: 'Delete a rule; what runs by it stops',

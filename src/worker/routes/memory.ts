@@ -18,6 +18,7 @@ import { type Call, route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
+import { pendingParam } from '../openapi/path-params.ts'
 
 const tag = 'Memory'
 
@@ -108,6 +109,7 @@ export const memoryRoutes = [
   route({
     method: 'get',
     path: '/api/memory',
+    id: 'getMemory',
     scope: 'read',
     tag,
     summary: "The memory of the tenant and the caller's profile",
@@ -117,6 +119,7 @@ export const memoryRoutes = [
   route({
     method: 'put',
     path: '/api/memory',
+    id: 'replaceMemory',
     scope: 'write',
     tag,
     summary: 'Replace all entries of one store or both; new sessions get them',
@@ -130,6 +133,7 @@ export const memoryRoutes = [
   route({
     method: 'patch',
     path: '/api/memory',
+    id: 'updateMemory',
     scope: 'write',
     tag,
     summary: 'Add, replace and remove entries of one store; all operations apply, or none',
@@ -145,6 +149,7 @@ export const memoryRoutes = [
   route({
     method: 'get',
     path: '/api/memory/pending',
+    id: 'listPendingMemory',
     scope: 'read',
     tag,
     summary: 'Writes of the agent that wait for a person (memory.write_approval)',
@@ -159,6 +164,8 @@ export const memoryRoutes = [
   route({
     method: 'post',
     path: '/api/memory/pending/:id',
+    id: 'decidePendingMemory',
+    params: { id: pendingParam },
     scope: 'write',
     tag,
     summary: 'Approve or reject a write of the agent',

@@ -5,7 +5,7 @@ import { loadOpenapi } from '#backends/modules.ts'
 import type { OpenRoute, Route, Web } from '../route.ts'
 import { ok } from '../shapes.ts'
 
-type Definition = Pick<OpenRoute, 'path' | 'tag' | 'summary' | 'responses'> & {
+type Definition = Pick<OpenRoute, 'path' | 'id' | 'tag' | 'summary' | 'responses'> & {
   readonly handle: (web: Web) => Response | Promise<Response>
 }
 
@@ -31,6 +31,7 @@ async function renderDocument(routes: readonly (Route | OpenRoute)[], origin: st
 export const createOpenRoutes = (listRoutes: () => readonly (Route | OpenRoute)[]): readonly OpenRoute[] => [
   createOpenRoute({
     path: '/openapi.json',
+    id: 'getOpenapiDocument',
     tag: 'Documents',
     summary: 'This document',
     responses: ok('OpenAPI 3.1', z.looseObject({})),
@@ -41,6 +42,7 @@ export const createOpenRoutes = (listRoutes: () => readonly (Route | OpenRoute)[
   }),
   createOpenRoute({
     path: '/docs',
+    id: 'getReferencePage',
     tag: 'Documents',
     summary: 'This document as a page',
     responses: { 200: { description: 'A page', type: 'text/html' } },

@@ -11,6 +11,7 @@ import { pageByKey } from '../input/page.ts'
 import { type Call, route } from '../route.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
+import { pairingParam } from '../openapi/path-params.ts'
 
 const tag = 'Channels'
 
@@ -22,7 +23,10 @@ const personShape = z.object({
   status: z.enum(['pending', 'approved']),
   at: z.iso.datetime(),
 })
-nameSchemas({ PairedPerson: personShape })
+nameSchemas(
+  { PairedPerson: personShape },
+  { PairedPerson: { id: pairingParam.example, platform: 'telegram', person: '4711' } },
+)
 
 const view = ({ platform, person, at, ...rest }: PairedPerson) => ({
   id: `${platform}:${person}`,
@@ -48,6 +52,7 @@ export const pairingRoutes = [
   route({
     method: 'get',
     path: '/api/pairing',
+    id: 'listPairedPeople',
     scope: 'read',
     tag,
     summary: 'Pending and approved people, without their codes',
@@ -62,9 +67,11 @@ export const pairingRoutes = [
   route({
     method: 'post',
     path: '/api/pairing/approve',
+    id: 'approvePairing',
     scope: 'write',
     tag,
     summary: 'Approve a person by the code they were sent',
+    example: { platform: 'telegram', code: 'ABCD2345' },
     body: z.strictObject({ platform: z.string().max(100), code: z.string().min(1).max(100) }),
     responses: ok('The approved person', z.object({ platform: z.string(), person: z.string(), name: z.string() })),
     handle: async (call) => {
@@ -84,6 +91,8 @@ export const pairingRoutes = [
   route({
     method: 'delete',
     path: '/api/pairing/:id',
+    id: 'deletePairedPerson',
+    params: { id: pairingParam },
     scope: 'write',
     tag,
     summary: 'Remove an approved or pending person',

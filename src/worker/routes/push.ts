@@ -12,12 +12,16 @@ import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { ok } from '../shapes.ts'
 
 const tag = 'Push'
-const endpoint = z.url({ protocol: /^https$/ }).max(2_000)
+const endpoint = z
+  .url({ protocol: /^https$/ })
+  .max(2_000)
+  .meta({ example: 'https://push.example.com/send/4f1c' })
 
 export const pushRoutes = [
   route({
     method: 'get',
     path: '/api/push',
+    id: 'getPush',
     scope: 'read',
     tag,
     summary: 'The key with which a browser subscribes',
@@ -37,6 +41,7 @@ export const pushRoutes = [
   route({
     method: 'post',
     path: '/api/push',
+    id: 'createPush',
     scope: 'read',
     tag,
     summary: 'Subscribe a browser to approvals, questions and ends of runs',
@@ -63,6 +68,7 @@ export const pushRoutes = [
   route({
     method: 'delete',
     path: '/api/push',
+    id: 'deletePush',
     scope: 'read',
     tag,
     summary: 'End the subscription of a browser',

@@ -16,11 +16,12 @@ import { route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
+import { nameParam } from '../openapi/path-params.ts'
 
 const tag = 'Credentials'
 
 const secretShape = z.object({ name: z.string(), last_four: z.string(), created_at: z.iso.datetime() })
-nameSchemas({ Secret: secretShape })
+nameSchemas({ Secret: secretShape }, { Secret: { name: 'DEPLOY_TOKEN', last_four: '9f3a' } })
 
 /** Shorter values and values of several lines could not be masked in output. */
 const newSecret = z.strictObject({
@@ -42,6 +43,7 @@ export const secretRoutes = [
   route({
     method: 'get',
     path: '/api/secrets',
+    id: 'listSecrets',
     scope: 'read',
     tag,
     summary: 'Secrets for commands, without their values',
@@ -58,9 +60,11 @@ export const secretRoutes = [
   route({
     method: 'post',
     path: '/api/secrets',
+    id: 'storeSecret',
     scope: 'approve',
     tag,
     summary: 'Store a secret for commands, in place of one of the same name; terminal.secrets grants it',
+    example: { name: 'DEPLOY_TOKEN', value: 'an-example-value' },
     body: newSecret,
     responses: created('The secret', secretShape),
     handle: async ({ env, tenant, authority, body }) => {
@@ -79,6 +83,8 @@ export const secretRoutes = [
   route({
     method: 'delete',
     path: '/api/secrets/:name',
+    id: 'deleteSecret',
+    params: { name: nameParam },
     scope: 'approve',
     tag,
     summary: 'Delete a secret; commands of the next turn no longer get it',

@@ -18,6 +18,7 @@ import { resolveFiles } from '../files/uploads.ts'
 import { parseTurnOptions, turnOptionFields } from '../input/turn-options.ts'
 import { acceptedShape, ok, runShape } from '../shapes.ts'
 import { eventStreamHeaders } from './v1/chat-completions.ts'
+import { runParam, sessionParam } from '../openapi/path-params.ts'
 
 const chatSchema = z.strictObject({
   input: inputSchema,
@@ -72,9 +73,15 @@ export const sessionChatRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/chat',
+    id: 'sendMessage',
+    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Send a message and wait for the end of the run, or not',
+    description:
+      'Waits for the end of the run without a time limit. While a turn runs, `mode` decides: ' +
+      '`queue` waits, `interrupt` stops it, `steer` adds the message to it.',
+    example: { input: 'Summarise report.md in three sentences.' },
     headers: [idempotencyKeyHeader, toolsetsHeader],
     body: waitingChatSchema,
     responses: {
@@ -95,9 +102,13 @@ export const sessionChatRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/chat/stream',
+    id: 'streamMessage',
+    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Send a message and stream the run',
+    description: 'The same as `sendMessage`, as a stream of events that ends with the end of the run.',
+    example: { input: 'Summarise report.md in three sentences.' },
     headers: [idempotencyKeyHeader, toolsetsHeader],
     body: chatSchema,
     responses: sse,
@@ -111,11 +122,18 @@ export const sessionChatRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/events',
+    id: 'streamSessionEvents',
+    params: { id: sessionParam },
     scope: 'read',
     tag,
     summary: 'Stream events of the session: server-sent events, or a WebSocket on upgrade',
+    description:
+      'All events of the session, over server-sent events or, on upgrade, a WebSocket. ' +
+      '`Last-Event-ID` continues without a gap; without it only new events are sent.',
     headers: [lastEventIdHeader],
-    query: z.strictObject({ after: z.coerce.number().int().min(0).optional() }),
+    query: z.strictObject({
+      after: z.coerce.number().int().min(0).optional().describe('Only events after this number.'),
+    }),
     responses: sse,
     handle: async ({ env, authority, tenant, param, query, web }) => {
       const session = addressSession(env, tenant.id, param('id'))
@@ -143,6 +161,8 @@ export const sessionChatRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/runs/:run',
+    id: 'getSessionRun',
+    params: { id: sessionParam, run: runParam },
     scope: 'read',
     tag,
     summary: 'One run of the session: status, activity, result',
@@ -155,6 +175,8 @@ export const sessionChatRoutes = [
   route({
     method: 'delete',
     path: '/api/sessions/:id/runs/:run',
+    id: 'deleteSessionRun',
+    params: { id: sessionParam, run: runParam },
     scope: 'chat',
     tag,
     summary: 'Take a queued run back before it begins',
@@ -171,6 +193,8 @@ export const sessionChatRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/stop',
+    id: 'stopSession',
+    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Stop the running turn; its messages so far are kept',
@@ -184,9 +208,12 @@ export const sessionChatRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/steer',
+    id: 'steerSession',
+    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Send a message into the running turn without stopping it',
+    example: { input: 'Only the first chapter.' },
     headers: [idempotencyKeyHeader],
     body: z.strictObject({ input: inputSchema }),
     responses: { 202: { description: 'Accepted', schema: acceptedShape } },
@@ -214,6 +241,8 @@ export const sessionChatRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/retry',
+    id: 'retryLastTurn',
+    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Undo the last turn and submit its message again',

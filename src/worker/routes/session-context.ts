@@ -5,6 +5,7 @@ import { route } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
 import { requireFound, addressSession } from '../sessions.ts'
 import { ok } from '../shapes.ts'
+import { sessionParam } from '../openapi/path-params.ts'
 
 const tokens = z.int().describe('Estimated.')
 
@@ -48,6 +49,8 @@ export const sessionContextRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/context',
+    id: 'getSessionContext',
+    params: { id: sessionParam },
     scope: 'read',
     tag: 'Sessions',
     summary: 'What takes how much of the context window',

@@ -28,6 +28,7 @@ import {
   withModel,
 } from '../input/settings-patch.ts'
 import { clientSources } from '#agent/core/client-source.ts'
+import { sessionParam } from '../openapi/path-params.ts'
 
 const title = z.string().trim().min(1).max(100)
 const newSession = z.strictObject({
@@ -53,10 +54,14 @@ const change = z.strictObject({
 
 const listQuery = z.strictObject({
   ...pageQuery,
-  source: z.string().max(64).optional().describe('Only sessions that began there; with `!` all others.'),
-  q: z.string().max(200).optional(),
-  pinned: z.enum(['true', 'false']).optional(),
-  archived: z.enum(['true', 'false', 'all']).default('false'),
+  source: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({ description: 'Only sessions that began there; with `!` all others.', example: 'api' }),
+  q: z.string().max(200).optional().meta({ description: 'Words of the title.', example: 'report' }),
+  pinned: z.enum(['true', 'false']).optional().describe('Default: both.'),
+  archived: z.enum(['true', 'false', 'all']).default('false').describe('Archived sessions, others, or all.'),
 })
 
 /** The filter of the directory for the query of a list. */
@@ -88,6 +93,7 @@ export const sessionRoutes = [
   route({
     method: 'get',
     path: '/api/sessions',
+    id: 'listSessions',
     scope: 'read',
     tag,
     summary: 'Sessions, newest first; archived ones and subagents only when asked for',
@@ -106,9 +112,12 @@ export const sessionRoutes = [
   route({
     method: 'post',
     path: '/api/sessions',
+    id: 'createSession',
     scope: 'chat',
     tag,
     summary: 'Create a session',
+    description: 'A session is a conversation with a workspace of files. It keeps its id for ever.',
+    example: { title: 'Quarterly report' },
     headers: [idempotencyKeyHeader],
     body: newSession,
     responses: created('The session', sessionShape),
@@ -136,6 +145,8 @@ export const sessionRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id',
+    id: 'getSession',
+    params: { id: sessionParam },
     scope: 'read',
     tag,
     summary: 'One session, with what runs and waits in it',
@@ -146,9 +157,12 @@ export const sessionRoutes = [
   route({
     method: 'patch',
     path: '/api/sessions/:id',
+    id: 'updateSession',
+    params: { id: sessionParam },
     scope: 'write',
     tag,
     summary: 'Change title, model or settings, pin, archive, or build the prompt again',
+    example: { title: 'Quarterly report' },
     body: change,
     responses: ok('The session', sessionShape),
     handle: async ({ env, authority, tenant, param, body }) => {
@@ -183,6 +197,8 @@ export const sessionRoutes = [
   route({
     method: 'delete',
     path: '/api/sessions/:id',
+    id: 'deleteSession',
+    params: { id: sessionParam },
     scope: 'write',
     tag,
     summary: 'Delete a session and everything that belongs to it',
@@ -195,9 +211,12 @@ export const sessionRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/fork',
+    id: 'forkSession',
+    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Copy the session, files included, into a new one; all of it, or through a run',
+    example: { title: 'Another way' },
     headers: [idempotencyKeyHeader],
     body: z.strictObject({
       title: title.optional(),
@@ -225,9 +244,12 @@ export const sessionRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/undo',
+    id: 'undoTurns',
+    params: { id: sessionParam },
     scope: 'write',
     tag,
     summary: 'Undo the last turns',
+    example: { n: 1 },
     body: z.strictObject({ n: z.int().min(1).max(1_000).default(1) }),
     responses: ok('The removed user messages', z.object({ undone: z.int(), messages: z.array(z.string()) })),
     handle: async ({ env, authority, tenant, param, body }) => {
@@ -241,9 +263,12 @@ export const sessionRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/:id/compress',
+    id: 'compressSession',
+    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Shorten the context now; while a turn runs, before its next model call',
+    example: { focus: 'the findings of the report' },
     body: z.strictObject({
       focus: z.string().trim().min(1).max(2_000).optional().describe('What the summary must keep.'),
     }),

@@ -6,6 +6,7 @@ import { route } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
 import { requireFound, addressSession } from '../sessions.ts'
 import { ok } from '../shapes.ts'
+import { sessionParam } from '../openapi/path-params.ts'
 
 const time = z.iso.datetime()
 
@@ -28,7 +29,7 @@ const subagentShape = z.object({
     return z.array(subagentShape).describe('Its own subagents.')
   },
 })
-nameSchemas({ Subagent: subagentShape })
+nameSchemas({ Subagent: subagentShape }, { Subagent: { goal: 'Find the newest figures.', role: 'leaf', children: [] } })
 
 const treeShape = z.object({
   session_id: z.string(),
@@ -39,6 +40,8 @@ export const subagentRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/tree',
+    id: 'getSubagentTree',
+    params: { id: sessionParam },
     scope: 'read',
     tag: 'Sessions',
     summary: 'The tree of subagents below a session',

@@ -15,8 +15,9 @@ import { requireKnownSettings } from '../input/known-settings.ts'
 import { requirePromptSettings } from '../input/prompt-settings.ts'
 import { policyError, validatePatch, settingsError } from '../input/settings-patch.ts'
 import { addressSession, splitRequestId } from '../sessions.ts'
-import { listOf, ok, pageQuery } from '../shapes.ts'
+import { pageLimit, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
+import { questionParam, sessionParam } from '../openapi/path-params.ts'
 
 const questionShape = z.object({
   id: z.string(),
@@ -38,12 +39,28 @@ const hitShape = z.object({
   at: z.iso.datetime(),
   snippet: z.string(),
 })
-nameSchemas({ Question: questionShape, SearchHit: hitShape })
+nameSchemas(
+  { Question: questionShape, SearchHit: hitShape },
+  {
+    Question: {
+      id: questionParam.example,
+      session_id: sessionParam.example,
+      question: 'Which branch?',
+      choices: ['main', 'develop'],
+    },
+    SearchHit: {
+      session_id: sessionParam.example,
+      title: 'Quarterly report',
+      snippet: 'The report has three findings.',
+    },
+  },
+)
 
 export const tenantRoutes = [
   route({
     method: 'get',
     path: '/api/settings',
+    id: 'getSettings',
     scope: 'read',
     tag: 'Settings',
     summary: 'Settings of the tenant',
@@ -53,9 +70,12 @@ export const tenantRoutes = [
   route({
     method: 'patch',
     path: '/api/settings',
+    id: 'updateSettings',
     scope: 'write',
     tag: 'Settings',
     summary: 'Change any part of the settings; null removes one',
+    description: 'Any part of the settings. What policy protects needs a key with the scope `approve`.',
+    example: { model: { default: 'openai/gpt-5.2' }, timezone: 'Europe/Berlin' },
     body: z.looseObject({}).describe('Any part of the settings that GET returns; null removes one.'),
     responses: ok('The changed settings', settingsSchema),
     handle: async ({ env, authority, tenant, body }) => {
@@ -76,12 +96,14 @@ export const tenantRoutes = [
   route({
     method: 'get',
     path: '/api/search',
+    id: 'searchMessages',
     scope: 'read',
     tag: 'Search',
     summary: 'Full text over all sessions',
+    description: '`a b` finds both words, `a OR b` either, `"a b"` a phrase. `-a` excludes a word, `abc*` is a prefix.',
     query: z.strictObject({
-      q: z.string().trim().min(1).max(500),
-      limit: z.coerce.number().int().min(1).max(20).default(20),
+      q: z.string().trim().min(1).max(500).meta({ description: 'The words to look for.', example: 'report' }),
+      limit: pageLimit(20).default(20),
       cursor: pageQuery.cursor,
       sort: z.enum(['newest', 'oldest']).optional().describe('Default: best match first.'),
     }),
@@ -97,6 +119,7 @@ export const tenantRoutes = [
   route({
     method: 'get',
     path: '/api/questions',
+    id: 'listQuestions',
     scope: 'read',
     tag: 'Questions',
     summary: 'Questions of the agent that wait for an answer',
@@ -119,9 +142,12 @@ export const tenantRoutes = [
   route({
     method: 'post',
     path: '/api/questions/:id',
+    id: 'answerQuestion',
+    params: { id: questionParam },
     scope: 'chat',
     tag: 'Questions',
     summary: 'Answer a question',
+    example: { answer: 'main' },
     body: z.strictObject({
       answer: z.union([
         z.string().trim().min(1).max(100_000),

@@ -39,7 +39,13 @@ const capabilitiesShape = z.object({
   features: z.record(z.string(), z.union([z.boolean(), z.string()])),
   endpoints: z.record(z.string(), z.object({ method: z.string(), path: z.string() })),
 })
-nameSchemas({ Tool: toolShape, Toolset: toolsetShape, Capabilities: capabilitiesShape })
+nameSchemas(
+  { Tool: toolShape, Toolset: toolsetShape, Capabilities: capabilitiesShape },
+  {
+    Tool: { name: 'read_file', toolset: 'file', available: true, by: 'virtual' },
+    Toolset: { name: 'file', tools: ['read_file', 'write_file', 'patch', 'search_files'] },
+  },
+)
 
 type Deployment = { readonly env: Env; readonly id: string; readonly settings: Settings }
 
@@ -127,6 +133,7 @@ export const createToolRoutes = (routes: () => readonly Pick<Route, 'method' | '
   route({
     method: 'get',
     path: '/api/tools',
+    id: 'listTools',
     scope: 'read',
     tag: 'Tools',
     summary: 'Tools of the agent, and what hidden ones need',
@@ -142,6 +149,7 @@ export const createToolRoutes = (routes: () => readonly Pick<Route, 'method' | '
   route({
     method: 'get',
     path: '/v1/toolsets',
+    id: 'listToolsets',
     scope: 'read',
     tag: 'Tools',
     summary: 'Toolsets and their tools',
@@ -163,6 +171,7 @@ export const createToolRoutes = (routes: () => readonly Pick<Route, 'method' | '
   route({
     method: 'get',
     path: '/v1/capabilities',
+    id: 'getCapabilities',
     scope: 'read',
     tag: 'Tools',
     summary: 'What this API supports',

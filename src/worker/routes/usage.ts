@@ -9,7 +9,7 @@ import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { invalid, invalidCursor } from '../errors.ts'
 import { route } from '../route.ts'
-import { listOf, ok, pageQuery, usageShape } from '../shapes.ts'
+import { pageLimit, listOf, ok, pageQuery, usageShape } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
 
 const sums = {
@@ -58,7 +58,7 @@ const query = z.strictObject({
   ...pageQuery,
   from: timeSchema.optional().describe('A day or a moment; default: 30 days ago.'),
   to: timeSchema.optional().describe('A day, which counts in full, or a moment; default: now.'),
-  group: z.enum(groupings).default('day'),
+  group: z.enum(groupings).default('day').describe('The dimensions of the rows, separated by a comma.'),
   tz: z.string().max(64).optional().describe('The IANA zone of the days. Default: that of the tenant, else UTC.'),
   session_id: z.string().max(300).optional().describe('Only this session.'),
 })
@@ -70,16 +70,20 @@ const hostShape = z.object({
   refused: z.number().describe('Requests that the guard of the network has refused.'),
   last_at: z.iso.datetime(),
 })
-nameSchemas({ UsageReport: reportShape, CalledHost: hostShape })
+nameSchemas(
+  { UsageReport: reportShape, CalledHost: hostShape },
+  { CalledHost: { host: 'api.example.com', requests: 12, bytes: 5_120 } },
+)
 
 export const usageRoutes = [
   route({
     method: 'get',
     path: '/api/usage/hosts',
+    id: 'listCalledHosts',
     scope: 'read',
     tag: 'Usage',
     summary: 'Hosts that agents of the tenant have called',
-    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(1_000).default(100) }),
+    query: z.strictObject({ limit: pageLimit(1_000).default(100) }),
     responses: ok('The hosts called last first', listOf(hostShape)),
     handle: async ({ env, authority, tenant, query: { limit } }) => {
       const hosts = await tenantStub(env, tenant.id).network.list(authority, limit)
@@ -90,6 +94,7 @@ export const usageRoutes = [
   route({
     method: 'get',
     path: '/api/usage',
+    id: 'getUsage',
     scope: 'read',
     tag: 'Usage',
     summary: 'Tokens and cost of the tenant by day, model, session or source, or two of them',

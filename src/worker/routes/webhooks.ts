@@ -11,6 +11,7 @@ import { loadConnection } from '#durable/tenant/channels/connection.ts'
 import { readBytes } from '../input/body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, Web } from '../route.ts'
+import { channelParam, platformParam } from '../openapi/path-params.ts'
 
 const maxBytes = 1024 * 1024
 /** Ids of generic webhooks begin with `wh_`. */
@@ -21,6 +22,10 @@ export const webhookRoutes: readonly OpenRoute[] = [
   {
     method: 'post',
     path,
+    id: 'receiveWebhook',
+    params: { platform: platformParam, connection: channelParam },
+    description: 'For messaging platforms. The platform signs its requests; no key is needed.',
+    errors: ['BadRequest', 'NotFound', 'TooManyRequests'],
     scope: null,
     tag: 'Channels',
     summary: 'Receives events of a messaging platform, signed as the platform signs',
@@ -37,6 +42,9 @@ export const webhookRoutes: readonly OpenRoute[] = [
   {
     method: 'get',
     path,
+    id: 'verifyWebhook',
+    params: { platform: platformParam, connection: channelParam },
+    errors: ['BadRequest', 'NotFound'],
     scope: null,
     tag: 'Channels',
     summary: 'Answers the challenge with which some platforms check the address',

@@ -5,7 +5,7 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { SessionView } from '../api-views.ts'
-import { exportSession, type ExportOptions, type ImportedSession, importSession } from '../transfer/export.ts'
+import type { exportSession, ExportOptions, ImportedSession } from '../transfer/export.ts'
 import { cancelCopy, copySession, type SessionCopy } from '../fork.ts'
 import type { SessionHost } from '../session-host.ts'
 
@@ -34,8 +34,9 @@ export class TransferSubject extends RpcTarget {
     })
   }
 
-  export(authority: Authority, options: ExportOptions): Promise<ReturnType<typeof exportSession> | undefined> {
-    return this.#host.with(authority, (session) => exportSession(session, options, this.#host.env.BLOBS))
+  async export(authority: Authority, options: ExportOptions): Promise<ReturnType<typeof exportSession> | undefined> {
+    const transfer = await import('../transfer/export.ts')
+    return this.#host.with(authority, (session) => transfer.exportSession(session, options, this.#host.env.BLOBS))
   }
 
   /** `message`: the index of the first message that no row can hold; nothing is imported then. */
@@ -44,6 +45,7 @@ export class TransferSubject extends RpcTarget {
     given: ImportedSession,
     tenant: TenantSnapshot,
   ): Promise<{ kind: 'imported'; view: SessionView } | { kind: 'too-large'; message: number } | undefined> {
+    const { importSession } = await import('../transfer/export.ts')
     return this.#host.asCaller(authority, async () => {
       if (!this.#host.isOwn(authority)) return undefined
       const { session, env } = this.#host

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { scopes } from '#agent/core/permission/authority.ts'
 import type { ApiKey } from '#db/api-keys.ts'
 import { nameSchemas } from '../../schema-names.ts'
+import { keyParam } from '../../openapi/path-params.ts'
 
 export const keyShape = z.object({
   id: z.string(),
@@ -16,7 +17,10 @@ export const keyShape = z.object({
   last_used_at: z.iso.datetime().nullable(),
   key: z.string().optional().describe('Only in the response that creates the key.'),
 })
-nameSchemas({ Key: keyShape })
+nameSchemas(
+  { Key: keyShape },
+  { Key: { id: keyParam.example, tenant_id: 'acme', name: 'laptop', scopes: ['chat', 'read'] } },
+)
 
 const iso = (ms: number) => new Date(ms).toISOString()
 

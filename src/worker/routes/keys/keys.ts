@@ -18,6 +18,7 @@ import { type Call, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../../shapes.ts'
 import { keyShape, toKeyView } from './key-view.ts'
+import { keyParam } from '../../openapi/path-params.ts'
 
 const tag = 'Keys'
 
@@ -57,6 +58,7 @@ export const keyRoutes = [
   route({
     method: 'get',
     path: '/api/keys',
+    id: 'listOwnKeys',
     scope: 'read',
     tag,
     summary: 'Keys of the tenant, without their secrets',
@@ -71,6 +73,7 @@ export const keyRoutes = [
   route({
     method: 'post',
     path: '/api/keys',
+    id: 'createOwnKey',
     scope: 'write',
     tag,
     summary: 'Create a key of the tenant; it is shown once',
@@ -94,6 +97,8 @@ export const keyRoutes = [
   route({
     method: 'delete',
     path: '/api/keys/:id',
+    id: 'deleteOwnKey',
+    params: { id: keyParam },
     scope: 'write',
     tag,
     summary: 'Revoke a key of the tenant; what runs by it stops',

@@ -40,6 +40,7 @@ export const commandRoutes = [
   route({
     method: 'get',
     path: '/api/commands',
+    id: 'listCommands',
     scope: 'read',
     tag: 'Sessions',
     summary: 'Commands that a message can begin with, then the skills that can be used as one',

@@ -15,6 +15,7 @@ export const deleteSessionsRoutes = [
   route({
     method: 'post',
     path: '/api/sessions/delete',
+    id: 'deleteSessions',
     scope: 'write',
     tag: 'Sessions',
     summary: 'Delete several sessions and everything that belongs to them',

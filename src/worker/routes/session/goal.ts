@@ -7,6 +7,7 @@ import { route } from '../../route.ts'
 import { nameSchemas } from '../../schema-names.ts'
 import { requireFound, addressSession } from '../../sessions.ts'
 import { ok } from '../../shapes.ts'
+import { sessionParam } from '../../openapi/path-params.ts'
 
 const part = z.string().max(maxGoalChars)
 const contract = z
@@ -71,6 +72,8 @@ export const sessionGoalRoutes = [
   route({
     method: 'get',
     path,
+    id: 'getSessionGoal',
+    params: { id: sessionParam },
     scope: 'read',
     tag,
     summary: 'The goal of the session',
@@ -84,6 +87,8 @@ export const sessionGoalRoutes = [
   route({
     method: 'put',
     path,
+    id: 'replaceSessionGoal',
+    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Set the goal: the session works towards it over several turns',
@@ -97,6 +102,8 @@ export const sessionGoalRoutes = [
   route({
     method: 'patch',
     path,
+    id: 'updateSessionGoal',
+    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Change, pause or resume the goal',
@@ -113,6 +120,8 @@ export const sessionGoalRoutes = [
   route({
     method: 'delete',
     path,
+    id: 'deleteSessionGoal',
+    params: { id: sessionParam },
     scope: 'chat',
     tag,
     summary: 'Clear the goal',

@@ -5,13 +5,14 @@ import { invalid, notFound } from '../../errors.ts'
 import { route } from '../../route.ts'
 import { requireFound, addressSession } from '../../sessions.ts'
 import { eventSeq, listOf, messageShape, ok, pageQuery } from '../../shapes.ts'
+import { messageNumberParam, sessionParam } from '../../openapi/path-params.ts'
 
 const tag = 'Sessions'
 const seq = z.coerce.number().int().min(0)
 
 const query = z.strictObject({
   ...pageQuery,
-  cursor: seq.min(1).optional(),
+  cursor: seq.min(1).optional().describe('The `next_cursor` of the page before.'),
   after: seq.optional().describe('The oldest messages after this number; `newer_cursor` is the next one.'),
   around: seq.min(1).optional().describe('Messages before and after this number, for a hit of the search.'),
   preview: z.coerce
@@ -32,6 +33,8 @@ export const sessionMessageRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/messages',
+    id: 'listSessionMessages',
+    params: { id: sessionParam },
     scope: 'read',
     tag,
     summary: 'Messages, newest last; the cursor leads to older ones',
@@ -48,6 +51,8 @@ export const sessionMessageRoutes = [
   route({
     method: 'get',
     path: '/api/sessions/:id/messages/:seq',
+    id: 'getSessionMessage',
+    params: { id: sessionParam, seq: messageNumberParam },
     scope: 'read',
     tag,
     summary: 'One message in full',

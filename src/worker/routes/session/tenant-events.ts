@@ -22,6 +22,7 @@ export const tenantEventRoutes = [
   route({
     method: 'get',
     path: '/api/events',
+    id: 'streamTenantEvents',
     scope: 'read',
     tag: 'Sessions',
     summary: 'Stream what changes in all sessions: server-sent events, or a WebSocket on upgrade',

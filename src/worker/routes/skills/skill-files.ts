@@ -12,6 +12,7 @@ import { requireFound } from '../../sessions.ts'
 import { ok } from '../../shapes.ts'
 import { requireStored, storedSkillShape } from './skill-shapes.ts'
 import * as z from 'zod'
+import { skillParam, pathParam } from '../../openapi/path-params.ts'
 
 const path = '/api/skills/:name/files/:path{.*}'
 const segmentsBeforePath = path.split('/').length - 1
@@ -41,6 +42,8 @@ export const skillFileRoutes = [
   route({
     method: 'get',
     path,
+    id: 'getSkillFile',
+    params: { name: skillParam, path: pathParam },
     scope: 'read',
     tag,
     summary: 'Read a file of a skill',
@@ -55,6 +58,8 @@ export const skillFileRoutes = [
   route({
     method: 'put',
     path,
+    id: 'writeSkillFile',
+    params: { name: skillParam, path: pathParam },
     scope: 'write',
     tag,
     summary: "Write a file of one of the tenant's own skills; the body is its bytes",
@@ -76,6 +81,8 @@ export const skillFileRoutes = [
   route({
     method: 'delete',
     path,
+    id: 'deleteSkillFile',
+    params: { name: skillParam, path: pathParam },
     scope: 'write',
     tag,
     summary: "Delete a file of one of the tenant's own skills",

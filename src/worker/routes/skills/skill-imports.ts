@@ -15,6 +15,7 @@ import { requireFound } from '../../sessions.ts'
 import { created, ok } from '../../shapes.ts'
 import { requireStored, storedSkillShape } from './skill-shapes.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
+import { skillParam } from '../../openapi/path-params.ts'
 
 const tag = 'Skills'
 const timeoutMs = 30_000
@@ -25,7 +26,10 @@ const importBody = z.strictObject({
   url: z
     .url({ protocol: /^https?$/ })
     .max(2_000)
-    .describe('A SKILL.md, an archive, a folder on GitHub, or a site with /.well-known/agent-skills/index.json.'),
+    .meta({
+      description: 'A SKILL.md, an archive, a folder on GitHub, or a site with /.well-known/agent-skills/index.json.',
+      example: 'https://github.com/acme/skills/tree/main/pull-request',
+    }),
   name: z.string().max(64).optional().describe('Which skill, where the address has several.'),
   accept,
 })
@@ -89,6 +93,7 @@ export const skillImportRoutes = [
   route({
     method: 'post',
     path: '/api/skills/import',
+    id: 'importSkill',
     scope: 'write',
     tag,
     summary: 'Import a skill from an address, after a security scan',
@@ -112,9 +117,12 @@ export const skillImportRoutes = [
   route({
     method: 'get',
     path: '/api/skills/:name/update',
+    id: 'getSkillUpdate',
+    params: { name: skillParam },
     scope: 'read',
     tag,
     summary: 'Whether the address of an imported skill has a newer version',
+    errors: ['Conflict'],
     responses: ok('The comparison', updateShape),
     handle: async (call) => {
       const { skill, hash } = await fetchAgain(call, call.param('name'))
@@ -128,6 +136,8 @@ export const skillImportRoutes = [
   route({
     method: 'post',
     path: '/api/skills/:name/update',
+    id: 'importSkillUpdate',
+    params: { name: skillParam },
     scope: 'write',
     tag,
     summary: 'Replace an imported skill by what its address has now',

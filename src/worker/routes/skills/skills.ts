@@ -12,6 +12,7 @@ import { type Call, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
 import { created, listOf, longPageQuery, ok } from '../../shapes.ts'
 import { fullSkillShape, requireStored, skillShape, storedSkillShape, toSkillView } from './skill-shapes.ts'
+import { skillParam } from '../../openapi/path-params.ts'
 
 const tag = 'Skills'
 const accept = z.boolean().default(false).describe('Store it although the scan asks for caution.')
@@ -30,7 +31,7 @@ const marks = z.strictObject({
 
 const listQuery = z.strictObject({
   ...longPageQuery,
-  category: z.string().max(40).optional(),
+  category: z.string().max(40).optional().describe('Only skills of this category.'),
   archived: z.enum(['true', 'false']).optional().describe('Default: both.'),
 })
 
@@ -42,6 +43,7 @@ export const skillRoutes = [
   route({
     method: 'get',
     path: '/v1/skills',
+    id: 'listOfferedSkills',
     scope: 'read',
     tag,
     summary: 'Skills that sessions are offered',
@@ -63,6 +65,7 @@ export const skillRoutes = [
   route({
     method: 'get',
     path: '/api/skills',
+    id: 'listSkills',
     scope: 'read',
     tag,
     summary: 'Skills of the tenant, bundled ones included',
@@ -82,6 +85,7 @@ export const skillRoutes = [
   route({
     method: 'post',
     path: '/api/skills',
+    id: 'createSkill',
     scope: 'write',
     tag,
     summary: 'Create a skill; it replaces a bundled one of the same name',
@@ -104,6 +108,8 @@ export const skillRoutes = [
   route({
     method: 'get',
     path: '/api/skills/:name',
+    id: 'getSkill',
+    params: { name: skillParam },
     scope: 'read',
     tag,
     summary: 'A skill with its instructions and the list of its files',
@@ -118,6 +124,8 @@ export const skillRoutes = [
   route({
     method: 'put',
     path: '/api/skills/:name',
+    id: 'replaceSkill',
+    params: { name: skillParam },
     scope: 'write',
     tag,
     summary: "Replace the instructions of one of the tenant's own skills; its other files stay",
@@ -135,6 +143,8 @@ export const skillRoutes = [
   route({
     method: 'patch',
     path: '/api/skills/:name',
+    id: 'updateSkill',
+    params: { name: skillParam },
     scope: 'write',
     tag,
     summary: 'Pin, unpin, archive or restore a skill, bundled ones included',
@@ -150,6 +160,8 @@ export const skillRoutes = [
   route({
     method: 'delete',
     path: '/api/skills/:name',
+    id: 'deleteSkill',
+    params: { name: skillParam },
     scope: 'write',
     tag,
     summary: "Delete one of the tenant's own skills; a bundled one that it replaced is offered again",
@@ -166,6 +178,8 @@ export const skillRoutes = [
   route({
     method: 'get',
     path: '/api/skills/:name/export',
+    id: 'getSkillArchive',
+    params: { name: skillParam },
     scope: 'read',
     tag,
     summary: 'All files of a skill as a tar archive, which an import reads',

@@ -37,9 +37,14 @@ export const chatRoutes = [
   route({
     method: 'post',
     path: '/v1/chat/completions',
+    id: 'createChatCompletion',
     scope: 'chat',
     tag: 'OpenAI',
     summary: 'Chat with the agent',
+    description:
+      'The agent answers as one model, `talaria`. It uses its own tools and may take many steps. ' +
+      'With `stream: true` the answer is a stream of `ChatCompletionChunk`.',
+    example: { model: 'talaria', messages: [{ role: 'user', content: 'Summarise report.md in three sentences.' }] },
     headers: [idempotencyKeyHeader, ...sessionIdHeaders, toolsetsHeader],
     body: chatSchema,
     responses: {

@@ -11,6 +11,7 @@ import { jsonResponse } from '../../responses/respond.ts'
 import { type Call, route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
 import { requireFound, addressSession } from '../../sessions.ts'
+import { conversationParam, itemParam } from '../../openapi/path-params.ts'
 
 const tag = 'OpenAI'
 const metadata = z.record(z.string().max(64), z.string().max(512)).nullish()
@@ -27,6 +28,7 @@ export const conversationRoutes = [
   route({
     method: 'post',
     path: '/v1/conversations',
+    id: 'createConversation',
     scope: 'chat',
     tag,
     summary: 'Create a conversation, with its first items',
@@ -44,6 +46,8 @@ export const conversationRoutes = [
   route({
     method: 'get',
     path: '/v1/conversations/:id',
+    id: 'getConversation',
+    params: { id: conversationParam },
     scope: 'read',
     tag,
     summary: 'One conversation',
@@ -53,6 +57,8 @@ export const conversationRoutes = [
   route({
     method: 'post',
     path: '/v1/conversations/:id',
+    id: 'updateConversation',
+    params: { id: conversationParam },
     scope: 'write',
     tag,
     summary: 'Replace the metadata of a conversation',
@@ -64,6 +70,8 @@ export const conversationRoutes = [
   route({
     method: 'delete',
     path: '/v1/conversations/:id',
+    id: 'deleteConversation',
+    params: { id: conversationParam },
     scope: 'write',
     tag,
     summary: 'Delete a conversation: its session with runs and files',
@@ -77,6 +85,8 @@ export const conversationRoutes = [
   route({
     method: 'get',
     path: '/v1/conversations/:id/items',
+    id: 'listConversationItems',
+    params: { id: conversationParam },
     scope: 'read',
     tag,
     summary: 'Items of a conversation, newest first',
@@ -87,6 +97,8 @@ export const conversationRoutes = [
   route({
     method: 'post',
     path: '/v1/conversations/:id/items',
+    id: 'createConversationItems',
+    params: { id: conversationParam },
     scope: 'chat',
     tag,
     summary: 'Add items to a conversation without an answer',
@@ -103,6 +115,8 @@ export const conversationRoutes = [
   route({
     method: 'get',
     path: '/v1/conversations/:id/items/:item',
+    id: 'getConversationItem',
+    params: { id: conversationParam, item: itemParam },
     scope: 'read',
     tag,
     summary: 'One item of a conversation',
@@ -115,6 +129,8 @@ export const conversationRoutes = [
   route({
     method: 'delete',
     path: '/v1/conversations/:id/items/:item',
+    id: 'deleteConversationItem',
+    params: { id: conversationParam, item: itemParam },
     scope: 'write',
     tag,
     summary: 'Delete the last turn of a conversation by one of its items',

@@ -50,6 +50,7 @@ export const embeddingRoutes = [
   route({
     method: 'post',
     path: '/v1/embeddings',
+    id: 'createEmbedding',
     scope: 'chat',
     tag: 'OpenAI',
     summary: 'Vectors of texts, by a configured provider',

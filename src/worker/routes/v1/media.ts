@@ -51,6 +51,7 @@ export const mediaRoutes = [
   route({
     method: 'post',
     path: '/v1/audio/transcriptions',
+    id: 'createTranscription',
     scope: 'chat',
     tag,
     summary: 'Text of a sound file (multipart/form-data with `file`, `model`, `language`, `prompt`, `response_format`)',
@@ -62,6 +63,7 @@ export const mediaRoutes = [
   route({
     method: 'post',
     path: '/v1/audio/speech',
+    id: 'createSpeech',
     scope: 'chat',
     tag,
     summary: 'Speech of a text, by a configured provider',
@@ -78,6 +80,7 @@ export const mediaRoutes = [
   route({
     method: 'post',
     path: '/v1/images/generations',
+    id: 'createImage',
     scope: 'chat',
     tag,
     summary: 'Images of a description, by a configured provider',
@@ -99,6 +102,7 @@ export const mediaRoutes = [
   route({
     method: 'post',
     path: '/v1/images/edits',
+    id: 'createImageEdit',
     scope: 'chat',
     tag,
     summary: 'Images made of images and a description, by a configured provider that edits',

@@ -26,6 +26,7 @@ import { pageByPosition } from '../../input/page.ts'
 import { type Call, route } from '../../route.ts'
 import { longPageQuery, ok } from '../../shapes.ts'
 import { nameSchemas } from '../../schema-names.ts'
+import { modelParam } from '../../openapi/path-params.ts'
 
 const toModelObject = (id: string, owner: string) => ({ id, object: 'model', created: 0, owned_by: owner })
 
@@ -161,7 +162,14 @@ const usableShape = z.object({
   source: z.enum(['settings', 'provider', 'models.dev', 'built-in', 'probe']).describe('Source of the context window.'),
 })
 const missingShape = z.object({ provider: z.string(), model: z.string().nullable(), reason: z.string() })
-nameSchemas({ Model: modelShape, ModelFacts: usableShape, UnavailableModel: missingShape })
+nameSchemas(
+  { Model: modelShape, ModelFacts: usableShape, UnavailableModel: missingShape },
+  {
+    Model: { id: 'talaria', created: 1_795_341_600 },
+    ModelFacts: { id: 'openai/gpt-5.2' },
+    UnavailableModel: { id: 'openai/gpt-5.2' },
+  },
+)
 
 const orNull = <T>(value: T | undefined): T | null => value ?? null
 
@@ -205,9 +213,11 @@ export const modelRoutes = [
   route({
     method: 'get',
     path: '/v1/models',
+    id: 'listModels',
     scope: 'read',
     tag: 'OpenAI',
     summary: 'Models that can be asked for',
+    description: 'The agent itself as `talaria`, and `provider/model` for every model of a configured provider.',
     responses: ok('OpenAI list', z.object({ object: z.literal('list'), data: z.array(modelShape) })),
     handle: async (call) =>
       Response.json({
@@ -224,6 +234,8 @@ export const modelRoutes = [
   route({
     method: 'get',
     path: '/v1/models/:id{.+}',
+    id: 'getModel',
+    params: { id: modelParam },
     scope: 'read',
     tag: 'OpenAI',
     summary: 'One model',
@@ -237,6 +249,7 @@ export const modelRoutes = [
   route({
     method: 'get',
     path: '/api/settings/models',
+    id: 'listModelFacts',
     scope: 'read',
     tag: 'Settings',
     summary: 'Facts about usable models, and why others are unavailable',

@@ -37,6 +37,7 @@ export const responseToolRoutes = [
   route({
     method: 'post',
     path: '/v1/responses/compact',
+    id: 'compactResponse',
     scope: 'chat',
     tag,
     summary: 'Summarise a conversation as an item that begins another one',
@@ -47,6 +48,7 @@ export const responseToolRoutes = [
   route({
     method: 'post',
     path: '/v1/responses/input_tokens',
+    id: 'countResponseInputTokens',
     scope: 'read',
     tag,
     summary: 'Estimate the tokens of a request: prompt, tools, history and input',

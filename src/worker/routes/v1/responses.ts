@@ -9,16 +9,20 @@ import { respond } from '../../responses/respond.ts'
 import { responseBody } from '../../responses/response-body.ts'
 import { responseShape } from '../../responses/response-shape.ts'
 import { submitResponse } from '../../responses/submit-response.ts'
-import { serveResponseSocket } from '../../responses/socket.ts'
 import { route } from '../../route.ts'
 
 export const responseRoutes = [
   route({
     method: 'post',
     path: '/v1/responses',
+    id: 'createResponse',
     scope: 'chat',
     tag: 'OpenAI',
     summary: 'Ask the agent, or continue a response or conversation',
+    description:
+      'A response is a run of a session. `previous_response_id` or `conversation` continues it. ' +
+      'With `stream: true` the answer is a stream of `ResponseStreamEvent`.',
+    example: { model: 'talaria', input: 'Summarise report.md in three sentences.' },
     headers: [idempotencyKeyHeader, toolsetsHeader],
     body: responseBody,
     responses: {
@@ -33,6 +37,7 @@ export const responseRoutes = [
   route({
     method: 'get',
     path: '/v1/responses',
+    id: 'listResponses',
     scope: 'chat',
     tag: 'OpenAI',
     summary: 'Send requests over a WebSocket, as messages `response.create`',
@@ -40,6 +45,7 @@ export const responseRoutes = [
     handle: async (call) => {
       if (call.web.req.header('upgrade')?.toLowerCase() !== 'websocket')
         throw invalid('Send POST, or open a WebSocket.', 'Upgrade')
+      const { serveResponseSocket } = await import('../../responses/socket.ts')
       return serveResponseSocket(call)
     },
   }),

@@ -22,6 +22,7 @@ import { turnOptionFields } from '../../input/turn-options.ts'
 import { decideApproval, decisionSchema } from '../approvals.ts'
 import { eventStreamHeaders } from './chat-completions.ts'
 import { submitResponse } from '../../responses/submit-response.ts'
+import { runParam } from '../../openapi/path-params.ts'
 
 const tag = 'Runs'
 const sse = { 200: { description: 'Server-sent events', type: 'text/event-stream' } }
@@ -48,9 +49,12 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/v1/runs',
+    id: 'createRun',
     scope: 'chat',
     tag,
     summary: 'Start a run and return at once',
+    description: 'Returns as soon as the message is stored. Follow the run with its events, or ask for it by its id.',
+    example: { input: 'Summarise report.md in three sentences.' },
     headers: [idempotencyKeyHeader, toolsetsHeader],
     body: newRun,
     responses: { 202: { description: 'The run', schema: acceptedShape } },
@@ -59,6 +63,8 @@ export const runRoutes = [
   route({
     method: 'get',
     path: '/v1/runs/:id',
+    id: 'getRun',
+    params: { id: runParam },
     scope: 'read',
     tag,
     summary: 'One run: status, activity, result',
@@ -68,11 +74,16 @@ export const runRoutes = [
   route({
     method: 'get',
     path: '/v1/runs/:id/events',
+    id: 'streamRunEvents',
+    params: { id: runParam },
     scope: 'read',
     tag,
     summary: 'Stream the events of a run from its beginning to its end',
+    description: 'Each event has a name and a number. `Last-Event-ID` continues without a gap.',
     headers: [lastEventIdHeader],
-    query: z.strictObject({ after: z.coerce.number().int().min(0).optional() }),
+    query: z.strictObject({
+      after: z.coerce.number().int().min(0).optional().describe('Only events after this number.'),
+    }),
     responses: sse,
     handle: async (call) => {
       const after = readLastEventId(call.web, call.query.after)
@@ -88,6 +99,8 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/v1/runs/:id/stop',
+    id: 'stopRun',
+    params: { id: runParam },
     scope: 'chat',
     tag,
     summary: 'Stop a run; its messages so far are kept. A queued run is taken back',
@@ -104,9 +117,12 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/v1/runs/:id/steer',
+    id: 'steerRun',
+    params: { id: runParam },
     scope: 'chat',
     tag,
     summary: 'Send a message into a run without stopping it',
+    example: { input: 'Only the first chapter.' },
     headers: [idempotencyKeyHeader],
     body: z.strictObject({ input: inputSchema }),
     responses: { 202: { description: 'Accepted', schema: acceptedShape } },
@@ -115,9 +131,12 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/v1/runs/:id/approval',
+    id: 'decideRunApproval',
+    params: { id: runParam },
     scope: 'approve',
     tag,
     summary: 'Allow or deny a call of a run that waits for approval',
+    example: { decision: 'once' },
     body: decisionSchema.extend({
       approval_id: z.string().max(500).optional().describe('Needed when several calls wait.'),
     }),

@@ -12,18 +12,21 @@ import { ok } from '../../shapes.ts'
 import { requireFound } from '../../sessions.ts'
 import { follow } from '../../submit.ts'
 import { eventStreamHeaders } from './chat-completions.ts'
+import { responseParam } from '../../openapi/path-params.ts'
 
 const tag = 'OpenAI'
 
 /** Not strict: SDKs add `include` in several notations, which has no effect. */
 const readQuery = z.object({
-  stream: z.enum(['true', 'false']).optional(),
+  stream: z.enum(['true', 'false']).optional().describe('Answers with server-sent events.'),
   starting_after: z.coerce.number().int().min(0).optional().describe('The sequence number of the last received event.'),
 })
 export const storedResponseRoutes = [
   route({
     method: 'get',
     path: '/v1/responses/:id',
+    id: 'getResponse',
+    params: { id: responseParam },
     scope: 'read',
     tag,
     summary: 'A stored response, or its events from the beginning',
@@ -44,6 +47,8 @@ export const storedResponseRoutes = [
   route({
     method: 'delete',
     path: '/v1/responses/:id',
+    id: 'deleteResponse',
+    params: { id: responseParam },
     scope: 'write',
     tag,
     summary: 'Delete the last response of a conversation',
@@ -56,6 +61,8 @@ export const storedResponseRoutes = [
   route({
     method: 'post',
     path: '/v1/responses/:id/cancel',
+    id: 'cancelResponse',
+    params: { id: responseParam },
     scope: 'chat',
     tag,
     summary: 'Cancel a response in progress',
@@ -69,6 +76,8 @@ export const storedResponseRoutes = [
   route({
     method: 'get',
     path: '/v1/responses/:id/input_items',
+    id: 'listResponseInputItems',
+    params: { id: responseParam },
     scope: 'read',
     tag,
     summary: 'The input of a response',

@@ -7,7 +7,7 @@ import { AppError, invalid, notFound } from '../../errors.ts'
 import { respondWithFile } from '../../files/file-response.ts'
 import { requireStorageAdmission } from '../../limits.ts'
 import { type Call, route } from '../../route.ts'
-import { ok } from '../../shapes.ts'
+import { pageLimit, ok } from '../../shapes.ts'
 import {
   findUpload,
   isExpired,
@@ -18,6 +18,7 @@ import {
   uploadPrefix,
 } from '../../files/uploads.ts'
 import { nameSchemas } from '../../schema-names.ts'
+import { fileParam } from '../../openapi/path-params.ts'
 
 const tag = 'OpenAI'
 
@@ -31,7 +32,10 @@ const fileShape = z.object({
   status: z.literal('processed'),
   expires_at: z.int().optional().describe('Seconds since 1970. Absent: it stays until it is deleted.'),
 })
-nameSchemas({ UploadedFile: fileShape })
+nameSchemas(
+  { UploadedFile: fileShape },
+  { UploadedFile: { id: fileParam.example, bytes: 5_120, filename: 'report.md', purpose: 'assistants' } },
+)
 
 const listShape = z.object({
   object: z.literal('list'),
@@ -56,9 +60,12 @@ export const uploadRoutes = [
   route({
     method: 'post',
     path: '/v1/files',
+    id: 'createFile',
     scope: 'chat',
     tag,
     summary: 'Upload a file (multipart/form-data with `file`, `purpose` and `expires_after`)',
+    description: 'Uploads a file of at most 10 MB. Its id can be used as `file_id` in messages.',
+    errors: ['NotConfigured'],
     bytes: true,
     responses: ok('The file', fileShape),
     handle: createUpload,
@@ -66,14 +73,20 @@ export const uploadRoutes = [
   route({
     method: 'get',
     path: '/v1/files',
+    id: 'listFiles',
     scope: 'read',
     tag,
     summary: 'Uploaded files',
+    errors: ['NotConfigured'],
     query: z.object({
-      limit: z.coerce.number().int().min(1).max(10_000).default(100),
+      limit: pageLimit(10_000).default(100),
       after: z.string().max(100).optional().describe('The id of the last file of the page before.'),
       order: z.enum(['asc', 'desc']).default('desc').describe('By time; desc: newest first.'),
-      purpose: z.string().max(64).optional(),
+      purpose: z
+        .string()
+        .max(64)
+        .optional()
+        .meta({ description: 'Only files of this purpose.', example: 'assistants' }),
     }),
     responses: ok('OpenAI list', listShape),
     handle: async ({ env, tenant, query }) => {
@@ -86,9 +99,12 @@ export const uploadRoutes = [
   route({
     method: 'get',
     path: '/v1/files/:id',
+    id: 'getFile',
+    params: { id: fileParam },
     scope: 'read',
     tag,
     summary: 'One uploaded file',
+    errors: ['NotConfigured'],
     responses: ok('The file', fileShape),
     handle: async ({ env, tenant, param }) =>
       Response.json(toFileObject(await findUpload(env, tenant.id, param('id')))),
@@ -96,9 +112,12 @@ export const uploadRoutes = [
   route({
     method: 'get',
     path: '/v1/files/:id/content',
+    id: 'getFileContent',
+    params: { id: fileParam },
     scope: 'read',
     tag,
     summary: 'The bytes of an uploaded file',
+    errors: ['NotConfigured'],
     responses: { 200: { description: 'The bytes', type: 'application/octet-stream' } },
     handle: async ({ env, tenant, param }) => {
       const { name, key } = await findUpload(env, tenant.id, param('id'))
@@ -110,9 +129,12 @@ export const uploadRoutes = [
   route({
     method: 'delete',
     path: '/v1/files/:id',
+    id: 'deleteFile',
+    params: { id: fileParam },
     scope: 'write',
     tag,
     summary: 'Delete an uploaded file; copies in workspaces stay',
+    errors: ['NotConfigured'],
     responses: ok('Deleted', z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) })),
     handle: async ({ env, tenant, param }) => {
       const { id, key } = await findUpload(env, tenant.id, param('id'))

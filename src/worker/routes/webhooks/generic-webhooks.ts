@@ -25,6 +25,7 @@ import { nameSchemas } from '../../schema-names.ts'
 import { requireEncryptionKey } from '../../secrets/require-encryption-key.ts'
 import { requireFound } from '../../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../../shapes.ts'
+import { webhookParam } from '../../openapi/path-params.ts'
 
 const tag = 'Webhooks'
 
@@ -37,7 +38,16 @@ const webhookShape = z.object({
   secret: z.string().describe('Its last four characters.'),
   created_at: z.iso.datetime(),
 })
-nameSchemas({ Webhook: webhookShape })
+nameSchemas(
+  { Webhook: webhookShape },
+  {
+    Webhook: {
+      id: webhookParam.example,
+      name: 'Pull requests',
+      webhook_url: `https://talaria.example.com/webhooks/webhook/${webhookParam.example}`,
+    },
+  },
+)
 
 const { name, secret, signature, ...changeable } = webhookFields
 const fields = {
@@ -106,6 +116,7 @@ export const genericWebhookRoutes = [
   route({
     method: 'get',
     path: '/api/webhooks',
+    id: 'listWebhooks',
     scope: 'read',
     tag,
     summary: 'Webhooks of other services',
@@ -119,9 +130,17 @@ export const genericWebhookRoutes = [
   route({
     method: 'post',
     path: '/api/webhooks',
+    id: 'createWebhook',
     scope: 'write',
     tag,
     summary: 'Create an address for the events of another service',
+    example: {
+      name: 'Pull requests',
+      signature: 'github',
+      secret: 'an-example-secret-of-yours',
+      events: ['pull_request.opened'],
+      prompt: 'Summarise this pull request: {pull_request.title}',
+    },
     body: z.strictObject({ name, signature, secret, ...fields }),
     responses: created('The webhook', webhookShape),
     handle: async (call) => {
@@ -149,6 +168,8 @@ export const genericWebhookRoutes = [
   route({
     method: 'get',
     path: '/api/webhooks/:id',
+    id: 'getWebhook',
+    params: { id: webhookParam },
     scope: 'read',
     tag,
     summary: 'One webhook',
@@ -158,9 +179,12 @@ export const genericWebhookRoutes = [
   route({
     method: 'patch',
     path: '/api/webhooks/:id',
+    id: 'updateWebhook',
+    params: { id: webhookParam },
     scope: 'write',
     tag,
     summary: 'Change a webhook; fields that are not given stay',
+    example: { prompt: 'Review this pull request: {pull_request.title}' },
     body: z.strictObject({ name: name.optional(), secret: secret.optional(), ...fields }),
     responses: ok('The webhook', webhookShape),
     handle: async (call) => {
@@ -179,6 +203,8 @@ export const genericWebhookRoutes = [
   route({
     method: 'delete',
     path: '/api/webhooks/:id',
+    id: 'deleteWebhook',
+    params: { id: webhookParam },
     scope: 'write',
     tag,
     summary: 'Remove a webhook; its sessions stay',
@@ -192,6 +218,8 @@ export const genericWebhookRoutes = [
   }),
   ...statusRoutes({
     path: '/api/webhooks/:id',
+    name: 'Webhook',
+    param: webhookParam,
     tag,
     noun: 'webhook',
     shape: webhookShape,
