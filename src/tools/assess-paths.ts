@@ -30,7 +30,10 @@ export async function listSecretFiles(
 }
 
 /** Lists the links of a host. One that cannot be reached has none: then the call fails as well. */
-export async function listLinks({ files }: Pick<ExecutionBackend, 'files'>, text: string): Promise<readonly FileLink[]> {
+export async function listLinks(
+  { files }: Pick<ExecutionBackend, 'files'>,
+  text: string,
+): Promise<readonly FileLink[]> {
   try {
     return (await files.links?.(text.includes('node_modules'))) ?? []
   } catch (error) {

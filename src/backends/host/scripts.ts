@@ -172,7 +172,10 @@ export const listLinks = (paths: readonly string[], isDeep: boolean): string =>
 /** Parses what `listLinks` prints. */
 export function parseLinks(output: string): readonly FileLink[] {
   const parts = new TextDecoder().decode(decodeBase64Bytes(output.trim())).split('\0')
-  return Array.from({ length: parts.length >> 1 }, (_, i) => ({ path: parts[2 * i] ?? '', target: parts[2 * i + 1] ?? '' }))
+  return Array.from({ length: parts.length >> 1 }, (_, i) => ({
+    path: parts[2 * i] ?? '',
+    target: parts[2 * i + 1] ?? '',
+  }))
 }
 
 /** Exit code when grep rejects the pattern; the output is its error message. */

@@ -56,8 +56,8 @@ export function httpBackend(options: HttpOptions): PortableBackend & { readonly 
     ...filesOf(call),
     async links(isDeep) {
       const command = listLinks(['/workspace', '/tmp'], isDeep)
-      const options = { timeoutMs: searchTimeoutMs, maxOutput: maxLinkBytes }
-      return parseLinks((await exec(server, await workspacePath('/exec'), command, options)).stdout)
+      const limits = { timeoutMs: searchTimeoutMs, maxOutput: maxLinkBytes }
+      return parseLinks((await exec(server, await workspacePath('/exec'), command, limits)).stdout)
     },
   }
   const health = async (request?: RequestOptions) => readJson<Health>(await sendRequest(server, '/v1/health', request))

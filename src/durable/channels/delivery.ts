@@ -9,7 +9,6 @@ import type { SessionEvent } from '#agent/core/event.ts'
 import type { ImagePart, MessageSource } from '#agent/core/message.ts'
 import { isSuspended, type Stage } from '#agent/core/turn.ts'
 import { commandPrefixOf } from '#channels/command-prefix.ts'
-import type { ProgressMode, VoiceMode } from '#channels/settings.ts'
 import { isSilent } from '#agent/schedule/job/answer.ts'
 import * as policy from '#agent/policy/delivery-attempt.ts'
 import { findAttachmentPaths, withoutMediaTags } from '#agent/public-api/answer-attachments.ts'
@@ -24,6 +23,9 @@ import { Outbox, type OutboxRow } from './outbox.ts'
 import { RowSender } from './row-sender.ts'
 import { personRequests } from '#durable/turn/pending-requests.ts'
 import type { SessionStore } from '#durable/storage/store.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { findAttachmentProblem } from '#durable/session/attachments/judge-attachment.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { FetchedMedia } from '#channels/channel.ts'
@@ -39,17 +41,13 @@ type DeliverySession = {
   readonly store: SessionStore
   readonly exists: boolean
   readonly updateMeta: (change: { readonly origin: ChatOrigin }) => void
-  readonly meta: {
-    readonly origin?: ChatOrigin
-    readonly progress?: ProgressMode | undefined
-    readonly voice?: VoiceMode | undefined
-  }
+  readonly meta: SessionMetadata
   readonly ensureTenant: () => Promise<unknown>
   readonly settings: Settings
   /** While the tenant is suspended nothing is sent. */
   readonly access: { readonly isPaused: boolean }
   readonly toolRuntime: Pick<ToolRuntime, 'toolbox'> & {
-    readonly backend: Pick<FileSource, 'resolve' | 'userFiles'>
+    readonly backend: ExecutionBackend & Pick<FileSource, 'userFiles'>
     readonly paidMedia: Pick<SessionMedia, 'speak'>
   }
   readonly runInBackground: (work: Promise<unknown>) => void
@@ -76,9 +74,10 @@ const needsNoAnswer = (event: SessionEvent) => event.type === 'run.completed' &&
 const isWorking = (stage: Stage, now: number): boolean =>
   !isSuspended(stage) && stage.at !== 'done' && (stage.at !== 'waiting' || stage.until <= now)
 
-const filesOf = ({ toolRuntime: { backend } }: DeliverySession) => ({
-  resolve: (path: string) => backend.resolve(path),
-  userFiles: backend.userFiles,
+const filesOf = (session: DeliverySession): Pick<FileSource, 'resolve' | 'userFiles' | 'findProblem'> => ({
+  resolve: (path) => session.toolRuntime.backend.resolve(path),
+  userFiles: session.toolRuntime.backend.userFiles,
+  findProblem: (path) => findAttachmentProblem(session, path),
 })
 
 export class Delivery {

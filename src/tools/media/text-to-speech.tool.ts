@@ -44,11 +44,7 @@ export default defineTool({
   },
 })
 
-async function assessSpeech(
-  text: string,
-  path: string | undefined,
-  backend: ExecutionBackend,
-): Promise<Assessment> {
+async function assessSpeech(text: string, path: string | undefined, backend: ExecutionBackend): Promise<Assessment> {
   const subjects = [text.slice(0, 2_000)]
   const write = path === undefined ? undefined : await assessWrites([path], backend)
   if (write?.verdict === 'ask') return { ...write, subjects: [...subjects, ...write.subjects] }
