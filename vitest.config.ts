@@ -2,8 +2,8 @@
 // started as users start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one file.
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig, type UserWorkspaceConfig } from 'vitest/config'
+import { appBundle, pointToSource } from './scripts/lib/app-bundle.mjs'
 import { dropExpectedMessages } from './test/support/runtime-messages.ts'
-import { staticImports } from './test/support/static-imports.ts'
 
 /** Backends that reach a host over HTTP. Their tests start that host, so they run in Node. So do the tables of media vendors. */
 const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel,media,web,browser}/**/*.test.ts'
@@ -23,7 +23,7 @@ const pure = {
 
 /**
  * Files that replace `fetch`, keys or classes of their isolate, or leave objects running. They share isolates with each
- * other alone, because an isolate for each would import the app again, which takes ten seconds.
+ * other alone, because an isolate for each would start a runtime and load the app again.
  */
 const isolated = [
   'test/durable/events/events.test.ts',
@@ -36,12 +36,9 @@ const isolated = [
 ]
 
 /** Tests inside workerd. The files that one worker runs share its isolate, objects and database. */
-const workerd = (
-  name: string,
-  files: Pick<UserWorkspaceConfig['test'] & object, 'include' | 'exclude'>,
-) => ({
+const workerd = (name: string, files: Pick<UserWorkspaceConfig['test'] & object, 'include' | 'exclude'>) => ({
   plugins: [
-    staticImports(),
+    appBundle(),
     cloudflareTest(async () => ({
       main: './test/support/worker.ts',
       wrangler: { configPath: './test/support/wrangler.toml' },
@@ -59,36 +56,17 @@ const workerd = (
     isolate: false,
     ...timeouts,
     ...files,
+    onStackTrace: pointToSource,
     setupFiles: [
+      'test/support/worker-once.ts',
       'test/support/silence-between-files.ts',
       'test/support/model-fetch.ts',
       'test/support/rpc-paths.ts',
       'test/support/default-tenant.ts',
       'test/support/property-seed.ts',
     ],
-    // Every test file imports the whole app again. Bundling the packages once makes that a third faster.
-    deps: {
-      optimizer: {
-        ssr: {
-          enabled: true,
-          include: [
-            'aws4fetch',
-            'diff',
-            'drizzle-orm',
-            'drizzle-orm/d1',
-            'drizzle-orm/sqlite-core',
-            'eventsource-parser',
-            'fast-check',
-            'hono',
-            'hono/cors',
-            'jose',
-            'openai',
-            'yaml',
-            'zod',
-          ],
-        },
-      },
-    },
+    // The packages that tests import themselves. Bundled, each is one module.
+    deps: { optimizer: { ssr: { enabled: true, include: ['fast-check', 'jose', 'openai', 'tweetnacl', 'zod'] } } },
   },
 })
 

@@ -21,14 +21,17 @@ const listInputs = () => [
     .map((name) => join(source, name)),
 ]
 
-/** Returns what esbuild says of its outputs, or undefined when they are new enough. */
-export async function buildWeb({ force = false } = {}) {
+/** Returns what esbuild says of its outputs, or undefined when they are new enough. `write: false` always asks it. */
+export async function buildWeb({ write = true } = {}) {
   const newest = Math.max(...listInputs().map(age))
-  if (!force && age(page) > newest && age(output)) return undefined
+  if (write && age(page) > newest && age(output)) return undefined
   const { build } = await import('esbuild')
-  rmSync(output, { recursive: true, force: true })
-  mkdirSync(output, { recursive: true })
+  if (write) {
+    rmSync(output, { recursive: true, force: true })
+    mkdirSync(output, { recursive: true })
+  }
   const { metafile } = await build({
+    write,
     absWorkingDir: root,
     entryPoints: ['web/main.tsx', 'web/styles/main.css'],
     outdir: 'public/app',
@@ -45,6 +48,7 @@ export async function buildWeb({ force = false } = {}) {
     plugins: [oneFirstFile],
     tsconfig: 'web/tsconfig.json',
   })
+  if (!write) return metafile
   const outputOf = (entry) => Object.keys(metafile.outputs).find((name) => metafile.outputs[name].entryPoint === entry)
   const [script, style] = ['web/main.tsx', 'web/styles/main.css'].map(outputOf)
   const address = (name) => name.replace('public/', '/')
@@ -119,4 +123,4 @@ async function buildServiceWorker(build, html, files) {
   })
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await buildWeb({ force: true })
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildWeb()

@@ -3,20 +3,17 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium as playwright } from 'playwright-core'
+import { findChromium } from './lib/chromium.mjs'
 import { root } from './lib/root.mjs'
 
 const maxKiB = 120
-const browsers = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
 const [link, folder = join(root, 'docs')] = process.argv.slice(2)
 if (!link?.includes('#in=')) {
   console.error(`usage: node scripts/take-pictures.mjs 'http://localhost:8787/#in=…' [FOLDER]`)
   process.exit(2)
 }
-const executablePath = (process.env.PATH ?? '')
-  .split(':')
-  .flatMap((place) => browsers.map((name) => join(place, name)))
-  .find((file) => statSync(file, { throwIfNoEntry: false })?.isFile())
-if (!executablePath) throw new Error('needs a Chromium: apt-get install chromium-headless-shell')
+const executablePath = findChromium()
+if (!executablePath) throw new Error('needs a Chromium: apt-get install chromium')
 
 const browser = await playwright.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
 const page = await browser.newPage({ locale: 'en-US', viewport: { width: 1080, height: 720 } })

@@ -17,27 +17,41 @@ try {
 
 async function testAll(filter) {
   const built = await run(process.execPath, [join(root, 'scripts/build-isolate.mjs')])
-  const checked = await run('npm', ['run', '--silent', 'check'])
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const tested = await run(process.execPath, [vitest, 'run', ...reporters, ...filter])
+  // Beside each other, because tests wait as much as they compute.
+  const [checked, tested] = await Promise.all([
+    output('npm', ['run', '--silent', 'check']),
+    run(process.execPath, [vitest, 'run', ...reporters, ...filter]),
+  ])
+  process.stdout.write(checked.text)
   const counts = existsSync(reportFile)
     ? countsOf(JSON.parse(readFileSync(reportFile, 'utf8')))
     : { passed: 0, failed: 1, skipped: 0 }
-  counts[built === 0 && checked === 0 ? 'passed' : 'failed']++
+  counts[built === 0 && checked.code === 0 ? 'passed' : 'failed']++
   // An error outside of any test makes vitest fail while every test passes.
   if (tested !== 0 && counts.failed === 0) counts.failed++
   console.log(lineOf(counts))
   return counts.failed === 0 ? 0 : 1
 }
 
-function run(command, args) {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' })
-    child.on('error', (error) => {
-      console.error(error.message)
-      resolve(1)
-    })
-    child.on('exit', (code) => resolve(code ?? 1))
+/** Resolves with the exit code. */
+const run = (command, args) => new Promise((resolve) => start(command, args, 'inherit', resolve))
+
+/** Resolves with the exit code and all that was printed. */
+const output = (command, args) =>
+  new Promise((resolve) => {
+    let text = ''
+    const child = start(command, args, ['ignore', 'pipe', 'pipe'], (code) => resolve({ code, text }))
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (text += String(part)))
   })
+
+function start(command, args, stdio, onEnd) {
+  const child = spawn(command, args, { cwd: root, stdio, shell: process.platform === 'win32' })
+  child.on('error', (error) => {
+    console.error(error.message)
+    onEnd(1)
+  })
+  child.on('close', (code) => onEnd(code ?? 1))
+  return child
 }

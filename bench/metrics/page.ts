@@ -1,7 +1,7 @@
 /** P19: measures the page in Chromium: until it is usable, while an answer streams, with a long conversation, and in use. */
 
-import { chromium as playwright, type Browser, type Page } from 'playwright-core'
-import { chromium } from '../../test/e2e/support/chromium.ts'
+import { type Browser, type Page } from 'playwright-core'
+import { chromium, launchBrowser } from '../../test/e2e/support/chromium.ts'
 import { json, type Target } from '../client.ts'
 import { atLeast, atMost, type Goal, type Metric, type Row, times } from '../metric.ts'
 import { quantile } from '../stats.ts'
@@ -149,9 +149,9 @@ export const webPage: Metric = {
   id: 'P19',
   what: 'the page',
   run: async (stage, { rounds, quick }) => {
-    if (chromium === undefined) throw new Error('needs a Chromium: apt-get install chromium-headless-shell')
+    if (chromium === undefined) throw new Error('needs a Chromium: apt-get install chromium')
     const { target } = await stage.ours()
-    const browser = await playwright.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] })
+    const browser = await launchBrowser()
     try {
       const long = await importLong(target)
       const samples = await times(quick ? 2 : Math.min(rounds, 8), () => measure(target, browser, long))

@@ -1,42 +1,20 @@
 // Brings the Chromium of the system to the local server. It is started when a session first needs it and stopped when
 // nobody does; until then it costs nothing. All of its requests go through a proxy that refuses private addresses.
 import { spawn } from 'node:child_process'
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { startBrowserProxy } from './browser-proxy.mjs'
+import { headlessFlags } from './chromium.mjs'
 
-const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const startTimeoutMs = 30_000
 /** Longer than any session keeps an unused browser. */
 const idleMs = 15 * 60_000
 
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false // Most folders have no browser.
-  }
-}
-
-/** The path of `CHROME_PATH`, else of the first browser that is found; undefined without one, and for `none`. */
-export function findChromium({ CHROME_PATH: given, PATH = '' }) {
-  if (given === 'none') return undefined
-  if (given) {
-    if (isExecutable(given)) return given
-    throw new Error(`CHROME_PATH is ${given}, which cannot be run. Name a Chromium or Chrome, or set it to none.`)
-  }
-  return PATH.split(delimiter)
-    .flatMap((folder) => names.map((name) => join(folder, name)))
-    .find(isExecutable)
-}
-
 const flags = [
-  '--headless=new',
-  '--disable-gpu',
+  ...headlessFlags,
   '--disable-dev-shm-usage',
   '--disable-extensions',
   '--disable-sync',
@@ -45,13 +23,8 @@ const flags = [
   '--disable-quic',
   '--deny-permission-prompts',
   '--mute-audio',
-  '--no-first-run',
-  '--no-default-browser-check',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--window-size=1280,800',
-  '--remote-debugging-port=0',
-  // The browser ends when this pipe closes: also when this process is killed, and behind a script that starts it.
-  '--remote-debugging-pipe',
 ]
 
 /** Starts the browser and resolves with its process and the port of its DevTools. */

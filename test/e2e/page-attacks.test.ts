@@ -1,9 +1,9 @@
 /** Tests that nothing a model writes makes the page request, run or draw what it should not. Needs a Chromium. */
 
-import { chromium as playwright, type Browser } from 'playwright-core'
+import { type Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { attacks } from './support/attacks.ts'
-import { chromium } from './support/chromium.ts'
+import { chromium, launchBrowser } from './support/chromium.ts'
 import { newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -21,7 +21,7 @@ const handlers = `[...document.querySelectorAll('.list *')].flatMap((one) => one
 describe.skipIf(chromium === undefined)('the answers of a model', () => {
   let browser: Browser
   beforeAll(async () => {
-    browser = await playwright.launch({ executablePath: chromium ?? '', args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await launchBrowser()
   })
   afterAll(async () => browser?.close())
 

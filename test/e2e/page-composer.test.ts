@@ -1,8 +1,8 @@
 /** Tests the field of a message in Chromium, against the shared server: menus, speech, uploads, keys, push messages. */
 
-import { chromium as playwright, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium } from './support/chromium.ts'
+import { chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -40,10 +40,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     page.locator('input[type=file]').setInputFiles({ name, mimeType, buffer: Buffer.alloc(bytes, 'a,b\n') })
 
   beforeAll(async () => {
-    browser = await playwright.launch({
-      executablePath: chromium ?? '',
-      args: ['--no-sandbox', '--disable-gpu', '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream'],
-    })
+    browser = await launchBrowser(['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream'])
     context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
     await context.grantPermissions(['microphone'], { origin })
     client = (await newTenant(owner)).client
@@ -288,7 +285,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     expect(errors).toEqual([])
   })
 
-  it('offers push messages once, after the first approval, and turns them off and on in the account', async () => {
+  it('offers push messages once, in place after the first approval that allows, and turns them off and on in the account', async () => {
     const asking = await browser.newContext({ locale: 'en-US' })
     await asking.addInitScript(pushService)
     const { client: other } = await newTenant(owner)
@@ -298,24 +295,33 @@ describe.skipIf(chromium === undefined)('the composer', () => {
       const method = response.request().method()
       if (response.url().endsWith('/api/push') && method !== 'GET') calls.push(`${method} ${response.status()}`)
     })
-    const dialog = asked.getByRole('dialog', { name: 'Messages to this device' })
-    const approve = async (word: string) => {
-      await composer(asked).fill(`[[call terminal {"command":"rm -rf ${word}"} then say ${word} is gone]]`)
+    const offer = asked.getByRole('region', { name: 'Messages to this device' })
+    const answered = (text: string) => asked.locator('.block.text', { hasText: text }).last().waitFor()
+    const decide = async (decision: string, word: string) => {
+      await composer(asked).fill(`[[call terminal {"command":"rm -rf ${word}"} then say ${word} was seen]]`)
       await composer(asked).press('Enter')
-      await asked.getByRole('button', { name: 'Allow once' }).click()
-      await asked
-        .locator('.block.text', { hasText: `${word} is gone` })
-        .last()
-        .waitFor()
+      await asked.getByRole('alertdialog').getByRole('button', { name: decision }).click()
+      if (decision === 'Deny') await asked.getByRole('dialog').getByRole('button', { name: 'Deny' }).click()
+      await answered(`${word} was seen`)
     }
-    await approve('first')
-    await dialog.getByRole('button', { name: 'Turn on' }).click()
+    await decide('Deny', 'refused')
+    expect(await offer.count()).toBe(0)
+    await decide('Allow once', 'first')
+    await offer.waitFor()
+    // It covers nothing, and takes no key.
+    expect(await asked.getByRole('dialog').count()).toBe(0)
+    await composer(asked).press('Control+a')
+    await asked.keyboard.type('[[say typed]]')
+    await asked.keyboard.press('Enter')
+    await answered('typed')
+    await offer.getByRole('button', { name: 'Turn on' }).click()
+    await offer.waitFor({ state: 'detached' })
     await eventually(
       () => calls,
       (made) => made.length === 1,
     )
-    await approve('second')
-    await expect.poll(() => dialog.count()).toBe(0)
+    await decide('Allow once', 'second')
+    expect(await offer.count()).toBe(0)
     await asked.evaluate(`location.hash = '#/account'`)
     await asked.getByRole('button', { name: 'Turn off' }).click()
     await asked.getByRole('button', { name: 'Turn on' }).click()

@@ -1,9 +1,9 @@
 /** Tests that the page survives the death of the server. Needs a Chromium. */
 
-import { chromium as playwright, type Browser } from 'playwright-core'
+import { type Browser } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startModelServer } from '../support/model-server/server.ts'
-import { chromium } from './support/chromium.ts'
+import { chromium, launchBrowser } from './support/chromium.ts'
 import { createClient } from './support/client.ts'
 import { deleteState, newState, type Server, startServer } from './support/server.ts'
 import { modelSettings } from './support/shared.ts'
@@ -28,7 +28,7 @@ describe.skipIf(chromium === undefined)('the page of a server that dies', () => 
     const server = await start()
     const origin = server.url.replace('127.0.0.1', 'localhost')
     const client = createClient(server.url, server.key)
-    browser = await playwright.launch({ executablePath: chromium ?? '', args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await launchBrowser()
     const page = await (await browser.newContext({ locale: 'en-US' })).newPage()
     page.setDefaultTimeout(60_000)
     await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))

@@ -1,14 +1,8 @@
 /** Tests the page without a network, and its push messages, in Chromium against the shared server. */
 
-import {
-  chromium as playwright,
-  type Browser,
-  type BrowserContext,
-  type Page,
-  type WebSocketRoute,
-} from 'playwright-core'
+import { type Browser, type BrowserContext, type Page, type WebSocketRoute } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium } from './support/chromium.ts'
+import { chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -46,7 +40,7 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
   const listSaid = async (id: string) => (await client.messages(id)).filter(({ role }) => role === 'user')
 
   beforeAll(async () => {
-    browser = await playwright.launch({ executablePath: chromium ?? '', args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await launchBrowser()
     context = await browser.newContext({ locale: 'en-US' })
     await context.grantPermissions(['notifications'], { origin })
     client = (await newTenant(owner)).client

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import { chromium as playwright, type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium } from './support/chromium.ts'
+import { chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -94,7 +94,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     )
 
   beforeAll(async () => {
-    browser = await playwright.launch({ executablePath: chromium ?? '', args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await launchBrowser()
     client = (await newTenant(owner)).client
     context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
     page = await newPage(context)

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { chromium as playwright, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium } from './support/chromium.ts'
+import { chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 import { callsOf } from './support/telegram-server.ts'
@@ -47,7 +47,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     ).json.id
 
   beforeAll(async () => {
-    browser = await playwright.launch({ executablePath: chromium ?? '', args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await launchBrowser()
     client = (await newTenant(owner)).client
     context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
     page = await signIn(context, client)

@@ -1,10 +1,10 @@
-/** Tests the page in Chromium, against the shared server. Without one (apt-get install chromium-headless-shell) only the served bytes are tested. */
+/** Tests the page in Chromium, against the shared server. Without one (apt-get install chromium) only the served bytes are tested. */
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { chromium as playwright, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium } from './support/chromium.ts'
+import { chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -91,7 +91,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     )
 
   beforeAll(async () => {
-    browser = await playwright.launch({ executablePath: chromium ?? '', args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await launchBrowser()
     tenant = await newTenant(owner)
     client = tenant.client
     context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })

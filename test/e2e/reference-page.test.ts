@@ -1,4 +1,4 @@
-/** Tests /docs in Chromium. Without one (apt-get install chromium-headless-shell) only the served bytes are tested. */
+/** Tests /docs in Chromium. Without one (apt-get install chromium) only the served bytes are tested. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromium, openBrowser, type Page } from './support/chromium.ts'

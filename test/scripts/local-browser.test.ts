@@ -1,11 +1,14 @@
 /** Tests the browser that `npm start` brings: it is found, started when it is needed, and reaches no private address. */
 
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findChromium, serveBrowser } from '../../scripts/lib/local-browser.mjs'
+import { findChromium, listChromiums } from '../../scripts/lib/chromium.mjs'
+import { serveBrowser } from '../../scripts/lib/local-browser.mjs'
+import { chromiums } from '../backends/browser/support/chromium.mjs'
 import { type BrowserSession, newBrowserSession } from '../backends/browser/support/browser-session.ts'
 import { address, type Site, startSite } from '../backends/browser/support/site.mjs'
-
-const path = findChromium({ PATH: process.env['PATH'] })
 
 describe('the browser of the system', () => {
   it('is named by CHROME_PATH, or switched off', () => {
@@ -14,9 +17,27 @@ describe('the browser of the system', () => {
     expect(findChromium({ PATH: '/nonexistent' })).toBeUndefined()
     expect(() => findChromium({ CHROME_PATH: '/nonexistent/chrome', PATH: '' })).toThrow('cannot be run')
   })
+
+  it('is the one that people have, wherever it is on the path, else the headless shell', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'talaria-path-'))
+    const install = (place: string, name: string) => {
+      mkdirSync(join(folder, place), { recursive: true })
+      writeFileSync(join(folder, place, name), '', { mode: 0o755 })
+    }
+    const PATH = ['first', 'second', 'missing'].map((place) => join(folder, place)).join(delimiter)
+    install('first', 'chromium-headless-shell')
+    expect(findChromium({ PATH })).toBe(join(folder, 'first/chromium-headless-shell'))
+    install('second', 'google-chrome')
+    install('second', 'chromium')
+    install('first', 'google-chrome')
+    expect(listChromiums({ PATH })).toEqual(
+      ['second/chromium', 'first/google-chrome', 'first/chromium-headless-shell'].map((name) => join(folder, name)),
+    )
+    rmSync(folder, { recursive: true })
+  })
 })
 
-describe.skipIf(path === undefined)('its proxy (needs Chromium)', () => {
+describe.each(chromiums)('the proxy of %s', (path) => {
   let site: Site
   let url: string
   /** The guard of this session lets everything pass: only the proxy is left. */
@@ -24,7 +45,7 @@ describe.skipIf(path === undefined)('its proxy (needs Chromium)', () => {
 
   beforeAll(async () => {
     site = await startSite()
-    url = await serveBrowser(path ?? '')
+    url = await serveBrowser(path)
     session = await newBrowserSession(url, { ...site.network, check: async () => undefined })
   })
   afterAll(async () => {

@@ -189,6 +189,7 @@ export const de: Words = {
   nothingFound: 'Nichts gefunden.',
   nothingSaid: 'Es wurden keine Worte erkannt.',
   nothingSpent: 'Noch nichts verbraucht.',
+  notNow: 'Nicht jetzt',
   nothingWaits: 'Nichts wartet auf dich.',
   notice: 'Hinweis',
   noticeOf: 'Hinweis ({source})',

@@ -186,6 +186,7 @@ export const en = {
   nothingFound: 'Nothing found.',
   nothingSaid: 'No words were recognised.',
   nothingSpent: 'Nothing spent yet.',
+  notNow: 'Not now',
   nothingWaits: 'Nothing waits for you.',
   notice: 'Notice',
   noticeOf: 'Notice ({source})',

@@ -15,46 +15,15 @@ import { findAttachmentPaths, withoutMediaTags } from '#agent/public-api/answer-
 import { maskPendingRequest, renderPendingRequest } from './pending-request-message.ts'
 import { loadConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { Presence } from './presence.ts'
-import type { Settings } from '#agent/core/settings.ts'
-import type { ToolRuntime } from '#durable/turn/tool-runtime.ts'
-import type { SessionMedia } from '#durable/turn/tools/session-media.ts'
-import type { FileSource } from './outbound-file.ts'
 import { Outbox, type OutboxRow } from './outbox.ts'
 import { RowSender } from './row-sender.ts'
 import { personRequests } from '#durable/turn/pending-requests.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
-import type { ExecutionBackend } from '#agent/core/backend.ts'
-import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
-import { findAttachmentProblem } from '#durable/session/attachments/judge-attachment.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { FetchedMedia } from '#channels/channel.ts'
 import { attachmentPrefix, canStore, storeImages } from '#durable/workspace/attachments.ts'
-
-/** The parts of the session that delivery uses. */
-type DeliverySession = {
-  readonly tenantId: string
-  readonly sessionId: string
-  readonly sql: SqlStorage
-  readonly journal: { readonly hasTable: (table: 'outbox' | 'heard') => boolean }
-  /** Read at each use: a rebuild replaces it. */
-  readonly store: SessionStore
-  readonly exists: boolean
-  readonly updateMeta: (change: { readonly origin: ChatOrigin }) => void
-  readonly meta: SessionMetadata
-  readonly ensureTenant: () => Promise<unknown>
-  readonly settings: Settings
-  /** While the tenant is suspended nothing is sent. */
-  readonly access: { readonly isPaused: boolean }
-  readonly toolRuntime: Pick<ToolRuntime, 'toolbox'> & {
-    readonly backend: ExecutionBackend & Pick<FileSource, 'userFiles'>
-    readonly paidMedia: Pick<SessionMedia, 'speak'>
-  }
-  readonly runInBackground: (work: Promise<unknown>) => void
-  readonly arm: () => void
-  /** Aborts the object, and with it all writes since the last await. */
-  readonly resetObject: (reason: string) => void
-}
+import { findAttachmentProblem } from '#durable/turn/judge-attachment.ts'
+import type { TurnSession } from '#durable/turn/turn-session.ts'
 
 type NoticeOptions = {
   readonly format?: 'plain' | 'markdown'
@@ -74,23 +43,23 @@ const needsNoAnswer = (event: SessionEvent) => event.type === 'run.completed' &&
 const isWorking = (stage: Stage, now: number): boolean =>
   !isSuspended(stage) && stage.at !== 'done' && (stage.at !== 'waiting' || stage.until <= now)
 
-const filesOf = (session: DeliverySession): Pick<FileSource, 'resolve' | 'userFiles' | 'findProblem'> => ({
-  resolve: (path) => session.toolRuntime.backend.resolve(path),
+const filesOf = (session: TurnSession) => ({
+  resolve: (path: string) => session.toolRuntime.backend.resolve(path),
   userFiles: session.toolRuntime.backend.userFiles,
-  findProblem: (path) => findAttachmentProblem(session, path),
+  findProblem: (path: string) => findAttachmentProblem(session, path),
 })
 
 export class Delivery {
   readonly outbox: Outbox
   readonly inboundEvents: InboundEvents
   readonly media: InboundMedia
-  readonly #session: DeliverySession
+  readonly #session: TurnSession
   readonly #env: Env
   readonly #presence: Presence
   readonly #sender: RowSender
   #isClosed = false
 
-  constructor(session: DeliverySession, env: Env) {
+  constructor(session: TurnSession, env: Env) {
     this.#session = session
     this.#env = env
     this.outbox = new Outbox(session.sql, session.journal.hasTable('outbox'))

@@ -4,8 +4,8 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import { clock } from '#durable/platform/clock.ts'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
+import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
 import { handleAlarm } from './alarm.ts'
 import { AccessSubject } from './rpc/access.ts'
@@ -31,10 +31,10 @@ export class SessionDO extends DurableObject<Env> {
   readonly #subjects: ReturnType<typeof subjectsOf>
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env)
+    super(ctx, inJurisdiction(env))
     armFailpoints(env.FAILPOINTS)
     redactLogs(env)
-    this.#host = new SessionHost(ctx, env)
+    this.#host = new SessionHost(ctx, this.env)
     this.#subjects = subjectsOf(this.#host)
   }
 
@@ -124,7 +124,6 @@ export class SessionDO extends DurableObject<Env> {
     const { session, incomingCopy } = this.#host
     if (session.turns.isClosing) return
     if (!session.exists) return incomingCopy.handleAlarm()
-    if ((session.expiresAt ?? Infinity) <= clock.now()) return this.#host.expire()
     await handleAlarm(session)
   }
 }

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkBrowserAddress } from '#backends/browser/perform.ts'
 import { type BrowserSession, newBrowserSession, refOf } from './support/browser-session.ts'
-import { type Chromium, chromium, startChromium } from './support/chromium.mjs'
+import { type Chromium, chromiums, startChromium } from './support/chromium.mjs'
 import { address, type Site, startSite } from './support/site.mjs'
 
 it.each([
@@ -21,7 +21,7 @@ it.each([
   expect(checkBrowserAddress(url)).toBeDefined()
 })
 
-describe.skipIf(chromium === undefined)('the network of a page (needs Chromium)', () => {
+describe.each(chromiums)('the network of a page in %s', (path) => {
   let browser: Chromium
   let site: Site
   let session: BrowserSession
@@ -29,7 +29,7 @@ describe.skipIf(chromium === undefined)('the network of a page (needs Chromium)'
   let inside: BrowserSession
 
   beforeAll(async () => {
-    browser = await startChromium()
+    browser = await startChromium(path)
     site = await startSite()
     session = await newBrowserSession(browser.url, site.network)
     inside = await newBrowserSession(browser.url, site.network, { reachesPrivate: true })
@@ -82,7 +82,7 @@ describe.skipIf(chromium === undefined)('the network of a page (needs Chromium)'
     expect(await reached()).toBe(address(`/frame-to${query}`))
     const blocked = (framed['blocked_requests'] as readonly string[] | undefined) ?? []
     expect(blocked).toHaveLength(url.startsWith('http') ? 1 : 0)
-    expect(await session.snapshot(true)).not.toMatch(/root:|meta-data|Chromium/)
+    expect(await session.snapshot(true)).not.toMatch(/root:|meta-data|Command Line|User Agent/)
   })
 
   it('follows redirects to public addresses', async () => {

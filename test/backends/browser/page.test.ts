@@ -1,5 +1,5 @@
 /**
- * Tests the browser on a real Chromium: each call attaches anew. Without one (apt-get install chromium-headless-shell)
+ * Tests the browser on a real Chromium: each call attaches anew. Without one (apt-get install chromium)
  * these tests are skipped.
  */
 

@@ -144,7 +144,9 @@ describe('a timeout', () => {
       const { result } = await meanwhile(backend.exec(endless, { timeoutMs: 300 }))
       expect(result).toMatchObject({ exitCode: 124, timedOut: true })
       const size = (await backend.files.stat('log'))?.size
-      await new Promise((resolve) => setTimeout(resolve, 300))
+      // Another loop of this kind writes meanwhile.
+      await backend.exec('for i in $(seq 100); do echo x >> other; done', { timeoutMs: 20_000 })
+      expect((await backend.files.stat('other'))?.size).toBe(200)
       expect((await backend.files.stat('log'))?.size).toBe(size)
     })
   })

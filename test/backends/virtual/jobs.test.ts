@@ -69,7 +69,9 @@ describe.each([
       await jobs.kill('a')
       expect(await jobs.state('a')).toEqual({ at: 'exited', exitCode: 137 })
       const size = (await backend.files.stat('log'))?.size
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      // Another loop of this kind writes meanwhile.
+      await jobs.start('b', 'for i in $(seq 20); do echo x >> other; sleep 0.001; done', T)
+      expect(await ended(jobs, 'b')).toEqual({ at: 'exited', exitCode: 0 })
       expect((await backend.files.stat('log'))?.size).toBe(size)
       await jobs.kill('a')
     }))

@@ -9,7 +9,8 @@ import { noUsage } from '#agent/core/usage.ts'
 import { renderServerSentEvent } from '#agent/public-api/server-sent-events.ts'
 import { maxSubscribers, Streams } from '#durable/events/streams.ts'
 import { streamEvents } from '#worker/event-bridge.ts'
-import type { EventPage } from '#durable/session/read-session.ts'
+import type { EventPage } from '#durable/session/views/read-session.ts'
+import { until } from '../../support/scripted-model.ts'
 
 let seq = 0
 const place = (run_id: string) => ({ seq: ++seq, at: '2026-11-21T12:00:00.000Z', run_id, session_id: 's' })
@@ -199,15 +200,13 @@ describe('server-sent events of a session', () => {
     await scheduler.wait(5)
     stop.abort()
     await reading
-    await scheduler.wait(5)
-    expect(isClosed()).toBe(true)
+    expect(await until(isClosed)).toBe(true)
   })
 
   it('let a reader go that does not read', async () => {
     const { server, response, isClosed } = await bridge()
     for (let i = 0; i < 8; i++) server.send(json(delta(megabyte)))
-    await scheduler.wait(50)
-    expect(isClosed()).toBe(true)
+    await until(isClosed)
     await expect(response.text()).rejects.toThrow(/too slow/)
   })
 

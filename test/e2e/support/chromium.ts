@@ -1,28 +1,19 @@
 /** Drives a headless Chromium over the DevTools protocol, if one is installed. */
 
 import { spawn } from 'node:child_process'
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { chromium as playwright, type Browser } from 'playwright-core'
+import { findChromium, headlessFlags } from '../../../scripts/lib/chromium.mjs'
 
-const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
+/** The path of the preferred browser. */
+export const chromium = findChromium()
 
-/** The path of the first browser that is found. */
-export const chromium = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .flatMap((folder) => names.map((name) => join(folder, name)))
-  .find(isExecutable)
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    // Most folders have no browser.
-    return false
-  }
-}
+/** Starts the browser for Playwright. */
+export const launchBrowser = (more: readonly string[] = [], path = chromium): Promise<Browser> =>
+  playwright.launch({ executablePath: path ?? '', args: ['--no-sandbox', '--disable-gpu', ...more] })
 
 type Params = Record<string, unknown>
 type Incoming = { readonly id?: number; readonly method?: string; readonly params?: Params; readonly result?: Params }
@@ -44,10 +35,9 @@ export type Page = {
 
 export async function openBrowser(path: string): Promise<{ newPage: () => Promise<Page>; close: () => void }> {
   const folder = mkdtempSync(join(tmpdir(), 'talaria-chromium-'))
-  const options = ['--no-sandbox', '--disable-gpu', '--headless', '--remote-debugging-port=0', '--window-size=1300,900']
-  // The browser ends when its pipes close. A signal would only reach the script that starts it.
+  const options = [...headlessFlags, '--no-sandbox', '--window-size=1300,900', `--user-data-dir=${folder}`]
   const pipes = ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] as const
-  const child = spawn(path, [...options, '--remote-debugging-pipe', `--user-data-dir=${folder}`, 'about:blank'], {
+  const child = spawn(path, [...options, 'about:blank'], {
     stdio: [...pipes],
   })
   const address = await new Promise<string>((resolve, reject) => {

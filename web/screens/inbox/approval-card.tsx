@@ -11,6 +11,7 @@ import { t } from '../../words/words.ts'
 import { Value } from '../chat/tool-card.tsx'
 import { SessionLink } from '../sessions/session-link.tsx'
 import { countWaiting } from '../sessions/sessions.ts'
+import { offerPush } from './push-offer.tsx'
 
 const deadMs = 400
 const order: readonly Decision[] = ['once', 'session', 'always', 'deny']
@@ -35,7 +36,7 @@ export function ApprovalCard({ approval, isLinked = false, onDecided }: Props) {
       await api('POST', path`/api/approvals/${approval.id}`, { body: { decision, ...(reason && { reason }) } })
       onDecided?.()
       await countWaiting()
-      void import('./offer-push.ts').then(({ offerPush }) => offerPush())
+      if (decision !== 'deny') await offerPush()
     } catch (error) {
       showError(error)
     } finally {

@@ -6,6 +6,7 @@ import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { t } from '../../words/words.ts'
 import { waitingCount } from '../sessions/sessions.ts'
 import { ApprovalCard } from './approval-card.tsx'
+import { PushOffer } from './push-offer.tsx'
 import { QuestionCard } from './question-card.tsx'
 
 async function load() {
@@ -32,6 +33,7 @@ export function Inbox() {
               <QuestionCard key={question.id} question={question} isLinked onAnswered={waiting.reload} />
             ))}
             {!approvals.length && !questions.length && <p class="note">{t('nothingWaits')}</p>}
+            <PushOffer />
           </div>
         )}
       </Panel>

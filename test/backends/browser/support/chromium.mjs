@@ -1,39 +1,20 @@
 /** Starts a headless Chromium, if one is installed, for the tests of one file. */
 
 import { spawn } from 'node:child_process'
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
+import { findChromium, headlessFlags, listChromiums } from '../../../../scripts/lib/chromium.mjs'
 
-const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
-
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false // Most folders have no browser.
-  }
-}
-
-/** The path of the first browser that is found. */
-export const chromium = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .flatMap((folder) => names.map((name) => join(folder, name)))
-  .find(isExecutable)
+/** The path of the preferred browser. */
+export const chromium = findChromium()
+/** The paths of the preferred browser and of the last choice. */
+export const chromiums = [...new Set([chromium, listChromiums().at(-1)])].filter((path) => path !== undefined)
 
 export async function startChromium(path = chromium ?? '', more = []) {
   const folder = mkdtempSync(join(tmpdir(), 'talaria-browser-'))
-  const options = [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--headless',
-    '--remote-debugging-port=0',
-    '--remote-debugging-pipe',
-    ...more,
-  ]
+  const options = [...headlessFlags, '--no-sandbox', ...more]
   const child = spawn(path, [...options, `--user-data-dir=${folder}`, 'about:blank'], {
-    // The browser ends when the pipes close, also behind a script that starts it.
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
   })
   const ended = new Promise((resolve) => child.once('exit', resolve))

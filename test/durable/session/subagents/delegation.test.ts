@@ -168,7 +168,9 @@ describe('a batch', () => {
     )
     const running = send(id, 'go')
     await gate.waitUntilReached()
-    await scheduler.wait(50)
+    // Another session has a whole turn meanwhile.
+    const other = await conversation({ parent: [says('Hello.')], child: () => says('never') })
+    await send(other.id, 'go')
     expect(ofChildren()).toHaveLength(1)
     now = 0
     gate.open()
