@@ -1,5 +1,5 @@
-// `node scripts/build-worker.mjs [index|with-sandbox|bench-rows]`: writes dist/worker or another folder of dist, which
-// wrangler serves and deploys as it is (`no_bundle`). Skips the work when the output is newer than all sources.
+// `node scripts/build-worker.mjs [index|with-sandbox|with-native-sandbox|bench-rows]`: writes dist/worker or another folder
+// of dist, which wrangler serves and deploys as it is (`no_bundle`). Skips the work when the output is newer than all sources.
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { root } from './lib/root.mjs'

@@ -1,43 +1,88 @@
-// `npm run deploy`: migrates the remote database, then deploys the worker. Arguments go to `wrangler deploy`.
-import { spawnSync } from 'node:child_process'
+// `npm run deploy`: brings Talaria onto an account of Cloudflare, from nothing or as an update. docs/deploy.md describes it.
 import { createRequire } from 'node:module'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { help, parseDeployArguments } from './deploy/arguments.mjs'
+import { readDeployFile, writeDeployFile } from './deploy/deploy-file.mjs'
+import { steps } from './deploy/steps.mjs'
+import { createLoginLink } from './lib/announce.mjs'
 import { root } from './lib/root.mjs'
 
-const wrangler = createRequire(import.meta.url).resolve('wrangler')
-const extra = process.argv.slice(2)
-
-function step(title, args) {
-  console.log(`\n== ${title}`)
-  const { status } = spawnSync(process.execPath, ['--no-warnings', wrangler, ...args], { cwd: root, stdio: 'inherit' })
-  if (status !== 0) stop(`"wrangler ${args.slice(0, 3).join(' ')}" failed, see above. Nothing after it was done.`)
+async function main() {
+  const options = parseDeployArguments(process.argv.slice(2))
+  if (options.isHelp) return console.log(help)
+  const folder = resolve(options.folder ?? root)
+  const files = {
+    folder,
+    facts: join(folder, 'deploy.json'),
+    secrets: join(folder, '.deploy.vars'),
+    // wrangler resolves the paths of a configuration from its folder.
+    config: join(root, `wrangler.deploy${folder === root ? '' : `.${basename(folder)}`}.json`),
+  }
+  const run = createRun(options, files)
+  if (options.isDryRun) console.log('Plan (nothing is changed):')
+  const done = []
+  for (const { name, run: step, doesChange } of steps) {
+    try {
+      console.log(`${name.padEnd(9)} ${await step(run)}`)
+      if (doesChange) done.push(name)
+    } catch (error) {
+      return fail(name, error, done)
+    }
+  }
+  if (!options.isDryRun) await announce(run)
 }
 
-function stop(text) {
-  console.error(`\n${text}`)
-  process.exit(1)
+function createRun(options, files) {
+  const { experimental_readRawConfig: readRaw } = createRequire(import.meta.url)('wrangler')
+  const { rawConfig: plain } = readRaw({ config: resolve(root, options.config ?? 'wrangler.toml') })
+  const facts = readDeployFile(files.facts)
+  const isInteractive = process.stdin.isTTY && process.stdout.isTTY && !options.isDryRun
+  return {
+    options,
+    files,
+    plain,
+    facts,
+    isDryRun: options.isDryRun,
+    ask: isInteractive ? ask : () => Promise.resolve(null),
+    /** Keeps facts at once, so that a run after a failure takes what exists. */
+    learn(found) {
+      Object.assign(facts, found)
+      if (!options.isDryRun) writeDeployFile(files.facts, facts)
+    },
+  }
 }
 
-if (/database_id\s*=\s*"(0{8}-0{4}-0{4}-0{4}-0{12})?"/.test(readFileSync(join(root, 'wrangler.toml'), 'utf8')))
-  stop(
-    [
-      'wrangler.toml has no database yet. Once per account:',
-      '  npx wrangler login',
-      '  npx wrangler d1 create talaria               put the id it prints into wrangler.toml as database_id',
-      '  npx wrangler r2 bucket create talaria-blobs',
-      'README.md has all steps.',
-    ].join('\n'),
-  )
+async function ask(what, known) {
+  const list = Object.entries(known).map(([name, place]) => `${name} (${place})`)
+  const lines = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    for (;;) {
+      const answer = (await lines.question(`${what}? ${list.join(', ')}; empty for none: `)).trim()
+      if (!answer) return null
+      if (Object.hasOwn(known, answer)) return answer
+    }
+  } finally {
+    lines.close()
+  }
+}
 
-if (!extra.includes('--dry-run')) step('database', ['d1', 'migrations', 'apply', 'DB', '--remote'])
-step('worker', ['deploy', ...extra])
-if (!extra.includes('--dry-run'))
-  console.log(
-    [
-      '',
-      'Deployed. Two secrets are set once:',
-      '  npx wrangler secret put ADMIN_KEY            at least 16 characters; without it every route with a key answers 503',
-      '  npx wrangler secret put ENCRYPTION_KEY       openssl rand -base64 32; without it no secret of a tenant can be stored',
-    ].join('\n'),
-  )
+function fail(name, error, done) {
+  console.error(`\n${name} failed: ${error.message}`)
+  const before = done.length ? `Done, and taken over by the next run: ${done.join(', ')}.` : 'Nothing was changed.'
+  console.error(`${before} Then run the command again.`)
+  process.exitCode = 1
+}
+
+async function announce({ facts: { url }, secrets }) {
+  const link = secrets.ADMIN_KEY && (await createLoginLink(url, secrets.ADMIN_KEY))
+  console.log(`\nTalaria is ready on ${url}`)
+  console.log(link ? `open: ${link} (signs in once, within ten minutes)` : 'sign in with ADMIN_KEY')
+  if (!Object.keys(secrets).some((key) => /_(API_KEY|TOKEN)$|^MODEL$/.test(key)))
+    console.log('next: write the key of a provider, as OPENAI_API_KEY=…, into .deploy.vars and run this again')
+}
+
+await main().catch((error) => {
+  console.error(`\n${error.message}`)
+  process.exitCode = 1
+})

@@ -9,6 +9,7 @@ import { startResolver } from './lib/local-resolver.mjs'
 import { migrateLocally } from './lib/migrations.mjs'
 import { requirePort } from './lib/ports.mjs'
 import { root } from './lib/root.mjs'
+import { entryOf } from './lib/sandbox-config.mjs'
 import { readSettings } from './lib/settings.mjs'
 import { requireWritable } from './lib/state-folder.mjs'
 import { wranglerDev } from './lib/wrangler.mjs'
@@ -61,11 +62,16 @@ function argumentsFor({ port, host, rest }, persistTo, settings) {
   return ['--port', String(port), '--ip', host, '--persist-to', persistTo, ...level, ...inspector, ...rest]
 }
 
+/** The entry that the configuration of `--config` serves. */
+function entryIn(rest) {
+  const config = rest[rest.indexOf('--config') + 1]
+  return rest.includes('--config') ? [entryOf(readFileSync(resolve(root, config), 'utf8')) ?? 'index'] : []
+}
+
 /** Runs before wrangler watches the folder, because a later build would restart the server. */
 const build = ({ rest }) =>
   new Promise((done, failed) => {
-    const entry = rest.includes('wrangler.sandbox.toml') ? ['with-sandbox'] : []
-    const child = spawn(process.execPath, [join(root, 'scripts/build-worker.mjs'), ...entry], {
+    const child = spawn(process.execPath, [join(root, 'scripts/build-worker.mjs'), ...entryIn(rest)], {
       cwd: root,
       stdio: ['ignore', 'ignore', 'inherit'],
     })

@@ -24,6 +24,8 @@ interface Env {
   readonly CORS_ORIGINS?: string
   /** The address under which platforms reach this deployment. */
   readonly PUBLIC_URL?: string
+  /** Where all objects must stay. */
+  readonly JURISDICTION?: DurableObjectJurisdiction
   readonly AUX_MODEL?: string
   readonly FAILPOINTS?: string
   /** The address of an OpenTelemetry collector, to which spans are sent. */

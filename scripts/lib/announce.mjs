@@ -19,7 +19,7 @@ export async function announce(url, { key, quietKey, model }) {
 }
 
 /** The address of the page with a link that signs in once. Without ENCRYPTION_KEY there is none. */
-async function createLoginLink(url, key) {
+export async function createLoginLink(url, key) {
   try {
     const answer = await fetch(`${url}/api/login/links`, {
       method: 'POST',

@@ -106,7 +106,59 @@ function yieldToEventLoop(source) {
     .replace(statement, () => `${statement}let pulse=this.ctx.pulse?.();if(pulse)await pulse;`)
 }
 
+// The text of sed's `a`, `i` and `c` lost its indentation, a line break after a backslash, and the order of two `i`. The
+// patch reads the text as GNU sed does. A script of `-f` lost the white space of its lines.
+function readTextOfSed(source) {
+  const reader = /readTextCommand\((\w),(\w),(\w)\)\{let \w=!1;[^]*?return\{type:([\w$]+)\.TEXT_CMD,value:\1,[^}]*\}\}/
+  const [, value, line, column, kinds] = found(source, reader, readTextOfSed.name)
+  const split = /(\w)\.startsWith\("__INSERT__"\)\?/
+  found(source, split, readTextOfSed.name)
+  const insert = /\.appendBuffer\.unshift\((`__INSERT__\$\{\w\.text\}`)\)/
+  const append = /case"append":(\w)\.appendBuffer\.push\((\w)\.text\);break;/
+  const text = /(parseTextCommand\((\w),\w\)\{let \w=\2\.value,\w=\2\.text)\|\|"";/
+  const scriptFile =
+    /for\(let (\w) of (\w)\.split\(`\n`\)\)\{let (\w)=\1\.trim\(\);\3&&!\3\.startsWith\("#"\)&&(\w)\.push\(\3\)\}/
+  const write = /for\(let (\w) of (\w)\)(\w\(`\$\{\1\}\n`\);if\(\w+=\(\w\|\|\w\)&&\2\.length===0)/
+  for (const pattern of [insert, append, text, scriptFile, write]) found(source, pattern, readTextOfSed.name)
+  const read = `readTextCommand(${value},${line},${column}){return(${readSedText.toString()})(this,{kind:${kinds},value:${value},line:${line},column:${column}})}`
+  return source
+    .replace(reader, () => read)
+    .replace(split, '$1?.startsWith("__INSERT__")?')
+    .replace(insert, '.appendBuffer.push($1)')
+    .replace(append, 'case"append":$1.appendBuffer.push($2.text??null);break;')
+    .replace(write, 'for(let $1 of $2)$1!==null&&$3')
+    .replace(text, '$1;')
+    .replace(scriptFile, '$4.push($2.replace(/\\n$/,""));')
+}
+
+// Becomes part of the source. `lexer` stands behind the letter of the command. Without a text nothing is added but the
+// missing newline of the last line.
+function readSedText(lexer, { kind, value, line, column }) {
+  const isBlank = (char) => char === ' ' || char === '\t'
+  const escapes = { n: '\n', t: '\t', r: '\r', f: '\f', v: '\v', a: '\x07' }
+  while (isBlank(lexer.peek())) lexer.advance()
+  if (lexer.pos >= lexer.input.length)
+    return { type: kind.ERROR, value: "expected \\ after `a', `c' or `i'", line, column }
+  if (lexer.peek() === '\\') {
+    lexer.advance()
+    if (lexer.pos >= lexer.input.length) return { type: kind.TEXT_CMD, value, text: undefined, line, column }
+    // The text begins on the next line, or behind the backslash with its white space.
+    if (/^[ \t]*\n/.test(lexer.input.slice(lexer.pos))) while (lexer.advance() !== '\n');
+  }
+  let text = ''
+  while (lexer.pos < lexer.input.length && lexer.peek() !== '\n') {
+    const char = lexer.advance()
+    if (char !== '\\') text += char
+    else if (lexer.pos < lexer.input.length) {
+      const escaped = lexer.advance()
+      text += escapes[escaped] ?? escaped
+    }
+  }
+  return { type: kind.TEXT_CMD, value, text, line, column }
+}
+
 const amendments = [
+  readTextOfSed,
   reportFinalState,
   keepAbortedOutput,
   expandInArithmetic,

@@ -46,21 +46,27 @@ const makers = {
   ENCRYPTION_KEY: () => randomBytes(32).toString('base64'),
 }
 
+/** The keys that are generated when they are missing. */
+export const keyNames = Object.keys(makers)
+
+const localHeadline = '# Local settings and secrets, see README.md. Not committed.'
+
 export function readSettings(file, environment) {
   const given = fromEnvironment(environment)
   const stored = parseEnv(existsSync(file) ? readFileSync(file, 'utf8') : '')
-  const missing = Object.keys(makers).filter((name) => !given[name] && !stored[name])
-  const settings = { ...(missing.length ? store(file, missing) : stored), ...given }
+  const missing = keyNames.filter((name) => !given[name] && !stored[name])
+  const settings = { ...(missing.length ? generateKeys(file, missing) : stored), ...given }
   check(settings)
   return settings
 }
 
-function store(file, missing) {
+/** Adds these keys to the file and returns all that it has. `headline` begins a new file. */
+export function generateKeys(file, missing, headline = localHeadline) {
   const lines = missing.map((name) => `${name}="${makers[name]()}"\n`).join('')
   if (existsSync(file)) {
     const text = readFileSync(file, 'utf8')
     writeFileSync(file, text === '' || text.endsWith('\n') ? lines : `\n${lines}`, { flag: 'a' })
-  } else create(file, `# Local settings and secrets, see README.md. Not committed.\n${lines}`)
+  } else create(file, `${headline}\n${lines}`)
   chmodSync(file, 0o600)
   return parseEnv(readFileSync(file, 'utf8'))
 }

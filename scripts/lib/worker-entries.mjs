@@ -5,6 +5,7 @@ import { root } from './root.mjs'
 const entries = {
   index: { source: 'src/worker/index.ts', folder: 'worker' },
   'with-sandbox': { source: 'src/worker/with-sandbox.ts', folder: 'with-sandbox' },
+  'with-native-sandbox': { source: 'src/worker/with-native-sandbox.ts', folder: 'with-native-sandbox' },
   /** The worker of the benchmark that counts rows. */
   'bench-rows': { source: 'bench/rows-worker.ts', folder: 'bench-rows' },
 }

@@ -113,7 +113,7 @@ const unauthorised = () =>
   new AppError(401, 'invalid_api_key', 'Send a valid key in the header: Authorization: Bearer KEY.')
 
 /** Compares digests, because a comparison in constant time needs equal lengths. */
-async function isAdminKey(presented: string, adminKey: string): Promise<boolean> {
+export async function isAdminKey(presented: string, adminKey: string): Promise<boolean> {
   const [actual, expected] = await Promise.all([sha256(presented), sha256(adminKey)])
   return crypto.subtle.timingSafeEqual(actual, expected)
 }

@@ -4,6 +4,7 @@
  */
 
 import { newRunId, newSessionId } from '#durable/platform/ids.ts'
+import { noteLogIds } from '#durable/platform/log-context.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from './errors.ts'
 import type { Call } from './route.ts'
@@ -56,7 +57,8 @@ export const joinedIds = ({ sessionId, runId }: Pick<RequestIds, 'sessionId' | '
 })
 
 /** Releases the key when the request is refused. Other errors keep it, because the work may have begun. */
-export async function releaseOnError<T>({ release }: RequestIds, work: () => Promise<T>): Promise<T> {
+export async function releaseOnError<T>({ sessionId, runId, release }: RequestIds, work: () => Promise<T>): Promise<T> {
+  noteLogIds({ session_id: sessionId, run_id: runId })
   try {
     return await work()
   } catch (error) {

@@ -1,5 +1,6 @@
 /** Entry of the worker: exports the HTTP handler and the Durable Object classes. */
 
+import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { createFirstApp, isFirstRoute, isWebhook } from './routing/first-app.ts'
 import type { App } from './route.ts'
 
@@ -23,11 +24,11 @@ export default {
     const handler = isWebhook(request)
       ? (webhookApp ?? (await loadWebhookApp()))
       : (app ?? (isFirstRoute(request) ? firstApp : await loadApp()))
-    return handler.fetch(request, env, context)
+    return handler.fetch(request, inJurisdiction(env), context)
   },
   email: async (message, env, context) => {
     const { receiveMail } = await import('./receive-mail.ts')
-    await receiveMail(message, env, context)
+    await receiveMail(message, inJurisdiction(env), context)
   },
 } satisfies ExportedHandler<Env>
 

@@ -7,7 +7,7 @@ import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import type { Authority, Scope } from '#agent/core/permission/authority.ts'
 import type { Identity } from '#agent/core/permission/roles.ts'
-import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
+import { type LogIds, logIdsOf, noteLogIds } from '#durable/platform/log-context.ts'
 import { fetchTenantSnapshot, type TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { requireAccess } from './access.ts'
 import { authenticate, requireScope } from './auth.ts'
@@ -87,11 +87,8 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
       const serve = async (web: Web): Promise<Response> => {
         const known = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
         const identity: Identity = { ...known, requestId: web.get('requestId') }
-        const session = definition.path.startsWith('/api/sessions/:id') && { session_id: web.req.param('id') }
-        return withLogContext(
-          () => ({ ...logIdsOf(identity), ...session }),
-          () => answer(web, identity),
-        )
+        noteLogIds({ ...logIdsOf(identity), ...logIdsOfPath(definition.path, (name) => web.req.param(name)) })
+        return answer(web, identity)
       }
       const answer = async (web: Web, identity: Identity): Promise<Response> => {
         const tenant = await fetchTenantSnapshot(web.env, identity.tenantId)
@@ -109,4 +106,11 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
       app.on(definition.method.toUpperCase(), path, serve)
     },
   }
+}
+
+/** The session and the run that a path names. */
+function logIdsOfPath(path: string, param: (name: string) => string | undefined): LogIds {
+  if (path.startsWith('/v1/runs/:id')) return { run_id: param('id') }
+  if (!path.startsWith('/api/sessions/:id')) return {}
+  return { session_id: param('id'), ...(path.includes('/:run') && { run_id: param('run') }) }
 }

@@ -2,6 +2,8 @@
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { log } from '#agent/core/log.ts'
+import { noteLogIds, withLogContext } from '#durable/platform/log-context.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { ownerAuthority } from '../support/authority.ts'
@@ -69,4 +71,36 @@ it('have the ids of the request that began the turn, after a crash', async () =>
   })
   const ids = { request_id: 'req-before', tenant_id: tenant, session_id: id, run_id: body.run_id }
   expect(idsOf(linesOf('tool.failed')[0] ?? {})).toEqual(ids)
+})
+
+it('have the ids of a request whose handler failed', async () => {
+  const { id: tenant, key } = await newTenant()
+  await call('GET', '/api/usage', { key })
+  const headers = { 'x-request-id': 'req-failed' }
+  vi.spyOn(bindings.DB, 'prepare').mockImplementation(() => {
+    throw new TypeError('broken')
+  })
+  const { status } = await call('GET', '/api/usage', { key, headers })
+  expect(status).toBeGreaterThanOrEqual(500)
+  const [line = {}] = lines.filter((one) => String(one['event']).startsWith('request.'))
+  expect(idsOf(line)).toMatchObject({ request_id: 'req-failed', tenant_id: tenant })
+})
+
+it('have the session and the run that a request learns on its way', async () => {
+  await withLogContext(
+    () => ({ request_id: 'req-1' }),
+    async () => {
+      await Promise.resolve().then(() => noteLogIds({ session_id: 'ses_1', run_id: 'run_1' }))
+      log.warn('test.noted', 'Noted.')
+      withLogContext(
+        () => ({ run_id: 'run_2' }),
+        () => log.warn('test.inner', 'Inner.'),
+      )
+    },
+  )
+  noteLogIds({ session_id: 'nobody' })
+  log.warn('test.outside', 'Outside.')
+  expect(idsOf(linesOf('test.noted')[0] ?? {})).toEqual({ request_id: 'req-1', session_id: 'ses_1', run_id: 'run_1' })
+  expect(idsOf(linesOf('test.inner')[0] ?? {})).toEqual({ request_id: 'req-1', session_id: 'ses_1', run_id: 'run_2' })
+  expect(idsOf(linesOf('test.outside')[0] ?? {})).toEqual({})
 })

@@ -40,6 +40,16 @@ const amountOf = (counts: Counts, unit: 'tokens' | 'usd') => (unit === 'usd' ? c
 export const findReachedLimit = (limits: Limits, spent: Spent): keyof Limits | undefined =>
   ownLimits.find(({ limit, of, unit }) => amountOf(spent[of], unit) >= (limits[limit] ?? Infinity))?.limit
 
+/** Names the limit that a call of a known price would exceed. `more`: its price, and what other calls may cost. */
+export const findExceededLimit = (
+  limits: Limits,
+  spent: Spent,
+  more: { readonly tokens: number; readonly usd: number },
+): keyof Limits | undefined =>
+  ownLimits.find(
+    ({ limit, of, unit }) => more[unit] > 0 && amountOf(spent[of], unit) + more[unit] > (limits[limit] ?? Infinity),
+  )?.limit
+
 const warningPercent = 80
 
 /** Finds a limit of the turn or the session of which 80 % are used, and were not before the turn. */

@@ -1,4 +1,4 @@
-/** Parses cron expressions of five fields, or six with seconds first, with names and `@` presets. */
+/** Parses cron expressions of five fields, or six with seconds last as Hermes has them, with names and `@` presets. */
 
 export type CronFields = {
   /** One number: the smallest unit of a schedule is the minute. */
@@ -66,11 +66,10 @@ export function parseCron(expression: string): CronResult {
 }
 
 function parseFields(words: readonly string[]): CronFields {
-  const [seconds = '0', minute = '', hour = '', day = '', month = '', weekday = ''] =
-    words.length === 6 ? words : ['0', ...words]
+  const [minute = '', hour = '', day = '', month = '', weekday = '', seconds = '0'] = words
   const second = [...parseField(seconds, specs.second)]
   if (second.length !== 1)
-    throw new FieldError('The field for seconds takes one number: a schedule runs at most once a minute.')
+    throw new FieldError('The sixth field is the second and takes one number: a schedule runs at most once a minute.')
   return {
     second: second[0] ?? 0,
     minutes: sorted(parseField(minute, specs.minute)),

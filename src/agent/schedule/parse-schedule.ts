@@ -1,5 +1,5 @@
 /**
- * Parses the text of a schedule: `30m` runs once after a delay, `every 2h` again and again, `0 9 * * *` by cron and
+ * Parses the text of a schedule: `30m` or `in 30m` runs once after a delay, `every 2h` again and again, `0 9 * * *` by cron and
  * `2026-12-01T09:00` once at a time.
  */
 
@@ -28,7 +28,7 @@ export function parseSchedule(text: string, context: ScheduleContext): ParsedSch
   const trimmed = text.trim().replace(/\s+/g, ' ')
   if (trimmed === '' || trimmed.length > maxScheduleChars)
     return failed(`The schedule is empty or too long. ${grammarHint}`)
-  const [, every, amount, unit] = /^(every )?(\d{1,6}) ?([a-z]{1,8})$/i.exec(trimmed) ?? []
+  const [, every, amount, unit] = /^(?:(every )|in )?(\d{1,6}) ?([a-z]{1,8})$/i.exec(trimmed) ?? []
   if (amount !== undefined && unit !== undefined) return parseSpan({ every, amount, unit }, context.now)
   const [, year, month, day, clockText, offset] =
     /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?))?(Z|[+-]\d{2}:?\d{2})?$/i.exec(trimmed) ?? []

@@ -88,18 +88,46 @@ export function parseSkill(content: string, parseYaml: ParseYaml): ParsedSkill {
   return badName === undefined ? { ok: true, head: toHead(data), body: parts.body } : wrong(badName)
 }
 
-/** Many skills have a colon in a description without quotes, which other clients accept. */
+/** Many skills have text without quotes that is not plain YAML, such as a colon in it. Other clients accept them. */
 function parseFrontMatter(head: string, parseYaml: ParseYaml): unknown {
+  const quoted = quoteTexts(head)
   try {
-    return parseYaml(head)
+    const values = parseYaml(head)
+    return isText(values) || quoted === head ? values : parseYaml(quoted)
   } catch (error) {
-    const quoted = head.replace(
-      /^(\w[\w-]{0,60}:[ \t])([^\s"'|>[{&*!#][^\n]*)$/gm,
-      (_, key: string, value: string) => key + JSON.stringify(value),
-    )
     if (quoted === head) throw error
     return parseYaml(quoted)
   }
+}
+
+/** A description whose first line has a colon can read as a list of fields. */
+const isText = (values: unknown): boolean => {
+  const { description } = (values ?? {}) as { readonly description?: unknown }
+  return description === undefined || typeof description === 'string'
+}
+
+const fieldLine = /^([A-Za-z_][\w-]{0,60}):(?:[ \t]+(.*))?$/
+
+/** Quotes the texts at the first level. The lines of a text are joined, as YAML does. */
+function quoteTexts(head: string): string {
+  const fields: string[][] = []
+  for (const line of head.split('\n')) {
+    const last = fields.at(-1)
+    if (last && /^(?:[ \t]|$)/.test(line)) last.push(line)
+    else fields.push([line])
+  }
+  return fields.map((lines) => quoteField(lines) ?? lines.join('\n')).join('\n')
+}
+
+function quoteField([first = '', ...more]: readonly string[]): string | undefined {
+  const [, key, begin = ''] = fieldLine.exec(first) ?? []
+  const value = [begin, ...more]
+    .map((line) => line.trim())
+    .filter(Boolean)
+    .join(' ')
+  if (key === undefined || value === '' || /^[|>]/.test(begin) || /^(["']).*\1$/.test(value)) return undefined
+  const isPlain = /^[^\s"'[{&*!#]/.test(begin)
+  return isPlain || key === 'description' ? `${key}: ${JSON.stringify(value)}` : undefined
 }
 
 const wrong = (error: string): ParsedSkill => ({ ok: false, error })

@@ -7,6 +7,7 @@ import { BackendError, type Capabilities } from '#agent/core/backend.ts'
 import { hostBackend } from '../host/host-backend.ts'
 import type { HostPort, HostMemory } from '../host/host-port.ts'
 import type { PortableBackend } from '../portable-backend.ts'
+import { hasNoContainers, isAtCapacity } from './container-failure.ts'
 import type { SandboxResult, SandboxPort, SandboxFailure } from './sandbox-port.ts'
 import type { Egress } from './egress.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
@@ -64,8 +65,8 @@ function describeNetwork({ hosts }: Egress): string {
   return `It reaches only these hosts, over HTTP: ${hosts.slice(0, maxListedHosts).join(', ')}${more}.`
 }
 
-/** Time for two attempts to start the container, and for the response. */
-const startAndGraceMs = 100_000
+/** Time for a container that is silent, for another one to start, and for the response. */
+const startAndGraceMs = 130_000
 /** Attempts of a request that is known not to have started. */
 const maxAttempts = 4
 const maxBackOffMs = 15_000
@@ -93,8 +94,8 @@ function settle<T>(work: Promise<SandboxResult<T>>, ms: number): Promise<Sandbox
 
 /** Converts an error of the Durable Object itself, which was reset or has no container. */
 function failureOf(error: unknown): SandboxFailure {
-  const message = error instanceof Error ? error.message : String(error)
-  return { code: 'OBJECT', message, admitted: true }
+  const { message = String(error), retryable } = error as { readonly message?: string; readonly retryable?: boolean }
+  return { code: 'OBJECT', message, admitted: true, retryable }
 }
 
 async function callWithRetry<T>(ask: () => Promise<SandboxResult<T>>, retry: 'never' | 'idempotent'): Promise<T> {
@@ -105,8 +106,11 @@ async function callWithRetry<T>(ask: () => Promise<SandboxResult<T>>, retry: 'ne
     const canRetry =
       (notStartedCodes.has(trouble.code) && trouble.retryable !== false) ||
       (trouble.retryable === true && (retry === 'idempotent' || trouble.admitted === false))
-    if (!canRetry || attempt === maxAttempts || isMissing(trouble))
-      throw toBackendError(trouble, retry === 'never' && !notStartedCodes.has(trouble.code))
+    if (!canRetry || attempt === maxAttempts || hasNoContainers(trouble))
+      throw toBackendError(
+        trouble,
+        retry === 'never' && !notStartedCodes.has(trouble.code) && trouble.admitted !== false,
+      )
     await new Promise((resolve) =>
       setTimeout(resolve, Math.min(trouble.retryAfterMs ?? 500 * 2 ** attempt, maxBackOffMs)),
     )
@@ -114,17 +118,15 @@ async function callWithRetry<T>(ask: () => Promise<SandboxResult<T>>, retry: 'ne
 }
 
 const notStartedCodes: ReadonlySet<string> = new Set(['CONTAINER_UNAVAILABLE'])
-const noContainersPattern = /Containers have not been enabled|no container|does not have a container/i
-const noCapacityPattern = /max_container_instances_exceeded|no_container_instance_available/i
-const isMissing = ({ message }: SandboxFailure): boolean => noContainersPattern.test(message)
 
 export const containerSetUpHint =
   'It needs containers: `npm run dev:sandbox` locally (with a container engine), a deployment with wrangler.sandbox.toml otherwise.'
 
-function toBackendError({ code, message }: SandboxFailure, mayHaveRun: boolean): BackendError {
-  if (noContainersPattern.test(message))
+function toBackendError(failure: SandboxFailure, mayHaveRun: boolean): BackendError {
+  const { code, message } = failure
+  if (hasNoContainers(failure))
     return new BackendError('unavailable', 'There are no containers here.', containerSetUpHint)
-  if (noCapacityPattern.test(message))
+  if (isAtCapacity(failure))
     return new BackendError(
       'unavailable',
       'All containers are in use.',

@@ -2,34 +2,53 @@
  * Implements `SandboxPort` on a container. It works around these properties of containers:
  * - output may be cut while a file streams out: scripts write it to a file and print its size first, and what is missing
  *   is fetched again
- * - a container may be unreachable: one in which nothing has begun is destroyed once, and the script is tried again
+ * - a container may be paused, replaced or stopped at any time: a script that has not begun runs again, and a container is
+ *   destroyed only when it is silent
  * - files are lost during sleep: they are saved before it, and regularly
  */
 
-import type { ScriptResult } from '../host/host-port.ts'
-import { quote } from '../host/scripts.ts'
+import type { RestoreOutcome, ScriptResult } from '../host/host-port.ts'
+import { stateBeside } from '../host/scripts.ts'
 import type { ContainerHost } from './container-host.ts'
+import { createFailure, isAtCapacity, isPaused, isPermanent, isSilent, toResult } from './container-failure.ts'
 import type { Egress } from './egress.ts'
+import { claimScript, findRunningJob, parsePiece, printFrom, type Piece, runToFile, waitForEnd } from './output-file.ts'
 import type { SandboxFailure, SandboxPort, SandboxResult } from './sandbox-port.ts'
 import { within } from './within.ts'
-import { type CopyOptions, WorkspaceCopies } from './workspace-copies.ts'
+import { type ContainerFiles, type CopyOptions, type SaveOutcome, WorkspaceCopies } from './workspace-copies.ts'
 
-export type BoxOptions = Omit<CopyOptions, 'port' | 'readBootId'> & {
+export type BoxOptions = Pick<CopyOptions, 'bucket' | 'record' | 'logError' | 'timeoutMs'> & {
   readonly host: ContainerHost
+  /** Another way to the same container, for saving it when the first one fails. */
+  readonly rescue?: ContainerHost
   readonly now: () => number
   readonly runInBackground: (work: Promise<unknown>) => void
-  /** The folder of our own files. Tests use another one. */
+  readonly root?: string
+  /** The folder of our own files. */
   readonly state?: string
-  readonly startTimeoutMs?: number
+  /** For tests. */
+  readonly silenceMs?: number
+  readonly retryMs?: number
 }
 
-const defaultStartTimeoutMs = 30_000
+/** A container that answers nothing for this time is replaced. Starts take up to 45 s when many containers start. */
+const defaultSilenceMs = 45_000
+/** Time before the first retry of a request that did not begin. It doubles. */
+const defaultRetryMs = 250
+/** Retries take 8 s. */
+const maxProbes = 6
 /** Additional time for the container API beyond the script's timeout. */
 const graceMs = 10_000
 /** Time between two copies while the container is used. */
 const saveEveryMs = 5 * 60_000
-/** After this time without a request, the container is probed before a script: it may have been replaced. */
-const probeAfterMs = 60_000
+/** Time after the last request until the files are saved. */
+const saveAfterMs = 60_000
+/** Time after the last request until the container stops. */
+const sleepAfterMs = 10 * 60_000
+/** A container whose files cannot be saved stays awake for this time. */
+const maxUnsavedMs = 60 * 60_000
+/** After this time without an answer, the container is probed before a script: it may have been replaced. */
+const probeAfterMs = 10_000
 const maxFetches = 50
 
 export class ContainerBox implements SandboxPort {
@@ -40,47 +59,52 @@ export class ContainerBox implements SandboxPort {
   /** The last time that the container answered. */
   #reachedAt: number | undefined
   #reaching: Promise<SandboxFailure | undefined> | undefined
+  #usedAt: number
   #savedAt: number
+  /** Something has run since the last copy, as far as this object knows. */
+  #isChanged = true
+  /** The first save in a row that failed. */
+  #unsavedSince: number | undefined
+  #active = 0
+  #stopping: Promise<unknown> | undefined
+  /** Identifies the container that answered last. */
+  #bootId: string | undefined
   /** Output files that have been read. The next script deletes them. */
   readonly #readFiles = new Set<string>()
 
   constructor(options: BoxOptions) {
     this.#options = options
-    this.#state = options.state ?? '/tmp/.talaria'
-    this.#savedAt = options.now()
-    this.#copies = new WorkspaceCopies({ ...options, port: options.host.copies, readBootId: () => this.#readBootId() })
+    const { root = '/workspace', state = stateBeside(root), host, now } = options
+    this.#state = state
+    this.#savedAt = this.#usedAt = now()
+    this.#copies = new WorkspaceCopies({ ...options, folders: { state, root }, files: this.#filesOf(host) })
   }
 
   async run(script: string, timeoutMs: number, egress?: Egress): Promise<SandboxResult<ScriptResult>> {
     const failure = (egress && (await this.#applyEgress(egress))) ?? (await this.#ensureReachable())
     if (failure) return { trouble: failure }
-    return this.#watched(async () => {
-      const ran = await this.#runWhole(script, timeoutMs + graceMs)
+    return this.#use(async () => {
+      const ran = await this.#runOnce(script, timeoutMs + graceMs)
       if (this.#options.now() - this.#savedAt > saveEveryMs) this.#options.runInBackground(this.save())
       return ran
     })
   }
 
   read(path: string): Promise<SandboxResult<Uint8Array>> {
-    return this.#watched(async () => {
-      for (let attempt = 1; ; attempt++) {
-        const { bytes, size } = await this.#options.host.readFile(path)
-        if (bytes.byteLength === size) return bytes
-        if (attempt === maxFetches) throw createFailure('CUT', `Only ${bytes.byteLength} of ${size} bytes arrived.`)
-      }
-    })
+    return this.#use(() => this.#readWhole(this.#options.host, path))
   }
 
   write(path: string, bytes: Uint8Array): Promise<SandboxResult<null>> {
-    return this.#watched(async () => (await this.#options.host.writeFile(path, bytes), null))
+    return this.#use(async () => (await this.#options.host.writeFile(path, bytes), null))
   }
 
-  restore(): Promise<SandboxResult<boolean>> {
-    return this.#watched(() => this.#copies.restore())
+  async restore(): Promise<SandboxResult<RestoreOutcome>> {
+    const failure = await this.#ensureReachable()
+    return failure ? { trouble: failure } : this.#use(() => this.#copies.restore())
   }
 
   destroy(): Promise<SandboxResult<null>> {
-    this.#reachedAt = undefined
+    this.#forgetContainer()
     return toResult(async () => {
       await this.#copies.removeAll()
       await this.#options.host.destroy()
@@ -88,14 +112,51 @@ export class ContainerBox implements SandboxPort {
     })
   }
 
-  /** Saves the workspace, if the container has a prepared one. */
-  async save(): Promise<void> {
-    if (await this.#copies.save()) this.#savedAt = this.#options.now()
+  /** Saves the workspace, if a container runs that has a prepared one. */
+  async save(): Promise<SaveOutcome> {
+    const { host, rescue, now } = this.#options
+    if (!host.isRunning()) return 'nothing'
+    this.#isChanged = false
+    let outcome = await this.#copies.save()
+    if (outcome === 'failed' && rescue) outcome = await this.#copies.save(this.#filesOf(rescue))
+    if (outcome === 'failed') this.#isChanged = true
+    this.#unsavedSince = outcome === 'failed' ? (this.#unsavedSince ?? now()) : undefined
+    if (outcome === 'saved') this.#savedAt = now()
+    return outcome
+  }
+
+  /**
+   * Decides whether the container stays awake. Called at regular times, or when the platform says that it is idle. While
+   * something runs it stays awake; before sleep its files are saved, and it does not sleep while they cannot be.
+   */
+  async rest(isIdle = this.#options.now() - this.#usedAt >= sleepAfterMs): Promise<'awake' | 'asleep'> {
+    const { host } = this.#options
+    if (!host.isRunning()) return 'asleep'
+    const isNeeded = this.#active > 0 || (await this.#hasRunningJob())
+    this.#isChanged ||= isNeeded
+    if (!isNeeded && (await this.#saveAtRest(isIdle)) && isIdle && this.#active === 0) return 'asleep'
+    await host.keepAwake?.()
+    return 'awake'
+  }
+
+  /** False when the files could not be saved, which is tried again for some time. */
+  async #saveAtRest(isIdle: boolean): Promise<boolean> {
+    const { now } = this.#options
+    if (!this.#isChanged || (!isIdle && now() - this.#usedAt < saveAfterMs)) return true
+    const outcome = await this.save()
+    return outcome !== 'failed' || now() - (this.#unsavedSince ?? now()) >= maxUnsavedMs
+  }
+
+  /** Stops the container until the next request, which waits for the stop. */
+  async stop(): Promise<void> {
+    this.#forgetContainer()
+    this.#stopping = toResult(() => this.#options.host.destroy()).finally(() => (this.#stopping = undefined))
+    await this.#stopping
   }
 
   /** Whether one of our jobs runs. */
-  async hasRunningJob(): Promise<boolean> {
-    const found = await toResult(() => this.#runWhole(findRunningJob(this.#state), graceMs))
+  async #hasRunningJob(): Promise<boolean> {
+    const found = await toResult(() => this.#filesOf(this.#options.host).run(findRunningJob(this.#state), graceMs))
     return 'ok' in found && found.ok.output.includes('running')
   }
 
@@ -104,122 +165,195 @@ export class ContainerBox implements SandboxPort {
     const requested = JSON.stringify(egress)
     if (requested === this.#appliedEgress) return undefined
     const applied = await toResult(() => this.#options.host.applyEgress(egress))
-    if ('trouble' in applied) return { ...applied.trouble, code: 'CONTAINER_UNAVAILABLE', admitted: false }
+    if ('trouble' in applied) return notStarted(applied.trouble)
     this.#appliedEgress = requested
     return undefined
   }
 
-  /** Starts the container within a time limit of its own. One that does not answer is destroyed once. */
+  /** Starts the container, and waits for one that is paused or was just replaced. */
   async #ensureReachable(): Promise<SandboxFailure | undefined> {
-    const { now } = this.#options
-    if (this.#reachedAt !== undefined && now() - this.#reachedAt < probeAfterMs) return undefined
+    const { now, host } = this.#options
+    await this.#stopping
+    const isKnown = this.#reachedAt !== undefined && now() - this.#reachedAt < probeAfterMs && host.isRunning()
+    if (isKnown) return undefined
     return (this.#reaching ??= this.#reach().finally(() => (this.#reaching = undefined)))
   }
 
   async #reach(): Promise<SandboxFailure | undefined> {
-    const { host } = this.#options
-    const first = await this.#probe()
-    if (!first || first.retryable || isPermanent(first)) return first
-    await toResult(() => within(host.destroy(), this.#startTimeoutMs, 'Stopping the container'))
-    return this.#probe()
+    const { host, retryMs = defaultRetryMs, silenceMs = defaultSilenceMs } = this.#options
+    const deadline = performance.now() + silenceMs
+    for (let attempt = 1; ; attempt++) {
+      const failure = await this.#probe()
+      if (!failure) return undefined
+      if (isPermanent(failure)) return notStarted(failure)
+      const isLast = isPaused(failure) ? performance.now() >= deadline : isSilent(failure) || attempt === maxProbes
+      if (isLast) return host.isRunning() || isSilent(failure) ? this.#giveUp(failure) : this.#restart(failure)
+      await new Promise((resolve) => setTimeout(resolve, retryMs * 2 ** Math.min(attempt - 1, maxProbes - 2)))
+    }
+  }
+
+  /** A container that answers with an error stays. */
+  async #giveUp(failure: SandboxFailure): Promise<SandboxFailure | undefined> {
+    const isGone = isSilent(failure) || isPaused(failure) || isUnreachable(failure)
+    return isGone ? this.#replace(failure) : { ...notStarted(failure), retryable: false }
   }
 
   async #probe(): Promise<SandboxFailure | undefined> {
-    const result = await this.#watched(() =>
-      within(this.#options.host.exec(':', this.#startTimeoutMs), this.#startTimeoutMs, 'The start of the container'),
-    )
-    if ('ok' in result) return undefined
-    const isStarting = /container_starting/.test(result.trouble.message)
-    return { ...result.trouble, code: 'CONTAINER_UNAVAILABLE', admitted: false, retryable: isStarting }
+    const { host, silenceMs = defaultSilenceMs } = this.#options
+    const result = await toResult(() => within(host.exec(':', silenceMs), silenceMs, 'The container'))
+    if ('trouble' in result) return result.trouble
+    this.#reachedAt = this.#options.now()
+    return undefined
   }
 
-  get #startTimeoutMs(): number {
-    return this.#options.startTimeoutMs ?? defaultStartTimeoutMs
+  /** Replaces a container that cannot be reached, after an attempt to save it on another way. */
+  async #replace(failure: SandboxFailure): Promise<SandboxFailure | undefined> {
+    const { host, rescue, logError, silenceMs = defaultSilenceMs } = this.#options
+    logError('container.replaced', 'A container that could not be reached is replaced.', new Error(failure.message))
+    if (rescue && host.isRunning() && (await this.#answers(rescue))) await this.#copies.save(this.#filesOf(rescue))
+    this.#forgetContainer()
+    await toResult(() => within(host.destroy(), silenceMs, 'Stopping the container'))
+    const again = await this.#probe()
+    return again && notStarted(again)
+  }
+
+  async #answers(host: ContainerHost): Promise<boolean> {
+    const { silenceMs = defaultSilenceMs } = this.#options
+    return 'ok' in (await toResult(() => within(host.exec(':', silenceMs), silenceMs, 'The container')))
+  }
+
+  /** A container that does not start holds no files. A new connection finds what the platform has lost track of. */
+  async #restart(failure: SandboxFailure): Promise<SandboxFailure> {
+    const { host } = this.#options
+    if (isAtCapacity(failure)) return notStarted(failure)
+    this.#forgetContainer()
+    await toResult(() => host.destroy())
+    host.reset?.()
+    return { ...notStarted(failure), retryable: true, retryAfterMs: 2_000 }
+  }
+
+  #forgetContainer(): void {
+    this.#reachedAt = undefined
+    this.#bootId = undefined
+  }
+
+  /**
+   * Runs a script. When its answer is lost while the container runs, it is run again if it has not begun, otherwise its
+   * result is read when it has ended.
+   */
+  async #runOnce(script: string, timeoutMs: number): Promise<ScriptResult> {
+    const { host, now } = this.#options
+    const [bootId, file, deadline] = [this.#bootId, this.#newFile(), now() + timeoutMs]
+    try {
+      return await this.#runWhole(host, { file, script, timeoutMs })
+    } catch (error) {
+      this.#reachedAt = undefined
+      const found = bootId === undefined ? 'unknown' : await this.#claim(file, bootId)
+      if (found === 'claimed') return this.#runWhole(host, { script, timeoutMs })
+      const result = found === 'begun' ? await this.#waitForEnd(file, deadline) : undefined
+      if (result) return result
+      throw error
+    }
+  }
+
+  /** Takes the place of a script that has not begun, so that it cannot begin any more. */
+  async #claim(file: string, bootId: string): Promise<'claimed' | 'begun' | 'unknown'> {
+    if (await this.#ensureReachable()) return 'unknown'
+    const found = await toResult(() => this.#options.host.exec(claimScript(this.#state, file, bootId), graceMs))
+    const word = 'ok' in found ? found.ok.stdout.trim() : ''
+    return word === 'claimed' || word === 'begun' ? word : 'unknown'
+  }
+
+  async #waitForEnd(file: string, deadline: number): Promise<ScriptResult | undefined> {
+    const { host, now } = this.#options
+    while (now() < deadline) {
+      const shown = await toResult(() => host.exec(waitForEnd(this.#state, file), graceMs))
+      const piece = 'ok' in shown ? parsePiece(shown.ok.stdout) : undefined
+      if (!piece) return undefined
+      if (piece.code === null) continue
+      const { text } = await this.#complete(host, file, piece)
+      this.#readFiles.add(file)
+      return { code: piece.code, output: text }
+    }
+    return undefined
+  }
+
+  #newFile(): string {
+    return `${this.#state}/o-${crypto.randomUUID()}`
   }
 
   /** Runs a script whose output goes to a file, and reads it until it is complete. */
-  async #runWhole(script: string, timeoutMs: number): Promise<ScriptResult> {
-    const { host } = this.#options
-    const file = `${this.#state}/o-${crypto.randomUUID()}`
+  async #runWhole(
+    host: ContainerHost,
+    { file = this.#newFile(), script, timeoutMs }: { file?: string; script: string; timeoutMs: number },
+  ): Promise<ScriptResult> {
     const obsolete = [...this.#readFiles]
-    const cleanUp = obsolete.length ? `rm -f ${obsolete.map(quote).join(' ')}\n` : ''
-    const whole = `${cleanUp}mkdir -p -m 700 ${quote(this.#state)}\n(\n${script}\n) > ${quote(file)}\nc=$?\n${printFrom(file, 0)}\nexit $c`
-    const { exitCode, stdout } = await host.exec(whole, timeoutMs)
+    const { stdout } = await host.exec(runToFile({ state: this.#state, file, script, obsolete }), timeoutMs)
     for (const path of obsolete) this.#readFiles.delete(path)
-    const output = await this.#complete(file, parsePiece(stdout))
+    const { code, text, bootId } = await this.#complete(host, file, parsePiece(stdout))
+    this.#bootId = bootId
     this.#readFiles.add(file)
-    return { code: exitCode, output }
+    return { code, output: text }
   }
 
-  async #complete(file: string, first: Piece): Promise<string> {
-    let { size, text } = first
-    for (let fetches = 0; size === undefined || byteLength(text) < size; fetches++) {
-      if (fetches === maxFetches) throw createFailure('CUT', 'The output of the container arrives incomplete.')
-      const { stdout } = await this.#options.host.exec(printFrom(file, byteLength(text)), graceMs)
+  async #complete(host: ContainerHost, file: string, first: Piece | undefined): Promise<Piece> {
+    let whole = first
+    for (let fetches = 0; !whole || byteLength(whole.text) < whole.size; fetches++) {
+      if (fetches === maxFetches || (!host.isRunning() && fetches > 0))
+        throw createFailure('CUT', 'The output of the container arrives incomplete.')
+      const { stdout } = await host.exec(printFrom(this.#state, file, whole ? byteLength(whole.text) : 0), graceMs)
+      if (stdout === 'gone\n')
+        throw createFailure('OPERATION_INTERRUPTED', 'The container was replaced while the command ran.')
       const piece = parsePiece(stdout)
-      size ??= piece.size
-      text += piece.text
+      if (piece) whole = { ...piece, text: (whole?.text ?? '') + piece.text }
     }
-    return text
+    return whole
   }
 
-  async #readBootId(): Promise<string | undefined> {
-    const read = await toResult(() => this.#runWhole(`cat ${quote(`${this.#state}/boot`)} 2>/dev/null`, graceMs))
-    return 'ok' in read ? read.ok.output.trim() || undefined : undefined
+  async #readWhole(host: ContainerHost, path: string): Promise<Uint8Array> {
+    for (let attempt = 1; ; attempt++) {
+      const { bytes, size } = await host.readFile(path)
+      if (bytes.byteLength === size) return bytes
+      if (attempt === maxFetches) throw createFailure('CUT', `Only ${bytes.byteLength} of ${size} bytes arrived.`)
+    }
   }
 
-  async #watched<T>(work: () => Promise<T>): Promise<SandboxResult<T>> {
-    const result = await toResult(work)
-    this.#reachedAt = 'ok' in result ? this.#options.now() : undefined
+  /** Never starts a container: what it works on would be gone. */
+  #filesOf(host: ContainerHost): ContainerFiles {
+    const running = () => {
+      if (!host.isRunning()) throw createFailure('OPERATION_INTERRUPTED', 'The container does not run any more.')
+      return host
+    }
+    return {
+      run: async (script, timeoutMs) => this.#runWhole(running(), { script, timeoutMs: timeoutMs + graceMs }),
+      read: async (path) => this.#readWhole(running(), path),
+      write: async (path, bytes) => running().writeFile(path, bytes),
+    }
+  }
+
+  async #use<T>(work: () => Promise<T>): Promise<SandboxResult<T>> {
+    const { now } = this.#options
+    this.#active++
+    this.#isChanged = true
+    this.#usedAt = now()
+    const result = await toResult(work).finally(() => this.#active--)
+    this.#isChanged = true
+    this.#usedAt = now()
+    this.#reachedAt = 'ok' in result ? now() : undefined
     return result
   }
 }
 
-/** Prints `running` while a job runs that has no exit code yet. */
-const findRunningJob = (state: string): string => `for d in ${quote(state)}/j-*; do
-  [ -e "$d/exit" ] && continue
-  grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$(cat "$d/pid" 2>/dev/null)/status" 2>/dev/null && { echo running; exit 0; }
-done; echo none`
-
-/** Prints the size of a file on a line, then its bytes behind the first ones. */
-const printFrom = (file: string, skipped: number): string =>
-  `stat -c %s ${quote(file)}; tail -c +${skipped + 1} ${quote(file)}`
-
-type Piece = { readonly size: number | undefined; readonly text: string }
-
-/** A cut inside of a character leaves a replacement character, which is fetched again. */
-function parsePiece(stdout: string): Piece {
-  const end = stdout.indexOf('\n')
-  if (end < 0) return { size: undefined, text: '' }
-  return { size: Number(stdout.slice(0, end)), text: stdout.slice(end + 1).replace(/\uFFFD+$/, '') }
-}
-
 const byteLength = (text: string): number => new TextEncoder().encode(text).byteLength
 
-const createFailure = (code: string, message: string): Error =>
-  Object.assign(new Error(message), { errorResponse: { code, context: { admitted: true, retryable: true } } })
+/** Nothing of the script has run: it may run again when the container is there. */
+const notStarted = (failure: SandboxFailure): SandboxFailure => ({
+  ...failure,
+  code: 'CONTAINER_UNAVAILABLE',
+  admitted: false,
+  retryable: isPermanent(failure) ? false : failure.retryable,
+})
 
-/** Destroying a container does not help where there are none, or no more. */
-const isPermanent = ({ message }: SandboxFailure): boolean =>
-  /not been enabled|no container|max_container_instances_exceeded/i.test(message)
-
-/** Converts errors to values, because errors lose their fields between objects. */
-async function toResult<T>(work: () => Promise<T>): Promise<SandboxResult<T>> {
-  try {
-    return { ok: await work() }
-  } catch (error) {
-    return { trouble: toFailure(error) }
-  }
-}
-
-type ErrorBody = {
-  readonly code?: string
-  readonly context?: Pick<SandboxFailure, 'admitted' | 'retryable' | 'retryAfterMs'> & { readonly reason?: string }
-}
-
-function toFailure(error: unknown): SandboxFailure {
-  const { message = String(error), errorResponse } = error as { message?: string; errorResponse?: ErrorBody }
-  const { code = 'UNKNOWN', context = {} } = errorResponse ?? {}
-  const { admitted, retryable, retryAfterMs, reason } = context
-  return { code, message: reason ? `${message} (${reason})` : message, admitted, retryable, retryAfterMs }
-}
+/** The connection failed. An error that the container itself answered is none. */
+const isUnreachable = ({ code }: SandboxFailure): boolean =>
+  ['CONTAINER_UNAVAILABLE', 'RPC_TRANSPORT_ERROR', 'OPERATION_INTERRUPTED'].includes(code)

@@ -1,24 +1,26 @@
 /**
  * Implements `ContainerHost` with the native container API, on which version 1.0 of the SDK is built. It needs no server
- * in the image. Copies are snapshots of the whole container; the platform deletes them after 30 days.
+ * in the image.
  */
 
+import { quote } from '../host/scripts.ts'
+import { createFailure, pausedReason } from './container-failure.ts'
 import type { ContainerHost } from './container-host.ts'
 import type { Egress } from './egress.ts'
 
 /** The methods of `ctx.container` that are used. */
 export type NativeContainer = {
   readonly running: boolean
-  readonly start: (options: { enableInternet: boolean; containerSnapshot?: { id: string } }) => void
+  readonly start: (options: { enableInternet: boolean }) => void
   readonly destroy: () => Promise<void>
   readonly setInactivityTimeout: (durationMs: number) => Promise<void>
   readonly exec: (command: string[], options: NativeExecOptions) => Promise<NativeProcess>
-  readonly snapshotContainer: () => Promise<{ readonly id: string }>
   readonly interceptAllOutboundHttp: (binding: Fetcher) => Promise<void>
   readonly interceptOutboundHttps: (host: string, binding: Fetcher) => Promise<void>
 }
 type NativeExecOptions = {
   readonly cwd: string
+  readonly env: Record<string, string>
   readonly stdin?: ReadableStream
   readonly stdout: 'pipe'
   readonly stderr: 'ignore'
@@ -31,65 +33,119 @@ export type NativeContainerOptions = {
   readonly container: NativeContainer | undefined
   /** Makes the service that receives all requests of the container. */
   readonly openEgress: (egress: Egress) => Fetcher
+  /** The platform stops the container after this time without a renewal. */
   readonly inactivityMs: number
+  readonly reset?: () => void
+  /** For tests, which have other files. */
+  readonly certificates?: Certificates
+}
+
+type Certificates = {
+  /** The certificate of the platform, which signs the connections that it intercepts. */
+  readonly authority: string
+  /** Where distributions keep the certificates that they trust. */
+  readonly systemBundles: readonly string[]
+}
+const defaultCertificates: Certificates = {
+  authority: '/etc/cloudflare/certs/cloudflare-containers-ca.crt',
+  systemBundles: [
+    '/etc/ssl/certs/ca-certificates.crt',
+    '/etc/pki/tls/certs/ca-bundle.crt',
+    '/etc/ssl/ca-bundle.pem',
+    '/etc/ssl/cert.pem',
+  ],
 }
 
 const fileTimeoutMs = 120_000
 /** Exit code when a file does not exist. */
 const missingCode = 94
+/** Renewals within one inactivity time. */
+const renewals = 3
 
-export function nativeContainer({ container: given, openEgress, inactivityMs }: NativeContainerOptions): ContainerHost {
-  const container = given ?? missingContainer
-  /** Rules are part of the running container: a new one gets them again. */
-  let egress: Egress | undefined
-  const start = async (snapshot?: { id: string }) => {
-    container.start({ enableInternet: false, ...(snapshot && { containerSnapshot: snapshot }) })
-    await container.setInactivityTimeout(inactivityMs)
-    if (egress) await intercept(container, openEgress(egress))
-  }
-  const run = async (command: string[], timeoutMs: number, stdin?: ReadableStream) => {
-    if (!container.running) await start()
-    const signal = AbortSignal.timeout(timeoutMs)
-    const options = { cwd: '/', stdout: 'pipe', stderr: 'ignore', signal, ...(stdin && { stdin }) } as const
-    const process = await container.exec(command, options)
-    // Without waiting for the exit code, output was cut.
-    const [exitCode, stdout] = await Promise.all([process.exitCode, new Response(process.stdout).bytes()])
-    return { exitCode, stdout }
-  }
+export function nativeContainer(options: NativeContainerOptions): ContainerHost {
+  const { container = missingContainer, reset } = options
+  const processes = openProcesses(options)
+  const { run } = processes
   return {
-    async applyEgress(next) {
-      egress = next
-      if (container.running) await intercept(container, openEgress(next))
-    },
+    isRunning: () => container !== missingContainer && container.running,
+    applyEgress: processes.applyEgress,
     async exec(script, timeoutMs) {
-      const { exitCode, stdout } = await run(['bash', '-c', script], timeoutMs)
-      return { exitCode, stdout: new TextDecoder().decode(stdout) }
+      await processes.trust()
+      // The header of the output has the exit code and the size, so that the platform's slower report is not needed.
+      const { stdout } = await run(['bash', '-c', `${homeStatement}\n${script}`], timeoutMs)
+      return { stdout: new TextDecoder().decode(stdout) }
     },
     async readFile(path) {
       const script = `[ -e "$0" ] || exit ${missingCode}; stat -L -c %s -- "$0" && exec cat -- "$0"`
-      const { exitCode, stdout } = await run(['bash', '-c', script, path], fileTimeoutMs)
-      if (exitCode === missingCode) throw createFileError('FILE_NOT_FOUND', `There is no file ${path}.`)
+      const { ended, stdout } = await run(['bash', '-c', script, path], fileTimeoutMs)
+      const exitCode = await ended
+      if (exitCode === missingCode) throw fileFailure('FILE_NOT_FOUND', `There is no file ${path}.`)
       const end = stdout.indexOf(10)
-      if (exitCode !== 0 || end < 0) throw createFileError('PERMISSION_DENIED', `The file ${path} cannot be read.`)
+      if (exitCode !== 0 || end < 0) throw fileFailure('PERMISSION_DENIED', `The file ${path} cannot be read.`)
       return { bytes: stdout.slice(end + 1), size: Number(new TextDecoder().decode(stdout.subarray(0, end))) }
     },
     async writeFile(path, bytes) {
-      const { exitCode } = await run(['bash', '-c', 'cat > "$0"', path], fileTimeoutMs, new Blob([bytes]).stream())
-      if (exitCode !== 0) throw createFileError('PERMISSION_DENIED', `The file ${path} cannot be written.`)
+      const { ended } = await run(['bash', '-c', 'cat > "$0"', path], fileTimeoutMs, new Blob([bytes]).stream())
+      if ((await ended) !== 0) throw fileFailure('PERMISSION_DENIED', `The file ${path} cannot be written.`)
     },
     destroy: () => container.destroy(),
-    copies: {
-      create: () => container.snapshotContainer(),
-      async restore(copy) {
-        await container.destroy()
-        try {
-          await start({ id: copy.id })
-        } catch (error) {
-          throw isUnknownSnapshot(error) ? createFileError('BACKUP_NOT_FOUND', String(error)) : error
-        }
-      },
-      remove: async () => {},
-      abandon: () => {},
+    keepAwake: processes.renew,
+    ...(reset && { reset }),
+  }
+}
+
+/** Runs processes in the container, which starts with the first one and stays awake while one runs. */
+function openProcesses(options: NativeContainerOptions) {
+  const { container = missingContainer, openEgress, inactivityMs, certificates = defaultCertificates } = options
+  const env = trustVariables(certificates)
+  /** Rules are part of the running container: a new one gets them again, before it starts. */
+  let egress: Egress | undefined
+  let renewedAt = 0
+  let isTrusted = false
+  const renew = async () => {
+    renewedAt = Date.now()
+    await container.setInactivityTimeout(inactivityMs)
+  }
+  const start = async () => {
+    if (egress) await intercept(container, openEgress(egress))
+    container.start({ enableInternet: false })
+    isTrusted = false
+    renewedAt = 0
+  }
+  const spawn = async (command: string[], timeoutMs: number, stdin?: ReadableStream) => {
+    const signal = AbortSignal.timeout(timeoutMs)
+    try {
+      if (!container.running) await start()
+      if (Date.now() - renewedAt > inactivityMs / renewals) await renew()
+      const streams = { stdout: 'pipe', stderr: 'ignore', ...(stdin && { stdin }) } as const
+      return await container.exec(command, { cwd: '/', env, signal, ...streams })
+    } catch (error) {
+      throw container.running ? execFailure(error) : startFailure(error)
+    }
+  }
+  const run = async (command: string[], timeoutMs: number, stdin?: ReadableStream) => {
+    const process = await spawn(command, timeoutMs, stdin)
+    const renewing = setInterval(() => void renew().catch(() => undefined), inactivityMs / renewals)
+    // Without waiting for the exit code, output may be cut. Waiting closes the input, too.
+    const ended = process.exitCode.catch(() => undefined)
+    try {
+      return { ended, stdout: await new Response(process.stdout).bytes() }
+    } finally {
+      clearInterval(renewing)
+    }
+  }
+  return {
+    run,
+    renew,
+    async applyEgress(next: Egress) {
+      egress = next
+      if (container.running) await intercept(container, openEgress(next))
+    },
+    /** Once for each container. */
+    async trust() {
+      if (!egress || (isTrusted && container.running)) return
+      await run(['bash', '-c', trustScript(certificates)], fileTimeoutMs)
+      isTrusted = true
     },
   }
 }
@@ -105,10 +161,55 @@ async function intercept(container: NativeContainer, service: Fetcher): Promise<
   await container.interceptAllOutboundHttp(service)
 }
 
-const isUnknownSnapshot = (error: unknown): boolean => {
-  const text = String(error).toLowerCase()
-  return text.includes('snapshot') && /not found|expired|does not exist|unknown/.test(text)
+/** The platform may pass nothing but PATH. */
+const homeStatement = '[ -n "$HOME" ] || export HOME=~'
+
+/** Our own list, beside the certificate: the system's one and the platform's certificate. */
+const bundleOf = (authority: string): string => `${authority.slice(0, authority.lastIndexOf('/'))}/bundle.crt`
+
+/**
+ * Names the certificates for programs that have variables for it: OpenSSL and Python, curl, requests and pip, git, node
+ * (which adds to its own list), cargo, and the AWS tools.
+ */
+function trustVariables({ authority }: Certificates): Record<string, string> {
+  const bundle = bundleOf(authority)
+  return {
+    SSL_CERT_FILE: bundle,
+    CURL_CA_BUNDLE: bundle,
+    REQUESTS_CA_BUNDLE: bundle,
+    PIP_CERT: bundle,
+    GIT_SSL_CAINFO: bundle,
+    CARGO_HTTP_CAINFO: bundle,
+    AWS_CA_BUNDLE: bundle,
+    NODE_EXTRA_CA_CERTS: authority,
+  }
 }
 
-const createFileError = (code: string, message: string): Error =>
-  Object.assign(new Error(message), { errorResponse: { code, context: { admitted: false } } })
+/**
+ * Makes the platform's certificate trusted: in our own list, and in that of the system, which apt and other programs
+ * without a variable use. Waits for the certificate, which comes a moment after the start.
+ */
+const trustScript = ({
+  authority,
+  systemBundles,
+}: Certificates): string => `A=${quote(authority)}; B=${quote(bundleOf(authority))}; mkdir -p "\${B%/*}"
+for i in {1..50}; do [ -s "$A" ] && break; sleep 0.1; done
+for s in ${systemBundles.map(quote).join(' ')}; do [ -s "$s" ] && break; done
+k=$(sed -n 2p "$A" 2>/dev/null)
+[ -n "$k" ] && [ -s "$s" ] && ! grep -qF "$k" "$s" && { echo; cat "$A"; } >> "$s"
+{ cat "$s"; grep -qF "$k" "$s" || cat "$A"; } > "$B.new" 2>/dev/null; mv "$B.new" "$B"`
+
+/** The container has not started: nothing has run. */
+function startFailure(error: unknown): Error {
+  const message = error instanceof Error ? error.message : String(error)
+  return createFailure('CONTAINER_UNAVAILABLE', message, { phase: 'startup' })
+}
+
+/** The engine refuses processes in a paused container. */
+function execFailure(error: unknown): unknown {
+  const message = error instanceof Error ? error.message : String(error)
+  if (!/is paused/i.test(message)) return error
+  return createFailure('CONTAINER_UNAVAILABLE', message, { admitted: false, retryable: true, reason: pausedReason })
+}
+
+const fileFailure = (code: string, message: string): Error => createFailure(code, message, { admitted: false })

@@ -1,9 +1,9 @@
 /**
  * Defines the RPC interface between a session and the Durable Object that owns its container. Failures are plain
- * values, because errors lose their class and fields between objects. sandbox-object.ts implements it with the SDK.
+ * values, because errors lose their class and fields between objects. ContainerBox implements it.
  */
 
-import type { ScriptResult } from '../host/host-port.ts'
+import type { RestoreOutcome, ScriptResult } from '../host/host-port.ts'
 import type { Egress } from './egress.ts'
 
 /** Codes and fields as the container reports them. */
@@ -23,7 +23,6 @@ export type SandboxPort = {
   readonly run: (script: string, timeoutMs: number, egress: Egress) => Promise<SandboxResult<ScriptResult>>
   readonly read: (path: string) => Promise<SandboxResult<Uint8Array>>
   readonly write: (path: string, bytes: Uint8Array) => Promise<SandboxResult<null>>
-  /** False when there is no copy. */
-  readonly restore: () => Promise<SandboxResult<boolean>>
+  readonly restore: () => Promise<SandboxResult<RestoreOutcome>>
   readonly destroy: () => Promise<SandboxResult<null>>
 }

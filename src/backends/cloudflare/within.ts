@@ -1,5 +1,7 @@
 import { withTimeout } from '#durable/platform/timeout.ts'
 
+export const timeoutCode = 'TIMEOUT'
+
 /** Bounds work that may never end. Rejects with the code TIMEOUT; the work itself goes on. */
 export const within = <T>(work: Promise<T>, timeoutMs: number, subject: string): Promise<T> =>
   withTimeout(work, timeoutMs, () => {
@@ -8,5 +10,5 @@ export const within = <T>(work: Promise<T>, timeoutMs: number, subject: string):
 
 const createTimeout = (timeoutMs: number, subject: string): Error =>
   Object.assign(new Error(`${subject} did not end within ${timeoutMs / 1_000} s.`), {
-    errorResponse: { code: 'TIMEOUT', context: { admitted: true } },
+    errorResponse: { code: timeoutCode, context: { admitted: true } },
   })

@@ -1,121 +1,225 @@
 /**
- * Saves the workspace of a container and restores it. Only a prepared workspace is saved: an empty one of a new container
- * never replaces a good copy. Every operation has a time limit, and old copies are deleted.
+ * Saves the workspace of a container as archives in a bucket, and restores it. The archives are the same for every container
+ * API, so that a session keeps its files when the API changes. The last two copies are kept: when the last one is damaged,
+ * the one before it is restored.
  */
 
+import type { RestoreOutcome, ScriptResult } from '../host/host-port.ts'
+import { judgeWorkspace, type HostFolders } from '../host/scripts.ts'
+import {
+  damagedCode,
+  nothingToSaveCode,
+  packWorkspace,
+  parsePacked,
+  partBytes,
+  partName,
+  unpackWorkspace,
+  type Packed,
+} from './archive-scripts.ts'
 import { within } from './within.ts'
-import type { CopyPort, WorkspaceCopy } from './container-host.ts'
 
-export type CopyRecord = {
-  readonly get: () => Promise<WorkspaceCopy | undefined>
-  /** Undefined forgets the copy. */
-  readonly put: (copy: WorkspaceCopy | undefined) => Promise<void>
+/** One copy. Those of earlier versions have only an id: they are squashfs files that the SDK made. */
+export type WorkspaceCopy = { readonly id: string } & Partial<Packed>
+
+export type StoredCopies = {
+  /** Newest first. */
+  readonly copies: readonly WorkspaceCopy[]
+  /** A copy whose upload has begun. Its objects are deleted when it does not end. */
+  readonly uploading?: string | undefined
 }
 
+export type CopyRecord = {
+  readonly get: () => Promise<unknown>
+  readonly put: (stored: StoredCopies) => Promise<void>
+}
+
+/** Runs scripts and transfers whole files in the container. */
+export type ContainerFiles = {
+  readonly run: (script: string, timeoutMs: number) => Promise<ScriptResult>
+  readonly read: (path: string) => Promise<Uint8Array>
+  readonly write: (path: string, bytes: Uint8Array) => Promise<void>
+}
+
+export type CopyBucket = Pick<R2Bucket, 'get' | 'put' | 'delete' | 'list'>
+
 export type CopyOptions = {
-  readonly port: CopyPort | undefined
+  /** Undefined: there is no place for copies. */
+  readonly bucket: CopyBucket | undefined
   readonly record: CopyRecord
-  /** Identifies a prepared container. Undefined: the container is new, or cannot be reached. */
-  readonly readBootId: () => Promise<string | undefined>
+  readonly files: ContainerFiles
+  readonly folders: HostFolders
   readonly logError: (event: string, message: string, error: unknown) => void
   /** For tests. */
   readonly timeoutMs?: number
 }
 
+/** `nothing`: there is no prepared workspace, or no place for copies. */
+export type SaveOutcome = 'saved' | 'nothing' | 'failed'
+
 const defaultTimeoutMs = 5 * 60_000
-const forgottenCodes: ReadonlySet<string> = new Set(['BACKUP_EXPIRED', 'BACKUP_NOT_FOUND'])
+const maxCopies = 2
 
 export class WorkspaceCopies {
   readonly #options: CopyOptions
-  #saving: Promise<boolean> | undefined
-  #isRemoved = false
+  #saving: Promise<SaveOutcome> | undefined
+  /** Counts removals. A save that began before one does not store its copy. */
+  #removals = 0
 
   constructor(options: CopyOptions) {
     this.#options = options
   }
 
-  /** Saves one copy at a time. False when nothing was saved: the previous copy stays. */
-  save(): Promise<boolean> {
-    return (this.#saving ??= this.#saveOnce().finally(() => (this.#saving = undefined)))
+  /** Saves one copy at a time, by default through the API that also runs commands. The previous copies stay on failure. */
+  save(files = this.#options.files): Promise<SaveOutcome> {
+    return (this.#saving ??= this.#saveOnce(files).finally(() => (this.#saving = undefined)))
   }
 
-  /** False when there is no copy to restore. One that has expired or is missing is forgotten. */
-  async restore(): Promise<boolean> {
-    const { port, record, logError } = this.#options
-    const copy = await record.get()
-    if (!port || !copy) return false
-    try {
-      await this.#bounded(port.restore(copy))
-      return true
-    } catch (error) {
-      if (!forgottenCodes.has(codeOf(error))) throw error
-      logError('workspace.copy_lost', 'The copy of a workspace has expired or is missing.', error)
-      await record.put(undefined)
-      await this.#remove(copy)
-      return false
+  /** Restores the newest copy that is whole, unless the workspace is newer. */
+  async restore(): Promise<RestoreOutcome> {
+    const { bucket, files, folders } = this.#options
+    const { copies } = await this.#read()
+    const [newest] = copies
+    const { output } = await files.run(judgeWorkspace(folders, newest && (newest.at ?? '0')), 60_000)
+    const found = output.trim()
+    if (found === 'live' || found === 'restored' || found === 'older') return found
+    if (!bucket) return 'lost'
+    for (const [index, copy] of copies.entries()) {
+      const outcome = index === 0 ? 'restored' : 'older'
+      if (await this.#restoreCopy(bucket, copy, outcome)) return outcome
     }
+    return 'lost'
   }
 
-  /** Deletes the last copy, and one that is being made. */
+  /** Deletes all copies, and one that is being made. */
   async removeAll(): Promise<void> {
-    const { record } = this.#options
-    this.#isRemoved = true
-    const copy = await record.get()
-    await record.put(undefined)
-    if (copy) await this.#remove(copy)
+    this.#removals++
+    const { copies, uploading } = await this.#read()
+    await this.#write({ copies: [] })
+    for (const { id } of copies) await this.#remove(id)
+    if (uploading !== undefined) await this.#remove(uploading)
   }
 
-  async #saveOnce(): Promise<boolean> {
-    const { port, record, logError, readBootId } = this.#options
-    this.#isRemoved = false
-    const bootId = await readBootId()
-    if (!port || bootId === undefined) return false
+  async #read(): Promise<StoredCopies> {
+    const value = (await this.#options.record.get()) as StoredCopies | WorkspaceCopy | undefined
+    if (value === undefined) return { copies: [] }
+    return 'copies' in value ? value : { copies: [{ id: value.id }] }
+  }
+
+  #write(stored: StoredCopies): Promise<void> {
+    return this.#options.record.put(stored)
+  }
+
+  async #saveOnce(files: ContainerFiles): Promise<SaveOutcome> {
+    const { bucket, logError, timeoutMs = defaultTimeoutMs } = this.#options
+    if (!bucket) return 'nothing'
+    const id = crypto.randomUUID()
+    const attempt = { isOver: false }
+    const saving = this.#createCopy(bucket, files, { id, attempt })
     try {
-      const copy = await this.#create(port)
-      // The container may have been replaced meanwhile: then the copy is of an empty workspace.
-      if (this.#isRemoved || (await readBootId()) !== bootId) {
-        await this.#remove(copy)
-        return false
-      }
-      const previous = await record.get()
-      await record.put(copy)
-      if (previous) await this.#remove(previous)
-      return true
+      return await within(saving, timeoutMs, 'The copy of the workspace')
     } catch (error) {
-      logError('workspace.unsaved', 'The workspace of a container could not be saved. The previous copy stays.', error)
+      logError('workspace.unsaved', 'The workspace of a container could not be saved. The previous copies stay.', error)
+      return 'failed'
+    } finally {
+      attempt.isOver = true
+      // The archive would take space in the container.
+      void files.run(`rm -rf '${this.#folderOf(id)}'`, 30_000).catch(() => undefined)
+    }
+  }
+
+  async #createCopy(
+    bucket: CopyBucket,
+    files: ContainerFiles,
+    { id, attempt }: { readonly id: string; readonly attempt: { readonly isOver: boolean } },
+  ): Promise<SaveOutcome> {
+    const removals = this.#removals
+    const at = this.#folderOf(id)
+    const { code, output } = await files.run(packWorkspace(this.#options.folders, at), defaultTimeoutMs)
+    if (code === nothingToSaveCode) return 'nothing'
+    if (code !== 0) throw new Error(`The workspace could not be packed: ${output.trim() || `code ${code}`}`)
+    const packed = parsePacked(output)
+    const before = await this.#read()
+    if (before.uploading !== undefined) await this.#remove(before.uploading)
+    await this.#write({ ...before, uploading: id })
+    for (let part = 0; part < packed.parts; part++)
+      await bucket.put(keyOf(id, part), await files.read(`${at}/${partName(part)}`))
+    if (attempt.isOver || this.#removals !== removals) {
+      await this.#remove(id)
+      return 'failed'
+    }
+    const { copies } = await this.#read()
+    await this.#write({ copies: [{ id, ...packed }, ...copies].slice(0, maxCopies) })
+    for (const { id: old } of copies.slice(maxCopies - 1)) await this.#remove(old)
+    return 'saved'
+  }
+
+  /** False when the copy cannot be used: the next one is tried. One that is damaged is deleted. */
+  async #restoreCopy(bucket: CopyBucket, copy: WorkspaceCopy, outcome: 'restored' | 'older'): Promise<boolean> {
+    const { files, folders, logError } = this.#options
+    const at = this.#folderOf(copy.id)
+    try {
+      await files.run(`rm -rf '${at}'; mkdir -p '${at}'`, 60_000)
+      const isWhole = copy.parts === undefined ? this.#fetchSquashfs : this.#fetchParts
+      const { code, output } = (await isWhole.call(this, bucket, copy, at))
+        ? await files.run(unpackWorkspace({ ...folders, at, copy, outcome }), defaultTimeoutMs)
+        : { code: damagedCode, output: 'Objects are missing in the bucket.' }
+      if (code === 0) return true
+      logError('workspace.copy_unusable', 'A copy of a workspace cannot be used.', new Error(output.trim()))
+      if (code === damagedCode) await this.#forget(copy.id)
       return false
+    } finally {
+      await files.run(`rm -rf '${at}'`, 60_000).catch(() => undefined)
     }
   }
 
-  async #create(port: CopyPort): Promise<WorkspaceCopy> {
-    const creating = port.create()
+  async #fetchParts(bucket: CopyBucket, { id, parts = 0 }: WorkspaceCopy, at: string): Promise<boolean> {
+    for (let part = 0; part < parts; part++) {
+      const object = await bucket.get(keyOf(id, part))
+      if (!object) return false
+      await this.#options.files.write(`${at}/${partName(part)}`, new Uint8Array(await object.arrayBuffer()))
+    }
+    return true
+  }
+
+  async #fetchSquashfs(bucket: CopyBucket, { id }: WorkspaceCopy, at: string): Promise<boolean> {
+    const key = `${squashfsPrefix(id)}data.sqsh`
+    for (let part = 0, offset = 0; ; part++, offset += partBytes) {
+      const object = await bucket.get(key, { range: { offset, length: partBytes } })
+      if (!object) return false
+      await this.#options.files.write(`${at}/${partName(part)}`, new Uint8Array(await object.arrayBuffer()))
+      if (offset + partBytes >= object.size) return true
+    }
+  }
+
+  async #forget(id: string): Promise<void> {
+    const stored = await this.#read()
+    await this.#write({ ...stored, copies: stored.copies.filter((copy) => copy.id !== id) })
+    await this.#remove(id)
+  }
+
+  /** Deletes the objects of a copy. Those of an upload that was cut off are found by their prefix. */
+  async #remove(id: string): Promise<void> {
+    const { bucket, logError } = this.#options
     try {
-      return await this.#bounded(creating)
+      if (bucket) for (const prefix of [prefixOf(id), squashfsPrefix(id)]) await removeBelow(bucket, prefix)
     } catch (error) {
-      // A copy that is complete after its time limit is in no record.
-      creating.then((copy) => this.#remove(copy)).catch(() => undefined)
-      throw error
+      logError('workspace.copy_left', 'An old copy of a workspace could not be deleted.', error)
     }
   }
 
-  async #bounded<T>(work: Promise<T>): Promise<T> {
-    const { port, timeoutMs = defaultTimeoutMs } = this.#options
-    try {
-      return await within(work, timeoutMs, 'The copy of the workspace')
-    } catch (error) {
-      if (codeOf(error) === 'TIMEOUT') port?.abandon()
-      throw error
-    }
-  }
-
-  async #remove(copy: WorkspaceCopy): Promise<void> {
-    await this.#options.port
-      ?.remove(copy)
-      .catch((error: unknown) =>
-        this.#options.logError('workspace.copy_left', 'An old copy of a workspace could not be deleted.', error),
-      )
+  #folderOf(id: string): string {
+    return `${this.#options.folders.state}/c-${id}`
   }
 }
 
-const codeOf = (error: unknown): string =>
-  (error as { readonly errorResponse?: { readonly code?: string } }).errorResponse?.code ?? ''
+async function removeBelow(bucket: CopyBucket, prefix: string): Promise<void> {
+  for (;;) {
+    const { objects, truncated } = await bucket.list({ prefix })
+    if (objects.length) await bucket.delete(objects.map(({ key }) => key))
+    if (!truncated) return
+  }
+}
+
+const prefixOf = (id: string): string => `workspaces/${id}/`
+const squashfsPrefix = (id: string): string => `backups/${id}/`
+const keyOf = (id: string, part: number): string => prefixOf(id) + partName(part)

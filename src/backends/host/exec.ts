@@ -3,7 +3,7 @@
 import { BackendError, type ExecOptions, type ExecResult, type OmittedOutput } from '#agent/core/backend.ts'
 import { addOmitted, countLineEnds, describeOmitted } from '../omitted-output.ts'
 import type { HostPort, ScriptResult } from './host-port.ts'
-import { runCommand, exportStatements, noDirectoryCode, quote, stopCommand } from './scripts.ts'
+import { runCommand, exportStatements, noDirectoryCode, quote, scopeVariable, stopCommand } from './scripts.ts'
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import type { ScriptRunner } from './script-runner.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
@@ -11,8 +11,8 @@ import { withTimeout } from '#durable/platform/timeout.ts'
 const defaultMaxOutput = 256 * 1024
 /** Time for reading the output and the response, beyond the command's own timeout. */
 const graceMs = 30_000
-/** Time for a host that starts with this command. */
-const maxStartMs = 70_000
+/** Time for a host that starts with this command, after it was silent for a while. */
+const maxStartMs = 120_000
 /** Time within which a stopped command returns its output so far. */
 const stopGraceMs = 5_000
 /** Longer commands are sent as a file, because the arguments of a process are limited. */
@@ -20,7 +20,7 @@ const maxInlineChars = 30_000
 /** Limit of the variables that are kept between commands: every process copies all of them. */
 const maxVariablesBytes = 64 * 1024
 /** Variables that every shell sets anew. */
-const shellVariables = new Set(['PWD', 'OLDPWD', 'SHLVL', '_'])
+const shellVariables = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', scopeVariable])
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 export type Host = { readonly scripts: ScriptRunner; readonly port: HostPort; readonly root: string }

@@ -15,9 +15,15 @@ export type HostPort = {
   /** The folder must exist. */
   readonly write: (path: string, bytes: Uint8Array) => Promise<void>
   readonly destroy: () => Promise<void>
-  /** Restores the workspace from its last copy. False when there is none. */
-  readonly restore?: () => Promise<boolean>
+  /** Restores the workspace from its copies, unless it is newer than they are. */
+  readonly restore?: () => Promise<RestoreOutcome>
 }
+
+/**
+ * How a workspace came to a host without our mark: from its last copy, from an `older` one because the last one is damaged,
+ * not at all (`lost`), or it was there and newer than its copies (`live`), so that it was left alone.
+ */
+export type RestoreOutcome = 'restored' | 'older' | 'live' | 'lost'
 
 /** Reads and writes what a session stores about a host. */
 export type HostMemory = {
@@ -39,7 +45,7 @@ export type HostOptions = {
   readonly languages: readonly string[]
   readonly describe: string
   readonly memory: HostMemory
-  /** The folder for our own files. It vanishes with the host, so its absence identifies a new host. */
+  /** The folder for our own files, by default beside the workspace. Its absence identifies a new host. */
   readonly state?: string
   /** The second folder whose files belong to the session. */
   readonly temporary?: string

@@ -2,37 +2,65 @@
 
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import { BackendError } from '#agent/core/backend.ts'
-import type { HostOptions, ScriptResult } from './host-port.ts'
-import { unpreparedCode, requirePrepared, prepare } from './scripts.ts'
+import type { HostOptions, RestoreOutcome, ScriptResult } from './host-port.ts'
+import { judgeWorkspace, noWorkspaceCode, prepare, requirePrepared, stateBeside, unpreparedCode } from './scripts.ts'
 
 const defaultTimeoutMs = 60_000
+/** Attempts of one script: on a host that is new, or whose workspace has just been removed, it has to run again. */
+const maxAttempts = 3
 
-const lostNote = '[The host was replaced: files, background jobs and installed programs are lost.]'
-const restoredNote =
-  '[The host was replaced. The workspace is as it was last saved; background jobs and installed programs are lost.]'
+const notes: Readonly<Record<RestoreOutcome, string>> = {
+  restored:
+    '[The host was replaced. The workspace is as it was last saved; background jobs and installed programs are lost.]',
+  older:
+    '[The host was replaced, and the last copy of the workspace is damaged. The workspace is as it was saved before that; later changes, background jobs and installed programs are lost.]',
+  live: '[The host had lost its records of this session. The workspace is newer than its last copy and was left as it is; background jobs may be lost.]',
+  lost: '[The host was replaced: files, background jobs and installed programs are lost.]',
+}
+const recreatedNote = (root: string) => `[The workspace ${root} was missing. It was created again and is empty.]`
 
 export type ScriptRunner = ReturnType<typeof openScriptRunner>
 
-export function openScriptRunner({ port, root, memory, state = '/tmp/.talaria' }: HostOptions) {
-  /** A message for the output of the next command. */
-  let note: string | undefined
+export function openScriptRunner({ port, root, memory, state = stateBeside(root) }: HostOptions) {
+  /** Messages for the output of the next command. */
+  let pending: string[] = []
   let preparing: Promise<void> | undefined
 
   async function run(script: string, timeoutMs = defaultTimeoutMs): Promise<ScriptResult> {
-    const guarded = requirePrepared(state, script)
-    const result = await port.run(guarded, timeoutMs)
-    if (result.code !== unpreparedCode) return requireCode(result)
-    await (preparing ??= prepareHost().finally(() => (preparing = undefined)))
-    return requireCode(await port.run(guarded, timeoutMs))
+    const guarded = requirePrepared({ state, root }, script)
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const result = await port.run(guarded, timeoutMs)
+      const { code } = result
+      if (code !== unpreparedCode && code !== noWorkspaceCode) return requireCode(result)
+      const repair = code === unpreparedCode ? prepareHost : recreateWorkspace
+      await (preparing ??= repair().finally(() => (preparing = undefined)))
+    }
+    throw unprepared()
   }
 
   async function prepareHost(): Promise<void> {
     const { begun } = memory.read()
-    const restored = begun && port.restore ? await port.restore() : false
-    const { code } = await port.run(prepare(state, root), defaultTimeoutMs)
-    if (code !== 0) throw new BackendError('unavailable', 'The host could not be prepared.', 'Try again later.')
-    if (begun) note = restored ? restoredNote : lostNote
+    const outcome = begun ? await (port.restore ?? judge)() : undefined
+    await runPrepare()
+    if (outcome) pending.push(notes[outcome])
     memory.write({ ...memory.read(), begun: true })
+  }
+
+  /** For hosts without copies, whose workspace is there or lost. */
+  async function judge(): Promise<RestoreOutcome> {
+    const { output } = await port.run(judgeWorkspace({ state, root }), defaultTimeoutMs)
+    return output.trim() === 'live' ? 'live' : 'lost'
+  }
+
+  /** A command has removed or moved the workspace. Nothing else of the host is touched. */
+  async function recreateWorkspace(): Promise<void> {
+    await runPrepare()
+    pending.push(recreatedNote(root))
+  }
+
+  async function runPrepare(): Promise<void> {
+    const { code } = await port.run(prepare({ state, root }), defaultTimeoutMs)
+    if (code !== 0) throw unprepared()
   }
 
   /** Runs a script and decodes the base64 that it prints. */
@@ -46,12 +74,15 @@ export function openScriptRunner({ port, root, memory, state = '/tmp/.talaria' }
     readBytes,
     state,
     takeNote(): string | undefined {
-      const result = note
-      note = undefined
-      return result
+      const result = pending.join('\n')
+      pending = []
+      return result || undefined
     },
   }
 }
+
+const unprepared = (): BackendError =>
+  new BackendError('unavailable', 'The host could not be prepared.', 'Try again later.')
 
 function requireCode(result: ScriptResult): ScriptResult {
   if (result.code !== null) return result

@@ -9,16 +9,41 @@ export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)
 
 /** Exit code on a host that is not prepared; nothing of the script has run. */
 export const unpreparedCode = 96
+/** Exit code when the workspace was removed; nothing of the script has run. */
+export const noWorkspaceCode = 92
 /** Exit code when the working directory does not exist. */
 export const noDirectoryCode = 95
 
+export type HostFolders = { readonly state: string; readonly root: string }
+
+/** The default folder of our own files: commands often empty `/tmp` and the workspace, but not what lies beside it. */
+export const stateBeside = (root: string): string => `${root.slice(0, root.lastIndexOf('/'))}/.talaria`
+
 /** Runs the script only on a prepared host: on a new one the workspace may have to be restored first. */
-export const requirePrepared = (state: string, script: string): string =>
-  `[ -e ${quote(state)}/boot ] || exit ${unpreparedCode}\n${script}`
+export const requirePrepared = ({ state, root }: HostFolders, script: string): string =>
+  `[ -e ${quote(state)}/boot ] || exit ${unpreparedCode}\n[ -d ${quote(root)} ] || exit ${noWorkspaceCode}\n${script}`
 
 /** The content of the file `boot` is different on every host. */
-export const prepare = (state: string, root: string): string =>
-  `mkdir -p ${quote(state)} ${quote(root)} && chmod 700 ${quote(state)} && cat /proc/sys/kernel/random/uuid > ${quote(state)}/boot`
+export const prepare = ({ state, root }: HostFolders): string =>
+  `S=${quote(state)}; mkdir -p "$S" ${quote(root)} && chmod 700 "$S" || exit 1
+[ -e "$S/boot" ] || { cat /proc/sys/kernel/random/uuid > "$S/boot.new" && mv "$S/boot.new" "$S/boot"; } || exit 1
+rm -f "$S/restored"`
+
+/**
+ * Prints `live` when the workspace has files. With the time of its last copy (seconds since 1970), something has to have
+ * changed since then and since the host started: files of the image are older. Prints the outcome of a restore that has
+ * ended on this host, otherwise `stale`.
+ */
+export const judgeWorkspace = ({ state, root }: HostFolders, copiedAt?: string): string => {
+  const judge = `S=${quote(state)}; R=${quote(root)}
+cat "$S/restored" 2>/dev/null && exit 0
+[ ! -e "$S/restoring" ] && [ -n "$(find -H "$R" -mindepth 1 -print -quit 2>/dev/null)" ] || { echo stale; exit 0; }`
+  if (copiedAt === undefined) return `${judge}\necho live`
+  return `${judge}
+t=${copiedAt}; b=0; a=(); { read -r s < /proc/1/stat && a=(\${s##*) }); b=$(grep ^btime /proc/stat); } 2>/dev/null
+u=$(( \${b#btime } + \${a[19]:-0} / 100 )); [ "$u" -le "\${t%.*}" ] || t=$u
+[ -n "$(find -H "$R" '(' -newermt "@$t" -o -newerct "@$t" ')' -print -quit 2>/dev/null)" ] && echo live || echo stale`
+}
 
 export type CommandScript = {
   /** A folder for this call alone. */
@@ -39,10 +64,49 @@ export const exportStatements = (env: Variables): string =>
     .map(([name, value]) => `export ${name}=${quote(value)}`)
     .join('\n')
 
+/** The name of the folder of a command or job, as it is in its scope. */
+const nameOf = (at: string): string => quote(at.slice(at.lastIndexOf('/') + 1))
+
+/** Marks a process and all that it starts: children in another process group or session inherit the variable. */
+const scopeOf = (at: string): string => `${scopeVariable}=${nameOf(at)}`
+export const scopeVariable = 'TALARIA_SCOPE'
+
+/**
+ * Defines two functions. `killScope` sends a signal to all processes of a scope and their children, and repeats SIGKILL until
+ * none is left. It finds a child that has cleared its environment as long as its parent lives. `endScope` stops the process
+ * group of the command first, so that it does not go on while its children are killed.
+ */
+const killScope = `killScope() { local i f l p q pids; local -A parent found
+for i in 1 2 3 4 5 6 7 8; do
+  parent=(); found=(); pids=()
+  for f in $(grep -lzxF -e "${scopeVariable}=$1" /proc/[0-9]*/environ 2>/dev/null); do f=\${f#/proc/}; found[\${f%%/*}]=1; done
+  [ \${#found[@]} != 0 ] || return 0
+  for f in /proc/[0-9]*/stat; do { read -r l < $f; } 2>/dev/null || continue; p=(\${l##*) }); parent[\${l%% *}]=\${p[1]}; done
+  for q in "\${!parent[@]}"; do
+    for ((p = q; p > 1; p = parent[$p])); do [ -z "\${found[$p]}" ] || { pids+=($q); break; }; [ -n "\${parent[$p]}" ] || break; done
+  done
+  [ \${#pids[@]} != 0 ] || return 0
+  kill -$2 "\${pids[@]}" 2>/dev/null
+  [ $2 = KILL ] || return 0
+done; }
+endScope() { kill -STOP -- -$2 2>/dev/null; killScope "$1" KILL; kill -KILL -- -$2 2>/dev/null; }
+`
+
+/**
+ * Kills a scope after a time. `timeout` would kill the command first, and with it the trace to a child that has cleared its
+ * environment. The timer is a process group of its own.
+ */
+const startTimer = (at: string, timeoutMs: number): string =>
+  `{ sleep ${timeoutMs / 1000}; : > ${quote(at)}/late; endScope ${nameOf(at)} $p; } > /dev/null 2>&1 < /dev/null & w=$!`
+
+/** A timer that kills ends before the script goes on. */
+const stopTimer = (at: string): string => `[ -e ${quote(at)}/late ] && wait $w; kill -KILL -- -$w 2>/dev/null`
+
 /**
  * Runs a command to its end and prints lines: exit code, milliseconds and sizes of both streams; then of each stream
- * head and tail in base64 and, if it is truncated, its number of line ends; then in base64 the last working directory, and the exported variables after and before. Output goes to
- * files, so that a background child cannot block the call. `timeout` makes a process group, which is killed at the end.
+ * head and tail in base64 and, if it is truncated, its number of line ends; then in base64 the last working directory, and
+ * the exported variables after and before. Output goes to files, so that a background child cannot block the call. It has a process
+ * group of its own, which is killed at the end. A command that is killed takes everything with it that it started.
  */
 export function runCommand({ at, command: text, cwd, exports, stdin, timeoutMs, maxOutput }: CommandScript): string {
   const inner = [
@@ -53,15 +117,20 @@ export function runCommand({ at, command: text, cwd, exports, stdin, timeoutMs, 
     `eval ${quote(text)}`,
   ].join('\n')
   const half = Math.ceil(maxOutput / 2)
-  return `D=${quote(at)}; mkdir -p "$D" || exit 97
+  return `${killScope}D=${quote(at)}; mkdir -p "$D" || exit 97
+[ -e "$D/stop" ] && { rm -rf "$D"; exit 0; }
 [ -e "$D/in" ] || printf %s ${quote(stdin)} > "$D/in"
 t0=\${EPOCHREALTIME/./}
-timeout -s KILL ${timeoutMs / 1000} bash -c ${quote(inner)} > "$D/out" 2> "$D/err" < "$D/in" &
-p=$!
-echo $p > "$D/pid"
-[ -e "$D/stop" ] && kill -KILL -- -$p 2>/dev/null
+set -m
+${scopeOf(at)} bash -c ${quote(inner)} > "$D/out" 2> "$D/err" < "$D/in" &
+p=$!; echo $p > "$D/pid"
+${startTimer(at, timeoutMs)}
+set +m
+[ -e "$D/stop" ] && endScope ${nameOf(at)} $p
 wait $p 2>/dev/null; code=$?
+${stopTimer(at)}
 kill -KILL -- -$p 2>/dev/null
+[ $code != 137 ] || { [ -s "$D/end" ] && [ ! -e "$D/stop" ]; } || killScope ${nameOf(at)} KILL
 echo "$code $(( (\${EPOCHREALTIME/./} - t0) / 1000 )) $(stat -c %s "$D/out") $(stat -c %s "$D/err")"
 for f in out err; do
   n=$(stat -c %s "$D/$f")
@@ -76,7 +145,7 @@ rm -rf "$D"`
 
 /** Kills a command that runs, or prevents one that is about to start. */
 export const stopCommand = (at: string): string =>
-  `mkdir -p ${quote(at)}; : > ${quote(at)}/stop; p=$(cat ${quote(at)}/pid 2>/dev/null) && kill -KILL -- -"$p" 2>/dev/null; :`
+  `${killScope}mkdir -p ${quote(at)}; : > ${quote(at)}/stop; p=$(cat ${quote(at)}/pid 2>/dev/null) && endScope ${nameOf(at)} "$p"; :`
 
 /**
  * Starts a job and prints its process id. A job is a folder with the files pid, in, out and exit. A child process keeps
@@ -92,17 +161,22 @@ export function startJob(
     `cd -- ${quote(options.cwd)} || exit ${noDirectoryCode}`,
     `eval ${quote(text)}`,
   ].join('\n')
-  const watch = `trap : TERM INT HUP
+  const watch = `${killScope}trap : TERM INT HUP
 t0=\${EPOCHREALTIME/./}
 read -r s < /proc/$$/stat; echo "$s" > ${at}/stat
 mkfifo -m 600 ${at}/in
 ( exec sleep ${Math.ceil(options.timeoutMs / 1000)} > ${at}/in ) &
 h=$!; exec 5< ${at}/in; echo $h > ${at}/holder
-timeout -s KILL ${options.timeoutMs / 1000} bash -c ${quote(run)} > ${at}/out 2>&1 <&5 5<&- &
-p=$!; exec 5<&-; echo $p > ${at}/pid.new; mv ${at}/pid.new ${at}/pid
+set -m
+${scopeOf(at)} bash -c ${quote(run)} > ${at}/out 2>&1 <&5 5<&- &
+p=$!; exec 5<&-
+${startTimer(at, options.timeoutMs)}
+set +m; echo $p > ${at}/pid.new; mv ${at}/pid.new ${at}/pid
 wait $p; c=$?; while kill -0 $p 2>/dev/null; do wait $p; c=$?; done
+${stopTimer(at)}
 kill -KILL -- -$p 2>/dev/null; kill -KILL $h 2>/dev/null
 e=$(( (\${EPOCHREALTIME/./} - t0) / 1000 ))
+[ $c != 137 ] || { [ ! -e ${at}/killed ] && [ $e -lt ${options.timeoutMs} ]; } || killScope ${nameOf(at)} KILL
 [ -e ${at}/killed ] || [ $c != 137 ] || [ $e -lt ${options.timeoutMs} ] || c=124
 echo $c > ${at}/exit.new; mv ${at}/exit.new ${at}/exit`
   return `mkdir -p ${quote(at.slice(0, at.lastIndexOf('/')))}; mkdir ${quote(at)} 2>/dev/null || { cat ${quote(at)}/pid 2>/dev/null; exit 0; }
@@ -138,11 +212,11 @@ echo lost`
 export const readJobOutput = (at: string, from: number, max: number): string =>
   `tail -c +${from + 1} ${quote(at)}/out 2>/dev/null | head -c ${max} | base64 -w0`
 
-export const killJob = (at: string): string => `D=${quote(at)}; [ -d "$D" ] || exit 0
+export const killJob = (at: string): string => `${killScope}D=${quote(at)}; [ -d "$D" ] || exit 0
 : > "$D/killed"; p=$(cat "$D/pid" 2>/dev/null) || exit 0
-kill -TERM -- -"$p" 2>/dev/null
-for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && exit 0; sleep 0.1; done
-kill -KILL -- -"$p" 2>/dev/null
+killScope ${nameOf(at)} TERM; kill -TERM -- -"$p" 2>/dev/null
+for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && break; sleep 0.1; done
+endScope ${nameOf(at)} "$p"
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && exit 0; sleep 0.1; done
 echo 137 > "$D/exit"`
 

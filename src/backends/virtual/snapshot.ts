@@ -23,8 +23,10 @@ export async function restore(
   entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
 ): Promise<void> {
   for await (const entry of entries) {
-    if (entry.kind === 'directory') files.mkdir(entry.path, true)
-    else if (entry.kind === 'file') await files.write(entry.path, entry.bytes, entry)
+    if (entry.kind === 'directory') {
+      files.mkdir(entry.path, true)
+      files.change(entry.path, { mode: entry.mode })
+    } else if (entry.kind === 'file') await files.write(entry.path, entry.bytes, entry)
     else {
       await files.remove(entry.path, { recursive: true, force: true })
       files.symlink(entry.target, entry.path)

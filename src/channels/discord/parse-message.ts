@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
 import type { InboundEvent, Quote } from '../channel.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
+import { describeContent, describeForward } from '../text/describe-forward.ts'
 import { decodeContent } from './discord-markdown.ts'
 import { addressOf, type ChannelKind, discordUser } from './parse-interaction.ts'
 
@@ -14,7 +15,37 @@ const attachment = z.object({
   size: z.number().optional(),
   url: z.string(),
 })
+const embed = z.object({
+  title: z.string().nullish(),
+  description: z.string().nullish(),
+  url: z.string().nullish(),
+  fields: z.array(z.object({ name: z.string(), value: z.string() })).default([]),
+})
+/** Content that a message and a forwarded message can have. */
+const contentFields = {
+  content: z.string().default(''),
+  flags: z.int().optional(),
+  attachments: z.array(z.unknown()).default([]),
+  embeds: z.array(embed).default([]).catch([]),
+  sticker_items: z
+    .array(z.object({ name: z.string() }))
+    .default([])
+    .catch([]),
+  poll: z
+    .object({
+      question: z.object({ text: z.string().nullish() }),
+      answers: z.array(z.object({ poll_media: z.object({ text: z.string().nullish() }) })).default([]),
+    })
+    .nullish()
+    .catch(undefined),
+}
+const snapshot = z.object({
+  message: z.object({ ...contentFields, mentions: z.array(discordUser).default([]).catch([]) }),
+})
 const message = z.object({
+  ...contentFields,
+  /** The forwarded messages. */
+  message_snapshots: z.array(snapshot).default([]).catch([]),
   id: z.string(),
   channel_id: z.string(),
   guild_id: z.string().nullish(),
@@ -22,12 +53,9 @@ const message = z.object({
   author: discordUser,
   webhook_id: z.string().nullish(),
   member: z.object({ nick: z.string().nullish() }).nullish(),
-  content: z.string().default(''),
   edited_timestamp: z.string().nullish(),
-  flags: z.int().optional(),
   mentions: z.array(discordUser).default([]),
   mention_roles: z.array(z.string()).default([]),
-  attachments: z.array(z.unknown()).default([]),
   referenced_message: z
     .object({
       id: z.string(),
@@ -35,6 +63,7 @@ const message = z.object({
       author: discordUser.optional(),
       flags: z.int().optional(),
       attachments: z.array(z.unknown()).default([]),
+      message_snapshots: z.array(snapshot).default([]).catch([]),
     })
     .nullish(),
 })
@@ -101,12 +130,39 @@ function contentOf(sent: Message, { bots, roles }: DispatchSource) {
   const hasOwnRole = sent.mention_roles.some((role) => roles.includes(role))
   return {
     messageId: sent.id,
-    text: decodeContent(sent.content, sent.mentions, { bots, roles }),
-    media: mediaIn(sent),
+    text: textOf(sent, { bots, roles }),
+    media: [...mediaIn(sent), ...sent.message_snapshots.flatMap((one) => mediaIn(one.message))],
     mentions: [...sent.mentions.map((one) => one.id), ...sent.mention_roles, ...(hasOwnRole ? bots : [])],
     ...(quote && { quote }),
   }
 }
+
+type Own = Pick<DispatchSource, 'bots' | 'roles'>
+type Content = z.infer<typeof snapshot>['message']
+
+function textOf(sent: Message, own: Own): string {
+  const forwarded = sent.message_snapshots.map((one) => describeForward(describe(one.message, own)))
+  return [describe(sent, own), ...forwarded].filter(Boolean).join('\n')
+}
+
+/** Embeds of a written message are previews of its links. */
+function describe(
+  { content, mentions, embeds, sticker_items: stickers, poll, attachments }: Content,
+  own: Own,
+): string {
+  const hasOwnContent = content.trim() !== '' || attachments.length > 0 || stickers.length > 0
+  return [
+    decodeContent(content, mentions, own),
+    ...(hasOwnContent ? [] : embeds.map(describeEmbed)),
+    ...stickers.map(({ name }) => describeContent('sticker', name)),
+    poll && describeContent('poll', poll.question.text ?? '', ...poll.answers.map((one) => one.poll_media.text ?? '')),
+  ]
+    .filter(Boolean)
+    .join('\n')
+}
+
+const describeEmbed = ({ title, description, url, fields }: z.infer<typeof embed>): string =>
+  [title, description, ...fields.map(({ name, value }) => `${name}: ${value}`), url].filter(Boolean).join('\n')
 
 function senderOf({ author, member, webhook_id: webhook }: Message) {
   const isBot = author.bot === true || (webhook !== undefined && webhook !== null)
@@ -116,8 +172,9 @@ function senderOf({ author, member, webhook_id: webhook }: Message) {
 
 function quoteOf({ referenced_message: quoted }: Message): Quote | undefined {
   if (!quoted) return undefined
-  const { id, author, content } = quoted
-  const media = mediaIn(quoted)
+  const { id, author, message_snapshots: forwarded } = quoted
+  const content = quoted.content || forwarded.map((one) => one.message.content).join('\n')
+  const media = [...mediaIn(quoted), ...forwarded.flatMap((one) => mediaIn(one.message))]
   return {
     messageId: id,
     ...(author && {

@@ -19,52 +19,151 @@ export const encodePlain = ({ text, spans }: MessageChunk): string =>
 
 const attribution =
   /^(On|Am|Le|El|Il|Op|Den|W dniu) .{1,300}(wrote|schrieb|écrit|escribió|scritto|schreef|skrev|napisał\(a\)).{0,200}:$/
-const divider = /^(-{2,10} ?(Original Message|Ursprüngliche Nachricht|Forwarded message) ?-{2,10}|_{20,100})$/
+const divider =
+  /^(-{2,10} ?(Original Message|Ursprüngliche Nachricht|Forwarded message|Weitergeleitete Nachricht) ?-{2,10}|_{20,100})$/
 
-/** Removes the quoted mail below an answer, and the signature. A mail that is only a quote stays as it is. */
-export function stripQuotedReply(text: string): string {
+/** The lines above a quoted mail are written in the language of the mail program. */
+const fromLabels =
+  'From|Von|De|De la|Da|Van|Od|Från|Fra|Lähettäjä|Expéditeur|Remitente|Mittente|Afzender|Nadawca|Odesílatel|Kimden|Gönderen|Feladó|Από|От|От кого|Від|Від кого|发件人|寄件者|寄件人|差出人|送信者|보낸 사람|발신|מאת|من|Dari|Từ|จาก'
+const subjectLabels =
+  'Subject|Betreff|Objet|Asunto|Oggetto|Assunto|Onderwerp|Temat|Předmět|Predmet|Ämne|Emne|Aihe|Konu|Tárgy|Subiect|Θέμα|Тема|主题|主旨|件名|제목|נושא|الموضوع|Perihal|Subjek|Chủ đề|เรื่อง'
+const fromLine = new RegExp(`^\\*?(?:${fromLabels})\\*?\\s?[:：]\\*?\\s*\\S`)
+const subjectLine = new RegExp(`^\\*?(?:${subjectLabels})\\*?\\s?[:：]`)
+const headerLine = /^\*?[^\s:：*][^:：]{0,30}[:：]/
+/** Between the sender and the subject are a date and addressees. */
+const maxHeaderLines = 7
+
+/**
+ * Removes the quoted mail below an answer, and the signature. A mail that is only a quote stays as it is, and so does the
+ * mail that somebody passes on (`isAnswer` is false).
+ */
+export function stripQuotedReply(text: string, isAnswer = true): string {
   const lines = text.replaceAll('\r\n', '\n').split('\n')
-  const end = lines.findIndex((line, n) => isQuoteStart(lines, n) || line === '-- ')
+  const end = lines.findIndex((line, n) => (isAnswer && isQuoteStart(lines, n)) || isSignature(lines, n, line))
   const kept = (end < 0 ? lines : lines.slice(0, end)).join('\n').trim()
   return kept || text.trim()
 }
 
+/** A signature ends a mail. Below the signature of a person who passes a mail on, that mail follows. */
+const isSignature = (lines: readonly string[], at: number, line: string): boolean =>
+  line === '-- ' && !lines.slice(at + 1).some((_, n) => isQuoteStart(lines, at + 1 + n))
+
 function isQuoteStart(lines: readonly string[], at: number): boolean {
   const line = (lines[at] ?? '').trim()
-  if (divider.test(line)) return isAttributed(lines, at)
-  // Some mail programs break the line before "wrote:".
-  const joined = `${line} ${(lines[at + 1] ?? '').trim()}`
-  if (line.length < 400 && (attribution.test(line) || (joined.length < 400 && attribution.test(joined))))
-    return lines.slice(at + 1, at + 5).some((next) => next.startsWith('>'))
-  return false
+  if (divider.test(line)) return lines.slice(at + 1, at + 6).some((one) => fromLine.test(one.trim()))
+  if (line.length >= 400 || line === '') return false
+  return isHeaderBlock(lines, at) || isAttribution(lines, at)
 }
 
-/** A divider belongs to a quoted mail only if headers of one follow. */
-const isAttributed = (lines: readonly string[], at: number): boolean =>
-  lines.slice(at + 1, at + 6).some((line) => /^\*?(From|Von|De|Da|Van):\*? /.test(line.trim()))
+/** Outlook writes the headers of the quoted mail above it: sender, date, addressees, subject. */
+function isHeaderBlock(lines: readonly string[], at: number): boolean {
+  if (!fromLine.test((lines[at] ?? '').trim())) return false
+  const block = lines.slice(at + 1, at + maxHeaderLines).map((line) => line.trim())
+  const subject = block.findIndex((line) => subjectLine.test(line))
+  // Without an empty line above it the block must be complete.
+  const isApart = (lines[at - 1] ?? '').trim() === ''
+  return subject >= (isApart ? 1 : 2) && block.slice(0, subject).every((line) => headerLine.test(line))
+}
+
+/** Some mail programs break the line before "wrote:". */
+function isAttribution(lines: readonly string[], at: number): boolean {
+  const line = (lines[at] ?? '').trim()
+  const joined = `${line} ${(lines[at + 1] ?? '').trim()}`
+  const candidates = [line, ...(joined.length < 400 ? [joined] : [])]
+  if (candidates.some((one) => attribution.test(one)))
+    return lines.slice(at + 1, at + 5).some((next) => next.startsWith('>'))
+  return candidates.some((one, n) => introducesQuote(one) && quoteFollows(lines, at + 1 + n))
+}
+
+const address = /[^\s<>()]{1,100}@[^\s<>()]{1,100}\.[^\s<>()]{2,30}/
+const yearAndTime = /\p{Nd}{4}.{0,60}\p{Nd}{1,2}[:.]\p{Nd}{2}|\p{Nd}{1,2}[:.]\p{Nd}{2}.{0,60}\p{Nd}{4}/u
+
+/** In any language: a line with an address or a date, and a colon at its end. */
+const introducesQuote = (line: string): boolean =>
+  /[:：]$/.test(line) && /\p{Nd}/u.test(line) && (address.test(line) || yearAndTime.test(line))
+
+const quoteFollows = (lines: readonly string[], at: number): boolean =>
+  lines
+    .slice(at, at + 3)
+    .find((line) => line.trim() !== '')
+    ?.startsWith('>') === true
 
 const blockTags = /^(p|div|br|li|tr|h[1-6]|blockquote|table|ul|ol|pre|hr)$/
+const cellTags = /^(td|th)$/
 const hiddenTags = /^(style|script|head|title)$/
 const named: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
 
-/** The readable text of a mail that has no plain part. */
-export function textOfHtml(html: string): string {
-  let out = ''
+/** Elements in which mail programs put the mail that is answered, or the line above it. */
+const quoteMark =
+  /\s(?:class|id)\s?=\s?["']?[^"'>]{0,100}\b(?:gmail_quote|gmail_extra|yahoo_quoted|moz-cite-prefix|protonmail_quote|tutanota_quote|zmail_extra|mail_quote|reply-intro)\b|\stype\s?=\s?["']?cite\b/i
+/** All that follows is the mail that is answered. */
+const quoteBorder =
+  /\sid\s?=\s?["']?(?:divRplyFwdMsg|appendonsend|mail-editor-reference-message-container|OLK_SRC_BODY_SECTION)\b/i
+const voidTags = /^(br|hr|img|input|meta|link|col|wbr)$/
+const maxTagChars = 4_000
+
+/** The readable text of a mail that has no plain part. Without the quoted mail, if it is an answer. */
+export function textOfHtml(html: string, isAnswer = false): string {
+  const own = isAnswer ? renderHtml(html, true) : ''
+  return own || renderHtml(html, false)
+}
+
+type HtmlState = {
+  out: string
+  /** The element whose content is left out. */
+  hidden: { readonly name: string; depth: number } | undefined
+  readonly links: { readonly address: string; readonly start: number }[]
+}
+
+function renderHtml(html: string, withoutQuotes: boolean): string {
+  const state: HtmlState = { out: '', hidden: undefined, links: [] }
   let at = 0
-  let hidden: string | undefined
-  for (const { from, to, name, isEnd } of listTags(html)) {
-    if (hidden === undefined) out += decodeEntities(html.slice(at, from)).replace(/\s+/g, ' ')
-    at = to
-    if (hidden !== undefined) hidden = isEnd && name === hidden ? undefined : hidden
-    else if (hiddenTags.test(name) && !isEnd) hidden = name
-    else if (blockTags.test(name) && (isEnd || name === 'br')) out += '\n'
+  for (const tag of listTags(html)) {
+    if (!state.hidden) state.out += decodeEntities(html.slice(at, tag.from)).replace(/\s+/g, ' ')
+    at = tag.to
+    const source = html.slice(tag.from, Math.min(tag.to, tag.from + maxTagChars))
+    if (withoutQuotes && !state.hidden && quoteBorder.test(source)) {
+      at = html.length
+      break
+    }
+    if (state.hidden) skipTag(state, state.hidden, tag)
+    else if (startsHidden(tag, source, withoutQuotes)) state.hidden = { name: tag.name, depth: 1 }
+    else addTag(state, tag, source)
   }
-  if (hidden === undefined) out += decodeEntities(html.slice(at)).replace(/\s+/g, ' ')
-  const lines = out.split('\n').map((line) => line.trim())
+  if (!state.hidden) state.out += decodeEntities(html.slice(at)).replace(/\s+/g, ' ')
+  const lines = state.out.split('\n').map((line) => line.replace(/ ?\t[\t ]*/g, '\t').trim())
   return lines
     .join('\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim()
+}
+
+type HtmlTag = { readonly from: number; readonly to: number; readonly name: string; readonly isEnd: boolean }
+
+const startsHidden = ({ name, isEnd }: HtmlTag, source: string, withoutQuotes: boolean): boolean =>
+  !isEnd && !voidTags.test(name) && (hiddenTags.test(name) || (withoutQuotes && quoteMark.test(source)))
+
+function skipTag(state: HtmlState, hidden: NonNullable<HtmlState['hidden']>, { name, isEnd }: HtmlTag): void {
+  if (name === hidden.name) hidden.depth += isEnd ? -1 : 1
+  if (hidden.depth === 0) state.hidden = undefined
+}
+
+function addTag(state: HtmlState, { name, isEnd }: HtmlTag, source: string): void {
+  if (name === 'a' && !isEnd) state.links.push({ address: addressOf(source), start: state.out.length })
+  else if (name === 'a') addAddress(state)
+  else if (cellTags.test(name) && isEnd) state.out += '\t'
+  else if (blockTags.test(name) && (isEnd || name === 'br')) state.out += '\n'
+}
+
+const addressOf = (source: string): string =>
+  decodeEntities(/\shref\s?=\s?(?:"([^"]*)"|'([^']*)'|([^\s>]+))/i.exec(source)?.slice(1).find(Boolean) ?? '').trim()
+
+/** The address stands behind the words of a link, unless they are the address. */
+function addAddress(state: HtmlState): void {
+  const { address: found = '', start = 0 } = state.links.pop() ?? {}
+  const words = state.out.slice(start).trim()
+  const plain = (text: string) => text.replace(/^https?:\/\/|\/$/g, '')
+  if (/^(?:https?|ftp):/i.test(found) && words !== '' && plain(words) !== plain(found)) state.out += ` (${found})`
 }
 
 function* listTags(html: string) {

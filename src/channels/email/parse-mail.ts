@@ -63,7 +63,18 @@ async function threadOf(mail: Email, raw: Uint8Array) {
 const withSubject = (text: string, subject: string): string =>
   subject && !text.startsWith('/') ? `Subject: ${subject}\n\n${text}`.trim() : text
 
-const textOf = ({ text, html }: Email): string => stripQuotedReply(text?.trim() || textOfHtml(html ?? ''))
+/** Languages have their own words for a mail that is passed on. */
+const forwardSubject =
+  /^\s*(?:\[[^\]]{1,40}\]\s*)?(?:fwd?|fw|wg|tr|rv|enc|i|vs|vb|vl|pd|doorst|ilt|továbbítva|転送|转发|轉寄|전달)\s?[:：]/i
+
+const answerSubject = /^\s*(?:re|aw|sv|antw|odp|ynt|atb|ref|回复|答复|回覆|답장)\s?[:：]/i
+
+/** An answer refers to another mail. Programs that pass a mail on may refer to it too, but say so in the subject. */
+const isAnswer = ({ inReplyTo, references, subject = '' }: Email): boolean =>
+  Boolean(inReplyTo || references || answerSubject.test(subject)) && !forwardSubject.test(subject)
+
+const textOf = (mail: Email): string =>
+  stripQuotedReply(mail.text?.trim() || textOfHtml(mail.html ?? '', isAnswer(mail)), isAnswer(mail))
 
 const headerOf = (mail: Email, name: string): string =>
   mail.headers.find(({ key }) => key === name)?.value.toLowerCase() ?? ''

@@ -6,6 +6,7 @@ import { findCommand } from '#agent/policy/slash-command/command-table.ts'
 import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
 import type { InboundEvent, Quote, Sender } from '../channel.ts'
 import { commandPrefixOf } from '../command-prefix.ts'
+import { renderAttachments, renderBlocks } from './message-parts.ts'
 import { decodeMrkdwn } from './mrkdwn.ts'
 
 const file = z.object({
@@ -28,6 +29,8 @@ const message = z.object({
   thread_ts: z.string().optional(),
   parent_user_id: z.string().optional(),
   files: z.array(z.unknown()).optional(),
+  attachments: z.array(z.unknown()).optional(),
+  blocks: z.array(z.unknown()).optional(),
   edited: z.object({ ts: z.string() }).optional(),
 })
 type Message = z.infer<typeof message>
@@ -74,8 +77,11 @@ function parseByType(body: unknown, outer: Outer, source: Callback): InboundEven
 /** One mention arrives as `message` and as `app_mention`, with different event ids and the same time. */
 function parseMessage(sent: Message, outer: Outer, source: Callback): InboundEvent | undefined {
   const sender = senderOf(sent, source)
-  const { text, mentions } = decodeMrkdwn(sent.text, source.bot)
-  const media = mediaOf(sent.files)
+  const own = decodeMrkdwn(sent.text.trim() ? sent.text : renderBlocks(sent.blocks), source.bot)
+  const attached = renderAttachments(sent.attachments, own.text.trim() !== '')
+  const text = [readCommand(own.text), decodeMrkdwn(attached.text, undefined).text].filter(Boolean).join('\n')
+  const { mentions } = own
+  const media = [...mediaOf(sent.files), ...mediaOf(attached.files)]
   if (!sender || (!text.trim() && !media.length)) return undefined
   const quote = quoteOf(sent)
   return {
@@ -84,7 +90,7 @@ function parseMessage(sent: Message, outer: Outer, source: Callback): InboundEve
     key: `${source.team}:${outer.channel}:${sent.ts}`,
     sender,
     messageId: sent.ts,
-    text: readCommand(text),
+    text,
     media,
     mentions,
     ...(quote && { quote }),

@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { InboundEvent, MessageContent, Quote, Sender } from '../channel.ts'
+import { describeContent, describeForward } from '../text/describe-forward.ts'
 
 const id = z.int().transform(String)
 const user = z.object({
@@ -18,7 +19,10 @@ const entity = z.object({
   offset: z.int(),
   length: z.int(),
   user: z.object({ id }).optional(),
+  url: z.string().max(4_096).optional().catch(undefined),
 })
+/** A wrong entity does not hide the message. */
+const entityList = z.array(entity).optional().catch(undefined)
 const file = z.object({
   file_id: z.string().max(1_000),
   file_name: z.string().max(1_000).optional(),
@@ -34,6 +38,15 @@ const fileFields = {
   video: file.optional().catch(undefined),
   video_note: file.optional().catch(undefined),
 }
+const point = z.object({ latitude: z.number(), longitude: z.number() })
+const named = z.object({ title: z.string().optional() })
+/** Where a forwarded message comes from. */
+const origin = z.object({
+  sender_user: user.optional(),
+  sender_user_name: z.string().optional(),
+  sender_chat: named.optional(),
+  chat: named.optional(),
+})
 const place = { chat, message_thread_id: z.int().optional(), is_topic_message: z.boolean().optional() }
 const message = z.object({
   message_id: id,
@@ -41,25 +54,34 @@ const message = z.object({
   from: user.optional(),
   text: z.string().optional(),
   caption: z.string().optional(),
-  entities: z.array(entity).optional(),
-  caption_entities: z.array(entity).optional(),
+  entities: entityList,
+  caption_entities: entityList,
+  forward_origin: origin.optional().catch(undefined),
   reply_to_message: z
     .object({
       message_id: id,
       from: user.optional(),
       text: z.string().optional(),
       caption: z.string().optional(),
+      entities: entityList,
+      caption_entities: entityList,
       ...fileFields,
     })
     .optional()
     .catch(undefined),
   /** The part of the message that the person has marked. */
-  quote: z.object({ text: z.string() }).optional().catch(undefined),
+  quote: z.object({ text: z.string(), entities: entityList }).optional().catch(undefined),
   media_group_id: z.string().optional(),
   ...fileFields,
   animation: file.optional().catch(undefined),
   sticker: z.object({ emoji: z.string().optional() }).optional().catch(undefined),
-  location: z.object({ latitude: z.number(), longitude: z.number() }).optional().catch(undefined),
+  location: point.optional().catch(undefined),
+  venue: z.object({ location: point, title: z.string(), address: z.string() }).optional().catch(undefined),
+  poll: z
+    .object({ question: z.string(), options: z.array(z.object({ text: z.string() })) })
+    .optional()
+    .catch(undefined),
+  dice: z.object({ emoji: z.string(), value: z.int() }).optional().catch(undefined),
   contact: z.object({ phone_number: z.string(), first_name: z.string() }).optional().catch(undefined),
   migrate_to_chat_id: id.optional(),
   migrate_from_chat_id: id.optional(),
@@ -153,15 +175,53 @@ function contentOf(sent: Message): MessageContent {
   }
 }
 
+type Written = {
+  readonly text?: string | undefined
+  readonly caption?: string | undefined
+  readonly entities?: readonly z.infer<typeof entity>[] | undefined
+  readonly caption_entities?: readonly z.infer<typeof entity>[] | undefined
+}
+
+/** The text or the caption, with the addresses of links behind their words. Offsets count UTF-16 units. */
+function writtenText({ text, caption, entities: inText, caption_entities: inCaption }: Written): string | undefined {
+  const source = text ?? caption
+  if (source === undefined) return undefined
+  const links = ((text === undefined ? inCaption : inText) ?? [])
+    .flatMap(({ type, offset, length, url }) =>
+      type === 'text_link' && url !== undefined ? [{ start: offset, end: offset + length, url }] : [],
+    )
+    .toSorted((one, other) => other.end - one.end)
+  return links.reduce(
+    (shown, { start, end, url }) =>
+      shown.slice(start, end).trim() === url ? shown : `${shown.slice(0, end)} (${url})${shown.slice(end)}`,
+    source,
+  )
+}
+
 /** Content that is neither text nor a file stands in brackets. */
-function textOf({ text, caption, sticker, location, contact }: Message): string {
+function textOf(sent: Message): string {
+  const { sticker, location, venue, contact, poll, dice } = sent
   const notes = [
     sticker && `[sticker${sticker.emoji ? ` ${sticker.emoji}` : ''}]`,
-    location && `[location: ${location.latitude}, ${location.longitude}]`,
-    contact && `[contact: ${contact.first_name}, ${contact.phone_number}]`,
+    // A venue comes with its location.
+    venue
+      ? describeContent('location', venue.title, venue.address, venue.location.latitude, venue.location.longitude)
+      : location && `[location: ${location.latitude}, ${location.longitude}]`,
+    contact && describeContent('contact', contact.first_name, contact.phone_number),
+    poll && describeContent('poll', poll.question, ...poll.options.map((option) => option.text)),
+    dice && describeContent('dice', dice.emoji, dice.value),
   ]
-  return [text ?? caption, ...notes].filter(Boolean).join('\n')
+  const text = [writtenText(sent), ...notes].filter(Boolean).join('\n')
+  const isEmpty = text.trim() === '' && mediaOf(sent).length === 0
+  return sent.forward_origin && !isEmpty ? describeForward(text, originOf(sent.forward_origin)) : text
 }
+
+const originOf = ({
+  sender_user: person,
+  sender_user_name: hidden,
+  sender_chat: group,
+  chat: channel,
+}: z.infer<typeof origin>) => (person && senderOf(person).name) ?? hidden ?? group?.title ?? channel?.title
 
 const kinds = {
   document: 'document',
@@ -193,7 +253,7 @@ const referenceTo = (kind: MediaReference['kind'], found: z.infer<typeof file>):
 function quoteOf({ reply_to_message: replied, quote, ...sent }: Message): Quote | undefined {
   const isTopicStart = sent.is_topic_message === true && replied?.message_id === String(sent.message_thread_id)
   if (!replied || isTopicStart) return undefined
-  const text = quote?.text ?? replied.text ?? replied.caption
+  const text = quote ? writtenText(quote) : writtenText(replied)
   const media = mediaOf(replied)
   return {
     messageId: replied.message_id,

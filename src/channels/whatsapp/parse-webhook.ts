@@ -3,7 +3,9 @@
 import * as z from 'zod'
 import type { MediaKind, MediaReference } from '#agent/core/media/media-reference.ts'
 import type { SendOutcome } from '#agent/core/delivery.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
 import type { InboundEvent, Quote, Sender } from '../channel.ts'
+import { describeContent, describeForward } from '../text/describe-forward.ts'
 import { classifyCode } from './whatsapp-api.ts'
 
 const media = z.object({
@@ -27,13 +29,70 @@ const message = z.object({
   video: media.optional(),
   document: media.optional(),
   sticker: media.optional(),
-  interactive: z.object({ button_reply: reply.optional(), list_reply: reply.optional() }).optional(),
+  interactive: z
+    .object({
+      button_reply: reply.optional(),
+      list_reply: reply.optional(),
+      nfm_reply: z.object({ body: z.string().optional(), response_json: z.string().optional() }).optional(),
+    })
+    .optional(),
   button: z.object({ text: z.string().optional(), payload: z.string().optional() }).optional(),
-  location: z.object({ latitude: z.number(), longitude: z.number(), name: z.string().optional() }).optional(),
+  location: z
+    .object({
+      latitude: z.number(),
+      longitude: z.number(),
+      name: z.string().optional(),
+      address: z.string().optional(),
+    })
+    .optional(),
+  contacts: z
+    .array(
+      z.object({
+        name: z.object({ formatted_name: z.string().optional() }).optional(),
+        phones: z.array(z.object({ phone: z.string().optional() })).default([]),
+        emails: z.array(z.object({ email: z.string().optional() })).default([]),
+        org: z.object({ company: z.string().optional() }).optional(),
+      }),
+    )
+    .optional()
+    .catch(undefined),
+  order: z
+    .object({
+      text: z.string().optional(),
+      product_items: z
+        .array(
+          z.object({
+            product_retailer_id: z.string().optional(),
+            quantity: z.coerce.number().optional(),
+            item_price: z.coerce.number().optional(),
+            currency: z.string().optional(),
+          }),
+        )
+        .default([]),
+    })
+    .optional()
+    .catch(undefined),
+  /** The advertisement from which the person began the chat. */
+  referral: z
+    .object({ headline: z.string().optional(), body: z.string().optional(), source_url: z.string().optional() })
+    .optional()
+    .catch(undefined),
   system: z
     .object({ type: z.string().optional(), wa_id: z.string().optional(), new_wa_id: z.string().optional() })
     .optional(),
-  context: z.object({ id: z.string().optional(), from: z.string().optional() }).optional(),
+  context: z
+    .object({
+      id: z.string().optional(),
+      from: z.string().optional(),
+      forwarded: z.boolean().optional(),
+      frequently_forwarded: z.boolean().optional(),
+      /** The product about which the person asks. */
+      referred_product: z
+        .object({ catalog_id: z.string().optional(), product_retailer_id: z.string().optional() })
+        .optional()
+        .catch(undefined),
+    })
+    .optional(),
 })
 type Message = z.infer<typeof message>
 const contact = z.object({
@@ -123,12 +182,60 @@ function senderOf({ from, from_user_id: userId }: Message, people: readonly Cont
 
 const mediaTypes = ['image', 'audio', 'video', 'document', 'sticker'] as const
 
+/** Content that is neither text nor a file stands in brackets. */
 function textOf(sent: Message): string {
-  const { text, location, button } = sent
+  const { context, referral, type } = sent
+  const product = context?.referred_product
+  const notes = [
+    type === 'unsupported' || type === 'unknown' ? '[a message of a kind that cannot be read here]' : undefined,
+    product && describeContent('about the product', product.product_retailer_id, product.catalog_id),
+    referral && describeContent('from the advertisement', referral.headline, referral.body, referral.source_url),
+  ]
+  const text = [writtenText(sent), ...notes].filter(Boolean).join('\n')
+  const isForwarded = context?.forwarded === true || context?.frequently_forwarded === true
+  return isForwarded && (text || mediaOf(sent).length > 0) ? describeForward(text) : text
+}
+
+function writtenText(sent: Message): string {
+  const { text, location, button, contacts, order, interactive } = sent
   if (text) return text.body
   if (button) return button.text ?? ''
-  if (location) return [location.name, `${location.latitude}, ${location.longitude}`].filter(Boolean).join(': ')
+  if (location)
+    return describeContent('location', location.name, location.address, location.latitude, location.longitude)
+  if (contacts) return contacts.map(describeContact).join('\n')
+  if (order)
+    return [order.text, describeContent('order', ...order.product_items.map(describeItem))].filter(Boolean).join('\n')
+  if (interactive?.nfm_reply) return describeForm(interactive.nfm_reply)
   return mediaTypes.flatMap((type) => sent[type]?.caption ?? []).join('\n')
+}
+
+type ContactCard = NonNullable<Message['contacts']>[number]
+
+const describeContact = ({ name, phones, emails, org }: ContactCard): string =>
+  describeContent(
+    'contact',
+    name?.formatted_name,
+    ...phones.map(({ phone }) => phone),
+    ...emails.map(({ email }) => email),
+    org?.company,
+  )
+
+type OrderItem = NonNullable<Message['order']>['product_items'][number]
+
+const describeItem = ({ quantity, product_retailer_id: product, item_price: price, currency }: OrderItem): string =>
+  [`${quantity ?? 1} × ${product ?? 'a product'}`, price !== undefined && `at ${price} ${currency ?? ''}`.trim()]
+    .filter(Boolean)
+    .join(' ')
+
+type FormReply = NonNullable<NonNullable<Message['interactive']>['nfm_reply']>
+
+/** The answers of a form, without the token of its flow. */
+function describeForm({ body, response_json: json = '' }: FormReply): string {
+  const values = z.record(z.string(), z.unknown()).safeParse(parseJson(json)).data ?? {}
+  const answers = Object.entries(values).flatMap(([name, answer]) =>
+    name === 'flow_token' ? [] : `${name}: ${typeof answer === 'string' ? answer : JSON.stringify(answer)}`,
+  )
+  return describeContent('form', ...(answers.length > 0 ? answers : [body]))
 }
 
 function mediaOf(sent: Message): readonly MediaReference[] {

@@ -4,6 +4,8 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
+import { withLogContext } from '#durable/platform/log-context.ts'
+import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
 import type { GatewaySocket } from './gateway-socket.ts'
 
@@ -11,17 +13,17 @@ export class ConnectionDO extends DurableObject<Env> {
   #socket: Promise<GatewaySocket> | undefined
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env)
+    super(ctx, inJurisdiction(env))
     redactLogs(env)
   }
 
   /** Opens the socket, and keeps it open until `stop`. */
   async start(connection: { readonly id: string; readonly tenantId: string }): Promise<void> {
-    await (await this.#load()).start(connection)
+    await this.#logged(async () => (await this.#load()).start(connection))
   }
 
   async stop(): Promise<void> {
-    await (await this.#load()).stop('the connection was paused or removed')
+    await this.#logged(async () => (await this.#load()).stop('the connection was paused or removed'))
   }
 
   async getStatus() {
@@ -29,7 +31,13 @@ export class ConnectionDO extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
-    await (await this.#load()).handleAlarm()
+    await this.#logged(async () => (await this.#load()).handleAlarm())
+  }
+
+  /** Log entries have the tenant, which the name of the object (`t/TENANT/c/ID`) begins with. */
+  #logged<T>(work: () => Promise<T>): Promise<T> {
+    const [, tenantId] = this.ctx.id.name?.split('/') ?? []
+    return withLogContext(() => ({ tenant_id: tenantId }), work)
   }
 
   #load(): Promise<GatewaySocket> {

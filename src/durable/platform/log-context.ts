@@ -9,16 +9,26 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 
 export type LogIds = Pick<LogFields, 'request_id' | 'tenant_id' | 'session_id' | 'run_id'>
 
-const context = new AsyncLocalStorage<() => LogIds>()
-readLogContextWith(() => context.getStore()?.() ?? {})
+type Context = { readonly read: () => LogIds; noted: LogIds }
+
+const context = new AsyncLocalStorage<Context>()
+readLogContextWith(() => idsOf(context.getStore()))
+
+const idsOf = (current: Context | undefined): LogIds => ({ ...current?.read(), ...current?.noted })
 
 /**
  * Runs work whose log entries have these ids, besides those of the caller. They are read with each entry, because a
  * driver goes on with the next turn. An id that is undefined hides that of the caller.
  */
 export function withLogContext<T>(readIds: () => LogIds, work: () => T): T {
-  const readOuter = context.getStore()
-  return context.run(() => ({ ...readOuter?.(), ...readIds() }), work)
+  const outer = context.getStore()
+  return context.run({ read: () => ({ ...idsOf(outer), ...readIds() }), noted: {} }, work)
+}
+
+/** Adds ids that a request learns on its way, such as those of a run that it starts, to its further entries. */
+export function noteLogIds(ids: LogIds): void {
+  const current = context.getStore()
+  if (current) current.noted = { ...current.noted, ...ids }
 }
 
 /** The ids of a call to an object. */

@@ -5,6 +5,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
+import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
 import { handleAlarm } from './alarm.ts'
 import { AccessSubject } from './rpc/access.ts'
@@ -30,10 +31,10 @@ export class SessionDO extends DurableObject<Env> {
   readonly #subjects: ReturnType<typeof subjectsOf>
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env)
+    super(ctx, inJurisdiction(env))
     armFailpoints(env.FAILPOINTS)
     redactLogs(env)
-    this.#host = new SessionHost(ctx, env)
+    this.#host = new SessionHost(ctx, this.env)
     this.#subjects = subjectsOf(this.#host)
   }
 

@@ -9,6 +9,7 @@ import { type Authority, systemAuthority } from '#agent/core/permission/authorit
 import { ownerTenant } from '#db/schema.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
+import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { withLogContext } from '#durable/platform/log-context.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
 import { TenantAccess } from './access.ts'
@@ -184,6 +185,10 @@ export class TenantDO extends DurableObject<Env> {
     env: this.env,
     armAlarm: () => this.armAlarm(),
   })
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, inJurisdiction(env))
+  }
 
   get deletions(): TenantDeletions {
     return this.#deletions

@@ -1,120 +1,110 @@
 /**
- * Wires the Durable Object that owns a container. Only builds with containers include it (src/worker/with-sandbox.ts).
- * `SANDBOX_CONTAINER_API` chooses the adapter: `sdk` (version 0.12.10, the default) or `native` (ctx.container).
+ * Wires the Durable Object that owns a container, with the native API. Only builds with containers include it
+ * (src/worker/with-native-sandbox.ts). sdk-sandbox-object.ts is the same object with version 0.x of the SDK.
  */
 
+import { DurableObject } from 'cloudflare:workers'
 import { log } from '#agent/core/log.ts'
-import { Sandbox } from '@cloudflare/sandbox'
 import { ContainerBox } from '#backends/cloudflare/container-box.ts'
-import type { ContainerHost, WorkspaceCopy } from '#backends/cloudflare/container-host.ts'
-import { type Egress, type EgressVariables, injectKey, type InjectKeyParams } from '#backends/cloudflare/egress.ts'
+import type { ContainerHost } from '#backends/cloudflare/container-host.ts'
+import type { Egress, EgressVariables } from '#backends/cloudflare/egress.ts'
 import { type NativeContainer, nativeContainer } from '#backends/cloudflare/native-container.ts'
 import type { SandboxPort } from '#backends/cloudflare/sandbox-port.ts'
-import { sdkContainer, type SdkSandbox } from '#backends/cloudflare/sdk-container.ts'
+import type { SaveOutcome, StoredCopies } from '#backends/cloudflare/workspace-copies.ts'
 import { clock } from '#durable/platform/clock.ts'
 
 const copyKey = 'talaria:saved'
+/** Only as a limit for an object that has crashed: the alarm renews it, and stops the container after ten idle minutes. */
 const inactivityMs = 10 * 60_000
-/** The native API stops an idle container without a notice: its workspace is saved after this time. */
-const saveAfterSeconds = 60
+/** Time between two decisions about sleep. */
+const restEveryMs = 30_000
+/** Time for an answer to leave before the object ends. */
+const resetAfterMs = 100
 
-type SandboxEnv = Env & EgressVariables & { readonly BACKUP_BUCKET?: R2Bucket; readonly SANDBOX_CONTAINER_API?: string }
+export type SandboxEnv = Env & EgressVariables & { readonly BACKUP_BUCKET?: R2Bucket }
 
-export class SandboxBox extends Sandbox<SandboxEnv> {
-  override sleepAfter = '10m'
-  override enableInternet = false
-  override interceptHttps = true
-  override allowedHosts: string[] = []
+export class SandboxBox extends DurableObject<SandboxEnv> implements SandboxStub {
   readonly #box: ContainerBox
-  #isSaveScheduled = false
 
   constructor(ctx: DurableObjectState<{}>, env: SandboxEnv) {
     super(ctx, env)
-    this.#box = new ContainerBox({
-      host: this.#isNative ? this.#openNative() : this.#openSdk(),
-      record: {
-        get: () => ctx.storage.get<WorkspaceCopy>(copyKey),
-        put: async (copy) => void (copy ? await ctx.storage.put(copyKey, copy) : await ctx.storage.delete(copyKey)),
-      },
-      now: clock.now,
-      runInBackground: (work) => ctx.waitUntil(work),
-      logError: (event, message, error) => log.error(event, message, { error }),
-    })
+    const host = openNative(ctx)
+    this.#box = openBox(ctx, env, { host })
     // A job may still run from before the network was turned off.
-    if (env.SANDBOX_NETWORK === 'off') ctx.waitUntil(this.setAllowedHosts([]))
+    if (env.SANDBOX_NETWORK === 'off' && host.isRunning())
+      ctx.waitUntil(host.applyEgress({ tenant: '', hosts: [] }).catch(() => undefined))
   }
 
-  async boxRun(...given: Parameters<SandboxPort['run']>): ReturnType<SandboxPort['run']> {
-    const result = await this.#box.run(...given)
-    if (this.#isNative && !this.#isSaveScheduled) {
-      this.#isSaveScheduled = true
-      await this.schedule(saveAfterSeconds, 'boxSave')
-    }
-    return result
+  boxRun(...given: Parameters<SandboxPort['run']>): ReturnType<SandboxPort['run']> {
+    return this.#used(this.#box.run(...given))
   }
 
   boxRead(path: string): ReturnType<SandboxPort['read']> {
-    return this.#box.read(path)
+    return this.#used(this.#box.read(path))
   }
 
   boxWrite(path: string, bytes: Uint8Array): ReturnType<SandboxPort['write']> {
-    return this.#box.write(path, bytes)
+    return this.#used(this.#box.write(path, bytes))
   }
 
   boxRestore(): ReturnType<SandboxPort['restore']> {
-    return this.#box.restore()
+    return this.#used(this.#box.restore())
   }
 
   boxDestroy(): ReturnType<SandboxPort['destroy']> {
     return this.#box.destroy()
   }
 
-  /** Called by the schedule of the native API. */
-  async boxSave(): Promise<void> {
-    this.#isSaveScheduled = false
-    if (this.ctx.container?.running) await this.#box.save()
+  boxSave(): Promise<SaveOutcome> {
+    return this.#box.save()
   }
 
-  /** Called after idle time. A running job keeps the container awake; otherwise the files are saved before sleep. */
-  override async onActivityExpired(): Promise<void> {
-    if (this.ctx.container?.running) {
-      if (await this.#box.hasRunningJob()) return this.renewActivityTimeout()
-      await this.#box.save()
-    }
-    await super.onActivityExpired()
+  override async alarm(): Promise<void> {
+    if ((await this.#box.rest()) === 'asleep') return this.#box.stop()
+    await this.ctx.storage.setAlarm(clock.now() + restEveryMs)
   }
 
-  get #isNative(): boolean {
-    return this.env.SANDBOX_CONTAINER_API === 'native'
-  }
-
-  #openSdk(): ContainerHost {
-    return sdkContainer({
-      sandbox: this as unknown as SdkSandbox,
-      variables: this.env,
-      bucket: this.env.BACKUP_BUCKET,
-      abandonCopy: () => void Object.assign(this, { backupInProgress: Promise.resolve() }),
-    })
-  }
-
-  #openNative(): ContainerHost {
-    const { container, exports } = this.ctx
-    return nativeContainer({
-      container: container as unknown as NativeContainer | undefined,
-      openEgress: (egress) =>
-        (exports as unknown as EgressExports).ContainerEgress({ props: { egress } satisfies EgressProps }),
-      inactivityMs,
-    })
+  /** Sets the alarm before the work ends, because a job may keep the container busy. */
+  async #used<T>(work: Promise<T>): Promise<T> {
+    if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(clock.now() + restEveryMs)
+    return work
   }
 }
+
+type BoxParts = { readonly host: ContainerHost; readonly rescue?: ContainerHost }
+
+/** Opens the box of an object. Every API keeps its record and its copies in the same place. */
+export function openBox(ctx: DurableObjectState<{}>, env: SandboxEnv, parts: BoxParts): ContainerBox {
+  return new ContainerBox({
+    ...parts,
+    bucket: env.BACKUP_BUCKET,
+    record: {
+      get: () => ctx.storage.get(copyKey),
+      put: (copies: StoredCopies) => ctx.storage.put(copyKey, copies),
+    },
+    now: clock.now,
+    runInBackground: (work) => ctx.waitUntil(work),
+    logError: (event, message, error) => log.error(event, message, { error }),
+  })
+}
+
+export function openNative(ctx: DurableObjectState<{}>): ContainerHost {
+  const { container, exports } = ctx
+  return nativeContainer({
+    container: container as unknown as NativeContainer | undefined,
+    openEgress: (egress) =>
+      (exports as unknown as EgressExports).ContainerEgress({ props: { egress } satisfies EgressProps }),
+    inactivityMs,
+    reset: resetOf(ctx),
+  })
+}
+
+/** Ends the object: the next request opens a new one, whose connection to the platform is new. */
+export const resetOf = (ctx: DurableObjectState<{}>) => (): void =>
+  void setTimeout(() => ctx.abort('The container failed to start.'), resetAfterMs)
 
 export type EgressProps = { readonly egress: Egress }
 type EgressExports = { readonly ContainerEgress: (options: { readonly props: EgressProps }) => Fetcher }
-
-SandboxBox.outboundHandlers = {
-  inject: (request: Request, env: unknown, { params }: { params?: unknown }) =>
-    fetch(injectKey(request, params as InjectKeyParams, env as SandboxEnv)),
-}
 
 /** The methods of the object under the names of the port. */
 export type SandboxStub = {
@@ -123,4 +113,6 @@ export type SandboxStub = {
   readonly boxWrite: SandboxPort['write']
   readonly boxRestore: SandboxPort['restore']
   readonly boxDestroy: SandboxPort['destroy']
+  /** Called before the local server stops. */
+  readonly boxSave: () => Promise<SaveOutcome>
 }

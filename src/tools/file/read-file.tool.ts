@@ -24,7 +24,7 @@ export default defineTool({
   name: 'read_file',
   toolset: 'file',
   description:
-    'Read a text file of the workspace as lines "N|text"; the numbers are not part of the file. Notebooks, .pdf, .docx and .xlsx come as text, images as images where the model sees them. Page with offset and limit. Use this rather than cat, head or sed.',
+    'Read a text file of the workspace as lines "N|text"; the numbers are not part of the file. Notebooks, .pdf, .docx, .xlsx and .pptx come as text, images as images where the model sees them. Page with offset and limit. Use this rather than cat, head or sed.',
   input,
   needs: ['backend', 'documents'],
   effect: 'pure',

@@ -41,7 +41,8 @@ export async function reservePaidCall(
     })
   const isCounted = countsSpending(limits)
   if (isCounted) {
-    const demand = { spent: noAmount, held: noAmount, call: { tokens, usd: usd ?? 0 } }
+    // Without tokens the price is that of the thing itself.
+    const demand = { spent: noAmount, held: noAmount, call: { tokens, usd: usd ?? 0 }, isFixed: tokens === 0 }
     const reserved = await tenantStub(env, tenantId).billing.reserve(authority, id, demand)
     if (!reserved.ok) requireAdmission({ ok: false, limit: reserved.limit, retryAfter: reserved.retryAfter })
   }

@@ -74,6 +74,39 @@ required_credential_files:
     expect(head.description).toBe('Use it for: tables, "texts" and more')
   })
 
+  it.each([
+    [
+      'a colon in its second line',
+      'Answers questions\n  about water: tides, gauges',
+      'Answers questions about water: tides, gauges',
+    ],
+    ['a colon below its key', '\n  Use for: tables\n  and lists', 'Use for: tables and lists'],
+    ['text behind a quoted word', '"Quick" help: now', '"Quick" help: now'],
+    ['brackets before the text', '[Beta] Sorts: photos', '[Beta] Sorts: photos'],
+    ['a star at its beginning', '*Fast* sort', '*Fast* sort'],
+    // These are valid YAML.
+    ['quotes', '"a: b"', 'a: b'],
+    ['a block', '|\n  a: b\n  c', 'a: b\nc'],
+    ['a folded block', '>-\n  a: b\n  c', 'a: b c'],
+    ['two lines', 'one\n  two', 'one two'],
+  ])('may have a description with %s', (_name, value, expected) => {
+    const head = headOf(skill(`name: a\ndescription: ${value}\nmetadata:\n  hermes:\n    tags: [x]`))
+    expect([head.description, head.tags]).toEqual([expected, ['x']])
+  })
+
+  it.each([
+    ['blanks behind its lines', '---   \nname: a\ndescription: b\n---\t \n# Body\n'],
+    ['empty lines before it', '\n\n---\nname: a\ndescription: b\n---\n# Body\n'],
+    ['a longer line in it', '---\nname: a\ndescription: b\n# ----\n---\n# Body\n'],
+  ])('may have %s', (_name, content) => {
+    expect(parseSkill(content, parseYaml)).toMatchObject({ ok: true, head: { name: 'a' }, body: '# Body\n' })
+  })
+
+  it('ends at the first line of dashes alone: a rule in the body stays', () => {
+    const content = '---\nname: a\ndescription: b\n---\none\n\n---\n\ntwo\n'
+    expect(parseSkill(content, parseYaml)).toMatchObject({ body: 'one\n\n---\n\ntwo\n' })
+  })
+
   it('may have Windows line ends and a byte order mark', () => {
     expect(headOf(`\uFEFF${skill('name: a\ndescription: b').replaceAll('\n', '\r\n')}`).name).toBe('a')
   })

@@ -8,7 +8,7 @@ import type { SandboxResult, SandboxPort, SandboxFailure } from '#backends/cloud
 import { cloudflareBackend } from '#backends/cloudflare/cloudflare.ts'
 import type { Egress } from '#backends/cloudflare/egress.ts'
 import type { HostRecord } from '#backends/host/host-port.ts'
-import { sandboxConfig } from '../../../scripts/lib/sandbox-config.mjs'
+import { entryOf, sandboxConfig } from '../../../scripts/lib/sandbox-config.mjs'
 import { createLocalHost } from '../host/local-host.mjs'
 
 const T = { timeoutMs: 10_000 }
@@ -35,7 +35,7 @@ function open(play: Play = () => undefined) {
     },
     read: (path) => answer('read', () => host.port.read(path)),
     write: (path, bytes) => answer('write', async () => (await host.port.write(path, bytes), null)),
-    restore: () => answer('restore', async () => false),
+    restore: () => answer('restore', async () => 'lost' as const),
     destroy: () => answer('destroy', async () => (await host.port.destroy(), null)),
   }
   const kept: { memory: HostRecord } = { memory: {} }
@@ -115,15 +115,32 @@ describe('a container', () => {
 describe('the configuration with containers', () => {
   const plain = 'main = "dist/worker/index.js"\n[build]\ncommand = "node scripts/build-worker.mjs"\n'
 
-  it('extends the plain configuration with another entry and the container', () => {
-    const made = sandboxConfig(plain)
-    expect(made).toContain('main = "dist/with-sandbox/index.js"')
-    expect(made).toMatch(/\[vars\]\nSANDBOX_TRANSPORT = "rpc"/)
-    expect(made).toMatch(/\[\[containers\]\]\nclass_name = "SandboxBox"/)
+  it.each([
+    ['sdk', 'with-sandbox', './sandbox/Dockerfile'],
+    ['native', 'with-native-sandbox', './sandbox/native.Dockerfile'],
+  ])('extends the plain one with the entry and the image of the API %s', (api, entry, image) => {
+    const made = sandboxConfig(plain, { api })
+    expect(made).toContain(`main = "dist/${entry}/index.js"`)
+    expect(made).toContain(`node scripts/build-worker.mjs ${entry}"`)
+    expect(made).toContain(`[[containers]]\nclass_name = "SandboxBox"\nimage = "${image}"`)
+    expect([entryOf(made), entryOf(plain)]).toEqual([entry, 'index'])
   })
 
-  it('fails when the plain configuration has an unknown form', () => {
+  it('enables containers itself, because wrangler ignores DOCKER_HOST otherwise', () => {
+    expect(sandboxConfig(plain)).toMatch(/\[dev\]\nenable_containers = true/)
+    expect(sandboxConfig(plain)).toMatch(/\[vars\]\nSANDBOX_TRANSPORT = "rpc"/)
+  })
+
+  it('distinguishes the images of two local servers, and not those of deployments', () => {
+    const [one, other] = ['1a', '2b'].map((server) => sandboxConfig(plain, { server }))
+    expect(one).toContain('image_vars = { TALARIA_SERVER = "1a" }')
+    expect(other).not.toBe(one)
+    expect(sandboxConfig(plain)).not.toContain('image_vars')
+  })
+
+  it('fails when the plain configuration has an unknown form, and for an unknown API', () => {
     expect(() => sandboxConfig('name = "x"')).toThrow('main')
     expect(() => sandboxConfig(`${plain}[dev]\nport = 1\n`)).toThrow('[dev]')
+    expect(() => sandboxConfig(plain, { api: 'docker' })).toThrow('sdk or native')
   })
 })

@@ -1,18 +1,15 @@
 import type { NativeContainer } from '#backends/cloudflare/native-container.ts'
-import type { createLocalHost } from '../host/local-host.mjs'
+import type { StandInEngine } from './stand-in-engine.d.mts'
 
 export class StandInContainer implements NativeContainer {
-  readonly local: ReturnType<typeof createLocalHost>
-  running: boolean
-  starts: number
+  constructor(engine: StandInEngine)
+  readonly running: boolean
   intercepted: number
+  authority: { path: string; text: string }
   start: NativeContainer['start']
   destroy: NativeContainer['destroy']
   exec: NativeContainer['exec']
-  snapshotContainer: NativeContainer['snapshotContainer']
   setInactivityTimeout: NativeContainer['setInactivityTimeout']
   interceptOutboundHttps: NativeContainer['interceptOutboundHttps']
   interceptAllOutboundHttp: NativeContainer['interceptAllOutboundHttp']
-  replace(): Promise<void>
-  drop(): void
 }

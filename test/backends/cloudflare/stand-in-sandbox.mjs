@@ -1,35 +1,75 @@
 /**
- * Stands in for a container behind the SDK. Scripts run in a real bash, in a folder of the test. It behaves as
- * spec/sandbox.md and runs against a real engine showed: output is cut while files stream out, copies queue behind one that
- * hangs, and closed egress refuses `curl` inside of the container.
+ * Stands in for a container behind the SDK, with the errors of spec/sandbox.md: a start that is not over yet, a runtime that
+ * was replaced, a folder that does not exist, and output that is cut while files stream out.
  */
 
-import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createLocalHost } from '../host/local-host.mjs'
+import { readFile, writeFile } from 'node:fs/promises'
 
 export class StandInSandbox {
-  local = createLocalHost()
-  #archives = join(tmpdir(), `talaria-copies-${crypto.randomUUID()}`)
-  /** Keys of the bucket. */
-  objects = new Set()
-  /** Called by tests to end an exec that hangs because the container cannot be reached. */
-  isUnreachable = false
-  destroyed = 0
-  /** Removing its session folder lets a copy hang. */
-  hasSessionFolder = true
-  isExpired = false
-  /** Cuts this many outputs while a copy streams out. */
+  #engine
+  /** The container starts and does not answer, not even with an error. */
+  isSilent = false
+  /** Starts that fail before one succeeds: the container is being replaced, or the platform has no place yet. */
+  failingStarts = 0
+  /** The server of the SDK in the container, or its network, is dead: connections to it break. */
+  isServerDead = false
+  /** Cuts this many outputs while something streams out. */
   cuts = 0
   #outputs = 0
   #streaming = 0
-  #queue = Promise.resolve()
+  #pending = new Set()
 
-  async execWithSessionToken(script, _session, { timeout }) {
-    if (this.isUnreachable) return new Promise(() => {})
-    const { code, output } = await this.local.port.run(script, timeout)
-    return { exitCode: code ?? 1, stdout: this.#cut(output) }
+  constructor(engine) {
+    this.#engine = engine
+    engine.onEnd = () => {
+      this.isServerDead = this.isSilent = false
+      for (const fail of this.#pending) fail(interrupted())
+    }
+  }
+
+  async execWithSessionToken(script, _session, { timeout, cwd = this.#engine.root }) {
+    await this.#connect()
+    return this.#interruptible(async () => {
+      const child = await this.#engine.spawn(['bash', '-c', script], { cwd }).catch((error) => {
+        throw fail('COMMAND_EXECUTION_ERROR', `Failed to execute command: ${error.message}`, { command: script })
+      })
+      const late = setTimeout(() => child.kill('SIGKILL'), timeout)
+      let output = ''
+      child.stdin.end()
+      child.stderr.resume()
+      child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk))
+      const exitCode = await new Promise((resolve) => child.on('close', (code) => resolve(code ?? 137)))
+      clearTimeout(late)
+      return { exitCode, stdout: this.#cut(output) }
+    })
+  }
+
+  async #connect() {
+    if (this.isSilent) return new Promise(() => {})
+    if (this.isServerDead) throw fail('RPC_TRANSPORT_ERROR', 'The connection was closed.', { kind: 'peer_closed' })
+    await this.#engine.untilUnpaused()
+    if (this.#engine.isAlive) return
+    if (this.#engine.running) {
+      this.#engine.running = false
+      throw interrupted()
+    }
+    if (this.failingStarts > 0) {
+      this.failingStarts--
+      throw fail('INTERNAL_ERROR', 'Container failed to start: Network connection lost.', {
+        phase: 'startup',
+        error: 'Network connection lost.',
+      })
+    }
+    this.#engine.start()
+  }
+
+  #interruptible(work) {
+    return new Promise((resolve, reject) => {
+      this.#pending.add(reject)
+      work()
+        .then(resolve, reject)
+        .finally(() => this.#pending.delete(reject))
+    })
   }
 
   #cut(output) {
@@ -40,8 +80,11 @@ export class StandInSandbox {
   }
 
   async readFile(path) {
-    const bytes = await this.local.port.read(path)
-    const content = Buffer.from(bytes).toString('base64')
+    await this.#connect()
+    const bytes = await readFile(path).catch(() => {
+      throw fail('FILE_NOT_FOUND', `File not found: ${path}`)
+    })
+    const content = bytes.toString('base64')
     return {
       content: this.#streaming ? content.slice(0, 4 * Math.floor(content.length / 8)) : content,
       size: bytes.length,
@@ -49,31 +92,8 @@ export class StandInSandbox {
   }
 
   async writeFile(path, content) {
-    await this.local.port.write(path, Uint8Array.from(Buffer.from(content, 'base64')))
-  }
-
-  createBackup({ localBucket }) {
-    return this.#enqueue(async () => {
-      if (!localBucket) throw fail('BACKUP_CREATE_FAILED', 'curl: (7) Failed to connect: egress is closed')
-      if (!this.hasSessionFolder) return new Promise(() => {})
-      const id = crypto.randomUUID()
-      await this.stream(async () => {
-        mkdirSync(this.#archives, { recursive: true })
-        if (existsSync(this.local.root)) cpSync(this.local.root, join(this.#archives, id), { recursive: true })
-        else mkdirSync(join(this.#archives, id))
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      })
-      this.objects.add(`backups/${id}/data.sqsh`).add(`backups/${id}/meta.json`)
-      return { id, dir: '/workspace' }
-    })
-  }
-
-  restoreBackup({ id }) {
-    return this.#enqueue(async () => {
-      if (this.isExpired) throw fail('BACKUP_EXPIRED', `Backup ${id} has expired`)
-      if (!this.objects.has(`backups/${id}/data.sqsh`)) throw fail('BACKUP_NOT_FOUND', `Backup not found: ${id}`)
-      cpSync(join(this.#archives, id), this.local.root, { recursive: true })
-    })
+    await this.#connect()
+    await writeFile(path, Buffer.from(content, 'base64'))
   }
 
   /** Output is cut while this runs. */
@@ -82,38 +102,18 @@ export class StandInSandbox {
     await work().finally(() => this.#streaming--)
   }
 
-  #enqueue(work) {
-    const next = this.#queue.then(work)
-    this.#queue = next.catch(() => undefined)
-    return next
-  }
-
-  abandonCopy() {
-    this.#queue = Promise.resolve()
-  }
-
-  bucket = {
-    delete: async (keys) => {
-      for (const key of [keys].flat()) this.objects.delete(key)
-    },
-  }
-
-  async destroy() {
-    this.destroyed++
-    this.isUnreachable = false
-    await this.local.replace()
-  }
-
-  /** The container sleeps or crashes: the next request finds a new one. */
-  replace = () => this.local.replace()
-
+  destroy = () => this.#engine.destroy()
   setAllowedHosts = async () => {}
   setOutboundByHosts = async () => {}
-
-  drop() {
-    this.local.drop()
-    rmSync(this.#archives, { recursive: true, force: true })
-  }
 }
 
-const fail = (code, message) => Object.assign(new Error(message), { errorResponse: { code } })
+const fail = (code, message, context = {}) => Object.assign(new Error(message), { errorResponse: { code, context } })
+const interrupted = () =>
+  fail('OPERATION_INTERRUPTED', 'The sandbox container stopped while the operation was pending.', {
+    reason: 'runtime_replaced',
+    operation: 'rpc.connect',
+    phase: 'connection',
+    admitted: 'unknown',
+    retryable: true,
+    containerExitCode: 137,
+  })

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { hostBackend } from '#backends/host/host-backend.ts'
 import type { HostRecord, HostPort } from '#backends/host/host-port.ts'
+import { scopeVariable, stateBeside } from '#backends/host/scripts.ts'
 import { conforms } from '../conformance.ts'
 import { createLocalHost } from './local-host.mjs'
 
@@ -145,13 +146,13 @@ describe('a command on a host', () => {
 
   it('has an unknown outcome when the host reports no exit code', async () => {
     const lost = open((port) => ({
-      run: async (script, ms) => (script.includes('timeout -s') ? { code: null, output: '' } : port.run(script, ms)),
+      run: async (script, ms) => (script.includes(scopeVariable) ? { code: null, output: '' } : port.run(script, ms)),
     }))
     await expect(lost.backend.exec('true', T)).rejects.toMatchObject({ code: 'unavailable' })
     const cut = open((port) => ({
       run: async (script, ms) => {
         const ran = await port.run(script, ms)
-        return script.includes('timeout -s') ? { code: ran.code, output: ran.output.slice(0, 5) } : ran
+        return script.includes(scopeVariable) ? { code: ran.code, output: ran.output.slice(0, 5) } : ran
       },
     }))
     await cut.backend.files.stat('.')
@@ -172,7 +173,7 @@ describe('a replaced host', () => {
     const { backend, replace } = open((port) => ({
       restore: async () => {
         await port.run(`mkdir -p ${backend.capabilities.root}; echo back > ${backend.capabilities.root}/a`, 1_000)
-        return true
+        return 'restored'
       },
     }))
     expect(await backend.files.read('a')).toBeUndefined()
@@ -181,11 +182,98 @@ describe('a replaced host', () => {
     expect(shown).toMatchObject({ stdout: 'back\n', stderr: expect.stringContaining('last saved') })
   })
 
+  it.each([
+    ['older', 'damaged'],
+    ['live', 'left as it is'],
+  ] as const)('whose workspace is %s says so', async (outcome, words) => {
+    const { backend, replace } = open(() => ({ restore: async () => outcome }))
+    await backend.exec('true', T)
+    await replace()
+    expect((await backend.exec('true', T)).stderr).toContain(words)
+  })
+
+  it('is not assumed when only our own folder was removed: the files stay', async () => {
+    const { backend, state, port } = open()
+    await backend.files.write('a', bytes('a'))
+    await port.run(`rm -rf ${state}`, 1_000)
+    const shown = await backend.exec('cat a', T)
+    expect(shown).toMatchObject({ stdout: 'a', stderr: expect.stringContaining('left as it is') })
+  })
+
   it('reports its jobs as lost', async () => {
     const { backend, jobs, replace } = open()
     await jobs.start('j', 'true', T)
     await replace()
     expect(await backend.jobs?.state('j')).toEqual({ at: 'lost' })
+  })
+})
+
+describe('a workspace that was removed', () => {
+  it.each(['mv "$PWD" "$PWD-kept"', 'rm -rf "$PWD"'])('by %s is created again, which is told once', async (command) => {
+    const { backend, root } = open()
+    await backend.exec(`echo kept > a; ${command}`, T)
+    expect(await backend.exec('ls', T)).toMatchObject({ stdout: '', stderr: expect.stringContaining('created again') })
+    expect((await backend.exec(`cat ${root}-kept/a || true`, T)).stderr).not.toContain('created again')
+    await backend.files.write('b', bytes('b'))
+    expect((await backend.exec('cat b', T)).stdout).toBe('b')
+  })
+})
+
+it('our own folder lies beside the workspace, out of reach of what empties it or /tmp', () => {
+  expect(['/workspace', '/home/user/workspace'].map(stateBeside)).toEqual(['/.talaria', '/home/user/.talaria'])
+})
+
+/** Processes that write to a file as long as they live. */
+describe('a process that left the group of its command', () => {
+  const beating = 'while :; do echo x >> beats; sleep 0.02; done'
+  const detached = {
+    'in another session': `setsid bash -c '${beating}' > /dev/null 2>&1 < /dev/null &`,
+    'in another session, from a shell that has ended': `(setsid bash -c '${beating}' > /dev/null 2>&1 < /dev/null &);`,
+    'without its environment': `setsid env -i bash -c '${beating}' > /dev/null 2>&1 < /dev/null &`,
+    'behind its parent in another session': `setsid bash -c '(${beating}) & sleep 60' > /dev/null 2>&1 < /dev/null &`,
+  }
+  const begun = `while [ ! -s beats ]; do sleep 0.02; done`
+  const isBeating = async ({ files }: ReturnType<typeof open>['backend']) => {
+    const before = await files.stat('beats')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    return (await files.stat('beats'))?.size !== before?.size
+  }
+
+  it.each(Object.entries(detached))('ends at the timeout: %s', async (_, start) => {
+    const { backend } = open()
+    expect(await backend.exec(`${start} ${begun}; sleep 20`, { timeoutMs: 1_500 })).toMatchObject({ timedOut: true })
+    expect(await isBeating(backend)).toBe(false)
+  })
+
+  it.each(Object.entries(detached))('ends with a stop: %s', async (_, start) => {
+    const { backend } = open()
+    const stop = new AbortController()
+    const running = backend.exec(`${start} ${begun}; sleep 20`, { timeoutMs: 20_000, signal: stop.signal })
+    while (!(await backend.files.stat('beats'))?.size) await new Promise((resolve) => setTimeout(resolve, 20))
+    stop.abort()
+    await running
+    expect(await isBeating(backend)).toBe(false)
+  })
+
+  it('ends with its job, by a kill and at the timeout', async () => {
+    for (const timeoutMs of [20_000, 1_500]) {
+      const { backend, jobs } = open()
+      await jobs.start('j', `${detached['in another session']} ${begun}; sleep 20`, { timeoutMs })
+      while (!(await backend.files.stat('beats'))?.size) await new Promise((resolve) => setTimeout(resolve, 20))
+      if (timeoutMs === 20_000) await jobs.kill('j')
+      while ((await jobs.state('j')).at === 'running') await new Promise((resolve) => setTimeout(resolve, 30))
+      expect(await isBeating(backend)).toBe(false)
+    }
+  })
+
+  it('stays when the command ends by itself, and ends with no other command', async () => {
+    const { backend } = open()
+    const kept = `setsid bash -c 'echo $$ > pid; ${beating}' > /dev/null 2>&1 < /dev/null &`
+    await backend.exec(`${kept} ${begun}`, T)
+    expect(await isBeating(backend)).toBe(true)
+    expect(await backend.exec('sleep 20', { timeoutMs: 100 })).toMatchObject({ timedOut: true })
+    expect(await isBeating(backend)).toBe(true)
+    await backend.exec('kill -KILL $(cat pid)', T)
   })
 })
 

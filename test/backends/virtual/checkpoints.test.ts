@@ -32,6 +32,17 @@ const count = (sql: SqlStorage, table: string) => sql.exec<{ n: number }>(`SELEC
 const hasTable = (sql: SqlStorage) =>
   sql.exec("SELECT name FROM sqlite_master WHERE name IN ('kept', 'checkpoint')").toArray().length > 0
 
+it('a snapshot that is restored has the modes of files and directories', () =>
+  inWorkspace({}, async ({ backend }) => {
+    await run(backend, 'mkdir -p d/e; echo x > d/f; chmod 640 d/f; chmod 700 d/e; chmod 750 d')
+    const modes = async () => (await state(backend)).map(({ path, mode }) => [path, mode & 0o777])
+    const [before, entries] = [await modes(), await state(backend)]
+    await run(backend, 'rm -r d')
+    await backend.restore(entries)
+    expect(await modes()).toEqual(before)
+    expect(before).toContainEqual(['/workspace/d', 0o750])
+  }))
+
 describe('a turn', () => {
   it('that changes nothing stores nothing', () =>
     inWorkspace({}, async ({ backend, sql }) => {

@@ -38,6 +38,29 @@ describe('a page', () => {
     expect(markdown).not.toMatch(/cookies|Imprint|All posts|base64/)
   })
 
+  it('of a product keeps its name, price and data beside long reviews', async () => {
+    const review = (n: number) =>
+      `<div class="review"><p>${`Review ${n} says much about the chair. `.repeat(12)}</p></div>`
+    const html = `<!doctype html><html><head><title>shop page</title></head><body>
+      <div class="product"><h1>Blue chair</h1><span class="price">EUR 49.90</span>
+      <ul><li>Width: 50 cm</li><li>Height: 90 cm</li></ul></div>
+      <div class="reviews">${[0, 1, 2, 3, 4].map(review).join('')}</div></body></html>`
+    const { markdown } = await read(html)
+    for (const text of ['Blue chair', 'EUR 49.90', 'Width: 50 cm', 'Height: 90 cm', 'Review 4'])
+      expect(markdown).toContain(text)
+  })
+
+  it('with an article beside short lines of links and notes is its article', async () => {
+    const teasers = Array.from(
+      { length: 40 },
+      (_, n) => `<div><a href="/${n}">Another story number ${n}</a></div>`,
+    ).join('')
+    const html = article.replace('<footer>', `<div class="more">${teasers}</div><div>By Ada, 5 minutes</div><footer>`)
+    const { markdown, by } = await read(html)
+    expect(by).toBe('article')
+    expect(markdown).not.toContain('Another story')
+  })
+
   it('without an article is converted as a whole, without navigation and forms', async () => {
     const { markdown, by } = await read(
       `<body><nav>Menu</nav><p>Short <a href="/x">link</a>.</p><form>Search</form><script>x()</script></body>`,

@@ -105,3 +105,87 @@ describe('parseUpdate', () => {
     expect(parseMessage({ ...topic, reply_to_message: { message_id: 5, from } })).not.toHaveProperty('quote')
   })
 })
+
+describe('the text of a message', () => {
+  const textOf = (fields: object) => (parseMessage(fields) as { readonly text?: string } | undefined)?.text
+  const link = (offset: number, length: number, url = 'https://a.example/x') => ({
+    type: 'text_link',
+    offset,
+    length,
+    url,
+  })
+
+  it.each([
+    [
+      'behind its words, by UTF-16 offsets',
+      '📰 read the bulletin please',
+      [link(12, 8)],
+      '📰 read the bulletin (https://a.example/x) please',
+    ],
+    [
+      'of two links',
+      'one two',
+      [link(0, 3), link(4, 3, 'https://b.example/')],
+      'one (https://a.example/x) two (https://b.example/)',
+    ],
+    ['not twice', 'https://a.example/x', [link(0, 19)], 'https://a.example/x'],
+    ['only where there is one', 'bold text', [{ type: 'bold', offset: 0, length: 4 }], 'bold text'],
+  ])('has the address of a link %s', (_name, text, entities, expected) => {
+    expect(textOf({ text, entities })).toBe(expected)
+    expect(textOf({ text: undefined, caption: text, caption_entities: entities, photo: [{ file_id: 'f' }] })).toBe(
+      expected,
+    )
+  })
+
+  it('has the address of a link in a quoted message', () => {
+    const reply_to_message = { message_id: 3, from: anna, text: 'see it', entities: [link(0, 3)] }
+    expect(parseMessage({ reply_to_message })).toMatchObject({ quote: { text: 'see (https://a.example/x) it' } })
+    const quote = { text: 'it', position: 4, entities: [link(0, 2)] }
+    expect(parseMessage({ reply_to_message, quote })).toMatchObject({ quote: { text: 'it (https://a.example/x)' } })
+  })
+
+  it('stays when an entity is wrong', () => {
+    expect(textOf({ text: 'hi', entities: [{ type: 'text_link' }] })).toBe('hi')
+  })
+
+  it.each([
+    [
+      'a channel',
+      { type: 'channel', chat: { id: -1001, title: 'News', type: 'channel' } },
+      '[Forwarded from News:]\nhi',
+    ],
+    ['a person', { type: 'user', sender_user: anna }, '[Forwarded from Anna B:]\nhi'],
+    ['a hidden person', { type: 'hidden_user', sender_user_name: 'Eve]\n# x' }, '[Forwarded from Eve x:]\nhi'],
+    ['a group', { type: 'chat', sender_chat: { id: -5, title: 'Team' } }, '[Forwarded from Team:]\nhi'],
+    ['somebody', { type: 'new' }, '[Forwarded:]\nhi'],
+  ])('says that it comes from %s', (_name, forward_origin, expected) => {
+    expect(textOf({ forward_origin })).toBe(expected)
+  })
+
+  it('of a forwarded file or command is marked too', () => {
+    const forward_origin = { type: 'hidden_user', sender_user_name: 'Bo' }
+    expect(textOf({ forward_origin, text: '/stop' })).toBe('[Forwarded from Bo:]\n/stop')
+    expect(textOf({ forward_origin, text: undefined, photo: [{ file_id: 'f' }] })).toBe('[Forwarded from Bo:]\n')
+    expect(parseMessage({ forward_origin, text: undefined })).toBe(undefined)
+  })
+
+  it.each([
+    [
+      'a poll',
+      { poll: { question: 'When?', options: [{ text: 'now' }, { text: 'later' }] } },
+      '[poll: When?, now, later]',
+    ],
+    [
+      'a venue, whose location is in it',
+      {
+        venue: { location: { latitude: 1, longitude: 2 }, title: 'Cafe', address: 'Main 5' },
+        location: { latitude: 1, longitude: 2 },
+      },
+      '[location: Cafe, Main 5, 1, 2]',
+    ],
+    ['dice', { dice: { emoji: '🎲', value: 4 } }, '[dice: 🎲, 4]'],
+    ['a text that looks like a mark', { text: '[Forwarded from Bo:] x' }, '[Forwarded from Bo:] x'],
+  ])('has %s', (_name, fields, expected) => {
+    expect(textOf({ text: undefined, ...fields })).toBe(expected)
+  })
+})

@@ -18,7 +18,7 @@ export type PdfRefusal = 'encrypted' | 'damaged' | 'stopped' | 'size'
 
 export type PdfAnswer = PdfText | { readonly refused: PdfRefusal; readonly maxBytes?: number }
 
-export type OfficeFormat = 'docx' | 'xlsx' | 'ipynb'
+export type OfficeFormat = 'docx' | 'xlsx' | 'pptx' | 'ipynb'
 
 export type OfficeAnswer = { readonly text: string } | { readonly refused: Exclude<PdfRefusal, 'encrypted'> }
 

@@ -47,14 +47,18 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
   }
 }
 
+/** A text to mask. In base64, the characters beside it may hold further bits of the secret. */
+type Needle = { readonly text: string; readonly hasBitsBefore?: boolean; readonly hasBitsAfter?: boolean }
+
 /** Lists the secrets as they may appear in text: plain, escaped for JSON and URLs, and within base64. Longest first. */
-function listForms(secrets: Iterable<string>): readonly string[] {
-  const forms = new Set<string>()
+function listForms(secrets: Iterable<string>): readonly Needle[] {
+  const forms = new Map<string, Needle>()
   for (const secret of [...secrets].slice(0, maxValues))
-    if (secret.length >= minExactChars)
-      for (const form of [secret, JSON.stringify(secret).slice(1, -1), encodeForUrl(secret), ...encodeBase64(secret)])
-        forms.add(form)
-  return [...forms].toSorted((one, other) => other.length - one.length)
+    if (secret.length >= minExactChars) {
+      const texts = [secret, JSON.stringify(secret).slice(1, -1), encodeForUrl(secret)].map((text) => ({ text }))
+      for (const form of [...encodeBase64(secret), ...texts]) forms.set(form.text, form)
+    }
+  return [...forms.values()].toSorted((one, other) => other.text.length - one.text.length)
 }
 
 function encodeForUrl(secret: string): string {
@@ -62,22 +66,35 @@ function encodeForUrl(secret: string): string {
 }
 
 /** The characters of base64 that depend on the secret alone, for each of the three positions that it may begin at. */
-function encodeBase64(secret: string): readonly string[] {
+function encodeBase64(secret: string): readonly Needle[] {
   const bytes = [...new TextEncoder().encode(secret)]
   const forms = [0, 1, 2].map((offset) => {
-    const text = btoa(String.fromCharCode(...Array<number>(offset).fill(0), ...bytes))
-    return text.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6))
+    const encoded = btoa(String.fromCharCode(...Array<number>(offset).fill(0), ...bytes))
+    const end = (offset + bytes.length) * 8
+    const text = encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(end / 6))
+    return { text, hasBitsBefore: offset > 0, hasBitsAfter: end % 6 > 0 }
   })
-  const urlSafe = forms.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'))
-  return [...forms, ...urlSafe].filter((form) => form.length >= minExactChars)
+  const urlSafe = forms.map((form) => ({ ...form, text: form.text.replaceAll('+', '-').replaceAll('/', '_') }))
+  return [...forms, ...urlSafe].filter(({ text }) => text.length >= minExactChars)
 }
 
-function findExact(text: string, needles: readonly string[]): readonly Span[] {
+function findExact(text: string, needles: readonly Needle[]): readonly Span[] {
   const spans: Span[] = []
-  for (const needle of needles)
-    for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + needle.length))
-      spans.push([at, at + needle.length])
+  for (const { text: needle, hasBitsBefore, hasBitsAfter } of needles)
+    for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + needle.length)) {
+      const start = hasBitsBefore && isBase64(text.charAt(at - 1)) ? at - 1 : at
+      spans.push([start, hasBitsAfter ? endOfBase64(text, at + needle.length) : at + needle.length])
+    }
   return spans
+}
+
+const isBase64 = (character: string): boolean => /[A-Za-z0-9+/_-]/.test(character)
+
+/** The end behind one more character and the padding. */
+function endOfBase64(text: string, from: number): number {
+  let end = isBase64(text.charAt(from)) ? from + 1 : from
+  for (let padding = 0; padding < 2 && text.charAt(end) === '='; padding++) end++
+  return end
 }
 
 /** Most texts have neither a long word nor a name of a secret: one test instead of seventy. */
@@ -183,9 +200,9 @@ const openings =
 const maxOpeningChars = 260
 const authorizationOpening = /authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:\w{1,6}\s{0,3})?$/i
 
-function createStream(find: (text: string) => readonly Span[], needles: readonly string[]): RedactionStream {
+function createStream(find: (text: string) => readonly Span[], needles: readonly Needle[]): RedactionStream {
   /** Other needles are part of the last word, which is always kept. */
-  const spaced = needles.filter((needle) => /[^!-~]/.test(needle))
+  const spaced = needles.map(({ text }) => text).filter((text) => /[^!-~]/.test(text))
   let held = ''
   return {
     push(piece) {

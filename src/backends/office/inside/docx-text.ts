@@ -1,15 +1,131 @@
-/** Extracts the text of a Word document: paragraphs as lines, headings with `#`, table cells between bars. */
+/**
+ * Extracts the text of a Word document: paragraphs as lines, headings with `#`, table rows between bars, addresses of
+ * links behind their words. Footnotes and comments follow the text, under their numbers.
+ */
 
+import { openMainPart, openRelated, type Part } from './package-parts.ts'
 import type { WorkBudget } from './work-budget.ts'
 import type { ZipArchive } from './zip-archive.ts'
-import { getAttribute, type Tag, parseXml } from './xml-tokens.ts'
+import { getAttribute, parseXml, type Tag } from './xml-tokens.ts'
+
+/** A paragraph that is read. A text box interrupts the paragraph that it belongs to. */
+type Paragraph = { line: string; prefix: string; readonly after: string[] }
+type Table = { readonly rows: string[]; cells: string[] | undefined }
+/** A field: its instruction, and then its result. */
+type Field = { instruction: string; isResult: boolean }
 
 type ParserState = {
-  line: string
-  isInText: boolean
-  prefix: string
-  cells: string[] | undefined
+  readonly part: Part
+  readonly headings: ReadonlyMap<string, string>
   readonly lines: string[]
+  readonly paragraphs: Paragraph[]
+  readonly tables: Table[]
+  readonly fields: Field[]
+  readonly links: string[]
+  /** The tag whose text is read. */
+  textTag: 't' | 'instrText' | undefined
+  /** Open tags whose content is no text. */
+  skipped: number
+  /** Open properties of paragraphs, where `tab` is a tab stop. */
+  properties: number
+  /** The part of notes: marks and numbers stand before each of them. */
+  mark: string
+}
+
+type TagHandler = (state: ParserState, tag: Tag) => void
+
+/** Both forms of a drawing are in the file: the second one is for old programs. Moved text stands at its new place too. */
+const skippedTags = new Set(['Fallback', 'moveFrom', 'del'])
+
+const append = (state: ParserState, text: string): void => {
+  const paragraph = state.paragraphs.at(-1)
+  if (paragraph) paragraph.line += text
+}
+const appends =
+  (text: string): TagHandler =>
+  (state) =>
+    append(state, text)
+
+const readsText: TagHandler = (state, { name, empty }) => {
+  if (!empty) state.textTag = name === 't' ? 't' : 'instrText'
+}
+
+const startParagraph = (state: ParserState): void => void state.paragraphs.push({ line: '', prefix: '', after: [] })
+
+const setPrefix =
+  (render: (value: string, state: ParserState) => string): TagHandler =>
+  (state, { attributes }) => {
+    const paragraph = state.paragraphs.at(-1)
+    if (paragraph) paragraph.prefix ||= render(getAttribute(attributes, 'val') ?? '', state)
+  }
+
+const refersTo =
+  (letter: string): TagHandler =>
+  (state, { attributes }) =>
+    append(state, `[^${letter}${getAttribute(attributes, 'id') ?? ''}]`)
+
+/** The number 0 takes the paragraph out of the list of its style. */
+const endList: TagHandler = (state, { attributes }) => {
+  const paragraph = state.paragraphs.at(-1)
+  if (paragraph?.prefix === '- ' && getAttribute(attributes, 'val') === '0') paragraph.prefix = ''
+}
+
+const openHandlers: Readonly<Record<string, TagHandler>> = {
+  t: readsText,
+  instrText: readsText,
+  p: (state, { empty }) => {
+    startParagraph(state)
+    if (empty) endParagraph(state)
+  },
+  pPr: (state, { empty }) => void (state.properties += empty ? 0 : 1),
+  pStyle: setPrefix((value, { headings }) => headings.get(value) ?? headingPrefix(value)),
+  numPr: setPrefix(() => '- '),
+  numId: endList,
+  tab: (state) => {
+    if (state.properties === 0) append(state, '\t')
+  },
+  br: appends('\n'),
+  cr: appends('\n'),
+  noBreakHyphen: appends('-'),
+  tbl: (state) => void state.tables.push({ rows: [], cells: undefined }),
+  tr: (state) => {
+    const table = state.tables.at(-1)
+    if (table) table.cells = []
+  },
+  tc: (state) => void state.tables.at(-1)?.cells?.push(''),
+  hyperlink: (state, { attributes, empty }) => {
+    if (!empty) state.links.push(state.part.relations.get(getAttribute(attributes, 'id') ?? '')?.target ?? '')
+  },
+  fldChar: (state, { attributes }) => changeField(state, getAttribute(attributes, 'fldCharType')),
+  fldSimple: (state, { attributes, empty }) => {
+    if (!empty) state.fields.push({ instruction: getAttribute(attributes, 'instr') ?? '', isResult: true })
+  },
+  footnoteReference: refersTo(''),
+  endnoteReference: refersTo('e'),
+  commentReference: refersTo('c'),
+  // Formulas: fractions, exponents, indexes and roots.
+  num: appends('('),
+  den: appends('/('),
+  sup: appends('^('),
+  sub: appends('_('),
+  rad: appends('√('),
+  chr: (state, { attributes }) => append(state, getAttribute(attributes, 'val') ?? ''),
+}
+
+const closeHandlers: Readonly<Record<string, TagHandler>> = {
+  t: (state) => void (state.textTag = undefined),
+  instrText: (state) => void (state.textTag = undefined),
+  p: (state) => endParagraph(state),
+  pPr: (state) => void state.properties--,
+  tr: (state) => endRow(state),
+  tbl: (state) => endTable(state),
+  hyperlink: (state) => appendAddress(state, state.links.pop() ?? ''),
+  fldSimple: (state) => changeField(state, 'end'),
+  num: appends(')'),
+  den: appends(')'),
+  sup: appends(')'),
+  sub: appends(')'),
+  rad: appends(')'),
 }
 
 const headingPrefix = (style: string): string => {
@@ -18,54 +134,149 @@ const headingPrefix = (style: string): string => {
   return /^title$/i.test(style) ? '# ' : ''
 }
 
-function handleOpenTag(state: ParserState, { name, attributes, empty }: Tag): void {
-  if (name === 'w:t') state.isInText = !empty
-  else if (name === 'w:tab') state.line += '\t'
-  else if (name === 'w:br' || name === 'w:cr') state.line += '\n'
-  else if (name === 'w:pStyle') state.prefix = headingPrefix(getAttribute(attributes, 'w:val') ?? '')
-  else if (name === 'w:numPr') state.prefix ||= '- '
-  else if (name === 'w:tr') state.cells = []
-  else if (name === 'w:tc') state.cells?.push('')
+/** Styles have ids in the language of the program, and English names. */
+async function readHeadings(archive: ZipArchive, part: Part): Promise<ReadonlyMap<string, string>> {
+  const styles = await openRelated(archive, part, { type: 'styles' })
+  const found = new Map<string, string>()
+  let id = ''
+  for (const token of parseXml(styles?.xml ?? '')) {
+    if (token.kind !== 'open') continue
+    if (token.name === 'style') id = getAttribute(token.attributes, 'styleId') ?? ''
+    else if (token.name === 'name' && id) {
+      const prefix = headingPrefix(getAttribute(token.attributes, 'val') ?? '')
+      if (prefix) found.set(id, prefix)
+    }
+  }
+  return found
+}
+
+/** A link is a field too in some programs: `HYPERLINK "address"`. */
+function changeField(state: ParserState, type: string | undefined): void {
+  const field = state.fields.at(-1)
+  if (type === 'begin') state.fields.push({ instruction: '', isResult: false })
+  else if (type === 'separate' && field) field.isResult = true
+  else if (type === 'end') {
+    const address = /^\s*HYPERLINK\s+"([^"]+)"/.exec(state.fields.pop()?.instruction ?? '')?.[1]
+    appendAddress(state, address ?? '')
+  }
+}
+
+function appendAddress(state: ParserState, address: string): void {
+  const line = state.paragraphs.at(-1)?.line ?? ''
+  const shown = address.replace(/^mailto:/, '')
+  if (/^(?:https?|mailto|ftp):/i.test(address) && !line.endsWith(shown)) append(state, ` (${shown})`)
 }
 
 function endParagraph(state: ParserState): void {
-  const line = state.line === '' ? '' : state.prefix + state.line
-  const last = (state.cells?.length ?? 0) - 1
-  if (state.cells && last >= 0) state.cells[last] = [state.cells[last], line].filter(Boolean).join(' ')
-  else state.lines.push(line)
-  state.line = ''
-  state.prefix = ''
+  const { line, prefix, after } = state.paragraphs.pop() ?? { line: '', prefix: '', after: [] }
+  const text = line === '' ? '' : state.mark + prefix + line
+  if (line !== '') state.mark = ''
+  const outer = state.paragraphs.at(-1)
+  // The lines of a text box follow the paragraph to which it belongs.
+  if (outer) outer.after.push(text, ...after)
+  else for (const one of [text, ...after]) endLine(state, one)
 }
 
-function handleCloseTag(state: ParserState, name: string): void {
-  if (name === 'w:t') state.isInText = false
-  else if (name === 'w:p') endParagraph(state)
-  else if (name === 'w:tr') {
-    state.lines.push(`| ${(state.cells ?? []).join(' | ')} |`)
-    state.cells = undefined
-  }
+function endLine({ tables, lines }: ParserState, line: string): void {
+  const cells = tables.at(-1)?.cells
+  const last = (cells?.length ?? 0) - 1
+  if (cells && last >= 0) cells[last] = [cells[last], line].filter(Boolean).join(' ')
+  else lines.push(line)
 }
+
+function endRow({ tables, lines }: ParserState): void {
+  const table = tables.at(-1)
+  if (!table?.cells) return
+  if (tables.length > 1) table.rows.push(table.cells.join(', '))
+  else lines.push(`| ${table.cells.join(' | ')} |`)
+  table.cells = undefined
+}
+
+/** A table within a cell becomes a part of its text. */
+function endTable(state: ParserState): void {
+  const table = state.tables.pop()
+  if (state.tables.length > 0 && table && table.rows.length > 0) endLine(state, table.rows.join('; '))
+}
+
+const createState = (part: Part, headings: ReadonlyMap<string, string>): ParserState => ({
+  part,
+  headings,
+  lines: [],
+  paragraphs: [],
+  tables: [],
+  fields: [],
+  links: [],
+  textTag: undefined,
+  skipped: 0,
+  properties: 0,
+  mark: '',
+})
+
+function handleTag(state: ParserState, tag: Tag): void {
+  if (skippedTags.has(tag.name) && !tag.empty) state.skipped += tag.kind === 'open' ? 1 : -1
+  else if (state.skipped === 0) (tag.kind === 'open' ? openHandlers : closeHandlers)[tag.name]?.(state, tag)
+}
+
+function addText(state: ParserState, text: string): void {
+  if (state.skipped > 0 || state.textTag === undefined) return
+  const field = state.fields.at(-1)
+  if (state.textTag === 't') append(state, text)
+  else if (field) field.instruction += text
+}
+
+/** Returns false when the output is full. `begin` sees each tag first. */
+async function readPart(state: ParserState, budget: WorkBudget, begin?: TagHandler): Promise<boolean> {
+  for (const token of parseXml(state.part.xml)) {
+    const pause = budget.step()
+    if (pause) await pause
+    if (token.kind === 'text') {
+      if (state.textTag === 't' && !budget.print(token.text.length)) return false
+      addText(state, token.text)
+    } else {
+      if (token.kind === 'open') begin?.(state, token)
+      handleTag(state, token)
+    }
+  }
+  return true
+}
+
+type Notes = { readonly type: string; readonly tag: string; readonly letter: string }
+
+const notes: readonly Notes[] = [
+  { type: 'footnotes', tag: 'footnote', letter: '' },
+  { type: 'endnotes', tag: 'endnote', letter: 'e' },
+  { type: 'comments', tag: 'comment', letter: 'c' },
+]
+
+/** Returns the lines of notes of one kind. Separators are notes with a type. */
+async function readNotes(archive: ZipArchive, document: ParserState, { notes: kind, budget }: NotesToRead) {
+  const part = await openRelated(archive, document.part, { type: kind.type })
+  if (!part) return []
+  const state = createState(part, document.headings)
+  await readPart(state, budget, (current, { name, attributes }) => {
+    if (name !== kind.tag) return
+    const author = getAttribute(attributes, 'author')
+    const isSeparator = /separator|continuation/i.test(getAttribute(attributes, 'type') ?? '')
+    const number = getAttribute(attributes, 'id') ?? ''
+    current.mark = isSeparator ? '' : `[^${kind.letter}${number}]: ${author === undefined ? '' : `${author}: `}`
+  })
+  return state.lines.map((line) => line.trim()).filter(Boolean)
+}
+type NotesToRead = { readonly notes: Notes; readonly budget: WorkBudget }
 
 /** Returns undefined when the archive is not a Word document. */
 export async function extractDocxText(archive: ZipArchive, budget: WorkBudget): Promise<string | undefined> {
-  const xml = await archive.readText('word/document.xml')
-  if (xml === undefined) return undefined
-  const state: ParserState = { line: '', isInText: false, prefix: '', cells: undefined, lines: [] }
-  for (const token of parseXml(xml)) {
-    const pause = budget.step()
-    if (pause) await pause
-    if (token.kind === 'open') handleOpenTag(state, token)
-    else if (token.kind !== 'text') handleCloseTag(state, token.name)
-    else if (state.isInText) {
-      if (!budget.print(token.text.length)) {
-        state.lines.push('[the text of this file is longer than is shown]')
-        break
-      }
-      state.line += token.text
-    }
-  }
-  return state.lines
+  const part = await openMainPart(archive, 'word/document.xml')
+  if (part === undefined) return undefined
+  const state = createState(part, await readHeadings(archive, part))
+  const isWhole = await readPart(state, budget)
+  while (state.paragraphs.length > 0) endParagraph(state)
+  if (!isWhole) state.lines.push('[the text of this file is longer than is shown]')
+  const noteLines: string[] = []
+  if (isWhole) for (const kind of notes) noteLines.push(...(await readNotes(archive, state, { notes: kind, budget })))
+  const text = state.lines
     .join('\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim()
+  return [text, ...(noteLines.length > 0 ? ['', ...noteLines] : [])].join('\n')
 }

@@ -3,6 +3,7 @@
 import type { OfficeAnswer, OfficeFormat } from '#agent/core/media/document.ts'
 import { extractDocxText } from './docx-text.ts'
 import { extractNotebookText } from './notebook-text.ts'
+import { extractPptxText } from './pptx-text.ts'
 import { BudgetError, createBudget, type WorkBudget } from './work-budget.ts'
 import { extractXlsxText } from './xlsx-text.ts'
 import { openZipArchive } from './zip-archive.ts'
@@ -27,8 +28,10 @@ export async function extractOffice(
   }
 }
 
+const extractors = { docx: extractDocxText, xlsx: extractXlsxText, pptx: extractPptxText } as const
+
 async function extractText(bytes: Uint8Array, format: OfficeFormat, budget: WorkBudget): Promise<string | undefined> {
   if (format === 'ipynb') return extractNotebookText(new TextDecoder().decode(bytes))
   const archive = openZipArchive(bytes, budget)
-  return archive && (format === 'docx' ? extractDocxText(archive, budget) : extractXlsxText(archive, budget))
+  return archive && extractors[format](archive, budget)
 }

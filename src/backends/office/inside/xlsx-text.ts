@@ -2,70 +2,112 @@
 
 import type { WorkBudget } from './work-budget.ts'
 import type { ZipArchive } from './zip-archive.ts'
-import { getAttribute, type Tag, parseXml } from './xml-tokens.ts'
+import { getAttribute, listTags, type Tag, parseXml } from './xml-tokens.ts'
+import { listNumberKinds, type NumberKind, renderNumber } from './number-format.ts'
+import { openMainPart, openPart, openRelated, type Part } from './package-parts.ts'
 
 const maxRows = 5000
 const maxColumns = 256
 const maxSheets = 200
 
-/** Returns the text of every element with this tag, in order. */
-async function listTexts(xml: string, tag: string, budget: WorkBudget): Promise<string[]> {
+/** Returns the shared strings in order. Reading aids above East Asian words are no part of them. */
+async function listSharedStrings(xml: string, budget: WorkBudget): Promise<string[]> {
   const found: string[] = []
-  let inside = false
-  let text = false
+  const state = { isInItem: false, isInText: false, isInReadingAid: false }
   for (const token of parseXml(xml)) {
     const pause = budget.step()
     if (pause) await pause
     if (token.kind === 'text') {
-      if (inside && text) found[found.length - 1] += token.text
-    } else if (token.name === tag) {
-      inside = token.kind === 'open'
-      if (inside) found.push('')
-    } else if (token.name === 't') text = token.kind === 'open' && !token.empty
+      if (state.isInItem && state.isInText && !state.isInReadingAid) found[found.length - 1] += token.text
+      continue
+    }
+    const isOpen = token.kind === 'open' && !token.empty
+    if (token.name === 'si') {
+      state.isInItem = isOpen
+      if (token.kind === 'open') found.push('')
+    } else if (token.name === 't') state.isInText = isOpen
+    else if (token.name === 'rPh') state.isInReadingAid = isOpen
   }
   return found
 }
 
-/** Returns the index of the column: `B7` is in column 1. */
-function parseColumn(reference: string): number {
+/** Returns the index of the column, `B7` is in column 1, or the next one for a cell without a reference. */
+function parseColumn(reference: string | undefined, next: number): number {
+  const letters = /^[A-Z]{1,3}/.exec(reference ?? '')?.[0]
+  if (letters === undefined) return next
   let column = 0
-  for (const letter of /^[A-Z]{1,3}/.exec(reference)?.[0] ?? 'A') column = column * 26 + letter.charCodeAt(0) - 64
+  for (const letter of letters) column = column * 26 + letter.charCodeAt(0) - 64
   return column - 1
 }
 
-type Cell = { column: number; type: string; value: string }
+type Cell = { readonly column: number; readonly type: string; readonly style: number; value: string; formula: string }
+type Field = 'value' | 'formula'
 
-type ParserState = { readonly rows: string[]; cells: string[]; cell: Cell | undefined; isInValue: boolean }
-
-function handleOpenTag(state: ParserState, { name, attributes, empty }: Tag): void {
-  if (name === 'v' || name === 't') state.isInValue = !empty
-  if (name !== 'c' || empty) return
-  const type = getAttribute(attributes, 't') ?? 'n'
-  state.cell = { column: parseColumn(getAttribute(attributes, 'r') ?? ''), type, value: '' }
+type ParserState = {
+  readonly rows: string[]
+  cells: string[]
+  nextColumn: number
+  cell: Cell | undefined
+  field: Field | undefined
+  isInReadingAid: boolean
 }
 
-function handleCloseTag(state: ParserState, name: string, sharedStrings: readonly string[]): void {
-  if (name === 'v' || name === 't') state.isInValue = false
+type Workbook = {
+  readonly sharedStrings: readonly string[]
+  readonly kinds: readonly NumberKind[]
+  readonly isFrom1904: boolean
+}
+
+const fieldsByTag: Readonly<Record<string, Field>> = { v: 'value', t: 'value', f: 'formula' }
+
+function handleOpenTag(state: ParserState, { name, attributes, empty }: Tag): void {
+  const field = fieldsByTag[name]
+  if (field !== undefined) state.field = empty ? undefined : field
+  else if (name === 'rPh') state.isInReadingAid = !empty
+  else if (name === 'c') {
+    const column = parseColumn(getAttribute(attributes, 'r'), state.nextColumn)
+    state.nextColumn = column + 1
+    if (empty) return
+    const type = getAttribute(attributes, 't') ?? 'n'
+    state.cell = { column, type, style: Number(getAttribute(attributes, 's') ?? 0), value: '', formula: '' }
+  }
+}
+
+function handleCloseTag(state: ParserState, name: string, workbook: Workbook): void {
+  if (fieldsByTag[name] !== undefined) state.field = undefined
+  else if (name === 'rPh') state.isInReadingAid = false
   else if (name === 'row') {
     state.rows.push(Array.from(state.cells, (text) => text ?? '').join('\t'))
     state.cells = []
+    state.nextColumn = 0
   } else if (name === 'c' && state.cell) {
-    if (state.cell.column < maxColumns) state.cells[state.cell.column] = renderCell(state.cell, sharedStrings)
+    if (state.cell.column < maxColumns) state.cells[state.cell.column] = renderCell(state.cell, workbook)
     state.cell = undefined
   }
 }
 
+function addText({ cell, field, isInReadingAid }: ParserState, text: string): void {
+  if (cell && field && !isInReadingAid) cell[field] += text
+}
+
 type Rows = { readonly rows: readonly string[]; readonly note?: string }
 
-async function listRows(xml: string, sharedStrings: readonly string[], budget: WorkBudget): Promise<Rows> {
-  const state: ParserState = { rows: [], cells: [], cell: undefined, isInValue: false }
+async function listRows(xml: string, workbook: Workbook, budget: WorkBudget): Promise<Rows> {
+  const state: ParserState = {
+    rows: [],
+    cells: [],
+    nextColumn: 0,
+    cell: undefined,
+    field: undefined,
+    isInReadingAid: false,
+  }
   for (const token of parseXml(xml)) {
     const pause = budget.step()
     if (pause) await pause
     const before = state.rows.length
     if (token.kind === 'open') handleOpenTag(state, token)
-    else if (token.kind !== 'text') handleCloseTag(state, token.name, sharedStrings)
-    else if (state.cell && state.isInValue) state.cell.value += token.text
+    else if (token.kind !== 'text') handleCloseTag(state, token.name, workbook)
+    else addText(state, token.text)
     if (state.rows.length === before) continue
     if (!budget.print((state.rows.at(-1)?.length ?? 0) + 1)) {
       state.rows.pop()
@@ -76,33 +118,45 @@ async function listRows(xml: string, sharedStrings: readonly string[], budget: W
   return { rows: state.rows }
 }
 
-function renderCell({ type, value }: Cell, sharedStrings: readonly string[]): string {
-  if (type === 's') return (sharedStrings[Number(value)] ?? '').replaceAll(/[\t\n]/g, ' ')
-  if (type === 'b') return value === '1' ? 'TRUE' : 'FALSE'
-  return value.replaceAll(/[\t\n]/g, ' ')
+function renderCell({ type, style, value, formula }: Cell, { sharedStrings, kinds, isFrom1904 }: Workbook): string {
+  if (value === '' && formula !== '') return `=${toOneLine(formula)}`
+  if (type === 's') return toOneLine(sharedStrings[Number(value)] ?? '')
+  if (type === 'b') return value === '1' || value === 'true' ? 'TRUE' : 'FALSE'
+  if (type === 'd') return value.replace(/T00:00(?::00(?:\.0+)?)?Z?$/, '').replace('T', ' ')
+  return type === 'n' ? renderNumber(value, kinds[style] ?? 'plain', isFrom1904) : toOneLine(value)
 }
+
+/** `_x000D_` stands for a character that XML does not allow. */
+const toOneLine = (text: string): string =>
+  text
+    .replaceAll(/_x([\dA-F]{4})_/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replaceAll(/[\t\r\n]+/g, ' ')
 
 type Sheet = { readonly name: string; readonly path: string }
 
-const listTags = (xml: string, name: string): Tag[] =>
-  [...parseXml(xml)].flatMap((token) => (token.kind === 'open' && token.name === name ? [token] : []))
+const listSheets = ({ xml, relations }: Part): Sheet[] =>
+  listTags(xml, 'sheet').map(({ attributes }) => ({
+    name: getAttribute(attributes, 'name') ?? '',
+    path: relations.get(getAttribute(attributes, 'id') ?? '')?.target ?? '',
+  }))
 
-async function listSheets(archive: ZipArchive, workbook: string): Promise<Sheet[]> {
-  const value = ({ attributes }: Tag, name: string): string => getAttribute(attributes, name) ?? ''
-  const relations = listTags((await archive.readText('xl/_rels/workbook.xml.rels')) ?? '', 'Relationship')
-  const targets = new Map(relations.map((tag) => [value(tag, 'Id'), value(tag, 'Target')]))
-  return listTags(workbook, 'sheet').map((tag) => {
-    const target = targets.get(value(tag, 'r:id')) ?? ''
-    return { name: value(tag, 'name'), path: target.startsWith('/') ? target.slice(1) : `xl/${target}` }
-  })
+async function openWorkbook(archive: ZipArchive, part: Part, budget: WorkBudget): Promise<Workbook> {
+  const strings = await openRelated(archive, part, { type: 'sharedStrings', usualName: 'xl/sharedStrings.xml' })
+  const styles = await openRelated(archive, part, { type: 'styles', usualName: 'xl/styles.xml' })
+  const epoch = listTags(part.xml, 'workbookPr').map(({ attributes }) => getAttribute(attributes, 'date1904'))
+  return {
+    sharedStrings: await listSharedStrings(strings?.xml ?? '', budget),
+    kinds: listNumberKinds(styles?.xml ?? ''),
+    isFrom1904: epoch.some((value) => value === '1' || value === 'true'),
+  }
 }
 
 /** Returns undefined when the archive is not a workbook. Each part is read once, however often it is named. */
 export async function extractXlsxText(archive: ZipArchive, budget: WorkBudget): Promise<string | undefined> {
-  const workbook = await archive.readText('xl/workbook.xml')
-  if (workbook === undefined) return undefined
-  const sheets = await listSheets(archive, workbook)
-  const sharedStrings = await listTexts((await archive.readText('xl/sharedStrings.xml')) ?? '', 'si', budget)
+  const part = await openMainPart(archive, 'xl/workbook.xml')
+  if (part === undefined || listTags(part.xml, 'workbook').length === 0) return undefined
+  const sheets = listSheets(part)
+  const workbook = await openWorkbook(archive, part, budget)
   const shownAs = new Map<string, string>()
   const parts: string[] = []
   for (const { name, path } of sheets.slice(0, maxSheets)) {
@@ -114,7 +168,7 @@ export async function extractXlsxText(archive: ZipArchive, budget: WorkBudget): 
       continue
     }
     shownAs.set(path, name.slice(0, 200))
-    const { rows, note } = await listRows((await archive.readText(path)) ?? '', sharedStrings, budget)
+    const { rows, note } = await listRows((await openPart(archive, path))?.xml ?? '', workbook, budget)
     parts.push([heading, ...rows, ...(note === undefined ? [] : [note])].join('\n'))
   }
   if (sheets.length > parts.length) parts.push(`[${sheets.length - parts.length} more sheets are not shown]`)

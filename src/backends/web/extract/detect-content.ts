@@ -3,7 +3,7 @@
 import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
 import { decodeText } from '../decode-text.ts'
 
-export type ContentKind = 'html' | 'text' | 'pdf' | 'docx' | 'xlsx' | 'image' | 'media' | 'archive' | 'binary'
+export type ContentKind = 'html' | 'text' | 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'image' | 'media' | 'archive' | 'binary'
 
 const sniffedBytes = 1_024
 
@@ -11,7 +11,11 @@ const htmlStart =
   /^\s{0,200}(?:<!doctype html|<(?:html|head|body|script|style|meta|title|link|div|p|h1|table|br|iframe|font|a|b)[\s>/])/i
 const htmlDocument = /^\s{0,200}(?:<!doctype html|<html[\s>])/i
 
-const officeTypes = { docx: /wordprocessingml|\.docx\b/i, xlsx: /spreadsheetml|\.xlsx\b/i } as const
+const officeTypes = [
+  ['docx', /wordprocessingml|\.docx\b/i],
+  ['xlsx', /spreadsheetml|\.xlsx\b/i],
+  ['pptx', /presentationml|\.pptx\b/i],
+] as const
 
 /** `name`: the path of the address, whose end may name the format of an archive. */
 export function detectContent(bytes: Uint8Array, contentType: string, name: string): ContentKind {
@@ -24,10 +28,8 @@ export function detectContent(bytes: Uint8Array, contentType: string, name: stri
 function detectBinary(bytes: Uint8Array, description: string): ContentKind | undefined {
   const head = String.fromCharCode(...bytes.subarray(0, sniffedBytes))
   if (head.includes('%PDF-')) return 'pdf'
-  if (head.startsWith('PK\u0003\u0004')) {
-    if (officeTypes.docx.test(description)) return 'docx'
-    return officeTypes.xlsx.test(description) ? 'xlsx' : 'archive'
-  }
+  if (head.startsWith('PK\u0003\u0004'))
+    return officeTypes.find(([, pattern]) => pattern.test(description))?.[0] ?? 'archive'
   if (head.startsWith('\u001f\u008b') || head.startsWith('7z\u00bc') || head.startsWith('Rar!')) return 'archive'
   const media = detectMediaType(bytes)
   if (media) return media.mime.startsWith('image/') ? 'image' : 'media'

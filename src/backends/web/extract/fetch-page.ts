@@ -96,7 +96,7 @@ async function render(found: WebContent, response: Response, request: Request, p
   const reason = unreadable[kind]
   if (reason !== undefined) return failed(request.url, reason)
   if (kind === 'html') return renderHtml(found, charset, request, ports)
-  if (kind !== 'pdf' && kind !== 'docx' && kind !== 'xlsx')
+  if (kind !== 'pdf' && kind !== 'docx' && kind !== 'xlsx' && kind !== 'pptx')
     return renderText(request.url, decodeText(bytes, charset), isCut)
   if (isCut) return failed(request.url, 'The document is larger than 10 MB, and was not read.')
   return renderDocument(kind, bytes, request, ports)
@@ -142,7 +142,7 @@ const refusalTexts = {
 } as const
 
 async function renderDocument(
-  kind: 'pdf' | 'docx' | 'xlsx',
+  kind: 'pdf' | 'docx' | 'xlsx' | 'pptx',
   bytes: Uint8Array,
   { url, signal }: Request,
   { documents }: Ports,

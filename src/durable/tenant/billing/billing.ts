@@ -17,9 +17,9 @@ import {
   noAmount,
   type Over,
   plus,
-  type RunSpending,
   spansOf,
   Spending,
+  type Demand,
 } from './spending.ts'
 import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import type { StoredValues } from '../stored-values.ts'
@@ -59,11 +59,7 @@ export class TenantBilling extends TenantPart {
   }
 
   /** Reserves the most that a call can cost, before it is sent. `spent` and `held` are those of the whole run. */
-  async reserve(
-    authority: Authority,
-    runId: string,
-    demand: RunSpending & { readonly call: Amount },
-  ): Promise<Reservation> {
+  async reserve(authority: Authority, runId: string, demand: Demand): Promise<Reservation> {
     await this.startCounting(authority, runId)
     const now = clock.now()
     const { spent, held, call } = demand

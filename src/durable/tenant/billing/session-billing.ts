@@ -12,6 +12,7 @@ import { totalUsage, type Turn } from '#agent/core/turn.ts'
 import { addUsage, noUsage, tokensUsed, type Usage } from '#agent/core/usage.ts'
 import {
   explainLimit,
+  findExceededLimit,
   findNearLimit,
   findReachedLimit,
   hasUsdLimit,
@@ -47,12 +48,20 @@ export type SessionBillingOptions = {
 export type RunCost = { readonly usage: Usage; readonly at: number; readonly isUnattended?: boolean }
 
 /** The most that a call can cost. `usd` is undefined when its price is unknown. */
-export type CallCost = { readonly model: string; readonly tokens: number; readonly usd: number | undefined }
+export type CallCost = {
+  readonly model: string
+  readonly tokens: number
+  readonly usd: number | undefined
+  /** The call costs exactly this, so it must fit into every limit. Others may exceed a limit as the last call. */
+  readonly isFixed?: boolean
+}
 
 /** `release` is called when the call has ended, before its usage is reported. */
 export type Reserved =
   | { readonly ok: true; readonly release: () => void }
   | { readonly ok: false; readonly failure: Failure }
+
+type FixedCall = { readonly call: Amount; readonly limits: Limits; readonly isCounted: boolean }
 
 const unlimited: Reserved = { ok: true, release: () => undefined }
 /** The pause before the next try while the tenant's object cannot be reached. */
@@ -73,6 +82,8 @@ export class SessionBilling {
   #claimed: { readonly notes: readonly number[]; readonly before: Usage | undefined } | undefined
   /** The most that each call in flight can cost. */
   readonly #held = new Set<Amount>()
+  /** The prices of calls in flight that cost exactly that. */
+  readonly #fixed = new Set<Amount>()
   /** The last request to the tenant's object: they are sent one after the other, because each replaces the one before. */
   #sending: Promise<unknown> = Promise.resolve()
   /** A limit of the tenant that is nearly used up, and the run that was told. */
@@ -142,22 +153,47 @@ export class SessionBilling {
    * Reserves the most that a call of this turn can cost, before it is sent. Returns at once when no limit needs the
    * tenant's object. `turn` is undefined for a side call after the turn.
    */
-  reserve(turn: Turn | undefined, { model, tokens, usd }: CallCost): Promise<Reserved> | Reserved {
+  reserve(turn: Turn | undefined, cost: CallCost): Promise<Reserved> | Reserved {
+    const { model, tokens, usd, isFixed = false } = cost
     const limits = this.#options.limits()
     const isUnattended = turn !== undefined && this.#options.isUnattended(turn)
     if (usd === undefined && hasUsdLimit(limits, isUnattended)) return { ok: false, failure: explainUnpriced(model) }
     const reached = turn && this.reachedLimit(turn)
     if (reached) return refuse(reached)
-    if (!countsSpending(limits) && !isUnattended) return unlimited
-    return this.#reserveAtTenant(turn, { tokens, usd: usd ?? 0 })
+    const call = { tokens, usd: usd ?? 0 }
+    const isCounted = countsSpending(limits) || isUnattended
+    if (isFixed) return this.#reserveFixed(turn, { call, limits, isCounted })
+    return isCounted ? this.#reserveAtTenant(turn, call, false) : unlimited
   }
 
-  async #reserveAtTenant(turn: Turn | undefined, call: Amount): Promise<Reserved> {
+  /** The price is held at once: calls side by side are checked one after the other. */
+  async #reserveFixed(turn: Turn | undefined, { call, limits, isCounted }: FixedCall): Promise<Reserved> {
+    const exceeded = this.#findExceeded(turn, limits, call)
+    if (exceeded) return refuse(exceeded)
+    this.#fixed.add(call)
+    const reserved = isCounted ? await this.#reserveAtTenant(turn, call, true) : unlimited
+    const release = () => {
+      this.#fixed.delete(call)
+      if (reserved.ok) reserved.release()
+    }
+    if (!reserved.ok) release()
+    return reserved.ok ? { ok: true, release } : reserved
+  }
+
+  /** Counts what is spent, side calls that no turn has claimed, and calls of a fixed price in flight. */
+  #findExceeded(turn: Turn | undefined, limits: Limits, call: Amount): keyof Limits | undefined {
+    const spent = { turn: turn ? totalUsage(turn) : noUsage, session: this.#options.usage() }
+    const unclaimed = amountOf(this.#sideUsage ?? noUsage)
+    return findExceededLimit(limits, spent, [...this.#fixed, unclaimed].reduce<Amount>(plus, call))
+  }
+
+  async #reserveAtTenant(turn: Turn | undefined, call: Amount, isFixed: boolean): Promise<Reserved> {
     const runId = turn?.id ?? this.#sideRunId
     try {
-      const answer = await this.#send(async (): Promise<Reservation> =>
-        this.#options.tenant().billing.reserve(this.#options.authority(), runId, { ...this.#runSpending(turn), call }),
-      )
+      const answer = await this.#send(async (): Promise<Reservation> => {
+        const demand = { ...this.#runSpending(turn), call, ...(isFixed && { isFixed }) }
+        return this.#options.tenant().billing.reserve(this.#options.authority(), runId, demand)
+      })
       this.#noteWarning(runId, answer)
       if (!answer.ok) return refuse(answer.limit, answer.isReserved && answer.retryAfter * 1_000)
     } catch (error) {

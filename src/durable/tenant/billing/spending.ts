@@ -52,6 +52,8 @@ export type LimitUse = {
 
 /** The cost of an open run, and the reservations of its calls in flight. */
 export type RunSpending = { readonly spent: Amount; readonly held: Amount }
+/** `isFixed`: the call costs exactly this amount, so it must fit into the limits. */
+export type Demand = RunSpending & { readonly call: Amount; readonly isFixed?: boolean }
 
 type OpenRun = RunSpending & { readonly at: number }
 type OpenRow = { run: string; at: number; tokens: number; usd: number; held_tokens: number; held_usd: number }
@@ -112,9 +114,12 @@ export class Spending {
    * Reserves the most that a call can cost. Returns the limit that refuses it: one that is used up, or one whose rest
    * other calls have reserved. The last call may exceed a limit, because its cost is known only afterwards.
    */
-  reserve(run: string, { spent, held, call }: RunSpending & { readonly call: Amount }, limits: Limits, now: number) {
+  reserve(run: string, { spent, held, call, isFixed = false }: Demand, limits: Limits, now: number) {
     this.#open.set(run, { spent, held, at: now })
-    const refused = this.over(limits, now) ?? this.#overReserved(limits, now)
+    const refused =
+      this.over(limits, now) ??
+      this.#overReserved(limits, now) ??
+      (isFixed ? this.#exceeded(call, limits, now) : undefined)
     this.#putOpen(run, { spent, held: refused ? held : plus(held, call), at: now })
     return refused
   }
@@ -139,6 +144,18 @@ export class Spending {
   over(limits: Limits, now: number): Over | undefined {
     const reached = this.listUse(limits, now).find(({ used, max }) => used >= max)
     return reached && { limit: reached.limit, retryAfter: Math.max(1, Math.ceil((reached.to - now) / 1_000)) }
+  }
+
+  /** A call that does not fit beside others may fit when these are settled for less than they have reserved. */
+  #exceeded(call: Amount, limits: Limits, now: number): Over | undefined {
+    const uses = this.listUse(limits, now)
+    const priceOf = (limit: keyof Limits) => call[counted.find((one) => one.limit === limit)?.unit ?? 'usd']
+    const full = uses.find(({ limit, used, max }) => priceOf(limit) > 0 && used + priceOf(limit) > max)
+    if (full) return { limit: full.limit, retryAfter: Math.max(1, Math.ceil((full.to - now) / 1_000)) }
+    const rest = uses.find(
+      ({ limit, used, reserved, max }) => priceOf(limit) > 0 && used + reserved + priceOf(limit) > max,
+    )
+    return rest && { limit: rest.limit, retryAfter: reservedRetrySeconds, isReserved: true }
   }
 
   #overReserved(limits: Limits, now: number): Over | undefined {

@@ -150,7 +150,7 @@ export async function openBill(host: MediaHost, offer: Offer): Promise<Bill> {
   const billing = host.billing()
   const { choice, units } = offer
   const usd = choice.usd === undefined ? undefined : choice.usd * units
-  const reserved = await billing.reserve(host.openTurn(), { model: modelOf(offer), tokens: 0, usd })
+  const reserved = await billing.reserve(host.openTurn(), { model: modelOf(offer), tokens: 0, usd, isFixed: true })
   if (!reserved.ok) throw new MediaFailure('limit', explainRefusal(reserved.failure, modelOf(offer)))
   const usage = usageOf(offer)
   const note = { id: billing.notes.nextId(), usage }

@@ -1,4 +1,4 @@
-/** Reads documents (.docx, .xlsx, .pdf, notebooks) as text, or returns a failure that names the next step. */
+/** Reads documents (.docx, .xlsx, .pptx, .pdf, notebooks) as text, or returns a failure that names the next step. */
 
 import type { OfficeFormat } from '#agent/core/media/document.ts'
 import type { ToolResult } from '#agent/core/tool.ts'
@@ -8,14 +8,14 @@ import { extractPdfText, type DocumentText, type DocumentReader } from './pdf-te
 
 const maxFileBytes = 50 * 1024 * 1024
 
-const officeFormats: ReadonlySet<string> = new Set<OfficeFormat>(['docx', 'xlsx', 'ipynb'])
+const officeFormats: ReadonlySet<string> = new Set<OfficeFormat>(['docx', 'xlsx', 'pptx', 'ipynb'])
 const isOffice = (format: string): format is OfficeFormat => officeFormats.has(format)
 
 /** Formats without a reader, with the advice for the model. */
 const unreadableFormats: Readonly<Record<string, string>> = {
   doc: 'Old Word files cannot be read here. Ask for it as .docx or text.',
   xls: 'Old Excel files cannot be read here. Ask for it as .xlsx or CSV.',
-  pptx: 'Presentations cannot be read here. Ask for the text, or unpack it with other tools.',
+  ppt: 'Old presentations cannot be read here. Ask for it as .pptx or text.',
 }
 
 export type RenderedDocument = TextFile & { readonly format: string }

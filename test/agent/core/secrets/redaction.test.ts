@@ -174,6 +174,23 @@ describe('exact values', () => {
     }))
 })
 
+describe('a secret in base64', () => {
+  it.each([9, 10, 11, 12, 13])('of %d characters is masked to its last character, with the padding', (length) => {
+    const secret = random(length)
+    const { redact } = createRedactor([secret])
+    expect(redact(`x ${btoa(secret)} y`)).toBe('x *** y')
+    expect(redact(`${btoa(secret)}\n`)).toBe('***\n')
+    expect(redact(btoa(`user:${secret}`))).toBe('dXNlcj***')
+    expect(redact(btoa(`abc${secret}`))).toBe('YWJj***')
+  })
+
+  it('leaves the text behind it', () => {
+    const { redact } = createRedactor([random(12)])
+    expect(redact(btoa(`abc${random(12)}def`))).toBe('YWJj***ZGVm')
+    expect(redact(`"${btoa(random(12))}","==="`)).toBe('"***","==="')
+  })
+})
+
 describe('a stream', () => {
   it('shows words as soon as they are complete', () => {
     const stream = redactor.stream()

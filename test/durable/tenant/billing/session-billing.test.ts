@@ -217,3 +217,49 @@ describe('the billing of a session', () => {
     expect(reports).toEqual(['settle r1 130 at 7'])
   })
 })
+
+describe('a call of a fixed price', () => {
+  const picture = { model: 'fal/x', tokens: 0, usd: 0.053, isFixed: true }
+  const unpaid = newTurn('r1', 0, 9)
+
+  it.each<readonly [string, Limits, number]>([
+    ['no limit', {}, 6],
+    ['a session limit below its price', { usd_per_session: 0.001 }, 0],
+    ['a session limit for two', { usd_per_session: 0.12 }, 2],
+    ['a turn limit for exactly one', { usd_per_turn: 0.053 }, 1],
+    ['a limit of tokens', { tokens_per_turn: 1 }, 6],
+  ])('side by side with others fits into %s', async (_name, limits, allowed) => {
+    const { billing } = open(limits)
+    const answers = await Promise.all(Array.from({ length: 6 }, () => billing.reserve(unpaid, picture)))
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(allowed)
+  })
+
+  it('counts what is spent and not claimed yet, and is free again when it was not sent', async () => {
+    const { billing } = open({ usd_per_session: 0.12 })
+    const first = await billing.reserve(unpaid, picture)
+    billing.addSideCall({ id: 1, usage: paid('fal/x', 0, 0.053) })
+    if (first.ok) first.release()
+    const second = await billing.reserve(unpaid, picture)
+    expect([first.ok, second.ok]).toEqual([true, true])
+    expect(await billing.reserve(unpaid, picture)).toMatchObject({ ok: false, failure: { kind: 'limit' } })
+    if (second.ok) second.release()
+    expect(await billing.reserve(unpaid, picture)).toMatchObject({ ok: true })
+  })
+
+  it('is held once when the tenant counts too, and not when the tenant refuses', async () => {
+    const refusing = open({ usd_per_day: 1, usd_per_session: 0.06 }, { ok: false, limit: 'usd_per_day', retryAfter: 9 })
+    expect(await refusing.billing.reserve(unpaid, picture)).toMatchObject({ ok: false })
+    expect(refusing.reports).toHaveLength(1)
+    const allowing = open({ usd_per_day: 1, usd_per_session: 0.06 })
+    const both = await Promise.all([
+      allowing.billing.reserve(unpaid, picture),
+      allowing.billing.reserve(unpaid, picture),
+    ])
+    expect(both.map(({ ok }) => ok)).toEqual([true, false])
+  })
+
+  it('differs from a model call, whose cost is known only afterwards', async () => {
+    const { billing } = open({ usd_per_session: 0.001 })
+    expect(await billing.reserve(unpaid, { model: 'a/one', tokens: 10, usd: 0.5 })).toMatchObject({ ok: true })
+  })
+})

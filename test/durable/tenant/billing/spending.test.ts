@@ -88,6 +88,16 @@ describe('spending', () => {
       expect(spending.totals(noon).day.usd).toBeCloseTo(1)
     }))
 
+  it('refuses a call of a fixed price that does not fit', () =>
+    withSpending((spending) => {
+      const limits = { usd_per_day: 1 }
+      const demand = (usd: number, isFixed: boolean) => ({ spent: none, held: none, call: some(0, usd), isFixed })
+      expect(spending.reserve('r1', demand(1.5, true), limits, noon)).toMatchObject({ limit: 'usd_per_day' })
+      expect(spending.reserve('r1', demand(0.6, true), limits, noon)).toBeUndefined()
+      expect(spending.reserve('r2', demand(0.6, true), limits, noon)).toMatchObject({ isReserved: true, retryAfter: 1 })
+      expect(spending.reserve('r3', demand(0.6, false), limits, noon)).toBeUndefined()
+    }))
+
   it('counts a reservation of a crashed run as spent until the run reports', () =>
     withSpending((spending, reopen) => {
       const limits = { usd_per_day: 1 }

@@ -68,6 +68,210 @@ describe('a workbook', () => {
   })
 })
 
+const relationship = (type: string, id: string, target: string, more = '') =>
+  `<Relationship Id="${id}" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/${type}" Target="${target}" ${more}/>`
+const relationships = (...list: readonly string[]) => `<Relationships>${list.join('')}</Relationships>`
+const external = 'TargetMode="External"'
+
+describe('the cells of a workbook', () => {
+  const workbook = async (sheet: string, more: Readonly<Record<string, string>> = {}) =>
+    zip({
+      'xl/workbook.xml': '<workbook><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
+      'xl/_rels/workbook.xml.rels': relationships(relationship('worksheet', 'r1', 'worksheets/s.xml')),
+      'xl/worksheets/s.xml': sheet,
+      ...more,
+    })
+  const rowsOf = async (sheet: string, more?: Readonly<Record<string, string>>) =>
+    (await shown('a.xlsx', await workbook(sheet, more))).split('\n').slice(1)
+
+  it('need no references, and have no reading aids', async () => {
+    const strings =
+      '<sst><si><t>Berth</t></si><si><t>Depth</t></si><si><r><t>North </t></r><r><t>quay</t></r></si><si><t>港</t><rPh sb="0" eb="1"><t>ミナト</t></rPh></si></sst>'
+    const sheet = `<worksheet><sheetData>
+      <row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row>
+      <row><c t="s"><v>2</v></c><c/><c><v>11.5</v></c></row>
+      <row><c r="B3" t="s"><v>3</v></c><c><v>9</v></c></row>
+      <row><c t="inlineStr"><is><t>東</t><rPh><t>ヒガシ</t></rPh></is></c></row>
+    </sheetData></worksheet>`
+    expect(await rowsOf(sheet, { 'xl/sharedStrings.xml': strings })).toEqual([
+      'Berth\tDepth',
+      'North quay\t\t11.5',
+      '\t港\t9',
+      '東',
+    ])
+  })
+
+  const styles = `<styleSheet><numFmts count="7">
+    <numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/><numFmt numFmtId="165" formatCode="[$-409]d\\-mmm\\-yy;@"/>
+    <numFmt numFmtId="166" formatCode="#,##0.00 &quot;days&quot;"/><numFmt numFmtId="167" formatCode="[h]:mm"/>
+    <numFmt numFmtId="168" formatCode="[Red]0.0%"/><numFmt numFmtId="169" formatCode="dd.mm.yyyy hh:mm"/>
+    <numFmt numFmtId="170" formatCode="mmm&quot;/&quot;"/></numFmts>
+    <cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>
+    <cellXfs>${[0, 14, 164, 165, 166, 9, 46, 167, 168, 169, 170, 20, 22].map((id) => `<xf numFmtId="${id}"/>`).join('')}</cellXfs></styleSheet>`
+  const date = async (style: number, value: string, more: Readonly<Record<string, string>> = {}) =>
+    (
+      await rowsOf(`<worksheet><row><c s="${style}"><v>${value}</v></c></row></worksheet>`, {
+        'xl/styles.xml': styles,
+        ...more,
+      })
+    )[0]
+
+  it.each([
+    [1, '45000', '2023-03-15'],
+    [2, '45000.5', '2023-03-15 12:00'],
+    [3, '45000', '2023-03-15'],
+    [9, '45000', '2023-03-15 00:00'],
+    [12, '45000.25', '2023-03-15 06:00'],
+    [10, '45000', '2023-03-15'],
+    [1, '1', '1900-01-01'],
+    [1, '59', '1900-02-28'],
+    [1, '61', '1900-03-01'],
+    [11, '0.5', '12:00'],
+    [11, '0.50001', '12:00:01'],
+    [6, '1.5', '36:00:00'],
+    [7, '0.0625', '1:30:00'],
+    [5, '0.125', '12.5 %'],
+    [8, '0.1', '10 %'],
+    // Ordinary numbers stay.
+    [4, '12.5', '12.5'],
+    [0, '45000', '45000'],
+    [0, '1.0000000000000002', '1.0000000000000002'],
+    [0, '12345678901234567', '12345678901234567'],
+    [1, '-5', '-5'],
+    [1, '99999999', '99999999'],
+    [99, '45000', '45000'],
+  ])('have the value of their format: style %d, %s', async (style, value, expected) => {
+    expect(await date(style, value)).toBe(expected)
+  })
+
+  it('count from 1904 where the workbook says so', async () => {
+    const from1904 = '<workbook><workbookPr date1904="1"/><sheets><sheet name="S" r:id="r1"/></sheets></workbook>'
+    expect(await date(1, '45000', { 'xl/workbook.xml': from1904 })).toBe('2027-03-16')
+  })
+
+  it('show a formula only without a stored value', async () => {
+    const sheet =
+      '<worksheet><row><c><f>A1+B1</f></c><c><f>SUM(A1:B1)</f><v></v></c><c><f>1+1</f><v>2</v></c><c t="str"><f>"x"&amp;"y"</f><v>xy</v></c><c t="d"><v>2024-05-06T00:00:00</v></c></row></worksheet>'
+    expect(await rowsOf(sheet)).toEqual(['=A1+B1\t=SUM(A1:B1)\t2\txy\t2024-05-06'])
+  })
+
+  it('are found with other prefixes, names and quotes', async () => {
+    const archive = await zip({
+      '_rels/.rels': relationships(relationship('officeDocument', 'r1', '/book/Main.xml')),
+      'book/main.xml': `<x:workbook><x:sheets><x:sheet name='S' sheetId='1' rel:id='r9'/></x:sheets></x:workbook>`,
+      'book/_rels/main.xml.rels': relationships(
+        relationship('worksheet', 'r9', '../pages/one.xml'),
+        relationship('sharedStrings', 'r2', 'texts.xml'),
+      ),
+      'book/texts.xml': '<x:sst><x:si><x:t><![CDATA[a < b]]></x:t></x:si><!-- <x:si/> --></x:sst>',
+      'pages/one.xml': '<x:worksheet><x:row><x:c t="s"><x:v>0</x:v></x:c><x:c><x:v>5</x:v></x:c></x:row></x:worksheet>',
+    })
+    expect(await shown('a.xlsx', archive)).toBe('## Sheet: S\na < b\t5')
+  })
+})
+
+describe('the text of a Word document', () => {
+  const p = (content: string) => `<w:p>${content}</w:p>`
+  const t = (text: string) => `<w:r><w:t>${text}</w:t></w:r>`
+  const textOf = async (body: string, more: Readonly<Record<string, string>> = {}) =>
+    shown('a.docx', await zip({ 'word/document.xml': `<w:document><w:body>${body}</w:body></w:document>`, ...more }))
+
+  it('is in the part that the package names', async () => {
+    const archive = await zip({
+      '_rels/.rels': relationships(relationship('officeDocument', 'r1', '/word/document2.xml')),
+      'word/document2.xml': `<n0:document><n0:p><n0:r><n0:t>MAIN</n0:t></n0:r></n0:p></n0:document>`,
+    })
+    expect(await shown('a.docx', archive)).toBe('MAIN')
+  })
+
+  it('keeps a table within a cell, and the cells around it', async () => {
+    const cell = (content: string) => `<w:tc>${content}</w:tc>`
+    const inner = `<w:tbl><w:tr>${cell(p(t('I1')))}${cell(p(t('I2')))}</w:tr><w:tr>${cell(p(t('I3')))}</w:tr></w:tbl>`
+    const outer = `<w:tbl><w:tr>${cell(p(t('O1')))}${cell(p(t('O2')) + inner + p(t('behind')))}</w:tr></w:tbl>`
+    expect(await textOf(p(t('before')) + outer + p(t('end')))).toBe('before\n| O1 | O2 I1, I2; I3 behind |\nend')
+  })
+
+  it('has a text box once, after its paragraph', async () => {
+    const box = (tag: string) => `<${tag}><w:txbxContent>${p(t('boxed'))}</w:txbxContent></${tag}>`
+    const drawing = `<w:r><mc:AlternateContent>${box('mc:Choice')}${box('mc:Fallback')}</mc:AlternateContent></w:r>`
+    expect(await textOf(p(t('one ') + drawing + t('two')))).toBe('one two\nboxed')
+  })
+
+  it('has addresses, footnotes and comments', async () => {
+    const field = (type: string) => `<w:r><w:fldChar w:fldCharType="${type}"/></w:r>`
+    const body =
+      p(`<w:hyperlink r:id="r5">${t('here')}</w:hyperlink><w:r><w:footnoteReference w:id="2"/></w:r>`) +
+      p(
+        `${field('begin')}<w:r><w:instrText> HYPERLINK "https://b.example/" </w:instrText></w:r>${field('separate')}${t('there')}${field('end')}<w:r><w:commentReference w:id="0"/></w:r>`,
+      ) +
+      p(
+        `<w:hyperlink r:id="r5">${t('https://a.example/x')}</w:hyperlink><w:hyperlink w:anchor="top">${t(' up')}</w:hyperlink>`,
+      ) +
+      p(`${field('begin')}<w:r><w:instrText> PAGE </w:instrText></w:r>${field('separate')}${t('7')}${field('end')}`)
+    const text = await textOf(body, {
+      'word/_rels/document.xml.rels': relationships(
+        relationship('hyperlink', 'r5', 'https://a.example/x', external),
+        relationship('footnotes', 'r6', 'footnotes.xml'),
+        relationship('comments', 'r7', 'comments.xml'),
+      ),
+      'word/footnotes.xml': `<w:footnotes><w:footnote w:type="separator" w:id="-1">${p('')}</w:footnote><w:footnote w:id="2">${p(t('a note'))}</w:footnote></w:footnotes>`,
+      'word/comments.xml': `<w:comments><w:comment w:id="0" w:author="Ada">${p(t('Really?'))}</w:comment></w:comments>`,
+    })
+    expect(text).toBe(
+      'here (https://a.example/x)[^2]\nthere (https://b.example/)[^c0]\nhttps://a.example/x up\n7\n\n[^2]: a note\n[^c0]: Ada: Really?',
+    )
+  })
+
+  it('has formulas, and no tab stops, deleted or moved text', async () => {
+    const formula =
+      '<m:oMath><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f><m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:oMath>'
+    const changed = `<w:del><w:r><w:delText>gone</w:delText></w:r></w:del><w:moveFrom>${t('old place')}</w:moveFrom><w:ins>${t('new')}</w:ins>`
+    const stops = '<w:pPr><w:tabs><w:tab w:val="left" w:pos="720"/></w:tabs></w:pPr>'
+    expect(await textOf(p(formula) + p(stops + t('x') + changed))).toBe('(a)/(b)x^(2)\nxnew')
+  })
+
+  it('has headings by the names of their styles, in any language', async () => {
+    const styled = (id: string) => `<w:pPr><w:pStyle w:val="${id}"/></w:pPr>`
+    const text = await textOf(p(styled('Nagwek2') + t('Plan')) + p(styled('Zwykly') + t('text')), {
+      'word/_rels/document.xml.rels': relationships(relationship('styles', 'r1', 'styles.xml')),
+      'word/styles.xml':
+        '<w:styles><w:style w:styleId="Nagwek2"><w:name w:val="heading 2"/></w:style><w:style w:styleId="Zwykly"><w:name w:val="Normal"/></w:style></w:styles>',
+    })
+    expect(text).toBe('## Plan\ntext')
+  })
+})
+
+describe('a presentation', () => {
+  const paragraph = (text: string) => `<a:p><a:r><a:t>${text}</a:t></a:r></a:p>`
+  const shape = (text: string, type = '') =>
+    `<p:sp><p:nvSpPr>${type && `<p:nvPr><p:ph type="${type}"/></p:nvPr>`}</p:nvSpPr><p:txBody>${paragraph(text)}</p:txBody></p:sp>`
+  const slide = (content: string) => `<p:sld><p:cSld>${content}</p:cSld></p:sld>`
+
+  it('is read slide by slide in its own order, with tables, links and notes', async () => {
+    const number = '<p:sp><a:p><a:fld type="slidenum"><a:t>1</a:t></a:fld></a:p></p:sp>'
+    const table = `<a:tbl><a:tr><a:tc>${paragraph('a')}</a:tc><a:tc>${paragraph('b')}</a:tc></a:tr></a:tbl>`
+    const link = '<p:sp><a:p><a:r><a:rPr><a:hlinkClick r:id="r8"/></a:rPr><a:t>site</a:t></a:r></a:p></p:sp>'
+    const archive = await zip({
+      'ppt/presentation.xml':
+        '<p:presentation><p:sldIdLst><p:sldId id="257" r:id="r2"/><p:sldId id="256" r:id="r1"/></p:sldIdLst></p:presentation>',
+      'ppt/_rels/presentation.xml.rels': relationships(
+        relationship('slide', 'r1', 'slides/slide1.xml'),
+        relationship('slide', 'r2', 'slides/slide2.xml'),
+      ),
+      'ppt/slides/slide1.xml': slide(shape('Second')),
+      'ppt/slides/slide2.xml': slide(shape('First', 'ctrTitle') + shape('text', 'body') + table + link + number),
+      'ppt/slides/_rels/slide2.xml.rels': relationships(
+        relationship('notesSlide', 'r1', '../notesSlides/notesSlide1.xml'),
+        relationship('hyperlink', 'r8', 'https://a.example/', external),
+      ),
+      'ppt/notesSlides/notesSlide1.xml': slide(shape('say hello', 'body')),
+    })
+    expect(await shown('a.pptx', archive)).toBe(
+      '## Slide 1\n### First\ntext\n| a | b |\nsite (https://a.example/)\nNotes: say hello\n\n## Slide 2\nSecond',
+    )
+  })
+})
+
 describe('a notebook', () => {
   const cells = [
     { cell_type: 'markdown', source: ['# Title\n', 'text'] },

@@ -1,6 +1,6 @@
 /**
- * Adds pipes to awk (`print | "command"`), which just-bash lacks: the output goes to a file, which the command reads
- * after the program has ended.
+ * Adds to awk what just-bash lacks: pipes (`print | "command"`), operands `name=value` and `strftime`. The output of a
+ * pipe goes to a file, which the command reads after the program has ended.
  */
 
 import { type Command, command, type Context, type ExecResult, originalCommand, readText } from './io.ts'
@@ -42,9 +42,67 @@ async function withProgram(args: readonly string[], context: Context): Promise<s
   return [...args.slice(0, at), ...rest.slice(0, end), program, ...rest.slice(end)]
 }
 
+/** Operands such as `n=1` are assignments. Each takes effect before the file behind it is read. */
+const assignment = /^([A-Za-z_]\w*)=([^]*)$/
+
+/** Rules that carry out the assignments: with the first line of a file, and at the end, where no line came. */
+function renderAssignments(operands: readonly string[]): string {
+  let files = 0
+  const rules = operands.flatMap((operand) => {
+    const [, name = '', value = ''] = assignment.exec(operand) ?? []
+    if (name === '') {
+      files++
+      return []
+    }
+    // The line has been split already.
+    const set = `${name}=${renderValue(value)}${name === 'FS' ? ';$0=$0' : ''}`
+    return [`FNR==1&&__file==${files + 1}{${set}}`, `END{if(__file<${files + 1}){${set}}}`]
+  })
+  return rules.length > 0 ? ['FNR==1{__file++}', ...rules, ''].join('\n') : ''
+}
+
+const renderValue = (value: string): string =>
+  String(Number(value)) === value ? value : `"${value.replace(/(^|[^\\])"/g, '$1\\"').replaceAll('\n', '\\n')}"`
+
+/** Times are UTC. */
+const strftime = String.raw`
+function __strftime(f,t,u, n,d,s,e,y,m,p,o,i,c,w,M,W){
+n=split("January February March April May June July August September October November December",M," ")
+split("Sunday Monday Tuesday Wednesday Thursday Friday Saturday",W," ")
+if(f=="")f="%a %b %e %H:%M:%S UTC %Y"
+if(t=="")t=systime()
+gsub(/%%/,"%Q",f);gsub(/%F/,"%Y-%m-%d",f);gsub(/%c/,"%a %b %e %T %Y",f);gsub(/%T/,"%H:%M:%S",f);gsub(/%R/,"%H:%M",f);gsub(/%D/,"%m/%d/%y",f)
+t=int(t);s=t%86400;if(s<0)s+=86400;d=(t-s)/86400;w=(d+4)%7;if(w<0)w+=7
+e=d+719468;y=int(e/146097);p=e-y*146097;i=int((p-int(p/1460)+int(p/36524)-int(p/146096))/365)
+n=p-(365*i+int(i/4)-int(i/100));y=i+y*400;m=int((5*n+2)/153);d=n-int((153*m+2)/5)+1;m=m<10?m+3:m-9;if(m<=2)y++
+n=int(275*m/9)-((y%4==0&&y%100!=0)||y%400==0?1:2)*int((m+9)/12)+d-30
+o="";for(i=1;i<=length(f);i++){c=substr(f,i,1);if(c!="%"){o=o c;continue}
+c=substr(f,++i,1)
+if(c=="Y")o=o y;else if(c=="m")o=o sprintf("%02d",m);else if(c=="d")o=o sprintf("%02d",d);else if(c=="e")o=o sprintf("%2d",d)
+else if(c=="y")o=o sprintf("%02d",y%100);else if(c=="H")o=o sprintf("%02d",int(s/3600));else if(c=="M")o=o sprintf("%02d",int(s/60)%60)
+else if(c=="S")o=o sprintf("%02d",s%60);else if(c=="I")o=o sprintf("%02d",(int(s/3600)+11)%12+1);else if(c=="p")o=o "" (s<43200?"AM":"PM")
+else if(c=="j")o=o sprintf("%03d",n);else if(c=="s")o=o t;else if(c=="u")o=o "" (w==0?7:w);else if(c=="w")o=o w
+else if(c=="A")o=o W[w+1];else if(c=="a")o=o substr(W[w+1],1,3);else if(c=="B")o=o M[m];else if(c=="b"||c=="h")o=o substr(M[m],1,3)
+else if(c=="Z")o=o "UTC";else if(c=="z")o=o "+0000";else if(c=="n")o=o "\n";else if(c=="t")o=o "\t";else if(c=="Q")o=o "%";else o=o "%" c}
+return o}
+`
+
+/** Prepares a program and the operands behind it for just-bash. */
+function complete(program: string, operands: readonly string[]) {
+  const callsStrftime = /\bstrftime\s*\(/.test(program)
+  const renamed = callsStrftime ? program.replace(/\bstrftime\s*\(/g, '__strftime(') + strftime : program
+  const isText = operands.every((operand) => !assignment.test(operand))
+  return {
+    program: isText ? renamed : renderAssignments(operands) + renamed,
+    operands: operands.filter((operand) => !assignment.test(operand)),
+  }
+}
+
 async function run(originalArgs: string[], context: Context): Promise<ExecResult> {
-  const args = await withProgram(originalArgs, context)
-  const at = args.findIndex((arg, i) => !arg.startsWith('-') && !/^-[vF]$/.test(args[i - 1] ?? ''))
+  const given = await withProgram(originalArgs, context)
+  const at = given.findIndex((arg, i) => !arg.startsWith('-') && !/^-[vF]$/.test(given[i - 1] ?? ''))
+  const completed = complete(given[at] ?? '', at < 0 ? [] : given.slice(at + 1))
+  const args = at < 0 ? given : [...given.slice(0, at), completed.program, ...completed.operands]
   const { program, commands, files } = withoutPipes(args[at] ?? '')
   if (commands.length === 0 || !context.exec) return originalCommand(context)(args)
   let result = await originalCommand(context)([...args.slice(0, at), program, ...args.slice(at + 1)])

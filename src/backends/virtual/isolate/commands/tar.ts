@@ -172,7 +172,10 @@ async function extractOne(context: Context, root: string, name: string, entry: S
   // An entry must not be written outside of the directory, as with `..` in its name.
   if (path !== root && !path.startsWith(root === '/' ? '/' : `${root}/`))
     throw new Error(`${entry.path}: leads out of the directory`)
-  if (entry.kind === 'directory') return context.fs.mkdir(path, { recursive: true })
+  if (entry.kind === 'directory') {
+    await context.fs.mkdir(path, { recursive: true })
+    return context.fs.chmod(path, entry.mode)
+  }
   await context.fs.mkdir(path.replace(/\/[^/]*$/, '') || '/', { recursive: true })
   if (entry.kind === 'link') {
     await context.fs.rm(path, { force: true })

@@ -134,15 +134,29 @@ const cut = command('cut', async (args, context) => {
 /** More lines would block other sessions for seconds; grep and awk have the same limit. */
 const maxEditedLines = 100_000
 
-/** Adds `-i.bak`, which makes a backup, and `a\text` in one line. */
-const sed = command('sed', async (args, context) => {
+const longOptionsOfSed: Readonly<Record<string, string>> = {
+  '--expression': '-e',
+  '--file': '-f',
+  '--in-place': '-i',
+  '--quiet': '-n',
+  '--silent': '-n',
+}
+
+/** Writes `--expression=text` as two arguments. */
+const toShortOption = (arg: string): string[] => {
+  const [, name = '', value] = /^(--(?:expression|file))=([^]*)$/.exec(arg) ?? []
+  return value === undefined ? [longOptionsOfSed[arg] ?? arg] : [longOptionsOfSed[name] ?? name, value]
+}
+
+/** Adds `-i.bak`, which makes a backup, and long options. */
+const sed = command('sed', async (given, context) => {
+  const args = given.flatMap(toShortOption)
   const operands = parse(args, 'ef').rest
   const files = args.some((arg) => /^-[ef]/.test(arg)) ? operands : operands.slice(1)
   if (await isLongerThan(maxEditedLines, files, context))
     return errorResult('sed', `more than ${maxEditedLines} lines`, 4)
   const suffix = args.map((arg) => /^(?:-[nErsz]*i|--in-place=)(.+)$/.exec(arg)?.[1]).find(Boolean)
-  const plain = args.map((arg) => arg.replace(/^(-[nErsz]*i).+$/, '$1').replace(/^--in-place=.+$/, '-i'))
-  const ready = plain.map((arg) => arg.replace(/((?:^|[\d$/;{}])\s*[aic])\\(?=[^\n\\])\s*/g, '$1 '))
+  const ready = args.map((arg) => arg.replace(/^(-[nErsz]*i).+$/, '$1').replace(/^--in-place=.+$/, '-i'))
   if (suffix === undefined) return originalCommand(context)(ready)
   for (const name of ready.filter((arg) => !arg.startsWith('-'))) {
     const path = pathIn(context, name)

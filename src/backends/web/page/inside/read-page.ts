@@ -30,13 +30,17 @@ export async function readPage(stream: ReadableStream<Uint8Array>, { url, charse
   const head = html.slice(0, 100_000)
   const base = resolve(attribute(head, baseTag), url) ?? url
   const size = measureHtml(html, maxMarkdownDepth)
-  const article = findArticle(html, size)
-  const markdown = (article && renderArticle(article.content, base)) ?? renderWhole(html, base, size)
   const metadata = readMetadata(head, base)
+  const whole = renderWhole(html, base, size)
+  const found = findArticle(html, size)
+  const rendered = found && renderArticle(found.content, base)
+  const title = found?.metadata.title ?? metadata.title
+  const article = rendered !== undefined && coversPage(rendered, whole, title) ? found : undefined
+  const markdown = (article && rendered) ?? whole
   return {
     ...metadata,
-    ...article?.metadata,
-    title: (article?.metadata.title ?? metadata.title).trim().slice(0, maxTitleChars),
+    ...found?.metadata,
+    title: title.trim().slice(0, maxTitleChars),
     markdown: markdown.slice(0, maxMarkdownChars),
     needsScript: /<script\b/i.test(html) && countText(markdown.slice(0, maxCountedChars)) < minChars,
     by: article ? 'article' : 'page',
@@ -69,6 +73,28 @@ function findArticle(html: string, size: HtmlSize): Article | undefined {
     return undefined // Markup that its parser does not support. The whole page is converted instead.
   }
 }
+
+/** Below it the page is no article: a product, a list, a profile, a thread. */
+const minCoverage = 0.6
+
+/**
+ * Whether the article has most of the lines of the page that have text beside links. Lines are counted and not
+ * characters, because the facts of a product are short and its reviews long.
+ */
+function coversPage(article: string, page: string, title: string): boolean {
+  const lines = new Set(listTextLines(article))
+  const ownTitle = new Set(listTextLines(title))
+  const all = listTextLines(page).filter((line) => !ownTitle.has(line))
+  return all.filter((line) => lines.has(line)).length >= all.length * minCoverage
+}
+
+/** The letters and digits of each line, without those of links. */
+const listTextLines = (markdown: string): readonly string[] =>
+  markdown
+    .slice(0, maxCountedChars)
+    .split('\n')
+    .map((line) => line.replaceAll(/\[[^\]\n]{0,500}\]\([^()\s]{0,2000}\)/g, '').replaceAll(/[^\p{L}\p{N}]+/gu, ''))
+    .filter((line) => line.length > 1)
 
 const isBeyondBounds = (size: HtmlSize): boolean =>
   Object.entries(bounds).some(([name, bound]) => size[name as keyof HtmlSize] > bound)
