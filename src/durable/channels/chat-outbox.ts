@@ -285,7 +285,9 @@ export class ChatOutbox {
   }
 
   #previewOf(run: string): OutboxRow | undefined {
-    return this.outbox.listByRun(run).find(({ kind, deliveryState }) => kind === 'preview' && deliveryState.state !== 'dead')
+    return this.outbox
+      .listByRun(run)
+      .find(({ kind, deliveryState }) => kind === 'preview' && deliveryState.state !== 'dead')
   }
 
   /** Whether a person, not the system, wrote the message that the turn answers. */

@@ -105,7 +105,10 @@ export class RowSender {
       const options = this.#policyFor(row, channel?.capabilities.idempotencyKeys)
       const deliveryState = policy.interrupt(row.deliveryState, options, now)
       // A preview is never repeated: the answer itself follows.
-      outbox.update({ ...row, deliveryState: row.kind === 'preview' ? { ...deliveryState, state: 'dead' } : deliveryState })
+      outbox.update({
+        ...row,
+        deliveryState: row.kind === 'preview' ? { ...deliveryState, state: 'dead' } : deliveryState,
+      })
     }
   }
 
@@ -226,7 +229,8 @@ export class RowSender {
     if (!policy.endsChat(outcome)) return
     // The chat accepts nothing, so the other parts of the answer are dead too.
     for (const other of this.#options.outbox.listOpen())
-      if (other.run === row.run && other.kind === row.kind) this.#updateState(other, { ...deliveryState, state: 'dead' })
+      if (other.run === row.run && other.kind === row.kind)
+        this.#updateState(other, { ...deliveryState, state: 'dead' })
   }
 
   /** Sends a text that is too long in halves, and a link to a file that the platform does not take. */

@@ -253,9 +253,7 @@ export const sessionRoutes = [
     body: z.strictObject({ n: z.int().min(1).max(1_000).default(1) }),
     responses: ok('The removed user messages', z.object({ undone: z.int(), messages: z.array(z.string()) })),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const result = requireFound(
-        await addressSession(env, tenant.id, param('id')).history.undo(authority, body.n),
-      )
+      const result = requireFound(await addressSession(env, tenant.id, param('id')).history.undo(authority, body.n))
       if (!result) throw busyError()
       return Response.json({ undone: result.turns.length, messages: result.turns.map(({ text }) => text) })
     },

@@ -241,7 +241,9 @@ function confirmWaiting(session: Session, { replyHandle }: ChatAuthor, mode: Bus
   const now = clock.now()
   if (now - (session.meta.busyNoticeAt ?? 0) < noticeIntervalMs) return
   session.updateMeta({ busyNoticeAt: now })
-  session.chatOutbox.sendNotice(busyNotices[mode], '', { replyHandle: replyHandle?.isAwaited ? undefined : replyHandle })
+  session.chatOutbox.sendNotice(busyNotices[mode], '', {
+    replyHandle: replyHandle?.isAwaited ? undefined : replyHandle,
+  })
 }
 
 // Begins a new conversation in a chat when the settings say so. It is looked at with the next message, so that a
