@@ -184,7 +184,6 @@ export class Session implements TurnSession {
   }
 
   // --- loading and creating
-
   /** Rebuilds the session from history when the storage of this object is empty. False when history has no such session. */
   async load(): Promise<boolean> {
     if (this.turns.isClosing) return false
@@ -200,13 +199,13 @@ export class Session implements TurnSession {
     return true
   }
 
-  /** Creates the session in memory; its first write stores it. Does nothing when it exists. */
+  /** Creates the session in memory; its first write stores it. `history`: what the request of a client repeats. */
   create(spec: NewSession, history: readonly Message[] = []): void {
     if (this.#meta) return
     this.#meta = createMetadata({ id: this.sessionId, tenantId: this.tenantId }, spec, clock.now())
     this.projection.startAt(0, 'nothing')
     if (!history.length) return
-    this.journal.putMetadata(this.#meta)
+    this.updateMeta({ repeatedThrough: history.length })
     this.store.importMessages(importRunId, history)
     this.store.write()
     if (spec.ephemeral) this.turns.arm()
@@ -394,6 +393,7 @@ export class Session implements TurnSession {
       history: () => createD1History(this.#env.DB, this.tenantId),
       record: () => this.record(),
       usageOf: (turn) => runUsage(this.meta, turn),
+      repeatedThrough: () => this.meta.repeatedThrough ?? 0,
       publishPending: () => this.pendingList.publish(),
       undone: {
         from: () => this.meta.retractedFrom,
