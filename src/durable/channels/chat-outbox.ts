@@ -22,6 +22,7 @@ import { clock } from '#durable/platform/clock.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { FetchedMedia } from '#channels/channel.ts'
 import { attachmentPrefix, canStore, storeImages } from '#durable/workspace/attachments.ts'
+import { findAttachmentProblem } from '#durable/turn/judge-attachment.ts'
 import type { TurnSession } from '#durable/turn/turn-session.ts'
 
 type NoticeOptions = {
@@ -42,9 +43,10 @@ const needsNoAnswer = (event: SessionEvent) => event.type === 'run.completed' &&
 const isWorking = (stage: Stage, now: number): boolean =>
   !isSuspended(stage) && stage.at !== 'done' && (stage.at !== 'waiting' || stage.until <= now)
 
-const filesOf = ({ toolRuntime: { backend } }: TurnSession) => ({
-  resolve: (path: string) => backend.resolve(path),
-  userFiles: backend.userFiles,
+const filesOf = (session: TurnSession) => ({
+  resolve: (path: string) => session.toolRuntime.backend.resolve(path),
+  userFiles: session.toolRuntime.backend.userFiles,
+  findProblem: (path: string) => findAttachmentProblem(session, path),
 })
 
 export class ChatOutbox {

@@ -203,12 +203,12 @@ export class RowSender {
 
   async #fileOf(
     path: string,
-    { isLinked }: OutboxRow,
+    { isLinked, kind }: OutboxRow,
     { channel }: LoadedConnection,
   ): Promise<Pick<OutboundMessage, 'chunk' | 'file'> | undefined> {
     const { env, files } = this.#options
     const maxBytes = isLinked ? 0 : (channel.capabilities.files?.maxBytes ?? 0)
-    const content = await readOutboundFile(env, files(), { path, maxBytes })
+    const content = await readOutboundFile(env, files(), { path, maxBytes, isOfAnswer: kind === 'reply' })
     if (!content) return undefined
     return 'file' in content
       ? { chunk: { text: '', spans: [] }, file: content.file }
