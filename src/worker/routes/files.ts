@@ -60,11 +60,11 @@ function decodeFilePath(raw: string): string {
   return requirePath(decoded, 'path')
 }
 
-/** `param`: the field with the path. JSON may have a half of a character, which no file has in its name. */
-function requirePath(path: string, param: string): string {
-  if (path.includes('\0') || path.split('/').includes('..') || path.length > 1_024 || !path.isWellFormed())
+/** `param`: the field with the text. JSON may have a half of a character, which no file has in its name. */
+function requirePath(text: string, param: string): string {
+  if (text.includes('\0') || text.split('/').includes('..') || text.length > 1_024 || !text.isWellFormed())
     throw invalid('The path has a character or a part that is not allowed, or is too long.', param)
-  return path || '.'
+  return text || '.'
 }
 
 /** Maps a refusal: a full workspace is a limit, an unreachable host is transient, the rest is an invalid request. */
