@@ -95,7 +95,7 @@ function endFailed(host: MediaHost, id: string, { error, bill }: Failed): Queued
   const kind = kindOf(error)
   const row = host.rows.get(id)
   const job = row?.queuedId === undefined ? undefined : { ...row, queuedId: row.queuedId }
-  if (kind === 'unknown' || (job && kind !== 'refused')) bill?.pay()
+  if (kind === 'unknown' || kind === 'unreadable' || (job && kind !== 'refused')) bill?.pay()
   else bill?.cancel()
   if (job && kind === 'unknown' && error instanceof MediaFailure) return job
   if (kind !== 'unknown') forget(host, id, job)
