@@ -103,6 +103,11 @@ async function chaos(numbers) {
         'test/backends/vercel',
       ],
     },
+    {
+      name: 'containers that end',
+      env: { ROUNDS: kills, SEED: seed },
+      args: [...config, 'test/chaos/kill-rounds.test.mjs'],
+    },
     ...(Number(mutations)
       ? [
           {

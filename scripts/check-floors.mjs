@@ -1,4 +1,5 @@
 // Checks the layers of src (docs/design/floors.md): imports only go down, rooms on one floor do not import each other,
+// the folders inside the largest rooms have an order,
 // src/agent uses no platform API, and the program itself uses every export. Run by `npm run check`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
@@ -33,6 +34,77 @@ const floors = [
 ]
 const floorOf = (file) => floors.findIndex((rooms) => rooms.some((room) => file.startsWith(`${room}/`)))
 const roomOf = (file) => floors.flat().find((room) => file.startsWith(`${room}/`))
+/**
+ * The order inside a room, lowest first: folders, and the files of the room itself that folders import. The other files
+ * of the room are above all of them.
+ */
+const orders = {
+  'src/durable/session': [
+    ['core'],
+    ['views'],
+    ['copies'],
+    ['intake'],
+    ['commands'],
+    ['submit.ts'],
+    ['inject.ts', 'release-held.ts', 'subagents', 'self-started'],
+    ['rpc'],
+  ],
+  'src/durable/turn': [
+    ['turn-session.ts', 'turn-authority.ts', 'approval-policy.ts', 'loop-limits.ts'],
+    ['media'],
+    ['tools'],
+    ['prompt', 'compression', 'recall'],
+  ],
+  'src/worker': [
+    [
+      'errors.ts',
+      'schema-names.ts',
+      'shapes.ts',
+      'openapi/path-params.ts',
+      'headers.ts',
+      'answer-format.ts',
+      'access.ts',
+      'client-disconnect.ts',
+      'idempotency.ts',
+      'limits.ts',
+      'sessions.ts',
+      'shield.ts',
+    ],
+    ['input'],
+    ['chat', 'files', 'secrets', 'login'],
+    ['auth.ts', 'submit.ts', 'fork.ts', 'event-bridge.ts', 'tenant-export.ts'],
+    ['route.ts'],
+    ['media', 'responses', 'connections'],
+    ['openapi'],
+    ['routes'],
+    ['routing'],
+  ],
+}
+
+/** The entry of a room's order that has the file: the file itself, or its folder. */
+function entryOf(room, file) {
+  const path = file.slice(room.length + 1)
+  return orders[room].flat().includes(path) ? path : path.split('/')[0]
+}
+
+function levelOf(room, file) {
+  const level = orders[room].findIndex((entries) => entries.includes(entryOf(room, file)))
+  if (level >= 0) return level
+  return file.slice(room.length + 1).includes('/') ? undefined : orders[room].length
+}
+
+/** Lists what a file does against the order of its room. Types may come from everywhere. */
+function checkOrder(room, file, source) {
+  const own = levelOf(room, file)
+  if (own === undefined) return [`${file} is in a folder that the order of ${room} does not name`]
+  return listValueImports(file, source).flatMap((to) => {
+    if (roomOf(to) !== room || levelOf(room, to) < own || entryOf(room, file) === entryOf(room, to)) return []
+    // Files that are on one level belong together.
+    const isBeside = [file, to].every((one) => levelOf(room, one) === own && entryOf(room, one).endsWith('.ts'))
+    return isBeside ? [] : [`${file} -> ${to} (the order inside ${room})`]
+  })
+}
+
 const policyLists = 'src/agent/loop/policies.ts'
 const addresses = 'src/durable/platform/addresses.ts'
 
@@ -42,6 +114,23 @@ function resolveImport(from, target) {
   const [, alias, path] = /^#(\w+)\/(.+)$/.exec(target) ?? []
   return alias && (alias === 'test' ? `test/${path}` : `src/${alias}/${path}`)
 }
+
+/** The files that a file imports more than types from. */
+function listValueImports(file, source) {
+  const late = [...source.matchAll(/import\(\s*'([.#][^']+)'/g)].map(([, target]) => target)
+  const early = [...source.matchAll(/^(?:import|export) (type )?(?:([^'"=]*?) from )?'([.#][^']+)'/gm)].flatMap(
+    ([, isType, names = '', target]) => (isType || hasOnlyTypes(names) ? [] : [target]),
+  )
+  return [...early, ...late].flatMap((target) => resolveImport(file, target) ?? [])
+}
+
+const hasOnlyTypes = (names) =>
+  /^\{[^}]*\}/.test(names) &&
+  names
+    .replace(/[{}]/g, '')
+    .split(',')
+    .map((name) => name.trim())
+    .every((name) => !name || name.startsWith('type '))
 
 const vague = /(^|[/-])(utils?|helpers?|manager|service|base|common)([-.]|$)/
 
@@ -63,6 +152,7 @@ for (const file of files) {
     if (roomOf(to) !== room && floorOf(to) >= floorOf(file)) offences.push(`${file} -> ${to}`)
     if (roomOf(to) !== room && target.startsWith('.')) offences.push(`${file} -> ${target} (leaves its room: #…)`)
   }
+  if (orders[room]) offences.push(...checkOrder(room, file, source))
   // The address of an object or blob is the wall between tenants.
   if (file !== addresses && /`t\/\$|'t\/|getByName\(`|idFromName/.test(source))
     offences.push(`${file} builds an address of a tenant (${addresses} does)`)
@@ -78,7 +168,7 @@ const testExports = new Map([
   ['src/channels/sms/sms-text.ts countSegments', 'measures what a rendered text message costs'],
   ['src/durable/platform/clock.ts replaceClock', 'tests replace the clock instead of waiting'],
   ['src/tools/define-tool.ts defineSchemaTool', 'a tool of the tests shows that tenants may bring tools'],
-  ['src/worker/login/key-sets.ts clearKeySets', 'tests of one isolate need the state of a new one'],
+  ['src/worker/login/verify-login.ts clearKeySets', 'tests of one isolate need the state of a new one'],
 ])
 
 /** Maps each file to the names that files of these folders import from it. `*` means all of them. */

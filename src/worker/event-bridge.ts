@@ -5,10 +5,10 @@
 
 import { closeCodes, renderRefusalEvent } from '#agent/public-api/access-refusal.ts'
 import type { AccessRefusal } from '#agent/core/permission/access.ts'
-import type { EventPage } from '#durable/session/read-session.ts'
+import type { EventPage } from '#durable/session/views/read-session.ts'
 import { invalid } from './errors.ts'
 import type { Web } from './route.ts'
-import { eventStreamHeaders } from './routes/v1/chat-completions.ts'
+import { eventStreamHeaders } from './headers.ts'
 
 const keepAliveMs = 15_000
 /** A reader with more unread bytes is disconnected. It can reconnect with Last-Event-ID. */

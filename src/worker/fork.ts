@@ -1,7 +1,7 @@
 /** Copies a session into a new one of the same tenant. Refuses when the copy exceeds the storage limit. */
 
 import type { Authority } from '#agent/core/permission/authority.ts'
-import { cancelCopy, type SessionCopy } from '#durable/session/fork.ts'
+import { cancelCopy, type SessionCopy } from '#durable/session/copies/fork.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'

@@ -1,4 +1,4 @@
-/** Describes the request headers that routes accept, for the OpenAPI document. */
+/** Describes the request headers that routes accept, for the OpenAPI document, and the headers of event streams. */
 
 export type RequestHeader = { readonly name: string; readonly description: string }
 
@@ -33,4 +33,10 @@ export const ifNoneMatchHeader: RequestHeader = {
 export const ifMatchHeader: RequestHeader = {
   name: 'If-Match',
   description: 'The `ETag` of the version that may be replaced; 412 when the file has changed since.',
+}
+
+/** The response headers of a stream of server-sent events. */
+export const eventStreamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
 }

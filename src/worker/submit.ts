@@ -1,8 +1,8 @@
 /** Submits messages to a session, and turns what it did not accept into errors of the API. */
 
 import type { SessionDO } from '#durable/session/session-object.ts'
-import type { ContinueCommand } from '#durable/session/intake/continue.ts'
-import type { RequestCommand } from '#durable/session/intake/request.ts'
+import type { ContinueSubmission } from '#durable/session/intake/continue.ts'
+import type { RequestSubmission } from '#durable/session/intake/request.ts'
 import {
   failedRunStatus,
   type FollowRequest,
@@ -16,13 +16,13 @@ import { requireAdmission } from './limits.ts'
 import { requireFound } from './sessions.ts'
 
 /** The fields of a command that follow from the ids of a request. */
-export const idempotencyOf = ({ repeatable, replayed }: RequestIds): RequestCommand['idempotency'] =>
+export const idempotencyOf = ({ repeatable, replayed }: RequestIds): RequestSubmission['idempotency'] =>
   replayed ? 'repeat' : repeatable ? 'first' : 'none'
 
 /** Submits and returns at once. A refused request gives its idempotency key back. `param` is the field of the message. */
 export const submitNow = (
   session: DurableObjectStub<SessionDO>,
-  command: RequestCommand | ContinueCommand,
+  command: RequestSubmission | ContinueSubmission,
   ids: RequestIds,
   param = 'input',
 ) => releaseOnError(ids, async () => accepted(requireFound(await session.runs.submit(command)), param))
@@ -30,7 +30,7 @@ export const submitNow = (
 /** Submits and waits for the end of the run. */
 export const submitAndWait = (
   session: DurableObjectStub<SessionDO>,
-  command: RequestCommand,
+  command: RequestSubmission,
   ids: RequestIds,
   param = 'input',
 ) =>
@@ -43,7 +43,7 @@ export const submitAndWait = (
 /** Submits a message or answers of the caller, and waits until the run ends or waits for its caller. */
 export const submitUntilSegment = (
   session: DurableObjectStub<SessionDO>,
-  command: RequestCommand | ContinueCommand,
+  command: RequestSubmission | ContinueSubmission,
   ids: RequestIds,
   param = 'input',
 ) =>

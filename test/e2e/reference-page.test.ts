@@ -47,7 +47,7 @@ describe.skipIf(chromium === undefined)('/docs in Chromium', () => {
     page = await browser.newPage()
     await page.setScheme('dark')
     await page.goTo(`${server.url}/docs`)
-    await page.until(`${text}.includes('Client Libraries')`)
+    await page.until(`${text}.includes('Client Libraries')`, 80_000)
   })
   afterAll(() => browser.close())
 

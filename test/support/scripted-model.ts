@@ -3,8 +3,6 @@
  * the bytes of server-sent events, so that the SDK and everything behind it are real. Each script has its own model name.
  */
 
-import { vi } from 'vitest'
-
 export type ChatMessage = {
   readonly role: string
   readonly content?: unknown
@@ -26,16 +24,28 @@ export type Reply =
   | { readonly status: number; readonly headers?: HeadersInit; readonly body: string }
 export type Script = (asked: ModelRequest, nth: number) => Reply
 
-/** Polls until the value is truthy. Twenty seconds are enough on a busy machine. */
-export const until = <T>(look: () => T | Promise<T>, timeoutMs = 20_000): Promise<NonNullable<T>> =>
-  vi.waitFor(
-    async () => {
-      const value = await look()
-      if (!value) throw new Error(`Still ${String(value)}: ${look.toString()}`)
-      return value
-    },
-    { timeout: timeoutMs, interval: 3 },
-  )
+const longestPauseMs = 30
+/** Some tests with it run in Node, which has no `scheduler`. */
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/**
+ * Polls until the value is truthy, ever less often: a look may be a request. Twenty seconds are enough on a busy machine.
+ */
+export async function until<T>(look: () => T | Promise<T>, timeoutMs = 20_000): Promise<NonNullable<T>> {
+  const end = Date.now() + timeoutMs
+  for (let pauseMs = 2; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+    const seen = await Promise.resolve()
+      .then(look)
+      .then(
+        (value) => ({ value }),
+        (error: unknown) => ({ error }),
+      )
+    if ('value' in seen && seen.value) return seen.value
+    if (Date.now() > end)
+      throw 'error' in seen ? seen.error : new Error(`Still ${String(seen.value)}: ${look.toString()}`)
+    await pause(pauseMs)
+  }
+}
 
 /** Pauses a stream until the test opens it. Polled, because test and stream run in different I/O contexts. */
 export class Gate {

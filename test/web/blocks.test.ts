@@ -19,6 +19,7 @@ const message = (seq: number, role: Message['role'], fields: Partial<Message> = 
 })
 const call = (id: string, name: string, input: unknown) => ({
   id,
+  type: 'function' as const,
   function: { name, arguments: typeof input === 'string' ? input : JSON.stringify(input) },
 })
 const result = (seq: number, id: string, content: string) => message(seq, 'tool', { tool_call_id: id, content })

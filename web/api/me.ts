@@ -1,7 +1,7 @@
 /** Signs in and out, and knows what the key may do. */
 
 import { signal } from '@preact/signals'
-import type { Me } from '../model/types.ts'
+import type { Me, Scope } from '../model/types.ts'
 import { api, ApiError, get, whenSignedOut } from './client.ts'
 import { disablePush } from './push.ts'
 
@@ -30,7 +30,7 @@ function readKept(): Me | undefined {
   }
 }
 
-export const can = (scope: string): boolean => me.value?.key.scopes.includes(scope) ?? false
+export const can = (scope: Scope): boolean => me.value?.key.scopes.includes(scope) ?? false
 
 /** Takes the link out of the address before anything else sees it. */
 export function takeLink(): string | undefined {

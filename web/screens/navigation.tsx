@@ -7,8 +7,9 @@ import { t, type Word } from '../words/words.ts'
 import { isPaletteOpen } from './keys.ts'
 import { SessionList } from './sessions/session-list.tsx'
 import { waitingCount } from './sessions/sessions.ts'
+import type { Scope } from '../model/types.ts'
 
-type Entry = { readonly screen: Word & IconName; readonly scope: string }
+type Entry = { readonly screen: Word & IconName; readonly scope: Scope }
 const entries: readonly Entry[] = [
   { screen: 'inbox', scope: 'read' },
   { screen: 'sessions', scope: 'read' },

@@ -19,8 +19,8 @@ export const isUnattendedTurn = (source: string, authority: Authority | undefine
  * Whether work that the session has begun itself starts a turn: a process, a subagent or a background turn. Jobs have
  * their own times.
  */
-export const startsItself = (command: string, { principal }: Authority): boolean =>
-  principal.kind === 'process' || (command === 'delivery' && principal.kind !== 'job')
+export const startsItself = (kind: string, { principal }: Authority): boolean =>
+  principal.kind === 'process' || (kind === 'injected' && principal.kind !== 'job')
 
 /** A job may run every minute; a tenant may have five of them. */
 const defaultTurnsPerHour = 300

@@ -9,54 +9,20 @@ import type { SessionEvent } from '#agent/core/event.ts'
 import type { ImagePart, MessageSource } from '#agent/core/message.ts'
 import { isSuspended, type Stage } from '#agent/core/turn.ts'
 import { commandPrefixOf } from '#channels/command-prefix.ts'
-import type { ProgressMode, VoiceMode } from '#channels/settings.ts'
 import { isSilent } from '#agent/schedule/job/answer.ts'
 import * as policy from '#agent/policy/delivery-attempt.ts'
 import { findAttachmentPaths, withoutMediaTags } from '#agent/public-api/answer-attachments.ts'
 import { maskPendingRequest, renderPendingRequest } from './pending-request-message.ts'
 import { loadConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { Presence } from './presence.ts'
-import type { Settings } from '#agent/core/settings.ts'
-import type { ToolRuntime } from '#durable/turn/tool-runtime.ts'
-import type { SessionMedia } from '#durable/turn/tools/session-media.ts'
-import type { FileSource } from './outbound-file.ts'
 import { Outbox, type OutboxRow } from './outbox.ts'
 import { RowSender } from './row-sender.ts'
 import { personRequests } from '#durable/turn/pending-requests.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { FetchedMedia } from '#channels/channel.ts'
 import { attachmentPrefix, canStore, storeImages } from '#durable/workspace/attachments.ts'
-
-/** The parts of the session that delivery uses. */
-type DeliverySession = {
-  readonly tenantId: string
-  readonly sessionId: string
-  readonly sql: SqlStorage
-  readonly journal: { readonly hasTable: (table: 'outbox' | 'heard') => boolean }
-  /** Read at each use: a rebuild replaces it. */
-  readonly store: SessionStore
-  readonly exists: boolean
-  readonly updateMeta: (change: { readonly origin: ChatOrigin }) => void
-  readonly meta: {
-    readonly origin?: ChatOrigin
-    readonly progress?: ProgressMode | undefined
-    readonly voice?: VoiceMode | undefined
-  }
-  readonly ensureTenant: () => Promise<unknown>
-  readonly settings: Settings
-  /** While the tenant is suspended nothing is sent. */
-  readonly access: { readonly isPaused: boolean }
-  readonly toolRuntime: Pick<ToolRuntime, 'toolbox'> & {
-    readonly backend: Pick<FileSource, 'resolve' | 'userFiles'>
-    readonly paidMedia: Pick<SessionMedia, 'speak'>
-  }
-  readonly runInBackground: (work: Promise<unknown>) => void
-  readonly arm: () => void
-  /** Aborts the object, and with it all writes since the last await. */
-  readonly resetObject: (reason: string) => void
-}
+import type { TurnSession } from '#durable/turn/turn-session.ts'
 
 type NoticeOptions = {
   readonly format?: 'plain' | 'markdown'
@@ -76,7 +42,7 @@ const needsNoAnswer = (event: SessionEvent) => event.type === 'run.completed' &&
 const isWorking = (stage: Stage, now: number): boolean =>
   !isSuspended(stage) && stage.at !== 'done' && (stage.at !== 'waiting' || stage.until <= now)
 
-const filesOf = ({ toolRuntime: { backend } }: DeliverySession) => ({
+const filesOf = ({ toolRuntime: { backend } }: TurnSession) => ({
   resolve: (path: string) => backend.resolve(path),
   userFiles: backend.userFiles,
 })
@@ -85,13 +51,13 @@ export class Delivery {
   readonly outbox: Outbox
   readonly inboundEvents: InboundEvents
   readonly media: InboundMedia
-  readonly #session: DeliverySession
+  readonly #session: TurnSession
   readonly #env: Env
   readonly #presence: Presence
   readonly #sender: RowSender
   #isClosed = false
 
-  constructor(session: DeliverySession, env: Env) {
+  constructor(session: TurnSession, env: Env) {
     this.#session = session
     this.#env = env
     this.outbox = new Outbox(session.sql, session.journal.hasTable('outbox'))

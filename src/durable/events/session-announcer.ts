@@ -5,35 +5,20 @@
  */
 
 import { isRunEnd, type SessionEvent } from '#agent/core/event.ts'
-import type { SessionRecord } from '#agent/core/history.ts'
 import { log } from '#agent/core/log.ts'
-import type { Authority } from '#agent/core/permission/authority.ts'
 import type { TenantEvent } from '#durable/tenant/events/tenant-event.ts'
-import type { SessionTenant } from '#durable/tenant/session-tenant.ts'
 import { statusOf } from '#durable/turn/pending-requests.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
-import type { TenantDO } from '#durable/tenant/tenant-object.ts'
-
-type AnnouncedSession = {
-  readonly exists: boolean
-  readonly store: SessionStore
-  readonly record: () => SessionRecord
-  readonly sessionId: string
-  readonly ownAuthority: Authority
-  readonly tenant: SessionTenant
-  readonly tenantObject: () => DurableObjectStub<TenantDO>
-  readonly runInBackground: (work: Promise<unknown>) => void
-}
+import type { TurnSession } from '#durable/turn/turn-session.ts'
 
 export class SessionAnnouncer {
-  readonly #session: AnnouncedSession
+  readonly #session: TurnSession
   /** A run has begun and has said nothing yet. */
   #isStarting = false
   #isChanged = false
   #isSending = false
   #ended: TenantEvent[] = []
 
-  constructor(session: AnnouncedSession) {
+  constructor(session: TurnSession) {
     this.#session = session
   }
 
@@ -91,7 +76,7 @@ export class SessionAnnouncer {
   }
 }
 
-function changeOf(session: AnnouncedSession): TenantEvent {
+function changeOf(session: TurnSession): TenantEvent {
   const { id, title, source, updatedAt } = session.record()
   const updated_at = new Date(updatedAt).toISOString()
   return { type: 'session.changed', id, title, status: statusOf(session), source, updated_at }

@@ -1,7 +1,5 @@
 /** Lets held messages take effect: when their time has come, or because something follows that is not held. */
 
-import { log } from '#agent/core/log.ts'
-import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { mergeHeld } from './intake/hold-message.ts'
 import type { Session } from './session.ts'
@@ -18,14 +16,8 @@ export async function releaseHeld(session: Session): Promise<void> {
   }
 }
 
-/** Called by the alarm. A failure is tried again by the next one. */
+/** Called by the alarm. A failed release is tried again: the messages stay held. */
 export async function releaseDue(session: Session): Promise<void> {
   const at = session.exists ? session.delivery.inboundEvents.getNextWake() : undefined
-  if (at === undefined || at > clock.now()) return
-  try {
-    await releaseHeld(session)
-  } catch (error) {
-    if (isOwnReset(error)) throw error
-    log.warn('channel.held_message', 'Held messages could not be submitted; the alarm tries again.', { error })
-  }
+  if (at !== undefined && at <= clock.now()) await releaseHeld(session)
 }

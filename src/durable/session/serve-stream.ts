@@ -16,16 +16,16 @@ import { watchOpening } from '#durable/events/stream-opening.ts'
 import { authorityHeader, decodeAuthority } from '#durable/platform/authority-header.ts'
 import { tagsOf } from '#durable/platform/reader-tags.ts'
 import { isWaitingForCaller, personRequests } from '#durable/turn/pending-requests.ts'
-import type { ContinueCommand } from './intake/continue.ts'
-import type { RequestCommand } from './intake/request.ts'
-import { responseSource } from './responses/read-response.ts'
-import { describeWaiting, eventsOfPart, waitingEvent } from './segments.ts'
+import type { ContinueSubmission } from './intake/continue.ts'
+import type { RequestSubmission } from './intake/request.ts'
+import { responseSource } from './views/read-response.ts'
+import { describeWaiting, eventsOfPart, waitingEvent } from './views/segments.ts'
 import type { SessionHost } from './session-host.ts'
 import { isNotAccepted } from './intake/intake.ts'
 import { submit } from './submit.ts'
 
 /** Submits a message and streams its run. */
-export type StreamRequest = { readonly command: RequestCommand | ContinueCommand; readonly format: Format }
+export type StreamRequest = { readonly command: RequestSubmission | ContinueSubmission; readonly format: Format }
 
 /** Streams a run that exists, or a part of it, from its first event. */
 export type FollowRequest = RunPart & { readonly authority: Authority; readonly format: Format }
@@ -81,7 +81,7 @@ async function submitAndStream(
 /** Registers the client of a stream: when it goes away, its run may stop. */
 function readerOf(
   { clients }: SessionHost['session'],
-  { authority, client }: RequestCommand | ContinueCommand,
+  { authority, client }: RequestSubmission | ContinueSubmission,
   { runId, signal }: { readonly runId: string; readonly signal: AbortSignal },
 ): Reader {
   const end = clients.enter(runId, client)

@@ -1,19 +1,22 @@
 /** Holds the session of one object, and replaces it when its storage was emptied. */
 
 import { log } from '#agent/core/log.ts'
-import type { Authority } from '#agent/core/permission/authority.ts'
-import { deliver } from './deliver.ts'
+import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
+import { deliver } from './inject.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { leaseMs } from '#durable/platform/schedule.ts'
-import { sessionView, type SessionView } from './api-views.ts'
-import { retireConversation } from './clients/retire-conversation.ts'
-import { isOwnTenant } from './own-tenant.ts'
-import { endSession, deleteOutside } from './deletion.ts'
-import { IncomingCopy } from './fork.ts'
+import { sessionView, type SessionView } from './views/api-views.ts'
+import { isForTenant } from './core/check-caller.ts'
+import { deleteOutside, endSession } from './core/deletion.ts'
+import { IncomingCopy } from './copies/fork.ts'
 import { statusOf } from '#durable/turn/pending-requests.ts'
 import { Session } from './session.ts'
+import { listSaid } from './views/match-conversation.ts'
+import { hashState } from './copies/state-hash.ts'
+import { sha256Base64 } from '#durable/platform/hash.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
 
 /** The maximum wait until history contains a created session, so that lists show it at once. */
@@ -57,7 +60,7 @@ export class SessionHost {
 
   /** Whether a call is for the tenant of this object. Every other call is answered as if there were no session. */
   isOwn(authority: Authority): boolean {
-    return isOwnTenant(this.#session, authority)
+    return isForTenant(this.#session, authority)
   }
 
   /** Calls `work` with the session; undefined when there is none for this authority. */
@@ -126,4 +129,24 @@ export class SessionHost {
       this.ctx.waitUntil(clock.wait(10).then(() => this.ctx.abort('The session was deleted.')))
     else this.#session = this.#newSession()
   }
+}
+
+/**
+ * Leaves with the tenant what tells the conversation of an expiring session from others with the same words: whoever had
+ * it may come back, and must not get the session of somebody else (docs/design/continuity.md).
+ */
+async function retireConversation(session: Session, env: Env): Promise<void> {
+  const { store, meta, tenantId, sessionId } = session
+  const turn = store.current()
+  if (!meta.oneShot || !turn) return
+  const texts = listSaid(session, turn).parts.flatMap(({ text }) => text || [])
+  const said = await Promise.all([texts.join(''), texts.at(-1) ?? ''].map((text) => sha256Base64(text)))
+  // Files on a host that is gone are never equal to others.
+  const state = await hashState(session, turn.id).catch((error: unknown) => {
+    log.warn('conversation.unhashed', 'The files of an expiring session cannot be read.', { error })
+    return undefined
+  })
+  const authority = systemAuthority(tenantId, { kind: 'session', id: sessionId })
+  const place = { sessionId, runId: turn.id }
+  await tenantStub(env, tenantId).conversations.retire(authority, place, { said, state: state ?? '' })
 }

@@ -4,7 +4,6 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import { clock } from '#durable/platform/clock.ts'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
 import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
@@ -125,7 +124,6 @@ export class SessionDO extends DurableObject<Env> {
     const { session, incomingCopy } = this.#host
     if (session.turns.isClosing) return
     if (!session.exists) return incomingCopy.handleAlarm()
-    if ((session.expiresAt ?? Infinity) <= clock.now()) return this.#host.expire()
     await handleAlarm(session)
   }
 }

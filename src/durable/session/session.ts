@@ -17,6 +17,7 @@ import { SessionAnnouncer } from '#durable/events/session-announcer.ts'
 import { Streams } from '#durable/events/streams.ts'
 import type { SideCall } from '#durable/models/side-call.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { PartSchedule } from '#durable/platform/part-schedule.ts'
 import { readerOf } from '#durable/platform/reader-tags.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import { withLogContext } from '#durable/platform/log-context.ts'
@@ -26,7 +27,7 @@ import { importRunId, Journal } from '#durable/storage/journal.ts'
 import { Projection } from '#durable/storage/projection.ts'
 import { rebuild } from '#durable/storage/rebuild.ts'
 import { createMetadata, type NewSession, type SessionMetadata } from '#durable/storage/session-metadata.ts'
-import { addLateUsage, expiresAt, sessionRecord, sessionUsage, runUsage } from '#durable/storage/session-record.ts'
+import { addLateUsage, expiresAt, runUsage, sessionRecord, sessionUsage } from '#durable/storage/session-record.ts'
 import { Deliveries } from '#durable/storage/deliveries.ts'
 import { SideCallNotes } from '#durable/storage/side-call-notes.ts'
 import { hasWorkspaceFiles, storedBytes } from '#durable/storage/storage-usage.ts'
@@ -41,21 +42,23 @@ import { Driver } from '#durable/turn/driver.ts'
 import { PendingList } from '#durable/turn/pending-list.ts'
 import { turnAuthority } from '#durable/turn/turn-authority.ts'
 import { ToolRuntime } from '#durable/turn/tool-runtime.ts'
-import { SessionAccess } from './access.ts'
-import { mediaSessionOf } from './attachments/media-session.ts'
-import { QueuedRuns } from './clients/queued-runs.ts'
-import { RunClients } from './clients/run-clients.ts'
+import { reportFailure, scheduledParts, type WakeReason } from './alarm.ts'
+import { SessionAccess } from './core/access.ts'
+import { QueuedRuns } from './core/queued-runs.ts'
+import { RunClients } from './core/run-clients.ts'
 import { recallContext } from '#durable/turn/recall/outside-memory.ts'
 import { storeAnsweredTurn } from '#durable/turn/recall/store-answered-turn.ts'
 import { traceTurnEnd } from '#durable/turn/trace.ts'
 import { createTurnMachine, type TurnMachine } from '#durable/turn/turn-machine.ts'
+import type { TurnSession } from '#durable/turn/turn-session.ts'
 import type { DeliverMessage } from './subagents/parent-session.ts'
 import { SessionSubagents } from './subagents/subagents.ts'
-import { learnFromTurn } from './learn-from-turn.ts'
-import { recordDecisions } from './record-decisions.ts'
-import { SelfStartTimer } from './self-started/self-start-timer.ts'
-import { Titles } from './title.ts'
-import { TurnControl } from './turn-control.ts'
+import { learnFromTurn } from './core/learn-from-turn.ts'
+import { recordDecisions } from './core/record-decisions.ts'
+import { SelfStartTimer } from './core/self-start-timer.ts'
+import { Titles } from './core/title.ts'
+import { TurnControl } from './core/turn-control.ts'
+import type { MediaSession } from '#durable/turn/media/media-host.ts'
 import { parseSessionAddress, tenantStub } from '#durable/platform/addresses.ts'
 
 type CopiedRow = {
@@ -65,10 +68,10 @@ type CopiedRow = {
   readonly turn?: Turn
 }
 
-/** `deleteSession` is called when the tenant is being deleted. */
-type SessionCallbacks = { readonly deleteSession: () => Promise<unknown>; readonly deliver: DeliverMessage }
+/** `deleteSession` is called when the tenant is being deleted, and when an ephemeral session expires. */
+type SessionCallbacks = { readonly deleteSession: () => Promise<void>; readonly deliver: DeliverMessage }
 
-export class Session {
+export class Session implements TurnSession {
   readonly tenantId: string
   readonly sessionId: string
   readonly sql: SqlStorage
@@ -89,6 +92,7 @@ export class Session {
   readonly driver: Driver
   readonly projection: Projection
   readonly turns: TurnControl
+  readonly parts: PartSchedule<WakeReason>
   readonly access: SessionAccess
   readonly announcer: SessionAnnouncer
   readonly queue: QueuedRuns
@@ -126,7 +130,9 @@ export class Session {
     this.selfStart = new SelfStartTimer(this)
     this.titles = new Titles(this, env)
     this.subagents = new SessionSubagents({ session: this, env, deliver })
-    this.turns = new TurnControl(this, ctx.storage)
+    const parts = scheduledParts(this, deleteSession)
+    this.parts = new PartSchedule(() => parts, reportFailure)
+    this.turns = new TurnControl(this, ctx.storage, () => this.parts.wakes())
     this.access = this.#createAccess(deleteSession)
     this.announcer = new SessionAnnouncer(this)
     this.queue = new QueuedRuns(this)
@@ -358,7 +364,7 @@ export class Session {
     })
   }
 
-  #createAccess(deleteSession: () => Promise<unknown>): SessionAccess {
+  #createAccess(deleteSession: () => Promise<void>): SessionAccess {
     return new SessionAccess({
       session: this,
       tenantStub: () => tenantStub(this.#env, this.tenantId),
@@ -398,3 +404,24 @@ export class Session {
     })
   }
 }
+
+/** The parts of the session. */
+type Owner = Readonly<{
+  billing: ReturnType<MediaSession['billing']>
+  side: ReturnType<MediaSession['side']>
+  store: SessionStore
+  meta: { readonly origin?: { readonly platform: string } }
+  journal: { readonly hasTable: (table: 'media_call') => boolean }
+  arm: () => void
+}>
+
+/** Provides what paid media calls need from their session. Read at each use: parts of the session are made later. */
+const mediaSessionOf = (session: Owner): MediaSession => ({
+  billing: () => session.billing,
+  openTurn: () => (session.store.hasOpenTurn ? session.store.current() : undefined),
+  side: () => session.side,
+  step: () => session.store.lastMessageSeq(),
+  platform: () => session.meta.origin?.platform,
+  arm: () => session.arm(),
+  hasTable: session.journal.hasTable('media_call'),
+})

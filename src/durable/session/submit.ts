@@ -1,9 +1,9 @@
 /**
- * The only entry into a session. Every message passes through `submit`: it opens the session, recognises repeats,
- * admits the turn against the limits, and then starts a turn or passes the message to the open one.
+ * The only entry into a session. Every message passes through `submit`, step by step: read it, recognise a repeat, run
+ * a slash command, admit a turn against the limits, prepare it, and start a turn or join the open one.
  */
 
-import { isOwnTenant } from './own-tenant.ts'
+import { isForTenant } from './core/check-caller.ts'
 import { withRecalled } from '#agent/memory/recalled-context.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
@@ -11,182 +11,189 @@ import type { Admission } from '#durable/tenant/effective-limits.ts'
 import { isUnattendedTurn, startsItself } from '#agent/policy/unattended.ts'
 import { isWaitingForCaller } from '#durable/turn/pending-requests.ts'
 import { type Preparation, prepareTurn } from '#durable/turn/prepare-turn.ts'
-import { type ContinueCommand, continueIntake } from './intake/continue.ts'
-import { type DeliveryCommand, deliveryIntake } from './intake/delivery.ts'
-import { inboundIntake } from './intake/inbound.ts'
-import type { InboundCommand } from './intake/inbound-command.ts'
+import { type ContinueSubmission, continueIntake } from './intake/continue.ts'
+import { type InjectedSubmission, injectedIntake } from './intake/injected.ts'
+import { type InboundSubmission, inboundIntake } from './intake/inbound.ts'
 import type { Intake, Submitted } from './intake/intake.ts'
-import { type RequestCommand, requestIntake } from './intake/request.ts'
-import { type RetryCommand, retryIntake } from './intake/retry.ts'
-import { type SelfStartedCommand, selfStartedIntake } from './intake/self-started.ts'
-import { type WebhookCommand, webhookIntake } from './intake/webhook.ts'
-import { parseTyped, runCommand, typedText } from './commands/submit-command.ts'
+import { type RequestSubmission, requestIntake } from './intake/request.ts'
+import { type RetrySubmission, retryIntake } from './intake/retry.ts'
+import { type SelfStartedSubmission, selfStartedIntake } from './intake/self-started.ts'
+import { type WebhookSubmission, webhookIntake } from './intake/webhook.ts'
+import { runSlashCommand, writtenText } from './commands/run-slash-command.ts'
 import type { Session } from './session.ts'
 
-export type SubmitCommand =
-  | RequestCommand
-  | ContinueCommand
-  | InboundCommand
-  | DeliveryCommand
-  | RetryCommand
-  | SelfStartedCommand
-  | WebhookCommand
+export type Submission =
+  | RequestSubmission
+  | ContinueSubmission
+  | InboundSubmission
+  | InjectedSubmission
+  | RetrySubmission
+  | SelfStartedSubmission
+  | WebhookSubmission
 
-function intakeOf(session: Session, command: SubmitCommand, blobs: R2Bucket | undefined): Intake {
-  switch (command.kind) {
+function intakeOf(session: Session, submission: Submission, blobs: R2Bucket | undefined): Intake {
+  switch (submission.kind) {
     case 'request':
-      return requestIntake(session, command, blobs)
+      return requestIntake(session, submission, blobs)
     case 'continue':
-      return continueIntake(session, command)
+      return continueIntake(session, submission)
     case 'inbound':
-      return inboundIntake(session, command)
-    case 'delivery':
-      return deliveryIntake(session, command)
+      return inboundIntake(session, submission)
+    case 'injected':
+      return injectedIntake(session, submission)
     case 'retry':
-      return retryIntake(session, command)
+      return retryIntake(session, submission)
     case 'self-started':
-      return selfStartedIntake(session, command)
+      return selfStartedIntake(session, submission)
     case 'webhook':
-      return webhookIntake(session, command)
+      return webhookIntake(session, submission)
   }
 }
 
 /**
- * Undefined when there is no such session for the authority of the command. An accepted message is durable before the promise resolves. Rejects when
- * a limit must be checked and the tenant's object cannot be reached.
+ * Undefined when there is no such session for the authority of the submission. An accepted message is durable before the
+ * promise resolves. Rejects when a limit must be checked and the tenant's object cannot be reached.
  */
-export function submit(session: Session, command: SubmitCommand, blobs?: R2Bucket): Promise<Submitted | undefined> {
-  const ids = { ...logIdsOf(command.authority), session_id: session.sessionId, run_id: command.runId }
+export function submit(session: Session, submission: Submission, blobs?: R2Bucket): Promise<Submitted | undefined> {
+  const ids = { ...logIdsOf(submission.authority), session_id: session.sessionId, run_id: submission.runId }
   return withLogContext(
     () => ids,
-    () => submitCommand(session, command, blobs),
+    () => takeSteps(session, submission, blobs),
   )
 }
 
-async function submitCommand(
+async function takeSteps(
   session: Session,
-  command: SubmitCommand,
+  submission: Submission,
   blobs: R2Bucket | undefined,
 ): Promise<Submitted | undefined> {
-  if (!isOwnTenant(session, command.authority)) return undefined
-  const intake = intakeOf(session, command, blobs)
-  const refused = intake.validate?.()
-  if (refused) return refused
-  const state = await intake.open()
-  if (!state) return undefined
-  const earlier = state === 'exists' ? intake.findOutcome(false) : undefined
-  if (earlier) return earlier
-  return submitTyped(session, { command, intake, blobs })
-}
-
-type Opened = { readonly command: SubmitCommand; readonly intake: Intake; readonly blobs: R2Bucket | undefined }
-
-/** Runs the slash command of a message, or submits the message. */
-async function submitTyped(session: Session, { command, intake, blobs }: Opened): Promise<Submitted | undefined> {
-  const typed = parseTyped(command)
-  const commanded = typed && (await runCommand(session, { ...typed, intake }))
-  if (commanded?.kind === 'answered') return commanded.submitted
-  if (commanded?.kind === 'replaced') return submitMessage(session, commanded.message, blobs)
-  return submitTo(session, command, { ...intake, ...commanded?.change })
-}
-
-/** Submits the message that takes the place of a command. */
-async function submitMessage(session: Session, command: SubmitCommand, blobs: R2Bucket | undefined) {
-  const intake = intakeOf(session, command, blobs)
-  const refused = intake.validate?.()
-  if (refused) return refused
-  return (await intake.open()) ? submitTo(session, command, intake) : undefined
-}
-
-async function submitTo(session: Session, command: SubmitCommand, intake: Intake): Promise<Submitted | undefined> {
-  await intake.prepare?.()
-  const outcome = await admitAndStart(session, intake, command)
-  const isAccepted = outcome && ['running', 'queued', 'joined'].includes(outcome.status)
-  if (!isAccepted) await intake.discard?.()
-  return outcome
-}
-
-/** Reserves a slot among the tenant's turns if a turn would start, and releases it when none did. */
-async function admitAndStart(session: Session, intake: Intake, command: SubmitCommand): Promise<Submitted | undefined> {
-  if (session.store.hasOpenTurn) return admitAndJoin(session, intake)
-  // Without limits nothing is awaited: creating the session and its first turn are one write.
-  const admitting = session.billing.admit(intake.runId, unattendedTurnOf(session, command))
-  const admission = admitting instanceof Promise ? await admitting : admitting
-  if (!session.exists && !session.turns.isClosing && admission.ok) intake.create?.()
+  const first = await read(session, submission, blobs)
+  if ('outcome' in first) return first.outcome
+  const repeated = first.isNew ? undefined : first.intake.findOutcome(false)
+  if (repeated) return repeated
+  const entry = await runCommand(session, first, blobs)
+  if ('outcome' in entry) return entry.outcome
+  await entry.intake.prepare?.()
+  const admitting = admit(session, entry)
+  const slot = admitting instanceof Promise ? await admitting : admitting
   let outcome: Submitted | undefined
   try {
-    outcome = await prepareAndStart(session, intake, admission, command)
+    // Without limits nothing is awaited from here on: creating the session and its first turn are one write.
+    create(session, entry, slot.admission)
+    const preparing = prepare(session, entry, slot.admission)
+    const prepared = preparing instanceof Promise ? await preparing : preparing
+    outcome = startOrJoin(session, entry.intake, slot.admission, prepared)
   } finally {
-    if (admission.ok && outcome?.status !== 'running') session.turns.settle(intake.runId)
+    if (slot.admission.ok) slot.release(outcome)
   }
+  const isAccepted = outcome && ['running', 'queued', 'joined'].includes(outcome.status)
+  if (!isAccepted) await entry.intake.discard?.()
   return outcome
 }
 
-/** A turn that waits for its caller has no slot. An answer takes one again; when it waits still, it is released. */
-async function admitAndJoin(session: Session, intake: Intake): Promise<Submitted | undefined> {
-  const turn = session.store.turn()
-  if (!isWaitingForCaller(turn.stage)) return startOrJoin(session, intake, { ok: true })
-  const admitting = session.billing.admitAgain(turn.id)
-  const admission = admitting instanceof Promise ? await admitting : admitting
-  if (!admission.ok) {
-    intake.refuse?.()
-    return { runId: intake.runId, status: 'over-limit', limit: admission.limit, retryAfter: admission.retryAfter }
-  }
-  const outcome = startOrJoin(session, intake, admission)
-  session.turns.releaseWhileWaiting()
-  return outcome
+/** A submission whose session is open, or created by its first turn (`isNew`). */
+type Entry = { readonly submission: Submission; readonly intake: Intake; readonly isNew: boolean }
+/** The submission has its outcome. Undefined: there is no such session. */
+type Ended = { readonly outcome: Submitted | undefined }
+
+/** Validates the submission and opens its session. */
+async function read(session: Session, submission: Submission, blobs: R2Bucket | undefined): Promise<Entry | Ended> {
+  if (!isForTenant(session, submission.authority)) return { outcome: undefined }
+  const intake = intakeOf(session, submission, blobs)
+  const refused = intake.validate?.()
+  if (refused) return { outcome: refused }
+  const state = await intake.open()
+  return state ? { submission, intake, isNew: state === 'new' } : { outcome: undefined }
 }
 
-/** Undefined when a person has sent the command. */
-function unattendedTurnOf(session: Session, { authority, kind, ...command }: SubmitCommand) {
-  const spec = 'target' in command && command.target.kind === 'create' ? command.target.spec : undefined
+/** Runs the slash command of a message. The command answers it, replaces it, or changes how it goes on. */
+async function runCommand(session: Session, entry: Entry, blobs: R2Bucket | undefined): Promise<Entry | Ended> {
+  const commanded = await runSlashCommand(session, entry.submission, entry.intake)
+  switch (commanded.kind) {
+    case 'answered':
+      return { outcome: commanded.submitted }
+    case 'replaced':
+      return read(session, commanded.message, blobs)
+    case 'goes-on':
+      return { ...entry, intake: { ...entry.intake, ...commanded.change } }
+  }
+}
+
+/** The admission, and how its slot among the tenant's turns is given back when the outcome is known. */
+type Slot = { readonly admission: Admission; readonly release: (outcome: Submitted | undefined) => void }
+
+/** Returns at once when no limit needs the tenant's object. */
+function admit(session: Session, { submission, intake }: Entry): Slot | Promise<Slot> {
+  const { store, billing, turns } = session
+  if (!store.hasOpenTurn) {
+    const release = (outcome?: Submitted) => {
+      if (outcome?.status !== 'running') turns.settle(intake.runId)
+    }
+    return withRelease(billing.admit(intake.runId, unattendedTurnOf(session, submission)), release)
+  }
+  const { id, stage } = store.turn()
+  // An open turn has its slot. One that waits for its caller has none: an answer takes one again, until it waits anew.
+  if (!isWaitingForCaller(stage)) return { admission: { ok: true }, release: () => undefined }
+  return withRelease(billing.admitAgain(id), () => turns.releaseWhileWaiting())
+}
+
+const withRelease = (admitting: Admission | Promise<Admission>, release: Slot['release']): Slot | Promise<Slot> =>
+  admitting instanceof Promise
+    ? admitting.then((admission) => ({ admission, release }))
+    : { admission: admitting, release }
+
+/** Undefined when a person has sent the submission. */
+function unattendedTurnOf(session: Session, { authority, kind, ...submission }: Submission) {
+  const spec = 'target' in submission && submission.target.kind === 'create' ? submission.target.spec : undefined
   const source = session.exists ? session.meta.source : kind === 'webhook' ? kind : spec?.source
   if (!isUnattendedTurn(source ?? '', authority)) return undefined
   return { sessionId: session.sessionId, isSelfStarted: startsItself(kind, authority) }
 }
 
-function prepareAndStart(session: Session, intake: Intake, admission: Admission, command: SubmitCommand) {
-  const placing = session.exists && admission.ok ? intake.placeFiles?.() : undefined
-  return placing
-    ? placing.then(() => prepareTurnAndStart(session, intake, admission, command))
-    : prepareTurnAndStart(session, intake, admission, command)
+function create(session: Session, { intake }: Entry, { ok }: Admission): void {
+  if (ok && !session.exists && !session.turns.isClosing) intake.create?.()
 }
 
-function prepareTurnAndStart(session: Session, intake: Intake, admission: Admission, command: SubmitCommand) {
-  const { authority } = command
-  if (!session.exists || !admission.ok) return startOrJoin(session, intake, admission)
+type Prepared = Preparation & { readonly recalled?: string | undefined }
+
+/** Writes the files of the message, builds the prompt and asks the memory service. Returns at once when none has to wait. */
+function prepare(session: Session, entry: Entry, { ok }: Admission): Prepared | Promise<Prepared> {
+  if (!session.exists || !ok) return {}
+  const { submission, intake } = entry
+  const placing = intake.placeFiles?.()
+  if (placing) return placing.then(() => prepare(session, entry, { ok }))
+  if (session.store.hasOpenTurn) return {}
+  const { authority } = submission
   const preparation = prepareTurn(session, { model: intake.model, authority })
-  const recalling = session.recall(authority, typedText(command))
+  const recalling = session.recall(authority, writtenText(submission))
   return preparation instanceof Promise || recalling
-    ? Promise.all([preparation, recalling]).then(([prepared, recalled]) =>
-        startOrJoin(session, intake, admission, { ...prepared, recalled }),
-      )
-    : startOrJoin(session, intake, admission, preparation)
+    ? Promise.all([preparation, recalling]).then(([prepared, recalled]) => ({ ...prepared, recalled }))
+    : preparation
 }
 
-/** Starts a turn or joins the open one. It does not await, so that no other command can run in between. */
+/** Starts a turn or joins the open one. It does not await, so that nothing else is submitted in between. */
 function startOrJoin(
   session: Session,
   intake: Intake,
   admission: Admission,
-  { recalled, ...preparation }: Preparation & { readonly recalled?: string | undefined } = {},
+  prepared: Prepared,
 ): Submitted | undefined {
   if (session.turns.isClosing || (!session.exists && admission.ok)) return undefined
-  // The same command may have been submitted again while this one waited.
-  const earlier = session.exists ? intake.findOutcome(true) : undefined
-  if (earlier) return earlier
-  if (session.exists && session.store.hasOpenTurn) return intake.join()
-  if (admission.ok) return startTurn(session, intake, { recalled, ...preparation })
+  // The same message may have been submitted again while this one waited.
+  const repeated = session.exists ? intake.findOutcome(true) : undefined
+  if (repeated) return repeated
+  const openTurn = session.exists && session.store.hasOpenTurn ? session.store.turn() : undefined
+  // A turn that waits for its caller needs a slot for the answer; any other one has its own.
+  if (openTurn && (admission.ok || !isWaitingForCaller(openTurn.stage))) return intake.join()
+  return admission.ok ? start(session, intake, prepared) : refuse(intake, admission)
+}
+
+function refuse(intake: Intake, { limit, retryAfter }: Exclude<Admission, { readonly ok: true }>): Submitted {
   intake.refuse?.()
-  const { limit, retryAfter } = admission
   return { runId: intake.runId, status: 'over-limit', limit, retryAfter }
 }
 
-function startTurn(
-  session: Session,
-  intake: Intake,
-  { recalled, ...preparation }: Preparation & { readonly recalled?: string | undefined },
-): Submitted {
+function start(session: Session, intake: Intake, { recalled, ...preparation }: Prepared): Submitted {
   const { runId } = intake
   const composed = intake.compose()
   if (!composed) return { runId, status: 'nothing' }

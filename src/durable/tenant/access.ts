@@ -8,7 +8,7 @@ import { type Access, fullAccess, type TenantStatus } from '#agent/core/permissi
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Roles } from '#agent/core/permission/roles.ts'
 import { clock } from '#durable/platform/clock.ts'
-import type { ScheduledPart } from './alarm.ts'
+import type { ScheduledPart } from '#durable/platform/part-schedule.ts'
 import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 import type { StoredValues } from './stored-values.ts'
 

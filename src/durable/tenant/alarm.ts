@@ -2,31 +2,19 @@
 
 import { log } from '#agent/core/log.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { type Armed, armAlarm, dueReasons, leaseMs, retryDelayMs, type Schedule } from '#durable/platform/schedule.ts'
-
-/** A part with work to do at a time of its own. The times are milliseconds since 1970. */
-export type ScheduledPart = {
-  /** When the part has to wake next. Undefined: never. */
-  readonly wakeAt: () => number | undefined
-  /** Does the work that is due. A rejection is retried with a growing delay. */
-  readonly wake: (now: number) => Promise<void> | void
-}
-
-/** Parts by the reason of their alarm: the name of the part. */
-export type ScheduledParts = Readonly<Record<string, ScheduledPart>>
-
-/** A failed part waits until `retryAt`, even if its own time is earlier. */
-type Failure = { readonly failures: number; readonly retryAt: number }
+import { PartSchedule, type ScheduledParts } from '#durable/platform/part-schedule.ts'
+import { type Armed, armAlarm, dueReasons, leaseMs, type Schedule } from '#durable/platform/schedule.ts'
 
 export class TenantAlarm {
   readonly #storage: DurableObjectStorage
-  readonly #parts: () => ScheduledParts
-  readonly #failed = new Map<string, Failure>()
+  readonly #parts: PartSchedule
   #armed: Armed = 'unknown'
 
   constructor(storage: DurableObjectStorage, parts: () => ScheduledParts) {
     this.#storage = storage
-    this.#parts = parts
+    this.#parts = new PartSchedule(parts, (reason, error) =>
+      log.error('tenant.work_failed', `The scheduled work of "${reason}" failed and will be retried.`, { error }),
+    )
   }
 
   /** Sets the alarm to the next time of any part. A part calls it when its times have changed. */
@@ -39,34 +27,13 @@ export class TenantAlarm {
     const now = clock.now()
     this.#armed = 'none'
     const due = dueReasons(this.#schedule(), now)
-    for (const reason of due) this.#postpone(reason, now + leaseMs)
+    for (const reason of due) this.#parts.postpone(reason, now + leaseMs)
     this.arm()
-    await Promise.all(due.map((reason) => this.#wake(reason, now)))
+    await Promise.all(due.map((reason) => this.#parts.wake(reason, now)))
     this.arm()
-  }
-
-  async #wake(reason: string, now: number): Promise<void> {
-    try {
-      await this.#parts()[reason]?.wake(now)
-      this.#failed.delete(reason)
-    } catch (error) {
-      const failures = (this.#failed.get(reason)?.failures ?? 0) + 1
-      this.#failed.set(reason, { failures, retryAt: clock.now() + retryDelayMs(failures) })
-      log.error('tenant.work_failed', `The scheduled work of "${reason}" failed and will be retried.`, { error })
-    }
-  }
-
-  #postpone(reason: string, retryAt: number): void {
-    this.#failed.set(reason, { failures: this.#failed.get(reason)?.failures ?? 0, retryAt })
   }
 
   #schedule(): Schedule {
-    const wakes = Object.entries(this.#parts()).map(([reason, part]) => [reason, this.#timeOf(reason, part)] as const)
-    return { wakes: Object.fromEntries(wakes), armed: this.#armed }
-  }
-
-  #timeOf(reason: string, part: ScheduledPart): number | undefined {
-    const at = part.wakeAt()
-    return at === undefined ? undefined : Math.max(at, this.#failed.get(reason)?.retryAt ?? 0)
+    return { wakes: this.#parts.wakes(), armed: this.#armed }
   }
 }

@@ -7,7 +7,7 @@ import { actorOf, type AuditEvent, createAuditEvent, type NewAuditEvent } from '
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { writeAuditEvents } from '#db/audit-log.ts'
 import { clock } from '#durable/platform/clock.ts'
-import type { ScheduledPart } from './alarm.ts'
+import type { ScheduledPart } from '#durable/platform/part-schedule.ts'
 import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 
 const maxBatch = 100

@@ -8,7 +8,7 @@ import { type Authority, systemAuthority } from '#agent/core/permission/authorit
 import { ownerTenant } from '#db/schema.ts'
 import { createTenantRemoval, type TenantRemoval } from '#db/delete-tenant.ts'
 import { clock } from '#durable/platform/clock.ts'
-import type { ScheduledPart } from './alarm.ts'
+import type { ScheduledPart } from '#durable/platform/part-schedule.ts'
 import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 import { blobPrefix, sessionStub, sessionsBlobPrefix, tenantStub } from '#durable/platform/addresses.ts'
 

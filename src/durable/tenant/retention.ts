@@ -8,7 +8,7 @@ import { type Authority, systemAuthority } from '#agent/core/permission/authorit
 import type { Settings } from '#agent/core/settings.ts'
 import { type InactivePosition, listInactiveSessions } from '#db/inactive-sessions.ts'
 import { clock } from '#durable/platform/clock.ts'
-import type { ScheduledPart } from './alarm.ts'
+import type { ScheduledPart } from '#durable/platform/part-schedule.ts'
 import type { StoredValues } from './stored-values.ts'
 
 export type RetentionOptions = {

@@ -6,7 +6,7 @@
 import type { Limits } from '#agent/core/settings.ts'
 import { sumStoredBytes } from '#db/stored-bytes.ts'
 import { clock } from '#durable/platform/clock.ts'
-import type { ScheduledPart } from './alarm.ts'
+import type { ScheduledPart } from '#durable/platform/part-schedule.ts'
 import type { StoredValues } from './stored-values.ts'
 import { blobPrefix, sessionBlobPattern } from '#durable/platform/addresses.ts'
 

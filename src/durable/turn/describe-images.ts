@@ -23,11 +23,9 @@ Answer with the description alone, in plain text.`
 /** Returns the text that stands for an image, or undefined when there is none. */
 export type ImageTexts = (image: ImagePart) => string | undefined
 
-type DescribingSession = Pick<TurnSession, 'tenantId' | 'ownAuthority' | 'side' | 'store'>
-
 export type ImageDescriber = (transcript: readonly Message[]) => Promise<ImageTexts>
 
-export function createImageDescriber(session: DescribingSession, env: Pick<Env, 'TENANT'>): ImageDescriber {
+export function createImageDescriber(session: TurnSession, env: Pick<Env, 'TENANT'>): ImageDescriber {
   const texts = new WeakMap<ImagePart, string>()
   /** Images without a description in this turn are not tried again before the next. */
   let failed = { turn: '', hashes: new Set<string>() }
@@ -66,7 +64,7 @@ const isInline = ({ mediaType }: ImagePart): boolean => !mediaType.endsWith(';ur
 
 /** Without the tenant's object the images are described again. */
 async function findKnown(
-  { tenantId, ownAuthority }: DescribingSession,
+  { tenantId, ownAuthority }: TurnSession,
   env: Pick<Env, 'TENANT'>,
   wanted: readonly { readonly hash: string }[],
 ): Promise<Map<string, string>> {
@@ -81,7 +79,7 @@ async function findKnown(
 }
 
 async function remember(
-  { tenantId, ownAuthority }: DescribingSession,
+  { tenantId, ownAuthority }: TurnSession,
   env: Pick<Env, 'TENANT'>,
   hash: string,
   text: string,
@@ -93,7 +91,7 @@ async function remember(
   }
 }
 
-async function describe({ side }: DescribingSession, image: ImagePart): Promise<string | undefined> {
+async function describe({ side }: TurnSession, image: ImagePart): Promise<string | undefined> {
   const message = { ...userText('Describe this image.'), content: [...userText('Describe this image.').content, image] }
   const answer = await side('vision', { system: instructions, transcript: [message], maxTokens: maxDescriptionTokens })
   return answer.kind === 'answered' ? answer.text : undefined

@@ -1,20 +1,20 @@
 /** Builds the model group of the turn's effects: chooses models and keys, and collects what a request consists of. */
 
-import { emptyCatalog } from '#agent/providers/catalog/model-lookup.ts'
+import { type Catalog, emptyCatalog } from '#agent/providers/catalog/model-lookup.ts'
 import type { Failure } from '#agent/core/failure.ts'
 import type { Message } from '#agent/core/message.ts'
 import { newTurn, type Turn } from '#agent/core/turn.ts'
 import { getTimeLeftMs } from '#agent/policy/time-limit.ts'
 import type { CallContext } from '#agent/providers/errors/classify-error.ts'
-import type { Route } from '#agent/routing/route.ts'
+import { resolveModelId, type Route, type Variables } from '#agent/routing/route.ts'
 import { createDialects } from '#durable/models/dialects.ts'
 import { type IdleLimits, idleLimits } from '#durable/models/idle-timeout.ts'
-import { suspendKey, recordOutcome, leaseKey } from '#durable/models/key-pool.ts'
+import { leaseKey, recordOutcome, suspendKey } from '#durable/models/key-pool.ts'
 import { learnTrait, repairsFor } from '#durable/models/learned-traits.ts'
 import { learnWindow } from '#durable/models/learned-windows.ts'
-import { withAggregator } from '#durable/models/mixture-of-agents.ts'
+import { askReferences, resolveMixture, withAggregator } from '#durable/models/mixture-of-agents.ts'
 import { createChain } from '#durable/models/model-routes.ts'
-import { explainMissingForTurn, createSessionRoutes } from '#durable/models/session-routes.ts'
+import { createSessionRoutes, explainMissingForTurn } from '#durable/models/session-routes.ts'
 import { promptFor } from '#agent/memory/personal-layers.ts'
 import { fenceTranscript } from '#agent/untrusted/fenced-transcript.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -31,9 +31,13 @@ import { loopLimits } from './loop-limits.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
 import { createImageDescriber } from './describe-images.ts'
 import { createServerSearch } from './tools/server-search.ts'
-import { createSideCalls } from './side-calls.ts'
 import { createSummariser } from './compression/summariser.ts'
 import type { TurnSession } from './turn-session.ts'
+import type { Dialect, DialectName, Endpoint } from '#agent/core/dialect.ts'
+import type { Usage } from '#agent/core/usage.ts'
+import { findCheapModel } from '#agent/routing/cheap-model.ts'
+import type { CallCost, Reserved } from '#durable/tenant/billing/session-billing.ts'
+import { runSideCall, type SideCall, type SideCallContext } from '#durable/models/side-call.ts'
 
 /** The effects, and the models that a turn may use in order of preference. */
 export type TurnModels = ModelEffects & { readonly routesOf: (turn: Turn) => readonly Route[] }
@@ -138,3 +142,82 @@ function leaseChosen(session: TurnSession, env: Env, { route, endpoint }: Chosen
       )
   }
 }
+
+type SideCallOptions = {
+  readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
+  readonly variables: Variables
+  readonly catalog: () => Catalog
+  readonly routes: (turn: Turn) => readonly Route[]
+  readonly lease: (chosen: Chosen) => (failure?: Failure) => void
+}
+
+/** For a call of a session that is deleted meanwhile. */
+const notReserved: Reserved = { ok: true, release: () => undefined }
+
+type SideCalls = Pick<ModelEffects, 'side' | 'references'>
+
+/** Makes the side calls of a session: side tasks, and the reference models of a mixture. */
+function createSideCalls(session: TurnSession, options: SideCallOptions): SideCalls {
+  const inTurn = contextOf(session, options, () => session.driver.abortable())
+  const afterTurn = contextOf(session, options, () => new AbortController())
+  const side: SideCall = async (task, request) => {
+    const note = session.billing.notes.nextId()
+    const isInTurn = session.store.hasOpenTurn
+    const context = isInTurn ? inTurn : afterTurn
+    const recordEstimate = (usage: Usage) => void (session.exists && session.billing.notes.set({ id: note, usage }))
+    const reserve = (cost: CallCost) =>
+      session.exists ? session.billing.reserve(isInTurn ? session.store.current() : undefined, cost) : notReserved
+    const answer = await runSideCall(task, request, { ...context, recordEstimate, reserve })
+    if (request.billedBy !== 'caller' && session.exists) session.billing.addSideCall({ id: note, usage: answer.usage })
+    if (!isInTurn && session.exists) session.billing.releaseSideCalls()
+    return { ...answer, note }
+  }
+  let cached: { readonly turn: string; readonly answers: Promise<string | undefined> } | undefined
+  return {
+    side,
+    references: (turn, transcript) => {
+      const mixture = resolveMixture(turn.options.model, session.settings, options.variables['MODEL'])
+      if (!mixture) return Promise.resolve(undefined)
+      // The references are called once per turn: later model calls only continue the work.
+      if (cached?.turn !== turn.id)
+        cached = {
+          turn: turn.id,
+          answers: askReferences(mixture, transcript, (request) => side('moa_reference', request)),
+        }
+      return cached.answers
+    },
+  }
+}
+
+function contextOf(
+  session: TurnSession,
+  options: SideCallOptions,
+  abortable: () => AbortController,
+): Omit<SideCallContext, 'recordEstimate' | 'reserve'> {
+  const { dialects, variables, catalog, routes, lease } = options
+  const { tenantId } = session
+  const routeOf = (id: string) =>
+    routes(newTurn('', 0, 0, { model: id })).find((route) => route.id === resolveModelId(id, session.settings))
+  const turnOf = () => session.store.current() ?? newTurn('', 0, 0)
+  return {
+    tenantId,
+    dialects,
+    abortable,
+    settings: () => session.settings,
+    deploymentModel: variables['AUX_MODEL']?.trim(),
+    turnRoutes: () => {
+      const turn = turnOf()
+      const chain = routes(turn)
+      return [...chain.slice(turn.route.model), ...chain.slice(0, turn.route.model)]
+    },
+    routeOf,
+    cheapModelOf: (main) => findCheapModel(main, { catalog: catalog(), routeOf }),
+    lease: (route) => {
+      const endpoint = endpointOf(route, createChain([route], tenantId, session.settings, turnOf())[0]?.keys ?? [])
+      return endpoint && { endpoint, end: lease({ route, endpoint }) }
+    },
+  }
+}
+
+const endpointOf = ({ endpoints }: Route, keys: readonly string[]): Endpoint | undefined =>
+  endpoints.find(({ id }) => id === keys[0]) ?? endpoints[0]

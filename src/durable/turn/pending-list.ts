@@ -1,24 +1,19 @@
 /** Publishes what waits for a person in this session to the tenant's list. */
 
-import type { ChatOrigin } from '#agent/core/delivery.ts'
-import { type Authority, chatName } from '#agent/core/permission/authority.ts'
+import { chatName } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
 import type { PendingItem } from '#durable/tenant/events/pending-item.ts'
 import type { TenantDO } from '#durable/tenant/tenant-object.ts'
-import { type PendingSession, personRequests } from './pending-requests.ts'
-
-type PublishingSession = PendingSession & {
-  readonly ownAuthority: Authority
-  readonly meta: { readonly origin?: ChatOrigin }
-}
+import { personRequests } from './pending-requests.ts'
+import type { TurnSession } from './turn-session.ts'
 
 /** Writes only when something waits, or did: after an eviction it is unknown what was published before. */
 export class PendingList {
-  readonly #session: PublishingSession
+  readonly #session: TurnSession
   readonly #tenant: () => DurableObjectStub<TenantDO>
   #isPublished: boolean
 
-  constructor(session: PublishingSession, tenant: () => DurableObjectStub<TenantDO>) {
+  constructor(session: TurnSession, tenant: () => DurableObjectStub<TenantDO>) {
     this.#session = session
     this.#tenant = tenant
     this.#isPublished = session.store.current() !== undefined

@@ -14,7 +14,7 @@ import { pendingRequestId, withStep } from '#durable/storage/event-log.ts'
 import type { Journal } from '#durable/storage/journal.ts'
 import type { SessionStore } from '#durable/storage/store.ts'
 import type { PendingItem } from '#durable/tenant/events/pending-item.ts'
-import type { Driver } from './driver.ts'
+import type { TurnSession } from './turn-session.ts'
 
 /** A pending request with the ids by which API, channels and jobs refer to it. */
 type Identified<Request> = Request & {
@@ -31,10 +31,8 @@ export type Approval = Identified<ApprovalRequest>
 export const isQuestion = (item: Pending): item is Question => item.kind === 'question'
 export const isApproval = (item: Pending): item is Approval => item.kind === 'approval'
 
-export type PendingSession = { readonly sessionId: string; readonly store: SessionStore }
-
 /** Everything the open turn waits for. Ids begin with the session's, so that one id finds both. */
-export function pendingRequests({ sessionId, store }: PendingSession): readonly Pending[] {
+export function pendingRequests({ sessionId, store }: TurnSession): readonly Pending[] {
   const turn = store.current()
   if (turn?.stage.at !== 'tools') return []
   const step = store.lastMessageSeq()
@@ -46,11 +44,11 @@ export function pendingRequests({ sessionId, store }: PendingSession): readonly 
 }
 
 /** The pending requests that a person answers: the API, the tenant's list and the channels show these. */
-export const personRequests = (session: PendingSession): readonly PendingItem[] =>
+export const personRequests = (session: TurnSession): readonly PendingItem[] =>
   pendingRequests(session).filter(waitsForPerson)
 
 /** Finds a pending request by its id without the session's prefix. */
-export const findPending = (session: PendingSession, request: string): Pending | undefined =>
+export const findPending = (session: TurnSession, request: string): Pending | undefined =>
   pendingRequests(session).find(({ id }) => id === `${session.sessionId}.${request}`)
 
 /** Whether a suspended turn waits for its caller: only then does its session count as waiting. */
@@ -71,17 +69,15 @@ function wasCalledIn(journal: Journal, run: string, call: string): boolean {
   return reply?.runId === run && calls.some((part) => part.type === 'call' && part.id === callId)
 }
 
-type ResumableSession = PendingSession & { readonly driver: Driver; readonly turns: { readonly resume: () => void } }
-
 /** Stores the result of a pending call and resumes the turn. */
-export function deliverResult(session: ResumableSession, message: ToolMessage): void {
+export function deliverResult(session: TurnSession, message: ToolMessage): void {
   session.store.save(settlePendingCall(session.store.turn(), message, session.driver.view()))
   session.store.write()
   session.turns.resume()
 }
 
 /** Delivers a person's answer to a question of the model. */
-export const deliverAnswer = (session: ResumableSession, item: Question, answer: string): void =>
+export const deliverAnswer = (session: TurnSession, item: Question, answer: string): void =>
   deliverResult(session, createAnswer(item, answer))
 
 /** Creates the result of a question of the model. */

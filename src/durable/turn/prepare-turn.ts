@@ -4,9 +4,8 @@
  */
 
 import type { PromptRecord } from '#agent/core/prompt-layer.ts'
-import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { type BuildOptions, buildPrompt } from './prompt/build-prompt.ts'
-import type { PreparedSession } from './prompt/prompt-part.ts'
+import type { TurnSession } from './turn-session.ts'
 
 /** Values that are stored with the start of the turn. */
 export type Preparation = { readonly prompt?: string; readonly promptRecord?: PromptRecord }
@@ -14,16 +13,11 @@ export type Preparation = { readonly prompt?: string; readonly promptRecord?: Pr
 const nothing: Preparation = {}
 
 /** Returns at once for a session that has its prompt, and when no part has to wait. */
-export function prepareTurn(session: PreparedSession, options?: BuildOptions): Promise<Preparation> | Preparation {
+export function prepareTurn(session: TurnSession, options?: BuildOptions): Promise<Preparation> | Preparation {
   const { prompt, promptRecord } = session.meta
   if (prompt === undefined) return buildPrompt(session, options)
   if (!session.journal.isBlank) return nothing
   return { prompt, ...(promptRecord && { promptRecord }) }
-}
-
-type ChangedSession = PreparedSession & {
-  readonly exists: boolean
-  readonly updateMeta: (change: Partial<SessionMetadata>) => void
 }
 
 /**
@@ -31,7 +25,7 @@ type ChangedSession = PreparedSession & {
  * provider's cache once. Does nothing before the first turn, which builds the prompt anyway. Returns whether the text
  * has changed.
  */
-export async function rebuildPrompt(session: ChangedSession): Promise<boolean> {
+export async function rebuildPrompt(session: TurnSession): Promise<boolean> {
   const { prompt: before } = session.meta
   if (before === undefined) return false
   const built = await buildPrompt(session, { isFresh: true })

@@ -9,13 +9,7 @@ import type { Result, Turn } from '#agent/core/turn.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { addSpan, flushSpans, isTraced, type Span } from '#durable/platform/otlp.ts'
 import type { Chosen } from './effects.ts'
-
-type Session = {
-  readonly tenantId: string
-  readonly sessionId: string
-  readonly store: { readonly current: () => Turn | undefined }
-  readonly runInBackground: (work: Promise<unknown>) => void
-}
+import type { TurnSession } from './turn-session.ts'
 
 /** A run is one trace: its id is made of the run's. */
 const traceIdOf = (runId: string): string => hexOf(runId, 32)
@@ -72,7 +66,7 @@ function spanOf(result: Result, chosen: Chosen | undefined): SpanFacts | undefin
 }
 
 /** Adds the span of a turn that has ended, and sends all spans in the background. */
-export function traceTurnEnd(session: Session, env: Env, events: readonly SessionEvent[]): void {
+export function traceTurnEnd(session: TurnSession, env: Env, events: readonly SessionEvent[]): void {
   if (!isTraced(env)) return
   const end = events.find(isRunEnd)
   const turn = session.store.current()

@@ -1,24 +1,14 @@
 /** Reads the authority of the open or last turn of a session. */
 
-import type { Access } from '#agent/core/permission/access.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
-import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
-
-type AuthorisedSession = {
-  readonly tenantId: string
-  readonly sessionId: string
-  readonly meta: Pick<SessionMetadata, 'origin'>
-  readonly store: Pick<SessionStore, 'current'>
-  readonly tenant: { readonly access: Access }
-}
+import type { TurnSession } from './turn-session.ts'
 
 /**
  * A turn that was stored before there were authorities may speak in its own session and chat, and nothing else: nobody
  * knows any more what its sender might do. A role that has become narrower since the turn began counts as it is now.
  */
-export function turnAuthority({ tenantId, sessionId, meta, store, tenant }: AuthorisedSession): Authority {
+export function turnAuthority({ tenantId, sessionId, meta, store, tenant }: TurnSession): Authority {
   const stored = store.current()?.options.authority
   if (stored) return narrowByRoles(stored, tenant.access.roles)
   const { origin } = meta

@@ -47,6 +47,13 @@ export async function storeImages<M extends MessageWithImages>(
   return { ...message, content }
 }
 
+/** Stores the large images of a user's message in R2. Every other message stays as it is. */
+export const storeMessageImages = async (
+  message: Message,
+  blobs: R2Bucket | undefined,
+  prefix: string,
+): Promise<Message> => (message.role === 'user' ? storeImages(message, blobs, prefix) : message)
+
 /** Deletes the stored images of a message that was rejected. */
 export async function discardImages(
   placed: MessageWithImages,

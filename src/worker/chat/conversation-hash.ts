@@ -4,7 +4,7 @@
  */
 
 import type { Principal } from '#agent/core/permission/authority.ts'
-import { squeeze } from '#durable/session/clients/match-conversation.ts'
+import { squeeze } from '#durable/session/views/match-conversation.ts'
 import type { Call } from '../route.ts'
 import { joinText } from './messages.ts'
 import type { Chat, ChatMessage } from './schema.ts'

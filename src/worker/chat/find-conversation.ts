@@ -4,7 +4,7 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import type { ClaimedAnswer, ConversationMatch } from '#durable/session/clients/match-conversation.ts'
+import type { ClaimedAnswer, ConversationMatch } from '#durable/session/views/match-conversation.ts'
 import type { Continuation, RecordedContinuation } from '#durable/tenant/conversations.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import type { Call } from '../route.ts'

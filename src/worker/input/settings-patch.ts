@@ -10,7 +10,7 @@ import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { validateAddresses } from './addresses.ts'
 import { validationError } from './body.ts'
 import { AppError, invalid } from '../errors.ts'
-import { mergeSessionSettings } from '../routes/v1/models.ts'
+import { mergeSessionSettings } from './requested-model.ts'
 
 /**
  * Validates names and values. A null removes a setting. Missing fields are no error here: only the object has the

@@ -3,7 +3,7 @@
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { parseItemId } from '#agent/public-api/responses/item-ids.ts'
 import { parseResponseId } from '#agent/public-api/responses/response-ids.ts'
-import type { Location } from '#durable/session/responses/locate.ts'
+import type { Location } from '#durable/session/views/locate-response.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
 import type { ConversationHashes } from '../chat/conversation-hash.ts'
 import { findConversation, type FoundConversation } from '../chat/find-conversation.ts'

@@ -9,7 +9,7 @@ import { type RequestIds, replayHeaders } from '../idempotency.ts'
 import { maxPauseMs } from '../input/turn-options.ts'
 import { requireFound, addressSession } from '../sessions.ts'
 import { submitAndStream, submitNow, submitUntilSegment } from '../submit.ts'
-import { eventStreamHeaders } from '../routes/v1/chat-completions.ts'
+import { eventStreamHeaders } from '../headers.ts'
 import type { CreateCall } from './response-body.ts'
 import type { ResponseCommand, SubmittedResponse } from './submit-response.ts'
 

@@ -5,9 +5,9 @@
 
 import { hasScope } from '#agent/core/permission/authority.ts'
 import type { Message, OpeningMessage, ToolMessage } from '#agent/core/message.ts'
-import type { ContinueCommand } from '#durable/session/intake/continue.ts'
-import type { RequestCommand, RequestTarget } from '#durable/session/intake/request.ts'
-import type { Location } from '#durable/session/responses/locate.ts'
+import type { ContinueSubmission } from '#durable/session/intake/continue.ts'
+import type { RequestSubmission, RequestTarget } from '#durable/session/intake/request.ts'
+import type { Location } from '#durable/session/views/locate-response.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { type ConversationHashes, hashConversation } from '../chat/conversation-hash.ts'
 import { recordContinuation } from '../chat/find-conversation.ts'
@@ -37,7 +37,7 @@ import {
 import { resolveReferences } from './resolve-references.ts'
 import type { ChatMessage } from '../chat/schema.ts'
 
-export type ResponseCommand = RequestCommand | ContinueCommand
+export type ResponseCommand = RequestSubmission | ContinueSubmission
 
 export type SubmittedResponse = {
   readonly ids: RequestIds
@@ -88,7 +88,7 @@ async function readFields(call: CreateCall, session: ContinuedRun['session'] | u
 const isKnownByHistory = ({ conversation, previous_response_id: previous, store }: ResponseBody): boolean =>
   !conversation && !previous && store !== false
 
-type Fields = Pick<RequestCommand, 'authority' | 'options' | 'tenant'>
+type Fields = Pick<RequestSubmission, 'authority' | 'options' | 'tenant'>
 type Found = {
   readonly continued: ContinuedRun | undefined
   readonly parsed: ParsedInput
@@ -96,7 +96,7 @@ type Found = {
   /** Absent: the request names its session, or leaves none. */
   readonly hashes: ConversationHashes | undefined
 }
-type SubmitCommand = (submitted: SubmittedResponse) => Promise<Response>
+type Submission = (submitted: SubmittedResponse) => Promise<Response>
 
 function refuseUnsupported({ conversation, previous_response_id: previous, store, background }: ResponseBody): void {
   if (conversation && previous)
@@ -112,7 +112,7 @@ const isAnswer = ({ at, byHistory = 'continue' }: ContinuedRun, { results, appro
 async function continueRun(
   call: CreateCall,
   { continued, parsed, fields, hashes }: Found,
-  submitCommand: SubmitCommand,
+  submitCommand: Submission,
 ): Promise<Response> {
   const { at, segment, sessionId } = continued as ContinuedRun
   if (!at) throw invalid('There is no call that waits for a result.', 'input')
@@ -125,7 +125,7 @@ async function continueRun(
       param: 'input',
     })
   const ids = await claimIds(call, sessionId)
-  const command: ContinueCommand = {
+  const command: ContinueSubmission = {
     kind: 'continue',
     ...fields,
     runId: ids.runId,
@@ -152,7 +152,7 @@ function recordContinued(call: CreateCall, hashes: ConversationHashes, { session
 async function startRun(
   call: CreateCall,
   { continued, parsed, fields, hashes }: Found,
-  submitCommand: SubmitCommand,
+  submitCommand: Submission,
 ): Promise<Response> {
   const { body: request } = call
   const { message, history } = openingOf(parsed)
@@ -164,7 +164,7 @@ async function startRun(
   // A repeated request with an idempotency key must find its answer, so its session stays.
   const isEphemeral = !isStored && !ids.repeatable
   const isBranch = continued !== undefined && ids.sessionId !== continued.sessionId
-  const command: RequestCommand = {
+  const command: RequestSubmission = {
     kind: 'request',
     ...fields,
     runId: ids.runId,

@@ -1,7 +1,7 @@
 /** `/api/approvals`: lists tool calls that wait for approval, and decides them. */
 
 import * as z from 'zod'
-import { isRiskAbove, listApprovalChoices } from '#agent/core/permission/approval.ts'
+import { isRiskAbove, listApprovalChoices, risks } from '#agent/core/permission/approval.ts'
 import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
 import { maskSecrets, maskSecretsInValue } from '#agent/core/secrets/mask-secrets.ts'
 import { type Approval, isApproval } from '#durable/turn/pending-requests.ts'
@@ -22,7 +22,7 @@ const approvalShape = z.object({
   call_id: z.string(),
   tool: z.string(),
   input: z.unknown().describe('Exactly what runs, for the scope approve. Secrets are masked for others.'),
-  risk: z.string(),
+  risk: z.enum(risks),
   reasons: z.array(z.string()),
   ...decisionFields,
   created_at: z.iso.datetime(),

@@ -1,7 +1,7 @@
 /** `/api/sessions/{id}/checkpoints` and `…/rollback`: lists states of the workspace, compares and restores them. */
 
 import * as z from 'zod'
-import type { Unreachable } from '#durable/session/checkpoints.ts'
+import type { Unreachable } from '#durable/session/core/checkpoints.ts'
 import { AppError } from '../errors.ts'
 import { pageByPosition } from '../input/page.ts'
 import { route } from '../route.ts'

@@ -9,7 +9,7 @@ import {
   mediaTypes,
 } from '#agent/public-api/export.ts'
 import { exportedMessageSchema } from '#agent/public-api/exported-message.ts'
-import type { ImportedSession } from '#durable/session/transfer/export.ts'
+import type { ImportedSession } from '#durable/session/copies/export.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { utf8Bytes } from '#durable/platform/row-size.ts'
 import { sessionNamePattern } from '#agent/core/session-name.ts'
@@ -22,7 +22,7 @@ import { type Call, route } from '../route.ts'
 import { requireFound, addressSession } from '../sessions.ts'
 import { tooLarge } from '../submit.ts'
 import { created, ok, sessionShape } from '../shapes.ts'
-import { resolveRequestedModel } from './v1/models.ts'
+import { resolveRequestedModel } from '../input/requested-model.ts'
 import { sessionParam } from '../openapi/path-params.ts'
 
 const tag = 'Sessions'

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { FileStat } from '#agent/core/backend.ts'
-import type { FileResult } from '#durable/session/files.ts'
+import type { FileResult } from '#durable/session/core/files.ts'
 import { readBytes } from '../input/body.ts'
 import { etagOf } from '#durable/platform/etag.ts'
 import { createLink } from '#durable/platform/signed-links.ts'

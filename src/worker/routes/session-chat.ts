@@ -1,12 +1,12 @@
 /** Routes that submit messages to a session, stop and retry its runs, and stream its events. */
 
 import * as z from 'zod'
-import type { RequestCommand } from '#durable/session/intake/request.ts'
+import type { RequestSubmission } from '#durable/session/intake/request.ts'
 import { authorityHeader, encodeAuthority } from '#durable/platform/authority-header.ts'
 import { runHeader } from '#durable/session/serve-stream.ts'
 import { readLastEventId, streamEvents } from '../event-bridge.ts'
 import { AppError } from '../errors.ts'
-import { idempotencyKeyHeader, lastEventIdHeader, toolsetsHeader } from '../headers.ts'
+import { eventStreamHeaders, idempotencyKeyHeader, lastEventIdHeader, toolsetsHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { attachmentSchema, inputSchema, joinSystemText, listFiles, parseUserMessage } from '../input/input.ts'
 import { limitToolsets } from '../input/limit-toolsets.ts'
@@ -17,7 +17,6 @@ import { readWithSessionSettings } from '../input/settings-patch.ts'
 import { resolveFiles } from '../files/uploads.ts'
 import { parseTurnOptions, turnOptionFields } from '../input/turn-options.ts'
 import { acceptedShape, ok, runShape } from '../shapes.ts'
-import { eventStreamHeaders } from './v1/chat-completions.ts'
 import { runParam, sessionParam } from '../openapi/path-params.ts'
 
 const chatSchema = z.strictObject({
@@ -50,7 +49,7 @@ async function prepare(call: Call<unknown, Chat>) {
   const given = listFiles(body.input, body.attachments)
   const files = await resolveFiles(given, call, 'attachments')
   const ids = await claimIds(call, sessionId)
-  const command: RequestCommand = {
+  const command: RequestSubmission = {
     kind: 'request',
     authority,
     runId: ids.runId,
@@ -222,7 +221,7 @@ export const sessionChatRoutes = [
       const session = addressSession(env, tenant.id, param('id'))
       const message = parseUserMessage(body.input)
       const ids = await claimIds(call, param('id'))
-      const command: RequestCommand = {
+      const command: RequestSubmission = {
         kind: 'request',
         authority,
         runId: ids.runId,

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { modelId } from '#agent/core/request/turn-settings.ts'
 import { type Settings, settingsSchema } from '#agent/core/settings.ts'
-import { sessionView } from '#durable/session/api-views.ts'
+import { sessionView } from '#durable/session/views/api-views.ts'
 import { decodeCursor } from '#db/session-directory.ts'
 import { createD1History } from '#db/history.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -18,7 +18,7 @@ import { created, listOf, ok, pageQuery, sessionShape } from '../shapes.ts'
 import { sealHeaders } from '../secrets/seal-headers.ts'
 import { requireKnownSettings } from '../input/known-settings.ts'
 import { requirePromptSettings } from '../input/prompt-settings.ts'
-import { resolveRequestedModel, mergeSessionSettings } from './v1/models.ts'
+import { resolveRequestedModel, mergeSessionSettings } from '../input/requested-model.ts'
 import { validateAddresses } from '../input/addresses.ts'
 import {
   requireTighter,

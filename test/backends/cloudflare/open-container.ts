@@ -18,9 +18,9 @@ export type Changes = Partial<Pick<BoxOptions, 'timeoutMs' | 'silenceMs' | 'retr
 }
 
 /** What outlives the object of a container: the engine, the bucket, and what the objects have stored. */
-export function createWorld() {
+export function createWorld(engine = new StandInEngine()) {
   return {
-    engine: new StandInEngine(),
+    engine,
     bucket: new StandInBucket(),
     stored: undefined as StoredCopies | { readonly id: string; readonly dir: string } | undefined,
     memory: {} as HostRecord,

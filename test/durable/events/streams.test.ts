@@ -9,8 +9,8 @@ import { noUsage } from '#agent/core/usage.ts'
 import { renderServerSentEvent } from '#agent/public-api/server-sent-events.ts'
 import { maxSubscribers, Streams } from '#durable/events/streams.ts'
 import { streamEvents } from '#worker/event-bridge.ts'
+import type { EventPage } from '#durable/session/views/read-session.ts'
 import { until } from '../../support/scripted-model.ts'
-import type { EventPage } from '#durable/session/read-session.ts'
 
 let seq = 0
 const place = (run_id: string) => ({ seq: ++seq, at: '2026-11-21T12:00:00.000Z', run_id, session_id: 's' })

@@ -9,7 +9,7 @@ import type { Route } from '#agent/routing/route.ts'
 import { createD1History } from '#db/history.ts'
 import { createRoutes } from '#durable/models/model-routes.ts'
 import { type SideCallResult, type SideCallRequest, runSideCall } from '#durable/models/side-call.ts'
-import { parseTitle } from '#durable/session/title.ts'
+import { parseTitle } from '#durable/session/core/title.ts'
 import { deployment } from '../../support/deployment.ts'
 import {
   type ModelRequest,

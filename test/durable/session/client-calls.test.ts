@@ -2,8 +2,8 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newRunId } from '#durable/platform/ids.ts'
-import type { CallResult, ContinueCommand } from '#durable/session/intake/continue.ts'
-import type { RequestCommand } from '#durable/session/intake/request.ts'
+import type { CallResult, ContinueSubmission } from '#durable/session/intake/continue.ts'
+import type { RequestSubmission } from '#durable/session/intake/request.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { calls, Gate, hangs, listTexts, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newSession, newTenant } from '../../worker/client.ts'
@@ -24,7 +24,7 @@ const sessionWith = async (replies: readonly Reply[], settings: object = {}) => 
   const { id } = await newSession({ model: scripted.id, settings })
   return { id, scripted }
 }
-const begin = (id: string, fields: Partial<RequestCommand> = {}) =>
+const begin = (id: string, fields: Partial<RequestSubmission> = {}) =>
   objectOf(id).runs.submitUntilSegment(requestCommand('What is the weather?', { options: { clientTools }, ...fields }))
 
 const result = (callId: string, text: string, failed = false): CallResult => ({
@@ -32,7 +32,7 @@ const result = (callId: string, text: string, failed = false): CallResult => ({
   content: [{ type: 'text', text }],
   failed,
 })
-const continuing = (results: readonly CallResult[], fields: Partial<ContinueCommand> = {}): ContinueCommand => ({
+const continuing = (results: readonly CallResult[], fields: Partial<ContinueSubmission> = {}): ContinueSubmission => ({
   kind: 'continue',
   authority: ownerAuthority(),
   tenant: requestCommand('').tenant,

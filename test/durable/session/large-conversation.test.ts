@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Entry } from '#agent/core/history.ts'
 import { userText } from '#agent/core/message.ts'
-import { cancelCopy, type SessionCopy } from '#durable/session/fork.ts'
+import { cancelCopy, type SessionCopy } from '#durable/session/copies/fork.ts'
 import { model, says } from '../../support/scripted-model.ts'
 import { type Answer, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { evict, inObject, objectOf } from '../support/object.ts'

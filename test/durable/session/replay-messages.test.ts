@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import type { Message } from '#agent/core/message.ts'
-import { replayMessages } from '#durable/session/read-session.ts'
+import { replayMessages } from '#durable/session/views/read-session.ts'
 
 it('a result of the client ends a call of the client, also when another reply has the same call id', () => {
   const call = { type: 'call', id: 'c1', name: 'look', input: { at: 1 } } as const

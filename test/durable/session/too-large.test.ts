@@ -125,7 +125,7 @@ describe('a message that is too large for a row is refused, and the error names 
     listener.close()
     // The key was given back: nothing had begun with it.
     expect(await chat('short', 'interrupt')).toMatchObject({ status: 200, body: { status: 'completed' } })
-  }, 20_000)
+  })
 
   it('when it is longer in storage than it looks', async () => {
     const { id } = await newSession({ model: model([says('Heard.')]).id })
@@ -142,7 +142,7 @@ describe('a message that is too large for a row is refused, and the error names 
         invalid('messages.1.content'),
       )
     expect(await send(id, 'short')).toMatchObject({ output: 'Heard.' })
-  }, 20_000)
+  })
 })
 
 describe('an image of a person', () => {

@@ -3,7 +3,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { type UserMessage, userText } from '#agent/core/message.ts'
 import { newRunId } from '#durable/platform/ids.ts'
-import type { RequestCommand } from '#durable/session/intake/request.ts'
+import type { RequestSubmission } from '#durable/session/intake/request.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import { ownerAuthority } from '../../support/authority.ts'
@@ -55,8 +55,8 @@ const anyTenant = { id: 'default', settings: {}, keys: {}, windows: {}, limits: 
 /** Creates the command of an API request; given fields override the defaults. */
 export const requestCommand = (
   message: UserMessage | string,
-  fields: Partial<RequestCommand> = {},
-): RequestCommand => ({
+  fields: Partial<RequestSubmission> = {},
+): RequestSubmission => ({
   kind: 'request',
   authority: ownerAuthority(),
   runId: newRunId('test'),

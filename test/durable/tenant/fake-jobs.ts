@@ -4,7 +4,7 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { ScheduledPart, ScheduledParts } from '#durable/tenant/alarm.ts'
+import type { ScheduledPart, ScheduledParts } from '#durable/platform/part-schedule.ts'
 import { TenantDO } from '#durable/tenant/tenant-object.ts'
 
 type Job = { readonly name: string; readonly at: number }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { PendingRequest } from '#agent/core/pending-request.ts'
 import { isSuspended, newTurn, type Turn } from '#agent/core/turn.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
 import { findPending, isWaitingForCaller, pendingRequests, personRequests } from '#durable/turn/pending-requests.ts'
+import type { TurnSession } from '#durable/turn/turn-session.ts'
 
 const question: PendingRequest = { kind: 'question', question: 'Which?', choices: ['a', 'b'], multiSelect: false }
 const approval: PendingRequest = {
@@ -30,10 +30,8 @@ function turnWaitingFor(...requests: readonly PendingRequest[]): Turn {
   return { ...newTurn('run_1', 10, 0), stage: { at: 'tools', calls } }
 }
 
-const sessionWith = (turn: Turn) => ({
-  sessionId: 'ses_1',
-  store: { current: () => turn, lastMessageSeq: () => 7 } as unknown as SessionStore,
-})
+const sessionWith = (turn: Turn) =>
+  ({ sessionId: 'ses_1', store: { current: () => turn, lastMessageSeq: () => 7 } }) as unknown as TurnSession
 
 describe('the pending requests of a turn', () => {
   it('carry ids that name session, run, step and call', () => {

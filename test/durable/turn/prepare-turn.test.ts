@@ -2,28 +2,32 @@ import { describe, expect, it } from 'vitest'
 import { createLayer } from '#agent/prompt/layers.ts'
 import { createMetadata } from '#durable/storage/session-metadata.ts'
 import { prepareTurn, rebuildPrompt } from '#durable/turn/prepare-turn.ts'
-import type { PreparedSession, PromptPart } from '#durable/turn/prompt/prompt-part.ts'
+import type { PromptPart } from '#durable/turn/prompt/prompt-part.ts'
 import { ownerAuthority } from '../../support/authority.ts'
+import type { TurnSession } from '#durable/turn/turn-session.ts'
 
 const meta = createMetadata({ id: 'ses_1', tenantId: 'acme' }, {}, 5)
 
-const session = (change: Partial<PreparedSession> = {}): PreparedSession => ({
-  tenantId: 'acme',
-  meta,
-  settings: {},
-  journal: { isBlank: true },
-  toolRuntime: {
-    backend: { describe: () => 'a small machine' } as PreparedSession['toolRuntime']['backend'],
-    toolbox: () => new Map(),
-  },
-  promptMaterial: () => undefined,
-  promptModel: () => undefined,
-  hasReadableFiles: () => false,
-  redact: (text) => text,
-  asker: () => ownerAuthority('acme'),
-  profileOf: async () => [],
-  ...change,
-})
+type Change = Omit<Partial<TurnSession>, 'journal'> & { readonly journal?: { readonly isBlank: boolean } }
+
+const session = (change: Change = {}): TurnSession =>
+  ({
+    tenantId: 'acme',
+    meta,
+    settings: {},
+    journal: { isBlank: true },
+    toolRuntime: {
+      backend: { describe: () => 'a small machine' },
+      toolbox: () => new Map(),
+    },
+    promptMaterial: () => undefined,
+    promptModel: () => undefined,
+    hasReadableFiles: () => false,
+    redact: (text: string) => text,
+    asker: () => ownerAuthority('acme'),
+    profileOf: async () => [],
+    ...change,
+  }) as unknown as TurnSession
 
 /** A part that another object holds, as memory is. */
 const memory: PromptPart = async ({ session: { tenantId } }) => {
@@ -90,11 +94,11 @@ describe('preparing the first turn', () => {
 })
 
 describe('rebuilding the prompt', () => {
-  const changed = (change: Partial<PreparedSession>) => {
-    const rebuilt = {
+  const changed = (change: Change) => {
+    const rebuilt: TurnSession = {
       ...session(change),
       exists: true,
-      updateMeta: (update: object) => (rebuilt.meta = { ...rebuilt.meta, ...update }),
+      updateMeta: (update) => Object.assign(rebuilt, { meta: { ...rebuilt.meta, ...update } }),
     }
     return rebuilt
   }

@@ -1,5 +1,6 @@
 /** Tests the spans of turns, model calls and tools with a collector double that records requests. */
 
+import type { TurnSession } from '#durable/turn/turn-session.ts'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { SessionEvent } from '#agent/core/event.ts'
 import type { Perform } from '#agent/core/ports.ts'
@@ -68,7 +69,7 @@ const session = {
   sessionId: 'ses_1',
   store: { current: () => turn },
   runInBackground: (promise: Promise<unknown>) => void work.push(promise),
-}
+} as unknown as TurnSession
 
 const run = async (perform: Perform, step: object) => {
   const results: Result[] = []

@@ -95,7 +95,7 @@ async function newPage(socket: WebSocket): Promise<Page> {
     setScripts: async (enabled) => void (await page('Emulation.setScriptExecutionDisabled', { value: !enabled })),
     setScheme: async (value) =>
       void (await page('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] })),
-    until: async (expression, timeoutMs = 20_000) => {
+    until: async (expression, timeoutMs = 40_000) => {
       for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await delay(50))
         if (await evaluate<boolean>(`Boolean(${expression})`)) return
       const text = await evaluate<string>('document.body.innerText')

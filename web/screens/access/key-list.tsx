@@ -10,6 +10,7 @@ import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, useLoad } from '../../parts/load.tsx'
 import { formatDate } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
+import type { Scope } from '../../model/types.ts'
 
 type Key = {
   readonly id: string
@@ -20,8 +21,8 @@ type Key = {
   readonly revoked_at?: string | null
   readonly key?: string
 }
-const allScopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin']
-const newScopes = ['chat', 'read', 'write']
+const allScopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin'] as const
+const newScopes: readonly Scope[] = ['chat', 'read', 'write']
 
 type Props = {
   /** The route of the keys. */

@@ -1,11 +1,11 @@
 /** `/new`, `/retry`, `/undo`, `/compress` and `/title`: change the conversation itself. */
 
 import { describeLimit, describeTurns } from './describe.ts'
-import { compressNow, type CompressResult } from '../compress.ts'
+import { compressNow, type CompressResult } from '../core/compress.ts'
 import { startNewConversation } from './new-conversation.ts'
 import { importRunId } from '#durable/storage/journal.ts'
 import type { Session } from '../session.ts'
-import { undoTurns } from '../undo.ts'
+import { undoTurns } from '../core/undo.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 
 export const newCommand: CommandHandler = async (session, { text }) => {

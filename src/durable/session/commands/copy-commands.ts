@@ -1,8 +1,8 @@
 /** `/fork` and `/rollback`: copy a session, and bring its files and its conversation back to an earlier state. */
 
 import { newSessionId } from '#durable/platform/ids.ts'
-import { orUnreachable, type RollbackResult, rollback, type Unreachable } from '../checkpoints.ts'
-import { cancelCopy, copySession } from '../fork.ts'
+import { orUnreachable, type RollbackResult, rollback, type Unreachable } from '../core/checkpoints.ts'
+import { cancelCopy, copySession } from '../copies/fork.ts'
 import { type CommandHandler, reply, usageReply } from './command.ts'
 import { describeLimit, describeTurns } from './describe.ts'
 import { sessionStub } from '#durable/platform/addresses.ts'

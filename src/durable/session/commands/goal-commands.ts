@@ -15,7 +15,7 @@ import {
   resumeGoal,
 } from '#agent/schedule/goal/goal.ts'
 import { describeGoalState, renderGoal, renderGoalStart } from '#agent/schedule/goal/goal-text.ts'
-import { saveGoal } from '../self-started/save-goal.ts'
+import { saveGoal } from '../core/save-goal.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 

@@ -5,7 +5,7 @@ import { type CommandSpec, commandTable } from '#agent/policy/slash-command/comm
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import { reportUsage } from '#db/usage-report.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { readContext } from '../read-context.ts'
+import { readContext } from '../views/read-context.ts'
 import { type CommandHandler, reply, usageReply } from './command.ts'
 import { mayUse } from './may-use.ts'
 

@@ -4,7 +4,7 @@ import { hasScope } from '#agent/core/permission/authority.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import { type CommandRights, mayPersonUse } from '#agent/policy/slash-command/command-rights.ts'
 import type { CommandSpec } from '#agent/policy/slash-command/command-table.ts'
-import type { InboundCommand } from '../intake/inbound-command.ts'
+import type { InboundSubmission } from '../intake/inbound.ts'
 import type { Session } from '../session.ts'
 import type { CommandCall } from './command.ts'
 
@@ -31,4 +31,4 @@ export function rightsOf(message: { readonly kind: string }): CommandRights | un
   }
 }
 
-const isInbound = (message: { readonly kind: string }): message is InboundCommand => message.kind === 'inbound'
+const isInbound = (message: { readonly kind: string }): message is InboundSubmission => message.kind === 'inbound'

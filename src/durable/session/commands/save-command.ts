@@ -1,7 +1,7 @@
 /** `/save`: writes the conversation to a file of the workspace, which a chat gets. */
 
-import { exportSession } from '../transfer/export.ts'
-import { orUnreachable } from '../checkpoints.ts'
+import { exportSession } from '../copies/export.ts'
+import { orUnreachable } from '../core/checkpoints.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { Session } from '../session.ts'
 import { type CommandHandler, type CommandReply, reply, usageReply } from './command.ts'

@@ -4,7 +4,7 @@ import { log } from '#agent/core/log.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { pauseGoal } from '#agent/schedule/goal/goal.ts'
 import { pause } from '#agent/schedule/recurring/recurring.ts'
-import { saveGoal } from '../self-started/save-goal.ts'
+import { saveGoal } from '../core/save-goal.ts'
 import type { Session } from '../session.ts'
 import { reply, type CommandHandler, usageReply } from './command.ts'
 

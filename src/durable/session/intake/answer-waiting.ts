@@ -10,7 +10,7 @@ import type { TurnOptions } from '#agent/core/turn-options.ts'
 import { callerCalls, type Turn } from '#agent/core/turn.ts'
 import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
 import { createAnswer, isApproval, isQuestion, pendingRequests } from '#durable/turn/pending-requests.ts'
-import { isPending, type PreparedDecision, withdrawApproval } from '../approvals.ts'
+import { isPending, type PreparedDecision, withdrawApproval } from '../core/approvals.ts'
 import type { Session } from '../session.ts'
 import type { BusyMode, Submitted } from './intake.ts'
 

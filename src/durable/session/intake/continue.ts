@@ -8,14 +8,14 @@ import type { ImagePart, TextPart, ToolMessage, UserMessage } from '#agent/core/
 import { callerCalls, isOver, type Turn } from '#agent/core/turn.ts'
 import { getResultLimits } from '#tools/limit-result.ts'
 import { turnScope } from '#durable/turn/tools/turn-scope.ts'
-import { prepareDecision, type PreparedDecision } from '../approvals.ts'
-import { findJoinedRun } from '../read-session.ts'
-import { turnOf } from '../segments.ts'
+import { prepareDecision, type PreparedDecision } from '../core/approvals.ts'
+import { findJoinedRun } from '../views/read-session.ts'
+import { turnOf } from '../views/segments.ts'
 import type { Session } from '../session.ts'
 import type { Intake, Submitted } from './intake.ts'
 import { joinOpenTurn } from './join-turn.ts'
-import type { RequestCommand } from './request.ts'
-import { prepareTypedDecisions, type TypedDecisions } from './typed-decision.ts'
+import type { RequestSubmission } from './request.ts'
+import { prepareSlashDecisions, type SlashDecisions } from './slash-decision.ts'
 
 /** `failed`: the client reports an error. */
 export type CallResult = {
@@ -27,8 +27,8 @@ export type CallResult = {
 /** `id`: that of the approval without the session's prefix. */
 export type GivenDecision = { readonly id: string } & ApprovalAnswer
 
-export type ContinueCommand = Pick<
-  RequestCommand,
+export type ContinueSubmission = Pick<
+  RequestSubmission,
   'authority' | 'tenant' | 'runId' | 'options' | 'busyMode' | 'idempotency' | 'client'
 > & {
   readonly kind: 'continue'
@@ -39,53 +39,53 @@ export type ContinueCommand = Pick<
   readonly message?: UserMessage | undefined
 }
 
-export function continueIntake(session: Session, command: ContinueCommand): Intake {
-  const { runId, results, message, idempotency } = command
+export function continueIntake(session: Session, submission: ContinueSubmission): Intake {
+  const { runId, results, message, idempotency } = submission
   let received: readonly ToolMessage[] = []
   let decisions: readonly PreparedDecision[] = []
-  let typed: TypedDecisions | undefined
-  const waiting = () => continuedTurn(session, command)
+  let typed: SlashDecisions | undefined
+  const waiting = () => continuedTurn(session, submission)
   return {
     runId,
     open: async () => {
-      await session.tenant.update(command.tenant)
+      await session.tenant.update(submission.tenant)
       return (session.exists || (await session.load())) && 'exists'
     },
     findOutcome: () => {
       const turn = waiting()
-      const repeated = turn && findAnswered(turn, command)
+      const repeated = turn && findAnswered(turn, submission)
       if (repeated) return repeated
       return idempotency !== 'none' && message ? findJoinedRun(session, runId, 0) : undefined
     },
     prepare: async () => {
       const turn = waiting()
       if (turn) received = await receiveResults(session, turn, results)
-      decisions = await prepareDecisions(session, command)
-      typed = message && (await prepareTypedDecisions(session, command.authority, message))
+      decisions = await prepareDecisions(session, submission)
+      typed = message && (await prepareSlashDecisions(session, submission.authority, message))
     },
-    compose: () => message && { message, options: { ...command.options, authority: command.authority } },
+    compose: () => message && { message, options: { ...submission.options, authority: submission.authority } },
     join: () => {
       const turn = waiting()
       const isWaiting = turn?.id === session.store.current()?.id && turn && callerCalls(turn.stage).length > 0
       if (!isWaiting && !message) return { runId, status: 'nothing' }
       const answers = { results: received, decisions: [...decisions, ...(typed?.decisions ?? [])], isCaller: true }
-      return joinOpenTurn(session, { ...joiningOf(command), answers }, typed ? undefined : message)
+      return joinOpenTurn(session, { ...joiningOf(submission), answers }, typed ? undefined : message)
     },
   }
 }
 
-function continuedTurn(session: Session, { continues }: ContinueCommand): Turn | undefined {
+function continuedTurn(session: Session, { continues }: ContinueSubmission): Turn | undefined {
   return continues === undefined ? session.store.current() : turnOf(session, continues)
 }
 
-const joiningOf = ({ runId, busyMode, options, authority }: ContinueCommand) => ({
+const joiningOf = ({ runId, busyMode, options, authority }: ContinueSubmission) => ({
   runId,
   mode: busyMode,
   options: { ...options, authority },
 })
 
 /** The part of the run that follows the named calls, when they were answered before. An id that no part has is refused. */
-function findAnswered(turn: Turn, { runId, results }: ContinueCommand): Submitted | undefined {
+function findAnswered(turn: Turn, { runId, results }: ContinueSubmission): Submitted | undefined {
   const { segments = [] } = turn
   const open = new Set(callerCalls(turn.stage).map(({ id }) => id))
   let answered = -1
@@ -109,7 +109,7 @@ async function receiveResults(session: Session, turn: Turn, results: readonly Ca
   return session.toolRuntime.receiveResults(messages, turnScope(session), getResultLimits(window))
 }
 
-async function prepareDecisions(session: Session, { approvals, authority }: ContinueCommand) {
+async function prepareDecisions(session: Session, { approvals, authority }: ContinueSubmission) {
   const decider = { authority, tenant: session.tenantObject() }
   const prepared = await Promise.all(
     approvals.map(({ id, ...answer }) => prepareDecision(session, decider, id, answer)),

@@ -7,15 +7,15 @@ import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { isWaitingForCaller } from '#durable/turn/pending-requests.ts'
 import type { Session } from '../session.ts'
-import type { InboundCommand } from './inbound-command.ts'
+import type { InboundSubmission } from './inbound.ts'
 import type { Submitted } from './intake.ts'
 
 /** A person who never stops writing is answered after all. */
 const maxHeld = 20
 
 /** Commands, answers to what a turn waits for, and messages that were held are not held. */
-export function canHold(session: Session, command: InboundCommand): boolean {
-  const { burstMs = 0, media = [], releases, text } = command
+export function canHold(session: Session, submission: InboundSubmission): boolean {
+  const { burstMs = 0, media = [], releases, text } = submission
   if (releases) return false
   if (media.length) return true
   if (parseCommand(text)) return false
@@ -27,27 +27,27 @@ export function canHold(session: Session, command: InboundCommand): boolean {
 }
 
 const hasHeldMedia = ({ delivery }: Session): boolean =>
-  delivery.inboundEvents.held().some(({ body }) => (JSON.parse(body) as InboundCommand).media !== undefined)
+  delivery.inboundEvents.held().some(({ body }) => (JSON.parse(body) as InboundSubmission).media !== undefined)
 
 /** The parts of an album arrive one after another. */
 const albumPauseMs = 1_500
 
 /** Undefined when the message takes effect at once. */
-export function holdMessage(session: Session, command: InboundCommand): Submitted | undefined {
+export function holdMessage(session: Session, submission: InboundSubmission): Submitted | undefined {
   const { inboundEvents } = session.delivery
-  if (!canHold(session, command) || inboundEvents.held().length >= maxHeld) return undefined
-  const { tenant: _tenant, ...held } = command
+  if (!canHold(session, submission) || inboundEvents.held().length >= maxHeld) return undefined
+  const { tenant: _tenant, ...held } = submission
   const now = clock.now()
   if (session.journal.isBlank) session.updateMeta({})
-  const until = now + Math.max(command.burstMs ?? 0, command.albumId === undefined ? 0 : albumPauseMs)
-  inboundEvents.hold({ key: command.key, until, body: JSON.stringify(held) }, now)
+  const until = now + Math.max(submission.burstMs ?? 0, submission.albumId === undefined ? 0 : albumPauseMs)
+  inboundEvents.hold({ key: submission.key, until, body: JSON.stringify(held) }, now)
   session.arm()
-  return { runId: command.runId, status: 'stored' }
+  return { runId: submission.runId, status: 'stored' }
 }
 
 /** The messages of one person that follow each other, as one message. */
-export function mergeHeld(session: Session): InboundCommand | undefined {
-  const held = session.delivery.inboundEvents.held().map(({ body }) => JSON.parse(body) as InboundCommand)
+export function mergeHeld(session: Session): InboundSubmission | undefined {
+  const held = session.delivery.inboundEvents.held().map(({ body }) => JSON.parse(body) as InboundSubmission)
   const [first] = held
   if (!first) return undefined
   const other = held.findIndex(({ asker }) => asker.person !== first.asker.person)
@@ -70,7 +70,7 @@ export function mergeHeld(session: Session): InboundCommand | undefined {
 /** Changes the text of a held message. False when no such message is held. */
 export function editHeld({ delivery: { inboundEvents } }: Session, messageId: string, text: string): boolean {
   for (const { key, until, body } of inboundEvents.held()) {
-    const held = JSON.parse(body) as InboundCommand
+    const held = JSON.parse(body) as InboundSubmission
     if (held.asker.message !== messageId) continue
     inboundEvents.replaceHeld({ key, until, body: JSON.stringify({ ...held, text }) })
     return true

@@ -3,32 +3,71 @@
  * stretch: however often and however concurrently the platform delivers an event, it counts once.
  */
 
-import type { ChatAuthor } from '#agent/core/delivery.ts'
+import type { ChatAuthor, ChatOrigin } from '#agent/core/delivery.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
 import { userText } from '#agent/core/message.ts'
 import { renderSpeaker } from '#channels/text/quote-person.ts'
-import { groupName } from '#durable/channels/gateway.ts'
+import { type ChatCommands, groupName } from '#durable/channels/gateway.ts'
 import { createArrivals } from '#durable/platform/arrivals.ts'
 import { clock } from '#durable/platform/clock.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { GroupLine } from '#durable/tenant/channels/chats.ts'
 import { isQuestion, pendingRequests } from '#durable/turn/pending-requests.ts'
 import { joinOpenTurn } from './join-turn.ts'
 import type { Session } from '../session.ts'
 import { editHeld, holdMessage } from './hold-message.ts'
-import type { InboundCommand } from './inbound-command.ts'
 import type { BusyMode, Intake, Submitted } from './intake.ts'
 import { noFiles, type ReceivedFiles, receiveFiles, withFiles } from './receive-files.ts'
-import { prepareTypedDecisions, type TypedDecisions } from './typed-decision.ts'
+import { prepareSlashDecisions, type SlashDecisions } from './slash-decision.ts'
 import { defaultSettings } from '#agent/core/settings.ts'
 import { isResetDue, type ResetPolicy } from '#agent/schedule/session-reset.ts'
 import { beginConversation } from '#durable/storage/conversation-span.ts'
-import { isUnused } from '../self-started/self-start-timer.ts'
+import { isUnused } from '../core/self-start-timer.ts'
+
+/** The message of a person in a chat, as the worker submits it to a session. */
+export type InboundSubmission = {
+  readonly kind: 'inbound'
+  /** That of the person who wrote the message. */
+  readonly authority: Authority
+  /** The same for every delivery of the same event. */
+  readonly key: string
+  /** The id of the run that the event starts: also the same for every delivery. */
+  readonly runId: string
+  readonly origin: ChatOrigin
+  readonly asker: ChatAuthor
+  /** The display name of the sender. */
+  readonly name: string
+  readonly text: string
+  readonly mode: BusyMode
+  /** The limits of the person's commands. Absent: the scopes alone. */
+  readonly commands?: ChatCommands
+  /** Messages within this time are one message. Absent or 0: never. */
+  readonly burstMs?: number
+  /** A message that waits behind a turn is confirmed. */
+  readonly hasBusyNotice?: boolean
+  /** So many messages may wait behind a turn. Absent: as many as the session keeps. */
+  readonly maxQueued?: number
+  /** When the chat begins a new conversation by itself. Absent: as the tenant has set it. */
+  readonly reset?: ResetPolicy
+  /** Files of the message, which the session reads before its turn. */
+  readonly media?: readonly MediaReference[]
+  /** Messages with the same id follow each other and are one. */
+  readonly albumId?: string
+  /** The message is the new text of this earlier one. */
+  readonly edits?: string
+  /** The keys of held messages that this one joins. */
+  readonly releases?: readonly string[]
+  /** Absent for messages that were held. */
+  readonly tenant?: TenantSnapshot
+}
 
 const arrivals = createArrivals()
 
-export function inboundIntake(session: Session, command: InboundCommand): Intake {
-  const { runId, origin, asker, authority, tenant } = command
-  let typed: TypedDecisions | undefined
+export function inboundIntake(session: Session, submission: InboundSubmission): Intake {
+  const { runId, origin, asker, authority, tenant } = submission
+  let typed: SlashDecisions | undefined
   let context: readonly GroupLine[] = []
   let files = noFiles
   return {
@@ -39,37 +78,37 @@ export function inboundIntake(session: Session, command: InboundCommand): Intake
       if (session.turns.isClosing) return false
       if (!session.exists && !(await session.load())) {
         // There is no message that could be edited.
-        if (command.edits !== undefined) return false
+        if (submission.edits !== undefined) return false
         session.create({ source: origin.platform, origin })
       }
-      followMove(session, command)
-      if (!isKnown(session, command)) resetIfDue(session, command.reset)
+      followMove(session, submission)
+      if (!isKnown(session, submission)) resetIfDue(session, submission.reset)
       return session.exists && 'exists'
     },
     findOutcome: (isRecheck) => {
-      if (isKnown(session, command)) return { runId, status: 'duplicate' }
-      return isRecheck ? undefined : (applyEdit(session, command) ?? holdMessage(session, command))
+      if (isKnown(session, submission)) return { runId, status: 'duplicate' }
+      return isRecheck ? undefined : (applyEdit(session, submission) ?? holdMessage(session, submission))
     },
     compose: () => ({
-      message: withFiles(composeMessage(session, command, context), files),
-      options: { asker: isVoice(command) ? { ...asker, isVoice: true } : asker, authority },
+      message: withFiles(composeMessage(session, submission, context), files),
+      options: { asker: isVoice(submission) ? { ...asker, isVoice: true } : asker, authority },
       startsAfterMs: arrivals.count(clock.now()),
     }),
     prepare: async () => {
-      if (session.store.hasOpenTurn) typed = await prepareTypedDecisions(session, authority, userText(command.text))
-      context = await readContext(session, command)
-      if (command.media) files = await receiveFiles(session, command, command.media)
+      if (session.store.hasOpenTurn) typed = await prepareSlashDecisions(session, authority, userText(submission.text))
+      context = await readContext(session, submission)
+      if (submission.media) files = await receiveFiles(session, submission, submission.media)
     },
-    join: () => (typed ? decide(session, command, typed) : join(session, command, { context, files })),
+    join: () => (typed ? decide(session, submission, typed) : join(session, submission, { context, files })),
     acknowledge: (text) => {
-      recordEvent(session, command)
-      if (text) sendAnswer(session, command, text)
+      recordEvent(session, submission)
+      if (text) sendAnswer(session, submission, text)
     },
     refuse: () => {
-      recordEvent(session, command)
+      recordEvent(session, submission)
       sendAnswer(
         session,
-        command,
+        submission,
         'A limit of this tenant is reached, so this was not accepted. Please try again later.',
       )
     },
@@ -77,36 +116,36 @@ export function inboundIntake(session: Session, command: InboundCommand): Intake
 }
 
 /** Answers a message that begins no turn. */
-const sendAnswer = (session: Session, { runId, asker: { replyHandle } }: InboundCommand, text: string): void =>
+const sendAnswer = (session: Session, { runId, asker: { replyHandle } }: InboundSubmission, text: string): void =>
   session.delivery.sendNotice(text, runId, { replyHandle })
 
-const isVoice = ({ media = [] }: InboundCommand): boolean =>
+const isVoice = ({ media = [] }: InboundSubmission): boolean =>
   media.some(({ kind, isQuoted }) => kind === 'voice' && !isQuoted)
 
 /** The platform may have given the chat another id since the last message. */
-function followMove(session: Session, { origin }: InboundCommand): void {
+function followMove(session: Session, { origin }: InboundSubmission): void {
   if (session.exists && session.meta.origin && session.meta.origin.chat !== origin.chat) session.updateMeta({ origin })
 }
 
 /** The new text of a message counts while the message waits, or while its turn runs. Later it changes nothing. */
-function applyEdit(session: Session, command: InboundCommand): Submitted | undefined {
-  const { edits, text, runId } = command
+function applyEdit(session: Session, submission: InboundSubmission): Submitted | undefined {
+  const { edits, text, runId } = submission
   if (edits === undefined) return undefined
   const isRunning = session.store.hasOpenTurn && session.store.current()?.options.asker?.message === edits
   if (!editHeld(session, edits, text) && isRunning) return undefined
-  recordEvent(session, command)
+  recordEvent(session, submission)
   return { runId, status: 'stored' }
 }
 
 /** Whether the event, or all messages that it lets go, took effect before. */
-function isKnown({ delivery: { inboundEvents } }: Session, { key, releases }: InboundCommand): boolean {
+function isKnown({ delivery: { inboundEvents } }: Session, { key, releases }: InboundSubmission): boolean {
   if (!releases) return inboundEvents.has(key)
   const held = new Set(inboundEvents.held().map((one) => one.key))
   return !releases.some((one) => held.has(one))
 }
 
 /** Stored with the session, so that the object finds it after an eviction even without a turn. */
-function recordEvent(session: Session, { key, releases }: InboundCommand): void {
+function recordEvent(session: Session, { key, releases }: InboundSubmission): void {
   const { inboundEvents } = session.delivery
   if (session.journal.isBlank) session.updateMeta({})
   if (releases) inboundEvents.release(releases)
@@ -119,7 +158,7 @@ function recordEvent(session: Session, { key, releases }: InboundCommand): void 
  */
 async function readContext(
   session: Session,
-  { origin, authority, asker }: InboundCommand,
+  { origin, authority, asker }: InboundSubmission,
 ): Promise<readonly GroupLine[]> {
   if (!origin.isGroup) return []
   const { thread, ...outside } = origin
@@ -133,14 +172,14 @@ async function readContext(
 }
 
 /** A session that a group shares names its speakers. */
-function lineOf({ origin, name, text, edits }: InboundCommand): string {
+function lineOf({ origin, name, text, edits }: InboundSubmission): string {
   const shown = edits === undefined ? text : `[My message now reads:]\n${text}`
   return origin.isGroup && origin.person === undefined ? renderSpeaker(name, shown) : shown
 }
 
-function composeMessage(session: Session, command: InboundCommand, context: readonly GroupLine[]) {
-  recordEvent(session, command)
-  const line = lineOf(command)
+function composeMessage(session: Session, submission: InboundSubmission, context: readonly GroupLine[]) {
+  recordEvent(session, submission)
+  const line = lineOf(submission)
   // Another message may have taken some of the lines meanwhile.
   const { groupThrough = 0 } = session.meta
   const fresh = context.filter(({ n }) => n > groupThrough)
@@ -151,32 +190,32 @@ function composeMessage(session: Session, command: InboundCommand, context: read
 }
 
 /** Applies a decision that was typed into the chat. It is no part of the conversation. */
-function decide(session: Session, command: InboundCommand, { mayDecide, decisions }: TypedDecisions): Submitted {
-  const { runId, mode, asker, authority } = command
-  recordEvent(session, command)
-  if (!mayDecide) sendAnswer(session, command, 'Only who asked, or an admin, may answer this.')
-  else if (!decisions.length) sendAnswer(session, command, 'This cannot be decided so. Press a button instead.')
+function decide(session: Session, submission: InboundSubmission, { mayDecide, decisions }: SlashDecisions): Submitted {
+  const { runId, mode, asker, authority } = submission
+  recordEvent(session, submission)
+  if (!mayDecide) sendAnswer(session, submission, 'Only who asked, or an admin, may answer this.')
+  else if (!decisions.length) sendAnswer(session, submission, 'This cannot be decided so. Press a button instead.')
   else session.delivery.answerAwaited(asker.replyHandle, 'Taken.')
   return joinOpenTurn(session, { runId, mode, options: { asker, authority }, answers: { decisions } }, undefined)
 }
 
 type Prepared = { readonly context: readonly GroupLine[]; readonly files: ReceivedFiles }
 
-function join(session: Session, command: InboundCommand, { context, files }: Prepared): Submitted {
-  const { asker, authority, runId } = command
-  const message = withFiles(composeMessage(session, command, context), files)
+function join(session: Session, submission: InboundSubmission, { context, files }: Prepared): Submitted {
+  const { asker, authority, runId } = submission
+  const message = withFiles(composeMessage(session, submission, context), files)
   // While a question is open, a message of the person is its answer in every busy mode.
   const hasQuestion = pendingRequests(session).some(isQuestion)
-  const mode = hasQuestion || command.edits !== undefined ? 'steer' : command.mode
+  const mode = hasQuestion || submission.edits !== undefined ? 'steer' : submission.mode
   const options = { asker, authority }
-  const outcome = joinOpenTurn(session, { runId, mode, options, maxWaiting: command.maxQueued }, message)
+  const outcome = joinOpenTurn(session, { runId, mode, options, maxWaiting: submission.maxQueued }, message)
   if (outcome.status === 'too-large')
     sendAnswer(
       session,
-      command,
+      submission,
       'Too many messages wait already, so this was not accepted. Please send it again later.',
     )
-  else confirmJoined(session, command, { mode, hasQuestion })
+  else confirmJoined(session, submission, { mode, hasQuestion })
   return outcome
 }
 
@@ -190,8 +229,8 @@ const noticeIntervalMs = 30_000
 
 type JoinedAs = { readonly mode: BusyMode; readonly hasQuestion: boolean }
 
-function confirmJoined(session: Session, command: InboundCommand, { mode, hasQuestion }: JoinedAs): void {
-  const { asker, hasBusyNotice } = command
+function confirmJoined(session: Session, submission: InboundSubmission, { mode, hasQuestion }: JoinedAs): void {
+  const { asker, hasBusyNotice } = submission
   // A queued message has a turn of its own, whose answer is awaited.
   if (asker.replyHandle?.isAwaited && mode !== 'queue')
     session.delivery.answerAwaited(asker.replyHandle, hasQuestion ? 'Noted: this answers it.' : busyNotices[mode])

@@ -1,4 +1,4 @@
-/** Defines the steps in which a command is submitted to a session, and their outcomes. */
+/** Defines the steps of a submission to a session, and their outcomes. */
 
 import type { OpeningMessage, ToolCallPart } from '#agent/core/message.ts'
 import type { Limits } from '#agent/core/settings.ts'
@@ -10,7 +10,7 @@ import type { TurnOptions } from '#agent/core/turn-options.ts'
  * `segment`: the part of the run that answers; absent: the first one. `ended`: a repeat whose run is over. `duplicate`: an inbound event that was delivered before. `stored`: an
  * unaddressed message that waits for the next turn.
  * Nothing was accepted with the others. `too-large`: a row cannot hold it. `superseded`: another run already follows
- * the run that this one was to follow. `busy`: a turn is open, and this command cannot join one. `nothing`: there is no
+ * the run that this one was to follow. `busy`: a turn is open, and this submission cannot join one. `nothing`: there is no
  * message to submit. `unknown-call`: no call of the run has this id. `over-limit`: a limit is reached; `retryAfter` is in seconds.
  */
 export type Submitted =
@@ -51,17 +51,17 @@ export type Composed = {
   readonly startsAfterMs?: number
 }
 
-/** The steps of one kind of command. Only `open`, `prepare` and `placeFiles` may wait; the others run without an await between them. */
+/** The steps of one kind of submission. Only `open`, `prepare` and `placeFiles` may wait; the others run without an await between them. */
 export type Intake = {
-  /** The id of the run that the command starts, if it starts one. */
+  /** The id of the run that the submission starts, if it starts one. */
   readonly runId: string
-  /** The model that the command names for its turn. */
+  /** The model that the submission names for its turn. */
   readonly model?: string | undefined
-  /** Refuses a command that can never be stored. */
+  /** Refuses a submission that no row can hold. */
   readonly validate?: () => Submitted | undefined
   /** Loads the session. `new`: `create` creates it. False: there is no such session. */
   readonly open: () => Promise<'exists' | 'new' | false>
-  /** The outcome of an earlier submit of the same command, or a reason to refuse it. */
+  /** The outcome of an earlier submit of the same submission, or a reason to refuse it. */
   readonly findOutcome: (isRecheck: boolean) => Submitted | undefined
   /** Stores what the message refers to, such as images. */
   readonly prepare?: () => Promise<void>

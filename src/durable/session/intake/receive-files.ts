@@ -10,7 +10,7 @@ import type { ImagePart, UserMessage } from '#agent/core/message.ts'
 import type { FetchedMedia } from '#channels/channel.ts'
 import { escapeName } from '#channels/text/quote-person.ts'
 import type { Session } from '../session.ts'
-import type { InboundCommand } from './inbound-command.ts'
+import type { InboundSubmission } from './inbound.ts'
 import { pathOfFile, writeIncomingFiles } from './incoming-files.ts'
 
 export type ReceivedFiles = { readonly notes: readonly string[]; readonly images: readonly ImagePart[] }
@@ -34,7 +34,7 @@ export const withFiles = (message: UserMessage, { notes, images }: ReceivedFiles
 
 export async function receiveFiles(
   session: Session,
-  { origin, runId }: InboundCommand,
+  { origin, runId }: InboundSubmission,
   media: readonly MediaReference[],
 ): Promise<ReceivedFiles> {
   const notes: string[] = []

@@ -5,15 +5,21 @@ import type { Message, OpeningMessage } from '#agent/core/message.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { attachmentPrefix, canStore, discardImages, storeImages } from '#durable/workspace/attachments.ts'
+import {
+  attachmentPrefix,
+  canStore,
+  discardImages,
+  storeImages,
+  storeMessageImages,
+} from '#durable/workspace/attachments.ts'
 import { type IncomingFile, withFileNames, withFileReader, placeIncomingFiles } from './incoming-files.ts'
 import { joinOpenTurn } from './join-turn.ts'
-import { isLastRun, findJoinedRun, runOf } from '../read-session.ts'
+import { isLastRun, findJoinedRun, runOf } from '../views/read-session.ts'
 import type { Session } from '../session.ts'
 import type { BusyMode, Intake, Submitted } from './intake.ts'
-import { prepareTypedDecisions, type TypedDecisions } from './typed-decision.ts'
+import { prepareSlashDecisions, type SlashDecisions } from './slash-decision.ts'
 
-export type RequestCommand = {
+export type RequestSubmission = {
   readonly kind: 'request'
   readonly authority: Authority
   /** The id of the run that the request starts. A repeat of the request has the same one. */
@@ -46,17 +52,19 @@ export type RequestTarget =
       readonly isNewId: boolean
     }
 
-export function requestIntake(session: Session, command: RequestCommand, blobs: R2Bucket | undefined): Intake {
-  const { runId, busyMode, target, tenant, files = [] } = command
-  const message = command.message.role === 'user' ? withFileNames(command.message, runId, files) : command.message
-  const options = { ...withFileReader(command.options, files), authority: command.authority }
+export function requestIntake(session: Session, submission: RequestSubmission, blobs: R2Bucket | undefined): Intake {
+  const { runId, busyMode, target, tenant, files = [] } = submission
+  const message =
+    submission.message.role === 'user' ? withFileNames(submission.message, runId, files) : submission.message
+  const options = { ...withFileReader(submission.options, files), authority: submission.authority }
   const history = target.kind === 'create' ? target.history : []
+  const imagePrefix = attachmentPrefix(session.tenantId, session.sessionId)
   let stored = message
   // An earlier try may have joined a run at any time; a concurrent one only since this one began.
   let eventsSince = 0
   let storedHistory: readonly Message[] = []
   let areFilesPlaced = files.length === 0
-  let typed: TypedDecisions | undefined
+  let typed: SlashDecisions | undefined
   const placeFiles = () => {
     if (areFilesPlaced) return undefined
     areFilesPlaced = true
@@ -76,16 +84,16 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
     validate: () => ([...history, message].every((one) => canStore(one, blobs)) ? undefined : tooLarge(runId)),
     open,
     findOutcome: (isRecheck) => {
-      const outcome = findOutcome(session, command, { isRecheck, eventsSince })
+      const outcome = findOutcome(session, submission, { isRecheck, eventsSince })
       if (!isRecheck) eventsSince = session.store.lastEventSeq()
       return outcome
     },
     prepare: async () => {
       if (session.exists && session.store.hasOpenTurn)
-        typed = await prepareTypedDecisions(session, command.authority, message)
-      stored = await storeImages(message, blobs, attachmentPrefix(session.tenantId, session.sessionId))
+        typed = await prepareSlashDecisions(session, submission.authority, message)
+      stored = await storeImages(message, blobs, imagePrefix)
       if (session.exists) await placeFiles()
-      else storedHistory = await Promise.all(history.map((one) => storeMessage(session, one, blobs)))
+      else storedHistory = await Promise.all(history.map((one) => storeMessageImages(one, blobs, imagePrefix)))
     },
     discard: async () => {
       if (stored !== message) await discardImages(stored, message, blobs)
@@ -97,7 +105,7 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
     compose: () => ({ message: stored, options }),
     join: () => {
       const { decisions = [] } = typed ?? {}
-      const answers = { decisions, isCaller: command.readsParts ?? false }
+      const answers = { decisions, isCaller: submission.readsParts ?? false }
       return stored.role === 'user'
         ? joinOpenTurn(session, { runId, mode: busyMode, options, answers }, typed ? undefined : stored)
         : { runId, status: 'busy' }
@@ -109,8 +117,8 @@ const tooLarge = (runId: string): Submitted => ({ runId, status: 'too-large' })
 
 type Check = { readonly isRecheck: boolean; readonly eventsSince: number }
 
-function findOutcome(session: Session, command: RequestCommand, { isRecheck, eventsSince }: Check) {
-  const { runId, idempotency, target } = command
+function findOutcome(session: Session, submission: RequestSubmission, { isRecheck, eventsSince }: Check) {
+  const { runId, idempotency, target } = submission
   const mayHaveJoined = idempotency === 'repeat' || isRecheck
   const earlier =
     idempotency === 'none'
@@ -128,11 +136,3 @@ function outcomeOf(session: Session, runId: string): Submitted | undefined {
   if (run.status === 'queued') return { runId, status: 'queued' }
   return { runId, status: run.exit_reason === null ? 'running' : 'ended' }
 }
-
-/** Stores the large images of a message in R2, and leaves small ones in the message. */
-export const storeMessage = (
-  { tenantId, sessionId }: Session,
-  message: Message,
-  blobs: R2Bucket | undefined,
-): Promise<Message> | Message =>
-  message.role === 'user' ? storeImages(message, blobs, attachmentPrefix(tenantId, sessionId)) : message

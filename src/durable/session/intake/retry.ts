@@ -2,19 +2,19 @@
 
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { runOf } from '../read-session.ts'
+import { runOf } from '../views/read-session.ts'
 import type { Session } from '../session.ts'
 import type { Intake } from './intake.ts'
-import { undoTurns } from '../undo.ts'
+import { undoTurns } from '../core/undo.ts'
 
-export type RetryCommand = {
+export type RetrySubmission = {
   readonly kind: 'retry'
   readonly authority: Authority
   readonly runId: string
   readonly tenant: TenantSnapshot
 }
 
-export function retryIntake(session: Session, { authority, runId, tenant }: RetryCommand): Intake {
+export function retryIntake(session: Session, { authority, runId, tenant }: RetrySubmission): Intake {
   return {
     runId,
     open: async () => {

@@ -2,10 +2,10 @@
 
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Session } from '../session.ts'
-import { isIdle } from './delivery.ts'
+import { isIdle } from './injected.ts'
 import type { Composed, Intake } from './intake.ts'
 
-export type SelfStartedCommand = {
+export type SelfStartedSubmission = {
   readonly kind: 'self-started'
   readonly authority: Authority
   readonly runId: string
@@ -14,7 +14,7 @@ export type SelfStartedCommand = {
 }
 
 /** It never joins a turn: a message of a person goes first. */
-export const selfStartedIntake = (session: Session, { runId, compose }: SelfStartedCommand): Intake => ({
+export const selfStartedIntake = (session: Session, { runId, compose }: SelfStartedSubmission): Intake => ({
   runId,
   open: async () => {
     await session.ensureTenant()

@@ -11,7 +11,7 @@ import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { Session } from '../session.ts'
 import type { Intake } from './intake.ts'
 
-export type WebhookCommand = {
+export type WebhookSubmission = {
   readonly kind: 'webhook'
   readonly authority: Authority
   /** The same for every delivery of the same event. */
@@ -24,8 +24,8 @@ export type WebhookCommand = {
   readonly tenant: TenantSnapshot
 }
 
-export function webhookIntake(session: Session, command: WebhookCommand): Intake {
-  const { key, runId, title, text, authority, deliverTo: origin, tenant } = command
+export function webhookIntake(session: Session, submission: WebhookSubmission): Intake {
+  const { key, runId, title, text, authority, deliverTo: origin, tenant } = submission
   const { inboundEvents } = session.delivery
   return {
     runId,

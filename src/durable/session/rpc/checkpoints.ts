@@ -13,7 +13,7 @@ import {
   rollback,
   type RollbackResult,
   type Unreachable,
-} from '../checkpoints.ts'
+} from '../core/checkpoints.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class CheckpointsSubject extends RpcTarget {

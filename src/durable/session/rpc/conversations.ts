@@ -8,10 +8,10 @@ import type { SessionHost } from '../session-host.ts'
 import type { Entry } from '#agent/core/history.ts'
 import { type ConversationItem, renderConversation } from '#agent/public-api/responses/stored-items.ts'
 import { importRunId } from '#durable/storage/journal.ts'
-import { storeMessage } from '../intake/request.ts'
+import { attachmentPrefix, storeMessageImages } from '#durable/workspace/attachments.ts'
 import type { Session } from '../session.ts'
-import { undoTurns } from '../undo.ts'
-import { readItem, toStored } from '../responses/read-response.ts'
+import { undoTurns } from '../core/undo.ts'
+import { readItem, toStored } from '../views/read-response.ts'
 
 export type ConversationLabels = Readonly<Record<string, string>>
 
@@ -102,7 +102,8 @@ async function appendMessages(
   messages: readonly Message[],
   blobs: R2Bucket | undefined,
 ): Promise<readonly ConversationItem[] | undefined> {
-  const stored = await Promise.all(messages.map((message) => storeMessage(session, message, blobs)))
+  const imagePrefix = attachmentPrefix(session.tenantId, session.sessionId)
+  const stored = await Promise.all(messages.map((message) => storeMessageImages(message, blobs, imagePrefix)))
   const { store } = session
   if (store.hasOpenTurn) return undefined
   const before = store.lastMessageSeq()

@@ -3,7 +3,7 @@
 import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { DeliveredMessage } from '#durable/storage/deliveries.ts'
-import { deliver, type DeliveryOutcome } from '../deliver.ts'
+import { deliver, type DeliveryOutcome } from '../inject.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class DeliveriesSubject extends RpcTarget {

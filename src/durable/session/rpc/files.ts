@@ -2,7 +2,7 @@
 
 import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import { type FileResult, type Precondition, workspaceFiles } from '../files.ts'
+import { type FileResult, type Precondition, workspaceFiles } from '../core/files.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class FilesSubject extends RpcTarget {

@@ -11,7 +11,7 @@ import {
   pauseGoal,
   resumeGoal,
 } from '#agent/schedule/goal/goal.ts'
-import { saveGoal } from '../self-started/save-goal.ts'
+import { saveGoal } from '../core/save-goal.ts'
 import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
 

@@ -3,12 +3,12 @@
 import { RpcTarget } from 'cloudflare:workers'
 import type { SendOutcome } from '#agent/core/delivery.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import type { InboundCommand } from '../intake/inbound-command.ts'
+import type { InboundSubmission } from '../intake/inbound.ts'
 import type { Submitted } from '../intake/intake.ts'
-import type { WebhookCommand } from '../intake/webhook.ts'
+import type { WebhookSubmission } from '../intake/webhook.ts'
 import { releaseHeld } from '../release-held.ts'
 import { canHold } from '../intake/hold-message.ts'
-import { isOwnTenant } from '../own-tenant.ts'
+import { isForTenant } from '../core/check-caller.ts'
 import { submit } from '../submit.ts'
 import type { SessionHost } from '../session-host.ts'
 
@@ -31,14 +31,14 @@ export class InboundSubject extends RpcTarget {
   }
 
   /** Begins the turn of a webhook's delivery. Undefined only while the session is being deleted. */
-  submitWebhook(command: WebhookCommand): Promise<Submitted | undefined> {
+  submitWebhook(command: WebhookSubmission): Promise<Submitted | undefined> {
     return submit(this.#host.session, command)
   }
 
   /** Creates the session when there is none. Undefined only while it is being deleted. */
-  async submit(command: InboundCommand): Promise<Submitted | undefined> {
+  async submit(command: InboundSubmission): Promise<Submitted | undefined> {
     const { session } = this.#host
-    const isOwn = session.exists && isOwnTenant(session, command.authority)
+    const isOwn = session.exists && isForTenant(session, command.authority)
     // Held messages are released first: all keep their order.
     if (isOwn && !canHold(session, command)) await releaseHeld(session)
     const outcome = await submit(session, command)

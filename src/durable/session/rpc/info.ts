@@ -7,8 +7,8 @@ import { patchSettings, type Settings, type SettingsFault } from '#agent/core/se
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { rebuildPrompt } from '#durable/turn/prepare-turn.ts'
-import { assumedWindow, type ContextView, readContext } from '../read-context.ts'
-import { type RunView, sessionView, type SessionView } from '../api-views.ts'
+import { assumedWindow, type ContextView, readContext } from '../views/read-context.ts'
+import { type RunView, sessionView, type SessionView } from '../views/api-views.ts'
 import { type SessionStatus, statusOf } from '#durable/turn/pending-requests.ts'
 import { tightenSettings } from '#agent/policy/settings/tighten-settings.ts'
 import { expandToolsets } from '#tools/tools-for.ts'
@@ -16,7 +16,7 @@ import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
 import { textIn } from '#agent/core/message.ts'
 import { contextTokens } from '#durable/turn/context-tokens.ts'
-import { runOf } from '../read-session.ts'
+import { runOf } from '../views/read-session.ts'
 
 /** Settings that are older than the check of policy lose what the check would have refused. */
 function checkedSettings({ meta, tenant }: Session): Settings {

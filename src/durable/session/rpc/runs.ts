@@ -4,14 +4,14 @@ import { RpcTarget } from 'cloudflare:workers'
 import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
 import type { RunEnded } from '#agent/core/event.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import type { RunView } from '../api-views.ts'
-import { endOf, runOf } from '../read-session.ts'
-import type { ContinueCommand } from '../intake/continue.ts'
-import type { RequestCommand } from '../intake/request.ts'
+import type { RunView } from '../views/api-views.ts'
+import { endOf, runOf } from '../views/read-session.ts'
+import type { ContinueSubmission } from '../intake/continue.ts'
+import type { RequestSubmission } from '../intake/request.ts'
 import { isNotAccepted, type Submitted } from '../intake/intake.ts'
 import type { RunPart } from '#durable/events/streams.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
-import { blockingPart, describeWaiting, segmentOf, type SegmentView } from '../segments.ts'
+import { blockingPart, describeWaiting, segmentOf, type SegmentView } from '../views/segments.ts'
 import { submit } from '../submit.ts'
 import type { SessionHost } from '../session-host.ts'
 import { BackendError } from '#agent/core/backend.ts'
@@ -29,13 +29,13 @@ export class RunsSubject extends RpcTarget {
     this.#host = host
   }
 
-  submit(command: RequestCommand | ContinueCommand): Promise<Submitted | undefined> {
+  submit(command: RequestSubmission | ContinueSubmission): Promise<Submitted | undefined> {
     return submit(this.#host.session, command, this.#host.env.BLOBS)
   }
 
   /** Submits a message and waits for the end of its run. Without `run` and `end` it was not accepted. */
   async submitAndWait(
-    command: RequestCommand,
+    command: RequestSubmission,
   ): Promise<{ submitted: Submitted; run?: RunView; end?: RunEnded } | undefined> {
     const submitted = await this.submit(command)
     if (!submitted) return undefined
@@ -51,7 +51,7 @@ export class RunsSubject extends RpcTarget {
    * `segment` it was not accepted.
    */
   async submitUntilSegment(
-    command: RequestCommand | ContinueCommand,
+    command: RequestSubmission | ContinueSubmission,
   ): Promise<{ submitted: Submitted; run?: RunView; segment?: SegmentView } | undefined> {
     const submitted = await this.submit(command)
     if (!submitted) return undefined

@@ -4,9 +4,9 @@ import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import type { SessionView } from '../api-views.ts'
-import type { exportSession, ExportOptions, ImportedSession } from '../transfer/export.ts'
-import { cancelCopy, copySession, type SessionCopy } from '../fork.ts'
+import type { SessionView } from '../views/api-views.ts'
+import type { exportSession, ExportOptions, ImportedSession } from '../copies/export.ts'
+import { cancelCopy, copySession, type SessionCopy } from '../copies/fork.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class TransferSubject extends RpcTarget {
@@ -35,7 +35,7 @@ export class TransferSubject extends RpcTarget {
   }
 
   async export(authority: Authority, options: ExportOptions): Promise<ReturnType<typeof exportSession> | undefined> {
-    const transfer = await import('../transfer/export.ts')
+    const transfer = await import('../copies/export.ts')
     return this.#host.with(authority, (session) => transfer.exportSession(session, options, this.#host.env.BLOBS))
   }
 
@@ -45,7 +45,7 @@ export class TransferSubject extends RpcTarget {
     given: ImportedSession,
     tenant: TenantSnapshot,
   ): Promise<{ kind: 'imported'; view: SessionView } | { kind: 'too-large'; message: number } | undefined> {
-    const { importSession } = await import('../transfer/export.ts')
+    const { importSession } = await import('../copies/export.ts')
     return this.#host.asCaller(authority, async () => {
       if (!this.#host.isOwn(authority)) return undefined
       const { session, env } = this.#host

@@ -25,8 +25,8 @@ import {
 import type { GoalStep } from '#agent/schedule/goal/next-goal-step.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import type { Session } from '../session.ts'
-import { saveGoal } from './save-goal.ts'
-import { goalStepOf, isUnused } from './self-start-timer.ts'
+import { saveGoal } from '../core/save-goal.ts'
+import { goalStepOf, isUnused } from '../core/self-start-timer.ts'
 import { refusalFor, startOwnTurn } from './start-turn.ts'
 
 /** Returns whether a turn of the goal has begun. */

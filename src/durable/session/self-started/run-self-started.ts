@@ -23,7 +23,7 @@ import {
   renderLoop,
   type TickEnd,
 } from '#agent/schedule/recurring/recurring.ts'
-import { isUnused } from './self-start-timer.ts'
+import { isUnused } from '../core/self-start-timer.ts'
 import { refusalFor, startOwnTurn } from './start-turn.ts'
 
 const retryPauseMs = 1_000

@@ -5,8 +5,8 @@ import type { SteerOutcome, SubagentProgress } from '#agent/core/subagent.ts'
 import { modelCallUse, timesUsed, type Turn } from '#agent/core/turn.ts'
 import { userText } from '#agent/core/message.ts'
 import type { Submitted } from '../intake/intake.ts'
-import type { RequestCommand } from '../intake/request.ts'
-import { turnOf } from '../segments.ts'
+import type { RequestSubmission } from '../intake/request.ts'
+import { turnOf } from '../views/segments.ts'
 import type { Session } from '../session.ts'
 import { submit } from '../submit.ts'
 import { reportOf } from './ended-report.ts'
@@ -57,7 +57,7 @@ function outcomeOf(submitted: Submitted | undefined): StartOutcome {
   }
 }
 
-const commandOf = ({ authority, runId, tenant, message, options, spec }: ChildStart): RequestCommand => ({
+const commandOf = ({ authority, runId, tenant, message, options, spec }: ChildStart): RequestSubmission => ({
   kind: 'request',
   authority,
   runId,

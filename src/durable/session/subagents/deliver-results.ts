@@ -19,13 +19,14 @@ import { deliverResult } from '#durable/turn/pending-requests.ts'
 import { turnScope } from '#durable/turn/tools/turn-scope.ts'
 import type { ChildRow, ChildRows } from './child-rows.ts'
 import { mergeFiles } from './merge-files.ts'
-import type { DeliverMessage, ParentSession } from './parent-session.ts'
+import type { DeliverMessage } from './parent-session.ts'
 import { delegationOf } from './delegation-id.ts'
 import { inNameOf } from './start-child.ts'
+import type { Session } from '../session.ts'
 import { type SessionStub } from '#durable/platform/addresses.ts'
 
 type Delivering = {
-  readonly session: ParentSession
+  readonly session: Session
   readonly rows: ChildRows
   readonly deliver: DeliverMessage
   readonly stubOf: (id: string) => SessionStub
@@ -62,7 +63,7 @@ async function deliverOne(delivering: Delivering, ended: readonly EndedRow[]): P
 }
 
 /** The call of a delegation: it waits, it is being made, or it is over. */
-function placeOf({ store }: ParentSession, { delegation, callId }: ChildRow): 'away' | 'starting' | 'gone' {
+function placeOf({ store }: Session, { delegation, callId }: ChildRow): 'away' | 'starting' | 'gone' {
   const turn = store.current()
   if (!turn || turn.stage.at !== 'tools' || turn.stopRequested) return 'gone'
   const step = store.lastMessageSeq()
@@ -71,7 +72,7 @@ function placeOf({ store }: ParentSession, { delegation, callId }: ChildRow): 'a
   return call.state === 'away' ? 'away' : 'starting'
 }
 
-export const isAwaited = (session: ParentSession, row: ChildRow): boolean => placeOf(session, row) !== 'gone'
+export const isAwaited = (session: Session, row: ChildRow): boolean => placeOf(session, row) !== 'gone'
 
 const retryAfterMs = 5_000
 const startingRetryMs = 1_000
@@ -164,7 +165,7 @@ async function renderAll({ session, rows, stubOf }: Omit<Delivering, 'deliver'>,
   return renderResults(tasks, over - started, ended[0]?.note)
 }
 
-async function renderTask({ toolRuntime }: ParentSession, row: EndedRow, maxChars: number): Promise<EndedTask> {
+async function renderTask({ toolRuntime }: Session, row: EndedRow, maxChars: number): Promise<EndedTask> {
   const { id, index, task, state } = row
   const { report } = state
   const { output } = report

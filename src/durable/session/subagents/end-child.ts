@@ -5,12 +5,12 @@ import { addDelegatedUsage } from '#agent/loop/intake.ts'
 import { noUsage } from '#agent/core/usage.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { ChildRow, ChildRows } from './child-rows.ts'
-import type { ParentSession } from './parent-session.ts'
+import type { Session } from '../session.ts'
 
 const maxPreviewChars = 200
 
 /** Does nothing when the subagent has ended before. */
-export function endChild(session: ParentSession, rows: ChildRows, { id }: ChildRow, report: SubagentReport): void {
+export function endChild(session: Session, rows: ChildRows, { id }: ChildRow, report: SubagentReport): void {
   const row = rows.get(id)
   if (!row || row.state.at === 'ended') return
   const { store } = session

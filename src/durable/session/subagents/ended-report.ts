@@ -6,19 +6,11 @@ import type { SubagentCall, SubagentReport, SubagentStatus } from '#agent/core/s
 import { isCancelled, modelCallUse, timesUsed, totalUsage, type Turn } from '#agent/core/turn.ts'
 import { readTallyKey } from '#agent/core/usage.ts'
 import { createRunEnded } from '#agent/loop/announce.ts'
-import type { Journal } from '#durable/storage/journal.ts'
-import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { runUsage } from '#durable/storage/session-record.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
-
-type ReportingSession = {
-  readonly meta: SessionMetadata
-  readonly journal: Journal
-  readonly store: SessionStore
-}
+import type { Session } from '../session.ts'
 
 /** Undefined while the run goes on, and for a session that is no subagent. */
-export function endedReport(session: ReportingSession): SubagentReport | undefined {
+export function endedReport(session: Session): SubagentReport | undefined {
   const { meta, store, journal } = session
   const { subagent: link } = meta
   const current = store.current()
@@ -29,7 +21,7 @@ export function endedReport(session: ReportingSession): SubagentReport | undefin
 const maxTrace = 100
 
 /** Undefined while the run goes on. */
-export function reportOf({ meta, journal }: ReportingSession, turn: Turn): SubagentReport | undefined {
+export function reportOf({ meta, journal }: Session, turn: Turn): SubagentReport | undefined {
   const { stage } = turn
   if (stage.at !== 'done') return undefined
   const entries = journal.entriesOfRun(turn.id)

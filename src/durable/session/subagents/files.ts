@@ -3,16 +3,9 @@
 import type { SnapshotEntry } from '#backends/portable-backend.ts'
 import { pack, unpack } from '#backends/tar.ts'
 import { byteStream } from '#durable/platform/byte-stream.ts'
-import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { hasWorkspaceFiles } from '#durable/storage/storage-usage.ts'
-import type { ToolRuntime } from '#durable/turn/tool-runtime.ts'
+import type { Session } from '../session.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
-
-export type FileSession = {
-  readonly sql: SqlStorage
-  readonly meta: Pick<SessionMetadata, 'machine'>
-  readonly toolRuntime: ToolRuntime
-}
 
 /** Paths are relative to the workspace. `base`: the digest of the copied file that was changed or deleted. */
 export type FileChange = {
@@ -32,7 +25,7 @@ const schema = 'CREATE TABLE IF NOT EXISTS baseline (path TEXT PRIMARY KEY, dige
 const maxCopiedBytes = 50 * 1024 * 1024
 
 /** The files of a workspace as a tar archive: up to 50 MB. */
-export const packFiles = (session: FileSession): ReadableStream<Uint8Array> =>
+export const packFiles = (session: Session): ReadableStream<Uint8Array> =>
   byteStream(pack(withinSize(filesOf(session, () => true))))
 
 async function* withinSize(entries: AsyncIterable<SnapshotEntry>): AsyncGenerator<SnapshotEntry> {
@@ -46,7 +39,7 @@ async function* withinSize(entries: AsyncIterable<SnapshotEntry>): AsyncGenerato
 }
 
 /** Receives the files of the parent, and records what they are. It can be repeated. */
-export async function receiveFiles(session: FileSession, archive: ReadableStream<Uint8Array>): Promise<void> {
+export async function receiveFiles(session: Session, archive: ReadableStream<Uint8Array>): Promise<void> {
   const { sql, toolRuntime } = session
   sql.exec(schema)
   sql.exec('DELETE FROM baseline')
@@ -68,7 +61,7 @@ async function* recorded(
 }
 
 /** The differences from the copied files. */
-export async function findChanges(session: FileSession): Promise<FileChanges> {
+export async function findChanges(session: Session): Promise<FileChanges> {
   const base = readBaseline(session.sql)
   const list: FileChange[] = []
   const seen = new Set<string>()
@@ -91,7 +84,7 @@ export async function findChanges(session: FileSession): Promise<FileChanges> {
 }
 
 /** The entries of the workspace with relative paths. A host is not started for a session that never had files. */
-async function* filesOf(session: FileSession, isWanted: (path: string) => boolean): AsyncGenerator<SnapshotEntry> {
+async function* filesOf(session: Session, isWanted: (path: string) => boolean): AsyncGenerator<SnapshotEntry> {
   const { sql, meta, toolRuntime } = session
   if (meta.machine === undefined && !hasWorkspaceFiles(sql)) return
   const { backend } = toolRuntime

@@ -10,12 +10,12 @@ import { unpack } from '#backends/tar.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import type { ChildRow, ChildRows } from './child-rows.ts'
 import { digestOf, type FileChange, type FileChanges } from './files.ts'
-import type { ParentSession } from './parent-session.ts'
 import { withinLimit } from './reach.ts'
+import type { Session } from '../session.ts'
 import { type SessionStub } from '#durable/platform/addresses.ts'
 
 type Merging = {
-  readonly session: ParentSession
+  readonly session: Session
   readonly rows: ChildRows
   readonly stubOf: (id: string) => SessionStub
 }

@@ -3,26 +3,9 @@
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { SubagentProgress, SubagentReport } from '#agent/core/subagent.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
-import type { Journal } from '#durable/storage/journal.ts'
 import type { DeliveredMessage } from '#durable/storage/deliveries.ts'
-import type { NewSession, SessionMetadata } from '#durable/storage/session-metadata.ts'
-import type { Projection } from '#durable/storage/projection.ts'
+import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import type { TurnSession } from '#durable/turn/turn-session.ts'
-
-export type ParentSession = Omit<TurnSession, 'access'> & {
-  readonly sql: SqlStorage
-  readonly journal: Journal
-  readonly projection: Projection
-  readonly access: { readonly isPaused: boolean }
-  readonly updateMeta: (change: Partial<SessionMetadata>) => void
-  readonly turns: {
-    readonly isClosing: boolean
-    readonly arm: () => void
-    readonly resume: () => void
-    readonly project: () => Promise<void>
-  }
-}
 
 /** Delivers a message into the parent's own conversation. Undefined: the session does not exist. */
 export type DeliverMessage = (authority: Authority, message: DeliveredMessage) => Promise<unknown>

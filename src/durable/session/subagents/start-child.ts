@@ -13,14 +13,15 @@ import { hasWorkspaceFiles } from '#durable/storage/storage-usage.ts'
 import { stricter } from '#durable/tenant/effective-limits.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { ChildRow } from './child-rows.ts'
-import type { ChildStart, ParentSession } from './parent-session.ts'
+import type { ChildStart } from './parent-session.ts'
+import type { Session } from '../session.ts'
 
 /** The limits of the session that delegates. */
-export const limitsOf = ({ settings, tenant, meta }: ParentSession): SubagentLimits =>
+export const limitsOf = ({ settings, tenant, meta }: Session): SubagentLimits =>
   subagentLimits(settings, tenant.limits, meta.subagent?.depth ?? 0)
 
 /** `shares`: the number of subagents that start with what is left. `running`: those that may still spend. */
-export function chooseGrant(session: ParentSession, running: readonly SubagentGrant[], shares: number): SubagentGrant {
+export function chooseGrant(session: Session, running: readonly SubagentGrant[], shares: number): SubagentGrant {
   const { tenant, meta, store } = session
   const limits = stricter(tenant.limits ?? {}, meta.settings.limits ?? {})
   const turn = store.current()
@@ -33,21 +34,16 @@ export function chooseGrant(session: ParentSession, running: readonly SubagentGr
 }
 
 /** The rights of the parent, limited to the tools of the subagent. Revoking the key of the parent ends the subagent too. */
-export const childAuthority = (session: ParentSession, { authority, tools }: ChildRow): Authority =>
+export const childAuthority = (session: Session, { authority, tools }: ChildRow): Authority =>
   narrow(inNameOf(session, authority), { toolBounds: [tools] })
 
 /** No person acts any more, but the rights stay those of the key or person that the work began with. */
-export function inNameOf({ sessionId }: Pick<ParentSession, 'sessionId'>, authority: Authority): Authority {
+export function inNameOf({ sessionId }: Pick<Session, 'sessionId'>, authority: Authority): Authority {
   const keyId = keyOf(authority)
   return { ...actAs(authority, { kind: 'session', id: sessionId }), ...(keyId !== undefined && { keyId }) }
 }
 
-export function createStart(
-  session: ParentSession,
-  row: ChildRow,
-  tenant: TenantSnapshot,
-  grant: SubagentGrant,
-): ChildStart {
+export function createStart(session: Session, row: ChildRow, tenant: TenantSnapshot, grant: SubagentGrant): ChildStart {
   const { meta, settings, sql, sessionId, toolRuntime } = session
   const { task, runId } = row
   const { maxConcurrent, maxDepth, depth } = limitsOf(session)
@@ -78,7 +74,7 @@ export function createStart(
 }
 
 /** The model of the run that has delegated. */
-function modelOfParent({ store, journal, meta }: ParentSession, { parentRun }: ChildRow): string | undefined {
+function modelOfParent({ store, journal, meta }: Session, { parentRun }: ChildRow): string | undefined {
   const current = store.current()
   const turn = current?.id === parentRun ? current : journal.turnOfRun(parentRun)
   return turn?.options.model ?? meta.model ?? undefined

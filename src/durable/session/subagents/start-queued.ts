@@ -9,13 +9,14 @@ import { failpoint } from '#durable/platform/failpoint.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { type ChildRow, type ChildRows, isRunning } from './child-rows.ts'
 import { lostReport } from './end-child.ts'
-import type { ParentSession, StartOutcome } from './parent-session.ts'
+import type { StartOutcome } from './parent-session.ts'
 import { withinLimit } from './reach.ts'
 import { chooseGrant, createStart, limitsOf } from './start-child.ts'
+import type { Session } from '../session.ts'
 import { type SessionStub } from '#durable/platform/addresses.ts'
 
 type Starting = {
-  readonly session: ParentSession
+  readonly session: Session
   readonly rows: ChildRows
   readonly stubOf: (id: string) => SessionStub
   readonly end: (row: ChildRow, report: SubagentReport) => void

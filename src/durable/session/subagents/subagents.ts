@@ -27,14 +27,15 @@ import { delegationOf } from './delegation-id.ts'
 import { deliverResults, isAwaited } from './deliver-results.ts'
 import { endedReport } from './ended-report.ts'
 import { endChild, lostReport } from './end-child.ts'
-import type { ChildStatus, DeliverMessage, ParentSession } from './parent-session.ts'
+import type { ChildStatus, DeliverMessage } from './parent-session.ts'
 import { withinLimit } from './reach.ts'
 import { childAuthority, limitsOf } from './start-child.ts'
 import { startQueued } from './start-queued.ts'
+import type { Session } from '../session.ts'
 import { sessionStub } from '#durable/platform/addresses.ts'
 
 export type SubagentsOptions = {
-  readonly session: ParentSession
+  readonly session: Session
   readonly env: Env
   readonly deliver: DeliverMessage
 }

@@ -18,7 +18,7 @@ import type {
 import { explainBadSkillName, skillFile } from '#agent/skills/skill-names.ts'
 import { blockDangerous, describeFindings } from '#agent/skills/skill-verdict.ts'
 import { clock } from '#durable/platform/clock.ts'
-import type { ScheduledPart } from '../alarm.ts'
+import type { ScheduledPart } from '#durable/platform/part-schedule.ts'
 import type { TenantAudit } from '../audit.ts'
 import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import type { StoredValues } from '../stored-values.ts'

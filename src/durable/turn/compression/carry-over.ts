@@ -9,7 +9,7 @@ import type { TurnSession } from '../turn-session.ts'
 
 /** `effects`: one line for each call with an effect that was replaced so far. */
 export type CarryOverContext = {
-  readonly session: Pick<TurnSession, 'meta'>
+  readonly session: TurnSession
   readonly effects: readonly string[]
   readonly maxChars: number
 }

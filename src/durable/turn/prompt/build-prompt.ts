@@ -7,7 +7,8 @@ import { memoryReach } from '#agent/memory/memory-reach.ts'
 import { personalLayers } from '#agent/memory/personal-layers.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { promptParts } from './prompt-parts.ts'
-import type { PartResult, PreparedSession, PromptContext, PromptPart } from './prompt-part.ts'
+import type { PartResult, PromptContext, PromptPart } from './prompt-part.ts'
+import type { TurnSession } from '../turn-session.ts'
 import type { ToolScope } from '../tools/turn-scope.ts'
 
 /** A prompt, and what is stored beside it. */
@@ -25,7 +26,7 @@ export type BuildOptions = {
 
 /** Returns at once when the material and every part do: then nothing is awaited between creating a session and its first turn. */
 export function buildPrompt(
-  session: PreparedSession,
+  session: TurnSession,
   { model, authority = session.asker(), isFresh = false, parts = promptParts }: BuildOptions = {},
 ): BuiltPrompt | Promise<BuiltPrompt> {
   const build = (material: PromptMaterial | undefined) =>
@@ -35,7 +36,7 @@ export function buildPrompt(
 }
 
 function contextOf(
-  session: PreparedSession,
+  session: TurnSession,
   { model, authority }: { readonly model: string | undefined; readonly authority: Authority },
   material: PromptMaterial | undefined,
 ): PromptContext {
@@ -52,7 +53,7 @@ function contextOf(
 }
 
 /** A subagent has the same tools in every turn. Other sessions keep their prompt while the bounds of callers change. */
-function promptScope({ subagent }: PreparedSession['meta'], authority: Authority): ToolScope {
+function promptScope({ subagent }: TurnSession['meta'], authority: Authority): ToolScope {
   const { toolBounds } = authority
   return { ...(subagent && toolBounds && { toolBounds }), ...(!memoryReach(authority) && { withoutMemory: true }) }
 }

@@ -4,9 +4,7 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 import type { PromptLayer, PromptMaterial } from '#agent/core/prompt-layer.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import type { Toolbox } from '#agent/core/tool.ts'
-import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
-import type { SessionBackend } from '#durable/workspace/session-backend.ts'
-import type { ToolScope } from '../tools/turn-scope.ts'
+import type { TurnSession } from '../turn-session.ts'
 
 /** The model that gets the prompt first. */
 export type PromptModel = {
@@ -16,32 +14,8 @@ export type PromptModel = {
   readonly contextWindow: number
 }
 
-/** The parts of a session that its prompt is built from. */
-export type PreparedSession = {
-  readonly tenantId: string
-  readonly meta: SessionMetadata
-  readonly settings: Settings
-  readonly journal: { readonly isBlank: boolean }
-  readonly toolRuntime: {
-    readonly backend: Pick<SessionBackend, 'describe' | 'files' | 'kind' | 'capabilities'>
-    readonly toolbox: (settings: Settings, scope: ToolScope) => Toolbox
-  }
-  /** The tenant's material: at once when it adds nothing, or when its material is cached. `isFresh`: asks the tenant. */
-  readonly promptMaterial: (isFresh: boolean) => PromptMaterial | undefined | Promise<PromptMaterial | undefined>
-  /** The model of a turn that names `model`, or none. Undefined when no model is set up. */
-  readonly promptModel: (model: string | undefined) => PromptModel | undefined
-  /** Whether the workspace may have files that can be read without starting a host. */
-  readonly hasReadableFiles: () => boolean
-  /** Replaces secrets. */
-  readonly redact: (text: string) => string
-  /** For whom the last turn acts. */
-  readonly asker: () => Authority
-  /** The entries of the asker's profile. */
-  readonly profileOf: (authority: Authority) => Promise<readonly string[]>
-}
-
 export type PromptContext = {
-  readonly session: PreparedSession
+  readonly session: TurnSession
   readonly settings: Settings
   /** For whom the first turn acts. */
   readonly authority: Authority

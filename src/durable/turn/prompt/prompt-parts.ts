@@ -1,7 +1,6 @@
 /** Lists the parts of the system prompt. Their layers have a fixed order, so the order of this list does not matter. */
 
-import { environmentPart, usesWorkspace } from './environment-part.ts'
-import type { PreparedSession, PromptContext, PromptPart } from './prompt-part.ts'
+import type { PromptContext, PromptPart } from './prompt-part.ts'
 import { createLayer } from '#agent/prompt/layers.ts'
 import { renderModelGuidance } from '#agent/prompt/guidance/models.ts'
 import { renderPlatformHint } from '#agent/prompt/guidance/platforms.ts'
@@ -24,6 +23,17 @@ import { contextFileCap, foldersTo, listContextFiles } from '#agent/prompt/conte
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { type ContextFile, readFolder, readText, renderContextFile } from './context-files.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
+import type { TurnSession } from '../turn-session.ts'
+
+/** Describes the workspace where commands run and files are. */
+const environmentPart: PromptPart = (context) =>
+  usesWorkspace(context)
+    ? createLayer('environment', `Your workspace: ${context.session.toolRuntime.backend.describe()}`)
+    : undefined
+
+/** Whether the session has a tool that works on files or runs commands. */
+const usesWorkspace = ({ tools }: Pick<PromptContext, 'tools'>): boolean =>
+  [...tools.values()].some(({ needs }) => needs.includes('backend'))
 
 /** A first turn waits for a slow host no longer than this. */
 const readTimeoutMs = 3_000
@@ -41,7 +51,7 @@ export const workspacePart: PromptPart = (context) => {
   return isRead ? buildLayer(session, contextFileCap(model?.contextWindow)) : undefined
 }
 
-async function buildLayer(session: PreparedSession, maxChars: number): Promise<PromptLayer | undefined> {
+async function buildLayer(session: TurnSession, maxChars: number): Promise<PromptLayer | undefined> {
   const files = await withTimeout(tryRead(session), readTimeoutMs, () => 'unread' as const)
   if (files === 'unread') return createLayer('workspace', unread)
   if (!files.length) return undefined
@@ -60,7 +70,7 @@ async function buildLayer(session: PreparedSession, maxChars: number): Promise<P
   return createLayer('workspace', text, { isTruncated: rendered.some(({ isTruncated }) => isTruncated) })
 }
 
-async function tryRead(session: PreparedSession): Promise<readonly ContextFile[] | 'unread'> {
+async function tryRead(session: TurnSession): Promise<readonly ContextFile[] | 'unread'> {
   try {
     return await readContextFiles(session)
   } catch (error) {
@@ -71,7 +81,7 @@ async function tryRead(session: PreparedSession): Promise<readonly ContextFile[]
 }
 
 /** Returns the files of the first kind that has text, from the root to the working directory. */
-async function readContextFiles({ toolRuntime, meta }: PreparedSession): Promise<readonly ContextFile[]> {
+async function readContextFiles({ toolRuntime, meta }: TurnSession): Promise<readonly ContextFile[]> {
   const { files, capabilities } = toolRuntime.backend
   const { root } = capabilities
   const folders = await Promise.all(foldersTo(root, meta.shell?.cwd ?? root).map((path) => readFolder(files, path)))

@@ -4,16 +4,15 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import type { MemoryProvider, MemorySubject, RememberedTurn } from '#agent/core/recall/memory-provider.ts'
-import type { Settings } from '#agent/core/settings.ts'
 import { createMem0, mem0BaseUrl, type PostJson } from '#agent/memory/mem0.ts'
 import { memoryReach } from '#agent/memory/memory-reach.ts'
 import { renderRecalled } from '#agent/memory/recalled-context.ts'
-import type { TenantKeys } from '#durable/models/credentials.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newNonce } from '#durable/platform/ids.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import { variablesOf } from '#durable/platform/variables.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
+import type { TurnSession } from '../turn-session.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 
 /** A turn waits at most so long for what the service remembers. */
@@ -23,16 +22,6 @@ const maxAnswerBytes = 1_000_000
 /** After a failure turns do not wait for the service for a while. */
 const pauseMs = 60_000
 
-export type RememberingSession = {
-  readonly tenantId: string
-  readonly sessionId: string
-  readonly settings: Settings
-  readonly meta: { readonly origin?: { readonly isGroup: boolean } | undefined }
-  readonly tenant: { readonly keys: TenantKeys }
-  readonly hasMemory: () => boolean
-  readonly runInBackground: (work: Promise<unknown>) => void
-}
-
 type Connected = { readonly provider: MemoryProvider; readonly subject: () => Promise<MemorySubject> }
 
 /** When each tenant's service may be asked again. */
@@ -40,7 +29,7 @@ const pausedUntil = new BoundedMap<string, number>(1_000)
 
 /** Returns the fenced text for the model, if the service finds something in time. Undefined at once without a service. */
 export function recallContext(
-  session: RememberingSession,
+  session: TurnSession,
   env: Env,
   { authority, query }: { readonly authority: Authority; readonly query: string },
 ): Promise<string | undefined> | undefined {
@@ -50,7 +39,7 @@ export function recallContext(
 }
 
 async function recall(
-  { tenantId }: RememberingSession,
+  { tenantId }: TurnSession,
   { provider, subject }: Connected,
   { query }: { readonly query: string },
 ): Promise<string | undefined> {
@@ -70,7 +59,7 @@ async function recall(
 
 /** Hands a finished turn to the service, in the background. A turn that cannot be handed over is left out. */
 export function storeTurnOutside(
-  session: RememberingSession,
+  session: TurnSession,
   env: Env,
   { authority, turn }: { readonly authority: Authority; readonly turn: RememberedTurn },
 ): void {
@@ -94,7 +83,7 @@ async function store({ provider, subject }: Connected, turn: RememberedTurn): Pr
 }
 
 /** Undefined without a service, without a key for it, and where the asker reaches no memory of their own. */
-function connect(session: RememberingSession, env: Env, authority: Authority): Connected | undefined {
+function connect(session: TurnSession, env: Env, authority: Authority): Connected | undefined {
   const name = session.settings.memory?.provider
   const key = name && session.tenant.keys.byProvider.get(name)?.[0]?.key
   const owner = memoryReach(authority)?.owner
@@ -109,7 +98,7 @@ function connect(session: RememberingSession, env: Env, authority: Authority): C
   }
 }
 
-const createPost = (session: RememberingSession, env: Env, isTrusted: boolean): PostJson => {
+const createPost = (session: TurnSession, env: Env, isTrusted: boolean): PostJson => {
   const guardedFetch = createTenantFetch(env, session.tenantId, (work) => session.runInBackground(work))
   return async ({ url, headers, body, signal }) => {
     const request = { url, method: 'POST', headers, body, signal, isTrusted, maxBytes: maxAnswerBytes }

@@ -1,17 +1,12 @@
 /** Hands answered turns of people to the memory service of their tenant. */
 
-import type { Authority } from '#agent/core/permission/authority.ts'
 import { isRunEnd, type SessionEvent } from '#agent/core/event.ts'
-import { type Message, textIn } from '#agent/core/message.ts'
-import { type RememberingSession, storeTurnOutside } from './outside-memory.ts'
-
-type AnsweredSession = RememberingSession & {
-  readonly asker: () => Authority
-  readonly store: { readonly transcript: () => readonly Message[] }
-}
+import { textIn } from '#agent/core/message.ts'
+import { storeTurnOutside } from './outside-memory.ts'
+import type { TurnSession } from '../turn-session.ts'
 
 /** Requests of jobs, processes and notices are no words of a person. */
-export function storeAnsweredTurn(session: AnsweredSession, env: Env, events: readonly SessionEvent[]): void {
+export function storeAnsweredTurn(session: TurnSession, env: Env, events: readonly SessionEvent[]): void {
   if (session.settings.memory?.provider === undefined) return
   const end = events.find(isRunEnd)
   if (end?.type !== 'run.completed') return

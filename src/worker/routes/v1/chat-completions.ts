@@ -7,8 +7,8 @@ import type { ToolMessage, UserMessage } from '#agent/core/message.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import { renderChatCompletion } from '#agent/public-api/chat-completions.ts'
 import { toRunFailure } from '#agent/public-api/run-failure.ts'
-import type { ContinueCommand } from '#durable/session/intake/continue.ts'
-import type { RequestCommand } from '#durable/session/intake/request.ts'
+import type { ContinueSubmission } from '#durable/session/intake/continue.ts'
+import type { RequestSubmission } from '#durable/session/intake/request.ts'
 import { runHeader } from '#durable/session/serve-stream.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -22,7 +22,7 @@ import { type ClientToolOptions, parseClientTools } from '../../chat/tools.ts'
 import { runFailed } from '../../errors.ts'
 import { submitInFork } from '../../fork.ts'
 import { nameClient } from '../../client-disconnect.ts'
-import { idempotencyKeyHeader, sessionIdHeaders, toolsetsHeader } from '../../headers.ts'
+import { eventStreamHeaders, idempotencyKeyHeader, sessionIdHeaders, toolsetsHeader } from '../../headers.ts'
 import { claimIds, joinedIds, replayHeaders, type RequestIds } from '../../idempotency.ts'
 import { listFiles, parseUserMessage } from '../../input/input.ts'
 import { limitToolsets, namedToolsets } from '../../input/limit-toolsets.ts'
@@ -89,7 +89,7 @@ type Asked = {
   readonly clientTools: ClientToolOptions
   readonly conversation: Conversation
   readonly message: UserMessage | undefined
-  readonly files: RequestCommand['files'] | undefined
+  readonly files: RequestSubmission['files'] | undefined
   /** The session that the header names. */
   readonly stored?: string
   readonly hashes?: ConversationHashes
@@ -140,7 +140,7 @@ function idsOf({ call, stored, found }: Asked): Promise<RequestIds> | RequestIds
   return claimIds(call, found?.kind === 'continue' ? found.sessionId : undefined)
 }
 
-function commandOf(asked: Asked, request: RequestFields, ids: RequestIds): RequestCommand | ContinueCommand {
+function commandOf(asked: Asked, request: RequestFields, ids: RequestIds): RequestSubmission | ContinueSubmission {
   const { stored, found } = asked
   if (stored !== undefined) return commandByName(asked, request)
   return found && !ids.replayed ? commandByWords(asked, request, found) : commandOfNew(asked, request, ids)
@@ -165,7 +165,7 @@ function commandByWords(
   asked: Asked,
   request: RequestFields,
   found: FoundConversation,
-): RequestCommand | ContinueCommand {
+): RequestSubmission | ContinueSubmission {
   const { conversation, files } = asked
   const message = latestMessage(asked)
   const isContinued = found.kind === 'continue'
@@ -184,7 +184,7 @@ function latestMessage({ conversation: { history }, message }: Asked): UserMessa
     : message
 }
 
-type RequestFields = Omit<RequestCommand, 'kind' | 'message' | 'files' | 'busyMode' | 'target'>
+type RequestFields = Omit<RequestSubmission, 'kind' | 'message' | 'files' | 'busyMode' | 'target'>
 
 /**
  * Continues the run that waits for these results. A run that was found without a session header is named by `continues`;
@@ -195,7 +195,7 @@ const continueRun = (
   { results }: Conversation,
   message: UserMessage | undefined,
   continues?: string,
-): ContinueCommand => ({
+): ContinueSubmission => ({
   kind: 'continue',
   ...request,
   busyMode: undefined,
@@ -207,7 +207,7 @@ const continueRun = (
 
 type Start = {
   readonly message: UserMessage | undefined
-  readonly files: RequestCommand['files']
+  readonly files: RequestSubmission['files']
   /** Absent: the session exists. */
   readonly target: { readonly isNewId: boolean; readonly oneShot?: boolean } | undefined
 }
@@ -217,7 +217,7 @@ function startRun(
   request: RequestFields,
   conversation: Conversation,
   { message, files, target }: Start,
-): RequestCommand {
+): RequestSubmission {
   const { history, opening } = completeHistory(conversation, 'messages')
   return {
     kind: 'request',
@@ -253,7 +253,7 @@ async function recordContinued({ call, hashes, found, message }: Asked, ids: Req
 
 type Answering = {
   readonly session: DurableObjectStub<SessionDO>
-  readonly command: RequestCommand | ContinueCommand
+  readonly command: RequestSubmission | ContinueSubmission
   readonly ids: RequestIds
 }
 
@@ -291,11 +291,6 @@ async function answer(asked: Asked, { session, command, ids }: Answering): Promi
 }
 
 const toUnixSeconds = (time: string | null) => (time === null ? undefined : Math.floor(Date.parse(time) / 1_000))
-
-export const eventStreamHeaders = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
-}
 
 function mergeTurnOptions(body: Chat, sessionOptions: TurnOptions, instructions: string): TurnOptions {
   const maxTokens = body.max_completion_tokens ?? sessionOptions.maxTokens

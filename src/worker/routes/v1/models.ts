@@ -1,28 +1,18 @@
 /** `/v1/models` and `/api/settings/models`: lists usable models and why others are unavailable. */
 
 import * as z from 'zod'
-import type { Settings } from '#agent/core/settings.ts'
 import { findProvider, getMissingRequirement } from '#agent/routing/availability.ts'
 import { listModelNames, emptyCatalog } from '#agent/providers/catalog/model-lookup.ts'
-import { minWindow } from '#agent/providers/catalog/context-window.ts'
 import type { KeyHealthById } from '#agent/routing/key-selection.ts'
 import { type Provider, providers } from '#agent/providers/profiles/providers.ts'
 import { chooseModel, explainModelless } from '#agent/routing/default-model.ts'
-import {
-  getModelRequirement,
-  type Prices,
-  type Route,
-  resolveRoute,
-  type Sources,
-  splitModelId,
-} from '#agent/routing/route.ts'
+import { type Prices, type Route, resolveRoute, type Sources, splitModelId } from '#agent/routing/route.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
 import { getHealth } from '#durable/models/key-pool.ts'
 import { mixtureNames, resolveMixture } from '#durable/models/mixture-of-agents.ts'
-import { isVirtualModel, listModelIds } from '#durable/models/model-routes.ts'
-import { effectiveSettings, type TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { AppError } from '../../errors.ts'
+import { listModelIds } from '#durable/models/model-routes.ts'
 import { pageByPosition } from '../../input/page.ts'
+import { explainSmallWindow, hasTooSmallWindow, resolveRequestedModel } from '../../input/requested-model.ts'
 import { type Call, route } from '../../route.ts'
 import { longPageQuery, ok } from '../../shapes.ts'
 import { nameSchemas } from '../../schema-names.ts'
@@ -85,24 +75,6 @@ const listUsableMixtures = (sources: Sources): readonly Route[] =>
     return aggregator ? [{ ...aggregator, id, provider: 'moa' }] : []
   })
 
-/** A window from the settings overrides this check, and a guessed window does not count. */
-const hasTooSmallWindow = ({ contextWindow, windowSource }: Route): boolean =>
-  contextWindow < minWindow && windowSource !== 'settings' && windowSource !== 'probe'
-
-/**
- * Validates the model of a request. Undefined means the default. Throws for unknown providers, providers without a key
- * and models with a context window that is too small.
- */
-export function resolveRequestedModel(id: string | undefined, env: Env, tenant?: TenantSnapshot, param = 'model') {
-  const sources = sourcesFor(env, tenant)
-  const model = isVirtualModel(id) ? undefined : id
-  const [name = ''] = listModelIds(resolveMixture(model, sources.settings)?.aggregator ?? model, sources)
-  const found = resolveRoute(name, sources)
-  if (found && hasTooSmallWindow(found)) throw smallWindowError(found, param)
-  if (model !== undefined && !found) throw modelNotFound(name, sources, param)
-  return model
-}
-
 /** Lists unusable providers, then named models that are unusable. */
 function listUnavailable(sources: Sources, health: KeyHealthById) {
   const { settings = {} } = sources
@@ -122,23 +94,6 @@ function listUnavailable(sources: Sources, health: KeyHealthById) {
   })
   return [...closed, ...models]
 }
-
-function modelNotFound(id: string, sources: Sources, param: string): AppError {
-  const provider = findProvider(splitModelId(id)[0], sources.settings)
-  const missing = provider && getModelRequirement(id, sources)
-  return new AppError(
-    404,
-    'model_not_found',
-    `The model ${id.slice(0, 200)} is not available here${missing ? `: ${missing}` : ''}. Use talaria, or provider/model of a provider with a key.`,
-    { param },
-  )
-}
-
-const explainSmallWindow = ({ id, contextWindow }: Route) =>
-  `${id} has a context window of ${contextWindow} tokens; ${minWindow} are needed. Choose another model, or correct models["${id}"].context_window.`
-
-const smallWindowError = (one: Route, param: string) =>
-  new AppError(400, 'unsupported', explainSmallWindow(one), { param })
 
 const modelShape = z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() })
 
@@ -278,7 +233,3 @@ export const modelRoutes = [
     },
   }),
 ]
-
-/** The tenant with a session's settings merged over its own. */
-export const mergeSessionSettings = (tenant: TenantSnapshot, settings: Settings | undefined): TenantSnapshot =>
-  settings ? { ...tenant, settings: effectiveSettings(tenant.settings, settings, true) } : tenant

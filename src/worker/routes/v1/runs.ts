@@ -2,15 +2,15 @@
 
 import * as z from 'zod'
 import { sessionNameHint, sessionNamePattern } from '#agent/core/session-name.ts'
-import type { RunView } from '#durable/session/api-views.ts'
-import type { RequestCommand } from '#durable/session/intake/request.ts'
+import type { RunView } from '#durable/session/views/api-views.ts'
+import type { RequestSubmission } from '#durable/session/intake/request.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { isApproval } from '#durable/turn/pending-requests.ts'
 import { sessionOfRun } from '#durable/platform/ids.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { readLastEventId } from '../../event-bridge.ts'
-import { idempotencyKeyHeader, lastEventIdHeader, toolsetsHeader } from '../../headers.ts'
+import { eventStreamHeaders, idempotencyKeyHeader, lastEventIdHeader, toolsetsHeader } from '../../headers.ts'
 import { claimIds, replayHeaders } from '../../idempotency.ts'
 import { inputSchema, maxTextChars, parseUserMessage } from '../../input/input.ts'
 import { responseInput } from '../../responses/response-items.ts'
@@ -20,7 +20,6 @@ import { acceptedShape, runShape, ok } from '../../shapes.ts'
 import { follow, idempotencyOf, submitNow } from '../../submit.ts'
 import { turnOptionFields } from '../../input/turn-options.ts'
 import { decideApproval, decisionSchema } from '../approvals.ts'
-import { eventStreamHeaders } from './chat-completions.ts'
 import { submitResponse } from '../../responses/submit-response.ts'
 import { runParam } from '../../openapi/path-params.ts'
 
@@ -185,7 +184,7 @@ async function steerRun(call: Call<unknown, { readonly input: z.infer<typeof inp
   if (run.exit_reason !== null || run.status === 'queued')
     throw new AppError(409, 'conflict', 'This run is not running. Send the message to its session.')
   const ids = await claimIds(call, run.session_id)
-  const command: RequestCommand = {
+  const command: RequestSubmission = {
     kind: 'request',
     authority: call.authority,
     runId: ids.runId,

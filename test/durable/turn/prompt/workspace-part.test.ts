@@ -3,11 +3,12 @@
 import { describe, expect, it } from 'vitest'
 import type { PromptLayer } from '#agent/core/prompt-layer.ts'
 import { createMetadata } from '#durable/storage/session-metadata.ts'
-import type { PreparedSession, PromptContext } from '#durable/turn/prompt/prompt-part.ts'
+import type { PromptContext } from '#durable/turn/prompt/prompt-part.ts'
 import { workspacePart } from '#durable/turn/prompt/prompt-parts.ts'
 import readFile from '#tools/file/read-file.tool.ts'
 import { ownerAuthority } from '#test/support/authority.ts'
 import { memoryBackend } from '#test/tools/support/memory-backend.ts'
+import type { TurnSession } from '#durable/turn/turn-session.ts'
 
 type Options = {
   readonly cwd?: string
@@ -27,7 +28,7 @@ const contextOf = (
     toolRuntime: { backend },
     hasReadableFiles: () => hasFiles,
     redact: (text: string) => text.replaceAll('hunter2', '[secret]'),
-  } as unknown as PreparedSession
+  } as unknown as TurnSession
   return {
     session,
     settings: {},
@@ -107,7 +108,7 @@ describe('the layer of the workspace', () => {
     const session = {
       ...context.session,
       toolRuntime: { ...context.session.toolRuntime, backend: { ...backend, files } },
-    }
+    } as unknown as TurnSession
     expect(await workspacePart({ ...context, session })).toHaveProperty(
       'text',
       expect.stringMatching(/could not be read/),

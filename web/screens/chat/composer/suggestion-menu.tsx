@@ -9,6 +9,7 @@ import { findMatches } from '../../../model/palette.ts'
 import { useLoad } from '../../../parts/load.tsx'
 import { explain, say } from '../../../parts/toast.ts'
 import { t } from '../../../words/words.ts'
+import type { Scope } from '../../../model/types.ts'
 
 type Entry = {
   /** The words by which it is found. */
@@ -24,7 +25,7 @@ type Command = {
   readonly aliases: readonly string[]
   readonly usage: string
   readonly description: string
-  readonly scope: string
+  readonly scope: Scope
   readonly chats_only: boolean
 }
 type File = { readonly path: string; readonly name: string; readonly type: string }

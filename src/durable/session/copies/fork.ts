@@ -1,0 +1,226 @@
+/** Copies a session with its files. The copy is independent from then on. */
+
+import { log } from '#agent/core/log.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { Turn } from '#agent/core/turn.ts'
+import type { SnapshotEntry } from '#backends/portable-backend.ts'
+import { pack, unpack } from '#backends/tar.ts'
+import { imageCopier } from '#durable/workspace/attachments.ts'
+import { byteStream, textStream } from '#durable/platform/byte-stream.ts'
+import type { Journal, StepRow } from '#durable/storage/journal.ts'
+import { snapshotAfter } from './earlier-files.ts'
+import type { Session } from '../session.ts'
+import type { NewSession, SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { storedBytes } from '#durable/storage/storage-usage.ts'
+import { leaseMs } from '#durable/platform/schedule.ts'
+import { clock } from '#durable/platform/clock.ts'
+
+/** Conversation and files are streams: they may not fit into one RPC message, nor into memory. */
+export type SessionCopy = {
+  readonly meta: SessionMetadata
+  /** One row per line, as JSON. */
+  readonly rows: ReadableStream<Uint8Array>
+  /** A tar archive of the workspace. */
+  readonly files: ReadableStream<Uint8Array>
+  /** The approximate size of the copy in the tenant's storage. */
+  readonly bytes: number
+}
+
+type Row = {
+  readonly n: number
+  readonly runId: string
+  readonly entries: readonly Entry[]
+  readonly turn?: Turn
+}
+
+/**
+ * Copies the session up to the end of a run; undefined when there is no such run. Later changes do not affect the copy.
+ * `withEarlierFiles`: the files are those of that time, as far as checkpoints reach back.
+ */
+export function copySession(session: Session, upTo?: string, withEarlierFiles = false): SessionCopy | undefined {
+  const { journal, store, sql } = session
+  // An open turn is not copied: its last messages are missing.
+  const open = store.hasOpenTurn ? store.turn().id : undefined
+  const ended = journal.listRows().filter(({ run }) => run !== open)
+  const end = upTo === undefined ? ended.length : ended.findLastIndex(({ run }) => run === upTo) + 1
+  if (upTo !== undefined && !end) return undefined
+  const rows = ended.slice(0, end)
+  const files =
+    withEarlierFiles && upTo !== undefined ? snapshotAfter(session, upTo) : session.toolRuntime.backend.snapshot()
+  return {
+    meta: conversationAt(session.meta, rows.at(-1)?.n ?? 0),
+    rows: textStream(rowLines(journal, rows)),
+    files: byteStream(pack(withoutRoot(files))),
+    bytes: storedBytes(sql) - journal.bytesAfter(rows.at(-1)?.n ?? 0),
+  }
+}
+
+/** A copy that ends within an earlier conversation goes on with that one. */
+function conversationAt(meta: SessionMetadata, lastRow: number): SessionMetadata {
+  const { earlierThrough = 0, startsAnew: _startsAnew, resumed, conversations, ...rest } = meta
+  return lastRow > earlierThrough && earlierThrough > 0 ? { ...rest, earlierThrough, resumed, conversations } : rest
+}
+
+async function* rowLines(journal: Journal, rows: readonly { readonly n: number }[]): AsyncGenerator<string> {
+  for (const { n } of rows) {
+    const { row, turn } = journal.row(n)
+    const { runId, entries } = row
+    const copied: Row = { n, runId, entries, ...(turn?.stage.at === 'done' && { turn }) }
+    yield `${JSON.stringify(copied)}\n`
+  }
+}
+
+async function* parseRows(lines: ReadableStream<Uint8Array>): AsyncGenerator<Row> {
+  let open = ''
+  for await (const text of lines.pipeThrough(new TextDecoderStream())) {
+    const [first = '', ...others] = text.split('\n')
+    open += first
+    for (const line of others) {
+      yield JSON.parse(open) as Row
+      open = line
+    }
+  }
+}
+
+export type IncomingCopyOptions = {
+  readonly session: () => Session
+  readonly storage: DurableObjectStorage
+  readonly blobs: R2Bucket | undefined
+  /** Replaces the session in memory. Called when the storage was emptied. */
+  readonly forgetMemory: () => void
+}
+
+/** Receives a copy into an empty session: one at a time, and completely or not at all. */
+export class IncomingCopy {
+  readonly #options: IncomingCopyOptions
+  #receiving: Promise<void> | undefined
+  #discarding: Promise<void> | undefined
+
+  constructor(options: IncomingCopyOptions) {
+    this.#options = options
+  }
+
+  /** A repeated call waits for the first one. */
+  async receive(copy: SessionCopy, spec: NewSession): Promise<void> {
+    const { exists } = this.#options.session()
+    const isRepeat = exists || this.#receiving !== undefined
+    if (!exists) this.#receiving ??= this.#receive(copy, spec).finally(() => (this.#receiving = undefined))
+    if (isRepeat) await cancelCopy(copy)
+    await this.#receiving
+  }
+
+  /** Handles the alarm of a session that does not exist: deletes an incomplete copy after a crash. */
+  async handleAlarm(): Promise<void> {
+    if (this.#receiving) return
+    if (!this.#isIncomplete) return this.#options.storage.deleteAlarm()
+    if (!(await this.#tryDiscard())) await this.#options.storage.setAlarm(clock.now() + discardRetryMs)
+  }
+
+  get #isIncomplete(): boolean {
+    return this.#options.session().journal.metadata()?.arriving === true
+  }
+
+  async #receive(copy: SessionCopy, spec: NewSession): Promise<void> {
+    const { session, storage, blobs } = this.#options
+    if (this.#isIncomplete) await this.#discard()
+    await storage.setAlarm(clock.now() + leaseMs)
+    try {
+      await receiveCopy(session(), copy, spec, blobs)
+    } catch (error) {
+      await cancelCopy(copy)
+      await this.#tryDiscard()
+      throw error
+    }
+  }
+
+  /** Returns false when a part cannot be reached: the alarm tries again. */
+  async #tryDiscard(): Promise<boolean> {
+    try {
+      await this.#discard()
+      return true
+    } catch (error) {
+      log.warn('session.copy_undeleted', 'An incomplete copy cannot be deleted now; the alarm tries again.', { error })
+      return false
+    }
+  }
+
+  /** Concurrent callers share one deletion: a new copy may be received right after it. */
+  #discard(): Promise<void> {
+    return (this.#discarding ??= this.#removeAll().finally(() => (this.#discarding = undefined)))
+  }
+
+  async #removeAll(): Promise<void> {
+    const { session, storage, forgetMemory } = this.#options
+    await session().toolRuntime.removeFiles()
+    await storage.deleteAlarm()
+    await storage.deleteAll()
+    forgetMemory()
+  }
+}
+
+/** The pause before the files on an unreachable host are deleted again. */
+const discardRetryMs = 10 * 60_000
+
+async function receiveCopy(
+  session: Session,
+  { meta, rows, files }: SessionCopy,
+  spec: NewSession,
+  blobs: R2Bucket | undefined,
+): Promise<void> {
+  // The chat, the expiry, and what a person has allowed belong to the original.
+  const {
+    origin: _origin,
+    ephemeral: _ephemeral,
+    oneShot: _oneShot,
+    grants: _grants,
+    subagent: _subagent,
+    pinned: _pinned,
+    archived: _archived,
+    ...rest
+  } = meta
+  // So does what the session starts by itself.
+  const { goal: _goal, heartbeat: _heartbeat, loop: _loop, ...copied } = rest
+  const arriving = {
+    ...copied,
+    id: session.sessionId,
+    tenantId: session.tenantId,
+    title: spec.title ?? meta.title,
+    source: spec.source ?? meta.source,
+    parentId: spec.parentId ?? null,
+    // The copy gets a host of its own, of the same kind.
+    ...(meta.machine && { machine: { kind: meta.machine.kind, been: meta.machine.been } }),
+    createdAt: clock.now(),
+    arriving: true,
+    ...(spec.ephemeral && { ephemeral: true }),
+  } as const
+  session.adopt(arriving, [])
+  const copyImages = blobs && imageCopier(blobs, session)
+  for await (const row of parseRows(rows)) session.journal.putStep(await ownedRow(row, copyImages), row.turn)
+  await session.toolRuntime.backend.restore(withRoot(unpack(files)))
+  const { arriving: _arriving, ...arrived } = session.meta
+  session.adopt(arrived, [])
+  await session.billing.reportStorage()
+}
+
+/** Cancels the streams of a copy that is not read. */
+export async function cancelCopy({ rows, files }: Pick<SessionCopy, 'rows' | 'files'>): Promise<void> {
+  // A stream that is being read or has failed cannot be cancelled and need not be.
+  await Promise.allSettled([rows.cancel(), files.cancel()])
+}
+
+async function ownedRow(
+  { n, runId, entries: given }: Row,
+  copyImages: ReturnType<typeof imageCopier> | undefined,
+): Promise<StepRow> {
+  const entries: Entry[] = []
+  for (const entry of given) entries.push(copyImages ? { ...entry, message: await copyImages(entry.message) } : entry)
+  return { n, runId, entries, texts: entries.map((entry) => JSON.stringify(entry)), events: [] }
+}
+
+async function* withoutRoot(entries: AsyncIterable<SnapshotEntry>): AsyncGenerator<SnapshotEntry> {
+  for await (const entry of entries) yield { ...entry, path: entry.path.slice(1) }
+}
+
+async function* withRoot(entries: AsyncIterable<SnapshotEntry>): AsyncGenerator<SnapshotEntry> {
+  for await (const entry of entries) yield { ...entry, path: `/${entry.path}` }
+}

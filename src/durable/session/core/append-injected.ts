@@ -1,0 +1,21 @@
+/** Makes delivered messages that need no answer a part of the conversation, as runs that are over. */
+
+import { notice, userText } from '#agent/core/message.ts'
+import { newRunId } from '#durable/platform/ids.ts'
+import { sessionUsage } from '#durable/storage/session-record.ts'
+import type { Session } from '../session.ts'
+
+/** No turn may be open. Returns whether there were any. */
+export function appendDelivered({ sessionId, meta, store, deliveries }: Session): boolean {
+  const due = deliveries.waiting().filter(({ startsTurn }) => !startsTurn)
+  for (const one of due) {
+    deliveries.markTaken([one])
+    const { options = { authority: one.authority } } = store.current() ?? {}
+    // Two user messages never follow each other.
+    const messages = [userText(one.text, one.source), notice('Received. It needs no answer.')]
+    const usageBefore = sessionUsage(meta, store)
+    store.openTurn(newRunId(sessionId), messages, { options, limit: 0, usageBefore, outcome: 'delivered' })
+    store.write()
+  }
+  return due.length > 0
+}

@@ -1,0 +1,248 @@
+/**
+ * Lists the checkpoints of a session, compares with them and rolls back to them. A rollback changes files and
+ * conversation in one transaction: a crash leaves both unchanged or both rolled back.
+ */
+
+import { BackendError } from '#agent/core/backend.ts'
+import { textIn } from '#agent/core/message.ts'
+import type { Change, Checkpoint, Checkpoints, Selection } from '#backends/checkpoints.ts'
+import { checkpointLimits } from '#backends/checkpoints.ts'
+import { renderUnifiedDiff } from '#tools/file/patch/unified-diff.ts'
+import type { Session } from '../session.ts'
+import { clock } from '#durable/platform/clock.ts'
+
+export type CheckpointView = {
+  /** The number that `rollback` takes: 1 is the last turn that changed files. */
+  readonly n: number
+  readonly at: string
+  readonly run_id: string
+  /** Relative to the workspace. */
+  readonly files: readonly string[]
+  readonly count: number
+  readonly left_out: readonly string[]
+}
+
+export type CheckpointDiff = {
+  readonly files: readonly { readonly path: string; readonly added: number; readonly removed: number }[]
+  readonly diff: string
+  readonly binary: readonly string[]
+  readonly left_out: readonly string[]
+  /** Whether `diff` was cut at the size limit. */
+  readonly truncated: boolean
+}
+
+export type RollbackResult =
+  | { readonly kind: 'busy' | 'missing' }
+  | {
+      readonly kind: 'done'
+      readonly restored: readonly string[]
+      readonly kept: readonly string[]
+      readonly left_out: readonly string[]
+      /** The user messages of the undone turns, newest first. */
+      readonly messages: readonly string[]
+      readonly undone: number
+    }
+
+export type RollbackRequest = { readonly n: number } & Selection
+
+const maxDiffChars = 200_000
+/** A diff shows only the names of larger files. */
+const maxFileBytes = 256 * 1024
+
+/** The host of the workspace cannot be reached. */
+export type Unreachable = { readonly unreachable: string }
+
+/** Turns the error of an unreachable host into a result. */
+export async function orUnreachable<T>(work: () => Promise<T>): Promise<T | Unreachable> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error
+    return { unreachable: `${error.message} ${error.hint}`.trim() }
+  }
+}
+
+type Current = { readonly all: Checkpoints; readonly now: readonly Checkpoint[] }
+
+/** Undefined when the backend keeps no checkpoints. Expired ones are left out. */
+async function currentCheckpoints(session: Session): Promise<Current | undefined> {
+  const all = await session.toolRuntime.backend.checkpoints()
+  const oldest = clock.now() - checkpointLimits.ageMs
+  return all && { all, now: (await all.list()).filter(({ at }) => at >= oldest) }
+}
+
+export async function listCheckpoints(session: Session): Promise<readonly CheckpointView[]> {
+  const { now = [] } = (await currentCheckpoints(session)) ?? {}
+  const short = relativeTo(session)
+  return now.map(({ run, at, files, count, left }, i) => ({
+    n: i + 1,
+    at: new Date(at).toISOString(),
+    run_id: run,
+    files: files.map(short),
+    count,
+    left_out: left.map(short),
+  }))
+}
+
+export type DiffRequest = {
+  readonly n: number
+  /** Compares with this later checkpoint instead of the current files. */
+  readonly to?: number | undefined
+  /** Only this file or directory. */
+  readonly path?: string | undefined
+}
+
+/**
+ * Compares the files before the turn with those before a later turn, or with the current ones. Null when there is no such
+ * checkpoint.
+ */
+export async function diffSince(session: Session, { n, to, path }: DiffRequest): Promise<CheckpointDiff | null> {
+  const current = await currentCheckpoints(session)
+  const pair = current && pairOf(current, n, to)
+  if (!current || !pair) return null
+  const short = relativeTo(session)
+  const isSelected = selectionOf(path === undefined ? undefined : short(session.toolRuntime.backend.resolve(path)))
+  const parts = new DiffParts()
+  for await (const change of changesBetween(current.all, ...pair)) {
+    const name = short(change.path)
+    if (isSelected(name)) parts.add(name, change)
+    if (parts.isFull) break
+  }
+  return parts.view()
+}
+
+type Pair = readonly [from: Checkpoint, to: Checkpoint | undefined]
+
+function pairOf({ now }: Current, n: number, to: number | undefined): Pair | undefined {
+  const [from, until] = [now[n - 1], now[(to ?? 0) - 1]]
+  if (!from || (to !== undefined && (!until || to > n))) return undefined
+  return [from, until]
+}
+
+/** The whole workspace resolves to its absolute path. */
+const selectionOf = (selected: string | undefined) => (name: string) =>
+  selected === undefined || selected.startsWith('/') || name === selected || name.startsWith(`${selected}/`)
+
+type AnyChange = Change | { readonly path: string; readonly tooLarge: true }
+
+/** The content of a file before the later turn is its state at that time; a file that has not changed since is as it is now. */
+async function* changesBetween(
+  all: Checkpoints,
+  from: Checkpoint,
+  to: Checkpoint | undefined,
+): AsyncGenerator<AnyChange> {
+  const later = new Map<string, AnyChange>()
+  if (to) for await (const change of all.changes(to.id, maxFileBytes)) later.set(change.path, change)
+  for await (const change of all.changes(from.id, maxFileBytes)) {
+    const end = later.get(change.path)
+    later.delete(change.path)
+    yield !end || 'tooLarge' in change ? change : 'tooLarge' in end ? end : { ...change, after: end.before }
+  }
+  // These are now as they were before the first turn.
+  for (const end of later.values()) yield 'tooLarge' in end ? end : { ...end, before: end.after, after: end.before }
+}
+
+/** Collects the differences of files until they are too many. */
+class DiffParts {
+  #diff = ''
+  readonly #files: { path: string; added: number; removed: number }[] = []
+  readonly #binary: string[] = []
+  readonly #leftOut: string[] = []
+
+  get isFull(): boolean {
+    return this.#diff.length > maxDiffChars
+  }
+
+  add(name: string, change: AnyChange): void {
+    if ('tooLarge' in change) return void this.#leftOut.push(name)
+    const [before, after] = [text(change.before), text(change.after)]
+    if (before === 'binary' || after === 'binary') return void this.#binary.push(name)
+    if (before?.text === after?.text) return
+    const diff = renderUnifiedDiff({ path: `/${name}`, before: before?.text, after: after?.text })
+    this.#diff += diff
+    this.#files.push({ path: name, added: countLines(diff, '+'), removed: countLines(diff, '-') })
+  }
+
+  view(): CheckpointDiff {
+    const diff = this.#diff.slice(0, maxDiffChars)
+    return { files: this.#files, diff, binary: this.#binary, left_out: this.#leftOut, truncated: this.isFull }
+  }
+}
+
+/** Lines of a unified diff that begin with the sign, without the names of the files. */
+function countLines(diff: string, sign: '+' | '-'): number {
+  const lines = diff.split('\n')
+  const first = lines.findIndex((line) => line.startsWith('@@'))
+  return lines.slice(Math.max(0, first)).filter((line) => line.startsWith(sign)).length
+}
+
+function text(bytes: Uint8Array | undefined): { readonly text: string } | 'binary' | undefined {
+  if (!bytes) return undefined
+  if (bytes.subarray(0, 8_000).includes(0)) return 'binary'
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
+  } catch {
+    return 'binary'
+  }
+}
+
+/** Restores files and undoes the turns since. Restoring a single file (`path`) leaves the conversation unchanged. */
+export async function rollback(
+  session: Session,
+  storage: Pick<DurableObjectStorage, 'transactionSync'>,
+  { n, ...given }: RollbackRequest,
+): Promise<RollbackResult> {
+  const { backend } = session.toolRuntime
+  const selection = given.path === undefined ? given : { ...given, path: backend.resolve(given.path) }
+  const { all, now } = (await currentCheckpoints(session)) ?? {}
+  const checkpoint = now?.[n - 1]
+  if (!all || !checkpoint) return { kind: 'missing' }
+  for (;;) {
+    if (session.store.hasOpenTurn) return { kind: 'busy' }
+    await all.prepare(checkpoint.id, selection)
+    // A turn may have started, or another rollback may have finished, during the wait.
+    if (session.store.hasOpenTurn) return { kind: 'busy' }
+    if (!all.has(checkpoint.id, checkpoint.run)) return { kind: 'missing' }
+    const done = storage.transactionSync(() => {
+      const files = all.restore(checkpoint.id, selection)
+      return (
+        files && { files, undone: selection.path === undefined ? undoFrom(session, checkpoint.run) : nothingUndone }
+      )
+    })
+    if (!done) continue
+    await all.finishRestore()
+    const { restored, kept, left } = done.files
+    const short = relativeTo(session)
+    const paths = { restored: restored.map(short), kept: kept.map(short), left_out: left.map(short) }
+    return { kind: 'done', ...paths, ...done.undone }
+  }
+}
+
+type Undone = { readonly undone: number; readonly messages: readonly string[] }
+const nothingUndone: Undone = { undone: 0, messages: [] }
+
+/** Removes the run and everything after it from the conversation. */
+function undoFrom(session: Session, runId: string): Undone {
+  const from = session.journal.rowsOfRun(runId)[0]?.n
+  if (from === undefined) return nothingUndone
+  const messages: string[] = []
+  const runs = new Set<string>()
+  for (const { n, runId: run, entries } of session.journal.rowsNewestFirst()) {
+    if (n < from) break
+    runs.add(run)
+    for (const { message } of entries.toReversed())
+      if (message.role === 'user' && !message.source) messages.push(textIn(message))
+  }
+  if (!runs.size) return nothingUndone
+  session.store.undo(from)
+  session.updateMeta({ retractedFrom: Math.min(from, session.meta.retractedFrom ?? from) })
+  session.runInBackground(session.turns.project())
+  return { undone: runs.size, messages: messages }
+}
+
+const relativeTo =
+  ({ toolRuntime }: Session) =>
+  (path: string): string => {
+    const root = `${toolRuntime.backend.capabilities.root}/`
+    return path.startsWith(root) ? path.slice(root.length) : path
+  }

@@ -1,0 +1,293 @@
+/**
+ * Starts, resumes and stops the turns of a session, sends their rows to history, and arms the one alarm.
+ * Everything that changes the schedule of a session is here.
+ */
+
+import { log } from '#agent/core/log.ts'
+import type { AccessRefusal } from '#agent/core/permission/access.ts'
+import { requestStop } from '#agent/loop/intake.ts'
+import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
+import { callerCalls, isSuspended, isWaitingForSubagents } from '#agent/core/turn.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { armAlarm, leaseMs, type Schedule } from '#durable/platform/schedule.ts'
+import { beginConversation } from '#durable/storage/conversation-span.ts'
+import { sessionUsage } from '#durable/storage/session-record.ts'
+import { nextTurn, type TurnRequest } from '#durable/turn/next-turn.ts'
+import { openingCalls } from '#durable/turn/opening-calls.ts'
+import type { Preparation } from '#durable/turn/prepare-turn.ts'
+import { settleRun } from '#durable/turn/run-end.ts'
+import { appendDelivered } from './append-injected.ts'
+import * as schedules from './session-schedule.ts'
+import { titleFrom } from './title.ts'
+import type { Session } from '../session.ts'
+
+export class TurnControl {
+  readonly #session: Session
+  readonly #storage: DurableObjectStorage
+  readonly #wakes: () => Schedule['wakes']
+  #schedule = schedules.newSchedule
+  #injectionAfter = 0
+
+  /** `wakes`: the times of all reasons to wake. */
+  constructor(session: Session, storage: DurableObjectStorage, wakes: () => Schedule['wakes']) {
+    this.#session = session
+    this.#storage = storage
+    this.#wakes = wakes
+  }
+
+  // --- turns
+
+  /** Opens a turn and drives it up to its first request in one synchronous stretch: one write, no wait before the model. Or stores it, and begins it later. */
+  start(request: TurnRequest, preparation: Preparation): void {
+    const { meta, titles, journal } = this.#session
+    if (preparation.prompt !== undefined && (meta.prompt === undefined || journal.isBlank)) {
+      titles.isUntitled = meta.title === null
+      this.#session.updateMeta({ title: meta.title ?? titleFrom(request.message), ...preparation })
+    }
+    this.#open(request)
+    if (request.startsAfterMs) this.#resumeAfter(request.startsAfterMs)
+    else this.resume()
+  }
+
+  /** Stores the turn, and begins it later. The alarm resumes it if this object is evicted before. */
+  #resumeAfter(ms: number): void {
+    this.#session.store.write()
+    this.#schedule = schedules.turnResumed(this.#schedule)
+    this.arm()
+    this.#session.runInBackground(clock.wait(ms).then(() => this.resumeIfUndriven()))
+  }
+
+  /**
+   * Cancels the open turn: a model call at once, a tool as soon as it reacts. False when no turn is open. `reason` is
+   * given when the tenant or the key may not go on.
+   */
+  stop(reason?: AccessRefusal): boolean {
+    const { store, driver } = this.#session
+    if (!store.hasOpenTurn) return false
+    store.save(requestStop(store.turn(), reason))
+    store.write()
+    driver.abort()
+    this.resume()
+    return true
+  }
+
+  /** Continues the open turn, if there is one, and arms the alarm that resumes it if this object is evicted. */
+  resume(): void {
+    if (this.#session.store.hasOpenTurn) this.#session.inTurnContext(() => this.#resume())
+  }
+
+  #resume(): void {
+    this.#schedule = schedules.turnResumed(this.#schedule)
+    if (this.#session.tenant.snapshot)
+      this.#drive().catch((error: unknown) => log.warn('turn.reset', 'The driver was reset.', { error }))
+    else if (!this.#schedule.isStarting) this.#session.runInBackground(this.#startAfterTenantLoad())
+    this.arm()
+  }
+
+  /** Called by every alarm: resumes the open turn, or reports the last one to the tenant. */
+  continue(): void {
+    if (this.isSettled) return
+    if (this.#session.store.hasOpenTurn) this.resume()
+    else this.settle()
+  }
+
+  /** Resumes a turn that can go on but has no driver, because the object was evicted and a request restarted it. */
+  resumeIfUndriven(): void {
+    const isIdle = !this.#session.driver.isDriving && !this.isClosing
+    if (isIdle && schedules.canDrive(this.#schedule, this.#facts())) this.resume()
+  }
+
+  /** Starts what a suspension of the tenant held back: the open turn or the queue now, everything else by the alarm. */
+  continueAfterPause(): void {
+    const { store } = this.#session
+    if (this.isClosing) return
+    if (!store.hasOpenTurn && store.queued().length) this.openQueued()
+    this.resumeIfUndriven()
+    this.#session.runInBackground(this.rearm(clock.now()))
+  }
+
+  /** Opens the next turn of the queue after one has ended. False when there is none, or while the tenant is suspended. */
+  openQueued(): boolean {
+    const { store, access, subagents } = this.#session
+    const ended = store.current()
+    if (ended) this.settle(ended.id)
+    appendDelivered(this.#session)
+    subagents.dropLate()
+    if (access.isPaused) return false
+    const next = nextTurn(store)
+    if (next) this.#open(next)
+    return next !== undefined
+  }
+
+  /** Called when the driver has stopped. */
+  handleDriverStop(until: number | undefined): void {
+    this.#session.access.stopChecks()
+    this.#session.delivery.pauseDisplays()
+    const hasTurn = this.#session.store.current() !== undefined
+    if (until === undefined && !hasTurn) return this.arm()
+    this.#schedule = schedules.driverStopped(this.#schedule, until, clock.now())
+    this.releaseWhileWaiting()
+    if (until === undefined) this.#session.runInBackground(this.#projectEndedTurn())
+    else this.arm()
+  }
+
+  /** Releases the slot of a turn that waits for its caller, who may never come, or for subagents, which need slots. */
+  releaseWhileWaiting(): void {
+    const turn = this.#session.store.current()
+    if (turn && (callerCalls(turn.stage).length || isWaitingForSubagents(turn.stage)))
+      this.#settle(this.#session.billing.settle(turn.id, undefined))
+  }
+
+  #open({ runId, message, options, drain, calls }: TurnRequest): void {
+    const { meta, settings, store } = this.#session
+    this.#schedule = schedules.turnChanged(this.#schedule)
+    if (meta.startsAnew) {
+      this.#session.updateMeta(beginConversation(meta, { lastSeq: store.lastMessageSeq(), now: clock.now() }))
+      store.dropContext()
+    }
+    store.openTurn(runId, [message], {
+      options: meta.model && !options.model ? { ...options, model: meta.model } : options,
+      limit: maxTurns(settings, options.maxTurns, meta.source),
+      usageBefore: sessionUsage(meta, store),
+      drain,
+    })
+    if (calls?.length) store.save(openingCalls(store.turn(), calls, this.#session.driver.view()))
+  }
+
+  /** When the tenant cannot be read, the alarm tries again. */
+  async #startAfterTenantLoad(): Promise<void> {
+    const { tenant, store } = this.#session
+    this.#schedule = schedules.starting(this.#schedule, true)
+    try {
+      await tenant.load()
+    } finally {
+      this.#schedule = schedules.starting(this.#schedule, false)
+    }
+    if (store.hasOpenTurn) await this.#drive()
+  }
+
+  #drive(): Promise<void> {
+    const { driver, delivery } = this.#session
+    if (!driver.isDriving) delivery.showWork()
+    return driver.start()
+  }
+
+  // --- the alarm
+
+  /** Sets the alarm to the earliest reason to wake. Storage orders it with the writes of this stretch. */
+  arm(): void {
+    const armed = armAlarm(this.#storage, { wakes: this.#wakes(), armed: this.#schedule.armed })
+    this.#schedule = { ...this.#schedule, armed }
+  }
+
+  /** When a turn that runs or could run is looked at again: one lease from now. */
+  get leaseEnd(): number | undefined {
+    return schedules.leaseEnd(this.#schedule, this.#facts(), clock.now())
+  }
+
+  /** When the open turn may call the model again. */
+  get backsOffUntil(): number | undefined {
+    return this.#schedule.backsOffUntil
+  }
+
+  /** When history or the tenant is tried again. */
+  get projectionRetryAt(): number | undefined {
+    return this.#schedule.projection.retryAt
+  }
+
+  /** When a turn is tried with the messages that were injected. */
+  get injectionAt(): number | undefined {
+    const { store, deliveries } = this.#session
+    const isDue = !store.hasOpenTurn && deliveries.waiting().length > 0
+    return isDue ? Math.max(clock.now(), this.#injectionAfter) : undefined
+  }
+
+  /** Called first by every alarm: the next one is set before anything else can fail. */
+  async rearm(at = clock.now() + leaseMs): Promise<void> {
+    this.#schedule = { ...this.#schedule, armed: at }
+    await this.#storage.setAlarm(at)
+  }
+
+  #facts(): schedules.TurnFacts {
+    const { store, driver } = this.#session
+    const turn = store.current()
+    const isWaiting = turn !== undefined && isSuspended(turn.stage)
+    return { hasOpenTurn: store.hasOpenTurn, isSuspended: isWaiting, isDriving: driver.isDriving }
+  }
+
+  /** Postpones the turn with what waits, because it cannot start now. */
+  postponeInjection(ms: number): void {
+    this.#injectionAfter = clock.now() + ms
+    this.#session.toolRuntime.processes.postponeNotice(ms)
+    this.arm()
+  }
+
+  // --- after a turn
+
+  /** Whether nothing must be sent and no turn must be resumed: an alarm then only polls processes. */
+  get isSettled(): boolean {
+    return schedules.isSettled(this.#schedule, this.#facts())
+  }
+
+  /** Sends the missing rows to history. The alarm stays armed until they have arrived. */
+  async project(): Promise<void> {
+    if (this.isClosing) return
+    const { projection, billing } = this.#session
+    this.#schedule = schedules.projectionStarted(this.#schedule, clock.now())
+    if (typeof this.#schedule.armed !== 'number') this.arm()
+    try {
+      await Promise.all([projection.run(), billing.flush()])
+      this.#schedule = schedules.projectionSucceeded(this.#schedule)
+      this.#session.announcer.changed()
+    } catch (error) {
+      log.warn('history.unreachable', 'History cannot be reached; the session sends it later.', { error })
+      this.#schedule = schedules.projectionFailed(this.#schedule, clock.now())
+    }
+    // The storage of a closing session may already belong to a new session.
+    if (!this.isClosing) this.arm()
+  }
+
+  /** Publishes pending requests first, then waits for the title so that one page of history holds both. */
+  async #projectEndedTurn(): Promise<void> {
+    const { store, driver, pendingList, titles } = this.#session
+    void reportJobEnd(this.#session)
+    await pendingList.tryPublish()
+    if (!store.hasOpenTurn) await titles.create()
+    if (!store.hasOpenTurn) this.#session.startReview()
+    if (!driver.isDriving) await this.project()
+  }
+
+  /** Reports the cost of an ended run to the tenant and releases its slot. The alarm retries a failure. */
+  settle(runId = this.#session.store.current()?.id ?? ''): void {
+    this.#settle(settleRun(this.#session, runId))
+  }
+
+  #settle(settling: Promise<void>): void {
+    const onFailure = (error: unknown) => {
+      log.warn('tenant.unreachable', 'The tenant cannot be reached; the run is settled later.', { error })
+      if (this.isClosing) return
+      this.#schedule = schedules.settlementFailed(this.#schedule, clock.now())
+      this.arm()
+    }
+    this.#session.runInBackground(settling.catch(onFailure))
+  }
+
+  /** Whether the session is being deleted. For every caller it does not exist any more. */
+  get isClosing(): boolean {
+    return this.#schedule.isClosing
+  }
+
+  close(): void {
+    this.#schedule = schedules.closed(this.#schedule)
+  }
+}
+
+/** Tells the tenant's object that the turn of a job's run is over. A lost report is made up for: the object also looks. */
+async function reportJobEnd(session: Session): Promise<void> {
+  if (session.meta.jobRun === undefined || session.store.hasOpenTurn) return
+  try {
+    await session.tenantObject().jobs.reportEnd(session.ownAuthority, session.sessionId)
+  } catch (error) {
+    log.warn('tenant.unreachable', 'The end of a job could not be reported; the tenant will look for it.', { error })
+  }
+}

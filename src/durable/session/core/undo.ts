@@ -1,0 +1,41 @@
+/** Removes the last n turns from the conversation and the search, and returns their user messages. */
+
+import type { Entry } from '#agent/core/history.ts'
+import { textIn, type UserMessage } from '#agent/core/message.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { importRunId } from '#durable/storage/journal.ts'
+import type { Session } from '../session.ts'
+
+export type UndoResult = {
+  /** Newest first: the user message that started the turn, and its options. */
+  readonly turns: readonly { readonly message: UserMessage; readonly options: TurnOptions; readonly text: string }[]
+}
+
+export function undoTurns(session: Session, n: number): UndoResult {
+  const turns: { message: UserMessage; options: TurnOptions; text: string }[] = []
+  let runId: string | undefined
+  let from: number | undefined
+  let first: Entry | undefined
+  const close = () => {
+    if (first?.message.role !== 'user' || runId === undefined) return
+    const options = session.journal.turnOfRun(runId)?.options ?? {}
+    turns.push({ message: first.message, options, text: textIn(first.message) })
+  }
+  for (const row of session.journal.rowsNewestFirst()) {
+    if (row.runId === importRunId || row.n <= (session.meta.earlierThrough ?? 0)) break
+    if (row.runId !== runId) {
+      close()
+      first = undefined
+      if (turns.length === n) break
+      runId = row.runId
+    }
+    from = row.n
+    first = row.entries.find(({ message }) => message.role === 'user' && !message.source) ?? first
+  }
+  if (turns.length < n) close()
+  if (from === undefined) return { turns: [] }
+  session.store.undo(from)
+  session.updateMeta({ retractedFrom: Math.min(from, session.meta.retractedFrom ?? from) })
+  session.runInBackground(session.turns.project())
+  return { turns }
+}

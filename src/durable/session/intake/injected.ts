@@ -1,0 +1,123 @@
+/**
+ * Submits messages that nobody typed: results of jobs, subagents and background turns, and notices of background
+ * processes. Each counts once. They wait while a turn is open, and everything that waits then is one turn.
+ */
+
+import { actAs, type Authority, narrow } from '#agent/core/permission/authority.ts'
+import { type UserMessage, userText } from '#agent/core/message.ts'
+import type { TurnOptions } from '#agent/core/turn-options.ts'
+import { clock } from '#durable/platform/clock.ts'
+import type { DeliveredMessage, WaitingMessage } from '#durable/storage/deliveries.ts'
+import { turnAuthority } from '#durable/turn/turn-authority.ts'
+import type { Session } from '../session.ts'
+import { appendDelivered } from '../core/append-injected.ts'
+import type { Intake, Submitted } from './intake.ts'
+
+export type InjectedSubmission = {
+  readonly kind: 'injected'
+  /** The authority of the turn that reads the message. */
+  readonly authority: Authority
+  /** The id of the run that the message starts, if it starts one. */
+  readonly runId: string
+  /** Absent: submits what waits. */
+  readonly message?: DeliveredMessage
+}
+
+const maxDeliveredChars = 200_000
+/** Characters of one turn; the rest is another turn. */
+const maxTurnChars = 400_000
+
+export function injectedIntake(session: Session, submission: InjectedSubmission): Intake {
+  const { runId, message } = submission
+  return {
+    runId,
+    validate: () => (message && message.text.length > maxDeliveredChars ? { runId, status: 'too-large' } : undefined),
+    open: async () => {
+      if (!session.exists && !(message && (await session.load()))) return false
+      await session.ensureTenant()
+      return session.exists && 'exists'
+    },
+    findOutcome: (isRecheck) => (isRecheck ? waitingOutcome(session, runId) : storeMessage(session, submission)),
+    // The messages count as delivered with the write that opens the turn: no await is between them.
+    compose: () => (isIdle(session) ? composeTurn(session) : undefined),
+    join: () => ({ runId, status: 'stored' }),
+  }
+}
+
+/** A driver that is about to stop may still open a queued turn. */
+export const isIdle = ({ store, driver, turns }: Session): boolean =>
+  !store.hasOpenTurn && !driver.isDriving && !turns.isClosing
+
+/** Whether something waits that a turn has to answer. */
+export const hasWaiting = ({ deliveries, toolRuntime }: Session): boolean =>
+  deliveries.waiting().some(({ startsTurn }) => startsTurn) || toolRuntime.processes.hasNotice()
+
+/** Stores the message. Undefined when a turn has to start now. */
+function storeMessage(session: Session, { authority, message, runId }: InjectedSubmission): Submitted | undefined {
+  const { deliveries } = session
+  if (message && deliveries.has(message.key)) return { runId, status: 'duplicate' }
+  if (message && !deliveries.hasRoomFor(message)) return { runId, status: 'too-large' }
+  if (message) {
+    // Stored with its metadata, so that the object finds the session after an eviction even without a turn.
+    if (session.journal.isBlank) session.updateMeta({})
+    deliveries.add(message, authority, clock.now())
+  }
+  if (isIdle(session) && appendDelivered(session)) session.runInBackground(session.turns.project())
+  session.turns.arm()
+  return waitingOutcome(session, runId)
+}
+
+/** Undefined while a turn can start and has something to answer. */
+function waitingOutcome(session: Session, runId: string): Submitted | undefined {
+  const canStart = isIdle(session) && !session.access.isPaused && hasWaiting(session)
+  return canStart ? undefined : { runId, status: 'stored' }
+}
+
+function composeTurn(session: Session): { message: UserMessage; options: TurnOptions } | undefined {
+  const { deliveries, toolRuntime, store: rows, sessionId } = session
+  // The process has the rights of the turn that was last here, and no person who could have given others.
+  const ofProcess = actAs(turnAuthority(session), { kind: 'process', id: sessionId })
+  const due = chooseDue(deliveries.waiting())
+  deliveries.markTaken(due)
+  const news = toolRuntime.processes.takeNotice()
+  const message = joinTexts([...due.map((one) => userText(one.text, one.source)), ...(news ? [news] : [])])
+  const authorities = [...due.map(({ authority }) => authority), ...(news ? [ofProcess] : [])]
+  const [authority, ...others] = authorities
+  if (!message || !authority) return undefined
+  // The turn may do only what all may whose messages it reads.
+  const narrowed = others.reduce((held, by) => narrow(held, by), authority)
+  return { message, options: { ...lastingOptions(rows.current()?.options), authority: narrowed } }
+}
+
+/** The messages of the next turn, in their order. */
+function chooseDue(waiting: readonly WaitingMessage[]): readonly WaitingMessage[] {
+  const due = waiting.filter(({ startsTurn }) => startsTurn)
+  let chars = 0
+  const end = due.findIndex(({ text }, i) => (chars += text.length) > maxTurnChars && i > 0)
+  return end < 0 ? due : due.slice(0, end)
+}
+
+function joinTexts([first, ...others]: readonly UserMessage[]): UserMessage | undefined {
+  if (!first) return undefined
+  const separated = others.flatMap(({ content }) => [{ type: 'text' as const, text: '\n\n' }, ...content])
+  return { ...first, content: [...first.content, ...separated] }
+}
+
+/** The options of an earlier request that hold for the whole conversation. Its client is not here any more. */
+export function lastingOptions({
+  model,
+  instructions,
+  temperature,
+  maxTokens,
+  reasoningEffort,
+  asker,
+}: TurnOptions = {}) {
+  return {
+    ...(model !== undefined && { model }),
+    ...(instructions !== undefined && { instructions }),
+    ...(temperature !== undefined && { temperature }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(reasoningEffort !== undefined && { reasoningEffort }),
+    ...(asker && { asker }),
+  }
+}
