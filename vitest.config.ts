@@ -2,6 +2,7 @@
 // started as users start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one file.
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig, type UserWorkspaceConfig } from 'vitest/config'
+import { bundledParts } from './test/support/bundled-parts.ts'
 import { appBundle, pointToSource } from './scripts/lib/app-bundle.mjs'
 import { dropExpectedMessages } from './test/support/runtime-messages.ts'
 
@@ -12,6 +13,7 @@ const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel,media,web
 const timeouts = { testTimeout: 60_000, hookTimeout: 90_000, expect: { poll: { timeout: 20_000 } } }
 
 const pure = {
+  plugins: [bundledParts()],
   test: {
     name: 'pure',
     isolate: false,

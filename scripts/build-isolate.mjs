@@ -1,15 +1,11 @@
-// Builds the code that runs beside the core of the worker, into src/backends/dist. The shell and the PDF reader are
-// bundled twice: as text for a Worker Loader isolate, and as a module for deployments without a loader. The runner of
-// programs is bundled as text. Skips outputs that are newer than
-// all inputs.
+// Builds the code of the isolates of the Worker Loader, as text into src/backends/dist. Skips outputs that are newer than
+// all inputs. The same sources are parts of the worker for deployments without a loader (scripts/lib/bundle-worker.mjs).
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { amended } from './lib/just-bash.mjs'
-import { clientOnly } from './lib/openai.mjs'
-import { readable } from './lib/pdfjs.mjs'
+import { packagePlugins } from './lib/package-plugins.mjs'
 import { copyReference } from './lib/reference.mjs'
 import { buildDocs } from './build-docs.mjs'
 import { buildWeb } from './build-web.mjs'
@@ -17,56 +13,21 @@ import { buildWeb } from './build-web.mjs'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const backends = join(root, 'src/backends')
 const output = join(backends, 'dist')
-const rooms = [
-  'virtual',
-  'isolate',
-  'pdf',
-  'office',
-  'make-document',
-  'search',
-  'web',
-  'jose',
-  'dialects',
-  'shell-policy',
-  'json-schema',
-  'skills',
-]
+const rooms = ['virtual', 'isolate', 'pdf', 'office', 'make-document', 'search', 'web']
   .map((name) => join(backends, name))
-  .concat(
-    ['core', 'path-policy', 'shell-policy', 'providers', 'untrusted', 'memory', 'skills'].map((name) =>
-      join(root, 'src/agent', name),
-    ),
-  )
-  .concat(join(root, 'src/worker/openapi'))
+  .concat(join(root, 'src/agent/core'))
 const targets = [
   { entry: 'virtual/isolate/entry.ts', file: 'bash.isolate.txt' },
-  { entry: 'virtual/isolate/inline.ts', file: 'bash.inline.mjs' },
   { entry: 'isolate/compile/entry.ts', file: 'compile.isolate.txt' },
   { entry: 'isolate/inside/entry.ts', file: 'run.isolate.txt' },
   { entry: 'pdf/inside/entry.ts', file: 'pdf.isolate.txt' },
-  { entry: 'pdf/inside/inline.ts', file: 'pdf.inline.mjs' },
   { entry: 'office/inside/entry.ts', file: 'office.isolate.txt' },
-  { entry: 'office/inside/inline.ts', file: 'office.inline.mjs' },
   { entry: 'web/page/inside/entry.ts', file: 'page.isolate.txt' },
-  { entry: 'web/page/inside/inline.ts', file: 'page.inline.mjs' },
   ...['docx', 'xlsx', 'pptx', 'pdf', 'svg', 'png'].map((kind) => ({
     entry: `make-document/inside/entry-${kind}.ts`,
     file: `write-${kind}.isolate.txt`,
   })),
   { entry: 'search/inside/entry.ts', file: 'search.isolate.txt' },
-  { entry: 'search/inside/inline.ts', file: 'search.inline.mjs' },
-  { entry: 'shell-policy/inline.ts', file: 'shell-policy.inline.mjs' },
-  { entry: 'json-schema/inline.ts', file: 'json-schema.inline.mjs' },
-  { entry: 'jose/inline.ts', file: 'jose.inline.mjs' },
-  { entry: 'skills/inline.ts', file: 'skills.inline.mjs' },
-  { entry: 'skills/index-inline.ts', file: 'skill-index.inline.mjs' },
-  { entry: '../worker/openapi/inline.ts', file: 'openapi.inline.mjs' },
-  // Reading `process` would load node:util, as in the core (wrangler.toml).
-  { entry: 'dialects/anthropic.ts', file: 'anthropic.inline.mjs', define: { process: 'undefined' } },
-  { entry: 'dialects/openai.ts', file: 'openai.inline.mjs', define: { process: 'undefined' } },
-  { entry: 'dialects/bedrock.ts', file: 'bedrock.inline.mjs' },
-  { entry: 'dialects/demo.ts', file: 'demo.inline.mjs' },
-  { entry: 'dialects/workers-ai.ts', file: 'workers-ai.inline.mjs' },
 ]
 
 // Bytes that isolates get as modules: a program, and a font with Latin, Greek, Cyrillic and more.
@@ -77,10 +38,9 @@ const assets = [
 
 const inputs = [
   fileURLToPath(import.meta.url),
+  join(root, 'scripts/lib/package-plugins.mjs'),
   join(root, 'scripts/lib/just-bash.mjs'),
-  join(root, 'scripts/lib/openai.mjs'),
   join(root, 'scripts/lib/pdfjs.mjs'),
-  join(root, 'node_modules/@anthropic-ai/sdk/package.json'),
   join(root, 'node_modules/just-bash/package.json'),
   join(root, 'node_modules/diff/package.json'),
   join(root, 'node_modules/isomorphic-git/package.json'),
@@ -90,26 +50,19 @@ const inputs = [
   join(root, 'node_modules/@mozilla/readability/package.json'),
   join(root, 'node_modules/linkedom/package.json'),
   join(root, 'node_modules/htmlparser2/package.json'),
-  join(root, 'node_modules/aws4fetch/package.json'),
-  join(root, 'node_modules/eventsource-parser/package.json'),
   join(root, 'node_modules/sucrase/package.json'),
-  join(root, 'node_modules/jose/package.json'),
-  join(root, 'node_modules/openai/package.json'),
   join(root, 'node_modules/re2js/package.json'),
-  join(root, 'node_modules/unbash/package.json'),
   join(root, 'node_modules/unpdf/package.json'),
   ...assets.map(({ source }) => join(root, 'node_modules', source)),
   ...['docx', 'write-excel-file', 'pptxgenjs', 'pdf-lib', 'beautiful-mermaid', '@pdf-lib/fontkit'].map((name) =>
     join(root, `node_modules/${name}/package.json`),
   ),
   join(root, 'node_modules/yaml/package.json'),
-  join(root, 'src/worker/shapes.ts'),
-  join(root, 'src/worker/responses/response-shape.ts'),
   join(backends, 'tar.ts'),
   join(backends, 'omitted-output.ts'),
   ...rooms.flatMap((room) =>
     readdirSync(room, { recursive: true })
-      .filter((name) => /\.(?:ts|md)$/.test(name))
+      .filter((name) => name.endsWith('.ts'))
       .map((name) => join(room, name)),
   ),
 ]
@@ -117,50 +70,17 @@ const outputOf = ({ file }) => join(output, file)
 const age = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 const newest = Math.max(...inputs.map(age))
 
-const mendsShell = {
-  name: 'mends-shell',
-  setup: (context) =>
-    context.onLoad({ filter: /just-bash\/dist\/bundle\/browser\.js$/ }, ({ path }) => ({
-      contents: amended(readFileSync(path, 'utf8')),
-      loader: 'js',
-    })),
-}
-
-// PDF.js as `unpdf` bundles it for servers.
-const boundsPdf = {
-  name: 'bounds-pdf',
-  setup(context) {
-    const path = join(root, 'node_modules/unpdf/dist/pdfjs.mjs')
-    let contents
-    context.onResolve({ filter: /^pdfjs$/ }, () => ({ path, sideEffects: false }))
-    context.onLoad({ filter: /unpdf\/dist\/pdfjs\.mjs$/ }, () => ({
-      contents: (contents ??= readable(readFileSync(path, 'utf8'))),
-      loader: 'js',
-    }))
-  },
-}
-
-// Packages written for Node import its modules without the node: prefix.
-const namesNode = {
-  name: 'names-node',
-  setup(context) {
-    const filter = /^(buffer|util|stream|crypto|events|path)$/
-    context.onResolve({ filter }, ({ path }) => ({ path, namespace: 'node-module' }))
-    context.onLoad({ filter: /.*/, namespace: 'node-module' }, ({ path }) => ({
-      contents: `import * as module from 'node:${path}'\nexport * from 'node:${path}'\nexport default module.default`,
-      resolveDir: root,
-    }))
-  },
-}
-
 async function build() {
   const { build: bundle } = await import('esbuild')
   mkdirSync(output, { recursive: true })
+  // Files of an earlier build that nothing reads any more.
+  const current = new Set([...targets, ...assets].map(({ file }) => file))
+  for (const name of readdirSync(output)) if (!current.has(name)) rmSync(join(output, name))
   for (const { source, file } of assets) {
     const packed = gzipSync(readFileSync(join(root, 'node_modules', source)), { level: 9 }).toString('base64')
     writeFileSync(outputOf({ file }), packed)
   }
-  for (const { entry, file, define = {} } of targets) {
+  for (const { entry, file } of targets) {
     const result = await bundle({
       entryPoints: [join(backends, entry)],
       bundle: true,
@@ -172,9 +92,7 @@ async function build() {
       minify: true,
       legalComments: 'none',
       logLevel: 'error',
-      loader: { '.md': 'text' },
-      define,
-      plugins: [mendsShell, boundsPdf, namesNode, clientOnly],
+      plugins: packagePlugins,
     })
     const code = result.outputFiles[0].text
     // The first line names the contents, so that a loader never serves an older build under the same name.

@@ -1,18 +1,23 @@
-// `node scripts/build-worker.mjs [index|with-sandbox|with-native-sandbox|bench-rows]`: writes dist/worker or another folder
-// of dist, which wrangler serves and deploys as it is (`no_bundle`). Skips the work when the output is newer than all sources.
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+// `node scripts/build-worker.mjs [index|with-sandbox|with-native-sandbox|bench-rows] [--in-process]`: writes dist/worker or
+// another folder of dist, which wrangler serves and deploys as it is (`no_bundle`). Skips the work when the output is newer
+// than all sources.
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
+import { bindsLoader, bundleWorker } from './lib/bundle-worker.mjs'
 import { root } from './lib/root.mjs'
 import { outputFolder, sourceOf } from './lib/worker-entries.mjs'
 
 await import('./build-isolate.mjs')
 
-const [entry = 'index'] = process.argv.slice(2)
+const options = process.argv.slice(2)
+const [entry = 'index'] = options.filter((option) => !option.startsWith('--'))
+/** `--in-process`: for a deployment without the binding LOADER, whatever wrangler.toml says. */
+const hasLoader = !options.includes('--in-process') && bindsLoader()
 const folder = outputFolder(entry)
 /** Written last: a build that was interrupted is done again. */
 const stamp = join(folder, '.built')
 
-const sources = ['src', 'scripts/lib/bundle-worker.mjs', 'scripts/build-worker.mjs', 'package-lock.json']
+const sources = ['src', 'scripts/lib', 'scripts/build-worker.mjs', 'wrangler.toml', 'package-lock.json']
 
 function age(path) {
   const stat = statSync(path, { throwIfNoEntry: false })
@@ -20,12 +25,16 @@ function age(path) {
   return readdirSync(path).reduce((newest, name) => Math.max(newest, age(join(path, name))), stat.mtimeMs)
 }
 
-const isFresh = () => age(stamp) > Math.max(age(sourceOf(entry)), ...sources.map((path) => age(join(root, path))))
+const variant = hasLoader ? 'isolates' : 'in-process'
+
+const isFresh = () =>
+  age(stamp) > 0 &&
+  readFileSync(stamp, 'utf8') === variant &&
+  age(stamp) > Math.max(age(sourceOf(entry)), ...sources.map((path) => age(join(root, path))))
 
 if (!isFresh()) {
-  const { bundleWorker } = await import('./lib/bundle-worker.mjs')
   // esbuild has printed the errors.
-  const { outputFiles } = await bundleWorker({ entry }).catch(() => process.exit(1))
+  const { outputFiles } = await bundleWorker({ entry, hasLoader }).catch(() => process.exit(1))
   mkdirSync(folder, { recursive: true })
   for (const { path, contents } of outputFiles) {
     mkdirSync(dirname(path), { recursive: true })
@@ -33,6 +42,6 @@ if (!isFresh()) {
   }
   const current = new Set(outputFiles.map(({ path }) => basename(path)))
   for (const name of readdirSync(folder)) if (!current.has(name)) rmSync(join(folder, name), { recursive: true })
-  writeFileSync(stamp, '')
+  writeFileSync(stamp, variant)
   console.log(`${relative(root, folder)}: ${outputFiles.filter(({ path }) => path.endsWith('.js')).length} modules`)
 }

@@ -25,14 +25,17 @@ const size = sizeOf(loaded)
 for (const [name, bytes] of largest()) console.log(`${kib(bytes).toFixed(1).padStart(8)} KiB  ${name}`)
 const all = loaded.reduce((sum, { contents }) => sum + contents.length, 0)
 console.log(`${kib(all).toFixed(1).padStart(8)} KiB  in all, minified; sizes above are before compression`)
-for (const file of apart)
-  console.log(
-    `${basename(file.path).replace(/-[A-Z0-9]{8}\.js$/, '')}, loaded on demand: ${sizeOf([file]).toFixed(0)} KiB gzip`,
-  )
+for (const file of apart) console.log(`${nameOf(file)}, loaded on demand: ${sizeOf([file]).toFixed(0)} KiB gzip`)
 console.log(`core ${size.toFixed(1)} KiB gzip, budget ${budget} KiB (${Math.round(performance.now() - started)} ms)`)
 if (size > budget) {
   console.error(`The core is ${(size - budget).toFixed(1)} KiB over its budget. See the largest parts above.`)
   process.exitCode = 1
+}
+
+/** The source that a module begins with. Several parts share a module without one. */
+function nameOf({ path }) {
+  const { entryPoint } = metafile.outputs[relative(root, path).replaceAll('\\', '/')] ?? {}
+  return entryPoint?.replace(/^src\//, '') ?? basename(path).replace(/-[A-Z0-9]{8}\.js$/, '')
 }
 
 /** Sums the bytes of the core by package, and by room of src. */

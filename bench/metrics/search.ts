@@ -24,6 +24,13 @@ const classesOf = (size: Size): Readonly<Record<string, readonly string[]>> => {
   return { rare: once.slice(0, perClass), mid: around(300), common: around(30) }
 }
 
+/** Questions of a common word, two others and a rare one. Words are optional, so each of them is read. */
+const questionsOf = (classes: Readonly<Record<string, readonly string[]>>): readonly string[] =>
+  (classes['rare'] ?? []).map((rare, i) => {
+    const pick = (name: string, step: number) => classes[name]?.[(i * step) % (classes[name]?.length || 1)]
+    return [pick('common', 1), pick('mid', 1), pick('mid', 3), rare].filter(Boolean).join('+')
+  })
+
 const hasPages = (path: string): boolean => {
   const db = new DatabaseSync(path)
   try {
@@ -102,8 +109,9 @@ export const search: Metric = {
     try {
       const target: Target = { ...contender.target, key }
       const classes = classesOf(size)
+      const questions = questionsOf(classes)
       const found: Record<string, Pair[]> = {}
-      const all: number[] = []
+      const [all, asked]: [number[], number[]] = [[], []]
       for (const [name, words] of Object.entries(classes)) {
         for (const word of words) await checkFound(target, word)
         found[name] = []
@@ -118,12 +126,26 @@ export const search: Metric = {
           all.push(...ours)
           found[name]?.push({ ours: median(ours), floor: median(empty) })
         }
+        for (const question of questions) asked.push(await timedGet(target, path(question)))
       })
       const messages = size.tenants * size.sessions * size.pages * perPage
       const rows = rowsFor(found, all, `${messages} messages of ${size.tenants} tenants`)
       await contender.running.kill()
       const read = await rowsRead(stage, contender.persist, key, classes['common'] ?? [])
-      return [...rows, { metric: 'P8', what: 'rows read, common word', unit: '', goal: atMost(60), samples: [read] }]
+      const readByQuestion = await rowsRead(stage, contender.persist, key, questions)
+      const of = { metric: 'P8', unit: '' } as const
+      return [
+        ...rows,
+        {
+          ...of,
+          what: 'search, four words, 95th percentile',
+          unit: 'ms',
+          goal: atMost(15),
+          samples: [quantile(asked, 0.95)],
+        },
+        { ...of, what: 'rows read, common word', goal: atMost(60), samples: [read] },
+        { ...of, what: 'rows read, four words', goal: atMost(2_200), samples: [readByQuestion] },
+      ]
     } finally {
       await contender.running.kill()
     }

@@ -24,7 +24,14 @@ export function renderConfig(plain, facts) {
   // Lines of our own are enough. Those of the platform would store the addresses of requests, which can be signed links.
   config.observability ??= { enabled: true, head_sampling_rate: 1, logs: { invocation_logs: false } }
   if (!isWorkersDev(url)) Object.assign(config, { workers_dev: false, routes: [customDomain(url)] })
-  return merge(config, own)
+  return withTwins(merge(config, own))
+}
+
+/** Without the Worker Loader the worker carries the code of isolates itself. */
+function withTwins(config) {
+  const hasLoader = config.worker_loaders?.some(({ binding }) => binding === 'LOADER')
+  if (hasLoader || !config.build?.command) return config
+  return { ...config, build: { ...config.build, command: `${config.build.command} --in-process` } }
 }
 
 const isWorkersDev = (url) => new URL(url).hostname.endsWith('.workers.dev')

@@ -5,6 +5,7 @@ import { build } from 'esbuild'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
+import { packagePlugins } from './package-plugins.mjs'
 import { root } from './root.mjs'
 
 const sources = join(root, 'src/')
@@ -26,12 +27,11 @@ function listImported() {
 }
 
 /** What `build-isolate.mjs` wrote stays in its files: the runtime loads them when they are first used. */
-const externalParts = {
-  name: 'external-parts',
+const isolateCode = {
+  name: 'isolate-code',
   setup({ onResolve }) {
-    const filter = /\/dist\/[^/]+\.(?:isolate\.txt|inline\.mjs)$/
-    onResolve({ filter }, ({ path, resolveDir }) => ({
-      path: `${join(resolveDir, path)}${path.endsWith('.txt') ? '?mf_vitest_force=Text' : ''}`,
+    onResolve({ filter: /\/dist\/[^/]+\.isolate\.txt$/ }, ({ path, resolveDir }) => ({
+      path: `${join(resolveDir, path)}?mf_vitest_force=Text`,
       external: true,
     }))
   },
@@ -55,7 +55,8 @@ async function bundle() {
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
     external: ['cloudflare:*', 'node:*'],
-    plugins: [externalParts],
+    loader: { '.md': 'text' },
+    plugins: [isolateCode, ...packagePlugins],
   })
   mkdirSync(dirname(output), { recursive: true })
   for (const { path, contents } of outputFiles) {

@@ -1,17 +1,18 @@
 /**
- * Imports the bundles of scripts/build-isolate.mjs on first use, so that they are no part of the core bundle.
+ * Imports parts of the worker on first use, so that they do not belong to its core, and the code of isolates
+ * (scripts/build-isolate.mjs).
  */
 
 import type { ShellPolicy } from '#agent/core/permission/shell-policy.ts'
 import type { IndexedSkill } from '#agent/core/skills/skill-material.ts'
 import type { SkillModule } from './skills/protocol.ts'
 
-/** For deployments without a Worker Loader. */
-export const inlineShell = () => import('./dist/bash.inline.mjs')
-export const inlinePdf = () => import('./dist/pdf.inline.mjs')
-export const inlineOffice = () => import('./dist/office.inline.mjs')
-export const inlinePage = () => import('./dist/page.inline.mjs')
-export const inlineSearch = () => import('./dist/search.inline.mjs')
+/** The code of isolates, for deployments without a Worker Loader. A build for those with one does not carry it. */
+export const loadInProcessShell = () => import('./virtual/isolate/in-process.ts')
+export const loadInProcessPdf = () => import('./pdf/inside/in-process.ts')
+export const loadInProcessOffice = () => import('./office/inside/in-process.ts')
+export const loadInProcessPage = () => import('./web/page/inside/in-process.ts')
+export const loadInProcessSearch = () => import('./search/inside/in-process.ts')
 
 let shellPolicy: ShellPolicy | undefined
 
@@ -20,32 +21,29 @@ let shellPolicy: ShellPolicy | undefined
  * which a call is dispatched.
  */
 export const loadShellPolicy = (): ShellPolicy | Promise<ShellPolicy> =>
-  shellPolicy ?? import('./dist/shell-policy.inline.mjs').then((module) => (shellPolicy = module.shellPolicy))
+  shellPolicy ?? import('./shell-policy/part.ts').then((module) => (shellPolicy = module.shellPolicy))
 
 /** The validator of answers in a JSON schema. */
-export const loadSchemaValidator = () => import('./dist/json-schema.inline.mjs')
+export const loadSchemaValidator = () => import('./json-schema/part.ts')
 
 let bundledIndex: readonly IndexedSkill[] | undefined
 
 /** The index of the bundled skills for prompts. Once it is loaded it is returned at once. */
 export const loadBundledIndex = (): readonly IndexedSkill[] | Promise<readonly IndexedSkill[]> =>
-  bundledIndex ?? import('./dist/skill-index.inline.mjs').then((module) => (bundledIndex = module.bundledIndex))
+  bundledIndex ?? import('./skills/index-part.ts').then((module) => (bundledIndex = module.bundledIndex))
 
 /** The parser of skills, the bundled skills, and the import. */
-export const loadSkillModule = (): Promise<SkillModule> => import('./dist/skills.inline.mjs')
+export const loadSkillModule = (): Promise<SkillModule> => import('./skills/part.ts')
 
 /** The dialects of models, by the SDK or the binding that they use. */
-export const inlineOpenai = () => import('./dist/openai.inline.mjs')
-export const inlineAnthropic = () => import('./dist/anthropic.inline.mjs')
-export const inlineBedrock = () => import('./dist/bedrock.inline.mjs')
-export const inlineDemo = () => import('./dist/demo.inline.mjs')
-export const inlineWorkersAi = () => import('./dist/workers-ai.inline.mjs')
+export const loadOpenai = () => import('./dialects/openai.ts')
+export const loadAnthropic = () => import('./dialects/anthropic.ts')
+export const loadBedrock = () => import('./dialects/bedrock.ts')
+export const loadDemo = () => import('./dialects/demo.ts')
+export const loadWorkersAi = () => import('./dialects/workers-ai.ts')
 
 /** The library that verifies tokens of identity providers. */
-export const inlineJose = () => import('./dist/jose.inline.mjs')
-
-/** The renderer of the OpenAPI document and its page. */
-export const loadOpenapi = () => import('./dist/openapi.inline.mjs')
+export const loadJose = () => import('./jose/part.ts')
 
 /** Code of isolates. Its first line is a hash of the rest. */
 export const shellCode = async () => (await import('./dist/bash.isolate.txt')).default

@@ -11,7 +11,8 @@ import {
   normalizeText,
   renderTenantPieces,
   renderTenantWords,
-  separateUnspaced,
+  renderWords,
+  type RenderForms,
   weekNumber,
   weekWord,
   getPageWords,
@@ -72,11 +73,17 @@ export async function appendPages(
   pages: readonly Page[],
   known?: KnownRecord,
 ): Promise<void> {
+  const { renderBaseForms } = await import('./search/word-forms.ts')
   let before = known
   for (const batch of splitIntoBatches(pages.map(encodePage))) {
     await tenantDb.write([
-      ...recordStatements(tenantDb, { record, through: Math.max(0, ...batch.map((page) => page.last)), before }),
-      ...batch.flatMap((page) => pageStatements(tenantDb, record, page)),
+      ...recordStatements(tenantDb, {
+        record,
+        through: Math.max(0, ...batch.map((page) => page.last)),
+        before,
+        renderBaseForms,
+      }),
+      ...batch.flatMap((page) => pageStatements(tenantDb, record, page, renderBaseForms)),
       ...batch.flatMap(({ page }) => decisionStatements(tenantDb, record.id, page)),
     ])
     before = record
@@ -87,9 +94,13 @@ type RecordChange = {
   readonly record: SessionRecord
   readonly through: number
   readonly before: KnownRecord | undefined
+  readonly renderBaseForms: RenderForms
 }
 
-function recordStatements(tenantDb: TenantDb, { record, through, before }: RecordChange): D1PreparedStatement[] {
+function recordStatements(
+  tenantDb: TenantDb,
+  { record, through, before, renderBaseForms }: RecordChange,
+): D1PreparedStatement[] {
   const isNew = before === 'nothing'
   const previous = before === 'nothing' ? undefined : before
   const isTitled = !previous || previous.title !== record.title
@@ -103,7 +114,7 @@ function recordStatements(tenantDb: TenantDb, { record, through, before }: Recor
       : []),
     sessionStatement(tenantDb, record, through),
     ...(isMoved ? [tenantDb.statement(updateActiveDay, record.id, dayNumber(record.updatedAt))] : []),
-    ...(isTitled ? titleStatements(tenantDb, record) : []),
+    ...(isTitled ? titleStatements(tenantDb, record, renderBaseForms) : []),
   ]
 }
 
@@ -134,11 +145,15 @@ function sessionStatement({ statement }: TenantDb, record: SessionRecord, throug
   return statement(upsertSession, ...values, chat, Number(pinned), Number(archived))
 }
 
-function titleStatements({ statement, tenantId }: TenantDb, { id, title, source, updatedAt }: SessionRecord) {
+function titleStatements(
+  { statement, tenantId }: TenantDb,
+  { id, title, source, updatedAt }: SessionRecord,
+  renderBaseForms: RenderForms,
+) {
   if (!title?.trim()) return []
   const week = weekWord(tenantId, weekNumber(updatedAt))
   return [
-    statement(insertTitleWords, id, renderTenantWords(tenantId, source), week, separateUnspaced(title)),
+    statement(insertTitleWords, id, renderTenantWords(tenantId, source), week, renderWords(title, renderBaseForms)),
     statement(insertTitlePieces, id, renderTenantPieces(tenantId, source), normalizeText(title)),
   ]
 }
@@ -147,10 +162,11 @@ function pageStatements(
   { statement, tenantId }: TenantDb,
   { id: sessionId, source }: SessionRecord,
   stored: EncodedPage,
+  renderBaseForms: RenderForms,
 ) {
   const { page, mark, last, size, model, usage, turn, body } = stored
   const { n, at, runId } = page
-  const words = getPageWords(page)
+  const words = getPageWords(page, renderBaseForms)
   const pieces = getPagePieces(page)
   const tenantWords = renderTenantWords(tenantId, source)
   const indexed = page.indexed === false ? 0 : 1

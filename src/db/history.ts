@@ -8,7 +8,11 @@ import { createTenantDb } from './tenant-db.ts'
 import { listRecentSessions, listSessions, getSession } from './session-directory.ts'
 import { listPages, readMessages } from './read-pages.ts'
 import { deleteSession, deletePagesFrom } from './delete-pages.ts'
-import { searchMessages } from './search/search.ts'
+import type { searchMessages as SearchMessages } from './search/search.ts'
+
+/** The search is loaded when it is first used. */
+const searchMessages: typeof SearchMessages = async (...parameters) =>
+  (await import('./search/search.ts')).searchMessages(...parameters)
 
 export function createD1History(db: D1Database, tenantId: string): HistoryStore {
   const tenantDb = createTenantDb(db, tenantId)
@@ -20,9 +24,10 @@ export function createD1History(db: D1Database, tenantId: string): HistoryStore 
     listSessions: (filter) => listSessions(tenantDb, filter),
     deleteSession: (sessionId, unsent, audit) => deleteSession(tenantDb, sessionId, unsent, audit),
     recent: (limit) => listRecentSessions(tenantDb, limit, {}),
-    search: async (query, limit, sort) =>
-      (await searchMessages(tenantDb, query, limit, { sort, now: Date.now() })).hits,
-    searchPage: (query, limit, sort) => searchMessages(tenantDb, query, limit, { sort, now: Date.now() }),
+    search: async (query, limit, sort, filter) =>
+      (await searchMessages(tenantDb, query, limit, { sort, filter, now: Date.now() })).hits,
+    searchPage: (query, limit, sort, filter) =>
+      searchMessages(tenantDb, query, limit, { sort, filter, now: Date.now() }),
     read: (sessionId, range) => readMessages(tenantDb, sessionId, range),
   }
 }
@@ -39,8 +44,8 @@ export function createReachableHistory(
   const isOwnOnly = reach.kind === 'session'
   return {
     recent: async (limit) => (isOwnOnly ? [] : listRecentSessions(tenantDb, limit, scope)),
-    search: async (query, limit, sort) =>
-      isOwnOnly ? [] : (await searchMessages(tenantDb, query, limit, { ...scope, sort, now: Date.now() })).hits,
+    search: async (query, limit, sort, filter) =>
+      isOwnOnly ? [] : (await searchMessages(tenantDb, query, limit, { ...scope, sort, filter, now: Date.now() })).hits,
     read: async (id, range) =>
       isOwnOnly && id !== sessionId ? undefined : readMessages(tenantDb, id, range, isOwnOnly ? undefined : chat),
   }

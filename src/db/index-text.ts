@@ -26,16 +26,28 @@ export function separateUnspaced(text: string): string {
   return /[\u0e00-\uffff]/.test(plain) ? plain.replace(unspacedScripts, ' $& ') : plain
 }
 
-/** Returns the part of a message that is searched; empty for summaries and nudges. */
-export function getSearchableText({ message }: Entry): string {
-  if (message.role === 'tool') return textIn(message).slice(0, maxToolResultChars)
+/** Tools whose results repeat text that is stored elsewhere: a search would find what it has shown before. */
+const echoingTools: ReadonlySet<string> = new Set(['session_search', 'memory', 'todo', 'skill_view', 'skills_list'])
+
+/** Returns the part of a message that is searched; empty for summaries, nudges and echoes. */
+export function getSearchableText({ message }: Pick<Entry, 'message'>): string {
+  if (message.role === 'tool') return echoingTools.has(message.name) ? '' : textIn(message).slice(0, maxToolResultChars)
   if (message.source === 'summary' || message.source === 'nudge') return ''
   return textIn(message).slice(0, maxMessageChars)
 }
 
 /** Returns the text for the table `words`: messages and tool results. Empty when the page is not searched. */
-export const getPageWords = (page: Page) =>
-  page.indexed === false ? '' : separateUnspaced(page.entries.map(getSearchableText).join('\n')).trim()
+export const getPageWords = (page: Page, renderBaseForms: RenderForms) =>
+  page.indexed === false ? '' : renderWords(page.entries.map(getSearchableText).join('\n'), renderBaseForms)
+
+/** Renders the base forms of the words of a text (search/word-forms.ts), which is loaded when it is needed. */
+export type RenderForms = (text: string) => string
+
+/** Renders a text for the table `words`: with base forms of words that the stemmer of the index does not know. */
+export function renderWords(text: string, renderBaseForms: RenderForms): string {
+  const forms = renderBaseForms(text)
+  return `${separateUnspaced(text)}${forms && `\n${forms}`}`.trim()
+}
 
 /** Returns the text for the trigram table `pieces`: only typed messages, because trigrams multiply the size. */
 export const getPagePieces = (page: Page) =>
@@ -86,3 +98,6 @@ export const weekNumber = (at: number) => Math.max(0, Math.floor(at / weekMs))
  * messages of that week. A collision of two tenants only costs time.
  */
 export const weekWord = (tenantId: string, week: number) => `w${hash53(tenantId).toString(36)}x${week}`
+
+/** The beginning of the words of all weeks that begin with these digits. */
+export const weekPrefix = (tenantId: string, digits: string) => `w${hash53(tenantId).toString(36)}x${digits}`

@@ -8,7 +8,8 @@ import {
   secretGlobs,
 } from '#agent/path-policy/judge-path.ts'
 import type { Assessment } from '#agent/core/permission/approval.ts'
-import { BackendError, type ExecutionBackend } from '#agent/core/backend.ts'
+import { followLinks, type Links } from '#agent/path-policy/links.ts'
+import { BackendError, type ExecutionBackend, type FileLink } from '#agent/core/backend.ts'
 import { assessByRisk } from '#agent/policy/approval/approval.ts'
 
 const maxSecretFiles = 1_000
@@ -28,29 +29,62 @@ export async function listSecretFiles(
   }
 }
 
+/** Lists the links of a host. One that cannot be reached has none: then the call fails as well. */
+export async function listLinks(
+  { files }: Pick<ExecutionBackend, 'files'>,
+  text: string,
+): Promise<readonly FileLink[]> {
+  try {
+    return (await files.links?.(text.includes('node_modules'))) ?? []
+  } catch (error) {
+    if (error instanceof BackendError) return []
+    throw error
+  }
+}
+
+const toMap = (links: readonly FileLink[]): Links => new Map(links.map(({ path, target }) => [path, target]))
+
+/** Lists the links that lead to secrets: who reads everything in a directory may read by them. */
+export function listSecretLinks(links: readonly FileLink[]): readonly string[] {
+  const byPath = toMap(links)
+  return links.flatMap(({ path }) => (followLinks(path, '/', byPath).some(isSecretPath) ? [path] : []))
+}
+
 type Find = (path: string, scope: PathScope) => string | undefined
 
-function assess(risk: 'read' | 'write', paths: readonly string[], backend: ExecutionBackend, find: Find): Assessment {
+/** Judges paths after links: as they are written, and where they lead. */
+async function assess(
+  risk: 'read' | 'write',
+  paths: readonly string[],
+  backend: ExecutionBackend,
+  find: Find,
+): Promise<Assessment> {
   const scope = { workspace: backend.capabilities.root }
-  const reasons = paths.flatMap((path) => {
-    const problem = find(backend.resolve(path), scope)
-    return problem === undefined ? [] : [`it would ${risk} ${path}, ${problem}`]
+  const links = toMap(paths.length > 0 ? await listLinks(backend, paths.join(' ')) : [])
+  const judged = paths.map((path) => {
+    const resolved = backend.resolve(path)
+    const real = followLinks(resolved, '/', links)[0] ?? resolved
+    const problem = find(real, scope) ?? find(resolved, scope)
+    return { path, resolved, real, problem, shown: real === resolved ? path : `${path} (${real})` }
   })
-  const subjects = paths.flatMap((path) => [path, backend.resolve(path)])
+  const reasons = judged.flatMap(({ shown, problem }) =>
+    problem === undefined ? [] : [`it would ${risk} ${shown}, ${problem}`],
+  )
+  const subjects = judged.flatMap(({ path, resolved, real }) => [...new Set([path, resolved, real])])
   const { rule, ...assessment } = assessByRisk(risk, subjects)
   if (reasons.length === 0) return { ...assessment, ...(rule !== undefined && { rule }) }
-  const [only, ...more] = paths
+  const [only, ...more] = judged
   // “Always” covers exactly this file.
-  const own = more.length === 0 && only !== undefined ? { rule: backend.resolve(only) } : {}
+  const own = more.length === 0 && only !== undefined ? { rule: only.real } : {}
   return { ...assessment, verdict: 'ask', reasons, ...own }
 }
 
-export const assessReads = (paths: readonly string[], backend: ExecutionBackend): Assessment =>
+export const assessReads = (paths: readonly string[], backend: ExecutionBackend): Promise<Assessment> =>
   assess('read', paths, backend, (path, scope) => findReadProblem(path, scope))
 
-export const assessWrites = (paths: readonly string[], backend: ExecutionBackend): Assessment =>
+export const assessWrites = (paths: readonly string[], backend: ExecutionBackend): Promise<Assessment> =>
   assess('write', paths, backend, findWriteProblem)
 
 /** A search leaves out files with secrets, unless its path is one. So only the path itself is judged. */
-export const assessSearch = (path: string, backend: ExecutionBackend): Assessment =>
+export const assessSearch = (path: string, backend: ExecutionBackend): Promise<Assessment> =>
   assess('read', [path], backend, (resolved, scope) => findReadProblem(resolved, scope, 'tree'))

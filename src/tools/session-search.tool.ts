@@ -16,7 +16,12 @@ const maxMessageChars = 2000
 const maxNearChars = 500
 
 const input = z.object({
-  query: z.string().optional(),
+  query: z
+    .string()
+    .optional()
+    .describe(
+      'Words or a question. "phrase", -word, after:2025-06-01, before:2025-07, source:telegram, from:Ann narrow it.',
+    ),
   limit: z.int().min(1).max(maxSessions).default(3).describe('Sessions.'),
   sort: z.enum(['newest', 'oldest']).optional().describe('Default: best match.'),
   detail: z
@@ -118,7 +123,10 @@ function fenceForeign(text: string, { role, message_source }: Pick<HistoryMessag
 
 async function searchHistory(history: History, request: Input) {
   const { query = '', limit, sort, detail, role_filter } = request
-  const hits = (await history.search(query, limit * hitsPerSession, sort)).filter(hasRole(role_filter))
+  const role = role_filter?.trim().toLowerCase()
+  // One role narrows the search itself. Several are chosen among what was found.
+  const filter = role && !role.includes(',') ? { role } : undefined
+  const hits = (await history.search(query, limit * hitsPerSession, sort, filter)).filter(hasRole(role_filter))
   const sessions = new Map<string, HistoryHit[]>()
   for (const hit of hits) sessions.set(hit.session_id, [...(sessions.get(hit.session_id) ?? []), hit])
   const chosen = [...sessions.values()].slice(0, limit)

@@ -281,6 +281,25 @@ export function conforms(name: string, withBackend: WithBackend, cases: Cases = 
       ])
     })
 
+    onTransport('lists links with their targets', async (backend) => {
+      await backend.exec(
+        "mkdir -p node_modules links/d && ln -s ../.env links/e && ln -s '../x y' 'links/d/a b' && ln -s / node_modules/r",
+        T,
+      )
+      const list = async (isDeep: boolean) =>
+        ((await backend.files.links?.(isDeep)) ?? []).map(({ path, target }) => [
+          backend.resolve(path).slice(backend.capabilities.root.length + 1),
+          target,
+        ])
+      expect(await list(false)).toEqual(
+        expect.arrayContaining([
+          ['links/e', '../.env'],
+          ['links/d/a b', '../x y'],
+        ]),
+      )
+      expect(await list(true)).toContainEqual(['node_modules/r', '/'])
+    })
+
     on('moves and removes whole directories', async (backend) => {
       await backend.files.write('old/x/y', bytes('y'))
       await backend.files.write('older', bytes('stays'))

@@ -125,6 +125,51 @@ describe('wildcards and recursion', () => {
   )
 })
 
+describe('links of the workspace', () => {
+  const links = [
+    { path: '/workspace/g', target: '.git' },
+    { path: '/workspace/e', target: '.env' },
+    { path: '/workspace/s', target: '/home/user/.ssh' },
+    { path: '/workspace/docs', target: 'src' },
+  ]
+  const files = { '.env': 'A=1', 'src/a.ts': 'x' }
+  const withLinks = (): ReturnType<typeof memoryBackend> => {
+    const backend = memoryBackend(files)
+    return { ...backend, files: { ...backend.files, links: async () => links } }
+  }
+  const outcomeOf = async (tool: Tool, input: object) => (await check(tool, input, { backend: withLinks() })).do
+
+  it.each<readonly [string, Tool, object]>([
+    ['read_file e', readFile, { path: 'e' }],
+    ['read_file s/config', readFile, { path: 's/config' }],
+    ['write_file g/hooks/pre-commit', writeFile, { path: 'g/hooks/pre-commit', content: 'x' }],
+    ['write_file e', writeFile, { path: 'e', content: 'x' }],
+    ['search_files s', searchFiles, { pattern: 'x', path: 's' }],
+    ['cat e', terminal, { command: 'cat e' }],
+    ['cat s/*', terminal, { command: 'cat s/*' }],
+    ['cat *', terminal, { command: 'cat *' }],
+    ['grep -r x .', terminal, { command: 'grep -r x .' }],
+    ['cp a g/hooks/pre-commit', terminal, { command: 'cp a g/hooks/pre-commit' }],
+  ])('are followed before %s is judged', async (_name, tool, input) => {
+    expect(await outcomeOf(tool, input)).toBe('later')
+  })
+
+  it.each<readonly [string, Tool, object]>([
+    ['read_file docs/a.ts', readFile, { path: 'docs/a.ts' }],
+    ['write_file docs/b.ts', writeFile, { path: 'docs/b.ts', content: 'x' }],
+    ['cat docs/a.ts', terminal, { command: 'cat docs/a.ts' }],
+  ])('that lead to ordinary files do not stop %s', async (_name, tool, input) => {
+    expect(await outcomeOf(tool, input)).toBe('run')
+  })
+
+  it('are named with their target, which is what “always” covers', async () => {
+    const result = await check(readFile, { path: 'e' }, { backend: withLinks() })
+    expect(result).toMatchObject({
+      awaits: { rule: '/workspace/.env', reasons: [expect.stringContaining('e (/workspace/.env)')] },
+    })
+  })
+})
+
 describe('the default mode', () => {
   const input = { command: 'git push' }
   const decide = async (kind: 'http' | 'virtual', isolated: boolean) => {

@@ -327,7 +327,7 @@ async function requestOvertaken(method: string, path: string, meanwhile: () => P
     const stub = bindings.SESSION.getByName(name)
     return new Proxy(stub, {
       get: (_, subject) =>
-        subject === 'info' || subject === 'conversation' ? delayed(stub[subject]) : Reflect.get(stub, subject),
+        subject === 'info' || subject === 'history' ? delayed(stub[subject]) : Reflect.get(stub, subject),
     })
   }
   const SESSION = { getByName } as unknown as Env['SESSION']

@@ -141,7 +141,7 @@ describe('the report', () => {
     const tenant = await tenantOf(key)
     await until(
       async () =>
-        (await objectOf(id, tenant).conversation.messages(ownerAuthority(tenant), { limit: 9 }))?.data.length === 2,
+        (await objectOf(id, tenant).history.messages(ownerAuthority(tenant), { limit: 9 }))?.data.length === 2,
     )
     expect((await report(key)).totals).toEqual(totals)
     for (const session of [id, fork.body.id]) await request('DELETE', `/api/sessions/${session}`, { key })

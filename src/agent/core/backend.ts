@@ -84,6 +84,9 @@ export type SearchHit = {
 
 export type SearchResult = { readonly hits: readonly SearchHit[]; readonly total: number; readonly truncated: boolean }
 
+/** A symbolic link, with its target as written. */
+export type FileLink = { readonly path: string; readonly target: string }
+
 /** Paths are absolute or relative to the workspace. A missing file is `undefined`, never an error. */
 export type Files = {
   readonly read: (path: string) => Promise<Uint8Array | undefined>
@@ -94,6 +97,8 @@ export type Files = {
   readonly remove: (path: string) => Promise<boolean>
   readonly move: (from: string, to: string) => Promise<void>
   readonly search: (query: SearchQuery) => Promise<SearchResult>
+  /** Lists the symbolic links of the workspace and of /tmp, those in node_modules if `isDeep`. Absent: there are none. */
+  readonly links?: (isDeep: boolean) => Promise<readonly FileLink[]>
 }
 
 /** `lost`: the host is gone or was replaced, so the exit code is unknown. */

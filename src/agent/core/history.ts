@@ -5,7 +5,7 @@
 
 import type { KeptMessages } from './compression.ts'
 import type { AuditEvent } from './permission/audit.ts'
-import type { History, HistoryHit } from './tool.ts'
+import type { History, HistoryHit, SearchFilter } from './tool.ts'
 import type { Message } from './message.ts'
 import type { Usage } from './usage.ts'
 
@@ -44,7 +44,7 @@ export type Page = {
   readonly turn?: unknown
   readonly model?: string
   readonly usage?: Usage
-  /** False for imported history, which is stored but not searched. Default: true. */
+  /** False for history that a client repeated: it is stored but not searched. Default: true. */
   readonly indexed?: boolean
 }
 
@@ -100,6 +100,7 @@ export type HistoryStore = History & {
     query: string,
     limit: number,
     sort?: 'newest' | 'oldest',
+    filter?: SearchFilter,
   ) => Promise<{ readonly hits: readonly HistoryHit[]; readonly hasMore: boolean }>
   /** Reads the stored record and the last stored seq; undefined for an unknown session. */
   readonly readSyncState: (

@@ -77,12 +77,29 @@ export type HistorySession = {
   readonly updated_at: string
 }
 
+/** What narrows a search. Times are milliseconds since 1970: `from` on, and before `to`. */
+export type SearchFilter = {
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+  /** The source of sessions. */
+  readonly source?: string | undefined
+  readonly session?: string | undefined
+  readonly role?: string | undefined
+  /** The name before the messages of a person in a group. */
+  readonly person?: string | undefined
+}
+
 /** Reads the history of one tenant, as far as the authority of the call reaches. Message numbers are `seq` of the session. */
 export type History = {
   /** Newest first; runs of jobs come last. Without subagents and the lineage of the calling session. */
   readonly recent: (limit: number) => Promise<readonly HistorySession[]>
   /** Best first, and runs of jobs after all others. Leaves out the same sessions as `recent`. */
-  readonly search: (query: string, limit: number, sort?: 'newest' | 'oldest') => Promise<readonly HistoryHit[]>
+  readonly search: (
+    query: string,
+    limit: number,
+    sort?: 'newest' | 'oldest',
+    filter?: SearchFilter,
+  ) => Promise<readonly HistoryHit[]>
   /**
    * Reads `window` messages on each side of the seq `around`. Without a range: the first 20 and the last 10. Undefined
    * for an unknown session.

@@ -1,6 +1,6 @@
 /**
  * Decides which paths may be read and written without approval. The terminal, the file tools and programs all ask here.
- * Symbolic links are not followed: creating one needs approval.
+ * Callers resolve symbolic links first (links.ts).
  */
 
 import {

@@ -132,6 +132,7 @@ export function addDashes([first = '', ...rest]: readonly Field[]): readonly Fie
 const unpack = (call: Call, target: Field): void => {
   checkWrite(call, target, call.name, 'unpack into')
   arrive(call, 'files')
+  call.judge.unpacked.push(...resolvePaths(call, target))
   if (isOnline(call)) call.ask(`${call.name} unpacks files that other programs may run`)
 }
 

@@ -42,12 +42,17 @@ export function checkRead(scope: Scope, path: Field, role: Role | string, kind?:
   addFinding(scope.judge, 'ask', reason, rule)
 }
 
+/** Whether the line has unpacked the files of this path before, without their names on the line. */
+const isUnpacked = ({ judge }: Scope, path: Field): boolean =>
+  judge.unpacked.some((directory) => path.startsWith(`${directory}/`))
+
 function findFirstProblem(scope: Scope, path: Field, kind: ReadKind | undefined): string | undefined {
   for (const resolved of resolvePaths(scope, path)) {
     // Under an unknown directory the name alone is judged.
     const known = resolved.startsWith('/') ? resolved : path
     const problem = findReadProblem(known, scope.judge.host, known === resolved ? kind : 'name')
     if (problem !== undefined) return problem
+    if (kind !== 'name' && isUnpacked(scope, resolved)) return 'which may be a link that this line unpacks'
   }
   return undefined
 }
@@ -62,6 +67,8 @@ export function checkWrite(scope: Scope, path: Field, role: Role | string, verb 
     if (isDisk(resolved)) addFinding(scope.judge, 'hardline', `${text}, a device of the machine`)
     else if (isPowerSwitch(resolved)) addFinding(scope.judge, 'hardline', `${text}, which stops the machine`)
     else if (problem !== undefined) addFinding(scope.judge, 'ask', `${text}, ${problem}`, rule)
+    else if (isUnpacked(scope, resolved))
+      addFinding(scope.judge, 'ask', `${text}, through what this line unpacks`, rule)
   }
 }
 

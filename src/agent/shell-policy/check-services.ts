@@ -24,7 +24,7 @@ import {
   gitSettings,
   refusedOperands,
 } from './allow-list/services.ts'
-import { checkRead, checkWrite, isOutsideWorkspace } from './check-paths.ts'
+import { checkRead, checkWrite, isOutsideWorkspace, resolvePaths } from './check-paths.ts'
 import { checkArguments, checkProjectCode, checkValue, isOnline, reportNetwork } from './judge-run.ts'
 import { leavesMachine } from './allow-list/network.ts'
 import { parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
@@ -236,6 +236,8 @@ const gitChecks: Readonly<Record<string, GitCheck>> = {
       call.ask('git clone would start a program to reach the other side')
     for (const path of operands) checkWrite(call, path, 'git clone', 'clone into')
     call.judge.arrivals = 'files'
+    const [address = '', directory = /([^/:]+?)(\.git)?\/*$/.exec(address)?.[1] ?? '.'] = operands
+    call.judge.unpacked.push(...resolvePaths(call, directory))
   },
   submodule: (call, { operands: [verb = 'status', ...rest] }) => {
     if (/^(status|summary)$/.test(verb)) return

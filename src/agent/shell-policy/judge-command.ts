@@ -91,6 +91,7 @@ function createJudge(host: HostContext): Judge {
     leaves: false,
     isUnread: false,
     hasHiddenCode: false,
+    unpacked: [],
     listings: [],
     links: new Map(host.links?.map(({ path, target }) => [path, target])),
     renamed: new Map(),

@@ -48,6 +48,8 @@ export type Judge = {
   hasHiddenCode: boolean
   /** Links that exist or that the line has made, with their targets. */
   readonly links: Map<string, string>
+  /** Directories into which the line unpacks or clones. What is in them may be a link. */
+  readonly unpacked: Field[]
   /** The secrets that each listing of names can contain. */
   readonly listings: (readonly string[])[]
   /** Copies and links of programs that the line has made, with the names of the programs. */

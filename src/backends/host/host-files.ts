@@ -17,6 +17,8 @@ import {
   searchLines,
   printLines,
   listFolder,
+  listLinks,
+  parseLinks,
   maxListedBytes,
   quote,
 } from './scripts.ts'
@@ -73,6 +75,7 @@ export function hostFiles(host: Host, resolve: (path: string) => string): Files 
       const { code } = await scripts.run(script)
       if (code !== 0) throw new BackendError('invalid', `${source} cannot be moved to ${target}`)
     },
+    links: async (isDeep) => parseLinks((await scripts.run(listLinks([host.root, '/tmp'], isDeep))).output),
     search: (query) => search(host, { ...query, path: resolve(query.path ?? '.') }),
   }
 }

@@ -4,6 +4,9 @@
  * Results are lines of base64.
  */
 
+import type { FileLink } from '#agent/core/backend.ts'
+import { decodeBase64Bytes } from '#agent/core/base64.ts'
+
 /** Quotes any text as one word of the shell. */
 export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
@@ -235,6 +238,19 @@ export const maxListedBytes = 4_000_000
 
 export const listFilesBelow = (path: string): string =>
   `find ${quote(path)} \\( -name .git -o -name node_modules \\) -prune -o -type f -printf '%p\\0' 2>/dev/null | head -c ${maxListedBytes} | base64 -w0`
+
+/** Prints path and target of each link, in POSIX, because a server may run on another system. */
+export const listLinks = (paths: readonly string[], isDeep: boolean): string =>
+  `find ${paths.map(quote).join(' ')} ${isDeep ? '' : '-name node_modules -prune -o '}-type l -exec sh -c 'for p; do printf "%s\\0%s\\0" "$p" "$(readlink "$p")"; done' sh {} + 2>/dev/null | head -c ${maxListedBytes} | base64 | tr -d '\\n'`
+
+/** Parses what `listLinks` prints. */
+export function parseLinks(output: string): readonly FileLink[] {
+  const parts = new TextDecoder().decode(decodeBase64Bytes(output.trim())).split('\0')
+  return Array.from({ length: parts.length >> 1 }, (_, i) => ({
+    path: parts[2 * i] ?? '',
+    target: parts[2 * i + 1] ?? '',
+  }))
+}
 
 /** Exit code when grep rejects the pattern; the output is its error message. */
 export const badPatternCode = 93

@@ -13,6 +13,7 @@ import {
   type SearchResult,
 } from '#agent/core/backend.ts'
 import type { PortableBackend } from '../portable-backend.ts'
+import { listLinks, parseLinks } from '../host/scripts.ts'
 import { resolvePath } from '../virtual/paths.ts'
 import { archive } from './archive.ts'
 import { exec } from './exec.ts'
@@ -35,6 +36,7 @@ const maxFileBytes = 30 * 1024 * 1024
 /** Timeout for sending and fetching files. */
 const transferTimeoutMs = 120_000
 const searchTimeoutMs = 30_000
+const maxLinkBytes = 8 * 1024 * 1024
 
 /** The health response of a server. */
 export type Health = {
@@ -50,7 +52,14 @@ export function httpBackend(options: HttpOptions): PortableBackend & { readonly 
   const server: SandboxServer = { url, token, tenant, fetch: options.fetch ?? ((input, init) => fetch(input, init)) }
   const workspacePath = async (path: string) => `/v1/w/${await workspace}${path}`
   const call = async (path: string, request?: RequestOptions) => sendRequest(server, await workspacePath(path), request)
-  const files = filesOf(call)
+  const files: Files = {
+    ...filesOf(call),
+    async links(isDeep) {
+      const command = listLinks(['/workspace', '/tmp'], isDeep)
+      const limits = { timeoutMs: searchTimeoutMs, maxOutput: maxLinkBytes }
+      return parseLinks((await exec(server, await workspacePath('/exec'), command, limits)).stdout)
+    },
+  }
   const health = async (request?: RequestOptions) => readJson<Health>(await sendRequest(server, '/v1/health', request))
   const network = () => options.network ?? (getFacts(url)?.network ? 'full' : 'none')
   return {

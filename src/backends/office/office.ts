@@ -5,7 +5,7 @@
 
 import type { Documents, OfficeAnswer } from '#agent/core/media/document.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
-import { inlineOffice, officeCode } from '../modules.ts'
+import { loadInProcessOffice, officeCode } from '../modules.ts'
 import type { ReadOffice } from './protocol.ts'
 import { awaitAnswer, logCrash, openIsolate, streamOf } from '../open-isolate.ts'
 
@@ -21,7 +21,7 @@ export function openOffice(loader: WorkerLoader | undefined): Documents['office'
   return async (bytes, format, signal) => {
     if (!loader && bytes.byteLength > maxInlineBytes) return { refused: 'size' }
     return limited(async () => {
-      const read = loader ? await loadIsolate(loader) : (await inlineOffice()).read
+      const read = loader ? await loadIsolate(loader) : (await loadInProcessOffice()).read
       return awaitAnswer<OfficeAnswer>(read(streamOf(bytes), format), {
         timeoutMs,
         signal,

@@ -4,7 +4,7 @@
  */
 
 import type { Documents, PdfAnswer } from '#agent/core/media/document.ts'
-import { inlinePdf, pdfCode } from '../modules.ts'
+import { loadInProcessPdf, pdfCode } from '../modules.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import { openOffice } from '../office/office.ts'
 import type { ReadPdf } from './protocol.ts'
@@ -42,7 +42,7 @@ export function openDocuments({ loader, timeoutMs = defaultTimeoutMs }: Document
 }
 
 async function read(bytes: Uint8Array, timeoutMs: number, loader: WorkerLoader | undefined): Promise<PdfAnswer> {
-  const reader = loader ? await loadIsolate(loader) : (await inlinePdf()).read
+  const reader = loader ? await loadIsolate(loader) : (await loadInProcessPdf()).read
   return reader(streamOf(bytes), timeoutMs)
 }
 

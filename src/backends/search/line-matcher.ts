@@ -4,7 +4,7 @@
  */
 
 import { BackendError } from '#agent/core/backend.ts'
-import { inlineSearch, searchCode } from '../modules.ts'
+import { loadInProcessSearch, searchCode } from '../modules.ts'
 import type { MatchAnswer, MatchLines } from './protocol.ts'
 import { awaitAnswer, logCrash, openIsolate } from '../open-isolate.ts'
 
@@ -28,7 +28,7 @@ export function openLineMatcher({ loader, name }: MatcherOptions): LineMatcher {
   return async (pattern, texts) => {
     if (pattern.length > maxPatternChars)
       throw new BackendError('invalid', 'The pattern is too long.', `Use at most ${maxPatternChars} characters.`)
-    const match = loader ? await loadIsolate(loader, name) : (await inlineSearch()).matchLines
+    const match = loader ? await loadIsolate(loader, name) : (await loadInProcessSearch()).matchLines
     const answer = await awaitAnswer(match(pattern, texts, timeoutMs), {
       timeoutMs: timeoutMs + graceMs,
       answer: (ending): MatchAnswer => {

@@ -35,6 +35,7 @@ export type Rows = {
   readonly rename: (from: Row, parent: string, name: string) => void
   readonly bytes: () => number
   readonly hasLinks: () => boolean
+  readonly links: () => readonly Row[]
 }
 
 const columns = 'parent, name, kind, mode, modified, size, ref'
@@ -96,6 +97,7 @@ export function openRows(table: Table, recorder?: ChangeRecorder): Rows {
     },
     bytes: () => table.totals().bytes,
     hasLinks: () => table.totals().links > 0,
+    links: () => table.all(`SELECT ${columns} FROM workspace WHERE kind = 'link'`),
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { inlineShell, shellCode } from '../modules.ts'
+import { loadInProcessShell, shellCode } from '../modules.ts'
 import type { Network } from './network.ts'
 import type { FileAnswer, NetworkRequest, RunShell, ShellAnswer, ShellHost, ShellRequest } from './protocol.ts'
 import type { Entry, SqlFiles } from './sql-files.ts'
@@ -47,7 +47,7 @@ export function openShell({ files, prefix, loader, network }: ShellOptions): She
 }
 
 async function runInline(): Promise<RunShell> {
-  const { runShell } = await inlineShell()
+  const { runShell } = await loadInProcessShell()
   return runShell
 }
 

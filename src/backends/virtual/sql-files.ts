@@ -3,6 +3,7 @@
  * 512 KiB are in R2. Everything but R2 access is synchronous, so that no operation is visible half done.
  */
 
+import type { FileLink } from '#agent/core/backend.ts'
 import { append, type Attributes, read, write } from './content.ts'
 import { FileError } from './file-error.ts'
 import { builtInFolders, join } from './paths.ts'
@@ -34,6 +35,8 @@ export type SqlFiles = {
   readonly move: (from: string, to: string) => Promise<void>
   readonly symlink: (target: string, path: string) => void
   readonly readlink: (path: string) => string
+  /** Lists all links with their targets. */
+  readonly links: () => readonly FileLink[]
   readonly realpath: (path: string) => string
   readonly change: (path: string, to: Attributes) => void
   readonly usedBytes: () => number
@@ -59,6 +62,10 @@ export function openSqlFiles(options: StoreOptions): SqlFiles {
     move: (from, to) => move(store, from, to),
     symlink: (target, path) => symlink(store, target, path),
     readlink: (path) => readlink(store, path),
+    links: () =>
+      store.rows.hasLinks()
+        ? store.rows.links().map(({ parent, name, ref }) => ({ path: join(parent, name), target: ref ?? '' }))
+        : [],
     realpath(path) {
       const found = store.real(path)
       requireRow(store, found, 'realpath')

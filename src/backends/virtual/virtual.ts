@@ -145,6 +145,7 @@ function filesPort(files: SqlFiles, searching: Omit<SearchIn, 'files'>): Files {
     list: (path) => withBackendErrors(() => files.list(resolvePath(path)).map(statOf)),
     remove: (path) => withBackendErrors(() => files.remove(resolvePath(path), { recursive: true, force: true })),
     move: (from, to) => withBackendErrors(() => files.move(resolvePath(from), resolvePath(to))),
+    links: () => withBackendErrors(() => files.links()),
     search: (query) =>
       withBackendErrors(() => search({ files, ...searching }, resolvePath(query.path ?? workspaceRoot), query)),
   }

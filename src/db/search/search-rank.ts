@@ -1,6 +1,6 @@
 /**
- * Ranks the candidates of a search. Every figure comes from the candidates, which are rows of one tenant. The ranking of
- * FTS5 (bm25) counts the rows of all tenants, so its order would tell what others wrote (docs/adr/0022).
+ * Ranks the candidates of a search. Every figure comes from rows of one tenant. The ranking of FTS5 (bm25) counts the rows
+ * of all tenants, so its order would tell what others wrote (docs/adr/0023).
  */
 
 import type { HistoryHit } from '#agent/core/tool.ts'
@@ -14,6 +14,8 @@ export type Candidate = {
   readonly terms: readonly TermMatch[]
   /** Characters of the text that was matched. */
   readonly length: number
+  /** The sum of the rarities of the terms that are in its session. */
+  readonly coverage: number
 }
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -26,10 +28,17 @@ const lengthShare = 0.75
 const recencyShare = 0.25
 const recencyDays = 30
 
-/** Sorts candidates, best first. Equal ones are sorted by time, newest first. */
-export function rankCandidates<C extends Candidate>(candidates: readonly C[], now: number): readonly C[] {
+/**
+ * Sorts candidates, best first. Equal ones are sorted by time, newest first. `rarities`: of the terms, or undefined when
+ * only the candidates themselves are known.
+ */
+export function rankCandidates<C extends Candidate>(
+  candidates: readonly C[],
+  now: number,
+  rarities?: readonly number[],
+): readonly C[] {
   const isRanked = candidates.some(({ terms }) => terms.length > 1)
-  const score = isRanked ? createScore(candidates, now) : scoreForm
+  const score = isRanked ? createScore(candidates, now, rarities) : scoreForm
   return candidates
     .map((candidate) => ({ candidate, score: score(candidate) }))
     .toSorted((a, b) => b.score - a.score || Date.parse(b.candidate.hit.at) - Date.parse(a.candidate.hit.at))
@@ -42,20 +51,30 @@ const scoreForm = ({ terms, kind }: Candidate): number => sumStrictness(terms) *
 export const sumStrictness = (terms: readonly TermMatch[]): number =>
   terms.reduce((sum, { strictness }) => sum + (strictness === 0 ? 0 : strictness + 1), 0)
 
-/** Scores several terms: a rare term counts more than a common one, as in bm25. */
-function createScore(candidates: readonly Candidate[], now: number): (candidate: Candidate) => number {
+/**
+ * Scores several terms as bm25: a rare term counts more than a common one. What its session has in all is added, so that a
+ * session with all terms in several messages precedes one with some of them.
+ */
+function createScore(
+  candidates: readonly Candidate[],
+  now: number,
+  known?: readonly number[],
+): (candidate: Candidate) => number {
   const averageLength = candidates.reduce((sum, { length }) => sum + length, 1) / Math.max(1, candidates.length)
   const termCount = Math.max(...candidates.map(({ terms }) => terms.length))
-  const rarities = Array.from({ length: termCount }, (_, i) => rarityOf(candidates, i))
-  return ({ terms, length, kind, hit }) => {
+  const rarities = known ?? Array.from({ length: termCount }, (_, i) => rarityOf(candidates, i))
+  return ({ terms, length, kind, hit, coverage }) => {
     const relativeLength = 1 - lengthShare + (lengthShare * length) / averageLength
     const termScore = ({ strictness, count }: TermMatch, i: number) =>
-      ((rarities[i] ?? 0) * strictness * count) / (count + saturation * relativeLength)
+      ((rarities[i] ?? 0) * formFactor(strictness) * count * (saturation + 1)) / (count + saturation * relativeLength)
     const sum = terms.reduce((total, term, i) => total + termScore(term, i), 0)
     const ageDays = Math.max(0, now - Date.parse(hit.at)) / dayMs
-    return sum * kindFactor[kind] * (1 + (recencyShare * recencyDays) / (recencyDays + ageDays))
+    return coverage + sum * kindFactor[kind] * (1 + (recencyShare * recencyDays) / (recencyDays + ageDays))
   }
 }
+
+/** The exact word counts a little more than another form of it, and a part of a word less. */
+const formFactor = (strictness: number): number => [0.9, 0.7, 0.95, 1][strictness] ?? 1
 
 function rarityOf(candidates: readonly Candidate[], term: number): number {
   const matching = candidates.filter(({ terms }) => (terms[term]?.count ?? 0) > 0).length

@@ -1,167 +1,116 @@
 /**
- * Searches the history of a tenant. It queries the table `words` in one round trip, and only without a match the table
- * `pieces`. Candidates are the latest rows of the tenant that match, and they are ranked by what they contain: no row of
- * another tenant counts. Three rows are read for each candidate.
+ * Searches the history of a tenant. Words are optional: the rows with the rarest ones are read, and ranked by what they and
+ * their sessions contain. No row of another tenant counts. The table `pieces` is searched only without a match in `words`.
  */
 
 import type { Entry } from '#agent/core/history.ts'
 import { classifySource } from '#agent/memory/session-source.ts'
-import type { HistoryHit } from '#agent/core/tool.ts'
+import type { HistoryHit, SearchFilter } from '#agent/core/tool.ts'
 import type { TenantDb } from '../tenant-db.ts'
-import { normalizeText, getSearchableText, weekNumber } from '../index-text.ts'
+import { normalizeText, getSearchableText } from '../index-text.ts'
 import { decodeEntries, getMessageSource, keysPerSession } from '../page-row.ts'
-import { resolveScope, type SessionScope, type Within } from './session-scope.ts'
 import {
-  type CandidateQuery,
-  countTerms,
-  parseQuery,
-  renderPiecesMatch,
-  renderWordsMatch,
-  type Sources,
-  splitAlternatives,
-  type WordsScope,
-} from './search-query.ts'
+  coverageOf,
+  findLatest,
+  findPieces,
+  findRarest,
+  type Found,
+  type MatchRow,
+  raritiesOf,
+  readBody,
+  sessionOf,
+} from './find-rows.ts'
+import { intersect, type Period, weeksOf } from './period.ts'
+import { parseQuery, type Query } from './search-query.ts'
 import { type Candidate, rankCandidates, sumStrictness } from './search-rank.ts'
-import { findMatches, createMatchers, renderSnippet, type Matcher } from './snippet.ts'
+import { resolveScope, type SessionScope } from './session-scope.ts'
+import { findMatches, createMatchers, renderSnippet, type Matcher, type TermMatch } from './snippet.ts'
 
-type MatchRow = {
-  readonly key: number
-  readonly session: string
-  readonly source: string
-  readonly title: string | null
-  readonly updated_at: number
-  readonly page: number | null
-  readonly at: number | null
-  readonly body: string | null
-}
 type Sort = 'newest' | 'oldest' | undefined
 
 const maxHits = 50
 /** Several terms are ranked among more candidates than results: the best match is often not the latest. */
 const candidatesPerHit = 2
-const minCandidates = 20
-const recentWeeks = 6
-/** Bodies up to this size are part of the result rows. Longer ones are fetched one at a time, to limit memory. */
-const maxInlineBodyBytes = 65_536
+const minCandidates = 40
 
-/**
- * Selects matches with their session and page. CROSS JOIN makes SQLite read the full-text table first and in order, so
- * that it stops at the limit. A title match joins the first page of the session, which is nearly always n = 1.
- */
-const selectMatches = (table: Table, direction: Direction, match: string, within: Within) => `SELECT
-    ${table}.rowid AS key, session.id AS session, session.source, session.title, session.updated_at, page.id AS page, page.at,
-    CASE WHEN page.size <= ${maxInlineBodyBytes} THEN page.body END AS body
-  FROM ${table} CROSS JOIN session ON session.num = ${table}.rowid >> 20 AND session.tenant_id = ?1
-  LEFT JOIN page ON page.id = ${table}.rowid + (${table}.rowid % ${keysPerSession} = 0) AND page.tenant_id = ?1
-  WHERE ${table} MATCH ${match} ${within(`${table}.rowid`)} ORDER BY ${table}.rowid ${direction} LIMIT ?3`
-
-type Table = 'words' | 'pieces'
-type Direction = 'ASC' | 'DESC'
-/** The limit is ?3. Up to three expressions: the searches below need no more. */
-const matchParameters = ['?2', '?4', '?5'] as const
-
-/** Matches of several expressions, one after the other. SQLite runs a part only when those before do not fill the limit. */
-const selectInOrder = (table: Table, matches: readonly string[], within: Within) =>
-  `${matchParameters
-    .slice(0, matches.length)
-    .map((match) => `SELECT * FROM (${selectMatches(table, 'DESC', match, within)})`)
-    .join(' UNION ALL ')} LIMIT ?3`
-
-/** Selects the page of a key. For a title it selects the first page of the session. */
-const selectBody = 'SELECT body FROM page WHERE tenant_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT 1'
-
-type SearchOptions = SessionScope & { readonly sort?: Sort; readonly now: number }
-type WithinOptions = Pick<SearchOptions, 'sort' | 'now'> & { readonly within: Within }
+type SearchOptions = SessionScope & {
+  readonly sort?: Sort
+  readonly now: number
+  readonly filter?: SearchFilter | undefined
+}
 
 /** The hits of a search. `hasMore`: a higher limit may find more. */
 export type SearchPage = { readonly hits: readonly HistoryHit[]; readonly hasMore: boolean }
 
+const nothing: SearchPage = { hits: [], hasMore: false }
+
 export async function searchMessages(
   tenantDb: TenantDb,
-  query: string,
+  input: string,
   requested: number,
   options: SearchOptions,
 ): Promise<SearchPage> {
-  const within = await resolveScope(options, tenantDb)
-  if (within === undefined) return { hits: [], hasMore: false }
-  const limit = Math.max(1, Math.min(Math.trunc(requested), maxHits))
-  const groups = parseQuery(query)
-  const isRanked = options.sort === undefined && countTerms(groups) > 1
-  const wanted = { groups, limit: isRanked ? Math.max(minCandidates, limit * candidatesPerHit) : limit }
-  const rows = await findWords(tenantDb, wanted, { ...options, within })
-  const found = rows.length > 0 ? rows : await findPieces(tenantDb, wanted, { ...options, within })
-  const candidates = await readCandidates(tenantDb, found, createMatchers(groups))
-  const hits = takeFirstOfPages(sortCandidates(candidates, options))
-  const hasMore = limit < maxHits && (found.length >= wanted.limit || hits.length > limit)
-  return { hits: hits.slice(0, limit), hasMore }
-}
-
-/**
- * Finds rows in the table `words`. Keys are ordered by the creation of the session, not by time: a chat that began long
- * ago and continues today has low keys. So the newest matches are searched in the last weeks first, then in the rest.
- * Runs of jobs repeat the same words and are the latest sessions, so they are searched last.
- */
-async function findWords(
-  tenantDb: TenantDb,
-  { groups, limit }: CandidateQuery,
-  { sort, now, within }: WithinOptions,
-): Promise<readonly MatchRow[]> {
-  const { tenantId, statement, read, readAll } = tenantDb
-  if (sort === 'oldest') {
-    const match = renderWordsMatch(groups, tenantId, { sources: 'visible' })
-    return match === undefined ? [] : read<MatchRow>(selectMatches('words', 'ASC', '?2', within), match, limit)
+  const query = parseFiltered(input, options)
+  const { period, filter } = query
+  if (period && filter.from === undefined && filter.to === undefined) {
+    const found = await searchIn(tenantDb, { ...query, filter: { ...filter, ...period } }, requested, options)
+    // The text may mean the time that is talked about.
+    if (found.hits.length) return found
   }
-  const currentWeek = weekNumber(now)
-  const weeks = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, currentWeek + 1 - i))
-  const recent = { weeks, isWithin: true }
-  const earlier = { weeks, isWithin: false }
-  const scopes: readonly WordsScope[] =
-    sort === 'newest'
-      ? [
-          { sources: 'visible', weeks: recent },
-          { sources: 'visible', weeks: earlier },
-        ]
-      : [
-          { sources: 'interactive', weeks: recent },
-          { sources: 'interactive', weeks: earlier },
-          { sources: 'scheduled' },
-        ]
-  const parts = sort === undefined ? splitAlternatives(groups, limit) : [{ groups, limit }]
-  const queries = parts.flatMap((part) => {
-    const matches = scopes.flatMap((scope) => renderWordsMatch(part.groups, tenantId, scope) ?? [])
-    const [first, ...others] = matches
-    return first === undefined
-      ? []
-      : [{ sql: selectInOrder('words', matches, within), values: [first, part.limit, ...others] }]
-  })
-  const [only] = queries
-  if (!only) return []
-  if (queries.length === 1) return read<MatchRow>(only.sql, ...only.values)
-  return (await readAll<MatchRow>(queries.map(({ sql, values }) => statement(sql, ...values)))).flat()
+  return searchIn(tenantDb, query, requested, options)
 }
 
-/** Finds rows in the table `pieces`. Common trigrams make this as slow as all tenants together, so it is the fallback. */
-async function findPieces(
-  { tenantId, read }: TenantDb,
-  { groups, limit }: CandidateQuery,
-  { sort, within }: WithinOptions,
-): Promise<readonly MatchRow[]> {
-  const sources: readonly Sources[] = sort === undefined ? ['interactive', 'scheduled'] : ['visible']
-  const matches = sources.flatMap((part) => renderPiecesMatch(groups, tenantId, part) ?? [])
-  const [first, ...others] = matches
-  if (first === undefined) return []
-  const sql =
-    sort === 'oldest' ? selectMatches('pieces', 'ASC', '?2', within) : selectInOrder('pieces', matches, within)
-  return read<MatchRow>(sql, first, limit, ...others)
+/** A person is demanded as a word too, so that their rows are found. */
+function parseFiltered(input: string, { now, filter: given = {} }: SearchOptions): Query {
+  const query = parseQuery(input, now)
+  const filter = { ...query.filter, ...given, ...intersectAll([query.filter, given]) }
+  if (filter.person === undefined) return { ...query, filter }
+  const name = { text: filter.person, isPrefix: false, forms: [] }
+  return { ...query, filter, terms: [...query.terms, name], required: [...query.required, name] }
+}
+
+const intersectAll = ([one, other]: readonly [Period, Period]): Period => {
+  const { from, to } = intersect(one, other)
+  return { ...(from ? { from } : {}), ...(to !== Infinity && { to }) }
+}
+
+async function searchIn(
+  tenantDb: TenantDb,
+  query: Query,
+  requested: number,
+  options: SearchOptions,
+): Promise<SearchPage> {
+  const { sort, now } = options
+  const { source, session } = query.filter
+  const within = await resolveScope({ ...options, source, session }, tenantDb)
+  if (within === undefined) return nothing
+  const limit = Math.max(1, Math.min(Math.trunc(requested), maxHits))
+  const isSingle = query.terms.length === 1
+  // Sorted by time, no match may be left out for one that fits less.
+  const isRanked = !isSingle && sort === undefined
+  const wanted = isRanked ? Math.max(minCandidates, limit * candidatesPerHit) : limit
+  const reach = { now, within, weeks: weeksOf(query.filter), sort }
+  const words = isSingle
+    ? { rows: await findLatest(tenantDb, query, limit, reach), keysOfTerms: [] }
+    : await findRarest(tenantDb, query, wanted, reach)
+  const found = words.rows.length ? words : { rows: await findPieces(tenantDb, query, wanted, reach), keysOfTerms: [] }
+  const candidates = await readCandidates(tenantDb, found, query)
+  const hits = takeFirstOfPages(sortCandidates(candidates, found, options))
+  const hasMore = limit < maxHits && (found.rows.length >= wanted || hits.length > limit)
+  return { hits: hits.slice(0, limit), hasMore }
 }
 
 /** A candidate with the key of its page: a title and the first message of its session are one hit. */
 type PageCandidate = Candidate & { readonly page: number }
 
-function sortCandidates(candidates: readonly PageCandidate[], { sort, now }: SearchOptions): readonly PageCandidate[] {
+function sortCandidates(
+  candidates: readonly PageCandidate[],
+  { keysOfTerms }: Found,
+  { sort, now }: SearchOptions,
+): readonly PageCandidate[] {
   if (sort === undefined) {
     const isScheduled = ({ hit }: PageCandidate) => classifySource(hit.source) === 'scheduled'
-    const ranked = rankCandidates(candidates, now)
+    const ranked = rankCandidates(candidates, now, keysOfTerms.length ? raritiesOf(keysOfTerms) : undefined)
     return [...ranked.filter((candidate) => !isScheduled(candidate)), ...ranked.filter(isScheduled)]
   }
   const direction = sort === 'newest' ? -1 : 1
@@ -174,46 +123,92 @@ function takeFirstOfPages(candidates: readonly PageCandidate[]): readonly Histor
   return [...hits.values()]
 }
 
+/** What turns a row into a candidate. `isIndexed`: the index says that the row has the term. */
+type Reading = {
+  readonly matchers: readonly Matcher[]
+  readonly filter: SearchFilter
+  readonly isIndexed: (key: number, term: number) => boolean
+}
+
 /** Reads one candidate for each row. Long bodies are held in memory one at a time. */
 async function readCandidates(
   tenantDb: TenantDb,
-  rows: readonly MatchRow[],
-  matchers: readonly Matcher[],
+  { rows, keysOfTerms }: Found,
+  { terms, filter }: Query,
 ): Promise<readonly PageCandidate[]> {
+  const sets = keysOfTerms.map((keys) => new Set(keys))
+  const reading: Reading = {
+    matchers: createMatchers(terms),
+    filter,
+    isIndexed: (key, term) => sets[term]?.has(key) ?? false,
+  }
+  const coverage = coverageOf(keysOfTerms)
   const candidates = new Map<number, PageCandidate>()
   for (const row of rows) {
     if (candidates.has(row.key)) continue
     const body = row.body ?? (await readBody(tenantDb, row.key))
     const build = row.key % keysPerSession === 0 ? buildTitleCandidate : buildMessageCandidate
-    candidates.set(row.key, { ...build(row, body, matchers), page: row.page ?? row.key })
+    const built = build(row, body, reading)
+    const page = row.page ?? row.key
+    if (built && isInTime(built, filter))
+      candidates.set(row.key, { ...built, page, coverage: coverage.get(sessionOf(row.key)) ?? 0 })
   }
   return [...candidates.values()]
 }
 
-async function readBody({ read }: TenantDb, key: number): Promise<string> {
-  const end = key % keysPerSession === 0 ? key + keysPerSession : key + 1
-  const [row] = await read<{ readonly body: string }>(selectBody, key, end)
-  return row?.body ?? '[]'
-}
+type Built = Omit<Candidate, 'coverage'>
 
-/** Builds the candidate for the best message of the page. Messages rank before tool results. */
-function buildMessageCandidate(row: MatchRow, body: string, matchers: readonly Matcher[]): Candidate {
-  const matches = decodeEntries(body).map((entry) => {
+/** Weeks are whole, so the first and the last one have rows of other days. */
+const isInTime = ({ hit }: Built, { from = 0, to = Infinity }: Period): boolean =>
+  Date.parse(hit.at) >= from && Date.parse(hit.at) < to
+
+/** How much a result of a tool counts beside what was said. */
+const toolShare = 0.5
+
+/** Builds the candidate of a page, with its best message. Messages rank before tool results. */
+function buildMessageCandidate(
+  row: MatchRow,
+  body: string,
+  { matchers, filter, isIndexed }: Reading,
+): Built | undefined {
+  const entries = decodeEntries(body).filter((entry) => isWanted(entry, filter))
+  const isFiltered = filter.role !== undefined || filter.person !== undefined
+  const matches = entries.map((entry) => {
     const text = normalizeText(getSearchableText(entry))
     const { terms, ranges } = findMatches(text, matchers)
-    const weight = text === '' ? -1 : sumStrictness(terms) * 2 + (entry.message.role === 'tool' ? 0 : 1)
-    return { entry, text, terms, ranges, weight }
+    const isTool = entry.message.role === 'tool'
+    const weight = text === '' ? -1 : sumStrictness(terms) * 2 + (isTool ? 0 : 1)
+    return { entry, text, terms, ranges, weight, isTool }
   })
   const [best] = matches.toSorted((a, b) => b.weight - a.weight)
+  if (isFiltered && (!best || sumStrictness(best.terms) === 0)) return undefined
+  const share = ({ isTool }: { readonly isTool: boolean }) => (isTool ? toolShare : 1)
+  const terms = matchers.map((_, i): TermMatch => {
+    const ofTerm = matches.map((match) => ({ match, term: match.terms[i]! }))
+    const count = ofTerm.reduce((sum, { match, term }) => sum + term.count * share(match), 0)
+    const strictness = Math.max(0, ...ofTerm.map(({ term }) => term.strictness))
+    // The index also knows forms that the patterns do not find.
+    return count === 0 && !isFiltered && isIndexed(row.key, i)
+      ? { strictness, count: toolShare }
+      : { strictness, count }
+  })
   return {
     hit: buildHit(row, best?.entry, best ? renderSnippet(best.text, best.ranges) : ''),
-    kind: best?.entry.message.role === 'tool' ? 'tool' : 'message',
-    terms: best?.terms ?? [],
-    length: best?.text.length ?? 0,
+    kind: best?.isTool ? 'tool' : 'message',
+    terms,
+    length: matches.reduce((sum, match) => sum + match.text.length * share(match), 0),
   }
 }
 
-function buildTitleCandidate(row: MatchRow, body: string, matchers: readonly Matcher[]): Candidate {
+function isWanted({ message }: Entry, { role, person }: SearchFilter): boolean {
+  if (role !== undefined && message.role !== role) return false
+  if (person === undefined) return true
+  const name = person.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  return message.role === 'user' && new RegExp(`^${name}[^:\\n]{0,80}: `, 'imu').test(getSearchableText({ message }))
+}
+
+function buildTitleCandidate(row: MatchRow, body: string, { matchers, filter }: Reading): Built | undefined {
+  if (filter.role !== undefined || filter.person !== undefined) return undefined
   const title = normalizeText(row.title ?? '')
   const { terms, ranges } = findMatches(title, matchers)
   const hit = buildHit(row, decodeEntries(body)[0], renderSnippet(title, ranges))

@@ -14,13 +14,21 @@ export type SessionScope = {
   readonly chat?: string | undefined
   /** Without the lineage of this session. */
   readonly notOf?: string | undefined
+  /** Only sessions that began there. */
+  readonly source?: string | undefined
+  /** Only this session. */
+  readonly session?: string | undefined
 }
 
 /** A chain of forks longer than this is not followed to its end. */
 const maxAncestors = 64
 const maxLineage = 500
 
-const selectChat = 'SELECT num FROM session WHERE tenant_id = ?1 AND chat = ?2 ORDER BY num DESC LIMIT 200'
+/** Sessions that may be searched, with at most so many numbers in a statement. */
+const selectOwn = (conditions: string, limit: number) =>
+  `SELECT num FROM session WHERE tenant_id = ?1 ${conditions} ORDER BY num DESC LIMIT ${limit}`
+const maxOfChat = 200
+const maxOfSource = 2_000
 
 /**
  * Climbs to the oldest ancestor, then collects its descendants. UNION ends a circle. CROSS JOIN makes SQLite look up each
@@ -39,18 +47,28 @@ const selectLineage = `WITH RECURSIVE
   SELECT num FROM down`
 
 /** Undefined when no session is in the scope. The numbers are our own, so they need no parameters. */
-export async function resolveScope({ chat, notOf }: SessionScope, tenantDb: TenantDb): Promise<Within | undefined> {
+export async function resolveScope(scope: SessionScope, tenantDb: TenantDb): Promise<Within | undefined> {
   const { statement, readAll } = tenantDb
-  if (chat === undefined && notOf === undefined) return () => ''
-  const [own = [], lineage = []] = await readAll<{ readonly num: number }>([
-    statement(selectChat, chat ?? ''),
-    statement(selectLineage, notOf ?? ''),
+  const { notOf } = scope
+  const wanted = (['chat', 'source', 'session'] as const).filter((name) => scope[name] !== undefined)
+  if (!wanted.length && notOf === undefined) return () => ''
+  const columns = { chat: 'chat', source: 'source', session: 'id' } as const
+  const conditions = wanted.map((name, i) => `AND ${columns[name]} = ?${i + 2}`).join(' ')
+  const own = statement(
+    selectOwn(conditions, wanted.includes('chat') ? maxOfChat : maxOfSource),
+    ...wanted.map((name) => scope[name] ?? ''),
+  )
+  const lineage = statement(selectLineage, notOf ?? '')
+  const results = await readAll<{ readonly num: number }>([
+    ...(notOf === undefined ? [] : [lineage]),
+    ...(wanted.length ? [own] : []),
   ])
-  const left = new Set(lineage.map(({ num }) => Number(num)))
-  const nums = own.map(({ num }) => Number(num)).filter((num) => !left.has(num))
-  if (chat !== undefined && !nums.length) return undefined
+  const numbersOf = (rows: readonly { readonly num: number }[] = []) => rows.map(({ num }) => Number(num))
+  const left = new Set(notOf === undefined ? [] : numbersOf(results[0]))
   const without = left.size ? (key: string) => `AND ${key} >> 20 NOT IN (${[...left].join()})` : () => ''
-  if (chat === undefined) return without
+  if (!wanted.length) return without
+  const nums = numbersOf(results.at(-1)).filter((num) => !left.has(num))
+  if (!nums.length) return undefined
   // The range lets SQLite skip all other rows.
   const [from, to] = [Math.min(...nums) * keysPerSession, (Math.max(...nums) + 1) * keysPerSession]
   return (key) => `AND ${key} >= ${from} AND ${key} < ${to} AND ${key} >> 20 IN (${nums.join()})`

@@ -3,8 +3,9 @@
  * approximated, so a term is matched as a word, then as a prefix of one, then anywhere.
  */
 
-import type { Group, Term } from './search-query.ts'
+import type { Term } from './search-query.ts'
 import { normalizeText, separateUnspaced } from '../index-text.ts'
+import { stemIn } from './word-forms.ts'
 
 const snippetChars = 200
 const leadChars = 60
@@ -12,23 +13,27 @@ const leadChars = 60
 /** The patterns of one term, strictest first. They are matched against folded text. */
 export type Matcher = readonly RegExp[]
 
-export const createMatchers = (groups: readonly Group[]): readonly Matcher[] =>
-  groups.flatMap((group) => group.all).map(createMatcher)
+export const createMatchers = (terms: readonly Term[]): readonly Matcher[] => terms.map(createMatcher)
 
-function createMatcher({ text, isPrefix }: Term): Matcher {
+function createMatcher({ text, isPrefix, forms }: Term): Matcher {
   const tokens = fold(separateUnspaced(text)).match(/[\p{L}\p{N}]+/gu)
   if (!tokens) return [new RegExp(escapePattern(fold(normalizeText(text)).trim()), 'gu')]
   const pattern = (render: (token: string) => string) => new RegExp(tokens.map(render).join('[^\\p{L}\\p{N}]*'), 'gu')
-  const word = (token: string) => `(?<![a-z0-9])${escapePattern(token)}${isPrefix ? '[a-z0-9]*' : '(?![a-z0-9])'}`
-  const prefixed = (token: string) => `(?<![a-z0-9])${escapePattern(stem(token))}[a-z0-9]*`
+  const word = (token: string) => `${wordStart}${escapePattern(token)}${isPrefix ? '[\\p{L}\\p{N}]*' : wordEnd}`
+  const stemsOf = (token: string) => [stem(token), ...(tokens.length === 1 ? forms.map(stemIn) : [])]
+  const prefixed = (token: string) => `${wordStart}(?:${stemsOf(token).map(escapePattern).join('|')})[\\p{L}\\p{N}]*`
   return [
-    pattern((token) => (latinPattern.test(token) ? word(token) : escapePattern(token))),
-    pattern((token) => (latinPattern.test(token) ? prefixed(token) : escapePattern(token))),
+    pattern((token) => (spacedPattern.test(token) ? word(token) : escapePattern(token))),
+    pattern((token) => (spacedPattern.test(token) ? prefixed(token) : escapePattern(token))),
     pattern(escapePattern),
   ]
 }
 
-const latinPattern = /^[a-z0-9]+$/
+/** Scripts with spaces between words. Next to a script without spaces a word ends too. */
+const spacedLetters = '\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}0-9'
+const spacedPattern = new RegExp(`^[${spacedLetters}]+$`, 'u')
+const wordStart = `(?<![${spacedLetters}])`
+const wordEnd = `(?![${spacedLetters}])`
 const escapePattern = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 
 /** Removes more suffixes than the stemmer of the index, because an extra mark does less harm than a missing one. */

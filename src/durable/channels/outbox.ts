@@ -14,8 +14,8 @@ export type OutboxRow = {
    * replies. `ask`: a pending request.
    */
   readonly kind: 'reply' | 'preview' | 'notice' | 'ask'
-  /** The delivery state. Stored under this name. */
-  readonly custody: DeliveryRecord
+  /** Stored as `custody`. */
+  readonly deliveryState: DeliveryRecord
   /** Without text while `source` is present. */
   readonly chunk: MessageChunk
   /** The text before it is rendered for the platform, whose code may not be loaded when the row is added. */
@@ -57,7 +57,15 @@ const prune = `DELETE FROM outbox WHERE state NOT IN ('prepared', 'sending')
 const maxClosedRows = 500
 
 type Raw = { readonly body: string }
-const rowOf = ({ body }: Raw) => JSON.parse(body) as OutboxRow
+type Stored = Omit<OutboxRow, 'deliveryState'> & { readonly custody: DeliveryRecord }
+
+function rowOf({ body }: Raw): OutboxRow {
+  const { custody, ...row } = JSON.parse(body) as Stored
+  return { ...row, deliveryState: custody }
+}
+
+const bodyOf = ({ deliveryState, ...row }: OutboxRow): string =>
+  JSON.stringify({ ...row, custody: deliveryState } satisfies Stored)
 
 export class Outbox {
   readonly #sql: SqlStorage
@@ -119,13 +127,13 @@ export class Outbox {
   }
 
   #insert(row: OutboxRow): void {
-    this.#sql.exec('INSERT INTO outbox VALUES (?, ?, ?, ?)', row.id, row.run, row.custody.state, JSON.stringify(row))
+    this.#sql.exec('INSERT INTO outbox VALUES (?, ?, ?, ?)', row.id, row.run, row.deliveryState.state, bodyOf(row))
   }
 
   update(row: OutboxRow): void {
-    const { id, custody } = row
-    this.#sql.exec('UPDATE outbox SET state = ?, body = ? WHERE id = ?', custody.state, JSON.stringify(row), id)
-    this.#open = this.listOpen().flatMap((other) => (other.id === id ? (isOpen(custody) ? [row] : []) : [other]))
+    const { id, deliveryState } = row
+    this.#sql.exec('UPDATE outbox SET state = ?, body = ? WHERE id = ?', deliveryState.state, bodyOf(row), id)
+    this.#open = this.listOpen().flatMap((other) => (other.id === id ? (isOpen(deliveryState) ? [row] : []) : [other]))
   }
 
   get(id: number): OutboxRow | undefined {

@@ -164,9 +164,9 @@ export class Presence {
 
   async #showNote(run: string, text: string, canEdit: boolean): Promise<boolean> {
     const row = canEdit ? this.#options.outbox.listByRun(`${run}:working`).at(-1) : undefined
-    const { platformId } = row?.custody ?? {}
+    const { platformId } = row?.deliveryState ?? {}
     if (!row) this.#ensureTextRow(`${run}:working`, text, canEdit ? undefined : this.#options.replyHandle())
-    if (platformId === undefined) return row?.custody.state !== 'dead'
+    if (platformId === undefined) return row?.deliveryState.state !== 'dead'
     return (await this.#edit(platformId, text, 'plain')).kind === 'sent'
   }
 
@@ -175,7 +175,7 @@ export class Presence {
     const row = this.#options.outbox.add({
       run,
       kind: 'preview',
-      custody: createDelivery(clock.now()),
+      deliveryState: createDelivery(clock.now()),
       chunk: noText,
       source: { text, format: 'plain', isFirstOnly: true },
       ...(replyHandle && { replyHandle }),
@@ -199,7 +199,7 @@ export class Presence {
     const row = outbox.add({
       run,
       kind: 'preview',
-      custody: createDelivery(clock.now()),
+      deliveryState: createDelivery(clock.now()),
       chunk: noText,
       source: { text, format: 'markdown', isFirstOnly: true },
       ...(replyTo !== undefined && { replyTo }),

@@ -98,11 +98,11 @@ export class Preview {
 
   /** Returns false when this run shows nothing more. The answer itself is sent in any case. */
   async #update(shown: ShownRun, row: number, text: string): Promise<boolean> {
-    const { custody } = this.#options.getRow(row) ?? {}
-    const isSent = custody?.state === 'sent' && custody.platformId !== undefined
-    if (!isSent) return custody?.state === 'prepared' || custody?.state === 'sending'
+    const { deliveryState } = this.#options.getRow(row) ?? {}
+    const isSent = deliveryState?.state === 'sent' && deliveryState.platformId !== undefined
+    if (!isSent) return deliveryState?.state === 'prepared' || deliveryState?.state === 'sending'
     if (text === shown.sentText) return true
-    const edit = this.#options.edit(custody.platformId ?? '', text + cursor)
+    const edit = this.#options.edit(deliveryState.platformId ?? '', text + cursor)
     this.#lastEdit = edit.catch(() => undefined)
     const outcome = await edit
     shown.sentText = text

@@ -84,10 +84,10 @@ export class ProgressDisplay {
       shown.sentText = text
       return true
     }
-    const { custody } = this.#options.getRow(shown.row) ?? {}
-    const isSent = custody?.state === 'sent' && custody.platformId !== undefined
-    if (!isSent) return custody?.state === 'prepared' || custody?.state === 'sending'
-    const outcome = await this.#options.edit(custody.platformId ?? '', text)
+    const { deliveryState } = this.#options.getRow(shown.row) ?? {}
+    const isSent = deliveryState?.state === 'sent' && deliveryState.platformId !== undefined
+    if (!isSent) return deliveryState?.state === 'prepared' || deliveryState?.state === 'sending'
+    const outcome = await this.#options.edit(deliveryState.platformId ?? '', text)
     shown.sentText = text
     return outcome.kind === 'sent'
   }

@@ -65,7 +65,7 @@ export class RowSender {
     if (this.#sending) return now + leaseMs
     const [row] = this.#options.outbox.listOpen()
     if (!row) return undefined
-    const step = policy.nextDeliveryStep(row.custody, this.#policyFor(row), now)
+    const step = policy.nextDeliveryStep(row.deliveryState, this.#policyFor(row), now)
     return Math.max(this.#pausedUntil, step.do === 'wait' ? step.until : now)
   }
 
@@ -98,14 +98,17 @@ export class RowSender {
   async #recoverInterrupted(): Promise<void> {
     const { outbox, chat } = this.#options
     const origin = chat()
-    const interrupted = outbox.listOpen().filter(({ custody }) => custody.state === 'sending')
+    const interrupted = outbox.listOpen().filter(({ deliveryState }) => deliveryState.state === 'sending')
     const channel = origin && interrupted.length ? await loadChannel(origin.platform) : undefined
     const now = clock.now()
     for (const row of interrupted) {
       const options = this.#policyFor(row, channel?.capabilities.idempotencyKeys)
-      const custody = policy.interrupt(row.custody, options, now)
+      const deliveryState = policy.interrupt(row.deliveryState, options, now)
       // A preview is never repeated: the answer itself follows.
-      outbox.update({ ...row, custody: row.kind === 'preview' ? { ...custody, state: 'dead' } : custody })
+      outbox.update({
+        ...row,
+        deliveryState: row.kind === 'preview' ? { ...deliveryState, state: 'dead' } : deliveryState,
+      })
     }
   }
 
@@ -115,7 +118,7 @@ export class RowSender {
     const [row] = outbox.listOpen()
     const origin = chat()
     if (!row || !origin || this.#isClosed || isPaused()) return false
-    const due = policy.nextDeliveryStep(row.custody, this.#policyFor(row), clock.now())
+    const due = policy.nextDeliveryStep(row.deliveryState, this.#policyFor(row), clock.now())
     if (due.do === 'wait') return false
     if (due.do === 'expire') {
       this.#expire(row)
@@ -154,7 +157,7 @@ export class RowSender {
     const { channel } = target.connection
     const { outbox, waitForEdit } = this.#options
     const options = this.#policyFor(row, channel.capabilities.idempotencyKeys)
-    const step = policy.nextDeliveryStep(row.custody, options, clock.now())
+    const step = policy.nextDeliveryStep(row.deliveryState, options, clock.now())
     if (step.do !== 'send') return
     if (row.edits !== undefined) await waitForEdit()
     await failpoint('before-send')
@@ -162,12 +165,12 @@ export class RowSender {
       const { connection, origin } = target
       const probe = await (channel.showTyping?.(connection, origin) ?? channel.probe?.(connection))
       if (probe && probe.kind !== 'sent')
-        return this.#updateCustody(row, policy.afterFailedProbe(row.custody, probe, options, clock.now()))
+        return this.#updateState(row, policy.afterFailedProbe(row.deliveryState, probe, options, clock.now()))
     }
     const message = await this.#messageOf(row, step.isMarkedDuplicate, target)
     if (this.#isClosed) return
     if (!message) return outbox.expand(row, [])
-    const sending = { ...row, custody: policy.startSending(row.custody) }
+    const sending = { ...row, deliveryState: policy.startSending(row.deliveryState) }
     outbox.update(sending)
     // No await before the call: the output gate holds the request until the row is durable.
     const attempt = channel.send(target.connection, message, this.#keyOf(row))
@@ -183,11 +186,11 @@ export class RowSender {
     isMarked: boolean,
     { connection, origin }: Target,
   ): Promise<OutboundMessage | undefined> {
-    const { custody, replyTo, replyHandle } = row
+    const { deliveryState, replyTo, replyHandle } = row
     const content = row.file === undefined ? { chunk: row.chunk } : await this.#fileOf(row.file, row, connection)
     if (!content) return undefined
     const editedMessageId = this.#editedMessageId(row)
-    const plain: MessageChunk = custody.isPlain ? { ...content.chunk, spans: [] } : content.chunk
+    const plain: MessageChunk = deliveryState.isPlain ? { ...content.chunk, spans: [] } : content.chunk
     const chunk = withRowNumber(plain, row.id, origin.person)
     return {
       address: origin,
@@ -200,12 +203,12 @@ export class RowSender {
 
   async #fileOf(
     path: string,
-    { isLinked }: OutboxRow,
+    { isLinked, kind }: OutboxRow,
     { channel }: LoadedConnection,
   ): Promise<Pick<OutboundMessage, 'chunk' | 'file'> | undefined> {
     const { env, files } = this.#options
     const maxBytes = isLinked ? 0 : (channel.capabilities.files?.maxBytes ?? 0)
-    const content = await readOutboundFile(env, files(), { path, maxBytes })
+    const content = await readOutboundFile(env, files(), { path, maxBytes, isOfAnswer: kind === 'reply' })
     if (!content) return undefined
     return 'file' in content
       ? { chunk: { text: '', spans: [] }, file: content.file }
@@ -213,26 +216,27 @@ export class RowSender {
   }
 
   /** The same for all attempts of a row. A deleted and recreated session numbers its rows from 1 again. */
-  #keyOf({ id, custody }: OutboxRow): string {
-    return `${this.#options.sessionId}:${id}:${custody.preparedAt}`
+  #keyOf({ id, deliveryState }: OutboxRow): string {
+    return `${this.#options.sessionId}:${id}:${deliveryState.preparedAt}`
   }
 
   #recordOutcome(row: OutboxRow, outcome: SendOutcome, options = this.#policyFor(row)): void {
     if (outcome.kind === 'moved') this.#options.moveChat(outcome.to)
     if (this.#replaceRefused(row, outcome)) return
-    const custody = policy.afterAttempt(row.custody, outcome, options, clock.now())
+    const deliveryState = policy.afterAttempt(row.deliveryState, outcome, options, clock.now())
     const { edits, ...rest } = row
-    this.#updateCustody(outcome.kind === 'gone' || edits === undefined ? rest : { ...rest, edits }, custody)
+    this.#updateState(outcome.kind === 'gone' || edits === undefined ? rest : { ...rest, edits }, deliveryState)
     if (!policy.endsChat(outcome)) return
     // The chat accepts nothing, so the other parts of the answer are dead too.
     for (const other of this.#options.outbox.listOpen())
-      if (other.run === row.run && other.kind === row.kind) this.#updateCustody(other, { ...custody, state: 'dead' })
+      if (other.run === row.run && other.kind === row.kind)
+        this.#updateState(other, { ...deliveryState, state: 'dead' })
   }
 
   /** Sends a text that is too long in halves, and a link to a file that the platform does not take. */
   #replaceRefused(row: OutboxRow, outcome: SendOutcome): boolean {
     const { outbox } = this.#options
-    const prepared = { ...row, custody: { ...row.custody, state: 'prepared' } } as const
+    const prepared = { ...row, deliveryState: { ...row.deliveryState, state: 'prepared' } } as const
     const halves = outcome.kind === 'too_long' ? splitRow(row) : undefined
     const isRefusedFile = row.file !== undefined && !row.isLinked && policy.refusesContent(outcome)
     if (halves) outbox.split(prepared, halves)
@@ -244,21 +248,21 @@ export class RowSender {
   reportUndelivered(messageId: string, outcome: SendOutcome): void {
     const row = this.#options.outbox.findSent(messageId)
     if (!row || outcome.kind === 'sent') return
-    const custody = policy.afterAttempt(row.custody, outcome, this.#policyFor(row), clock.now())
-    this.#updateCustody(row, { ...custody, state: 'dead', error: custody.error ?? outcome.detail })
+    const deliveryState = policy.afterAttempt(row.deliveryState, outcome, this.#policyFor(row), clock.now())
+    this.#updateState(row, { ...deliveryState, state: 'dead', error: deliveryState.error ?? outcome.detail })
   }
 
-  #updateCustody(row: OutboxRow, custody: DeliveryRecord): void {
-    this.#options.outbox.update({ ...row, custody })
-    if (custody.state === 'dead' && row.kind !== 'preview')
-      log.warn('delivery.given_up', `Not delivered: ${custody.error}`)
+  #updateState(row: OutboxRow, deliveryState: DeliveryRecord): void {
+    this.#options.outbox.update({ ...row, deliveryState })
+    if (deliveryState.state === 'dead' && row.kind !== 'preview')
+      log.warn('delivery.given_up', `Not delivered: ${deliveryState.error}`)
   }
 
   /** Expires all open parts of an answer together. One notice stands for all expired answers. */
   #expire(row: OutboxRow): void {
     const { outbox } = this.#options
     const parts = outbox.listOpen().filter((other) => other.run === row.run && other.kind === row.kind)
-    for (const part of parts) this.#updateCustody(part, policy.expire(part.custody))
+    for (const part of parts) this.#updateState(part, policy.expire(part.deliveryState))
     if (row.kind !== 'reply') return
     const notice = outbox.listOpen().find(({ missed }) => missed !== undefined)
     const missed = (notice?.missed ?? 0) + 1
@@ -268,7 +272,7 @@ export class RowSender {
       outbox.add({
         run: row.run,
         kind: 'notice',
-        custody: policy.createDelivery(clock.now()),
+        deliveryState: policy.createDelivery(clock.now()),
         chunk,
         missed,
         ...(row.replyHandle && { replyHandle: row.replyHandle }),
@@ -283,7 +287,7 @@ export class RowSender {
   }
 
   #editedMessageId({ edits }: OutboxRow): string | undefined {
-    return edits === undefined ? undefined : this.#options.outbox.get(edits)?.custody.platformId
+    return edits === undefined ? undefined : this.#options.outbox.get(edits)?.deliveryState.platformId
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { OpenAI } from 'openai'
 import type { Dialect, Endpoint } from '#agent/core/dialect.ts'
-import { inlineAnthropic, inlineBedrock, inlineDemo, inlineOpenai, inlineWorkersAi } from '#backends/modules.ts'
+import { loadAnthropic, loadBedrock, loadDemo, loadOpenai, loadWorkersAi } from '#backends/modules.ts'
 import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
 
 function lazyDialect(load: () => Promise<Dialect>): Dialect {
@@ -10,15 +10,15 @@ function lazyDialect(load: () => Promise<Dialect>): Dialect {
   return { call: async (...args) => (await (loading ??= load())).call(...args) }
 }
 
-export const openaiChat = lazyDialect(async () => (await inlineOpenai()).openaiChat)
-export const openaiResponses = lazyDialect(async () => (await inlineOpenai()).openaiResponses)
-export const anthropic = lazyDialect(async () => (await inlineAnthropic()).anthropic)
-export const bedrock = lazyDialect(async () => (await inlineBedrock()).bedrockConverse((request) => fetch(request)))
+export const openaiChat = lazyDialect(async () => (await loadOpenai()).openaiChat)
+export const openaiResponses = lazyDialect(async () => (await loadOpenai()).openaiResponses)
+export const anthropic = lazyDialect(async () => (await loadAnthropic()).anthropic)
+export const bedrock = lazyDialect(async () => (await loadBedrock()).bedrockConverse((request) => fetch(request)))
 
-export const demo = lazyDialect(async () => (await inlineDemo()).demo)
+export const demo = lazyDialect(async () => (await loadDemo()).demo)
 
 export const workersAi = (binding: AiBinding, gatewayId: string | undefined): Dialect =>
-  lazyDialect(async () => (await inlineWorkersAi()).workersAi(binding, gatewayId))
+  lazyDialect(async () => (await loadWorkersAi()).workersAi(binding, gatewayId))
 
 /** The client of an endpoint, for routes that are no dialect. */
-export const getOpenaiClient = async (endpoint: Endpoint): Promise<OpenAI> => (await inlineOpenai()).getClient(endpoint)
+export const getOpenaiClient = async (endpoint: Endpoint): Promise<OpenAI> => (await loadOpenai()).getClient(endpoint)

@@ -39,11 +39,11 @@ export function scheduledParts(session: Session, expire: () => Promise<void>): S
     expiry: { wakeAt: () => session.expiresAt, wake: expire },
     // Messages are sent to the chat beside all other work.
     outbox: {
-      wakeAt: () => session.delivery.getNextWake(clock.now()),
-      wake: () => session.runInBackground(session.delivery.start()),
+      wakeAt: () => session.chatOutbox.getNextWake(clock.now()),
+      wake: () => session.runInBackground(session.chatOutbox.start()),
     },
     held: {
-      wakeAt: unlessClosing(() => session.delivery.inboundEvents.getNextWake()),
+      wakeAt: unlessClosing(() => session.chatOutbox.inboundEvents.getNextWake()),
       wake: () => releaseDue(session),
     },
     // Its time is always ahead: an alarm finds out whether the driver still runs.
@@ -94,10 +94,10 @@ export async function handleAlarm(session: Session): Promise<void> {
  * Waits for the driver and the outbox, then sends what history lacks. Waiting keeps the object in memory; before the
  * platform's limit a fresh alarm takes over.
  */
-async function projectEnded({ driver, delivery, turns, toolRuntime }: Session): Promise<void> {
+async function projectEnded({ driver, chatOutbox, turns, toolRuntime }: Session): Promise<void> {
   const processesAt = toolRuntime.processes.getNextWake(false) ?? Infinity
   const timeoutMs = Math.max(leaseMs, Math.min(segmentMs, processesAt - clock.now()))
   if (driver.isDriving) await withTimeout(driver.start(), timeoutMs, giveUp)
-  if (delivery.isSending) await withTimeout(delivery.start(), timeoutMs, giveUp)
+  if (chatOutbox.isSending) await withTimeout(chatOutbox.start(), timeoutMs, giveUp)
   if (!driver.isDriving && !turns.isSettled) await turns.project()
 }

@@ -4,21 +4,21 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 import { systemAuthority } from '#agent/core/permission/authority.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newRunId } from '#durable/platform/ids.ts'
-import type { DeliveredMessage } from '#durable/storage/deliveries.ts'
+import type { InjectedMessage } from '#durable/storage/injected-messages.ts'
 import { hasWaiting, isIdle } from './intake/injected.ts'
 import type { Session } from './session.ts'
 import { submit } from './submit.ts'
 
 /** `delivered`: the message is stored, and a part of the conversation as soon as the session is idle. */
-export type DeliveryOutcome = 'delivered' | 'duplicate' | 'too-large'
+export type InjectionOutcome = 'delivered' | 'duplicate' | 'too-large'
 
 /** Undefined when there is no such session for this authority. The message is durable before the promise resolves. */
-export async function deliver(
+export async function inject(
   session: Session,
   authority: Authority,
-  message: DeliveredMessage,
-): Promise<DeliveryOutcome | undefined> {
-  const outcome = await submitDelivery(session, { authority, message })
+  message: InjectedMessage,
+): Promise<InjectionOutcome | undefined> {
+  const outcome = await submitInjected(session, { authority, message })
   if (!outcome) return undefined
   const { status } = outcome
   return status === 'duplicate' || status === 'too-large' ? status : 'delivered'
@@ -30,28 +30,28 @@ export async function continueMedia(session: Session): Promise<void> {
   if ((paidMedia.getNextWake() ?? Infinity) > clock.now()) return
   const authority = systemAuthority(session.tenantId, { kind: 'process', id: session.sessionId })
   for (const { key, text, confirm } of await paidMedia.continueDue()) {
-    await deliver(session, authority, { key, source: 'process', text, startsTurn: true })
+    await inject(session, authority, { key, source: 'process', text, startsTurn: true })
     confirm()
   }
 }
 
 /** Starts a turn with what waits. */
 export async function submitWaiting(session: Session): Promise<void> {
-  if (!isIdle(session) || !(hasWaiting(session) || session.deliveries.waiting().length)) return
+  if (!isIdle(session) || !(hasWaiting(session) || session.injected.waiting().length)) return
   const authority = systemAuthority(session.tenantId, { kind: 'process', id: session.sessionId })
-  await submitDelivery(session, { authority })
+  await submitInjected(session, { authority })
 }
 
 /** The pause while the tenant's object cannot be reached. */
 const unreachableRetrySeconds = 60
 
 /** While a limit refuses the turn, what waits stays stored, and the alarm tries again. */
-async function submitDelivery(
+async function submitInjected(
   session: Session,
-  delivery: { readonly authority: Authority; readonly message?: DeliveredMessage },
+  delivery: { readonly authority: Authority; readonly message?: InjectedMessage },
 ) {
   const runId = newRunId(session.sessionId)
-  const isStored = () => delivery.message === undefined || session.deliveries.has(delivery.message.key)
+  const isStored = () => delivery.message === undefined || session.injected.has(delivery.message.key)
   const outcome = await submit(session, { kind: 'injected', runId, ...delivery }).catch((error: unknown) => {
     if (!session.exists || !isStored()) throw error
     return { runId, status: 'over-limit' as const, retryAfter: unreachableRetrySeconds }

@@ -11,13 +11,13 @@ export async function releaseHeld(session: Session): Promise<void> {
     const outcome = await submit(session, merged)
     if (!outcome) return
     // Nothing has taken the messages: they would come again for ever.
-    session.delivery.inboundEvents.release(merged.releases ?? [])
-    session.runInBackground(session.delivery.media.discard(merged.media))
+    session.chatOutbox.inboundEvents.release(merged.releases ?? [])
+    session.runInBackground(session.chatOutbox.media.discard(merged.media))
   }
 }
 
 /** Called by the alarm. A failed release is tried again: the messages stay held. */
 export async function releaseDue(session: Session): Promise<void> {
-  const at = session.exists ? session.delivery.inboundEvents.getNextWake() : undefined
+  const at = session.exists ? session.chatOutbox.inboundEvents.getNextWake() : undefined
   if (at !== undefined && at <= clock.now()) await releaseHeld(session)
 }

@@ -2,7 +2,7 @@
 
 import { log } from '#agent/core/log.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
-import { deliver } from './inject.ts'
+import { inject } from './inject.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
@@ -44,7 +44,7 @@ export class SessionHost {
   #newSession(): Session {
     return new Session(this.ctx, this.env, {
       deleteSession: () => this.expire(),
-      deliver: (authority, message) => deliver(this.#session, authority, message),
+      deliver: (authority, message) => inject(this.#session, authority, message),
     })
   }
 

@@ -10,9 +10,9 @@ import { redactLogs } from '#durable/platform/log-redaction.ts'
 import { handleAlarm } from './alarm.ts'
 import { AccessSubject } from './rpc/access.ts'
 import { CheckpointsSubject } from './rpc/checkpoints.ts'
-import { ConversationSubject } from './rpc/conversation.ts'
-import { ConversationsSubject } from './rpc/conversations.ts'
-import { DeliveriesSubject } from './rpc/deliveries.ts'
+import { HistorySubject } from './rpc/history.ts'
+import { OpenaiConversationSubject } from './rpc/openai-conversation.ts'
+import { InjectedSubject } from './rpc/injected.ts'
 import { GoalSubject } from './rpc/goal.ts'
 import { FilesSubject } from './rpc/files.ts'
 import { InboundSubject } from './rpc/inbound.ts'
@@ -48,8 +48,8 @@ export class SessionDO extends DurableObject<Env> {
     return this.#subjects.runs
   }
 
-  get conversations(): ConversationsSubject {
-    return this.#subjects.conversations
+  get openaiConversation(): OpenaiConversationSubject {
+    return this.#subjects.openaiConversation
   }
 
   get responses(): ResponsesSubject {
@@ -64,8 +64,8 @@ export class SessionDO extends DurableObject<Env> {
     return this.#subjects.inbound
   }
 
-  get deliveries(): DeliveriesSubject {
-    return this.#subjects.deliveries
+  get injected(): InjectedSubject {
+    return this.#subjects.injected
   }
 
   get subagents(): SubagentsSubject {
@@ -76,8 +76,8 @@ export class SessionDO extends DurableObject<Env> {
     return this.#subjects.goal
   }
 
-  get conversation(): ConversationSubject {
-    return this.#subjects.conversation
+  get history(): HistorySubject {
+    return this.#subjects.history
   }
 
   get transfer(): TransferSubject {
@@ -132,12 +132,12 @@ const subjectsOf = (host: SessionHost) => ({
   info: new InfoSubject(host),
   runs: new RunsSubject(host),
   responses: new ResponsesSubject(host),
-  conversations: new ConversationsSubject(host),
+  openaiConversation: new OpenaiConversationSubject(host),
   pending: new PendingSubject(host),
   inbound: new InboundSubject(host),
-  deliveries: new DeliveriesSubject(host),
+  injected: new InjectedSubject(host),
   subagents: new SubagentsSubject(host),
-  conversation: new ConversationSubject(host),
+  history: new HistorySubject(host),
   goal: new GoalSubject(host),
   transfer: new TransferSubject(host),
   files: new FilesSubject(host),

@@ -12,7 +12,7 @@ import { noUsage } from '#agent/core/usage.ts'
 import { isUnattendedTurn } from '#agent/policy/unattended.ts'
 import type { Route } from '#agent/routing/route.ts'
 import { createD1History } from '#db/history.ts'
-import { Delivery } from '#durable/channels/delivery.ts'
+import { ChatOutbox } from '#durable/channels/chat-outbox.ts'
 import { SessionAnnouncer } from '#durable/events/session-announcer.ts'
 import { Streams } from '#durable/events/streams.ts'
 import type { SideCall } from '#durable/models/side-call.ts'
@@ -28,7 +28,7 @@ import { Projection } from '#durable/storage/projection.ts'
 import { rebuild } from '#durable/storage/rebuild.ts'
 import { createMetadata, type NewSession, type SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { addLateUsage, expiresAt, runUsage, sessionRecord, sessionUsage } from '#durable/storage/session-record.ts'
-import { Deliveries } from '#durable/storage/deliveries.ts'
+import { InjectedMessages } from '#durable/storage/injected-messages.ts'
 import { SideCallNotes } from '#durable/storage/side-call-notes.ts'
 import { hasWorkspaceFiles, storedBytes } from '#durable/storage/storage-usage.ts'
 import { SessionStore } from '#durable/storage/store.ts'
@@ -81,8 +81,8 @@ export class Session implements TurnSession {
   readonly toolRuntime: ToolRuntime
   readonly billing: SessionBilling
   readonly pendingList: PendingList
-  readonly delivery: Delivery
-  readonly deliveries: Deliveries
+  readonly chatOutbox: ChatOutbox
+  readonly injected: InjectedMessages
   readonly selfStart: SelfStartTimer
   readonly subagents: SessionSubagents
   readonly titles: Titles
@@ -125,8 +125,8 @@ export class Session implements TurnSession {
     this.toolRuntime = this.#createToolRuntime()
     this.pendingList = new PendingList(this, () => tenantStub(env, tenantId))
     this.billing = this.#createBilling()
-    this.delivery = new Delivery(this, env)
-    this.deliveries = new Deliveries(this.sql, this.journal.hasTable('delivered'))
+    this.chatOutbox = new ChatOutbox(this, env)
+    this.injected = new InjectedMessages(this.sql, this.journal.hasTable('delivered'))
     this.selfStart = new SelfStartTimer(this)
     this.titles = new Titles(this, env)
     this.subagents = new SessionSubagents({ session: this, env, deliver })
@@ -184,7 +184,6 @@ export class Session implements TurnSession {
   }
 
   // --- loading and creating
-
   /** Rebuilds the session from history when the storage of this object is empty. False when history has no such session. */
   async load(): Promise<boolean> {
     if (this.turns.isClosing) return false
@@ -200,13 +199,13 @@ export class Session implements TurnSession {
     return true
   }
 
-  /** Creates the session in memory; its first write stores it. Does nothing when it exists. */
+  /** Creates the session in memory; its first write stores it. `history`: what the request of a client repeats. */
   create(spec: NewSession, history: readonly Message[] = []): void {
     if (this.#meta) return
     this.#meta = createMetadata({ id: this.sessionId, tenantId: this.tenantId }, spec, clock.now())
     this.projection.startAt(0, 'nothing')
     if (!history.length) return
-    this.journal.putMetadata(this.#meta)
+    this.updateMeta({ repeatedThrough: history.length })
     this.store.importMessages(importRunId, history)
     this.store.write()
     if (spec.ephemeral) this.turns.arm()
@@ -318,7 +317,7 @@ export class Session implements TurnSession {
       lastNumbers: this.#meta?.given,
       conversation: () => this.#meta ?? {},
       publish: (events) => {
-        this.delivery.handleEvents(events)
+        this.chatOutbox.handleEvents(events)
         this.streams.publish(events)
         this.announcer.handleEvents(events)
         traceTurnEnd(this, this.#env, events)
@@ -394,6 +393,7 @@ export class Session implements TurnSession {
       history: () => createD1History(this.#env.DB, this.tenantId),
       record: () => this.record(),
       usageOf: (turn) => runUsage(this.meta, turn),
+      repeatedThrough: () => this.meta.repeatedThrough ?? 0,
       publishPending: () => this.pendingList.publish(),
       undone: {
         from: () => this.meta.retractedFrom,

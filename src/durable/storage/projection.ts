@@ -20,6 +20,8 @@ export type ProjectionOptions = {
   readonly record: () => SessionRecord
   /** The usage of a turn, with what was billed after its end. */
   readonly usageOf: UsageOf
+  /** Messages up to this seq repeat another conversation: they are stored but not searched. */
+  readonly repeatedThrough: () => number
   /** Publishes the pending requests to the tenant's list. */
   readonly publishPending: () => Promise<void>
   /** The first undone message that history still has; `done` confirms that it is removed there. */
@@ -84,7 +86,7 @@ export class Projection {
   }
 
   async #send(): Promise<void> {
-    const { journal, history, record, publishPending, undone, usageOf } = this.#options
+    const { journal, history, record, publishPending, undone } = this.#options
     const store = history()
     const session = record()
     let known = this.#known
@@ -108,7 +110,7 @@ export class Projection {
     }
     this.#through = Math.min(this.#through, this.#repeatAfter ?? Infinity)
     this.#repeatAfter = undefined
-    const { pages, through } = buildPages(journal, this.#through, usageOf)
+    const { pages, through } = buildPages(this.#options, this.#through)
     const end = pages.findLast(({ turn }) => turn !== undefined)
     // A later summary belongs to the same turn.
     if (end && end.runId !== this.#lastEnded?.runId) this.#lastEnded = { runId: end.runId, after: this.#through }
@@ -121,17 +123,14 @@ export class Projection {
 
 type UsageOf = (turn: Turn) => Usage
 
+type PageOptions = Pick<ProjectionOptions, 'journal' | 'usageOf' | 'repeatedThrough'>
+
 /** Builds the pages that history lacks after seq `after`, and returns the seq they reach. */
-function buildPages(
-  journal: Journal,
-  after: number,
-  usageOf: UsageOf,
-): { readonly pages: Page[]; readonly through: number } {
-  const rows = [...journal.unprojected(after)]
-  // Only the newest row can grow. It is complete with the model's reply.
-  const last = rows.at(-1)
-  if (last && !isFinal(last.row)) rows.pop()
-  const pages = new Pages(usageOf)
+function buildPages(options: PageOptions, after: number): { readonly pages: Page[]; readonly through: number } {
+  const rows = [...options.journal.unprojected(after)]
+  // Only the newest row of an open turn can grow. It is complete with the model's reply.
+  if (rows.length && canGrow(rows.at(-1)!)) rows.pop()
+  const pages = new Pages(options)
   for (const { row, turn } of rows) {
     for (const [i, entry] of row.entries.entries())
       if (entry.seq > after) pages.add(row.runId, entry, row.texts[i] ?? '')
@@ -141,29 +140,40 @@ function buildPages(
   return { pages: pages.closed, through: rows.at(-1)?.row.entries.at(-1)?.seq ?? after }
 }
 
+const canGrow = ({ row: { entries }, turn }: { readonly row: StepRow; readonly turn: Turn | undefined }): boolean =>
+  turn !== undefined && !isOver(turn) && entries.at(-1)?.message.role !== 'assistant'
+
 type Open = { readonly runId: string; readonly entries: Entry[]; length: number }
 
 /** Groups consecutive entries of a turn into pages of limited size. */
 class Pages {
   readonly closed: Page[] = []
-  readonly #usageOf: UsageOf
+  readonly #options: PageOptions
   #open: Open | undefined
 
-  constructor(usageOf: UsageOf) {
-    this.#usageOf = usageOf
+  constructor(options: PageOptions) {
+    this.#options = options
   }
 
   /** `text`: the entry as JSON. */
   add(runId: string, entry: Entry, text: string): void {
     const { length } = text
-    if (this.#open && (this.#open.runId !== runId || this.#open.length + length > pageChars)) this.close()
+    if (this.#open && (this.#endsBefore(this.#open, runId, entry) || this.#open.length + length > pageChars))
+      this.close()
     this.#open ??= { runId, entries: [], length: 0 }
     this.#open.entries.push(truncateForHistory(entry, text))
     this.#open.length += length
   }
 
+  /** Imported messages have no turns: a page ends where a turn would, so that a search finds the place in a long session. */
+  #endsBefore(open: Open, runId: string, { message, seq }: Entry): boolean {
+    if (open.runId !== runId) return true
+    const isImported = runId === importRunId && seq > this.#options.repeatedThrough()
+    return isImported && message.role === 'user' && open.entries.at(-1)?.message.role !== 'user'
+  }
+
   close(turn?: Turn): void {
-    if (this.#open) this.closed.push(pageOf(this.#open, turn, this.#usageOf))
+    if (this.#open) this.closed.push(pageOf(this.#open, turn, this.#options))
     this.#open = undefined
   }
 }
@@ -179,10 +189,8 @@ const toSpentTurn = (turn: Turn, source: string): SpentTurn => ({
   usage: turn.usage,
 })
 
-/** A row ends with the model's reply. Rows of imported messages are always complete. */
-const isFinal = (row: StepRow) => row.entries.at(-1)?.message.role === 'assistant' || row.runId === importRunId
-
-function pageOf({ runId, entries }: Open, turn: Turn | undefined, usageOf: UsageOf): Page {
+function pageOf({ runId, entries }: Open, turn: Turn | undefined, { usageOf, repeatedThrough }: PageOptions): Page {
+  const isRepeated = runId === importRunId && (entries.at(-1)?.seq ?? 0) <= repeatedThrough()
   return {
     n: entries[0]?.seq ?? 0,
     runId,
@@ -190,7 +198,7 @@ function pageOf({ runId, entries }: Open, turn: Turn | undefined, usageOf: Usage
     entries,
     ...(turn && { turn: truncateTurnForHistory(turn, entries), usage: usageOf(turn) }),
     ...(turn?.options.model && { model: turn.options.model }),
-    ...(runId === importRunId && { indexed: false }),
+    ...(isRepeated && { indexed: false }),
   }
 }
 

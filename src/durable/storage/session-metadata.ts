@@ -84,6 +84,8 @@ export type SessionMetadata = Conversations & {
   readonly machine?: WorkspaceLocation
   /** The kinds of content that the run has read (turn/tools/exposure-log.ts). */
   readonly exposure?: Exposure & { readonly runId: string }
+  /** The last seq of the history that a client repeated in its request. It was said elsewhere, so it is not searched. */
+  readonly repeatedThrough?: number
   /** The usage of turns that are not in the rows: of a fork's parent, or of a rebuilt session. */
   readonly usageBefore: Usage
   /** Usage that was billed to a run after its end. */

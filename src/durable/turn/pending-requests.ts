@@ -1,6 +1,6 @@
 /** Finds what calls of the open turn wait for, and delivers results to them. */
 
-import { settlePendingCall } from '#agent/loop/intake.ts'
+import { settlePendingCall } from '#agent/loop/turn-changes.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import {
   type ApprovalRequest,

@@ -221,6 +221,7 @@ const filesOf = (current: Current, changing: (path: string) => Promise<Pick<Port
     await (await changing(to)).files.move(from, to)
   },
   search: async (query) => (await current()).files.search(query),
+  links: async (isDeep) => (await (await current()).files.links?.(isDeep)) ?? [],
 })
 
 const absolute = (path: string, root: string): string => (path.startsWith('/') ? path : `${root}/${path}`)

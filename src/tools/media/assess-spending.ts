@@ -11,10 +11,14 @@ export const withoutMark = (source: string): string => source.replace(/^MEDIA:\s
 export const isAddress = (source: string): boolean => /^[A-Za-z][A-Za-z0-9+.-]{1,30}:/.test(source)
 
 /** Files of the workspace that a call sends are judged like files that it reads, addresses like those of web tools. */
-export function assessSpending(text: string, given: readonly string[], backend: ExecutionBackend): Assessment {
+export async function assessSpending(
+  text: string,
+  given: readonly string[],
+  backend: ExecutionBackend,
+): Promise<Assessment> {
   const sources = given.map(withoutMark)
   const [addresses, paths] = [sources.filter(isAddress), sources.filter((source) => !isAddress(source))]
-  const [reads, secrets] = [assessReads(paths, backend), assessSecrets(addresses, 'an address')]
+  const [reads, secrets] = [await assessReads(paths, backend), assessSecrets(addresses, 'an address')]
   const subjects = [text.slice(0, 2_000), ...addresses, ...reads.subjects]
   if (secrets.verdict === 'ask') return { verdict: 'ask', reasons: [...secrets.reasons, ...reads.reasons], subjects }
   return { ...reads, subjects, ...(reads.verdict === 'allow' && { rule: '*' }) }

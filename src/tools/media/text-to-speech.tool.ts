@@ -44,9 +44,9 @@ export default defineTool({
   },
 })
 
-function assessSpeech(text: string, path: string | undefined, backend: ExecutionBackend): Assessment {
+async function assessSpeech(text: string, path: string | undefined, backend: ExecutionBackend): Promise<Assessment> {
   const subjects = [text.slice(0, 2_000)]
-  const write = path === undefined ? undefined : assessWrites([path], backend)
+  const write = path === undefined ? undefined : await assessWrites([path], backend)
   if (write?.verdict === 'ask') return { ...write, subjects: [...subjects, ...write.subjects] }
   return { verdict: 'allow', reasons: [], subjects: [...subjects, ...(write?.subjects ?? [])], rule: '*' }
 }

@@ -63,7 +63,7 @@ async function choose(
   const asked = await Promise.all(
     live.map(async (continuation): Promise<Match | undefined> => {
       const { sessionId, runId, segment } = continuation
-      const match = await stubOf(call, sessionId).conversation.match(call.authority, runId, segment, claimed)
+      const match = await stubOf(call, sessionId).history.match(call.authority, runId, segment, claimed)
       return match && { ...continuation, match }
     }),
   )
@@ -91,7 +91,7 @@ function toFound({ sessionId, runId, match }: Match): FoundConversation {
 /** Undefined for a run that waits: a copy could not go on with it. */
 async function stateOf(call: Asking, { sessionId, runId, match }: Match): Promise<string | undefined> {
   if (match.kind === 'waiting') return undefined
-  return (await stubOf(call, sessionId).conversation.stateAfter(call.authority, runId)) ?? undefined
+  return (await stubOf(call, sessionId).history.stateAfter(call.authority, runId)) ?? undefined
 }
 
 const stubOf = ({ env, authority }: Asking, sessionId: string) => addressSession(env, authority.tenantId, sessionId)

@@ -6,7 +6,7 @@
 import type { JSONWebKeySet, JWTPayload } from 'jose'
 import type { Identity } from '#agent/core/permission/roles.ts'
 import type { Login, Logins } from '#db/logins.ts'
-import { inlineJose } from '#backends/modules.ts'
+import { loadJose } from '#backends/modules.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import { log } from '#agent/core/log.ts'
@@ -49,7 +49,7 @@ export async function verifyLogin(
   const rules = issuer === undefined ? [] : await logins.match(issuer, audiences)
   if (issuer === undefined || !rules.length) return undefined
   const refused = { kind: 'refused', reason: 'invalid', issuer, rules: rules.map(({ id }) => id) } as const
-  const { errors } = await inlineJose()
+  const { errors } = await loadJose()
   try {
     const payload = await verifySignature(token, { issuer, audience: rules.map((rule) => rule.audience) }, guardedFetch)
     const id = await principalId(payload)
@@ -65,7 +65,7 @@ export async function verifyLogin(
 
 /** Nothing is verified yet. A malformed token has no claims. */
 async function decodeClaims(token: string): Promise<JWTPayload> {
-  const { decodeJwt, errors } = await inlineJose()
+  const { decodeJwt, errors } = await loadJose()
   try {
     return decodeJwt(token)
   } catch (error) {
@@ -77,7 +77,7 @@ async function decodeClaims(token: string): Promise<JWTPayload> {
 type Expected = { readonly issuer: string; readonly audience: string[] }
 
 async function verifySignature(token: string, expected: Expected, guardedFetch: GuardedFetch): Promise<JWTPayload> {
-  const { errors } = await inlineJose()
+  const { errors } = await loadJose()
   try {
     return await verifyWith(token, expected, await getKeySet(expected.issuer, guardedFetch))
   } catch (error) {
@@ -88,7 +88,7 @@ async function verifySignature(token: string, expected: Expected, guardedFetch: 
 }
 
 async function verifyWith(token: string, expected: Expected, keys: JSONWebKeySet): Promise<JWTPayload> {
-  const { createLocalJWKSet, jwtVerify } = await inlineJose()
+  const { createLocalJWKSet, jwtVerify } = await loadJose()
   const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
     ...expected,
     algorithms,

@@ -17,7 +17,7 @@ export const attachmentRoutes = [
     responses: { 200: { description: 'The image', type: 'application/octet-stream' } },
     handle: async ({ env, authority, tenant, param }) => {
       const id = param('attachment')
-      const found = await addressSession(env, tenant.id, param('id')).conversation.attachment(authority, id)
+      const found = await addressSession(env, tenant.id, param('id')).history.attachment(authority, id)
       const { bytes, mediaType } = requireFound(found ?? undefined)
       return respondWithFile(bytes, mediaType, id)
     },

@@ -1,7 +1,6 @@
 /** Routes without a key: the OpenAPI document and its page. */
 
 import * as z from 'zod'
-import { loadOpenapi } from '#backends/modules.ts'
 import type { OpenRoute, Route, Web } from '../route.ts'
 import { ok } from '../shapes.ts'
 
@@ -15,6 +14,9 @@ const createOpenRoute = ({ handle, ...described }: Definition): OpenRoute => ({
   scope: null,
   mount: (app) => void app.get(described.path, handle),
 })
+
+/** What these routes need is large, and few requests ask for it. */
+export const loadOpenapi = () => import('../openapi/part.ts')
 
 /** The document takes 70 ms and more to render, so an isolate keeps it for the address that it was asked for last. */
 let rendered: { readonly origin: string; readonly text: string } | undefined

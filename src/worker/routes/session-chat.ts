@@ -153,7 +153,7 @@ export const sessionChatRoutes = [
         return answer
       }
       const socket = async (from?: number) => (await listen(from)).webSocket ?? undefined
-      const source = { page: (from: number) => session.conversation.events(authority, from), socket }
+      const source = { page: (from: number) => session.history.events(authority, from), socket }
       return requireFound(await streamEvents(source, after, web.req.raw.signal))
     },
   }),

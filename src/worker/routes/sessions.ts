@@ -253,9 +253,7 @@ export const sessionRoutes = [
     body: z.strictObject({ n: z.int().min(1).max(1_000).default(1) }),
     responses: ok('The removed user messages', z.object({ undone: z.int(), messages: z.array(z.string()) })),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const result = requireFound(
-        await addressSession(env, tenant.id, param('id')).conversation.undo(authority, body.n),
-      )
+      const result = requireFound(await addressSession(env, tenant.id, param('id')).history.undo(authority, body.n))
       if (!result) throw busyError()
       return Response.json({ undone: result.turns.length, messages: result.turns.map(({ text }) => text) })
     },
@@ -281,7 +279,7 @@ export const sessionRoutes = [
     },
     handle: async ({ env, authority, tenant, param, body }) => {
       const result = requireFound(
-        await addressSession(env, tenant.id, param('id')).conversation.compress(authority, body.focus),
+        await addressSession(env, tenant.id, param('id')).history.compress(authority, body.focus),
       )
       if (result.kind === 'busy') throw busyError()
       if (result.kind === 'limit-reached') requireAdmission({ ok: false, limit: result.limit, retryAfter: 3_600 })

@@ -1,9 +1,11 @@
 /** Routes of the whole tenant: settings, search, and questions of the agent. */
 
 import * as z from 'zod'
+import type { SearchFilter } from '#agent/core/tool.ts'
 import { type Settings, settingsSchema } from '#agent/core/settings.ts'
 import { maskHeaders } from '#agent/core/secrets/provider-headers.ts'
 import { createD1History } from '#db/history.ts'
+import { readDay } from '#db/search/search-query.ts'
 import { isQuestion } from '#durable/turn/pending-requests.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
@@ -56,6 +58,25 @@ nameSchemas(
   },
 )
 
+const day = z
+  .string()
+  .regex(/^\d{4}(-\d{2}){0,2}$/)
+  .refine((text) => readDay(text) !== undefined)
+  .optional()
+
+type FilterQuery = Readonly<
+  Partial<Record<'after' | 'before' | 'source' | 'session' | 'role' | 'from', string | undefined>>
+>
+
+const filterOf = ({ after, before, source, session, role, from }: FilterQuery): SearchFilter => ({
+  ...(after && { from: readDay(after) }),
+  ...(before && { to: readDay(before) }),
+  ...(source && { source }),
+  ...(session && { session }),
+  ...(role && { role }),
+  ...(from && { person: from }),
+})
+
 export const tenantRoutes = [
   route({
     method: 'get',
@@ -106,12 +127,18 @@ export const tenantRoutes = [
       limit: pageLimit(20).default(20),
       cursor: pageQuery.cursor,
       sort: z.enum(['newest', 'oldest']).optional().describe('Default: best match first.'),
+      after: day.describe('From the beginning of this year, month or day on (UTC).'),
+      before: day.describe('Before the beginning of this year, month or day (UTC).'),
+      source: z.string().min(1).max(64).optional().describe('Only sessions that began there.'),
+      session: z.string().min(1).max(128).optional().describe('Only this session.'),
+      role: z.enum(['user', 'assistant', 'tool']).optional(),
+      from: z.string().trim().min(1).max(80).optional().describe('Only messages of this person in a group.'),
     }),
     responses: ok('The best message of each turn that matches', listOf(hitShape)),
     handle: async ({ env, tenant, query }) => {
       const from = readPosition(query.cursor)
       const history = createD1History(env.DB, tenant.id)
-      const { hits, hasMore } = await history.searchPage(query.q, from + query.limit, query.sort)
+      const { hits, hasMore } = await history.searchPage(query.q, from + query.limit, query.sort, filterOf(query))
       const data = hits.slice(from).map((hit) => ({ ...hit, link: `@session:${hit.session_id}` }))
       return Response.json({ data, next_cursor: renderNextPosition(from + data.length, hasMore && data.length > 0) })
     },

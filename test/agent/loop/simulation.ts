@@ -3,7 +3,7 @@
  * turn ends and that its transcript is well-formed. A failing seed is reproducible and can be shrunk (shrink.ts).
  */
 
-import { allowCall, requestStop, settlePendingCall } from '#agent/loop/intake.ts'
+import { allowCall, requestStop, settlePendingCall } from '#agent/loop/turn-changes.ts'
 import type { FailureKind } from '#agent/core/failure.ts'
 import { type AssistantMessage, callsIn, type Message, textIn, userText } from '#agent/core/message.ts'
 import { LoopHarness, Evicted } from '../support/scripted.ts'

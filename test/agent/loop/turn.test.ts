@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { drive } from '#agent/loop/drive.ts'
-import { allowCall, settlePendingCall, requestStop } from '#agent/loop/intake.ts'
+import { allowCall, settlePendingCall, requestStop } from '#agent/loop/turn-changes.ts'
 import { errorResult, type Message, textIn, userText } from '#agent/core/message.ts'
 import { LoopHarness, calls, Evicted, fails, says } from '../support/scripted.ts'
 import { askPerson, delegate, danger, failing, readFile, writeFile } from '../support/tools.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { enter } from '#agent/loop/enter.ts'
-import { requestCompression } from '#agent/loop/intake.ts'
+import { requestCompression } from '#agent/loop/turn-changes.ts'
 import { settle } from '#agent/loop/settle.ts'
 import type { CompressionState } from '#agent/core/compression.ts'
 import type { FailureKind } from '#agent/core/failure.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { settlePendingCall } from '#agent/loop/intake.ts'
+import { settlePendingCall } from '#agent/loop/turn-changes.ts'
 import { type Message, textIn } from '#agent/core/message.ts'
 import type { Turn } from '#agent/core/turn.ts'
 import { LoopHarness, calls, fails, says } from '../support/scripted.ts'

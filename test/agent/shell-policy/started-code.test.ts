@@ -161,6 +161,19 @@ describe('names that programs print', () => {
     expect(judge("find . -path '*ssh*' -exec cat {} +").verdict).toBe('ask'))
 })
 
+describe('links that the line unpacks', () => {
+  it.each([
+    'tar xf a.tgz && cat e',
+    'tar xzf a.tgz -C x; head x/e',
+    'unzip x.zip && echo x > g/hooks/y',
+    'git clone https://x.test/a.git && cat a/e',
+  ])('are not known, so that %s asks', (command) => expect(judge(command).verdict).toBe('ask'))
+  it.each(['tar xf a.tgz -C x && cat README.md', 'git clone https://x.test/a && ls a', 'tar tf a.tgz && cat b'])(
+    'do not stop %s',
+    (command) => expect(judge(command).verdict).toBe('allow'),
+  )
+})
+
 describe('links of the host', () => {
   const links = [
     { path: '/workspace/g', target: '.git' },

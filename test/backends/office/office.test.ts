@@ -6,7 +6,7 @@ import { openOffice } from '#backends/office/office.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 import { zip } from '../support/zip.ts'
 
-await import('#backends/dist/office.inline.mjs')
+await import('#backends/office/inside/in-process.ts')
 
 const workbook = (sheets: string) => `<workbook><sheets>${sheets}</sheets></workbook>`
 const relations =

@@ -7,7 +7,7 @@ import { lines, packed, pdfWith } from '../support/pdf.ts'
 import { bindings } from '../support/workspace.ts'
 
 // Loads the reader in advance, so that its time does not count for the first test.
-await import('#backends/dist/pdf.inline.mjs')
+await import('#backends/pdf/inside/in-process.ts')
 
 const signal = new AbortController().signal
 const whole = (...pages: readonly string[]): PdfAnswer => ({ pages, total: pages.length, unread: [] })

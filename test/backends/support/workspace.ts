@@ -5,7 +5,7 @@ import { type VirtualBackend, virtualBackend, type VirtualOptions } from '#backe
 import type { FilesObject } from './files-object.ts'
 
 // Loads the shell in advance, so that its time does not count for the first test.
-await import('#backends/dist/bash.inline.mjs')
+await import('#backends/virtual/isolate/in-process.ts')
 
 type Bindings = {
   readonly FILES: DurableObjectNamespace<FilesObject>

@@ -19,9 +19,16 @@ async function createCorpus(...texts: readonly (string | Page)[]) {
 }
 
 describe('a query', () => {
-  it('finds sessions with all words, in any form', async () => {
-    const { found } = await createCorpus('deploying the workers', 'the deploy failed', 'worker deployed yesterday')
-    expect(await found('deploy worker')).toEqual([0, 2])
+  it('finds sessions with any of the words in any form, and those with all of them first', async () => {
+    const { found, store } = await createCorpus(
+      'deploying the workers',
+      'the deploy failed',
+      'worker deployed yesterday',
+    )
+    expect(await found('deploy worker')).toEqual([0, 1, 2])
+    expect((await store.search('deploy worker', 20)).at(-1)?.session_id).toBe('s1')
+    expect(await found('"deploy" "worker"')).toEqual([0, 2])
+    expect(await found('deploy AND worker')).toEqual([0, 2])
     expect(await found('DEPLOYED')).toEqual([0, 1, 2])
   })
 
@@ -39,11 +46,17 @@ describe('a query', () => {
   })
 
   it('searches at most four prefixes of three letters or more; others are words', async () => {
-    const { found } = await createCorpus('ta take talk', 'ta', 'alpha beta gamma delta epsilon', 'alp bet gam del eps')
+    const { found } = await createCorpus(
+      'ta take talk',
+      'ta',
+      'alpha beta gamma delta epsilon',
+      'alp bet gam del eps',
+      'epsilon',
+    )
     expect(await found('tal*')).toEqual([0])
     expect(await found('ta*')).toEqual([0, 1])
-    expect(await found('bet* gam* del* eps*')).toEqual([2, 3])
-    expect(await found('alp* bet* gam* del* eps*')).toEqual([3])
+    expect(await found('bet* gam* del* eps*')).toEqual([2, 3, 4])
+    expect(await found('alp* bet* gam* del* eps*')).toEqual([2, 3])
   })
 
   it('treats operators of FTS5 as words', async () => {
@@ -51,7 +64,7 @@ describe('a query', () => {
     expect(await found('tenant:x')).toEqual([0])
     expect(await found('NEAR(a b)')).toEqual([0])
     expect(await found('chat-send')).toEqual([1])
-    expect(await found('{text}:chat')).toEqual([])
+    expect(await found('{text}:chat')).toEqual([1])
   })
 
   it('finds one or two characters in scripts without spaces', async () => {
@@ -68,14 +81,15 @@ describe('a query', () => {
     expect(await found('날씨')).toEqual([2])
     expect(await found('อากาศ')).toEqual([3])
     expect(await found('ボード')).toEqual([4])
-    expect(await found('天 晴')).toEqual([0])
+    expect(await found('天 晴')).toEqual([0, 1])
+    expect(await found('天 AND 晴')).toEqual([0])
     expect(await found('気天')).toEqual([])
   })
 
   it('finds Latin words next to other scripts, and full-width letters', async () => {
     const { found } = await createCorpus('今日はPythonの入門', 'ＦＵＬＬ width', '用Docker部署')
     expect(await found('python')).toEqual([0])
-    expect(await found('Python入門')).toEqual([])
+    expect(await found('Python入門')).toEqual([0])
     expect(await found('Pythonの入門')).toEqual([0])
     expect(await found('full')).toEqual([1])
     expect(await found('docker 部署')).toEqual([2])
@@ -254,7 +268,7 @@ describe('a hit', () => {
       'tea tea',
     )
     expect((await store.search('kettle OR tea', 20))[0]?.session_id).toBe('s2')
-    expect(await found('kettle tea')).toEqual([2])
+    expect(await found('kettle AND tea')).toEqual([2])
   })
 
   it('inside a longer word appears only when no whole word matches', async () => {
@@ -264,7 +278,7 @@ describe('a hit', () => {
     expect(await found('ostgres')).toEqual([0, 1])
   })
 
-  it('takes one query, and a second one when no word matches', async () => {
+  it('takes one query for a word, and for several words one for each and one for the chosen rows', async () => {
     let queries = 0
     const counting = new Proxy(database, {
       get: (target, name) => {
@@ -279,7 +293,7 @@ describe('a hit', () => {
       ['tea', undefined, 1],
       ['tea', 'newest', 1],
       ['tea', 'oldest', 1],
-      ['tea biscuits', undefined, 1],
+      ['tea biscuits', undefined, 4],
       ['iscui', undefined, 2],
     ] as const) {
       queries = 0
@@ -310,7 +324,7 @@ describe('a hit', () => {
     expect((await store.search('deploy token', 20)).map((hit) => hit.session_id)).toEqual(['s2', 's1', 's0'])
   })
 
-  it('reads three rows for each candidate: 20 for one word, 40 for several, and more for alternatives', async () => {
+  it('reads three rows for each result of one word; for several words also the keys of each', async () => {
     const count = newRowCount()
     const store = createD1History(countD1(database, count), newTenant())
     for (let i = 0; i < 60; i++)
@@ -326,9 +340,9 @@ describe('a hit', () => {
       [60, 'number1*'],
       [60, 'missing'],
       [60, 'title'],
-      [60, 'number0 OR title', 'newest'],
-      [120, 'text common'],
-      [180, 'common OR missing'],
+      [120, 'number0 OR title', 'newest'],
+      [420, 'text common'],
+      [300, 'common OR missing'],
     ] as const) {
       count.read = 0
       const hits = await store.search(query, 20, sort)

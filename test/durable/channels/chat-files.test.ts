@@ -151,6 +151,21 @@ describe('an answer with files', () => {
   })
 })
 
+describe('an answer with a file that may hold secrets', () => {
+  it('does not send it, and says so', async () => {
+    const write = calls({ id: 'c1', name: 'write_file', input: { path: 'deploy/server.key', content: 'secret' } })
+    const chat = await createChat([write, says('Here it is.\nMEDIA:deploy/server.key')])
+    await receiveMessage(chat, 'make a key')
+    await chat.api.waitForText('is not attached')
+    await settleDeliveries(await getSessionId(chat))
+    expect(chat.api.sentFiles).toEqual([])
+    expect(chat.api.sentTexts).toEqual([
+      'Here it is.',
+      expect.stringMatching(/^deploy\/server\.key is not attached: .*secrets/),
+    ])
+  })
+})
+
 describe('a file that the platform refuses', () => {
   const write = calls({ id: 'c1', name: 'write_file', input: { path: 'out/list.csv', content: 'a,b' } })
 

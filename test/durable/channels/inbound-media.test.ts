@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetchMediaFrom } from '#channels/fetch-media.ts'
-import { InboundMedia } from '#durable/channels/delivery.ts'
+import { InboundMedia } from '#durable/channels/chat-outbox.ts'
 import { createGuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import { replaceClock } from '#durable/platform/clock.ts'
 import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { actAs, type Authority } from '#agent/core/permission/authority.ts'
-import type { DeliveredMessage } from '#durable/storage/deliveries.ts'
+import type { InjectedMessage } from '#durable/storage/injected-messages.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import {
   Gate,
@@ -22,7 +22,7 @@ beforeAll(applyMigrations)
 
 const ofJob = (tenantId = 'default') => actAs(ownerAuthority(tenantId), { kind: 'job', id: 'job1' })
 
-const message = (key: string, more: Partial<DeliveredMessage> = {}): DeliveredMessage => ({
+const message = (key: string, more: Partial<InjectedMessage> = {}): InjectedMessage => ({
   key,
   source: 'job',
   text: `result of ${key}`,
@@ -30,8 +30,8 @@ const message = (key: string, more: Partial<DeliveredMessage> = {}): DeliveredMe
   ...more,
 })
 
-const deliver = (id: string, delivered: DeliveredMessage, authority: Authority = ofJob()) =>
-  objectOf(id, authority.tenantId).deliveries.submit(authority, delivered)
+const deliver = (id: string, delivered: InjectedMessage, authority: Authority = ofJob()) =>
+  objectOf(id, authority.tenantId).injected.submit(authority, delivered)
 
 type Stored = { readonly role: string; readonly content: unknown; readonly source?: string | null }
 const stored = async (id: string, key?: string) =>
@@ -172,7 +172,7 @@ describe('a delivered message that the agent answers', () => {
 describe('a delivery is refused', () => {
   it('for another tenant and an unknown session', async () => {
     const { id } = await session()
-    expect(await objectOf(id).deliveries.submit(ofJob('other'), message('a'))).toBeUndefined()
+    expect(await objectOf(id).injected.submit(ofJob('other'), message('a'))).toBeUndefined()
     expect(await deliver('ses_unknown', message('a'))).toBeUndefined()
     expect(await stored(id)).toEqual([])
   })

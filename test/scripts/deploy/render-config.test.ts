@@ -43,6 +43,13 @@ describe('the configuration of a deployment', () => {
     expect(Object.keys(paid).filter((part) => !(part in free))).toEqual(['limits', 'worker_loaders'])
   })
 
+  it('builds the worker with the code of isolates where there is no Worker Loader', () => {
+    const { command } = plain.build
+    expect(render().build.command).toBe(command)
+    expect(render({ plan: 'free' }).build.command).toBe(`${command} --in-process`)
+    expect(render({ wrangler: { worker_loaders: null } }).build.command).toBe(`${command} --in-process`)
+  })
+
   it('puts the bucket into the jurisdiction and names it to the objects', () => {
     const config = render({ jurisdiction: 'eu' })
     expect(config.r2_buckets).toMatchObject([{ binding: 'BLOBS', bucket_name: 'talaria-blobs', jurisdiction: 'eu' }])

@@ -204,7 +204,7 @@ describe('search_files', () => {
       'leaves them out and says so: %j',
       async (input) => {
         const found = await find(input)
-        expect(found).toMatchObject({ skipped_secret_files: 2, skipped_hint: expect.stringContaining('path') })
+        expect(found).toMatchObject({ skipped_secret_files: 3, skipped_hint: expect.stringContaining('path') })
         expect(JSON.stringify(found)).not.toMatch(/needle=|server\.key|\.ssh/)
       },
     )

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type * as z from 'zod'
 import { createApp, openRoutes, routes } from '#worker/app.ts'
-import { loadOpenapi } from '#backends/modules.ts'
+import { loadOpenapi } from '#worker/routes/open.ts'
 import { exampleOf, fetchDocument, listDescribed, resolveReferences, type Document } from '../document.ts'
 
 type Described = Awaited<ReturnType<typeof listDescribed>>[number]

@@ -23,6 +23,14 @@ async function answerWith(text: string, files: Readonly<Record<string, string>>,
 }
 
 describe('the files of an answer', () => {
+  it('are not among them when read_file would ask, and the answer says so', async () => {
+    const { key } = await newTenant()
+    const files = { 'deploy/server.key': 'secret', 'a.txt': 'x' }
+    const { run } = await answerWith('MEDIA:deploy/server.key [k](deploy/server.key) MEDIA:a.txt', files, key)
+    expect(run.attachments.map(({ path }) => path)).toEqual(['a.txt'])
+    expect(run).toMatchObject({ output: expect.stringMatching(/deploy\/server\.key is not attached: .*secrets/) })
+  })
+
   it('are listed with a link that needs no key', async () => {
     const { key } = await newTenant()
     const files = { 'out/r.html': '<script>1</script>', 'a.txt': 'x' }

@@ -4,7 +4,7 @@
  */
 
 import { limitConcurrency } from '../../limit-concurrency.ts'
-import { inlinePage, pageCode } from '../../modules.ts'
+import { loadInProcessPage, pageCode } from '../../modules.ts'
 import type { PageAnswer, PageRequest, ReadPage } from './protocol.ts'
 import { awaitAnswer, logCrash, openIsolate, streamOf } from '../../open-isolate.ts'
 
@@ -19,7 +19,7 @@ export function openPageReader(loader: WorkerLoader | undefined): PageReader {
   const limited = limitConcurrency(maxConcurrent)
   return (bytes, request, signal) =>
     limited(async () => {
-      const read = loader ? await loadIsolate(loader) : (await inlinePage()).read
+      const read = loader ? await loadIsolate(loader) : (await loadInProcessPage()).read
       return awaitAnswer<PageAnswer>(read(streamOf(bytes), request), {
         timeoutMs,
         signal,

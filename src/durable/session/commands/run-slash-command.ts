@@ -126,7 +126,7 @@ function storeAnswer(session: Session, { message, intake, text, file }: Answerin
     session.journal.asides.add({ runId, at: clock.now(), text: shown, after: session.store.lastMessageSeq(), options })
     intake.acknowledge?.(shown)
     if (file !== undefined && message.kind === 'inbound')
-      session.delivery.sendFile(file, runId, message.asker.replyHandle)
+      session.chatOutbox.sendFile(file, runId, message.asker.replyHandle)
   }
   return { runId, status: 'ended' }
 }

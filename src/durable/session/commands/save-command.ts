@@ -1,6 +1,5 @@
 /** `/save`: writes the conversation to a file of the workspace, which a chat gets. */
 
-import { exportSession } from '../copies/export.ts'
 import { orUnreachable } from '../core/checkpoints.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { Session } from '../session.ts'
@@ -28,6 +27,7 @@ export const saveCommand: CommandHandler = async (session, { words, authority })
 
 /** Undefined for a conversation that is too large. */
 async function renderTranscript(session: Session, format: Format, saidOnly: boolean): Promise<string | undefined> {
+  const { exportSession } = await import('../copies/export.ts')
   const options = { format, hasFiles: false, saidOnly }
   const decoder = new TextDecoder()
   let [text, bytes] = ['', 0]

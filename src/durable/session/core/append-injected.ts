@@ -6,10 +6,10 @@ import { sessionUsage } from '#durable/storage/session-record.ts'
 import type { Session } from '../session.ts'
 
 /** No turn may be open. Returns whether there were any. */
-export function appendDelivered({ sessionId, meta, store, deliveries }: Session): boolean {
-  const due = deliveries.waiting().filter(({ startsTurn }) => !startsTurn)
+export function appendInjected({ sessionId, meta, store, injected }: Session): boolean {
+  const due = injected.waiting().filter(({ startsTurn }) => !startsTurn)
   for (const one of due) {
-    deliveries.markTaken([one])
+    injected.markTaken([one])
     const { options = { authority: one.authority } } = store.current() ?? {}
     // Two user messages never follow each other.
     const messages = [userText(one.text, one.source), notice('Received. It needs no answer.')]

@@ -1,6 +1,6 @@
 /** Records a person's decision about a pending approval of a session. */
 
-import { allowCall, settlePendingCall } from '#agent/loop/intake.ts'
+import { allowCall, settlePendingCall } from '#agent/loop/turn-changes.ts'
 import { type ApprovalAnswer, type ApprovalDecision, isRiskAbove } from '#agent/core/permission/approval.ts'
 import { type Authority, chatName, hasScope } from '#agent/core/permission/authority.ts'
 import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'

@@ -3,7 +3,7 @@
  * does it, with the same summary and the same commit.
  */
 
-import { requestCompression } from '#agent/loop/intake.ts'
+import { requestCompression } from '#agent/loop/turn-changes.ts'
 import type { Turn } from '#agent/core/turn.ts'
 import type { Limits } from '#agent/core/settings.ts'
 import { failureReasons } from '#agent/core/failure.ts'

@@ -13,7 +13,7 @@ const endTimeoutMs = 2_000
 /** Stops the open turn and drops queued ones, then ends all streams. Nothing is sent to history from here on. */
 export async function endSession(session: Session): Promise<void> {
   session.turns.close()
-  session.delivery.close()
+  session.chatOutbox.close()
   try {
     await endRuns(session)
   } finally {

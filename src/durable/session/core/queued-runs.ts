@@ -32,13 +32,13 @@ export class QueuedRuns {
 
   /** False when no such run is queued. */
   takeBack(runId: string): boolean {
-    const { store, streams, sessionId, delivery } = this.#session
+    const { store, streams, sessionId, chatOutbox } = this.#session
     const queued = store.queued().find(({ item }) => item.runId === runId)
     if (!queued) return false
     store.removeFromInbox([queued.id])
     store.addEvent({ type: 'run.dequeued', run_id: runId })
     store.write()
-    delivery.answerAwaited(queued.item.options.asker?.replyHandle, 'Stopped.')
+    chatOutbox.answerAwaited(queued.item.options.asker?.replyHandle, 'Stopped.')
     this.#remember(queued.item)
     // It is not stored: nothing that a later subscriber sees has happened.
     const position = { seq: store.lastEventSeq(), at: clock.now(), runId, sessionId }

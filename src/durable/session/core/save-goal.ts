@@ -18,5 +18,5 @@ export function saveGoal(session: Session, goal: Goal | undefined): void {
   const position = { seq: session.store.lastEventSeq(), at: clock.now(), runId, sessionId: session.sessionId }
   session.streams.publish([toPlacedEvent({ type: 'status', state: 'goal', detail: describeGoalState(goal) }, position)])
   if (goal.state.at === 'paused' || goal.state.at === 'done')
-    session.delivery.sendNotice(`Goal: ${describeGoalState(goal)}`)
+    session.chatOutbox.sendNotice(`Goal: ${describeGoalState(goal)}`)
 }

@@ -47,7 +47,7 @@ export function goalStepOf(session: Session): GoalStep {
 }
 
 function factsOf(session: Session, { state }: Goal): GoalFacts {
-  const { store, deliveries, toolRuntime } = session
+  const { store, injected, toolRuntime } = session
   const { stage, id = '' } = store.current() ?? {}
   const running = toolRuntime.processes.list().filter((process) => process.state.at === 'running')
   const isExpected = toolRuntime.processes.hasNotice() || running.some(({ notify }) => notify)
@@ -55,7 +55,7 @@ function factsOf(session: Session, { state }: Goal): GoalFacts {
     // A driver that is about to stop leaves no turn open: the alarm comes after it.
     isIdle: !store.hasOpenTurn && store.queued().length === 0,
     lastRun: stage?.at === 'done' ? { id, outcome: stage.outcome, error: stage.failure?.message } : undefined,
-    isBackgroundBusy: isExpected || deliveries.waiting().length > 0,
+    isBackgroundBusy: isExpected || injected.waiting().length > 0,
     isProcessRunning: state.at === 'waiting' && running.some((process) => process.id === state.process),
   }
 }

@@ -5,7 +5,7 @@
 
 import { log } from '#agent/core/log.ts'
 import type { AccessRefusal } from '#agent/core/permission/access.ts'
-import { requestStop } from '#agent/loop/intake.ts'
+import { requestStop } from '#agent/loop/turn-changes.ts'
 import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
 import { callerCalls, isSuspended, isWaitingForSubagents } from '#agent/core/turn.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -16,7 +16,7 @@ import { nextTurn, type TurnRequest } from '#durable/turn/next-turn.ts'
 import { openingCalls } from '#durable/turn/opening-calls.ts'
 import type { Preparation } from '#durable/turn/prepare-turn.ts'
 import { settleRun } from '#durable/turn/run-end.ts'
-import { appendDelivered } from './append-injected.ts'
+import { appendInjected } from './append-injected.ts'
 import * as schedules from './session-schedule.ts'
 import { titleFrom } from './title.ts'
 import type { Session } from '../session.ts'
@@ -111,7 +111,7 @@ export class TurnControl {
     const { store, access, subagents } = this.#session
     const ended = store.current()
     if (ended) this.settle(ended.id)
-    appendDelivered(this.#session)
+    appendInjected(this.#session)
     subagents.dropLate()
     if (access.isPaused) return false
     const next = nextTurn(store)
@@ -122,7 +122,7 @@ export class TurnControl {
   /** Called when the driver has stopped. */
   handleDriverStop(until: number | undefined): void {
     this.#session.access.stopChecks()
-    this.#session.delivery.pauseDisplays()
+    this.#session.chatOutbox.pauseDisplays()
     const hasTurn = this.#session.store.current() !== undefined
     if (until === undefined && !hasTurn) return this.arm()
     this.#schedule = schedules.driverStopped(this.#schedule, until, clock.now())
@@ -167,8 +167,8 @@ export class TurnControl {
   }
 
   #drive(): Promise<void> {
-    const { driver, delivery } = this.#session
-    if (!driver.isDriving) delivery.showWork()
+    const { driver, chatOutbox } = this.#session
+    if (!driver.isDriving) chatOutbox.showWork()
     return driver.start()
   }
 
@@ -197,8 +197,8 @@ export class TurnControl {
 
   /** When a turn is tried with the messages that were injected. */
   get injectionAt(): number | undefined {
-    const { store, deliveries } = this.#session
-    const isDue = !store.hasOpenTurn && deliveries.waiting().length > 0
+    const { store, injected } = this.#session
+    const isDue = !store.hasOpenTurn && injected.waiting().length > 0
     return isDue ? Math.max(clock.now(), this.#injectionAfter) : undefined
   }
 

@@ -26,15 +26,15 @@ export function canHold(session: Session, submission: InboundSubmission): boolea
   return !(store.hasOpenTurn && isWaitingForCaller(store.turn().stage))
 }
 
-const hasHeldMedia = ({ delivery }: Session): boolean =>
-  delivery.inboundEvents.held().some(({ body }) => (JSON.parse(body) as InboundSubmission).media !== undefined)
+const hasHeldMedia = ({ chatOutbox }: Session): boolean =>
+  chatOutbox.inboundEvents.held().some(({ body }) => (JSON.parse(body) as InboundSubmission).media !== undefined)
 
 /** The parts of an album arrive one after another. */
 const albumPauseMs = 1_500
 
 /** Undefined when the message takes effect at once. */
 export function holdMessage(session: Session, submission: InboundSubmission): Submitted | undefined {
-  const { inboundEvents } = session.delivery
+  const { inboundEvents } = session.chatOutbox
   if (!canHold(session, submission) || inboundEvents.held().length >= maxHeld) return undefined
   const { tenant: _tenant, ...held } = submission
   const now = clock.now()
@@ -47,7 +47,7 @@ export function holdMessage(session: Session, submission: InboundSubmission): Su
 
 /** The messages of one person that follow each other, as one message. */
 export function mergeHeld(session: Session): InboundSubmission | undefined {
-  const held = session.delivery.inboundEvents.held().map(({ body }) => JSON.parse(body) as InboundSubmission)
+  const held = session.chatOutbox.inboundEvents.held().map(({ body }) => JSON.parse(body) as InboundSubmission)
   const [first] = held
   if (!first) return undefined
   const other = held.findIndex(({ asker }) => asker.person !== first.asker.person)
@@ -68,7 +68,7 @@ export function mergeHeld(session: Session): InboundSubmission | undefined {
 }
 
 /** Changes the text of a held message. False when no such message is held. */
-export function editHeld({ delivery: { inboundEvents } }: Session, messageId: string, text: string): boolean {
+export function editHeld({ chatOutbox: { inboundEvents } }: Session, messageId: string, text: string): boolean {
   for (const { key, until, body } of inboundEvents.held()) {
     const held = JSON.parse(body) as InboundSubmission
     if (held.asker.message !== messageId) continue

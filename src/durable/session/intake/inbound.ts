@@ -117,7 +117,7 @@ export function inboundIntake(session: Session, submission: InboundSubmission): 
 
 /** Answers a message that begins no turn. */
 const sendAnswer = (session: Session, { runId, asker: { replyHandle } }: InboundSubmission, text: string): void =>
-  session.delivery.sendNotice(text, runId, { replyHandle })
+  session.chatOutbox.sendNotice(text, runId, { replyHandle })
 
 const isVoice = ({ media = [] }: InboundSubmission): boolean =>
   media.some(({ kind, isQuoted }) => kind === 'voice' && !isQuoted)
@@ -138,7 +138,7 @@ function applyEdit(session: Session, submission: InboundSubmission): Submitted |
 }
 
 /** Whether the event, or all messages that it lets go, took effect before. */
-function isKnown({ delivery: { inboundEvents } }: Session, { key, releases }: InboundSubmission): boolean {
+function isKnown({ chatOutbox: { inboundEvents } }: Session, { key, releases }: InboundSubmission): boolean {
   if (!releases) return inboundEvents.has(key)
   const held = new Set(inboundEvents.held().map((one) => one.key))
   return !releases.some((one) => held.has(one))
@@ -146,7 +146,7 @@ function isKnown({ delivery: { inboundEvents } }: Session, { key, releases }: In
 
 /** Stored with the session, so that the object finds it after an eviction even without a turn. */
 function recordEvent(session: Session, { key, releases }: InboundSubmission): void {
-  const { inboundEvents } = session.delivery
+  const { inboundEvents } = session.chatOutbox
   if (session.journal.isBlank) session.updateMeta({})
   if (releases) inboundEvents.release(releases)
   else inboundEvents.record(key, clock.now())
@@ -195,7 +195,7 @@ function decide(session: Session, submission: InboundSubmission, { mayDecide, de
   recordEvent(session, submission)
   if (!mayDecide) sendAnswer(session, submission, 'Only who asked, or an admin, may answer this.')
   else if (!decisions.length) sendAnswer(session, submission, 'This cannot be decided so. Press a button instead.')
-  else session.delivery.answerAwaited(asker.replyHandle, 'Taken.')
+  else session.chatOutbox.answerAwaited(asker.replyHandle, 'Taken.')
   return joinOpenTurn(session, { runId, mode, options: { asker, authority }, answers: { decisions } }, undefined)
 }
 
@@ -233,7 +233,7 @@ function confirmJoined(session: Session, submission: InboundSubmission, { mode, 
   const { asker, hasBusyNotice } = submission
   // A queued message has a turn of its own, whose answer is awaited.
   if (asker.replyHandle?.isAwaited && mode !== 'queue')
-    session.delivery.answerAwaited(asker.replyHandle, hasQuestion ? 'Noted: this answers it.' : busyNotices[mode])
+    session.chatOutbox.answerAwaited(asker.replyHandle, hasQuestion ? 'Noted: this answers it.' : busyNotices[mode])
   else if (hasBusyNotice && !hasQuestion) confirmWaiting(session, asker, mode)
 }
 
@@ -241,7 +241,9 @@ function confirmWaiting(session: Session, { replyHandle }: ChatAuthor, mode: Bus
   const now = clock.now()
   if (now - (session.meta.busyNoticeAt ?? 0) < noticeIntervalMs) return
   session.updateMeta({ busyNoticeAt: now })
-  session.delivery.sendNotice(busyNotices[mode], '', { replyHandle: replyHandle?.isAwaited ? undefined : replyHandle })
+  session.chatOutbox.sendNotice(busyNotices[mode], '', {
+    replyHandle: replyHandle?.isAwaited ? undefined : replyHandle,
+  })
 }
 
 // Begins a new conversation in a chat when the settings say so. It is looked at with the next message, so that a
@@ -269,5 +271,5 @@ function resetIfDue(session: Session, own?: ResetPolicy): void {
     ...beginConversation(meta, { lastSeq: store.lastMessageSeq(), now: clock.now() }),
   })
   store.dropContext()
-  session.delivery.sendNotice(notice)
+  session.chatOutbox.sendNotice(notice)
 }

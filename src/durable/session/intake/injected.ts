@@ -7,10 +7,10 @@ import { actAs, type Authority, narrow } from '#agent/core/permission/authority.
 import { type UserMessage, userText } from '#agent/core/message.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import { clock } from '#durable/platform/clock.ts'
-import type { DeliveredMessage, WaitingMessage } from '#durable/storage/deliveries.ts'
+import type { InjectedMessage, WaitingMessage } from '#durable/storage/injected-messages.ts'
 import { turnAuthority } from '#durable/turn/turn-authority.ts'
 import type { Session } from '../session.ts'
-import { appendDelivered } from '../core/append-injected.ts'
+import { appendInjected } from '../core/append-injected.ts'
 import type { Intake, Submitted } from './intake.ts'
 
 export type InjectedSubmission = {
@@ -20,7 +20,7 @@ export type InjectedSubmission = {
   /** The id of the run that the message starts, if it starts one. */
   readonly runId: string
   /** Absent: submits what waits. */
-  readonly message?: DeliveredMessage
+  readonly message?: InjectedMessage
 }
 
 const maxDeliveredChars = 200_000
@@ -49,20 +49,20 @@ export const isIdle = ({ store, driver, turns }: Session): boolean =>
   !store.hasOpenTurn && !driver.isDriving && !turns.isClosing
 
 /** Whether something waits that a turn has to answer. */
-export const hasWaiting = ({ deliveries, toolRuntime }: Session): boolean =>
-  deliveries.waiting().some(({ startsTurn }) => startsTurn) || toolRuntime.processes.hasNotice()
+export const hasWaiting = ({ injected, toolRuntime }: Session): boolean =>
+  injected.waiting().some(({ startsTurn }) => startsTurn) || toolRuntime.processes.hasNotice()
 
 /** Stores the message. Undefined when a turn has to start now. */
 function storeMessage(session: Session, { authority, message, runId }: InjectedSubmission): Submitted | undefined {
-  const { deliveries } = session
-  if (message && deliveries.has(message.key)) return { runId, status: 'duplicate' }
-  if (message && !deliveries.hasRoomFor(message)) return { runId, status: 'too-large' }
+  const { injected } = session
+  if (message && injected.has(message.key)) return { runId, status: 'duplicate' }
+  if (message && !injected.hasRoomFor(message)) return { runId, status: 'too-large' }
   if (message) {
     // Stored with its metadata, so that the object finds the session after an eviction even without a turn.
     if (session.journal.isBlank) session.updateMeta({})
-    deliveries.add(message, authority, clock.now())
+    injected.add(message, authority, clock.now())
   }
-  if (isIdle(session) && appendDelivered(session)) session.runInBackground(session.turns.project())
+  if (isIdle(session) && appendInjected(session)) session.runInBackground(session.turns.project())
   session.turns.arm()
   return waitingOutcome(session, runId)
 }
@@ -74,11 +74,11 @@ function waitingOutcome(session: Session, runId: string): Submitted | undefined 
 }
 
 function composeTurn(session: Session): { message: UserMessage; options: TurnOptions } | undefined {
-  const { deliveries, toolRuntime, store: rows, sessionId } = session
+  const { injected, toolRuntime, store: rows, sessionId } = session
   // The process has the rights of the turn that was last here, and no person who could have given others.
   const ofProcess = actAs(turnAuthority(session), { kind: 'process', id: sessionId })
-  const due = chooseDue(deliveries.waiting())
-  deliveries.markTaken(due)
+  const due = chooseDue(injected.waiting())
+  injected.markTaken(due)
   const news = toolRuntime.processes.takeNotice()
   const message = joinTexts([...due.map((one) => userText(one.text, one.source)), ...(news ? [news] : [])])
   const authorities = [...due.map(({ authority }) => authority), ...(news ? [ofProcess] : [])]

@@ -1,6 +1,6 @@
 /** Passes a message to the open turn: queues it behind the turn, steers or interrupts it, or answers what it waits for. */
 
-import { narrowTurn } from '#agent/loop/intake.ts'
+import { narrowTurn } from '#agent/loop/turn-changes.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { textIn, type UserMessage } from '#agent/core/message.ts'
 import { callerCalls } from '#agent/core/turn.ts'

@@ -40,7 +40,7 @@ export async function receiveFiles(
   const notes: string[] = []
   const images: ImagePart[] = []
   for (const [n, reference] of media.slice(0, maxFiles).entries()) {
-    const fetched = await session.delivery.media.fetch(origin, reference)
+    const fetched = await session.chatOutbox.media.fetch(origin, reference)
     const file = fetched.kind === 'fetched' ? describeFile(reference, fetched) : undefined
     if (!file) {
       notes.push(reportUnread(session, reference, fetched))
@@ -86,7 +86,7 @@ function describeFile(
 function reportUnread(session: Session, { kind, name }: MediaReference, fetched: FetchedMedia): string {
   const shown = name === undefined ? `the ${kind}` : `the ${kind} ${escapeName(name)}`
   const detail = fetched.kind === 'failed' ? fetched.detail : 'it is empty'
-  session.delivery.sendNotice(`I could not read ${shown}: ${detail}. I go on with the text alone.`)
+  session.chatOutbox.sendNotice(`I could not read ${shown}: ${detail}. I go on with the text alone.`)
   return `\n[The person sent ${shown}, which could not be read: ${detail}]`
 }
 
@@ -107,4 +107,4 @@ async function transcriptOf({ toolRuntime }: Session, { bytes, mediaType }: Rece
 }
 
 const imageOf = (session: Session, { mediaType, bytes }: ReceivedFile): Promise<ImagePart | undefined> =>
-  session.delivery.media.storeImage({ type: 'image', mediaType, data: encodeBase64Bytes(bytes) })
+  session.chatOutbox.media.storeImage({ type: 'image', mediaType, data: encodeBase64Bytes(bytes) })

@@ -26,7 +26,7 @@ export type WebhookSubmission = {
 
 export function webhookIntake(session: Session, submission: WebhookSubmission): Intake {
   const { key, runId, title, text, authority, deliverTo: origin, tenant } = submission
-  const { inboundEvents } = session.delivery
+  const { inboundEvents } = session.chatOutbox
   return {
     runId,
     open: async () => {

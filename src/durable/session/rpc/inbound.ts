@@ -26,7 +26,7 @@ export class InboundSubject extends RpcTarget {
     { messageId, outcome }: { readonly messageId: string; readonly outcome: SendOutcome },
   ): Promise<void> {
     return this.#host
-      .with(authority, ({ delivery }) => delivery.reportUndelivered(messageId, outcome))
+      .with(authority, ({ chatOutbox }) => chatOutbox.reportUndelivered(messageId, outcome))
       .then(() => undefined)
   }
 
@@ -43,11 +43,11 @@ export class InboundSubject extends RpcTarget {
     if (isOwn && !canHold(session, command)) await releaseHeld(session)
     const outcome = await submit(session, command)
     if (outcome && command.media && !this.#isHeld(command.key))
-      session.runInBackground(session.delivery.media.discard(command.media))
+      session.runInBackground(session.chatOutbox.media.discard(command.media))
     return outcome
   }
 
   #isHeld(key: string): boolean {
-    return this.#host.session.delivery.inboundEvents.held().some((one) => one.key === key)
+    return this.#host.session.chatOutbox.inboundEvents.held().some((one) => one.key === key)
   }
 }

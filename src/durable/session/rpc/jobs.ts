@@ -84,14 +84,14 @@ async function notifyChat(session: Session, { key, chat, text }: ChatNotice): Pr
   }
   const { origin } = session.meta
   if (origin?.connection !== chat.connection) return undefined
-  const { delivery } = session
-  if (!delivery.outbox.listByRun(key).length) delivery.sendNotice(text, key, { format: 'markdown' })
-  return stateOf(delivery.outbox.listByRun(key).map(({ custody }) => custody))
+  const { chatOutbox } = session
+  if (!chatOutbox.outbox.listByRun(key).length) chatOutbox.sendNotice(text, key, { format: 'markdown' })
+  return stateOf(chatOutbox.outbox.listByRun(key).map(({ deliveryState }) => deliveryState))
 }
 
-type Custody = ReturnType<Session['delivery']['outbox']['listByRun']>[number]['custody']
+type DeliveryState = ReturnType<Session['chatOutbox']['outbox']['listByRun']>[number]['deliveryState']
 
-function stateOf(parts: readonly Custody[]): NoticeState {
+function stateOf(parts: readonly DeliveryState[]): NoticeState {
   if (parts.some(({ state }) => state === 'prepared' || state === 'sending')) return { kind: 'sending' }
   const failed = parts.find(({ state }) => state !== 'sent')
   return failed ? { kind: 'failed', error: failed.error ?? failed.state } : { kind: 'sent' }

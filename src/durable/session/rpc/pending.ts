@@ -87,7 +87,7 @@ const mayAnswer = ({ principal }: Authority, asker: string | undefined): boolean
 /** The outbox row that shows the button, and the choice that the button stands for. */
 function findButton(session: Session, data: string) {
   const pressed = parseButtonData(data)
-  const row = pressed && session.delivery.outbox.get(pressed.row)
+  const row = pressed && session.chatOutbox.outbox.get(pressed.row)
   const choice = row?.asks?.choices[pressed?.choice ?? -1]
   return row?.asks && choice !== undefined ? { asks: row.asks, text: row.chunk.text, choice } : undefined
 }

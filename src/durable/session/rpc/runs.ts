@@ -19,6 +19,7 @@ import { mediaTypeOf } from '#agent/core/media/media-type.ts'
 import { type AnswerFile, findAttachmentPaths } from '#agent/public-api/answer-attachments.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { createLink } from '#durable/platform/signed-links.ts'
+import { findAttachmentProblem } from '#durable/turn/judge-attachment.ts'
 import type { Session } from '../session.ts'
 
 export class RunsSubject extends RpcTarget {
@@ -147,12 +148,18 @@ async function withAnswerFiles(session: Session, env: Env, run: RunView): Promis
   const paths = findAttachmentPaths(messages)
   if (!paths.length) return run
   const found = await Promise.all(paths.map((path) => describeFile(session, env, path)))
-  const files = found.filter((file) => file !== undefined)
-  return { ...run, attachments: [...new Map(files.map((file) => [file.path, file])).values()] }
+  const files = found.filter((file) => typeof file === 'object')
+  const problems = found.filter((file) => typeof file === 'string')
+  const output = [...(run.output === null ? [] : [run.output]), ...problems].join('\n\n')
+  const attachments = [...new Map(files.map((file) => [file.path, file])).values()]
+  return { ...run, ...(problems.length > 0 && { output }), attachments }
 }
 
-/** Undefined for a path that is no file of the workspace, or while the backend cannot be reached. */
-async function describeFile(session: Session, env: Env, path: string): Promise<AnswerFile | undefined> {
+/**
+ * Undefined for a path that is no file of the workspace, or while the backend cannot be reached. A text says why a file
+ * is not attached.
+ */
+async function describeFile(session: Session, env: Env, path: string): Promise<AnswerFile | string | undefined> {
   const { backend } = session.toolRuntime
   const root = backend.resolve('.')
   const resolved = backend.resolve(path)
@@ -162,6 +169,8 @@ async function describeFile(session: Session, env: Env, path: string): Promise<A
     throw error
   })
   if (stat?.type !== 'file') return undefined
+  const problem = await findAttachmentProblem(session, path)
+  if (problem !== undefined) return problem
   const relative = resolved.slice(root.length + 1)
   const { tenantId, sessionId } = session
   const url = await createLink(env, { tenantId, sessionId, path: relative }, clock.now())

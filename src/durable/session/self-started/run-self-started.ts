@@ -74,7 +74,7 @@ function readEnds(session: Session): void {
       ...(heartbeatEnd && { heartbeat: endHeartbeatTick(heartbeat, heartbeatEnd) }),
     })
   const ended = loopEnd && session.meta.loop
-  if (ended && ended.state.at !== 'active') session.delivery.sendNotice(`The loop has ended: ${ended.state.reason}`)
+  if (ended && ended.state.at !== 'active') session.chatOutbox.sendNotice(`The loop has ended: ${ended.state.reason}`)
 }
 
 function endOfRun({ journal, store }: Session, runId: string | undefined): TickEnd | undefined {

@@ -1,7 +1,7 @@
 /** Takes the end of a subagent into its parent: its row, its cost and its event are one write. */
 
 import type { SubagentReport, SubagentStatus } from '#agent/core/subagent.ts'
-import { addDelegatedUsage } from '#agent/loop/intake.ts'
+import { addDelegatedUsage } from '#agent/loop/turn-changes.ts'
 import { noUsage } from '#agent/core/usage.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { ChildRow, ChildRows } from './child-rows.ts'

@@ -3,12 +3,12 @@
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { SubagentProgress, SubagentReport } from '#agent/core/subagent.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
-import type { DeliveredMessage } from '#durable/storage/deliveries.ts'
+import type { InjectedMessage } from '#durable/storage/injected-messages.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 
 /** Delivers a message into the parent's own conversation. Undefined: the session does not exist. */
-export type DeliverMessage = (authority: Authority, message: DeliveredMessage) => Promise<unknown>
+export type DeliverMessage = (authority: Authority, message: InjectedMessage) => Promise<unknown>
 
 /** The first request to a subagent. */
 export type ChildStart = {

@@ -20,7 +20,7 @@ export function runOf(session: Session, runId: string): RunView | undefined {
   const usage = turn && runUsage(session.meta, turn)
   if (usage) {
     const view = runView({ ...turn, usage }, session.sessionId, isOver(turn) ? session.journal.entriesOfRun(runId) : [])
-    const error = session.delivery.getDeliveryError(runId)
+    const error = session.chatOutbox.getDeliveryError(runId)
     return error === undefined ? view : { ...view, delivery_error: error }
   }
   return queuedRunOf(session, runId)

@@ -67,7 +67,7 @@ export function createTenantJobs(tenant: JobsTenant): TenantJobs {
     }),
     hasSession,
     acceptMessage: (sessionId, authority, { key, text }) =>
-      stubOf(sessionId).deliveries.submit(authority, { key, text, source: 'job', startsTurn: false }),
+      stubOf(sessionId).injected.submit(authority, { key, text, source: 'job', startsTurn: false }),
     loadSkills: (authority, names) =>
       Promise.all(
         names.map(async (name) => {

@@ -45,7 +45,7 @@ export const sessionMessageRoutes = [
         throw invalid('Give one of `cursor`, `after` and `around`.', 'after')
       const page = { limit, before: cursor, after, around, preview }
       const session = addressSession(env, tenant.id, param('id'))
-      return Response.json(requireFound(await session.conversation.messages(authority, page)))
+      return Response.json(requireFound(await session.history.messages(authority, page)))
     },
   }),
   route({
@@ -60,7 +60,7 @@ export const sessionMessageRoutes = [
     handle: async ({ env, authority, tenant, param }) => {
       const session = addressSession(env, tenant.id, param('id'))
       if (!/^\d{1,15}$/.test(param('seq'))) throw notFound()
-      const found = await session.conversation.message(authority, Number(param('seq')))
+      const found = await session.history.message(authority, Number(param('seq')))
       return Response.json(requireFound(found ?? undefined))
     },
   }),

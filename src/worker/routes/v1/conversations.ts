@@ -38,8 +38,8 @@ export const conversationRoutes = [
       const { env, authority, tenant, body } = call
       const id = `conv_${crypto.randomUUID().replaceAll('-', '')}`
       const messages = body.items?.length ? await parseMessages(call, body.items) : []
-      const { conversations } = addressSession(env, tenant.id, id)
-      const made = await conversations.create(authority, tenant, { labels: body.metadata ?? {}, messages })
+      const { openaiConversation } = addressSession(env, tenant.id, id)
+      const made = await openaiConversation.create(authority, tenant, { labels: body.metadata ?? {}, messages })
       return Response.json(requireFound(made))
     },
   }),
@@ -146,7 +146,7 @@ export const conversationRoutes = [
 type Item = { readonly id: string }
 
 const subject = ({ env, tenant, param }: Call<unknown, unknown>) =>
-  addressSession(env, tenant.id, param('id')).conversations
+  addressSession(env, tenant.id, param('id')).openaiConversation
 
 async function listItems(call: Call<unknown, unknown>): Promise<readonly Item[]> {
   return JSON.parse(requireFound(await subject(call).items(call.authority))) as readonly Item[]

@@ -16,7 +16,7 @@ import { loadImage } from '#durable/workspace/attachments.ts'
 import type { Session } from '../session.ts'
 import { blobPrefix } from '#durable/platform/addresses.ts'
 
-export class ConversationSubject extends RpcTarget {
+export class HistorySubject extends RpcTarget {
   readonly #host: SessionHost
 
   constructor(host: SessionHost) {

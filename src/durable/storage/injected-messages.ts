@@ -7,7 +7,7 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 import type { MessageSource } from '#agent/core/message.ts'
 
 /** A message that nobody typed: the result of a job, a subagent or a background turn. */
-export type DeliveredMessage = {
+export type InjectedMessage = {
   /** The same for every attempt to deliver the message. */
   readonly key: string
   readonly source: MessageSource
@@ -16,7 +16,7 @@ export type DeliveredMessage = {
   readonly startsTurn: boolean
 }
 
-export type WaitingMessage = DeliveredMessage & { readonly id: number; readonly authority: Authority }
+export type WaitingMessage = InjectedMessage & { readonly id: number; readonly authority: Authority }
 
 const schema = `CREATE TABLE IF NOT EXISTS delivered (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
   at INTEGER NOT NULL, body TEXT)`
@@ -25,7 +25,7 @@ const keyRetentionMs = 30 * 86_400_000
 const maxWaiting = 1_000
 const maxWaitingChars = 8_000_000
 
-export class Deliveries {
+export class InjectedMessages {
   readonly #sql: SqlStorage
   #hasTable: boolean
   #isPruned = false
@@ -47,12 +47,12 @@ export class Deliveries {
     return (this.#waiting ??= this.#hasTable ? this.#read() : [])
   }
 
-  hasRoomFor({ text }: DeliveredMessage): boolean {
+  hasRoomFor({ text }: InjectedMessage): boolean {
     const chars = this.waiting().reduce((sum, one) => sum + one.text.length, text.length)
     return this.waiting().length < maxWaiting && chars <= maxWaitingChars
   }
 
-  add(message: DeliveredMessage, authority: Authority, at: number): void {
+  add(message: InjectedMessage, authority: Authority, at: number): void {
     if (!this.#hasTable) this.#sql.exec(schema)
     this.#hasTable = true
     this.#prune(at)

@@ -15,7 +15,7 @@ import { readItem, toStored } from '../views/read-response.ts'
 
 export type ConversationLabels = Readonly<Record<string, string>>
 
-export class ConversationsSubject extends RpcTarget {
+export class OpenaiConversationSubject extends RpcTarget {
   readonly #host: SessionHost
 
   constructor(host: SessionHost) {

@@ -22,6 +22,7 @@ import { clock } from '#durable/platform/clock.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { FetchedMedia } from '#channels/channel.ts'
 import { attachmentPrefix, canStore, storeImages } from '#durable/workspace/attachments.ts'
+import { findAttachmentProblem } from '#durable/turn/judge-attachment.ts'
 import type { TurnSession } from '#durable/turn/turn-session.ts'
 
 type NoticeOptions = {
@@ -42,12 +43,13 @@ const needsNoAnswer = (event: SessionEvent) => event.type === 'run.completed' &&
 const isWorking = (stage: Stage, now: number): boolean =>
   !isSuspended(stage) && stage.at !== 'done' && (stage.at !== 'waiting' || stage.until <= now)
 
-const filesOf = ({ toolRuntime: { backend } }: TurnSession) => ({
-  resolve: (path: string) => backend.resolve(path),
-  userFiles: backend.userFiles,
+const filesOf = (session: TurnSession) => ({
+  resolve: (path: string) => session.toolRuntime.backend.resolve(path),
+  userFiles: session.toolRuntime.backend.userFiles,
+  findProblem: (path: string) => findAttachmentProblem(session, path),
 })
 
-export class Delivery {
+export class ChatOutbox {
   readonly outbox: Outbox
   readonly inboundEvents: InboundEvents
   readonly media: InboundMedia
@@ -143,7 +145,7 @@ export class Delivery {
   /** Sends a text of the system itself, such as an error notice. */
   sendNotice(text: string, run = '', { format = 'plain', replyHandle }: NoticeOptions = {}): void {
     if (!this.#chat || !text.trim()) return
-    const row = { run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk: noText } as const
+    const row = { run, kind: 'notice', deliveryState: policy.createDelivery(clock.now()), chunk: noText } as const
     this.outbox.add({ ...row, source: { text, format }, ...(replyHandle && { replyHandle }) })
     this.#startSending()
   }
@@ -156,7 +158,7 @@ export class Delivery {
   /** Sends a file of the workspace. */
   sendFile(path: string, run: string, replyHandle?: ReplyHandle): void {
     if (!this.#chat) return
-    const row = { run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk: noText } as const
+    const row = { run, kind: 'notice', deliveryState: policy.createDelivery(clock.now()), chunk: noText } as const
     this.outbox.add({ ...row, file: path, ...(replyHandle && { replyHandle }) })
     this.#startSending()
   }
@@ -170,7 +172,7 @@ export class Delivery {
   getDeliveryError(run: string): string | undefined {
     if (!this.#chat) return undefined
     const parts = this.outbox.listByRun(run).filter(({ kind }) => kind === 'reply')
-    return policy.describeFailures(parts.map(({ custody }) => custody))
+    return policy.describeFailures(parts.map(({ deliveryState }) => deliveryState))
   }
 
   #handleEvent(event: SessionEvent): void {
@@ -215,12 +217,12 @@ export class Delivery {
     if (visible.trim())
       this.outbox.add({
         ...row,
-        custody: { ...policy.createDelivery(now), due: preview ? Math.min(editableAt, now + maxEditWaitMs) : 0 },
+        deliveryState: { ...policy.createDelivery(now), due: preview ? Math.min(editableAt, now + maxEditWaitMs) : 0 },
         source: { text: visible, format: 'markdown' },
         ...(replyTo !== undefined && { replyTo }),
         ...(preview && { edits: preview.id }),
       })
-    for (const file of files) this.outbox.add({ ...row, custody: policy.createDelivery(now), file })
+    for (const file of files) this.outbox.add({ ...row, deliveryState: policy.createDelivery(now), file })
     this.answerAwaited(replyHandle, 'There is no answer.')
     this.#startSending()
   }
@@ -231,7 +233,7 @@ export class Delivery {
     const isSpoken = voice === 'tts' || (voice === 'on' && this.#asker()?.isVoice === true)
     if (!isSpoken || !text.trim() || isSilent(text)) return
     const { replyHandle } = this.#asker() ?? {}
-    const row = { run, kind: 'reply', custody: policy.createDelivery(clock.now()), chunk: noText } as const
+    const row = { run, kind: 'reply', deliveryState: policy.createDelivery(clock.now()), chunk: noText } as const
     this.outbox.add({ ...row, speech: text, ...(replyHandle && { replyHandle }) })
     this.#startSending()
   }
@@ -265,7 +267,7 @@ export class Delivery {
     this.outbox.add({
       run,
       kind: 'ask',
-      custody: policy.createDelivery(clock.now()),
+      deliveryState: policy.createDelivery(clock.now()),
       chunk: { ...noText, buttons },
       source: { text, format: 'plain' },
       asks: { request, choices, ...(person !== undefined && { person }) },
@@ -285,7 +287,9 @@ export class Delivery {
   }
 
   #previewOf(run: string): OutboxRow | undefined {
-    return this.outbox.listByRun(run).find(({ kind, custody }) => kind === 'preview' && custody.state !== 'dead')
+    return this.outbox
+      .listByRun(run)
+      .find(({ kind, deliveryState }) => kind === 'preview' && deliveryState.state !== 'dead')
   }
 
   /** Whether a person, not the system, wrote the message that the turn answers. */

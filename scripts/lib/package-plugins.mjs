@@ -1,0 +1,48 @@
+// Changes packages where they are bundled: for isolates, for the worker, and for its tests. docs/patched-dependencies.md
+// gives the reasons.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { amended } from './just-bash.mjs'
+import { clientOnly } from './openai.mjs'
+import { readable } from './pdfjs.mjs'
+import { root } from './root.mjs'
+
+const justBash = {
+  name: 'just-bash',
+  setup: (context) =>
+    context.onLoad({ filter: /just-bash\/dist\/bundle\/browser\.js$/ }, ({ path }) => ({
+      contents: amended(readFileSync(path, 'utf8')),
+      loader: 'js',
+    })),
+}
+
+// PDF.js as `unpdf` bundles it for servers.
+const pdfjs = {
+  name: 'pdfjs',
+  setup(context) {
+    const path = join(root, 'node_modules/unpdf/dist/pdfjs.mjs')
+    let contents
+    context.onResolve({ filter: /^pdfjs$/ }, () => ({ path, sideEffects: false }))
+    context.onLoad({ filter: /unpdf\/dist\/pdfjs\.mjs$/ }, () => ({
+      // The worker is bundled without `process` (bundle-worker.mjs), and PDF.js has to know that this is no browser.
+      contents: (contents ??= `const process = globalThis.process\n${readable(readFileSync(path, 'utf8'))}`),
+      loader: 'js',
+    }))
+  },
+}
+
+// Packages written for Node import its modules without the node: prefix.
+const nodeModules = {
+  name: 'node-modules',
+  setup(context) {
+    const filter = /^(buffer|util|stream|crypto|events|path)$/
+    context.onResolve({ filter }, ({ path }) => ({ path, namespace: 'node-module' }))
+    context.onLoad({ filter: /.*/, namespace: 'node-module' }, ({ path }) => ({
+      contents: `import * as module from 'node:${path}'\nexport * from 'node:${path}'\nexport default module.default`,
+      resolveDir: root,
+    }))
+  },
+}
+
+/** Plugins of esbuild. */
+export const packagePlugins = [justBash, pdfjs, nodeModules, clientOnly]

@@ -1,0 +1,200 @@
+/** Finds the rows of the full-text tables that match a query, with their sessions and pages. */
+
+import type { TenantDb } from '../tenant-db.ts'
+import { weekNumber } from '../index-text.ts'
+import { keysPerSession } from '../page-row.ts'
+import type { WeekRange } from './period.ts'
+import { type Query, renderPiecesMatch, renderWordsMatch, type Sources } from './search-query.ts'
+import type { Within } from './session-scope.ts'
+
+export type MatchRow = {
+  readonly key: number
+  readonly session: string
+  readonly source: string
+  readonly title: string | null
+  readonly updated_at: number
+  readonly page: number | null
+  readonly at: number | null
+  readonly body: string | null
+}
+
+/** The rows to read, and what the index says about all rows that match. */
+export type Found = {
+  readonly rows: readonly MatchRow[]
+  /** The keys of the rows with each term, in the order of the terms. Empty when the rows are not chosen by them. */
+  readonly keysOfTerms: readonly (readonly number[])[]
+}
+
+export type Reach = {
+  readonly now: number
+  readonly within: Within
+  /** The time that is searched; undefined for all. */
+  readonly weeks?: WeekRange | undefined
+}
+
+const recentWeeks = 6
+/** For each word so many of its latest rows are read. A word with more of them says little. */
+const maxKeysOfTerm = 500
+/** A query reaches only rows with its words. All rows are about so many times more. */
+const rowsPerFound = 4
+/** More rows of one session are read only when there are no others: answers from many sessions are worth more. */
+const rowsOfSession = 5
+/** How much the words that are anywhere in its session count for the choice of a row. */
+const sessionShare = 0.5
+/** Bodies up to this size are part of the result rows. Longer ones are fetched one at a time, to limit memory. */
+const maxInlineBodyBytes = 65_536
+
+const matchColumns = (key: string) =>
+  `${key} AS key, session.id AS session, session.source, session.title, session.updated_at, page.id AS page, page.at,
+    CASE WHEN page.size <= ${maxInlineBodyBytes} THEN page.body END AS body`
+/** A title joins the first page of the session, which is nearly always n = 1. */
+const joinSession = (key: string) =>
+  `CROSS JOIN session ON session.num = ${key} >> 20 AND session.tenant_id = ?1
+  LEFT JOIN page ON page.id = ${key} + (${key} % ${keysPerSession} = 0) AND page.tenant_id = ?1`
+
+/**
+ * Selects matches with their session and page. CROSS JOIN makes SQLite read the full-text table first and in order, so
+ * that it stops at the limit.
+ */
+const selectMatches = (table: Table, direction: Direction, match: string, within: Within) =>
+  `SELECT ${matchColumns(`${table}.rowid`)} FROM ${table} ${joinSession(`${table}.rowid`)}
+  WHERE ${table} MATCH ${match} ${within(`${table}.rowid`)} ORDER BY ${table}.rowid ${direction} LIMIT ?3`
+
+type Table = 'words' | 'pieces'
+type Direction = 'ASC' | 'DESC'
+/** The limit is ?3. Up to three expressions: the searches below need no more. */
+const matchParameters = ['?2', '?4', '?5'] as const
+
+/** Matches of several expressions, one after the other. SQLite runs a part only when those before do not fill the limit. */
+const selectInOrder = (table: Table, matches: readonly string[], within: Within) =>
+  `${matchParameters
+    .slice(0, matches.length)
+    .map((match) => `SELECT * FROM (${selectMatches(table, 'DESC', match, within)})`)
+    .join(' UNION ALL ')} LIMIT ?3`
+
+/** Selects the keys of the latest rows of one word. They are compared with the tenant when their sessions are read. */
+const selectKeys = (within: Within) => `SELECT json_group_array(key) AS keys FROM (SELECT words.rowid AS key FROM words
+  WHERE words MATCH ?2 AND EXISTS (SELECT 1 FROM session WHERE tenant_id = ?1) ${within('words.rowid')}
+  ORDER BY words.rowid DESC LIMIT ?3)`
+
+const selectChosen = `SELECT ${matchColumns('chosen.value')} FROM json_each(?2) AS chosen ${joinSession('chosen.value')}`
+
+/** Selects the page of a key. For a title it selects the first page of the session. */
+const selectBody = 'SELECT body FROM page WHERE tenant_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT 1'
+
+export async function readBody({ read }: TenantDb, key: number): Promise<string> {
+  const end = key % keysPerSession === 0 ? key + keysPerSession : key + 1
+  const [row] = await read<{ readonly body: string }>(selectBody, key, end)
+  return row?.body ?? '[]'
+}
+
+/**
+ * Finds the latest rows with all terms that are demanded and any of the others. Keys are ordered by the creation of the
+ * session, not by time: a chat that began long ago and continues today has low keys. So the last weeks are searched first,
+ * then the rest. Runs of jobs repeat the same words and are the latest sessions, so they are searched last.
+ */
+export async function findLatest(
+  { tenantId, read }: TenantDb,
+  query: Query,
+  limit: number,
+  { sort, now, within, weeks }: Reach & { readonly sort: 'newest' | 'oldest' | undefined },
+): Promise<readonly MatchRow[]> {
+  const renderAll = (sources: Sources, inWeeks: WeekRange | undefined) =>
+    renderWordsMatch(query, query.terms, tenantId, { sources, weeks: inWeeks })
+  if (sort === 'oldest') {
+    const match = renderAll('visible', weeks)
+    return match === undefined ? [] : read<MatchRow>(selectMatches('words', 'ASC', '?2', within), match, limit)
+  }
+  const last = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, weekNumber(now) + 1 - i))
+  const times = weeks ? [weeks] : [true, false].map((isWithin) => ({ weeks: last, isWithin }))
+  const sources = sort === 'newest' ? 'visible' : 'interactive'
+  const matches = [
+    ...times.map((time) => renderAll(sources, time)),
+    ...(sort === 'newest' ? [] : [renderAll('scheduled', weeks)]),
+  ].flatMap((match) => match ?? [])
+  const [first, ...others] = matches
+  return first === undefined ? [] : read<MatchRow>(selectInOrder('words', matches, within), first, limit, ...others)
+}
+
+/**
+ * Finds the rows with the largest sum of rarities of the terms, and of the terms in their session. Runs of jobs fill up what
+ * is left. The first round trip reads the keys of each term, the second one the chosen rows.
+ */
+export async function findRarest(
+  { tenantId, statement, read, readAll }: TenantDb,
+  query: Query,
+  limit: number,
+  { within, weeks }: Reach,
+): Promise<Found> {
+  const renderTerm = (term: Query['terms'][number]) =>
+    renderWordsMatch(query, [term], tenantId, { sources: 'interactive', weeks })
+  const matches = query.terms.map(renderTerm)
+  const scheduled = renderWordsMatch(query, query.terms, tenantId, { sources: 'scheduled', weeks })
+  if (scheduled === undefined) return { rows: [], keysOfTerms: [] }
+  const sql = selectKeys(within)
+  const results = await readAll<{ readonly keys: string }>([
+    statement(sql, scheduled, limit),
+    ...matches.flatMap((match) => (match === undefined ? [] : [statement(sql, match, maxKeysOfTerm)])),
+  ])
+  const [rest = [], ...keys] = results.map(([row]) => JSON.parse(row?.keys ?? '[]') as readonly number[])
+  let next = 0
+  const keysOfTerms = matches.map((match) => (match === undefined ? [] : (keys[next++] ?? [])))
+  const chosen = [...chooseKeys(keysOfTerms, limit), ...rest].slice(0, limit)
+  const rows = chosen.length ? await read<MatchRow>(selectChosen, JSON.stringify(chosen)) : []
+  return { rows, keysOfTerms }
+}
+
+/** The rarity of each term among the rows that were found. Rows of other tenants do not count. */
+export function raritiesOf(keysOfTerms: readonly (readonly number[])[]): readonly number[] {
+  const total = rowsPerFound * new Set(keysOfTerms.flat()).size
+  return keysOfTerms.map(({ length }) => (length ? Math.log(1 + (total - length + 0.5) / (length + 0.5)) : 0))
+}
+
+/** The sum of the rarities of all terms that are anywhere in a session, by its number. */
+export function coverageOf(keysOfTerms: readonly (readonly number[])[]): ReadonlyMap<number, number> {
+  const rarities = raritiesOf(keysOfTerms)
+  const coverage = new Map<number, number>()
+  for (const [term, keys] of keysOfTerms.entries())
+    for (const session of new Set(keys.map(sessionOf)))
+      coverage.set(session, (coverage.get(session) ?? 0) + (rarities[term] ?? 0))
+  return coverage
+}
+
+export const sessionOf = (key: number): number => Math.floor(key / keysPerSession)
+
+/** Exported for tests. */
+export function chooseKeys(keysOfTerms: readonly (readonly number[])[], limit: number): readonly number[] {
+  const rarities = raritiesOf(keysOfTerms)
+  const coverage = coverageOf(keysOfTerms)
+  const points = new Map<number, number>()
+  for (const [term, keys] of keysOfTerms.entries())
+    for (const key of keys) points.set(key, (points.get(key) ?? 0) + (rarities[term] ?? 0))
+  const scores = [...points].map(([key, sum]): readonly [number, number] => [
+    key,
+    sum + sessionShare * (coverage.get(sessionOf(key)) ?? 0),
+  ])
+  const ordered = scores.toSorted(([a, one], [b, other]) => other - one || b - a).map(([key]) => key)
+  const counts = new Map<number, number>()
+  const isFirst = ordered.map((key) => {
+    const count = (counts.get(sessionOf(key)) ?? 0) + 1
+    counts.set(sessionOf(key), count)
+    return count <= rowsOfSession
+  })
+  return [...ordered.filter((_, i) => isFirst[i]), ...ordered.filter((_, i) => !isFirst[i])].slice(0, limit)
+}
+
+/** Finds rows in the table `pieces`. Common trigrams make this as slow as all tenants together, so it is the fallback. */
+export async function findPieces(
+  { tenantId, read }: TenantDb,
+  query: Query,
+  limit: number,
+  { sort, within }: Reach & { readonly sort: 'newest' | 'oldest' | undefined },
+): Promise<readonly MatchRow[]> {
+  const sources: readonly Sources[] = sort === undefined ? ['interactive', 'scheduled'] : ['visible']
+  const matches = sources.flatMap((part) => renderPiecesMatch(query, tenantId, part) ?? [])
+  const [first, ...others] = matches
+  if (first === undefined) return []
+  const sql =
+    sort === 'oldest' ? selectMatches('pieces', 'ASC', '?2', within) : selectInOrder('pieces', matches, within)
+  return read<MatchRow>(sql, first, limit, ...others)
+}

@@ -1,0 +1,39 @@
+/** Tests what the bundle of the worker carries, with the binding LOADER and without it. */
+
+import { describe, expect, it } from 'vitest'
+import { bindsLoader, bundleWorker } from '../../scripts/lib/bundle-worker.mjs'
+
+const twins = ['virtual/isolate', 'pdf/inside', 'office/inside', 'web/page/inside', 'search/inside']
+
+describe('a bundle', () => {
+  it.each([true, false])(
+    'has the code of isolates as modules only without the binding LOADER: %s',
+    { timeout: 240_000 },
+    async (hasLoader) => {
+      const { metafile, outputFiles } = await bundleWorker({ hasLoader })
+      const inputs = Object.keys(metafile.inputs)
+      const carries = (name: string) => inputs.some((input) => input.includes(`node_modules/${name}/`))
+      expect(['just-bash', 'isomorphic-git', 'unpdf', 'linkedom'].map(carries)).toEqual(Array(4).fill(!hasLoader))
+      // Parts that are no twins are in both.
+      expect(['openai', '@anthropic-ai/sdk', 'jose', 'unbash'].map(carries)).toEqual(Array(4).fill(true))
+      const textOf = (name: string) => {
+        const [path] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith(name)) ?? []
+        return outputFiles.find((file) => path !== undefined && file.path.endsWith(path))?.text ?? ''
+      }
+      for (const twin of twins) {
+        const text = textOf(`${twin}/in-process.ts`)
+        expect(text.includes('This build needs the binding LOADER.'), twin).toBe(hasLoader)
+        expect(text, twin).toMatch(/export\s?\{[^}]*(?:runShell|read|matchLines)\s?\}/)
+      }
+    },
+  )
+
+  it.each([
+    ['[[worker_loaders]]\nbinding = "LOADER"', true],
+    ["  binding = 'LOADER'", true],
+    ['# [[worker_loaders]]\n# binding = "LOADER"', false],
+    ['[ai]\nbinding = "AI"', false],
+  ])('reads from %j that there is a binding: %s', (config, expected) => {
+    expect(bindsLoader(config)).toBe(expected)
+  })
+})
