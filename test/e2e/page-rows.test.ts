@@ -71,7 +71,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
   const newLink = async (by: Client) => (await by.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost')
   const newPage = async (within: BrowserContext): Promise<Page> => {
     const opened = await within.newPage()
-    opened.setDefaultTimeout(20_000)
+    opened.setDefaultTimeout(30_000)
     return opened
   }
   const composer = (within = page) => within.getByRole('textbox', { name: 'Message' })

@@ -21,7 +21,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
   const newLink = async (by: Client) => (await by.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost')
   const signIn = async (within: BrowserContext, by: Client): Promise<Page> => {
     const opened = await within.newPage()
-    opened.setDefaultTimeout(15_000)
+    opened.setDefaultTimeout(30_000)
     opened.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
     opened.on('pageerror', (error) => errors.push(error.message))
     await opened.goto(await newLink(by))
