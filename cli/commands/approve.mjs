@@ -15,6 +15,8 @@ export async function run({ options, words: ids }) {
   if (options.answer !== undefined) return answer(client, options, ids)
   if (ids.length && chosen.length) return decideAll(client, options, ids, chosen[0])
   const waiting = (await readWaiting(client)).filter(({ id }) => !ids.length || ids.includes(id))
+  const missing = ids.filter((id) => !waiting.some((one) => one.id === id))
+  if (missing.length) throw new Error(`Nothing waits under ${missing.join(', ')}. See talaria approve --list.`)
   if (options.list || options.json || !process.stdin.isTTY) return list(options, waiting)
   return askAll(client, waiting)
 }

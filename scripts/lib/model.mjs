@@ -2,6 +2,7 @@
 import { resolveDefaultModel } from '../../src/agent/routing/default-model.ts'
 import { findProvider, getMissingRequirement } from '../../src/agent/routing/availability.ts'
 import { getModelRequirement, splitModelId } from '../../src/agent/routing/route.ts'
+import { similarity } from '../../src/tools/file/similarity.ts'
 import { providers } from '../../src/agent/providers/profiles/providers.ts'
 
 const isSet = (settings, name) => Boolean(settings[name]?.trim())
@@ -17,8 +18,17 @@ function explainUnusable(model, settings) {
   const [name] = splitModelId(model)
   if (!name) return `write it as provider/model, for example openai/${model}`
   const missing = getModelRequirement(model, { variables: settings })
-  if (missing?.startsWith('there is no provider')) return `there is no provider "${name}"`
+  if (missing?.startsWith('there is no provider')) return `there is no provider "${name}"${suggestProvider(name)}`
   return missing && withoutStoredKeys(missing)
+}
+
+const minSuggestedSimilarity = 0.6
+
+/** Names the provider that was probably meant. */
+function suggestProvider(name) {
+  const scored = providers.map(({ id }) => ({ id, score: similarity(id, name.toLowerCase()) }))
+  const [best] = scored.toSorted((one, other) => other.score - one.score)
+  return best && best.score >= minSuggestedSimilarity ? `; did you mean ${best.id}?` : ''
 }
 
 /** Names the variables of a provider that are set. */

@@ -24,7 +24,9 @@ describe('the model of a start', () => {
   it.each([
     [{ MODEL: 'gpt-5.4' }, 'MODEL=gpt-5.4 cannot be used: write it as provider/model'],
     [{ MODEL: 'openai/x' }, 'MODEL=openai/x cannot be used: set OPENAI_API_KEY.'],
-    [{ MODEL: 'nobody/x' }, 'there is no provider "nobody"'],
+    [{ MODEL: 'nobody/x' }, 'there is no provider "nobody".'],
+    [{ MODEL: 'opnai/gpt-5' }, 'there is no provider "opnai"; did you mean openai?'],
+    [{ MODEL: 'Antropic/x' }, 'did you mean anthropic?'],
     [{ MODEL: 'workers-ai/x' }, 'needs the AI binding'],
     [{ OPENAI_API_KEY: 'k', MODEL: 'openai/' }, 'MODEL=openai/'],
     [{ CUSTOM_BASE_URL: 'http://x/v1' }, 'set MODEL=custom/NAME'],

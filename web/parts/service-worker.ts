@@ -29,7 +29,11 @@ export async function watchServiceWorker(): Promise<void> {
   serviceWorker.addEventListener('message', ({ data }: MessageEvent<{ readonly open?: string }>) => {
     if (data.open?.startsWith('#/')) location.hash = data.open
   })
-  const registration = await serviceWorker.register(trustedAddress(), { updateViaCache: 'none' })
+  // Private windows and policies of a browser refuse it. The page works without it.
+  const registration = await serviceWorker
+    .register(trustedAddress(), { updateViaCache: 'none' })
+    .catch((error: unknown) => void console.warn('The service worker could not be registered.', error))
+  if (!registration) return
   if (registration.waiting) offerReload(serviceWorker, registration.waiting)
   registration.addEventListener('updatefound', () => {
     const found = registration.installing

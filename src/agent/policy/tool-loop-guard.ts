@@ -7,7 +7,7 @@
 import { textIn, type ToolMessage } from '#agent/core/message.ts'
 import type { GuardThresholds, View } from '#agent/core/ports.ts'
 import { changesNothing } from '#agent/core/tool.ts'
-import { type GuardState, addNote, type ToolCall, type Turn } from '#agent/core/turn.ts'
+import { type GuardState, addNote, countUse, timesUsed, type ToolCall, type Turn } from '#agent/core/turn.ts'
 import type { AfterEffect, OnReply } from './policy.ts'
 
 const maxKeyChars = 2_000
@@ -53,14 +53,19 @@ export function explainNestedCallLimit(turn: Turn, name: string, view: View): st
   return explainCallLimit(turn, name, open.length, view)
 }
 
-/** Halts the tools when a reply asks for more calls than the limit, hard stop or not: more searches would not help. */
+const overLimitUse = 'only calls over a limit'
+/** Replies that ask only for calls over a limit. Their results say so, and the turn goes on with other tools. */
+const maxOverLimitReplies = 3
+
+/** Halts the tools when the model goes on to ask only for calls that a limit refuses. */
 export const stopAtCallLimit: OnReply = ({ turn, calls }, view) => {
-  const limit = calls
-    .filter(({ state }) => state !== 'away')
-    .map(({ name }) => explainCallLimit(turn, name, calls.filter((call) => call.name === name).length - 1, view))
-    .find((reason) => reason !== undefined)
-  if (limit === undefined) return undefined
-  return { turn: addNote({ ...turn, guard: { ...turn.guard, halted: limit } }, view.now, 'stop the tools', limit) }
+  const asked = calls.filter(({ state }) => state !== 'away')
+  const limits = asked.map(({ name }) => explainCallLimit(turn, name, 0, view))
+  const [limit] = limits
+  if (limit === undefined || limits.some((one) => one === undefined)) return undefined
+  const counted = countUse(turn, overLimitUse)
+  if (timesUsed(counted, overLimitUse) < maxOverLimitReplies) return { turn: counted }
+  return { turn: addNote({ ...counted, guard: { ...turn.guard, halted: limit } }, view.now, 'stop the tools', limit) }
 }
 
 function count(state: GuardState, call: ToolCall | undefined, message: ToolMessage): GuardState {

@@ -37,6 +37,8 @@ export type MediaFailureKind =
   | 'limit'
   /** The request was sent and its answer is lost: it may have been paid. */
   | 'unknown'
+  /** It was made and paid, and its file cannot be read. To ask again is useless. */
+  | 'unreadable'
   | 'failed'
 
 /** Thrown for an expected failure. The message is for the model and for people, and never contains a key. */

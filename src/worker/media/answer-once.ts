@@ -49,7 +49,8 @@ async function answerAndKeep(call: KeyedCall, ids: RequestIds, work: Work): Prom
   }
 }
 
-const mayBePaid = ({ cause }: AppError): boolean => cause instanceof MediaFailure && cause.kind === 'unknown'
+const mayBePaid = ({ cause }: AppError): boolean =>
+  cause instanceof MediaFailure && (cause.kind === 'unknown' || cause.kind === 'unreadable')
 
 /** Does not reject: the client gets its answer. */
 async function keepAnswer(call: KeyedCall, ids: RequestIds, answer: Response): Promise<void> {

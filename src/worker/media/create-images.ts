@@ -71,7 +71,7 @@ async function makeOneByOne(makeNext: () => Promise<readonly MadeFile[]>, count:
   } catch (error) {
     if (!images.length || !(error instanceof MediaFailure)) throw error
     log.warn('media.incomplete', 'Only some of the images were made.', { error, made: images.length, count })
-    return { images, units: images.length + (error.kind === 'unknown' ? 1 : 0) }
+    return { images, units: images.length + (error.kind === 'unknown' || error.kind === 'unreadable' ? 1 : 0) }
   }
 }
 

@@ -73,6 +73,7 @@ const answers: Readonly<Record<MediaFailureKind, readonly [status: number, code:
   quota: [402, 'insufficient_quota'],
   limit: [429, 'limit_exceeded'],
   unknown: [502, 'provider_error'],
+  unreadable: [502, 'provider_error'],
   failed: [502, 'provider_error'],
 }
 
@@ -80,7 +81,7 @@ const answers: Readonly<Record<MediaFailureKind, readonly [status: number, code:
 function toAppError(cause: MediaFailure): AppError {
   const { kind, message, retryAfter } = cause
   const [status, code] = answers[kind]
-  const isFinal = kind === 'unknown' || kind === 'failed'
+  const isFinal = kind === 'unknown' || kind === 'unreadable' || kind === 'failed'
   const headers = { ...(isFinal && { 'x-should-retry': 'false' }) }
   return new AppError(status, code, message, { retryAfter, headers, cause })
 }

@@ -56,7 +56,7 @@ const allowThree = (harness: LoopHarness) => {
 }
 
 describe('the fourth search when three are allowed', () => {
-  it('does not run and switches the tools off, hard stop or not; there is still an answer', async () => {
+  it('does not run, and when nothing else is asked for, the tools are switched off; there is still an answer', async () => {
     const harness = allowThree(
       new LoopHarness((_t, turn) => (turn.guard.halted ? says('what I found') : calls('web_search')), {
         tools: [search],
@@ -86,7 +86,16 @@ describe('the fourth search when three are allowed', () => {
     const harness = allowThree(new LoopHarness([batch, says('enough')], { tools: [search, readFile] }))
     await harness.run()
     expect(harness.ran.toSorted()).toEqual(['read_file', 'web_search', 'web_search', 'web_search'])
-    expect(harness.steps.at(-1)).toMatchObject({ tools: false })
+    expect(harness.steps.at(-1)).toMatchObject({ tools: true })
+  })
+
+  it('leaves the other tools to the turn', async () => {
+    const asked = ['web_search', 'web_search', 'web_search', 'web_search', 'web_search', 'read_file']
+    const harness = allowThree(
+      new LoopHarness((_t, _u, n) => (asked[n] ? calls(asked[n]) : says('done')), { tools: [search, readFile] }),
+    )
+    expect((await harness.run()).stage).toMatchObject({ outcome: 'answered' })
+    expect(harness.ran).toEqual(['web_search', 'web_search', 'web_search', 'read_file'])
   })
 
   it('is not needed for an answer after three searches', async () => {

@@ -138,6 +138,17 @@ describe('a vendor with a key', () => {
     expect(sent[0]).toMatchObject({ isTrusted: true })
   })
 
+  it.each([
+    ['refuses the format', () => new Response('<html>Forbidden</html>', { status: 403 })],
+    ['answers with a web page', () => new Response('<!doctype html><html></html>')],
+  ])('searxng that %s says which setting is missing', async (_name, answer) => {
+    const { search } = openSearch(answer, { variables: { SEARXNG_URL: 'https://search.example/' } })
+    expect(await search()).toMatchObject({
+      kind: 'failed',
+      error: expect.stringContaining('enable `json` under `search.formats`') as string,
+    })
+  })
+
   it('is called below the base that a variable of the deployment names', async () => {
     const { search, sent } = openSearch(() => answers['api.tavily.com']?.() as Response, {
       variables: { TAVILY_API_KEY: 'k', TAVILY_BASE_URL: 'http://127.0.0.1:9001/t/' },

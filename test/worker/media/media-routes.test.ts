@@ -303,7 +303,7 @@ describe('money', () => {
 
   it('that is spent sends nothing', async () => {
     const { id, key } = await newTenant()
-    await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.05 } } })
+    await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.08 } } })
     const ask = () => call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox' } })
     const answers = [await ask(), await ask()]
     expect(answers.map(({ status, body }) => [status, body.error?.param])).toEqual([
@@ -323,7 +323,7 @@ describe('money', () => {
 
   it('is settled: what a refused call has reserved is free again', async () => {
     const { id, key } = await newTenant()
-    await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.01 } } })
+    await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.06 } } })
     vendors.begin(() => Response.json({ error: { message: 'not allowed' } }, { status: 400 }))
     const ask = () => call('POST', '/v1/images/generations', { key, body: { prompt: 'x' } })
     expect([(await ask()).status, (await ask()).status]).toEqual([400, 400])

@@ -25,6 +25,8 @@ export type SearchVendor = {
   readonly request: (access: { readonly baseUrl: string; readonly key: string }, query: SearchQuery) => VendorRequest
   /** Returns undefined for an answer in an unknown form. */
   readonly parse: (body: unknown) => readonly SearchHit[] | VendorError | undefined
+  /** Says what to change, for a failure that has a usual cause. */
+  readonly explain?: (detail: string) => string | undefined
 }
 
 /** A way to search without a key. `baseUrl` holds until a variable of the deployment replaces it. */

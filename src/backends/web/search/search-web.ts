@@ -120,7 +120,7 @@ async function callSearch(
   call: VendorCall,
 ): Promise<SearchOutcome> {
   const answer = await callVendor(vendor.request(access, query), call, isMcp)
-  if (answer.kind !== 'answered') return answer
+  if (answer.kind !== 'answered') return { ...answer, detail: vendor.explain?.(answer.detail) ?? answer.detail }
   const parsed = vendor.parse(answer.body)
   if (parsed === undefined) return { kind: 'failed', detail: 'it answered in an unknown form' }
   return 'error' in parsed

@@ -53,6 +53,10 @@ const searxng: SearchVendor = {
   request: ({ baseUrl }, { query }) => ({
     url: `${baseUrl}/search?${new URLSearchParams({ q: query, format: 'json' })}`,
   }),
+  explain: (detail) =>
+    /^status 403\b|web page|unknown form/.test(detail)
+      ? 'the server does not answer in JSON: enable `json` under `search.formats` in its settings.yml'
+      : undefined,
   parse(body) {
     const { results, unresponsive_engines: unresponsive } = asObject(body)
     const hits = readHits(results, ({ title, url, content }) => ({ title, url, description: content }))

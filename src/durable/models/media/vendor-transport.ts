@@ -102,18 +102,36 @@ export async function readSource(
       maxBytes: maxFileBytes,
     })
     if (response.ok) return new Uint8Array(await response.arrayBuffer())
-    throw new Error(`its server answered ${response.status}`)
+    throw new FileRefused(response.status)
   } catch (error) {
     const reason = error instanceof Error ? error.message.slice(0, 300) : 'no reason'
-    throw new MediaFailure('unknown', `${vendor} has made it, but it could not be read: ${reason}.`)
+    const kind = isFinalRefusal(error) ? 'unreadable' : 'unknown'
+    throw new MediaFailure(kind, `${vendor} has made it, but it could not be read: ${reason}.`)
   }
 }
+
+class FileRefused extends Error {
+  readonly status: number
+  constructor(status: number) {
+    super(`its server answered ${status}`)
+    this.status = status
+  }
+}
+
+/** Statuses after which the same file may come later. */
+const passingStatuses: ReadonlySet<number> = new Set([408, 423, 425, 429])
+
+/** An address that may not be called stays so, and so does a file that is too large, not there or not for us. */
+const isFinalRefusal = (error: unknown): boolean =>
+  error instanceof FileRefused
+    ? error.status >= 400 && error.status < 500 && !passingStatuses.has(error.status)
+    : error instanceof Error && (error.name === 'BlockedAddress' || error.name === 'ResponseTooLarge')
 
 /** Refuses bytes that are not of this kind, whatever the answer calls them. */
 export function requireType(vendor: string, bytes: Uint8Array<ArrayBuffer>, kind: string): MadeFile {
   const type = detectMediaType(bytes)
   if (type?.mime.startsWith(`${kind}/`)) return { ...type, bytes }
-  throw new MediaFailure('failed', `${vendor} sent something that is no ${kind} of a known format.`)
+  throw new MediaFailure('unreadable', `${vendor} sent something that is no ${kind} of a known format.`)
 }
 
 /** Calls a model of Workers AI. Its answer is a stream of bytes or JSON. */

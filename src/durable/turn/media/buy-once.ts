@@ -90,12 +90,15 @@ type Failed = { readonly error: unknown; readonly bill: Bill | undefined }
 
 const kindOf = (error: unknown) => (error instanceof MediaFailure ? error.kind : 'unknown')
 
+/** The vendor has made it, or may have. */
+const paidKinds: ReadonlySet<string> = new Set(['unknown', 'unreadable'])
+
 /** Returns a job that goes on without its call. Throws every other failure. */
 function endFailed(host: MediaHost, id: string, { error, bill }: Failed): QueuedRow {
   const kind = kindOf(error)
   const row = host.rows.get(id)
   const job = row?.queuedId === undefined ? undefined : { ...row, queuedId: row.queuedId }
-  if (kind === 'unknown' || (job && kind !== 'refused')) bill?.pay()
+  if (paidKinds.has(kind) || (job && kind !== 'refused')) bill?.pay()
   else bill?.cancel()
   if (job && kind === 'unknown' && error instanceof MediaFailure) return job
   if (kind !== 'unknown') forget(host, id, job)

@@ -73,7 +73,8 @@ function readLate(host: MediaHost, late: LateJob, id: string): Promise<MadeFile 
 
 /** Whether asking again is useless. A vendor that is busy or unreachable is asked until the time is over. */
 const isFinal = (error: unknown, { startedAt }: LateJob): boolean =>
-  (error instanceof MediaFailure && error.kind === 'refused') || clock.now() - startedAt > timeoutMs
+  (error instanceof MediaFailure && (error.kind === 'refused' || error.kind === 'unreadable')) ||
+  clock.now() - startedAt > timeoutMs
 
 async function announce(host: MediaHost, row: StoredRow, late: LateJob): Promise<LateResult> {
   const result = JSON.stringify({ success: true, ...(await describeFile(host, row.file)), model: row.model })

@@ -191,7 +191,7 @@ describe('what was paid is not bought again', () => {
 describe('money', () => {
   it('that is spent: no call leaves, and the model learns it', async () => {
     const { id: tenant, key } = await newTenant()
-    await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits: { usd_per_day: 0.05 } } })
+    await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits: { usd_per_day: 0.08 } } })
     const priced = { input: 0, output: 0, cached_read: 0, cached_write: 0 }
     const scripted = model([
       calls({ id: 'one', name: 'image_generate', input: { prompt: 'one' } }, { id: 'two', name: 'todo', input: {} }),

@@ -104,6 +104,7 @@ async function checkoutRef(call: Call, name: string, force: boolean): Promise<st
   const { repository, context } = call
   const current = await branchOf(repository)
   if (name === current) return `Already on '${name}'\n`
+  const before = await headOf(repository)
   const local = (await git.listBranches({ ...repository })).includes(name)
   const remote = local ? false : (await commitOf(repository, `origin/${name}`).catch(() => undefined)) !== undefined
   const ref = local || remote ? name : await commitOf(repository, name)
@@ -117,19 +118,23 @@ async function checkoutRef(call: Call, name: string, force: boolean): Promise<st
       1,
     )
   }
-  await context.fs.writeFile(`${repository.gitdir}/PREVIOUS_BRANCH`, current ?? '')
+  await context.fs.writeFile(previousBranchFile(repository), current ?? before ?? '')
   return local || remote ? `Switched to branch '${name}'\n` : `HEAD is now at ${shortOid(ref)}\n`
 }
 
+const previousBranchFile = ({ gitdir }: Repository): string => `${gitdir}/PREVIOUS_BRANCH`
+
+/** A branch, or the commit of a detached head. */
 async function previousBranch({ context, repository }: Call): Promise<string> {
-  const path = `${repository.gitdir}/PREVIOUS_BRANCH`
+  const path = previousBranchFile(repository)
   const name = (await context.fs.exists(path)) ? await context.fs.readFile(path) : ''
   if (name === '') throw fatal('there is no previous branch')
   return name
 }
 
 async function createAndCheckout(call: Call, name: string, start: string | undefined, force: boolean): Promise<string> {
-  const { repository } = call
+  const { repository, context } = call
+  const before = await branchOf(repository)
   if ((await headOf(repository)) === undefined && start === undefined)
     await git.writeRef({ ...repository, ref: 'HEAD', value: `refs/heads/${name}`, symbolic: true, force: true })
   else {
@@ -138,6 +143,7 @@ async function createAndCheckout(call: Call, name: string, start: string | undef
     // Local changes stay: only the name of the branch changes.
     else await git.writeRef({ ...repository, ref: 'HEAD', value: `refs/heads/${name}`, symbolic: true, force: true })
   }
+  await context.fs.writeFile(previousBranchFile(repository), before ?? '')
   return `Switched to a new branch '${name}'\n`
 }
 
