@@ -60,7 +60,7 @@ function decodeFilePath(raw: string): string {
   return requirePath(decoded, 'path')
 }
 
-/** `param`: the field with the text. JSON may have a half of a character, which no file has in its name. */
+/** `param`: the field with the path. JSON may have a half of a character, which no file has in its name. */
 function requirePath(text: string, param: string): string {
   if (text.includes('\0') || text.split('/').includes('..') || text.length > 1_024 || !text.isWellFormed())
     throw invalid('The path has a character or a part that is not allowed, or is too long.', param)
