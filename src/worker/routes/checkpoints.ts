@@ -48,6 +48,7 @@ const rollbackSchema = z.strictObject({
     .string()
     .min(1)
     .max(1_024)
+    .refine((path) => path.isWellFormed())
     .optional()
     .describe('Restores only this file or directory and keeps the conversation.'),
   all: z.boolean().optional().describe('Also restores files that a person has changed since.'),

@@ -57,9 +57,14 @@ function decodeFilePath(raw: string): string {
   } catch {
     throw invalid('The path is not valid percent-encoding.', 'path')
   }
-  if (decoded.includes('\0') || decoded.split('/').includes('..') || decoded.length > 1_024)
-    throw invalid('The path has a character or a part that is not allowed, or is too long.', 'path')
-  return decoded || '.'
+  return requirePath(decoded, 'path')
+}
+
+/** `param`: the field with the path. JSON may have a half of a character, which no file has in its name. */
+function requirePath(text: string, param: string): string {
+  if (text.includes('\0') || text.split('/').includes('..') || text.length > 1_024 || !text.isWellFormed())
+    throw invalid('The path has a character or a part that is not allowed, or is too long.', param)
+  return text || '.'
 }
 
 /** Maps a refusal: a full workspace is a limit, an unreachable host is transient, the rest is an invalid request. */
@@ -167,7 +172,7 @@ export const fileRoutes = [
     responses: ok('The file at its new path', entryShape),
     handle: async (call) => {
       const from = parseFilePath(call, '/move')
-      const to = decodeFilePath(encodeURI(call.body.to))
+      const to = requirePath(call.body.to, 'to')
       const session = addressSession(call.env, call.tenant.id, call.param('id'))
       const answer = requireFound(await session.files.move(call.authority, from, to))
       if (answer.kind === 'refused') throw fileError(answer)
@@ -189,7 +194,7 @@ export const fileRoutes = [
     responses: ok('The link', z.object({ url: z.string() })),
     handle: async (call) => {
       const { env, authority, tenant, param } = call
-      const filePath = decodeFilePath(encodeURI(call.body.path))
+      const filePath = requirePath(call.body.path, 'path')
       const answer = requireFound(await addressSession(env, tenant.id, param('id')).files.read(authority, filePath))
       if (answer.kind === 'refused') throw fileError(answer)
       if (answer.kind !== 'file') throw notFound()

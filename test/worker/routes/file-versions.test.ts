@@ -38,6 +38,19 @@ describe('a version of a file', () => {
     expect((await request('PUT', `${at}/b.txt`, { body: 'b', headers: { 'if-none-match': '*' } })).status).toBe(201)
   })
 
+  it('has no half of a character in its path, in any request', async () => {
+    const { id } = await newSession()
+    const at = `/api/sessions/${id}`
+    await request('PUT', `${at}/files/a.html`, { body: 'a' })
+    for (const [path, body] of [
+      ['files/a.html/move', { to: 'b\ud800.html' }],
+      ['previews', { path: '\udc00.html' }],
+      ['rollback', { path: 'a\ud800' }],
+    ] as const)
+      expect([path, (await call('POST', `${at}/${path}`, { body })).status]).toEqual([path, 400])
+    expect((await call('POST', `${at}/files/a.html/move`, { body: { to: 'ü😀 100%.html' } })).status).toBe(200)
+  })
+
   it('that is known is not sent again', async () => {
     const { read } = await workspace({ 'a.txt': 'one' })
     const { headers } = await read('a.txt')
