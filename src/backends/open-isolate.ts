@@ -36,7 +36,7 @@ export function openIsolate<Entrypoint>({ loader, sharedBy, entrypoint, ...isola
   return worker.getEntrypoint(entrypoint) as unknown as Entrypoint
 }
 
-export type Ending =
+export type IsolateEnding =
   | { readonly kind: 'timeout' }
   | { readonly kind: 'interrupted' }
   | { readonly kind: 'crashed'; readonly error: unknown }
@@ -48,7 +48,7 @@ export type Waiting<T> = {
   readonly onAbort?: () => void
   readonly graceMs?: number
   /** Makes the answer when the work gave none. */
-  readonly answer: (ending: Ending) => T
+  readonly answer: (ending: IsolateEnding) => T
 }
 
 /** Waits for an answer of an isolate, or of its code that runs inside the Durable Object. Never rejects. */
@@ -74,7 +74,7 @@ export async function awaitAnswer<T>(work: Promise<T>, waiting: Waiting<T>): Pro
 }
 
 /** Logs that the platform ended an isolate, which used too much time or memory. `task` completes "The isolate that". */
-export function logCrash(ending: Ending, task: string): void {
+export function logCrash(ending: IsolateEnding, task: string): void {
   if (ending.kind === 'crashed')
     log.error('isolate.crashed', `The isolate that ${task} crashed.`, { error: ending.error })
 }

@@ -38,7 +38,7 @@ async function writeEntries(
 ): Promise<void> {
   try {
     for await (const entry of entries) {
-      const body = controller.add(headerOf(entry)).getWriter()
+      const body = controller.add(createHeader(entry)).getWriter()
       if (entry.kind === 'file' && entry.bytes.length) await body.write(entry.bytes)
       await body.close()
     }
@@ -48,7 +48,7 @@ async function writeEntries(
   }
 }
 
-function headerOf(entry: SnapshotEntry): TarHeader {
+function createHeader(entry: SnapshotEntry): TarHeader {
   return {
     name: entry.kind === 'directory' ? `${entry.path}/` : entry.path,
     type: types[entry.kind],
@@ -75,7 +75,7 @@ export async function* unpack(
     for await (const { header, body } of decoder.readable) {
       const path = header.name.replace(/^(\.?\/)+/, '').replace(/\/$/, '')
       if (path === '' || path === '.' || !isUnpacked(header) || !isWanted(path)) await body.cancel()
-      else yield await entryOf(path, header, body)
+      else yield await createEntry(path, header, body)
     }
   } catch (error) {
     throw error instanceof BackendError ? error : damaged(error)
@@ -87,7 +87,7 @@ export async function* unpack(
 
 const isUnpacked = ({ type = 'file' }: TarHeader): boolean => Object.values<string>(types).includes(type)
 
-async function entryOf(path: string, header: TarHeader, body: ReadableStream<Uint8Array>): Promise<SnapshotEntry> {
+async function createEntry(path: string, header: TarHeader, body: ReadableStream<Uint8Array>): Promise<SnapshotEntry> {
   const { mode = 0o644, mtime, size, type } = header
   const attributes = { path, mode, modified: Math.max(0, mtime?.getTime() || 0) }
   if (size > maxFileBytes) throw damaged(new Error(`${path} is larger than ${maxFileBytes / 1024 / 1024} MiB`))

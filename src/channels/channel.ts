@@ -166,7 +166,7 @@ export type FetchedMedia =
   | { readonly kind: 'failed'; readonly detail: string; readonly canRetry: boolean }
 
 /** The abilities of a platform. An absent entry: it cannot, and the port's function for it is never called. */
-export type Capabilities = {
+export type ChannelCapabilities = {
   /** The pause between two edits of one message. */
   readonly edit?: { readonly intervalMs: (isGroup: boolean) => number }
   /** The time for which the platform shows a typing indicator. */
@@ -221,7 +221,7 @@ export type Channel = {
   readonly ignoresStrangers?: true
   /** Writes an id of a person or a chat, as a person typed it, in the form that events have. */
   readonly normalizeId?: (id: string) => string
-  readonly capabilities: Capabilities
+  readonly capabilities: ChannelCapabilities
   readonly textLimit: TextLimit
   /**
    * Verifies the request, then parses it. A request that is not proven to come from the platform returns `refused()`.

@@ -2,7 +2,7 @@
 
 import type { ChannelConnection, FetchedMedia } from './channel.ts'
 
-type Source = {
+type MediaAddress = {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly mime?: string | undefined
@@ -12,7 +12,7 @@ type Source = {
 /** Never rejects. */
 export async function fetchMediaFrom(
   connection: ChannelConnection,
-  { url, headers, mime, name }: Source,
+  { url, headers, mime, name }: MediaAddress,
   maxBytes: number,
 ): Promise<FetchedMedia> {
   let response: Response

@@ -138,7 +138,7 @@ export const settingsChange = z.strictObject(fields).partial()
  * A person may chat, and nothing else. An admin of the channel also holds the policy scope, everybody may read where the
  * owner has widened the search, and make jobs where the owner has given that. A role takes away from all of it.
  */
-export function entitlementOf(
+export function getEntitlement(
   settings: Pick<ChannelSettings, 'search_scope' | 'role' | 'admin_role' | 'jobs'>,
   isAdmin: boolean,
 ): Entitlement {

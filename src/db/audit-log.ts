@@ -26,17 +26,17 @@ const insertEntryOnce = `INSERT INTO audit(${columns})
 const markOf = ({ kind, actor, sessionId, runId }: AuditEvent, body: string) =>
   hash53(runId === '' ? JSON.stringify([kind, actor, sessionId, body]) : body)
 
-function valuesOf(event: AuditEvent): readonly SqlValue[] {
+function listValues(event: AuditEvent): readonly SqlValue[] {
   const body = JSON.stringify(event.body)
   return [event.sessionId, event.runId, event.at, markOf(event, body), body, event.kind, event.actor]
 }
 
 export const auditStatement = ({ statement }: TenantDb, event: AuditEvent): D1PreparedStatement =>
-  statement(insertEntry, ...valuesOf(event))
+  statement(insertEntry, ...listValues(event))
 
 /** Writes the entry only if the statement before it in the same batch has changed a row. */
 export const auditStatementIfChanged = ({ statement }: TenantDb, event: AuditEvent): D1PreparedStatement =>
-  statement(insertEntryIfChanged, ...valuesOf(event))
+  statement(insertEntryIfChanged, ...listValues(event))
 
 /** The decisions of a turn, which its last page contains. They may have been written before. */
 export function decisionStatements(
@@ -61,7 +61,7 @@ export async function writeAuditEventOnce(
   { event, since }: { readonly event: AuditEvent; readonly since: number },
 ): Promise<void> {
   const { statement, write } = createTenantDb(db, tenantId)
-  await write([statement(insertEntryOnce, ...valuesOf(event), since)])
+  await write([statement(insertEntryOnce, ...listValues(event), since)])
 }
 
 export type AuditFilter = {
@@ -77,7 +77,7 @@ export type AuditFilter = {
   readonly to?: number | undefined
 }
 
-type Row = {
+type AuditRow = {
   readonly num: number
   readonly session_id: string
   readonly run_id: string
@@ -95,7 +95,7 @@ export async function listAuditEntries(
 ): Promise<readonly AuditEntry[]> {
   const { at, num } = filter.before ?? { at: Number.MAX_SAFE_INTEGER, num: 0 }
   const { conditions, values } = renderConditions(filter)
-  const rows = await createTenantDb(db, tenantId).read<Row>(
+  const rows = await createTenantDb(db, tenantId).read<AuditRow>(
     `SELECT num, session_id, run_id, at, body, kind, actor FROM audit
       WHERE tenant_id = ?1 AND (at, num) < (?2, ?3) ${conditions} ORDER BY at DESC, num DESC LIMIT ?4`,
     at,
@@ -124,6 +124,6 @@ function renderConditions({ sessionId, kind, actor, from, to }: AuditFilter) {
 const renderKinds = (group: string, bind: (value: SqlValue) => string) =>
   `AND kind > ${bind(`${group}.`)} AND kind < ${bind(`${group}/`)}`
 
-const parseRow = ({ num, session_id, run_id, at, body, kind, actor }: Row): AuditEntry =>
+const parseRow = ({ num, session_id, run_id, at, body, kind, actor }: AuditRow): AuditEntry =>
   // Only this module writes rows, from values of this type.
   ({ num, sessionId: session_id, runId: run_id, at, kind, actor, body: JSON.parse(body) as unknown }) as AuditEntry

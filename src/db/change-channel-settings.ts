@@ -4,7 +4,7 @@ import { createAuditEvent, listChanges } from '#agent/core/permission/audit.ts'
 import { auditStatementIfChanged } from './audit-log.ts'
 import { createTenantDb } from './tenant-db.ts'
 
-export type SettingsChange = {
+export type ChannelSettingsChange = {
   readonly id: string
   /** The person who makes the change, for the audit log. */
   readonly actor: string
@@ -21,7 +21,7 @@ const maxAttempts = 8
 export async function changeChannelSettings(
   db: D1Database,
   tenantId: string,
-  { id, actor, compute }: SettingsChange,
+  { id, actor, compute }: ChannelSettingsChange,
 ): Promise<void> {
   const tenantDb = createTenantDb(db, tenantId)
   for (let attempt = 0; attempt < maxAttempts; attempt++) {

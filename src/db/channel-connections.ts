@@ -32,7 +32,7 @@ export type Connection = {
   readonly account: unknown
 }
 
-type Row = {
+type ConnectionRow = {
   readonly id: string
   readonly tenant_id: string
   readonly platform: string
@@ -46,7 +46,7 @@ type Row = {
   readonly account: string | null
 }
 
-const parseRow = (row: Row): Connection => ({
+const parseRow = (row: ConnectionRow): Connection => ({
   id: row.id,
   tenantId: row.tenant_id,
   platform: row.platform,
@@ -114,7 +114,7 @@ export function createConnections(db: D1Database, tenantId: string, actor = ''):
   const tenantDb = createTenantDb(db, tenantId)
   const { read, statement, write } = tenantDb
   const get = async (id: string) =>
-    (await read<Row>('SELECT * FROM channel WHERE tenant_id = ?1 AND id = ?2', id)).map(parseRow)[0]
+    (await read<ConnectionRow>('SELECT * FROM channel WHERE tenant_id = ?1 AND id = ?2', id)).map(parseRow)[0]
   /** Writes the change and, if it took place, its entry in the audit log. */
   const change = async (changing: D1PreparedStatement, kind: AuditAction, action: AuditedAction, at: number) => {
     const entry = auditStatementIfChanged(tenantDb, createAuditEvent({ at, kind, actor, ...action }))
@@ -123,7 +123,7 @@ export function createConnections(db: D1Database, tenantId: string, actor = ''):
   }
   return {
     list: async ({ limit, before = { at: Number.MAX_SAFE_INTEGER, id: '' }, kind = null }) =>
-      (await read<Row>(selectNewest, before.at, before.id, limit, kind)).map(parseRow),
+      (await read<ConnectionRow>(selectNewest, before.at, before.id, limit, kind)).map(parseRow),
     get,
     create: async (connection) => {
       const { id, platform, name, status, createdAt, webhookUrl, secrets } = connection
@@ -155,7 +155,7 @@ export function createConnections(db: D1Database, tenantId: string, actor = ''):
         details: { secrets: !!secrets },
       }
       const result = await change(changing, 'channel.changed', action, now)
-      return (result?.results as readonly Row[] | undefined)?.map(parseRow)[0]
+      return (result?.results as readonly ConnectionRow[] | undefined)?.map(parseRow)[0]
     },
     setAccount: async ({ id, secrets }, account) => {
       const set = 'UPDATE channel SET account = ?3 WHERE tenant_id = ?1 AND id = ?2 AND secrets = ?4'
@@ -174,7 +174,7 @@ const selectWithTenant = `SELECT channel.*, tenant.status AS standing FROM chann
 
 /** Returns a connection of any tenant, for the webhook. Connections of a suspended tenant count as paused. */
 export async function getConnectionById(db: D1Database, id: string): Promise<Connection | undefined> {
-  const row = await db.prepare(selectWithTenant).bind(id).first<Row & { readonly standing: string | null }>()
+  const row = await db.prepare(selectWithTenant).bind(id).first<ConnectionRow & { readonly standing: string | null }>()
   if (!row) return undefined
   const connection = parseRow(row)
   if (row.standing === 'deleting') return undefined

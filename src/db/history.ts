@@ -2,7 +2,7 @@
 
 import type { HistoryReach } from '#agent/core/permission/authority.ts'
 import type { HistoryStore } from '#agent/core/history.ts'
-import type { History } from '#agent/core/tool.ts'
+import type { HistoryPort } from '#agent/core/tool.ts'
 import { appendPages } from './append-pages.ts'
 import { createTenantDb } from './tenant-db.ts'
 import { listRecentSessions, listSessions, getSession } from './session-directory.ts'
@@ -37,7 +37,7 @@ export function createReachableHistory(
   db: D1Database,
   { tenantId, sessionId }: { readonly tenantId: string; readonly sessionId: string },
   reach: HistoryReach,
-): History {
+): HistoryPort {
   const tenantDb = createTenantDb(db, tenantId)
   const chat = reach.kind === 'chat' ? reach.chat : undefined
   const scope = { chat, notOf: sessionId }

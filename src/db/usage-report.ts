@@ -47,7 +47,7 @@ const groupExpressions: Record<UsageGroup, (wallTime: string) => readonly [key: 
   source: () => ['source', byTokens],
 }
 
-type Row = Omit<UsageLine, 'cost_status'> & {
+type UsageRow = Omit<UsageLine, 'cost_status'> & {
   readonly weight: number
   readonly certainty: number
   readonly first: string
@@ -68,7 +68,7 @@ export async function reportUsage(db: D1Database, tenantId: string, filter: Usag
     SELECT * FROM lines WHERE ?6 IS NULL OR weight < ?6 OR (weight = ?6 AND key > ?7)
     ORDER BY weight DESC, key LIMIT ?8`
   const totalsQuery = `WITH ${partsTable}, ${own} SELECT '' AS key, 0 AS weight, '' AS first, NULL AS second, ${sumColumns} FROM own`
-  const [rows = [], totals = []] = await readAll<Row>([
+  const [rows = [], totals = []] = await readAll<UsageRow>([
     statement(lines, ...span, filter.cursor?.weight ?? null, filter.cursor?.key ?? null, filter.limit + 1),
     statement(totalsQuery, ...span),
   ])
@@ -84,7 +84,14 @@ export async function reportUsage(db: D1Database, tenantId: string, filter: Usag
   }
 }
 
-function toSums({ certainty, key: _key, weight: _weight, first: _first, second: _second, ...counts }: Row): UsageSums {
+function toSums({
+  certainty,
+  key: _key,
+  weight: _weight,
+  first: _first,
+  second: _second,
+  ...counts
+}: UsageRow): UsageSums {
   return { ...counts, cost_status: costStatuses[certainty] ?? 'unknown' }
 }
 

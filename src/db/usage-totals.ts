@@ -7,14 +7,14 @@ import { dayNumber } from './append-pages.ts'
 import { createTenantDb } from './tenant-db.ts'
 import { partsTable, tokensExpression } from './usage-sql.ts'
 
-type Amount = { readonly tokens: number; readonly usd: number }
+type UsedAmount = { readonly tokens: number; readonly usd: number }
 
 const costExpression = "counts ->> '$.costUsd'"
 const selectTotals = `WITH ${partsTable} SELECT coalesce(sum(${tokensExpression}), 0) AS tokens, coalesce(sum(${costExpression}), 0) AS usd,
   coalesce(sum(iif(at >= ?5, ${tokensExpression}, 0)), 0) AS tokens_today, coalesce(sum(iif(at >= ?5, ${costExpression}, 0)), 0) AS usd_today
   FROM parts WHERE run <> ?6`
 
-type Row = {
+type TotalsRow = {
   readonly tokens: number
   readonly usd: number
   readonly tokens_today: number
@@ -25,9 +25,9 @@ export async function sumUsageSince(
   db: D1Database,
   tenantId: string,
   { month, day, without }: { readonly month: number; readonly day: number; readonly without: string },
-): Promise<{ readonly month: Amount; readonly day: Amount }> {
+): Promise<{ readonly month: UsedAmount; readonly day: UsedAmount }> {
   const { read } = createTenantDb(db, tenantId)
-  const [row] = await read<Row>(selectTotals, month, Number.MAX_SAFE_INTEGER, dayNumber(month), day, without)
+  const [row] = await read<TotalsRow>(selectTotals, month, Number.MAX_SAFE_INTEGER, dayNumber(month), day, without)
   if (!row) throw new Error('The query of usage totals returned no row.')
   return {
     month: { tokens: row.tokens, usd: row.usd },

@@ -17,7 +17,7 @@ import {
   decideApproval,
   assessByRisk,
 } from '#agent/policy/approval/approval.ts'
-import type { Judgement } from '#agent/policy/approval/approval-judge.ts'
+import type { ApprovalJudgement } from '#agent/policy/approval/approval-judge.ts'
 import { assessExposure } from '#agent/policy/approval/exposure.ts'
 
 export type PermissionContext = {
@@ -26,7 +26,7 @@ export type PermissionContext = {
   /** Names the backend and the directory. An approval counts for one location. */
   readonly describeLocation: () => string
   /** Asks a model. Must not throw: without a judgement it escalates. */
-  readonly judge: (call: JudgedCall) => Promise<Judgement>
+  readonly judge: (call: JudgedCall) => Promise<ApprovalJudgement>
   readonly now: () => number
   /** Read by the turn so far. Absent: nothing. */
   readonly exposure?: () => Exposure
@@ -34,11 +34,11 @@ export type PermissionContext = {
 
 export type PermissionResult =
   | { readonly do: 'run'; readonly decision?: ApprovalDecision }
-  | { readonly do: 'refuse'; readonly refusal: Refusal; readonly decision: ApprovalDecision }
+  | { readonly do: 'refuse'; readonly refusal: PermissionRefusal; readonly decision: ApprovalDecision }
   | { readonly do: 'later'; readonly awaits: ApprovalRequest; readonly decision: ApprovalDecision }
 
 /** The model reads a refusal as the result of its call. */
-export type Refusal = { readonly status: 'refused' | 'denied'; readonly error: string }
+export type PermissionRefusal = { readonly status: 'refused' | 'denied'; readonly error: string }
 
 export function checkPermission(
   call: ToolCall,
@@ -141,7 +141,11 @@ const refusalTexts: Record<ApprovalDecision['by'], (reason: string) => string> =
   mode: (reason) => reason,
 }
 
-export const createRefusal = ({ did, by, reason }: Pick<ApprovalDecision, 'did' | 'by' | 'reason'>): Refusal => ({
+export const createRefusal = ({
+  did,
+  by,
+  reason,
+}: Pick<ApprovalDecision, 'did' | 'by' | 'reason'>): PermissionRefusal => ({
   status: did === 'refused' ? 'refused' : 'denied',
   error: refusalTexts[by](reason),
 })
@@ -158,5 +162,5 @@ function listSubjects(input: unknown, { backend }: Partial<Services>): readonly 
 }
 
 /** Renders a refusal in the shape of the tool's own results. */
-export const renderRefusal = (tool: string, { status, error }: Refusal): string =>
+export const renderRefusal = (tool: string, { status, error }: PermissionRefusal): string =>
   JSON.stringify(tool === 'terminal' ? { output: '', exit_code: -1, status, error } : { status, error })

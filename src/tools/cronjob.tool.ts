@@ -52,13 +52,13 @@ function assessScript({ action, script, monitor_script: monitor }: Input): Asses
   }
 }
 
-type Context = {
+type CronjobContext = {
   readonly jobs: JobScheduler
   readonly authority: Parameters<JobScheduler['list']>[0]
   readonly key: string
 }
 
-async function perform(request: Input, context: Context) {
+async function perform(request: Input, context: CronjobContext) {
   const { jobs, authority, key } = context
   const { action, job_id: reference } = request
   if (action === 'list') return listJobs(context)
@@ -86,7 +86,7 @@ async function perform(request: Input, context: Context) {
 const refused = (error: string) => fail(error, { success: false })
 const unknownJob = (reference: string) => `There is no job "${reference}". list shows the jobs.`
 
-async function listJobs({ jobs, authority }: Context) {
+async function listJobs({ jobs, authority }: CronjobContext) {
   const { jobs: found, hasMore } = await jobs.list(authority)
   return {
     success: true,

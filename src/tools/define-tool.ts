@@ -16,7 +16,7 @@ import type { TouchedResources } from './group-calls.ts'
 import { defaultToolTimeoutMs } from './time-limit.ts'
 import { fail, resultOf, type ToolAnswer } from './tool-result.ts'
 
-type Definition<Input, Need extends ServiceName> = {
+type ToolDefinition<Input, Need extends ServiceName> = {
   readonly name: string
   readonly toolset: string
   readonly description: string
@@ -38,7 +38,7 @@ type Definition<Input, Need extends ServiceName> = {
 
 /** Defines a built-in tool. The zod schema is the only description of its input. */
 export const defineTool = <Schema extends z.ZodObject, Need extends ServiceName = never>(
-  definition: Definition<z.infer<Schema>, Need> & { readonly input: Schema },
+  definition: ToolDefinition<z.infer<Schema>, Need> & { readonly input: Schema },
 ): Tool => createTool(definition, zodInput(definition.input))
 
 /**
@@ -46,12 +46,12 @@ export const defineTool = <Schema extends z.ZodObject, Need extends ServiceName 
  * parser, because a foreign schema may not be compiled without bounds.
  */
 export const defineSchemaTool = <Input, Need extends ServiceName = never>(
-  definition: Definition<Input, Need> & { readonly input: ToolInput<Input> },
+  definition: ToolDefinition<Input, Need> & { readonly input: ToolInput<Input> },
 ): Tool => createTool(definition, definition.input)
 
 /** The type parameters end here: a toolbox maps names to tools and does not list their types. */
 function createTool<Input, Need extends ServiceName>(
-  definition: Definition<Input, Need>,
+  definition: ToolDefinition<Input, Need>,
   input: ToolInput<Input>,
 ): Tool {
   const { name, toolset, description, needs = [], effect, maxResultChars: maxResult } = definition
@@ -101,17 +101,17 @@ function createTool<Input, Need extends ServiceName>(
 type ToolInput<Value> = {
   readonly schema: object
   /** Returns the input for `run`, or an error text for the model. Must not throw. */
-  readonly parse: (raw: unknown) => ParsedInput<Value>
+  readonly parse: (raw: unknown) => InputResult<Value>
 }
 
-type ParsedInput<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly error: string }
+type InputResult<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly error: string }
 
 /** Makes both parts from a zod object. The schema is computed once, when it is first needed. */
 export function zodInput<Input extends z.ZodObject>(input: Input): ToolInput<z.infer<Input>> {
   let schema: object | undefined
   return {
     get schema() {
-      return (schema ??= jsonSchemaOf(input))
+      return (schema ??= getJsonSchema(input))
     },
     parse(raw) {
       const { data, error } = input.safeParse(coerce(raw, input))
@@ -121,7 +121,7 @@ export function zodInput<Input extends z.ZodObject>(input: Input): ToolInput<z.i
 }
 
 /** Leaves out keywords that cost bytes in every request and constrain nothing. */
-function jsonSchemaOf(input: z.ZodObject): object {
+function getJsonSchema(input: z.ZodObject): object {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(input, {
     io: 'input',
     override({ jsonSchema }) {

@@ -48,7 +48,7 @@ const input = z.object({
   message: z.string().max(maxGoalChars).optional().describe('For steer.'),
 })
 type Input = z.infer<typeof input>
-type Context = CallContext & { readonly subagents: Subagents }
+type DelegateContext = CallContext & { readonly subagents: Subagents }
 
 const definition = defineTool({
   name: 'delegate_task',
@@ -85,7 +85,7 @@ function describeWith(_toolbox: Toolbox, { subagents }: SessionFacts): string {
 
 export default Object.assign(definition, { describeWith })
 
-function tasksOf({
+function listTasks({
   goal: single,
   context,
   tasks = [],
@@ -104,9 +104,9 @@ function tasksOf({
   return [...(single?.trim() ? [{ ...shared, goal: single }] : []), ...listed]
 }
 
-async function spawn(request: Input, { subagents, callId, authority }: Context) {
+async function spawn(request: Input, { subagents, callId, authority }: DelegateContext) {
   if (request.goal?.trim() && request.tasks) return fail('Give either goal or tasks, not both.')
-  const tasks = tasksOf(request)
+  const tasks = listTasks(request)
   if (!tasks.length) return fail('Give a goal, or tasks with one goal each.')
   const spawned = await subagents.spawn({ callId, tasks, isBackground: request.background, authority })
   if (typeof spawned === 'string') return fail(spawned)
@@ -124,7 +124,7 @@ async function spawn(request: Input, { subagents, callId, authority }: Context) 
 
 const unknownId = (id: string) => fail(`There is no subagent ${id}. See action "list".`)
 
-async function steer({ subagent_id: id, message }: Input, { subagents, callId }: Context) {
+async function steer({ subagent_id: id, message }: Input, { subagents, callId }: DelegateContext) {
   if (id === undefined || !message?.trim()) return fail('steer needs subagent_id and message.')
   const outcome = await subagents.steer(id, message, callId)
   if (outcome === undefined) return unknownId(id)
@@ -133,7 +133,7 @@ async function steer({ subagent_id: id, message }: Input, { subagents, callId }:
     : { status: 'missed', subagent_id: id, missed_steer: message, note: 'It had ended before the message came.' }
 }
 
-function stop({ subagent_id: id }: Input, { subagents }: Context) {
+function stop({ subagent_id: id }: Input, { subagents }: DelegateContext) {
   const stopped = subagents.stop(id)
   return stopped === undefined ? unknownId(id ?? '') : { status: 'stopping', count: stopped }
 }

@@ -10,7 +10,7 @@ import type { CallContext, Services, Tool, Toolbox, ToolResult } from '#agent/co
 import { isUntrustedTool } from '#agent/untrusted/fenced-transcript.ts'
 import type { Result, ToolCall } from '#agent/core/turn.ts'
 import { groupCalls } from './group-calls.ts'
-import { type PermissionResult, type Refusal, renderRefusal } from './check-permission.ts'
+import { type PermissionResult, type PermissionRefusal, renderRefusal } from './check-permission.ts'
 import { maxLimits, openBatch, type ResultBatch, type ResultLimits, type Spill, spillText } from './limit-result.ts'
 import { describeToolTimeout, limitToolTime } from './time-limit.ts'
 
@@ -85,12 +85,12 @@ export const concurrentCalls = (
 }
 
 type ToolCallResult = Extract<Result, { of: 'tool' }>
-type CallResult = ToolCallResult | Extract<Result, { of: 'later' }>
+type DispatchResult = ToolCallResult | Extract<Result, { of: 'later' }>
 
-const callIdOf = (result: CallResult) => (result.of === 'tool' ? result.message.callId : result.callId)
+const callIdOf = (result: DispatchResult) => (result.of === 'tool' ? result.message.callId : result.callId)
 
 /** `concurrent`: the number of calls that share one time limit. */
-async function runCall(call: ToolCall, options: DispatchOptions, concurrent: number): Promise<CallResult> {
+async function runCall(call: ToolCall, options: DispatchOptions, concurrent: number): Promise<DispatchResult> {
   const tool = options.toolbox.get(call.name)
   if (!tool) return { of: 'tool', message: errorResult(call, `There is no tool named ${call.name} any more.`) }
   if (options.context.signal.aborted)
@@ -109,7 +109,7 @@ async function runCall(call: ToolCall, options: DispatchOptions, concurrent: num
   return { of: 'tool', message, ...decided }
 }
 
-const refusalMessage = ({ id, name }: ToolCall, refusal: Refusal): ToolMessage => ({
+const refusalMessage = ({ id, name }: ToolCall, refusal: PermissionRefusal): ToolMessage => ({
   role: 'tool',
   callId: id,
   name,
@@ -166,14 +166,14 @@ function toMessage(
 }
 
 /** In contents of files, values that only their names make suspicious are mostly code: the model has to see it. */
-function redactParts(parts: Content, { redactor, toolbox }: DispatchOptions, name: string): Content {
+function redactParts(parts: ResultContent, { redactor, toolbox }: DispatchOptions, name: string): ResultContent {
   if (!redactor) return parts
   const { redact, redactFile } = redactor()
   const redactText = toolbox.get(name)?.toolset === 'file' ? redactFile : redact
   return parts.map((part) => (part.type === 'text' ? { type: 'text', text: redactJson(part.text, redactText) } : part))
 }
 
-type Content = Exclude<ToolResult, { later: unknown }>['content']
+type ResultContent = Exclude<ToolResult, { later: unknown }>['content']
 
 // Runs the work of a tool call within its time limit. The signal of the work aborts at the limit or when the user
 // stops the turn. Work that does not end then is abandoned, and its late result or error is discarded.
@@ -226,13 +226,13 @@ const maxDeltaChars = 2_000
 /** Longer than a private key, so that the end of one whose beginning is dropped is not shown. */
 const maxBufferedChars = 20_000
 
-type ProgressOptions = {
+type ReportOptions = {
   readonly schedule: ScheduleTimer
   readonly openRedaction: () => RedactionStream
   readonly emit: (delta: string) => void
 }
 
-type Progress = {
+type ProgressReport = {
   readonly report: (text: string) => void
   /** Drops what is not reported yet: the result of the call has it. */
   readonly end: () => void
@@ -242,7 +242,7 @@ type Progress = {
  * Reports what a running call prints: the end of it, redacted, at most 2 KB per interval. The interval grows after some
  * events, so that a long command stays cheap for the object and its subscribers.
  */
-export function openProgress({ schedule, openRedaction, emit }: ProgressOptions): Progress {
+export function openProgress({ schedule, openRedaction, emit }: ReportOptions): ProgressReport {
   let redaction = openRedaction()
   let [buffer, omittedChars, events, isOver] = ['', 0, 0, false]
   let cancelTimer: (() => void) | undefined

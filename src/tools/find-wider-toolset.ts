@@ -2,14 +2,14 @@
 
 import { isServerTool } from './tool-names.ts'
 import { expandToolsets, type ToolSources } from './tools-for.ts'
-import { presetBounds, presetOf } from './toolsets.ts'
+import { presetBounds, getPreset } from './toolsets.ts'
 
 /** A tool of an MCP server is known to the session only, so that it counts as allowed unless it is disabled by name. */
 export function findWiderToolset(
   requested: readonly string[],
   { source = '', enabled, disabled = [], bounds = [] }: Pick<ToolSources, 'source' | 'enabled' | 'disabled' | 'bounds'>,
 ): string | undefined {
-  const preset = presetOf(source)
+  const preset = getPreset(source)
   const { only, never = [] } = presetBounds[preset] ?? {}
   const lists = [enabled ?? [preset], ...(only ? [only] : []), ...bounds].map(expandToolsets)
   const excluded = expandToolsets([...disabled, ...never])

@@ -37,10 +37,10 @@ export type BatchOptions = {
 }
 
 /** One text part of the result of a call. */
-type Place = { readonly callId: string; readonly part: number; readonly text: string }
+type ResultPart = { readonly callId: string; readonly part: number; readonly text: string }
 
 /** The result that was added, and texts of earlier ones that have become shorter. */
-export type Bounded = { readonly message: ToolMessage; readonly shortened: readonly Place[] }
+export type Bounded = { readonly message: ToolMessage; readonly shortened: readonly ResultPart[] }
 
 export type ResultBatch = {
   readonly add: (message: ToolMessage, maxChars?: number) => Promise<Bounded>
@@ -50,7 +50,7 @@ export type ResultBatch = {
 export function openBatch({ earlier = [], limits, shorten }: BatchOptions): ResultBatch {
   const messages = new Map(earlier.map((message) => [message.callId, message]))
   const done = new Set<string>()
-  const shortenAt = async ({ callId, part, text }: Place) => {
+  const shortenAt = async ({ callId, part, text }: ResultPart) => {
     const shorter = await shorten(callId, text)
     const message = messages.get(callId)
     if (!message) return undefined
@@ -59,10 +59,10 @@ export function openBatch({ earlier = [], limits, shorten }: BatchOptions): Resu
     done.add(`${callId} ${part}`)
     return { callId, part, text: shorter }
   }
-  const isOpen = ({ callId, part }: Place) => !done.has(`${callId} ${part}`)
+  const isOpen = ({ callId, part }: ResultPart) => !done.has(`${callId} ${part}`)
   return {
     add: async (message, maxChars = limits.perResult) => {
-      const shortened: Place[] = []
+      const shortened: ResultPart[] = []
       messages.set(message.callId, message)
       for (const place of listTexts([message])) if (place.text.length > maxChars) await shortenAt(place)
       for (;;) {
@@ -79,16 +79,16 @@ export function openBatch({ earlier = [], limits, shorten }: BatchOptions): Resu
   }
 }
 
-const listTexts = (messages: readonly ToolMessage[]): readonly Place[] =>
+const listTexts = (messages: readonly ToolMessage[]): readonly ResultPart[] =>
   messages.flatMap(({ callId, content }) =>
     content.flatMap((one, part) => (one.type === 'text' ? [{ callId, part, text: one.text }] : [])),
   )
 
-const sumChars = (texts: readonly Place[]): number => texts.reduce((sum, { text }) => sum + text.length, 0)
+const sumChars = (texts: readonly ResultPart[]): number => texts.reduce((sum, { text }) => sum + text.length, 0)
 
 /** The newest of equally long ones, because the others may be stored already. */
-const findLargest = (texts: readonly Place[]): Place | undefined =>
-  texts.reduce<Place | undefined>(
+const findLargest = (texts: readonly ResultPart[]): ResultPart | undefined =>
+  texts.reduce<ResultPart | undefined>(
     (largest, one) => (one.text.length >= (largest?.text.length ?? 0) ? one : largest),
     undefined,
   )

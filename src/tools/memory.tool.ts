@@ -30,7 +30,7 @@ const input = z.object({
   operations: z.array(operation).min(1).max(maxOperations).optional().describe('Several changes that apply together.'),
 })
 type Input = z.infer<typeof input>
-type Given = z.infer<typeof operation>
+type GivenOperation = z.infer<typeof operation>
 
 export default defineTool({
   name: 'memory',
@@ -69,15 +69,15 @@ function parseOperations({
 }: Input): readonly MemoryOperation[] | string {
   if (operations && action) return 'Give either action or operations.'
   if (!operations && (action === undefined || action === 'read')) return 'Give an action: add, replace, remove or read.'
-  const given: readonly Given[] = operations ?? [
-    { action: action as Given['action'], content: content ?? new_text, old_text },
+  const given: readonly GivenOperation[] = operations ?? [
+    { action: action as GivenOperation['action'], content: content ?? new_text, old_text },
   ]
   const parsed = given.map(parseOperation)
   const error = parsed.find((one) => typeof one === 'string')
   return error ?? parsed.filter((one) => typeof one !== 'string')
 }
 
-function parseOperation({ action, content, old_text: oldText }: Given): MemoryOperation | string {
+function parseOperation({ action, content, old_text: oldText }: GivenOperation): MemoryOperation | string {
   if (action !== 'remove' && content === undefined) return `${action} needs content.`
   if (action !== 'add' && oldText === undefined) return `${action} needs old_text: a part of the entry.`
   if (action === 'add') return { action, content: content ?? '' }

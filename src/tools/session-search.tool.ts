@@ -1,7 +1,7 @@
 /** Searches and reads the earlier sessions of the tenant. */
 
 import * as z from 'zod'
-import type { History, HistoryHit, HistoryMessage } from '#agent/core/tool.ts'
+import type { HistoryPort, HistoryHit, HistoryMessage } from '#agent/core/tool.ts'
 import { historyReach } from '#agent/core/permission/authority.ts'
 import { fenceUntrusted, minFencedChars } from '#agent/untrusted/fence.ts'
 import { defineTool } from './define-tool.ts'
@@ -58,7 +58,7 @@ const reachTexts = {
   session: 'Only this conversation can be read: the sender may not read others.',
 } as const
 
-async function search(request: Input, history: History) {
+async function search(request: Input, history: HistoryPort) {
   const { query, session_id, around_message_id } = request
   if (session_id !== undefined) return readSession(history, { ...request, session_id: parseLink(session_id) })
   if (around_message_id !== undefined) return fail('around_message_id needs the session_id it belongs to.')
@@ -69,14 +69,14 @@ const linkPrefix = '@session:'
 const renderLink = (sessionId: string): string => `${linkPrefix}${sessionId}`
 const parseLink = (text: string): string => (text.startsWith(linkPrefix) ? text.slice(linkPrefix.length) : text)
 
-async function listRecent(history: History, limit: number) {
+async function listRecent(history: HistoryPort, limit: number) {
   const recent = await history.recent(limit)
   const sessions = recent.map((session) => ({ ...session, link: renderLink(session.session_id) }))
   return { mode: 'browse', sessions, count: sessions.length }
 }
 
 async function readSession(
-  history: History,
+  history: HistoryPort,
   { session_id, around_message_id, window, role_filter }: Input & { session_id: string },
 ) {
   const around = around_message_id
@@ -121,7 +121,7 @@ function fenceForeign(text: string, { role, message_source }: Pick<HistoryMessag
   return fenceUntrusted(text, { source: 'an earlier session', nonce })
 }
 
-async function searchHistory(history: History, request: Input) {
+async function searchHistory(history: HistoryPort, request: Input) {
   const { query = '', limit, sort, detail, role_filter } = request
   const role = role_filter?.trim().toLowerCase()
   // One role narrows the search itself. Several are chosen among what was found.
@@ -157,7 +157,7 @@ function outlineSession(found: readonly HistoryHit[], { detail }: Input) {
 }
 
 /** Adds the messages around the best match, and how the session began and ended. */
-async function describeSession(history: History, found: readonly HistoryHit[], request: Input) {
+async function describeSession(history: HistoryPort, found: readonly HistoryHit[], request: Input) {
   const outline = outlineSession(found, request)
   const around = outline.matches[0]?.message_id ?? 1
   const [near = [], all = []] = await Promise.all([

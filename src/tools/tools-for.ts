@@ -4,7 +4,7 @@ import type { ServiceName, Tool, Toolbox } from '#agent/core/tool.ts'
 import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
 import type { ExpandToolsets } from '#agent/policy/settings/setting-classes.ts'
 import { tools as builtInTools } from './index.ts'
-import { expandToolset, presetBounds, presetOf, tenantToolset, type ToolsetExpansion, toolsets } from './toolsets.ts'
+import { expandToolset, presetBounds, getPreset, tenantToolset, type ToolsetExpansion, toolsets } from './toolsets.ts'
 
 export type Withheld = { readonly toolsets: readonly string[]; readonly except: readonly string[] }
 
@@ -36,7 +36,7 @@ export type SessionTools = {
 }
 
 export function toolsFor(sources: ToolSources): SessionTools {
-  const preset = presetOf(sources.source ?? '')
+  const preset = getPreset(sources.source ?? '')
   const { builtIn, enabled = [preset], disabled = [], bounds = [], withheld, services } = sources
   const { unavailable = [] } = sources
   const { only, never = [] } = presetBounds[preset] ?? {}
@@ -91,7 +91,7 @@ const everything: ReadonlySet<string> = new Set(['all', '*'])
  * The names of the tools that toolsets stand for, whether they exist here or not. A name that is no toolset stands for
  * itself: it may become a tool of the tenant.
  */
-export const expandToolsets: ExpandToolsets = (names = [presetOf('')]) => {
+export const expandToolsets: ExpandToolsets = (names = [getPreset('')]) => {
   const members = new Set<string>()
   const sets = { ...toolsets, [tenantToolset]: {} }
   for (const name of names.flatMap((each) => (everything.has(each) ? [each, ...Object.keys(toolsets)] : [each]))) {

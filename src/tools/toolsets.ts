@@ -99,7 +99,7 @@ const resolveStored = (name: string): string =>
 const presetAliases: Readonly<Record<string, string>> = { job: 'cron' }
 
 /** The toolset that a session has by default: that of its source, else that of the command line. */
-export function presetOf(source: string): string {
+export function getPreset(source: string): string {
   const name = `talaria-${presetAliases[source] ?? source}`
   return Object.hasOwn(presets, name) ? name : 'talaria-cli'
 }

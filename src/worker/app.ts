@@ -2,7 +2,7 @@
 
 import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError, renderError } from './errors.ts'
-import type { App, OpenRoute, Route, Web } from './route.ts'
+import type { App, OpenRoute, ApiRoute, RequestContext } from './route.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { attachmentRoutes } from './routes/attachments.ts'
@@ -57,7 +57,7 @@ import { createHono } from './routing/create-hono.ts'
 import { compileRoute, type KnownRoute } from './routing/known-route.ts'
 import { explainUnknownPath } from './routing/nearest-route.ts'
 
-export const routes: readonly Route[] = [
+export const routes: readonly ApiRoute[] = [
   ...modelRoutes,
   ...chatRoutes,
   ...responseRoutes,
@@ -124,7 +124,7 @@ export function createApp(): App {
 const requiresKey = (pathname: string): boolean => /^\/(v1|api)\//.test(pathname)
 
 /** Answers requests that no route matches: a 405 with the allowed methods, a static file, or a 404. */
-async function respondToUnmatched({ req, env, executionCtx }: Web): Promise<Response> {
+async function respondToUnmatched({ req, env, executionCtx }: RequestContext): Promise<Response> {
   const pathname = req.path
   const publicMethods = listMethods(pathname, publicPatterns)
   if (publicMethods.length) return methodNotAllowed(req.method, publicMethods)

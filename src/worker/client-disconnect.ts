@@ -2,14 +2,14 @@
 
 import type { SessionDO } from '#durable/session/session-object.ts'
 import type { RequestIds } from './idempotency.ts'
-import type { Call } from './route.ts'
+import type { RouteCall } from './route.ts'
 
 /**
  * Undefined for a request with an idempotency key: its client can ask again for the answer. Streams tell their session
  * themselves, too, when a write fails.
  */
 export function nameClient(
-  { web, authority }: Pick<Call<unknown, unknown>, 'web' | 'authority'>,
+  { web, authority }: Pick<RouteCall<unknown, unknown>, 'web' | 'authority'>,
   session: DurableObjectStub<SessionDO>,
   { repeatable }: RequestIds,
 ): string | undefined {

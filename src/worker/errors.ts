@@ -30,7 +30,7 @@ export type ErrorCode =
   | 'previous_response_not_found'
   | 'websocket_connection_limit_reached'
 
-type ErrorDetails = {
+type ErrorOptions = {
   /** The field, header or limit that caused the error. */
   readonly param?: string | undefined
   /** Seconds. */
@@ -51,7 +51,7 @@ export class AppError extends Error {
     status: number,
     code: ErrorCode | FailureCode,
     message: string,
-    { param, retryAfter, headers = {}, cause }: ErrorDetails = {},
+    { param, retryAfter, headers = {}, cause }: ErrorOptions = {},
   ) {
     super(message, { cause })
     this.status = status

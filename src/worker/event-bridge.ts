@@ -7,7 +7,7 @@ import { closeCodes, renderRefusalEvent } from '#agent/public-api/access-refusal
 import type { AccessRefusal } from '#agent/core/permission/access.ts'
 import type { EventPage } from '#durable/session/views/read-session.ts'
 import { invalid } from './errors.ts'
-import type { Web } from './route.ts'
+import type { RequestContext } from './route.ts'
 import { eventStreamHeaders } from './headers.ts'
 
 const keepAliveMs = 15_000
@@ -16,7 +16,7 @@ const maxPendingBytes = 4 * 1024 * 1024
 const encoder = new TextEncoder()
 
 /** The event after which a stream continues: the header, else the query parameter `after`. */
-export function readLastEventId({ req }: Web, after: number | undefined): number | undefined {
+export function readLastEventId({ req }: RequestContext, after: number | undefined): number | undefined {
   const last = req.header('last-event-id')
   if (last === undefined) return after
   if (!/^\d{1,15}$/.test(last)) throw invalid('Last-Event-ID must be the id of an event.', 'Last-Event-ID')

@@ -10,7 +10,7 @@ import { type RequestIds, releaseOnError } from './idempotency.ts'
 import { requireStorageAdmission } from './limits.ts'
 import { requireFound, addressSession } from './sessions.ts'
 
-type Session = DurableObjectStub<SessionDO>
+type ForkTarget = DurableObjectStub<SessionDO>
 type Fork = {
   readonly spec: NewSession
   /** The last run to copy. All runs are copied without it. */
@@ -22,8 +22,8 @@ type ForkContext = { readonly env: Env; readonly authority: Authority; readonly 
 
 export async function forkSession(
   { env, authority, tenant }: ForkContext,
-  source: Session,
-  target: Session,
+  source: ForkTarget,
+  target: ForkTarget,
   { spec, upTo, withEarlierFiles }: Fork,
 ) {
   const copied = await source.transfer.copy(authority, upTo, withEarlierFiles)
@@ -37,7 +37,7 @@ export async function forkSession(
   return requireFound(await target.transfer.paste(authority, copy, { source: copy.meta.source, ...spec }))
 }
 
-type ForkedSubmit = Fork & { readonly source: Session; readonly ids: RequestIds }
+type ForkedSubmit = Fork & { readonly source: ForkTarget; readonly ids: RequestIds }
 
 /** Submits in a fork, which is deleted when the request is refused. */
 export async function submitInFork<T>(
@@ -46,7 +46,7 @@ export async function submitInFork<T>(
   submitRequest: () => Promise<T>,
 ): Promise<T> {
   const { env, authority, tenant } = context
-  const to: Session = addressSession(env, tenant.id, ids.sessionId)
+  const to: ForkTarget = addressSession(env, tenant.id, ids.sessionId)
   // A repeated request finds the fork of the first one.
   if (await to.info.get(authority)) return submitRequest()
   await releaseOnError(ids, () => forkSession(context, source, to, fork))

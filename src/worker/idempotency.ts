@@ -7,7 +7,7 @@ import { newRunId, newSessionId } from '#durable/platform/ids.ts'
 import { noteLogIds } from '#durable/platform/log-context.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from './errors.ts'
-import type { Call } from './route.ts'
+import type { RouteCall } from './route.ts'
 import { sha256Base64 } from '#durable/platform/hash.ts'
 
 export type RequestIds = {
@@ -20,7 +20,7 @@ export type RequestIds = {
   readonly release: () => Promise<void>
 }
 
-export type KeyedCall = Pick<Call<unknown, unknown>, 'web' | 'env' | 'authority' | 'tenant' | 'bodyText'>
+export type KeyedCall = Pick<RouteCall<unknown, unknown>, 'web' | 'env' | 'authority' | 'tenant' | 'bodyText'>
 
 /** Returns the ids for a request. Without `sessionId` the session is a new one. */
 export async function claimIds(call: KeyedCall, sessionId?: string): Promise<RequestIds> {

@@ -17,13 +17,13 @@ import { validate, parseJson, readText } from './input/body.ts'
 import type { RequestHeader } from './headers.ts'
 import { requireRequestAdmission } from './limits.ts'
 
-export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+export type HttpMethod = 'get' | 'post' | 'put' | 'patch' | 'delete'
 export type AppEnv = { Bindings: Env; Variables: { requestId: string } }
 export type App = Hono<AppEnv>
-export type Web = Context<AppEnv>
+export type RequestContext = Context<AppEnv>
 
-export type Call<Query, Body> = {
-  readonly web: Web
+export type RouteCall<Query, Body> = {
+  readonly web: RequestContext
   readonly env: Env
   /** Of the key that sent the request. */
   readonly authority: Authority
@@ -35,8 +35,8 @@ export type Call<Query, Body> = {
   readonly param: (name: string) => string
 }
 
-export type Route = {
-  readonly method: Method
+export type ApiRoute = {
+  readonly method: HttpMethod
   /** In Hono's syntax. */
   readonly path: string
   /** The id of the operation, which generated clients use as the name of a method: the verb first. */
@@ -64,33 +64,33 @@ export type Route = {
 }
 
 /** A route without a key. Its handler verifies the sender itself, or its content is public. */
-export type OpenRoute = Omit<Route, 'scope'> & { readonly scope: null }
+export type OpenRoute = Omit<ApiRoute, 'scope'> & { readonly scope: null }
 
-type Definition<Query extends z.ZodType, Body extends z.ZodType> = Omit<Route, 'mount' | 'query' | 'body'> & {
+type RouteDefinition<Query extends z.ZodType, Body extends z.ZodType> = Omit<ApiRoute, 'mount' | 'query' | 'body'> & {
   readonly query?: Query
   readonly body?: Body
-  readonly handle: (call: Call<z.infer<Query>, z.infer<Body>>) => Promise<Response>
+  readonly handle: (call: RouteCall<z.infer<Query>, z.infer<Body>>) => Promise<Response>
 }
 
 const noQuery = z.object({})
 const noBody = z.undefined()
 
 export function route<Query extends z.ZodType = typeof noQuery, Body extends z.ZodType = typeof noBody>(
-  definition: Definition<Query, Body>,
-): Route {
+  definition: RouteDefinition<Query, Body>,
+): ApiRoute {
   const { handle, ...described } = definition
   return {
     ...described,
     mount: (app) => {
       // A named wildcard would make Hono use a slower router for all routes.
       const path = definition.path.replace(/:\w+\{\.\*\}(?:\/\w+)?$/, '*')
-      const serve = async (web: Web): Promise<Response> => {
+      const serve = async (web: RequestContext): Promise<Response> => {
         const known = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
         const identity: Identity = { ...known, requestId: web.get('requestId') }
         noteLogIds({ ...logIdsOf(identity), ...logIdsOfPath(definition.path, (name) => web.req.param(name)) })
         return answer(web, identity)
       }
-      const answer = async (web: Web, identity: Identity): Promise<Response> => {
+      const answer = async (web: RequestContext, identity: Identity): Promise<Response> => {
         const tenant = await fetchTenantSnapshot(web.env, identity.tenantId)
         const authority = requireAccess(tenant, identity)
         requireScope(authority, definition.scope)

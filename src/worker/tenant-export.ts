@@ -42,9 +42,9 @@ async function* tenantLines(env: Env, tenantId: string): AsyncGenerator<string> 
   const tenant = tenantStub(env, tenantId)
   const [settings, credentials, secrets, people] = await Promise.all([
     tenant.settings.get(),
-    tenant.credentials.list(operatorOf(tenantId)),
-    tenant.secrets.list(operatorOf(tenantId)),
-    tenant.pairing.list(operatorOf(tenantId)),
+    tenant.credentials.list(createOperator(tenantId)),
+    tenant.secrets.list(createOperator(tenantId)),
+    tenant.pairing.list(createOperator(tenantId)),
   ])
   yield line('settings', { settings: withoutHeaders(settings) })
   for (const { id, provider, name, lastFour, createdAt } of credentials.list)
@@ -52,7 +52,7 @@ async function* tenantLines(env: Env, tenantId: string): AsyncGenerator<string> 
   for (const { name, lastFour, createdAt } of secrets)
     yield line('secret', { name, last_four: lastFour, created_at: iso(createdAt) })
   for (const person of people) yield line('person', { ...person, at: iso(person.at) })
-  for (const { target, owner, entries } of await tenant.memory.listAll(operatorOf(tenantId)))
+  for (const { target, owner, entries } of await tenant.memory.listAll(createOperator(tenantId)))
     if (entries.length) yield line('memory', { target, owner: owner ?? null, entries })
   yield* skillLines(env, tenantId)
   yield* jobLines(env, tenantId)
@@ -61,8 +61,8 @@ async function* tenantLines(env: Env, tenantId: string): AsyncGenerator<string> 
 /** The skills of the tenant with their files. Bundled ones are not the tenant's. */
 async function* skillLines(env: Env, tenantId: string): AsyncGenerator<string> {
   const { skills } = tenantStub(env, tenantId)
-  for (const { head, source } of await skills.list(operatorOf(tenantId))) {
-    const found = source === 'bundled' ? undefined : await skills.read(operatorOf(tenantId), head.name)
+  for (const { head, source } of await skills.list(createOperator(tenantId))) {
+    const found = source === 'bundled' ? undefined : await skills.read(createOperator(tenantId), head.name)
     if (!found) continue
     const files = found.files.map(({ path, bytes }) => ({ path, data: encodeBase64Bytes(bytes) }))
     const { isPinned, hash, origin, createdAt, updatedAt } = found.summary
@@ -74,7 +74,10 @@ async function* skillLines(env: Env, tenantId: string): AsyncGenerator<string> {
 async function* jobLines(env: Env, tenantId: string): AsyncGenerator<string> {
   let before: number | undefined
   do {
-    const { data, next } = await tenantStub(env, tenantId).jobs.list(operatorOf(tenantId), { limit: pageSize, before })
+    const { data, next } = await tenantStub(env, tenantId).jobs.list(createOperator(tenantId), {
+      limit: pageSize,
+      before,
+    })
     for (const job of data) yield line('job', job)
     before = next
   } while (before !== undefined)
@@ -165,7 +168,7 @@ async function* sessionIds(env: Env, tenantId: string): AsyncGenerator<string> {
 async function* sessionLines(env: Env, tenantId: string, id: string, failed: string[]): AsyncGenerator<string> {
   try {
     const session = addressSession(env, tenantId, id)
-    const exported = await session.transfer.export(operatorOf(tenantId), { format: 'jsonl', hasFiles: false })
+    const exported = await session.transfer.export(createOperator(tenantId), { format: 'jsonl', hasFiles: false })
     if (!exported) return
     let type = 'session'
     for await (const text of textLines(exported)) {
@@ -203,7 +206,7 @@ async function* fileLines(env: Env, tenantId: string, id: string): AsyncGenerato
   const open = [{ path: '.', depth: 0 }]
   let count = 0
   for (let folder = open.pop(); folder && count < maxFiles; folder = open.pop()) {
-    const found = await files.read(operatorOf(tenantId), folder.path)
+    const found = await files.read(createOperator(tenantId), folder.path)
     if (found?.kind !== 'directory') continue
     for (const { path, type, size, modified } of found.entries) {
       if (type === 'directory' && folder.depth < maxDepth) open.push({ path, depth: folder.depth + 1 })
@@ -224,7 +227,7 @@ async function* blobLines({ BLOBS }: Env, tenantId: string): AsyncGenerator<stri
 }
 
 /** The owner of the deployment acts for the tenant. */
-const operatorOf = (tenantId: string): Authority => ({
+const createOperator = (tenantId: string): Authority => ({
   tenantId,
   principal: { kind: 'key', id: 'admin' },
   scopes,

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
-import type { ExecutionBackend, Jobs, JobState } from '#agent/core/backend.ts'
+import type { ExecutionBackend, Jobs, CommandState } from '#agent/core/backend.ts'
 import readFile from '#tools/file/read-file.tool.ts'
 import terminal from '#tools/terminal/terminal.tool.ts'
 import { call } from '../tools/support/call.ts'
@@ -168,7 +168,7 @@ export function conforms(name: string, withBackend: WithBackend, cases: Cases = 
         if (backend.jobs) await work(backend.jobs, backend)
       })
 
-    const ended = async (jobs: Jobs, id: string): Promise<JobState> => {
+    const ended = async (jobs: Jobs, id: string): Promise<CommandState> => {
       for (;;) {
         const state = await jobs.state(id)
         if (state.at !== 'running') return state

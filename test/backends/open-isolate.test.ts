@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { awaitAnswer, type Ending, openIsolate } from '../../src/backends/open-isolate.ts'
+import { awaitAnswer, type IsolateEnding, openIsolate } from '../../src/backends/open-isolate.ts'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { createTestClock } from '#test/support/clock.ts'
 
@@ -44,7 +44,7 @@ it('shares an isolate by build and owner', () => {
   ])
 })
 
-const describe = ({ kind }: Ending): string => kind
+const describe = ({ kind }: IsolateEnding): string => kind
 
 it('returns the answer, and what ended the work without one', async () => {
   const clock = createTestClock()

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Message, MessageSource } from '#agent/core/message.ts'
-import type { History, HistoryMessage } from '#agent/core/tool.ts'
+import type { HistoryPort, HistoryMessage } from '#agent/core/tool.ts'
 import sessionSearch from '#tools/session-search.tool.ts'
 import { call } from './support/call.ts'
 
@@ -24,7 +24,7 @@ describe('session_search', () => {
     snippet: `found ${seq}`,
   })
   const queries: unknown[] = []
-  const history: History = {
+  const history: HistoryPort = {
     recent: async (limit) =>
       ['a', 'b', 'c', 'd']
         .slice(0, limit)
@@ -89,7 +89,7 @@ describe('session_search', () => {
       ...message(1, role, order),
       ...(source && { message_source: source }),
     })
-    const poisoned: History = {
+    const poisoned: HistoryPort = {
       ...history,
       search: async () => [{ ...hit('a', 1, 'tool'), snippet: order }],
       read: async () => [said('tool'), said('user', 'webhook'), said('user'), said('assistant')],

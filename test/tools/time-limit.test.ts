@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { describe, expect, it } from 'vitest'
-import type { Effect, History, Tool } from '#agent/core/tool.ts'
+import type { Effect, HistoryPort, Tool } from '#agent/core/tool.ts'
 import type { Result, ToolCall } from '#agent/core/turn.ts'
 import { defineTool } from '#tools/define-tool.ts'
 import { type DispatchOptions, dispatch } from '#tools/dispatch.ts'
@@ -149,7 +149,7 @@ it('no timer is left when a call has ended, so that the object can hibernate', a
 })
 
 it('a history that does not answer ends session_search after 30 seconds', async () => {
-  const history = { recent: () => never, search: () => never, read: () => never } as History
+  const history = { recent: () => never, search: () => never, read: () => never } as HistoryPort
   const tool = tools.find(({ name }) => name === 'session_search')!
   const { timers, ended } = start([callOf(tool)], [tool], { services: { history } })
   await timers.pass(30_000)

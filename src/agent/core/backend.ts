@@ -6,7 +6,7 @@
 export const backendKinds = ['virtual', 'cloudflare', 'http', 'daytona', 'e2b', 'vercel'] as const
 export type BackendKind = (typeof backendKinds)[number]
 
-export type Capabilities = {
+export type BackendCapabilities = {
   readonly streaming: boolean
   readonly background: boolean
   /** Commands may have a terminal device. */
@@ -60,7 +60,7 @@ export type FileStat = {
   readonly modified: number
 }
 
-export type SearchQuery = {
+export type FileQuery = {
   readonly pattern: string
   /** `content`: lines matching the regular expression. `files`: paths matching the glob. */
   readonly target: 'content' | 'files'
@@ -73,7 +73,7 @@ export type SearchQuery = {
   readonly offset: number
 }
 
-export type SearchHit = {
+export type FileHit = {
   readonly path: string
   /** 1-based; absent for `files`. */
   readonly line?: number
@@ -82,7 +82,11 @@ export type SearchHit = {
   readonly after?: readonly string[]
 }
 
-export type SearchResult = { readonly hits: readonly SearchHit[]; readonly total: number; readonly truncated: boolean }
+export type FileSearchResult = {
+  readonly hits: readonly FileHit[]
+  readonly total: number
+  readonly truncated: boolean
+}
 
 /** A symbolic link, with its target as written. */
 export type FileLink = { readonly path: string; readonly target: string }
@@ -96,13 +100,13 @@ export type Files = {
   readonly list: (path: string) => Promise<readonly FileStat[]>
   readonly remove: (path: string) => Promise<boolean>
   readonly move: (from: string, to: string) => Promise<void>
-  readonly search: (query: SearchQuery) => Promise<SearchResult>
+  readonly search: (query: FileQuery) => Promise<FileSearchResult>
   /** Lists the symbolic links of the workspace and of /tmp, those in node_modules if `isDeep`. Absent: there are none. */
   readonly links?: (isDeep: boolean) => Promise<readonly FileLink[]>
 }
 
 /** `lost`: the host is gone or was replaced, so the exit code is unknown. */
-export type JobState =
+export type CommandState =
   | { readonly at: 'running' }
   | { readonly at: 'exited'; readonly exitCode: number }
   | { readonly at: 'lost' }
@@ -121,7 +125,7 @@ export type JobOptions = {
 export type Jobs = {
   /** Returns the process id on the host, if it has one. */
   readonly start: (id: string, command: string, options: JobOptions) => Promise<number | undefined>
-  readonly state: (id: string) => Promise<JobState>
+  readonly state: (id: string) => Promise<CommandState>
   /** Reads at most `max` bytes of both streams from byte `from` on. `next` is the byte to continue from. */
   readonly output: (id: string, from: number, max: number) => Promise<{ readonly text: string; readonly next: number }>
   /** Writes to the standard input; absent where jobs have none. Rejects when the job does not read for a while. */
@@ -144,7 +148,7 @@ export class BackendError extends Error {
 
 export type ExecutionBackend = {
   readonly kind: BackendKind
-  readonly capabilities: Capabilities
+  readonly capabilities: BackendCapabilities
   /** Asks the host for capabilities that are not known yet. Undefined when all are known; never rejects. */
   readonly learn?: () => Promise<void> | undefined
   /** Describes the backend and its limits in one or two sentences for the model. */

@@ -5,7 +5,7 @@
 
 import type { KeptMessages } from './compression.ts'
 import type { AuditEvent } from './permission/audit.ts'
-import type { History, HistoryHit, SearchFilter } from './tool.ts'
+import type { HistoryPort, HistoryHit, SearchFilter } from './tool.ts'
 import type { Message } from './message.ts'
 import type { Usage } from './usage.ts'
 
@@ -94,7 +94,7 @@ export type SessionFilter = {
 export type KnownRecord = 'nothing' | SessionRecord
 
 /** The store of one tenant, bound at construction: no method can name another tenant. */
-export type HistoryStore = History & {
+export type HistoryStore = HistoryPort & {
   /** Searches like `search`, and also tells whether a higher limit may find more. */
   readonly searchPage: (
     query: string,

@@ -18,7 +18,7 @@ import type { Skills } from './skills/skill.ts'
 import type { Processes } from './process.ts'
 import type { SubagentLimits, Subagents } from './subagent.ts'
 import type { Availability, ToolDeployment } from './vendor/tool-deployment.ts'
-import type { Web } from './vendor/web.ts'
+import type { WebPort } from './vendor/web.ts'
 
 /**
  * Whether a call may run again after a crash. `pure` runs again; `once` changes nothing either, but never runs again,
@@ -90,7 +90,7 @@ export type SearchFilter = {
 }
 
 /** Reads the history of one tenant, as far as the authority of the call reaches. Message numbers are `seq` of the session. */
-export type History = {
+export type HistoryPort = {
   /** Newest first; runs of jobs come last. Without subagents and the lineage of the calling session. */
   readonly recent: (limit: number) => Promise<readonly HistorySession[]>
   /** Best first, and runs of jobs after all others. Leaves out the same sessions as `recent`. */
@@ -119,7 +119,7 @@ export type Services = {
   readonly documents: Documents
   /** Writes documents. */
   readonly documentWriter: DocumentWriter
-  readonly history: History
+  readonly history: HistoryPort
   readonly todos: { readonly read: () => readonly Todo[]; readonly write: (todos: readonly Todo[]) => void }
   /** The working directory and the exported variables between commands. */
   readonly shell: {
@@ -147,7 +147,7 @@ export type Services = {
   /** A person can answer questions. */
   readonly person: true
   /** Searches and pages of the web. */
-  readonly web: Web
+  readonly web: WebPort
 }
 export type ServiceName = keyof Services
 

@@ -85,9 +85,9 @@ function callEvents(before: Turn | undefined, { turn, append = [], requestId }: 
 }
 
 /** `requestId` identifies the request that answered. */
-type Change = { readonly now: number; readonly requestId: string | undefined }
+type CommitContext = { readonly now: number; readonly requestId: string | undefined }
 
-function changedCallEvents(call: ToolCall, old: ToolCall | undefined, change: Change): Event[] {
+function changedCallEvents(call: ToolCall, old: ToolCall | undefined, change: CommitContext): Event[] {
   switch (call.state) {
     case 'planned':
       return old ? answerEvents(old, true, change) : []
@@ -132,14 +132,14 @@ const segmentEvents = (before: Turn | undefined, { segments = [] }: Turn): Event
     segment < (before?.segments?.length ?? 0) ? [] : [{ type: 'run.waiting', segment, waits_for: waitsFor, usage }],
   )
 
-function answerEvents(old: ToolCall, isAllowed: boolean, { requestId }: Change): Event[] {
+function answerEvents(old: ToolCall, isAllowed: boolean, { requestId }: CommitContext): Event[] {
   if (old.state !== 'away' || !waitsForPerson(old.awaits)) return []
   if (old.awaits.kind === 'question')
     return [{ type: 'question.answered', question_id: old.id, ...(requestId && { request_id: requestId }) }]
   return [{ type: 'approval.responded', approval_id: old.id, decision: isAllowed ? 'allow' : 'deny' }]
 }
 
-function endEvents(old: ToolCall, result: Message, change: Change): Event[] {
+function endEvents(old: ToolCall, result: Message, change: CommitContext): Event[] {
   if (result.role !== 'tool') return []
   const duration_ms = old.state === 'running' ? Math.max(0, change.now - old.since) : 0
   const preview = textIn(result).slice(0, 200)

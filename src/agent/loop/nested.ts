@@ -3,7 +3,7 @@
 import type { Event } from '#agent/core/event.ts'
 import { type Commit, mapCalls, type NestedCall, type ToolCall, type Turn } from '#agent/core/turn.ts'
 
-type Ended = NonNullable<NestedCall['ended']>
+type NestedEnd = NonNullable<NestedCall['ended']>
 
 const changeNested = (
   turn: Turn,
@@ -22,7 +22,7 @@ export const beginNested = (turn: Turn, parent: string, call: NestedCall): Commi
 export function endNested(
   turn: Turn,
   parent: string,
-  end: Ended & { readonly id: string; readonly name: string },
+  end: NestedEnd & { readonly id: string; readonly name: string },
 ): Commit {
   const { id, name, ...ended } = end
   const counted = { ...turn, ran: { ...turn.ran, [name]: (turn.ran[name] ?? 0) + 1 } }
@@ -45,7 +45,7 @@ export function nestedEvents(call: ToolCall | undefined, old: ToolCall | undefin
   ])
 }
 
-const lostWithProgram: Ended = { failed: true, preview: 'The program that made this call has ended.' }
+const lostWithProgram: NestedEnd = { failed: true, preview: 'The program that made this call has ended.' }
 
 const startedEvent = ({ id, name, input }: NestedCall, parent: string): Event => ({
   type: 'tool.started',
@@ -57,7 +57,7 @@ const startedEvent = ({ id, name, input }: NestedCall, parent: string): Event =>
 
 const completedEvent = (
   { id, name, since }: NestedCall,
-  { failed, preview }: Ended,
+  { failed, preview }: NestedEnd,
   { parent, now }: { readonly parent: string; readonly now: number },
 ): Event => ({
   type: 'tool.completed',

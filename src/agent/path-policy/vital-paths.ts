@@ -13,15 +13,15 @@ import {
 } from './field.ts'
 import { diskPath, ordinaryRootDirectories, sampleDisks, systemDirectories, vitalSubdirectories } from './path-lists.ts'
 
-type Host = { readonly workspace: string; readonly env?: Readonly<Record<string, string>> }
+type HostPaths = { readonly workspace: string; readonly env?: Readonly<Record<string, string>> }
 
-export const getHome = ({ env }: Pick<Host, 'env'>): string => env?.['HOME'] ?? '/home/user'
+export const getHome = ({ env }: Pick<HostPaths, 'env'>): string => env?.['HOME'] ?? '/home/user'
 
 const isAllWildcards = (part: string): boolean =>
   part !== '' && [...part].every((char) => [anyCharacters, anyCharacter, anyText, anyWords].includes(char))
 
 /** Whether the path is the root, a home or a system directory as a whole. Recursive changes to it are refused. */
-export function isVital(path: Field, host: Host): boolean {
+export function isVital(path: Field, host: HostPaths): boolean {
   if (!path.startsWith('/')) return false
   const parts = path.split('/').filter((part) => part !== '')
   while (matchesEverything(parts.at(-1) ?? '')) parts.pop()
@@ -39,7 +39,7 @@ const matchesEverything = (part: string): boolean =>
     (isAllWildcards(part.slice(1)) && part.startsWith('.')) ||
     isAllWildcards(part.replace(/^\.[\uE003]+/, '')))
 
-function isVitalInRoot(whole: string, part: string, { workspace }: Host): boolean {
+function isVitalInRoot(whole: string, part: string, { workspace }: HostPaths): boolean {
   if (isGlob(part)) return systemDirectories.some((name) => canMatch(part, name))
   return whole !== workspace && !ordinaryRootDirectories.has(part)
 }

@@ -89,9 +89,9 @@ export function afterAttempt(
   }
 }
 
-type Refusal = Extract<SendOutcome, { kind: 'window' | 'too_long' | 'forbidden' | 'fatal' }>
+type SendRefusal = Extract<SendOutcome, { kind: 'window' | 'too_long' | 'forbidden' | 'fatal' }>
 
-const describeRefusal = ({ kind, detail }: Refusal): string => (kind === 'window' ? `window: ${detail}` : detail)
+const describeRefusal = ({ kind, detail }: SendRefusal): string => (kind === 'window' ? `window: ${detail}` : detail)
 
 /** The named pause. A platform that refuses again and again gets longer ones, so that the attempts last a day. */
 const pauseOf = ({ tries }: DeliveryRecord, waitMs: number | undefined): number =>

@@ -13,8 +13,8 @@ import { giveUp } from './give-up.ts'
 import type { AfterEffect, OnReply } from './policy.ts'
 import { nextModel, waitSlowly } from './remedies.ts'
 
-type Reply = Pick<Extract<Result, { of: 'model' }>, 'reply' | 'usage'>
-type Check = (turn: Turn, reply: Reply, view: View) => Commit | undefined
+type ModelReply = Pick<Extract<Result, { of: 'model' }>, 'reply' | 'usage'>
+type ReplyCheck = (turn: Turn, reply: ModelReply, view: View) => Commit | undefined
 
 const instructions = {
   continue: 'Your answer was cut off. Go on exactly where it stopped; do not repeat and do not comment.',
@@ -46,7 +46,7 @@ function askAgain(
 }
 
 /** Continues a text that reached the length limit. All parts become one message. */
-const cutText: Check = (turn, { reply }, { now }) => {
+const cutText: ReplyCheck = (turn, { reply }, { now }) => {
   if (reply.stop !== 'length' || callsIn(reply).length || !textIn(reply)) return undefined
   const draft = `${turn.draft ?? ''}${textIn(reply)}`
   if (timesUsed(turn, 'continue') < maxRequests - 1)
@@ -56,7 +56,7 @@ const cutText: Check = (turn, { reply }, { now }) => {
 }
 
 /** Repeats a request whose reply was cut off inside a tool call, with a higher output limit. A cut call never runs. */
-const cutCall: Check = (turn, { reply, usage }, { now }) => {
+const cutCall: ReplyCheck = (turn, { reply, usage }, { now }) => {
   if (reply.stop !== 'length' || !callsIn(reply).length) return undefined
   const attempts = timesUsed(turn, 'cut call')
   // At least twice the last output, because the default limit of many models is higher than ours.
@@ -78,7 +78,7 @@ const cutCall: Check = (turn, { reply, usage }, { now }) => {
 }
 
 /** Ends the turn when thinking used up the whole output: another request would end the same way. */
-const cutThought: Check = (turn, { reply }, { now }) =>
+const cutThought: ReplyCheck = (turn, { reply }, { now }) =>
   reply.stop === 'length' && !textIn(reply) && !callsIn(reply).length
     ? {
         turn: endTurn(turn, 'partial', now),
@@ -88,18 +88,18 @@ const cutThought: Check = (turn, { reply }, { now }) =>
       }
     : undefined
 
-const thoughtOnly: Check = (turn, { reply }, { now }) =>
+const thoughtOnly: ReplyCheck = (turn, { reply }, { now }) =>
   isEmpty(reply) && thinkingIn(reply).trim() && timesUsed(turn, 'thought only') < 2
     ? askAgain(turn, now, { name: 'thought only', instruction: instructions.thoughtOnly }, reply)
     : undefined
 
-const noCalls: Check = (turn, { reply }, { now }) =>
+const noCalls: ReplyCheck = (turn, { reply }, { now }) =>
   reply.stop === 'tools' && !callsIn(reply).length && timesUsed(turn, 'no calls') < 3
     ? askAgain(turn, now, { name: 'no calls', instruction: instructions.noCalls }, reply)
     : undefined
 
 /** Answers with the text that came with the previous tool calls (`housekeeping-text.ts`), or asks again once. */
-const emptyAfterTools: Check = (turn, { reply }, { now, lastRole }) => {
+const emptyAfterTools: ReplyCheck = (turn, { reply }, { now, lastRole }) => {
   if (!isEmpty(reply) || lastRole !== 'tool') return undefined
   if (turn.said !== undefined)
     return {
@@ -112,7 +112,7 @@ const emptyAfterTools: Check = (turn, { reply }, { now, lastRole }) => {
 }
 
 /** Retries an empty reply three times with pauses, an expensive one once, and one that is empty again without output never. */
-const empty: Check = (turn, { reply, usage }, view) => {
+const empty: ReplyCheck = (turn, { reply, usage }, view) => {
   if (!isEmpty(reply)) return undefined
   const attempts = timesUsed(turn, 'empty')
   const isHopeless = usage.output === 0 && attempts >= 1 && timesUsed(turn, 'empty without output') >= 1
@@ -132,7 +132,7 @@ const announcement =
 /** Offers and questions are answers. */
 const offer = /\?\s*$|let me know|if you (?:want|like|need)|wait|when you|once you/i
 
-const announced: Check = (turn, { reply }, { now, toolbox }) => {
+const announced: ReplyCheck = (turn, { reply }, { now, toolbox }) => {
   const text = textIn(reply).trim()
   const hasTools = toolbox.size > 0 || offeredTools(turn.options).length > 0
   if (!hasTools || callsIn(reply).length || text.length > 400 || timesUsed(turn, 'announced') >= 2) return undefined
@@ -141,7 +141,7 @@ const announced: Check = (turn, { reply }, { now, toolbox }) => {
 }
 
 /** Ends the turn after three replies in a row that call only unknown tools. */
-const unknownTools: Check = (turn, { reply }, { now, toolbox }) => {
+const unknownTools: ReplyCheck = (turn, { reply }, { now, toolbox }) => {
   const calls = callsIn(reply)
   if (!calls.length || isAnyKnown(calls, turn, toolbox) || timesUsed(turn, 'unknown tools') < 2) return undefined
   const names = [...new Set(calls.map(({ name }) => name))].join(', ')
@@ -185,7 +185,7 @@ const isAnyKnown = (calls: readonly { readonly name: string }[], { options }: Tu
 
 const isEmpty = (reply: AssistantMessage) => !textIn(reply).trim() && !callsIn(reply).length
 
-const checks: readonly Check[] = [
+const checks: readonly ReplyCheck[] = [
   unknownTools,
   cutText,
   cutCall,

@@ -86,7 +86,7 @@ export type AfterFailure =
 const suspendMs = 600_000
 const maxRetryAfterMs = 5_000
 
-type Failed = {
+type FailedModel = {
   readonly kind: FailureKind
   /** Failures of this model in this task, including this one. */
   readonly tries: number
@@ -99,7 +99,7 @@ type Failed = {
 const afterRefusedReservation = (tries: number, retryAfterMs: number): AfterFailure =>
   retryAfterMs > 0 && tries <= maxRetries ? { do: 'again', afterMs: retryAfterMs } : { do: 'stop' }
 
-export function afterFailure({ kind, tries, keys, retryAfterMs = 0 }: Failed): AfterFailure {
+export function afterFailure({ kind, tries, keys, retryAfterMs = 0 }: FailedModel): AfterFailure {
   if (kind === 'aborted') return { do: 'stop' }
   if (kind === 'limit') return afterRefusedReservation(tries, retryAfterMs)
   if (taskFailures.has(kind)) return { do: 'next', suspendMs: 0 }

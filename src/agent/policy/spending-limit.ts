@@ -99,10 +99,10 @@ export const warnNearLimit: OnReply = ({ turn }, { limitWarning, now }) => {
 export const settleRefusedCall: AfterEffect = ({ turn, result }, view) =>
   isRefused(result) ? { commit: waitForRoom(turn, result, view) ?? endOutOfBudget(turn, result, view) } : undefined
 
-type Refused = Extract<Result, { of: 'failure' }>
-const isRefused = (result: Result): result is Refused => result.of === 'failure' && result.failure.kind === 'limit'
+type RefusedCall = Extract<Result, { of: 'failure' }>
+const isRefused = (result: Result): result is RefusedCall => result.of === 'failure' && result.failure.kind === 'limit'
 
-function waitForRoom(turn: Turn, { failure }: Refused, view: View): Commit | undefined {
+function waitForRoom(turn: Turn, { failure }: RefusedCall, view: View): Commit | undefined {
   if (failure.retryAfterMs === undefined || turn.stopRequested) return undefined
   const delayMs = Math.round(failure.retryAfterMs * (1 + view.random))
   const until = view.now + delayMs
@@ -112,7 +112,7 @@ function waitForRoom(turn: Turn, { failure }: Refused, view: View): Commit | und
   return { turn: { ...withoutCall(turn), waited, stage } }
 }
 
-function endOutOfBudget(turn: Turn, { failure }: Refused, view: View): Commit {
+function endOutOfBudget(turn: Turn, { failure }: RefusedCall, view: View): Commit {
   const ended = endTurn(withoutCall(turn), turn.stopRequested ? 'stopped' : 'out-of-budget', view.now)
   const notice = noticeOfWork(turn, failure.message)
   return {

@@ -1,6 +1,6 @@
 /** Chooses the files of a workspace that describe its project, and how much of them fits into a prompt. */
 
-type Kind = {
+type ContextFileKind = {
   /** In one folder the first of these names counts. */
   readonly names: readonly string[]
   /** `chain`: the files of all folders from the root down. `nearest`: the one closest to the working directory. */
@@ -8,7 +8,7 @@ type Kind = {
 }
 
 /** The first kind that has a file with text is used, and no other. */
-const kinds: readonly Kind[] = [
+const kinds: readonly ContextFileKind[] = [
   { names: ['.hermes.md', 'HERMES.md'], reach: 'nearest' },
   { names: ['AGENTS.override.md'], reach: 'nearest' },
   { names: ['AGENTS.md', 'agents.md'], reach: 'chain' },

@@ -23,13 +23,13 @@ export type ErrorBody = {
   }
 }
 
-type ErrorFields = {
+type ErrorParts = {
   readonly status: number
   readonly code: string
   readonly message: string
   readonly param?: string | undefined
 }
 
-export const createErrorBody = ({ status, code, message, param }: ErrorFields): ErrorBody => ({
+export const createErrorBody = ({ status, code, message, param }: ErrorParts): ErrorBody => ({
   error: { message, type: types[status] ?? 'server_error', code, param: param ?? null },
 })

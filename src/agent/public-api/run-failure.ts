@@ -29,15 +29,15 @@ export type RunFailure = {
 /** Seconds. Clients expect the header with these two statuses. */
 const defaultRetryAfter = 30
 
-type Answer = readonly [status: number, code: FailureCode]
+type FailureStatus = readonly [status: number, code: FailureCode]
 
-const providerError: Answer = [502, 'provider_error']
-const unsupported: Answer = [400, 'unsupported']
-const tooLong: Answer = [400, 'context_length_exceeded']
-const rateLimited: Answer = [429, 'rate_limit_exceeded']
+const providerError: FailureStatus = [502, 'provider_error']
+const unsupported: FailureStatus = [400, 'unsupported']
+const tooLong: FailureStatus = [400, 'context_length_exceeded']
+const rateLimited: FailureStatus = [429, 'rate_limit_exceeded']
 
 /** The failures that are not an unspecific error of the provider. */
-const answers: Partial<Record<FailureKind, Answer>> = {
+const answers: Partial<Record<FailureKind, FailureStatus>> = {
   auth: [401, 'provider_key_rejected'],
   'key-dead': [401, 'provider_key_rejected'],
   forbidden: [403, 'provider_key_rejected'],
@@ -88,10 +88,10 @@ export function renderFailure({ kind, message, retryAfterMs }: FailureFields, op
   }
 }
 
-type Render = (event: SessionEvent) => string
+type RenderFailure = (event: SessionEvent) => string
 
 /** Drops the notice of a failed run from a stream whose last frame is the error. Holds such a delta until the next event. */
-export function dropFailureNotice(render: Render): Render {
+export function dropFailureNotice(render: RenderFailure): RenderFailure {
   let held: SessionEvent | undefined
   return (event) => {
     const notice = held

@@ -5,13 +5,13 @@ import type { ApprovalRequest, PersonRequest } from '#agent/core/pending-request
 import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
 import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
 
-type Shown = PersonRequest & { readonly id: string }
-type ShownApproval = Extract<Shown, { kind: 'approval' }>
+type ShownRequest = PersonRequest & { readonly id: string }
+type ShownApproval = Extract<ShownRequest, { kind: 'approval' }>
 
 const maxInputChars = 4_000
 
 /** `mayApprove`: the reader's next message may decide. Others see the input with secrets masked. */
-export function renderWaitingText(pending: readonly Shown[], mayApprove: boolean): string {
+export function renderWaitingText(pending: readonly ShownRequest[], mayApprove: boolean): string {
   const approvals = pending.filter((one) => one.kind === 'approval')
   const questions = pending.filter((one) => one.kind === 'question')
   const parts = [

@@ -119,7 +119,7 @@ function buildRoute(target: RouteTarget, sources: Sources): Route {
       baseUrl: choice.baseUrl,
       headers: choice.headers,
       quirks,
-      ...regionOf(provider, sources),
+      ...parseRegion(provider, sources),
       ...(provider.id.startsWith('custom:') && { isTenantAddress: true as const }),
     })),
     tenantKeyCount,
@@ -133,7 +133,7 @@ function buildRoute(target: RouteTarget, sources: Sources): Route {
 }
 
 /** The region to sign for, where the address names none. */
-function regionOf({ regionVariables = [] }: Provider, { variables }: Sources): Pick<Endpoint, 'region'> {
+function parseRegion({ regionVariables = [] }: Provider, { variables }: Sources): Pick<Endpoint, 'region'> {
   const region = regionVariables.map((name) => variables[name]?.trim()).find(Boolean)
   return region ? { region } : {}
 }

@@ -4,7 +4,7 @@ import type { VendorAccess } from '#agent/core/vendor/tool-deployment.ts'
 import { getProvider, type Provider } from '#agent/providers/profiles/providers.ts'
 import { listKeys, resolveBaseUrl, type Sources } from './availability.ts'
 
-type Vendor = {
+type ToolVendor = {
   readonly id: string
   /** Empty: the deployment names the address. */
   readonly baseUrl: string
@@ -13,7 +13,7 @@ type Vendor = {
   readonly keyVariable: string
 }
 
-const vendor = (id: string, baseUrl: string): Vendor => ({
+const vendor = (id: string, baseUrl: string): ToolVendor => ({
   id,
   baseUrl,
   baseUrlVariable: `${id.toUpperCase()}_BASE_URL`,
@@ -21,7 +21,7 @@ const vendor = (id: string, baseUrl: string): Vendor => ({
 })
 
 /** `<ID>_API_KEY` and `<ID>_BASE_URL` are the variables of a vendor, and `id` is the provider of its credentials. */
-const vendors: readonly Vendor[] = [
+const vendors: readonly ToolVendor[] = [
   vendor('brave', 'https://api.search.brave.com'),
   vendor('tavily', 'https://api.tavily.com'),
   vendor('exa', 'https://api.exa.ai'),
@@ -50,7 +50,7 @@ export function resolveVendor(id: string, sources: Pick<Sources, 'variables' | '
 }
 
 function vendorAccess(
-  { id, baseUrl, baseUrlVariable, keyVariable }: Vendor,
+  { id, baseUrl, baseUrlVariable, keyVariable }: ToolVendor,
   { variables, tenantKeys }: Pick<Sources, 'variables' | 'tenantKeys'>,
 ): VendorAccess {
   const replaced = variables[baseUrlVariable]?.trim() ?? ''

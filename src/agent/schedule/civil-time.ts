@@ -12,7 +12,7 @@ const maxAheadMs = 14 * hourMs
 const maxFormats = 200
 const formats = new BoundedMap<string, Intl.DateTimeFormat>(maxFormats)
 
-function formatOf(zone: string): Intl.DateTimeFormat {
+function parseFormat(zone: string): Intl.DateTimeFormat {
   let format = formats.get(zone)
   if (!format)
     formats.set(
@@ -33,7 +33,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
 }
 
 /** Days since 1970 of a date of the Gregorian calendar. `month` begins with 1. */
-export function daysOf(year: number, month: number, day: number): number {
+export function countDays(year: number, month: number, day: number): number {
   const shifted = month > 2 ? year : year - 1
   const era = Math.floor(shifted / 400)
   const yearOfEra = shifted - era * 400
@@ -58,16 +58,16 @@ export function dateOfDays(days: number): CivilDate {
 }
 
 export const daysInMonth = (year: number, month: number): number =>
-  month === 12 ? 31 : daysOf(year, month + 1, 1) - daysOf(year, month, 1)
+  month === 12 ? 31 : countDays(year, month + 1, 1) - countDays(year, month, 1)
 
 /** The wall time of the zone at a moment. */
 export function wallTimeAt(zone: string, moment: number): number {
   if (zone === 'UTC') return moment
   const whole = Math.floor(moment / 1_000) * 1_000
   const parts: Record<string, string> = {}
-  for (const { type, value } of formatOf(zone).formatToParts(whole)) parts[type] = value
+  for (const { type, value } of parseFormat(zone).formatToParts(whole)) parts[type] = value
   const year = parts['era'] === 'BC' ? 1 - Number(parts['year']) : Number(parts['year'])
-  const days = daysOf(year, Number(parts['month']), Number(parts['day']))
+  const days = countDays(year, Number(parts['month']), Number(parts['day']))
   const seconds = (Number(parts['hour']) * 60 + Number(parts['minute'])) * 60 + Number(parts['second'])
   return days * dayMs + seconds * 1_000 + (moment - whole)
 }
@@ -79,7 +79,7 @@ export const offsetAt = (zone: string, moment: number): number => wallTimeAt(zon
  * Returns the moment of a wall time. A wall time that comes twice means its first moment; one that the clock jumps over
  * means the first moment after the jump.
  */
-export function momentOf(zone: string, wall: number): number {
+export function getMoment(zone: string, wall: number): number {
   if (zone === 'UTC') return wall
   const [from, to] = [wall - maxAheadMs, wall + maxBehindMs]
   const [before, after] = [offsetAt(zone, from), offsetAt(zone, to)]

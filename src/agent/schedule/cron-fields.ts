@@ -92,7 +92,7 @@ function parseField(text: string, spec: FieldSpec): ReadonlySet<number> {
 
 function parsePart(part: string, spec: FieldSpec): readonly number[] {
   const [range = '', stepText, ...rest] = part.split('/')
-  const step = stepText === undefined ? 1 : numberOf(stepText, part, spec)
+  const step = stepText === undefined ? 1 : parseNumber(stepText, part, spec)
   if (rest.length || step < 1) throw invalid(part, spec)
   const [from, to] = parseRange(range, { part, hasStep: stepText !== undefined, spec })
   const values: number[] = []
@@ -108,23 +108,23 @@ function parseRange(range: string, { part, hasStep, spec }: RangeContext): reado
   if (range === '*' || range === '?') return [spec.min, last]
   const [low = '', high, ...rest] = range.split('-')
   if (rest.length) throw invalid(part, spec)
-  const from = valueOf(low, part, spec)
+  const from = parseValue(low, part, spec)
   if (high === undefined) return [from, hasStep ? Math.max(last, from) : from]
-  const to = valueOf(high, part, spec)
+  const to = parseValue(high, part, spec)
   // `FRI-SUN` ends with the Sunday after Friday.
   const end = to === 0 && from > 0 && spec.max === 7 ? 7 : to
   if (end < from) throw invalid(part, spec)
   return [from, end]
 }
 
-function valueOf(text: string, part: string, spec: FieldSpec): number {
+function parseValue(text: string, part: string, spec: FieldSpec): number {
   const named = spec.names?.indexOf(text.toLowerCase()) ?? -1
-  const value = named >= 0 ? named + (spec.names === monthNames ? 1 : 0) : numberOf(text, part, spec)
+  const value = named >= 0 ? named + (spec.names === monthNames ? 1 : 0) : parseNumber(text, part, spec)
   if (value < spec.min || value > spec.max) throw invalid(part, spec)
   return value
 }
 
-function numberOf(text: string, part: string, spec: FieldSpec): number {
+function parseNumber(text: string, part: string, spec: FieldSpec): number {
   if (!/^\d{1,4}$/.test(text)) throw invalid(part, spec)
   return Number(text)
 }

@@ -3,7 +3,7 @@
  * that comes twice at its first.
  */
 
-import { dateOfDays, dayMs, daysInMonth, daysOf, minuteMs, momentOf, wallTimeAt } from './civil-time.ts'
+import { dateOfDays, dayMs, daysInMonth, countDays, minuteMs, getMoment, wallTimeAt } from './civil-time.ts'
 import type { CronFields } from './cron-fields.ts'
 import type { Schedule } from './schedule.ts'
 
@@ -30,7 +30,7 @@ function nextCronRun(fields: CronFields, zone: string, after: number): number | 
   for (;;) {
     wall = nextWallTime(fields, wall)
     if (wall === undefined) return undefined
-    const moment = momentOf(zone, wall)
+    const moment = getMoment(zone, wall)
     if (moment > after) return moment
   }
 }
@@ -74,4 +74,4 @@ function nextTimeOfDay({ hours, minutes, second }: CronFields, midnight: number,
 
 /** Whether the fields match any day at all: 30 February never comes. */
 export const canComeDue = (fields: CronFields): boolean =>
-  nextWallTime(fields, daysOf(2_000, 1, 1) * dayMs) !== undefined
+  nextWallTime(fields, countDays(2_000, 1, 1) * dayMs) !== undefined

@@ -3,7 +3,7 @@
  * `2026-12-01T09:00` once at a time.
  */
 
-import { dayMs, daysInMonth, daysOf, minuteMs, momentOf, resolveZone } from './civil-time.ts'
+import { dayMs, daysInMonth, countDays, minuteMs, getMoment, resolveZone } from './civil-time.ts'
 import { parseCron } from './cron-fields.ts'
 import { canComeDue } from './next-run.ts'
 import type { Schedule } from './schedule.ts'
@@ -46,9 +46,9 @@ const unitsMs: readonly (readonly [names: readonly string[], ms: number, short: 
   [['w', 'week', 'weeks'], 7 * dayMs, 'w'],
 ]
 
-type Span = { readonly every: string | undefined; readonly amount: string; readonly unit: string }
+type IntervalWords = { readonly every: string | undefined; readonly amount: string; readonly unit: string }
 
-function parseSpan({ every, amount, unit }: Span, now: number): ParsedSchedule {
+function parseSpan({ every, amount, unit }: IntervalWords, now: number): ParsedSchedule {
   const [, ms, short] = unitsMs.find(([names]) => names.includes(unit.toLowerCase())) ?? []
   if (ms === undefined) return failed(`"${unit}" is no unit of time: use m, h, d or w. The smallest is a minute.`)
   const spanMs = Number(amount) * ms
@@ -71,7 +71,7 @@ function parseTime(text: TimeText, { now, zone }: ScheduleContext): ParsedSchedu
   if (wall === undefined) return failed('There is no such date or time of day.')
   const offsetMs = offset === undefined ? undefined : parseOffset(offset)
   if (offsetMs === null) return failed(`"${offset}" is no offset from UTC, such as +02:00.`)
-  const at = offsetMs === undefined ? momentOf(zone, wall) : wall - offsetMs
+  const at = offsetMs === undefined ? getMoment(zone, wall) : wall - offsetMs
   if (at < now - maxLateMs) return failed('This time is over. Use a time in the future.')
   if (at > now + maxSpanMs) return failed('This time is more than 3650 days away.')
   return { ok: true, schedule: { kind: 'once', at }, display: `once at ${renderWallTime(text)} ${offset ?? zone}` }
@@ -83,7 +83,7 @@ function parseWallTime({ date, clockText = '00:00' }: TimeText): number | undefi
   const [hour = 0, minute = 0, second = 0] = clockText.split(':').map(Number)
   const isDate = month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month)
   if (!isDate || hour > 23 || minute > 59 || second >= 60) return undefined
-  return daysOf(year, month, day) * dayMs + (hour * 60 + minute) * minuteMs + Math.floor(second * 1_000)
+  return countDays(year, month, day) * dayMs + (hour * 60 + minute) * minuteMs + Math.floor(second * 1_000)
 }
 
 const renderWallTime = ({ date: [year, month, day], clockText = '00:00' }: TimeText): string =>

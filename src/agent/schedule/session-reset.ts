@@ -1,6 +1,6 @@
 /** Decides when a chat begins a new conversation by itself: after a pause, or at an hour of the day. */
 
-import { momentOf, wallTimeAt } from './civil-time.ts'
+import { getMoment, wallTimeAt } from './civil-time.ts'
 
 export type ResetPolicy = {
   readonly mode?: 'none' | 'idle' | 'daily' | 'both' | undefined
@@ -36,6 +36,6 @@ export function isResetDue({ mode = 'none', idle_minutes, at_hour }: ResetPolicy
 function lastHour(zone: string, hour: number, now: number): number {
   const wall = wallTimeAt(zone, now)
   const today = Math.floor(wall / dayMs) * dayMs + hour * hourMs
-  const moment = momentOf(zone, today)
-  return moment <= now ? moment : momentOf(zone, today - dayMs)
+  const moment = getMoment(zone, today)
+  return moment <= now ? moment : getMoment(zone, today - dayMs)
 }

@@ -23,13 +23,20 @@ import {
 } from './constant-output.ts'
 import { judgeEvaluated } from './expansion/expand-word.ts'
 import { harmlessBuiltins } from './allow-list/programs.ts'
-import { addHiddenCode, addLiteral, addTransform, addUnknownCode, type Call, type Output } from './shell-state.ts'
+import {
+  addHiddenCode,
+  addLiteral,
+  addTransform,
+  addUnknownCode,
+  type SimpleCommand,
+  type CommandOutput,
+} from './shell-state.ts'
 import { listBelow } from './listed-secrets.ts'
 import { addListing, listNamesIn, passLines } from './listings.ts'
 import { listFindOutput } from './check-text-programs.ts'
 import { setVariable } from './simple-command.ts'
 
-type Builtin = (call: Call) => Output
+type Builtin = (call: SimpleCommand) => CommandOutput
 
 const changeDirectory: Builtin = (call) => {
   const { shell, judge } = call
@@ -46,7 +53,7 @@ const changeDirectory: Builtin = (call) => {
 const variableName = /^[A-Za-z_]\w*$/
 
 /** The shell also accepts a subscript after a name, and evaluates it. */
-function checkName(call: Call, word: Field): boolean {
+function checkName(call: SimpleCommand, word: Field): boolean {
   if (variableName.test(word)) return true
   addUnknownCode(call.judge, `${call.name} evaluates ${renderField(word)}, which is more than a name`)
   addLiteral(call.judge, word)
@@ -62,7 +69,7 @@ const declare: Builtin = (call) => {
   return ''
 }
 
-function declareOne(call: Call, word: Field, isExported: boolean): void {
+function declareOne(call: SimpleCommand, word: Field, isExported: boolean): void {
   const [, name, value = ''] = /^([A-Za-z_]\w*)\+?=([^]*)$/.exec(word) ?? []
   addLiteral(call.judge, value)
   if (name === undefined) {
@@ -99,7 +106,7 @@ const read: Builtin = (call) => {
 }
 
 /** Returns how many words at the start are options and their values. */
-function countReadOptions(call: Call): number {
+function countReadOptions(call: SimpleCommand): number {
   const { args, name } = call
   const valued = name === 'read' ? /[adinNptu]$/ : /[dnOsuCc]$/
   let at = 0
@@ -174,7 +181,7 @@ const asks =
   }
 
 /** Judges code that the shell runs at another time. */
-function judgeLater(call: Call, code: Field): void {
+function judgeLater(call: SimpleCommand, code: Field): void {
   addLiteral(call.judge, code)
   call.judge.walkText(call, code.replace(marks, ''))
 }
@@ -239,7 +246,7 @@ const printf: Builtin = (call) => {
 }
 
 /** Output that goes to a pipe, a file or a variable may become code. */
-function capture(call: Call, output: Output): Output {
+function capture(call: SimpleCommand, output: CommandOutput): CommandOutput {
   if (call.captured || call.judge.written.size > 0) {
     for (const word of call.args) addLiteral(call.judge, word)
     if (output !== undefined) addLiteral(call.judge, output)
@@ -248,7 +255,7 @@ function capture(call: Call, output: Output): Output {
 }
 
 const decoder =
-  (decode: (call: Call) => ((text: string) => Output) | undefined): Builtin =>
+  (decode: (call: SimpleCommand) => ((text: string) => CommandOutput) | undefined): Builtin =>
   (call) => {
     const transform = decode(call)
     if (transform) addTransform(call.judge, [call.name, ...call.args].join(' '), transform)
@@ -315,14 +322,14 @@ const builtins: Readonly<Record<string, Builtin>> = {
 
 /** A program that prints names. They matter where the output goes on to another program. */
 const listing =
-  (list: (call: Call) => Output): Builtin =>
+  (list: (call: SimpleCommand) => CommandOutput): Builtin =>
   (call) => {
     const names = call.captured ? list(call) : undefined
     return names && `${names}\n`
   }
 
 const decoding = /^(-\w*[dD]\w*|--decode)$/
-const basencDecoders: Readonly<Record<string, (text: string) => Output>> = {
+const basencDecoders: Readonly<Record<string, (text: string) => CommandOutput>> = {
   '--base64': decodeBase64,
   '--base32': decodeBase32,
   '--base16': decodeHex,

@@ -5,9 +5,9 @@ import { checkWrite } from './check-paths.ts'
 import { reportNetwork } from './judge-run.ts'
 import { isHarmlessSql } from './languages/sql-statements.ts'
 import { mayBeOption, parseGrammar, readOptions, type Grammar } from './match-options.ts'
-import type { Call, Output } from './shell-state.ts'
+import type { SimpleCommand, CommandOutput } from './shell-state.ts'
 
-export function judgeSqlite(call: Call): Output {
+export function judgeSqlite(call: SimpleCommand): CommandOutput {
   const words = call.args.filter(
     (word) =>
       !/^-(header|noheader|column|csv|json|line|list|markdown|box|table|readonly|batch|bail|html|tabs|quote)$/.test(
@@ -35,7 +35,7 @@ const sqlClients: Readonly<Record<string, Grammar>> = {
   ),
 }
 
-export function judgeSqlClient(call: Call): Output {
+export function judgeSqlClient(call: SimpleCommand): CommandOutput {
   if (call.args.length === 1 && /^(--version|-V)$/.test(call.args[0] ?? '')) return undefined
   const grammar = sqlClients[call.name === 'psql' ? 'psql' : 'mysql'] as Grammar
   const { problem, values } = readOptions(call.args, grammar, 'high')
@@ -47,5 +47,5 @@ export function judgeSqlClient(call: Call): Output {
   return undefined
 }
 
-const isReading = (text: Output): boolean =>
+const isReading = (text: CommandOutput): boolean =>
   text !== undefined && (/^\\(d[tinvuf]?\+?|l|dt\+?)\s*[\w.]*$/.test(text) || isHarmlessSql(text, false))

@@ -2,10 +2,10 @@
 
 import { isGlob, isKnown, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
 import { checkWrite } from './check-paths.ts'
-import { arrive, has, valueOf, type Check } from './effects.ts'
+import { arrive, has, valueOf, type CommandCheck } from './effects.ts'
 import { reportNetwork } from './judge-run.ts'
-import type { Options } from './match-options.ts'
-import type { Call } from './shell-state.ts'
+import type { CommandOptions } from './match-options.ts'
+import type { SimpleCommand } from './shell-state.ts'
 
 const curlSending = /^(d|data|data-raw|json)$/
 const localHost = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?|0\.0\.0\.0)$/
@@ -15,7 +15,7 @@ const internalHost =
   /^(169\.254\.|metadata(\.|$)|100\.100\.100\.200$|\[?fd00:ec2|\[?::ffff:|\[?fe80|0x[\da-f]+|\d{5,}$|0\d+\.)|\.internal$/i
 
 /** Whether an address is this host. Asks about addresses that are not plain. */
-function isLocal(call: Call, url: Field): boolean {
+function isLocal(call: SimpleCommand, url: Field): boolean {
   const [, scheme = 'http', authority = ''] = /^(?:([A-Za-z][A-Za-z\d+.-]*):\/\/)?([^/?#]*)/.exec(url) ?? []
   const host = authority.replace(/^.*@/, '').replace(/:\d+$/, '').replaceAll('\uE004', '0')
   if (!/^https?$/i.test(scheme)) call.ask(`${call.name} opens ${renderField(url)}`)
@@ -25,7 +25,7 @@ function isLocal(call: Call, url: Field): boolean {
   return localHost.test(host)
 }
 
-const curl: Check = (call, options) => {
+const curl: CommandCheck = (call, options) => {
   const urls = [...options.operands, ...options.values.filter(({ name }) => name === 'url').map(({ value }) => value)]
   const areLocal = urls.map((url) => isLocal(call, url)).every(Boolean)
   const method = valueOf(options, 'X', 'request') ?? 'GET'
@@ -39,14 +39,14 @@ const curl: Check = (call, options) => {
 }
 
 /** `#1` in the name of a file stands for a part of the address. */
-function checkOutputName(call: Call, urls: readonly Field[], name: Field): void {
+function checkOutputName(call: SimpleCommand, urls: readonly Field[], name: Field): void {
   if (name.includes('#') && urls.some((url) => /\{[^{}]*\//.test(url)))
     call.ask('curl writes files that its address names')
 }
 
 const curlTexts = /^(H|header|A|user-agent|w|write-out|d|data|data-raw|json)$/
 
-function finishDownload(call: Call, options: Options, areLocal: boolean): void {
+function finishDownload(call: SimpleCommand, options: CommandOptions, areLocal: boolean): void {
   const { name } = call
   if (!areLocal) reportNetwork(call)
   const target = name === 'wget' ? valueOf(options, 'O', 'output-document') : valueOf(options, 'o', 'output')
@@ -57,14 +57,14 @@ function finishDownload(call: Call, options: Options, areLocal: boolean): void {
 
 const toFileName = (url: Field): Field => /[^/?]*(?=(\?.*)?$)/.exec(url)?.[0] || 'index.html'
 
-const wget: Check = (call, options) => {
+const wget: CommandCheck = (call, options) => {
   finishDownload(call, options, options.operands.map((url) => isLocal(call, url)).every(Boolean))
 }
 
-const onlyLocal: Check = (call, { operands }) => {
+const onlyLocal: CommandCheck = (call, { operands }) => {
   if (localHost.test(operands[0] ?? '')) return
   call.judge.leaves = true
   call.ask(`${call.name} opens a connection to ${renderField(operands[0] ?? '')}`)
 }
 
-export const networkChecks: Readonly<Record<string, Check>> = { curl, wget, nc: onlyLocal, ping: onlyLocal }
+export const networkChecks: Readonly<Record<string, CommandCheck>> = { curl, wget, nc: onlyLocal, ping: onlyLocal }

@@ -5,12 +5,12 @@ import { listSecretsBelow, renderSecrets } from '#agent/path-policy/judge-path.t
 import { checkRead, checkWrite, resolvePaths } from './check-paths.ts'
 import { networkChecks } from './check-network.ts'
 import { textChecks } from './check-text-programs.ts'
-import { arrive, has, reads, valueOf, writes, type Check } from './effects.ts'
+import { arrive, has, reads, valueOf, writes, type CommandCheck } from './effects.ts'
 import { isOnline } from './judge-run.ts'
-import type { Call } from './shell-state.ts'
+import type { SimpleCommand } from './shell-state.ts'
 import { recordWritten } from './simple-command.ts'
 
-const copy: Check = (call, options) => {
+const copy: CommandCheck = (call, options) => {
   const target = valueOf(options, 't', 'target-directory')
   const sources = target === undefined ? options.operands.slice(0, -1) : options.operands
   const to = target ?? options.operands.at(-1) ?? ''
@@ -29,7 +29,7 @@ const copy: Check = (call, options) => {
   }
 }
 
-const move: Check = (call, options) => {
+const move: CommandCheck = (call, options) => {
   const target = valueOf(options, 't', 'target-directory')
   for (const path of [...options.operands, ...(target === undefined ? [] : [target])])
     checkWrite(call, path, 'mv', 'move')
@@ -40,7 +40,7 @@ const move: Check = (call, options) => {
   if (isLiteral(to)) recordWritten(call, to, content)
 }
 
-const remove: Check = (call, { operands }) => {
+const remove: CommandCheck = (call, { operands }) => {
   for (const path of operands) {
     const last = path.split('/').at(-1) ?? ''
     if (isUnknown(path) || /^[\uE002\uE003.]*$/.test(last))
@@ -49,7 +49,7 @@ const remove: Check = (call, { operands }) => {
   }
 }
 
-const link: Check = (call, options) => {
+const link: CommandCheck = (call, options) => {
   const { operands, values } = options
   const into = valueOf(options, 't')
   const targets = into !== undefined || operands.length < 2 ? operands : operands.slice(0, -1)
@@ -67,7 +67,7 @@ const link: Check = (call, options) => {
 }
 
 /** Remembers a link that the line makes, so that later commands of the line are judged by its target. */
-function recordLink(call: Call, target: Field, name: Field, isRelative: boolean): void {
+function recordLink(call: SimpleCommand, target: Field, name: Field, isRelative: boolean): void {
   const base = target.split('/').findLast((part) => part !== '') ?? ''
   const isDirectory = /(^|\/)\.{0,2}$/.test(name)
   const [end = target] = isRelative ? resolvePaths(call, target) : []
@@ -80,7 +80,7 @@ function recordLink(call: Call, target: Field, name: Field, isRelative: boolean)
 const maxLinks = 20_000
 
 /** Remembers a copy or a link of a program of the system. */
-function recordProgram(call: Call, source: Field, path: Field): void {
+function recordProgram(call: SimpleCommand, source: Field, path: Field): void {
   const program = /^\/(?:usr\/(?:local\/)?)?s?bin\/([^/]+)$/.exec(source)?.[1]
   if (program === undefined || !isLiteral(program)) return
   for (const made of resolvePaths(call, path, true)) call.judge.renamed.set(made, program)
@@ -89,13 +89,13 @@ function recordProgram(call: Call, source: Field, path: Field): void {
 /** Modes that let everybody write, or that set setuid. */
 const looseMode = /^[0-7]?[0-7]{0,2}[2367]$|^0*[2467][0-7]{3}$|[ao][ug]*[+=][rxXst]*w|(^|,)[+=][rxX]*w|[+=][rwxXt]*s/
 
-const chmod: Check = (call, { operands: [mode = '', ...paths] }) => {
+const chmod: CommandCheck = (call, { operands: [mode = '', ...paths] }) => {
   if (looseMode.test(mode) || !isLiteral(mode))
     call.ask(`chmod ${renderField(mode)} lets others write, or run it with other rights`)
   writes(call, paths, 'change the rights of')
 }
 
-const grep: Check = (call, options) => {
+const grep: CommandCheck = (call, options) => {
   const hasPattern = has(options, 'files') || options.values.some(({ name }) => /^(e|f|regexp|file)$/.test(name))
   const paths = hasPattern ? options.operands : options.operands.slice(1)
   const isTree =
@@ -111,7 +111,7 @@ const grep: Check = (call, options) => {
 const searchAdvice = 'search_files skips these files and does not ask'
 
 /** Asks about secret files whose names are not hidden: rg searches them below every path. */
-function checkVisible(call: Call, paths: readonly Field[]): void {
+function checkVisible(call: SimpleCommand, paths: readonly Field[]): void {
   const { judge } = call
   judge.readsMany = true
   for (const path of paths.flatMap((one) => resolvePaths(call, one))) {
@@ -129,14 +129,14 @@ export function addDashes([first = '', ...rest]: readonly Field[]): readonly Fie
   ]
 }
 
-const unpack = (call: Call, target: Field): void => {
+const unpack = (call: SimpleCommand, target: Field): void => {
   checkWrite(call, target, call.name, 'unpack into')
   arrive(call, 'files')
   call.judge.unpacked.push(...resolvePaths(call, target))
   if (isOnline(call)) call.ask(`${call.name} unpacks files that other programs may run`)
 }
 
-const tar: Check = (call, options) => {
+const tar: CommandCheck = (call, options) => {
   const archive = valueOf(options, 'f', 'file') ?? '-'
   if (/^[^/]+:/.test(archive)) call.ask(`tar would reach another machine for ${renderField(archive)}`)
   if (has(options, 'c', 'r', 'u', 'create', 'append', 'update')) {
@@ -149,25 +149,25 @@ const tar: Check = (call, options) => {
   }
 }
 
-const unzip: Check = (call, options) => {
+const unzip: CommandCheck = (call, options) => {
   reads(call, options.operands)
   if (!has(options, 'l', 'v', 't', 'p', 'Z', 'c', 'z')) unpack(call, valueOf(options, 'd') ?? '.')
 }
 
-const patch: Check = (call, options) => {
+const patch: CommandCheck = (call, options) => {
   writes(call, ['.', ...options.operands], 'change')
   if (isOnline(call) && !has(options, 'dry-run')) call.ask('patch changes files that are only named in the patch')
   arrive(call, 'files')
 }
 
-const rsync: Check = (call, { operands }) => {
+const rsync: CommandCheck = (call, { operands }) => {
   if (operands.some((path) => path.includes(':'))) call.ask('rsync copies to or from another machine')
   reads(call, operands.slice(0, -1), 'tree')
   writes(call, operands.slice(-1), 'write into')
   arrive(call, 'files')
 }
 
-const dd: Check = (call) => {
+const dd: CommandCheck = (call) => {
   for (const word of call.args) {
     const [, name = '', value = ''] = /^(\w+)=([^]*)$/.exec(word) ?? []
     if (
@@ -182,7 +182,7 @@ const dd: Check = (call) => {
 }
 
 /** Jobs of this command line may be ended. The signal 0 only checks for a process. */
-const kill: Check = (call) => {
+const kill: CommandCheck = (call) => {
   const { args } = call
   const [first = ''] = args
   if (first === '' || /^-[lL]/.test(first) || first === '--list') return
@@ -193,11 +193,11 @@ const kill: Check = (call) => {
   if (processes.length === 0 || !isOwn) call.ask(`kill would end ${processes.map(renderField).join(' ')}`)
 }
 
-const date: Check = (call, { operands }) => {
+const date: CommandCheck = (call, { operands }) => {
   if (operands.some((word) => !word.startsWith('+'))) call.ask('date would set the clock')
 }
 
-const openssl: Check = (call) => {
+const openssl: CommandCheck = (call) => {
   const [command = '', ...rest] = call.args
   const isPlain =
     /^(version|dgst|rand)$/.test(command) &&
@@ -209,46 +209,46 @@ const openssl: Check = (call) => {
 }
 
 const refusedWords =
-  (pattern: RegExp): Check =>
+  (pattern: RegExp): CommandCheck =>
   (call) => {
     const word = call.args.find((arg) => pattern.test(arg) || /^[\uE000\uE001]/.test(arg))
     if (word !== undefined) call.ask(`${call.name} is given ${renderField(word)}`)
     reads(call, call.args)
   }
 
-const pager: Check = (call, { operands }) => {
+const pager: CommandCheck = (call, { operands }) => {
   reads(call, operands)
   if (call.name === 'man' && operands.some((word) => /[:/]/.test(word))) call.ask('man opens a file or an address')
   if (operands.some((word) => word.startsWith('+'))) call.ask(`${call.name} runs commands of its own`)
 }
 
 /** Modules of jq are files. */
-const jq: Check = (call, { operands }) => {
+const jq: CommandCheck = (call, { operands }) => {
   reads(call, operands)
   if (operands.some((word) => /\b(import|include)\b/.test(word))) call.ask('jq loads what its filter names')
 }
 
-const yq: Check = (call, { operands }) => {
+const yq: CommandCheck = (call, { operands }) => {
   reads(call, operands)
   if (operands.some((word) => /\b(load(_\w+)?|system|envsubst|strenv|eval)\s*\(/.test(word)))
     call.ask('yq loads what its expression names')
 }
 
-const printenv: Check = (call) => {
+const printenv: CommandCheck = (call) => {
   if (!call.judge.host.isSandboxed) call.ask('printenv shows variables, secrets among them')
 }
 
-const none: Check = (call, { operands }) => {
+const none: CommandCheck = (call, { operands }) => {
   if (operands.length > 0) call.ask(`${call.name} is given ${operands.map(renderField).join(' ')}`)
 }
 
-const compress: Check = (call, options) => {
+const compress: CommandCheck = (call, options) => {
   reads(call, options.operands)
   if (!has(options, 'c', 'stdout', 'l', 't', 'list', 'test')) writes(call, options.operands, 'replace')
 }
 
 /** The operands of the allow-list, by the names of programs.ts. */
-export const operandChecks: Readonly<Record<string, Check>> = {
+export const operandChecks: Readonly<Record<string, CommandCheck>> = {
   text: () => undefined,
   read: (call, { operands }) => reads(call, operands),
   name: (call, { operands }) => reads(call, operands, 'name'),

@@ -12,25 +12,25 @@ import { followLinks } from '#agent/path-policy/links.ts'
 import { runLater } from '#agent/path-policy/path-lists.ts'
 import { isDisk, isPowerSwitch } from '#agent/path-policy/vital-paths.ts'
 import { findNamedSecret } from './listings.ts'
-import { addFinding, type Scope } from './shell-state.ts'
+import { addFinding, type JudgeScope } from './shell-state.ts'
 
 /** Returns the paths that a word may stand for, after links. `keepsLast`: the last name is not followed. */
-export function resolvePaths({ shell, judge }: Scope, path: Field, keepsLast = false): readonly Field[] {
+export function resolvePaths({ shell, judge }: JudgeScope, path: Field, keepsLast = false): readonly Field[] {
   if (judge.links.size === 0) return shell.cwd.map((cwd) => resolvePath(path, cwd))
   judge.remainingSteps -= judge.links.size >> 8
   return [...new Set(shell.cwd.flatMap((cwd) => followLinks(path, cwd, judge.links, keepsLast)))]
 }
 
-export type Role = {
+export type PathRole = {
   readonly subject: string
   readonly rule?: string | undefined
   /** The alternative to suggest when secrets are in the way. */
   readonly advice?: string
 }
 
-const toRole = (role: Role | string): Role => (typeof role === 'string' ? { subject: role } : role)
+const toRole = (role: PathRole | string): PathRole => (typeof role === 'string' ? { subject: role } : role)
 
-export function checkRead(scope: Scope, path: Field, role: Role | string, kind?: ReadKind): void {
+export function checkRead(scope: JudgeScope, path: Field, role: PathRole | string, kind?: ReadKind): void {
   const { subject, rule, advice } = toRole(role)
   scope.judge.readsMany ||= kind === 'tree' || isGlob(path)
   if (isGlob(path)) scope.judge.remainingSteps -= path.length >> 3
@@ -43,10 +43,10 @@ export function checkRead(scope: Scope, path: Field, role: Role | string, kind?:
 }
 
 /** Whether the line has unpacked the files of this path before, without their names on the line. */
-const isUnpacked = ({ judge }: Scope, path: Field): boolean =>
+const isUnpacked = ({ judge }: JudgeScope, path: Field): boolean =>
   judge.unpacked.some((directory) => path.startsWith(`${directory}/`))
 
-function findFirstProblem(scope: Scope, path: Field, kind: ReadKind | undefined): string | undefined {
+function findFirstProblem(scope: JudgeScope, path: Field, kind: ReadKind | undefined): string | undefined {
   for (const resolved of resolvePaths(scope, path)) {
     // Under an unknown directory the name alone is judged.
     const known = resolved.startsWith('/') ? resolved : path
@@ -57,7 +57,7 @@ function findFirstProblem(scope: Scope, path: Field, kind: ReadKind | undefined)
   return undefined
 }
 
-export function checkWrite(scope: Scope, path: Field, role: Role | string, verb = 'write'): void {
+export function checkWrite(scope: JudgeScope, path: Field, role: PathRole | string, verb = 'write'): void {
   const { subject, rule } = toRole(role)
   for (const resolved of resolvePaths(scope, path, verb === 'remove' || verb === 'move')) {
     const text = `${subject} would ${verb} ${renderField(path)}`
@@ -73,7 +73,7 @@ export function checkWrite(scope: Scope, path: Field, role: Role | string, verb 
 }
 
 /** Asks when the current directory may be outside the workspace. */
-export const isOutsideWorkspace = ({ shell, judge: { host } }: Scope): boolean =>
+export const isOutsideWorkspace = ({ shell, judge: { host } }: JudgeScope): boolean =>
   shell.cwd.some((cwd) => {
     const zone = getZone(cwd, host)
     return zone !== 'inside' && zone !== 'temporary' && !(zone === 'trusted' && isGlob(cwd))

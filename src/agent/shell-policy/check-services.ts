@@ -27,9 +27,9 @@ import {
 import { checkRead, checkWrite, isOutsideWorkspace, resolvePaths } from './check-paths.ts'
 import { checkArguments, checkProjectCode, checkValue, isOnline, reportNetwork } from './judge-run.ts'
 import { leavesMachine } from './allow-list/network.ts'
-import { parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
+import { parseGrammar, readOptions, type Grammar, type CommandOptions } from './match-options.ts'
 import { addListing } from './listings.ts'
-import { addLiteral, type Call, type Output } from './shell-state.ts'
+import { addLiteral, type SimpleCommand, type CommandOutput } from './shell-state.ts'
 import { judgeSqlClient, judgeSqlite } from './check-databases.ts'
 
 type GitCommand = { readonly grammar: Grammar; readonly operands: string }
@@ -47,12 +47,12 @@ function parseGitCommands(): ReadonlyMap<string, GitCommand> {
 let commandCache: ReadonlyMap<string, GitCommand> | undefined
 const globalGrammar = parseGrammar(`+${gitGlobals.replace('hvP', 'hvP C= c= ')}`)
 
-function judgeGit(call: Call): Output {
+function judgeGit(call: SimpleCommand): CommandOutput {
   commandCache ??= parseGitCommands()
   const before = readOptions(call.args, globalGrammar)
   const [sub = '', ...args] = before.operands
   const rule = `git ${sub}`
-  const gitCall: Call = { ...call, name: rule, args, ask: (reason, one) => call.ask(reason, one ?? rule) }
+  const gitCall: SimpleCommand = { ...call, name: rule, args, ask: (reason, one) => call.ask(reason, one ?? rule) }
   const { cwd } = call.shell
   if (before.problem !== undefined) gitCall.ask(`git is given ${before.problem}`)
   for (const { name, value } of before.values) judgeGlobal(gitCall, name, value)
@@ -66,39 +66,39 @@ function judgeGit(call: Call): Output {
 }
 
 /** Returns the names that git prints: those of the patterns, or any. */
-function listNames(call: Call, sub: string): Field {
+function listNames(call: SimpleCommand, sub: string): Field {
   const patterns = sub === 'ls-files' ? call.args.filter((word) => !word.startsWith('-')) : []
   const secrets = patterns.length > 0 ? listMatching(call, patterns) : (call.judge.host.secretFiles ?? [])
   return `${addListing(call.judge, secrets)}\n`
 }
 
 /** Patterns of git match names below every directory. */
-const listMatching = (call: Call, globs: readonly Field[]): readonly string[] =>
+const listMatching = (call: SimpleCommand, globs: readonly Field[]): readonly string[] =>
   (call.judge.host.secretFiles ?? []).filter((file) =>
     globs.some((one) => file.includes(one) || canMatch(anyText + toGlob(one.replace('**/', '')), file)),
   )
 
-function judgeUnlisted(call: Call, sub: string): void {
+function judgeUnlisted(call: SimpleCommand, sub: string): void {
   const effect = Object.hasOwn(gitEffects, sub) ? gitEffects[sub] : undefined
   const reason = effect ?? 'is not on the list of commands that run without approval'
   if (sub !== '') call.ask(`${renderField(call.name)} ${reason}`)
   for (const word of call.args) addLiteral(call.judge, word)
 }
 
-function judgeGlobal(call: Call, name: string, value: Field): void {
+function judgeGlobal(call: SimpleCommand, name: string, value: Field): void {
   if (name === 'c') judgeSetting(call, value)
   else if (isUnknown(value)) call.ask('git works in a directory that is only known at run time')
   else call.shell.cwd = call.shell.cwd.map((from) => resolvePath(value, from))
 }
 
 /** The settings of a repository can start programs, so only repositories of the workspace are trusted. */
-function checkRepository(call: Call): void {
+function checkRepository(call: SimpleCommand): void {
   if (isOutsideWorkspace(call)) call.ask(`${renderField(call.name)} works outside the workspace`)
   if (call.judge.arrivals !== 'none')
     call.ask(`${renderField(call.name)} may run settings that this command has just fetched`)
 }
 
-function judgeGitCommand(call: Call, sub: string, command: GitCommand | undefined): void {
+function judgeGitCommand(call: SimpleCommand, sub: string, command: GitCommand | undefined): void {
   if (!command) return judgeUnlisted(call, sub)
   const { grammar, operands } = command
   const options = readOptions(call.args, grammar)
@@ -118,7 +118,7 @@ const printsContent =
   /^(show|log|diff|grep|blame|annotate|cat-file|whatchanged|diff-tree|diff-index|diff-files|range-diff|format-patch|archive|stash|reflog)$/
 
 /** Reads of git: files of the workspace, and `HEAD:file` of the history. The first operand of grep is its pattern. */
-function checkObjects(call: Call, sub: string, { names, operands, values }: Options): void {
+function checkObjects(call: SimpleCommand, sub: string, { names, operands, values }: CommandOptions): void {
   if (names.has('batch')) call.ask(`${call.name} prints the objects that its input names`)
   const hasPattern = sub !== 'grep' || values.some(({ name }) => name === 'e')
   const lines = values.filter(({ name }) => name === 'L').map(({ value }) => value)
@@ -136,7 +136,7 @@ const patches =
   /^(p|u|U|c|cc|patch|unified|patch-with-stat|patch-with-raw|word-diff|color-words|full-index|binary|function-context|W)$/
 const patchCommands = /^(log|whatchanged|reflog|stash|diff-tree|diff-index|diff-files)$/
 
-function printsFiles(sub: string, { names, operands }: Pick<Options, 'names' | 'operands'>): boolean {
+function printsFiles(sub: string, { names, operands }: Pick<CommandOptions, 'names' | 'operands'>): boolean {
   const given = [...names]
   if (patchCommands.test(sub)) return given.some((name) => patches.test(name))
   if (!contentCommands.test(sub)) return false
@@ -147,7 +147,7 @@ function printsFiles(sub: string, { names, operands }: Pick<Options, 'names' | '
 }
 
 /** Asks as a recursive read does: secret files may be tracked. Paths after dashes limit what is printed. */
-function checkTrackedFiles(call: Call): void {
+function checkTrackedFiles(call: SimpleCommand): void {
   const at = call.args.indexOf('--')
   const limits = at < 0 ? [] : call.args.slice(at + 1).flatMap(listPathsOf)
   const { host } = call.judge
@@ -171,7 +171,7 @@ function listPathsOf(word: Field): readonly Field[] {
 }
 const maxParts = 8
 
-function judgeStartedByGit(call: Call, sub: string): void {
+function judgeStartedByGit(call: SimpleCommand, sub: string): void {
   const { args, judge } = call
   if (sub === 'bisect' && args[0] === 'run') judge.judgeVector(call, args.slice(1), undefined)
   if (sub === 'bisect') return
@@ -181,14 +181,14 @@ function judgeStartedByGit(call: Call, sub: string): void {
   addLiteral(judge, code.replace(/^(-x|--exec=)/, ''))
 }
 
-function judgeSetting(call: Call, text: Field): void {
+function judgeSetting(call: SimpleCommand, text: Field): void {
   if (text === 'core.pager=cat' || text === 'core.editor=true' || (gitSettings.test(text) && !isUnknown(text))) return
   call.ask(`git is given the setting ${renderField(text)}`)
   call.judge.hasUnknownCode = true
   addLiteral(call.judge, text.replace(/^[^=]*=!?/, ''))
 }
 
-type GitCheck = (call: Call, options: Options, hasDashes: boolean) => void
+type GitCheck = (call: SimpleCommand, options: CommandOptions, hasDashes: boolean) => void
 
 const asksUnless =
   (allowed: RegExp, effect: string): GitCheck =>
@@ -255,7 +255,7 @@ const gitChecks: Readonly<Record<string, GitCheck>> = {
   },
 }
 
-function judgeConfiguration(call: Call, [name = '', value]: readonly Field[], isWide: boolean): void {
+function judgeConfiguration(call: SimpleCommand, [name = '', value]: readonly Field[], isWide: boolean): void {
   if (value === undefined && !isWide) return
   if (!gitSettings.test(name) || isUnknown(name) || isWide) call.ask(`git config changes ${renderField(name)}`)
   addLiteral(call.judge, value?.replace(/^!/, '') ?? '')
@@ -289,13 +289,13 @@ function parseClients(): ReadonlyMap<string, Client> {
 const isClient = (name: string): boolean => (clientCache ??= parseClients()).has(name)
 
 /** Judges a client by its first words, and the options of that command. */
-function judgeClient(call: Call, name: string): Output {
+function judgeClient(call: SimpleCommand, name: string): CommandOutput {
   const client = (clientCache ??= parseClients()).get(name)
   if (!client) return undefined
   const before = readOptions(call.args, client.globals, 'high')
   const words = before.problem === undefined ? before.operands : call.args
   const rule = `${call.name} ${words.find((word) => !word.startsWith('-')) ?? ''}`.trim()
-  const clientCall: Call = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
+  const clientCall: SimpleCommand = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
   judgeClientCommand(clientCall, name, words)
   if (leavesMachine(name, words)) reportNetwork(clientCall)
   const secret = call.args.find((word) => Object.hasOwn(refusedOperands, name) && refusedOperands[name]?.test(word))
@@ -304,7 +304,7 @@ function judgeClient(call: Call, name: string): Output {
   return undefined
 }
 
-function judgeClientCommand(call: Call, name: string, words: readonly Field[]): void {
+function judgeClientCommand(call: SimpleCommand, name: string, words: readonly Field[]): void {
   if (words.every((word) => /^(--version|-V|version)$/.test(word)) && words.length === 1) return
   const text = words.slice(0, 2).join(' ')
   const matching =
@@ -324,7 +324,7 @@ function judgeClientCommand(call: Call, name: string, words: readonly Field[]): 
 }
 
 /** Judges the programs in formats, as `#(id)` of tmux. */
-function checkFormats(call: Call): void {
+function checkFormats(call: SimpleCommand): void {
   for (const word of call.args) {
     if (!codeInFormat.test(word)) continue
     call.ask(`${call.name} runs or reads what ${renderField(word)} names`)
@@ -337,7 +337,7 @@ function checkFormats(call: Call): void {
 const composeValued = /^(-f|--file|-p|--project-name|--profile|--env-file)$/
 
 /** Judges docker and its relatives. What runs inside a container is never hardline. */
-function judgeContainers(call: Call): Output {
+function judgeContainers(call: SimpleCommand): CommandOutput {
   const { args, name } = call
   const words = name === 'docker-compose' ? ['compose', ...args] : args
   const isCompose = words[0] === 'compose'
@@ -345,7 +345,7 @@ function judgeContainers(call: Call): Output {
   const sub = `${isCompose ? 'compose ' : ''}${words[at] ?? ''}`
   if (!containerRunning.test(sub)) return judgeClient({ ...call, args: words }, 'docker')
   const rule = `${name} ${sub}`
-  const containerCall: Call = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
+  const containerCall: SimpleCommand = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
   checkProjectCode(containerCall, rule)
   words.forEach((word, i) => {
     if (word.startsWith('--env-file')) checkRead(call, word.includes('=') ? word.slice(11) : (words[i + 1] ?? ''), name)
@@ -365,14 +365,14 @@ const findComposeCommand = (words: readonly Field[]): number =>
   words.findIndex((word, i) => i > 0 && !word.startsWith('-') && !composeValued.test(words[i - 1] ?? ''))
 
 /** Returns the position of the image or the service. */
-function readContainerOptions(call: Call, words: readonly Field[], from: number): number {
+function readContainerOptions(call: SimpleCommand, words: readonly Field[], from: number): number {
   let at = from
   while (words[at]?.startsWith('-')) at += judgeContainerOption(call, words[at] ?? '', words[at + 1] ?? '')
   return at
 }
 
 /** Returns how many words an option takes. */
-function judgeContainerOption(call: Call, word: Field, next: Field): number {
+function judgeContainerOption(call: SimpleCommand, word: Field, next: Field): number {
   const isJoined = word.includes('=')
   const value = isJoined ? word.slice(word.indexOf('=') + 1) : next
   const takes = containerValued.test(word) && !containerOptions.test(word)
@@ -383,14 +383,14 @@ function judgeContainerOption(call: Call, word: Field, next: Field): number {
   return takes && !isJoined ? 2 : 1
 }
 
-function judgeMount(call: Call, volume: Field): void {
+function judgeMount(call: SimpleCommand, volume: Field): void {
   const [, path = volume.split(':')[0] ?? ''] = /(?:source|src)=([^,]*)/.exec(volume) ?? []
   if (path.startsWith('~')) call.ask(`${call.name} would let a container write to ${renderField(path)}`)
   if (!/^[\w-]+$/.test(path)) checkWrite(call, path, call.name, 'let a container write to')
 }
 
 /** Returns undefined when the program is none of these. */
-export function findService(name: string): ((call: Call) => Output) | undefined {
+export function findService(name: string): ((call: SimpleCommand) => CommandOutput) | undefined {
   if (name === 'git') return judgeGit
   if (name === 'sqlite3') return judgeSqlite
   if (/^(psql|mysql|mariadb)$/.test(name)) return judgeSqlClient

@@ -13,17 +13,17 @@ import {
 import { isHarmlessAwkProgram } from './languages/awk-program.ts'
 import { checkRead } from './check-paths.ts'
 import { createSubstitution } from './constant-output.ts'
-import { reads, writes, type Check } from './effects.ts'
+import { reads, writes, type CommandCheck } from './effects.ts'
 import { isSelective, listFindStarts } from './hardline.ts'
 import { listFound } from './listed-secrets.ts'
 import { addListing } from './listings.ts'
 import { isHarmlessSedScript } from './languages/sed-script.ts'
-import { addLiteral, addTransform, type Call } from './shell-state.ts'
+import { addLiteral, addTransform, type SimpleCommand } from './shell-state.ts'
 
 type SedWords = { readonly scripts: Field[]; readonly operands: Field[]; isInPlace: boolean }
 
 /** Parses the words of sed. A suffix is always joined to `-i`. */
-function readSedWords(call: Call): SedWords {
+function readSedWords(call: SimpleCommand): SedWords {
   const words: SedWords = { scripts: [], operands: [], isInPlace: false }
   const { args } = call
   for (let at = 0; at < args.length; at++) {
@@ -43,13 +43,13 @@ function readSedWords(call: Call): SedWords {
 const harmlessSedOption =
   /^(--|-l\d+|-[nErsuz]+|--(quiet|silent|regexp-extended|separate|null-data|unbuffered|posix|version|help))$/
 
-function readSedOperand(call: Call, word: Field, { operands }: SedWords): void {
+function readSedOperand(call: SimpleCommand, word: Field, { operands }: SedWords): void {
   if (/^-./.test(word) || isUnknown(word[0] ?? '') || isGlob(word[0] ?? ''))
     call.ask(`sed is given ${renderField(word)}, which is not on the list of harmless options`)
   operands.push(word)
 }
 
-const sed: Check = (call) => {
+const sed: CommandCheck = (call) => {
   const { scripts, operands, isInPlace } = readSedWords(call)
   for (const script of scripts) {
     const transform = createSubstitution(script)
@@ -66,7 +66,7 @@ const sed: Check = (call) => {
   writes(call, operands, 'change')
 }
 
-const awk: Check = (call, { operands: [program = '', ...paths] }) => {
+const awk: CommandCheck = (call, { operands: [program = '', ...paths] }) => {
   if (!isHarmlessAwkProgram(program)) {
     call.ask(`awk could write files or start programs with ${renderField(program).slice(0, 80)}`)
     call.judge.hasUnknownCode = true
@@ -85,7 +85,7 @@ const predicates = new Map(
 /** Programs that need approval when find starts them for unlisted files. */
 const changing = /^(rm|rmdir|unlink|mv|shred|truncate|chmod|chown|ln|cp|tee|touch|install|dd)$/
 
-const find: Check = (call) => {
+const find: CommandCheck = (call) => {
   const { args } = call
   const starts = listFindStarts(args)
   const isAction = (word: Field): boolean =>
@@ -125,7 +125,7 @@ function findExecutionEnd(args: readonly Field[], at: number): number {
 }
 
 /** The names that find prints, for the programs that read them. */
-export function listFindOutput(call: Call): Field {
+export function listFindOutput(call: SimpleCommand): Field {
   const { args, judge } = call
   const from = findFirstTest(args)
   const words = { starts: listFindStarts(args), from, arity: listArity(args), isNaming: namesFiles(args) }
@@ -139,7 +139,7 @@ export function listFindOutput(call: Call): Field {
 
 /** Returns the position after a test or an action. */
 function judgePredicate(
-  call: Call,
+  call: SimpleCommand,
   at: number,
   starts: readonly Field[],
   secrets: ReadonlyMap<number, ReadonlySet<string>>,
@@ -159,7 +159,7 @@ const listNames = (args: readonly Field[]): readonly Field[] =>
     .filter((_, i) => /^-(i?name|i?path|i?wholename)$/.test(args[i - 1] ?? '') && !/^(!|-not)$/.test(args[i - 2] ?? ''))
     .map((name) => name.replaceAll('*', anyCharacters).replaceAll('?', anyCharacter))
 
-function judgeExecution(call: Call, at: number, starts: readonly Field[], secrets: readonly string[]): number {
+function judgeExecution(call: SimpleCommand, at: number, starts: readonly Field[], secrets: readonly string[]): number {
   const { args } = call
   const end = findExecutionEnd(args, at)
   call.judge.readsMany = true
@@ -190,7 +190,7 @@ const listFoundPaths = (args: readonly Field[], starts: readonly Field[]): reado
     )
 
 /** fd works like find with other options. */
-const fd: Check = (call, { operands: [, ...starts] }) => {
+const fd: CommandCheck = (call, { operands: [, ...starts] }) => {
   const at = call.args.findIndex((word) => /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/.test(word))
   reads(call, starts, 'name')
   if (at === -1) return
@@ -198,4 +198,4 @@ const fd: Check = (call, { operands: [, ...starts] }) => {
   call.judge.judgeVector(call, [...call.args.slice(at + 1), anyWords], undefined)
 }
 
-export const textChecks: Readonly<Record<string, Check>> = { sed, awk, find, fd }
+export const textChecks: Readonly<Record<string, CommandCheck>> = { sed, awk, find, fd }

@@ -1,7 +1,7 @@
 /** Computes what simple programs print, so that code made of literals can be judged: echo, printf, tr, base64, rev, xxd. */
 
 import { isLiteral, type Field } from '#agent/path-policy/field.ts'
-import type { Output } from './shell-state.ts'
+import type { CommandOutput } from './shell-state.ts'
 
 const maxTextChars = 20_000
 
@@ -27,7 +27,7 @@ export const decodeEscapes = (text: string): string =>
     return point > 0x10ffff ? all : String.fromCodePoint(point)
   })
 
-export function printEcho(args: readonly Field[]): Output {
+export function printEcho(args: readonly Field[]): CommandOutput {
   let at = 0
   while (/^-[neE]+$/.test(args[at] ?? '')) at++
   const flags = args.slice(0, at).join('')
@@ -48,7 +48,7 @@ const directives: Readonly<Record<string, (value: string) => string>> = {
   c: (value) => value.slice(0, 1),
 }
 
-export function printFormat([format, ...values]: readonly Field[]): Output {
+export function printFormat([format, ...values]: readonly Field[]): CommandOutput {
   if (format === undefined || !isLiteral(format) || /%[-0]*\d|%\(|%[^sbdic%]/.test(format.replaceAll('%%', '')))
     return undefined
   let used = 0
@@ -65,7 +65,7 @@ export function printFormat([format, ...values]: readonly Field[]): Output {
   return output
 }
 
-export function decodeBase64(text: string): Output {
+export function decodeBase64(text: string): CommandOutput {
   try {
     return atob(text.replace(/\s+/g, ''))
   } catch (error) {
@@ -76,7 +76,7 @@ export function decodeBase64(text: string): Output {
 
 const base32Digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-export function decodeBase32(text: string): Output {
+export function decodeBase32(text: string): CommandOutput {
   const digits = text.replace(/[\s=]+/g, '')
   if (digits.length > maxTextChars || !/^[A-Z2-7]+$/i.test(digits)) return undefined
   let [bits, value, output] = [0, 0, '']
@@ -90,7 +90,7 @@ export function decodeBase32(text: string): Output {
   return output
 }
 
-export function decodeHex(text: string): Output {
+export function decodeHex(text: string): CommandOutput {
   const digits = text.replace(/\s+/g, '')
   if (digits === '' || !/^[0-9a-fA-F]*$/.test(digits) || digits.length % 2 === 1) return undefined
   return digits.replace(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16)))
@@ -123,7 +123,7 @@ function expandSet(set: string): string | undefined {
 }
 
 /** Returns the change that `tr` makes, or undefined when it is not known. */
-export function createTranslation(args: readonly Field[]): ((text: string) => Output) | undefined {
+export function createTranslation(args: readonly Field[]): ((text: string) => CommandOutput) | undefined {
   const options = args.filter((arg) => /^-./.test(arg))
   const [from = '', to = ''] = args.filter((arg) => !/^-./.test(arg))
   const deletes = options.length === 1 && /^(-d|--delete)$/.test(options[0] ?? '')
@@ -138,7 +138,7 @@ export function createTranslation(args: readonly Field[]): ((text: string) => Ou
 }
 
 /** Returns the change of a `sed` script of one literal substitution. */
-export function createSubstitution(script: Field): ((text: string) => Output) | undefined {
+export function createSubstitution(script: Field): ((text: string) => CommandOutput) | undefined {
   const [, sign = '', from = '', to = '', flags = ''] =
     /^s([/|,#:@])((?:(?!\1)[^\\[\].*^$+?(){}])*)\1((?:(?!\1)[^\\&])*)\1(g?)$/.exec(script) ?? []
   if (sign === '' || from === '') return undefined

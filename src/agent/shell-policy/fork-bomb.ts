@@ -1,7 +1,7 @@
 /** Recognises functions that call themselves in a pipe or in the background, so that processes multiply without end. */
 
 import type { AndOr, CommandNode } from 'unbash'
-import type { Shell } from './shell-state.ts'
+import type { JudgedShell } from './shell-state.ts'
 
 type CommandShape = {
   readonly type?: string
@@ -9,7 +9,7 @@ type CommandShape = {
   readonly name?: { readonly value: string }
 }
 
-export function isForkBomb({ functions }: Pick<Shell, 'functions'>, name: string): boolean {
+export function isForkBomb({ functions }: Pick<JudgedShell, 'functions'>, name: string): boolean {
   const seen = new Set<string>()
   const searchNode = (node: object, isConcurrent: boolean): boolean => {
     const { type, background, name: nameNode } = node as CommandShape

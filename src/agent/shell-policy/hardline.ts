@@ -10,23 +10,23 @@ import { isDisk, isPowerSwitch, isVital } from '#agent/path-policy/vital-paths.t
 import type { HostContext } from '#agent/core/permission/shell-policy.ts'
 
 /** `work` limits how many guesses of what may run are tried. */
-export type Place = {
+export type HardlineContext = {
   readonly host: HostContext
   readonly cwd: readonly Field[]
   readonly work: { remainingGuesses: number; readonly links: Links }
 }
 
 /** Returns why the vector never runs, or undefined. */
-type Rule = (args: readonly Field[], place: Place, name: string) => string | undefined
+type HardlineRule = (args: readonly Field[], place: HardlineContext, name: string) => string | undefined
 
 /** `keepsLast`: a link in the last name is not followed, as where it is removed. */
-const resolveAll = (path: Field, { cwd, work: { links } }: Place, keepsLast = false): readonly Field[] =>
+const resolveAll = (path: Field, { cwd, work: { links } }: HardlineContext, keepsLast = false): readonly Field[] =>
   links.size === 0
     ? cwd.map((directory) => resolvePath(path, directory))
     : cwd.flatMap((directory) => followLinks(path, directory, links, keepsLast))
-const isVitalPath = (path: Field, place: Place, keepsLast = false): boolean =>
+const isVitalPath = (path: Field, place: HardlineContext, keepsLast = false): boolean =>
   [...resolveAll(path, place, keepsLast), path].some((resolved) => isVital(resolved, place.host))
-const isDiskPath = (path: Field, place: Place): boolean => resolveAll(path, place).some(isDisk)
+const isDiskPath = (path: Field, place: HardlineContext): boolean => resolveAll(path, place).some(isDisk)
 
 const isAbbreviation = (word: Field, ...names: readonly string[]): boolean => {
   const written = /^--([\w-]+)/.exec(word)?.[1]
@@ -48,10 +48,10 @@ const listOperands = (args: readonly Field[]): readonly Field[] => {
   return end === -1 ? before : [...before, ...args.slice(end + 1)]
 }
 
-const findVital = (paths: readonly Field[], place: Place, keepsLast = false): Field | undefined =>
+const findVital = (paths: readonly Field[], place: HardlineContext, keepsLast = false): Field | undefined =>
   paths.find((path) => isVitalPath(path, place, keepsLast))
 
-const remove: Rule = (args, place, name) => {
+const remove: HardlineRule = (args, place, name) => {
   const isDeep = /^(rimraf|trash|trash-put|del|deltree)$/.test(name) || isRecursive(args, /[rR]/)
   const paths = listOperands(args)
   const disk = paths.find((path) => isDiskPath(path, place))
@@ -64,13 +64,13 @@ const remove: Rule = (args, place, name) => {
   return vital && `would remove ${renderField(vital)} and everything in it`
 }
 
-const changeTree: Rule = (args, place) => {
+const changeTree: HardlineRule = (args, place) => {
   if (!isRecursive(args, /R/)) return undefined
   const vital = findVital(listOperands(args), place)
   return vital && `would change the rights of ${renderField(vital)} and everything in it`
 }
 
-const move: Rule = (args, place) => {
+const move: HardlineRule = (args, place) => {
   const operands = listOperands(args)
   const target = args.some((word) => /^-[A-Za-z]*t/.test(word) || isAbbreviation(word, 'target-directory'))
   const vital = findVital(target ? operands : operands.slice(0, -1), place, true)
@@ -79,7 +79,7 @@ const move: Rule = (args, place) => {
 
 const harmlessOption = /^(--help|--version|-V|-n|--dry-run|-h)$/
 
-const format: Rule = (args, place, name) => {
+const format: HardlineRule = (args, place, name) => {
   const device = args.find((word) => isDiskPath(word.replace(/^\w+=/, ''), place) || word.startsWith('/dev/'))
   if (device === undefined || (args.some((word) => harmlessOption.test(word)) && name !== 'mkswap')) return undefined
   return `would destroy what is on ${renderField(device)}`
@@ -87,7 +87,7 @@ const format: Rule = (args, place, name) => {
 
 /** A disk program with one of these options or commands. */
 const disk =
-  (switches: RegExp): Rule =>
+  (switches: RegExp): HardlineRule =>
   (args, place) => {
     const device = args.find((word) => isDiskPath(word, place))
     const isDestructive = device !== undefined && args.some((word) => word !== device && switches.test(word))
@@ -96,21 +96,21 @@ const disk =
       : undefined
   }
 
-const overwrite: Rule = (args, place) => {
+const overwrite: HardlineRule = (args, place) => {
   const device = listOperands(args).find(
     (path) => isDiskPath(path, place) || resolveAll(path, place).some(isPowerSwitch),
   )
   return device && `would overwrite ${renderField(device)}, a device`
 }
 
-const overwriteLast: Rule = (args, place, name) => overwrite(listOperands(args).slice(-1), place, name)
+const overwriteLast: HardlineRule = (args, place, name) => overwrite(listOperands(args).slice(-1), place, name)
 
-const shred: Rule = (args, place) => {
+const shred: HardlineRule = (args, place) => {
   const path = listOperands(args).find((operand) => isDiskPath(operand, place) || isVitalPath(operand, place))
   return path && `would destroy ${renderField(path)}`
 }
 
-const copyBlocks: Rule = (args, place) => {
+const copyBlocks: HardlineRule = (args, place) => {
   const target = args.find((word) => {
     const path = word.startsWith('of=') ? word.slice(3) : ''
     return path !== '' && (isDiskPath(path, place) || isVitalPath(path, place) || isPowerSwitch(path))
@@ -118,13 +118,13 @@ const copyBlocks: Rule = (args, place) => {
   return target && `would overwrite ${renderField(target.slice(3))}`
 }
 
-const switchOff: Rule = (args, _place, name) => {
+const switchOff: HardlineRule = (args, _place, name) => {
   if (args.some((word) => /^(--help|--version|-c|--show|-k|-w|--wtmp-only)$/.test(word))) return undefined
   const hasTime = args.length === 0 || args.some((word) => /^(now|\+?\d+|\d+:\d+|-[a-zA-Z]+|--\w+)$/.test(word))
   return name !== 'shutdown' || hasTime ? 'switches the machine off' : undefined
 }
 
-const runLevel: Rule = (args) => {
+const runLevel: HardlineRule = (args) => {
   const level = args.find((word) => !word.startsWith('-')) ?? ''
   return /^[0156sS]$/.test(level) ? `${level} stops the machine` : undefined
 }
@@ -132,19 +132,19 @@ const runLevel: Rule = (args) => {
 const stoppingVerb =
   /^(poweroff|reboot|halt|kexec|soft-reboot|emergency|rescue|suspend|hibernate|hybrid-sleep|exit|((poweroff|reboot|halt|emergency|rescue|kexec|shutdown|runlevel[06])\.target))$/
 
-const services: Rule = (args) => {
+const services: HardlineRule = (args) => {
   const words = args.filter((word) => !word.startsWith('-'))
   const verb = words.find((word, i) => stoppingVerb.test(word) && (i === 0 || word.includes('.')))
   return verb && `${verb} stops the machine`
 }
 
-const kill: Rule = (args) => {
+const kill: HardlineRule = (args) => {
   const option = args.findIndex((word) => /^(-[sn]|--signal)$/.test(word))
   const from = option === -1 ? (/^-[A-Za-z\d]/.test(args[0] ?? '') ? 1 : 0) : option + 2
   return args.slice(from).some((word) => /^-0*1$/.test(word)) ? 'would end every process' : undefined
 }
 
-const killByName: Rule = (args) => {
+const killByName: HardlineRule = (args) => {
   const patterns: Field[] = []
   let user = ''
   for (let i = 0; i < args.length; i++) {
@@ -157,7 +157,7 @@ const killByName: Rule = (args) => {
   return isAll || (patterns.length === 0 && user === 'root') ? 'would end every process' : undefined
 }
 
-const sync: Rule = (args, place) => {
+const sync: HardlineRule = (args, place) => {
   const target = listOperands(args).at(-1) ?? ''
   const deletes = args.some((word) => word.startsWith('--del') || word.startsWith('--remove-s'))
   return deletes && isVitalPath(target, place) ? `would remove what is in ${renderField(target)}` : undefined
@@ -177,18 +177,18 @@ export const listFindStarts = (args: readonly Field[]): readonly Field[] => {
   return starts.length === 0 ? ['.'] : starts
 }
 
-const find: Rule = (args, place) => {
+const find: HardlineRule = (args, place) => {
   const vital = findVital(listFindStarts(args), place)
   const isAll = vital !== undefined && !isSelective(args)
   return isAll && args.includes('-delete') ? `would remove everything in ${renderField(vital)}` : undefined
 }
 
 const always =
-  (reason: string): Rule =>
+  (reason: string): HardlineRule =>
   () =>
     reason
 
-const rules: Readonly<Record<string, Rule>> = {
+const rules: Readonly<Record<string, HardlineRule>> = {
   rm: remove,
   grm: remove,
   rimraf: remove,
@@ -270,7 +270,7 @@ export const isDestructive = (word: Field): boolean => Object.hasOwn(rules, toRu
 const sampleNames = [...Object.keys(rules), 'mkfs.ext4']
 
 /** Returns why this vector never runs in any mode, or undefined. */
-export function findHardline(argv: readonly Field[], place: Place): string | undefined {
+export function findHardline(argv: readonly Field[], place: HardlineContext): string | undefined {
   const [program = '', ...args] = argv
   if (isUnknown(program)) return undefined
   const names = isGlob(program)

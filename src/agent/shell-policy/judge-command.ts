@@ -10,7 +10,7 @@ import { fixedPrograms } from './allow-list/programs.ts'
 import { judgeVector } from './judge-vector.ts'
 import { findOpaqueHardline, scanLiterals } from './scan-literals.ts'
 import { screenCommand } from './screen-command.ts'
-import { addFinding, type Judge, type Scope, type Shell } from './shell-state.ts'
+import { addFinding, type Judge, type JudgeScope, type JudgedShell } from './shell-state.ts'
 import { walkNode, walkStatements } from './walk-tree.ts'
 
 const maxSteps = 800
@@ -22,14 +22,14 @@ const maxNestedScripts = 16
 
 export function judgeCommand(command: string, host: HostContext): CommandVerdict {
   const judge = createJudge(host)
-  const shell: Shell = {
+  const shell: JudgedShell = {
     vars: new Map(),
     functions: new Map(),
     aliases: new Map(),
     cwd: [host.cwd],
     cwdAfterCd: undefined,
   }
-  const scope: Scope = { judge, shell, captured: false }
+  const scope: JudgeScope = { judge, shell, captured: false }
   const problem = screenCommand(command)
   try {
     if (problem === undefined) judgeLine(scope, command)
@@ -42,7 +42,7 @@ export function judgeCommand(command: string, host: HostContext): CommandVerdict
   return createVerdict(judge)
 }
 
-function judgeLine(scope: Scope, command: string): void {
+function judgeLine(scope: JudgeScope, command: string): void {
   const { judge } = scope
   judge.walkText(scope, command)
   if (judge.remainingSteps < 0) judgeUnreadable(scope, command, 'The command does too much to judge all of it.')
@@ -54,7 +54,7 @@ function judgeLine(scope: Scope, command: string): void {
 }
 
 /** A text that cannot be parsed in time is searched for hardline commands as it stands. */
-function judgeUnreadable({ judge }: Scope, command: string, reason: string): void {
+function judgeUnreadable({ judge }: JudgeScope, command: string, reason: string): void {
   judge.isUnread = true
   addFinding(judge, 'ask', reason)
   const plain = command.slice(0, 200_000).replace(/\\\n|\r|[^\t\n -~]/g, '')
@@ -111,7 +111,7 @@ function createJudge(host: HostContext): Judge {
   return judge
 }
 
-function walkText(scope: Scope, text: string, stdin: string | undefined): string | undefined {
+function walkText(scope: JudgeScope, text: string, stdin: string | undefined): string | undefined {
   const { judge } = scope
   // Parsing costs steps as well, so that repeated parsing of long texts ends.
   judge.remainingSteps -= text.length >> 6

@@ -20,26 +20,26 @@ import {
 } from './allow-list/tools.ts'
 import { leavesMachine } from './allow-list/network.ts'
 import { checkRead, checkWrite, isOutsideWorkspace, resolvePaths } from './check-paths.ts'
-import { parseGrammar, readOptions, type Grammar, type Options, type ValueRole } from './match-options.ts'
+import { parseGrammar, readOptions, type Grammar, type CommandOptions, type ValueRole } from './match-options.ts'
 import { findHardline, isDestructive } from './hardline.ts'
 import { findInWords } from './scan-literals.ts'
 import { isHarmlessJavaScript, isHarmlessPython } from './languages/one-liners.ts'
 import { recordWritten } from './simple-command.ts'
-import { addHiddenCode, addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
+import { addHiddenCode, addLiteral, addUnknownCode, type SimpleCommand, type CommandOutput } from './shell-state.ts'
 
 /** Removes versions from names: `python3.12`. */
 const toListedName = (name: string): string => name.replace(/^(python|pip|ruby|php|lua|node|perl)[\d.]+$/, '$1')
 
-export const isOnline = ({ judge: { host } }: Pick<Call, 'judge'>): boolean =>
+export const isOnline = ({ judge: { host } }: Pick<SimpleCommand, 'judge'>): boolean =>
   !host.isSandboxed || host.isOnline === true
 
 /** Reports a call that leaves the machine. */
-export function reportNetwork(call: Call): void {
+export function reportNetwork(call: SimpleCommand): void {
   call.judge.leaves = true
   if (isOnline(call)) call.ask(`${call.name} uses the network`)
 }
 
-export function checkValue(call: Call, value: Field, role: ValueRole): void {
+export function checkValue(call: SimpleCommand, value: Field, role: ValueRole): void {
   if (value === '-') return
   if (role === 'read') checkRead(call, value, call.name)
   if (role !== 'write') return
@@ -47,13 +47,13 @@ export function checkValue(call: Call, value: Field, role: ValueRole): void {
   recordWritten(call, value, undefined)
 }
 
-const isDestructiveTask = ({ name, args }: Call): boolean => {
+const isDestructiveTask = ({ name, args }: SimpleCommand): boolean => {
   const words = args.filter((word) => !word.startsWith('-')).slice(0, 3)
   const tests = [name, ...args].some((word) => testWord.test(word))
   return args.some((word) => destructiveTask.test(word)) || (!tests && words.some((word) => destructiveWord.test(word)))
 }
 
-export function checkProjectCode(call: Call, what: string): void {
+export function checkProjectCode(call: SimpleCommand, what: string): void {
   const { judge } = call
   if (isDestructiveTask(call)) call.ask(`${what} may destroy data or publish something`)
   if (!judge.host.isSandboxed) call.ask(`${what} runs code of the project on a machine that is not disposable`)
@@ -66,7 +66,7 @@ export function checkProjectCode(call: Call, what: string): void {
 const valueOf = (word: Field): Field => word.replace(/^(?:--?[A-Za-z][\w-]*=|-[A-Za-z](?=[/~]))/, '')
 
 /** Asks about arguments that lead out of the workspace, for programs that may write to any argument. */
-export function checkArguments(call: Call, args: readonly Field[] = call.args): void {
+export function checkArguments(call: SimpleCommand, args: readonly Field[] = call.args): void {
   for (const word of args) {
     const value = valueOf(word)
     if (!/^[/~]|(^|\/)\.\.(\/|$)/.test(value)) continue
@@ -78,7 +78,7 @@ export function checkArguments(call: Call, args: readonly Field[] = call.args): 
 }
 
 /** Judges a script file that a shell or the system runs. */
-export function judgeRun(call: Call, path: Field, args: readonly Field[]): Output {
+export function judgeRun(call: SimpleCommand, path: Field, args: readonly Field[]): CommandOutput {
   const { judge } = call
   const paths = resolvePaths(call, path)
   const own = paths.find((resolved) => judge.written.has(resolved))
@@ -98,13 +98,13 @@ export function judgeRun(call: Call, path: Field, args: readonly Field[]): Outpu
   return undefined
 }
 
-function judgeSourced(call: Call, path: Field): void {
+function judgeSourced(call: SimpleCommand, path: Field): void {
   if (isOnline(call)) call.ask(`${renderField(path)} is read as shell code`)
   checkRead(call, path, call.name)
 }
 
 /** Runs a file that the line has written before. */
-function runWritten(call: Call, path: Field, content: Output, args: readonly Field[]): Output {
+function runWritten(call: SimpleCommand, path: Field, content: CommandOutput, args: readonly Field[]): CommandOutput {
   const { judge } = call
   judge.hasUnknownCode = true
   if (path.startsWith('/dev/fd/')) call.ask(`${call.name} runs what a command prints`, null)
@@ -156,7 +156,7 @@ const interpreterNames: Readonly<Record<string, string>> = { pypy: 'python', nod
 const startsPrograms =
   /\b(system|exec\w*|spawn\w*|popen\w*|subprocess|child_process|shell_exec|passthru|proc_open|eval|compile|__import__|import|require|getattr|call|run|os|shutil|fs|File|FileUtils|IO|open|unlink|remove\w*|rm\w*|qx|Process|Deno|Bun|kill)\b|`|%x|\bexec\b/
 
-function judgeCode(call: Call, text: Field | undefined, { isHarmless, imports }: Interpreter): void {
+function judgeCode(call: SimpleCommand, text: Field | undefined, { isHarmless, imports }: Interpreter): void {
   const { judge, name } = call
   const isListed = text !== undefined && isKnown(text) && isHarmless?.(text) === true
   if (isListed && judge.host.isSandboxed && imports?.test(text)) judgeImports(call, text, '-c')
@@ -167,7 +167,7 @@ function judgeCode(call: Call, text: Field | undefined, { isHarmless, imports }:
 }
 
 /** Code that may start programs is searched for hardline commands. */
-function searchCode({ judge, args, captured }: Call, text: Field | undefined): void {
+function searchCode({ judge, args, captured }: SimpleCommand, text: Field | undefined): void {
   const mayStart = text === undefined || startsPrograms.test(text)
   judge.hasHiddenCode ||= text === undefined || !isKnown(text)
   judge.hasUnknownCode ||= mayStart
@@ -183,7 +183,7 @@ const toModuleName = (path: string): string => {
 }
 
 /** A file of the project shadows a module of the standard library with the same name. */
-function judgeImports(call: Call, text: string, what: string): void {
+function judgeImports(call: SimpleCommand, text: string, what: string): void {
   const names = new Set(text.match(/\w+/g))
   if ([...call.judge.written.keys()].some((path) => names.has(toModuleName(path))))
     call.ask(`${call.name} may load a file that has just been written`)
@@ -193,7 +193,7 @@ function judgeImports(call: Call, text: string, what: string): void {
 const refusedModules =
   /^(http\.server|smtpd|webbrowser|antigravity|code|pdb|idlelib|ensurepip|pty|timeit|trace|cProfile|profile|runpy|shutil|os|subprocess|ftplib|telnetlib|poplib|twine|keyring|tarfile|zipfile)$/
 
-function judgePythonModule(call: Call, [module = '', ...rest]: readonly Field[]): Output {
+function judgePythonModule(call: SimpleCommand, [module = '', ...rest]: readonly Field[]): CommandOutput {
   if (/^(pip|pytest|coverage)$/.test(module)) return call.judge.judgeVector(call, [module, ...rest], call.stdin)
   if (!isKnown(module) || refusedModules.test(module)) call.ask(`python -m ${renderField(module)} is not on the list`)
   judgeImports(call, module, `-m ${module}`)
@@ -201,7 +201,7 @@ function judgePythonModule(call: Call, [module = '', ...rest]: readonly Field[])
   return undefined
 }
 
-function judgeInterpreter(call: Call, language: Interpreter): Output {
+function judgeInterpreter(call: SimpleCommand, language: Interpreter): CommandOutput {
   const { args } = call
   const isPython = language === interpreters['python']
   let at = 0
@@ -218,13 +218,17 @@ function judgeInterpreter(call: Call, language: Interpreter): Output {
 }
 
 /** Returns how many further words the option takes. */
-function judgeInterpreterOption(call: Call, word: Field, { valued, plain }: Interpreter): number {
+function judgeInterpreterOption(call: SimpleCommand, word: Field, { valued, plain }: Interpreter): number {
   if (valued?.test(word)) return word.length > 2 ? 0 : 1
   if (word !== '--' && !plain.test(word)) call.ask(`${call.name} is given ${renderField(word)}`)
   return 0
 }
 
-function judgeProgramFile(call: Call, [file, ...rest]: readonly Field[], language: Interpreter): Output {
+function judgeProgramFile(
+  call: SimpleCommand,
+  [file, ...rest]: readonly Field[],
+  language: Interpreter,
+): CommandOutput {
   const { args, judge, name } = call
   if (file !== undefined && file !== '-') return judgeNamedFile(call, [file, ...rest], language)
   if (file === undefined && args.some((word) => /^(--version|-V+|-v|--help|-h|-i|-m)$/.test(word))) return undefined
@@ -234,7 +238,11 @@ function judgeProgramFile(call: Call, [file, ...rest]: readonly Field[], languag
   return undefined
 }
 
-function judgeNamedFile(call: Call, [file = '', ...rest]: readonly Field[], language: Interpreter): Output {
+function judgeNamedFile(
+  call: SimpleCommand,
+  [file = '', ...rest]: readonly Field[],
+  language: Interpreter,
+): CommandOutput {
   const { judge, name } = call
   judge.leaves = true
   const paths = resolvePaths(call, file)
@@ -252,7 +260,7 @@ function judgeNamedFile(call: Call, [file = '', ...rest]: readonly Field[], lang
 const readsCode = (word: Field, i: number, args: readonly Field[]): boolean =>
   /^(-f|--file=|--makefile=)?(-$|\/dev\/(stdin|fd\/))/.test(word) || (word === '-f' && args[i + 1] === '-')
 
-function judgeTool(call: Call): Output {
+function judgeTool(call: SimpleCommand): CommandOutput {
   const { args, judge, name } = call
   const options = Object.hasOwn(toolOptions, name) ? toolOptions[name] : /^-e(=|$)/
   const bad = args.find((word) => codeOptions.test(word) || options?.test(word))
@@ -281,13 +289,13 @@ const grammarOf = (notation: string): Grammar => {
   return grammar
 }
 
-function judgeManager(call: Call, manager: Manager): Output {
+function judgeManager(call: SimpleCommand, manager: Manager): CommandOutput {
   const { args, name } = call
   const isOption = optionCommand.test(args[0] ?? '')
   const before = readOptions(isOption ? [] : args, { ...grammarOf(manager.options), stops: true })
   const [sub = '', ...words] = isOption ? args : before.operands
   const rule = `${name} ${sub}`.trim()
-  const ruled: Call = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
+  const ruled: SimpleCommand = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
   checkManagerOptions(ruled, manager, before)
   if (isUnknown(sub)) addHiddenCode(call.judge, `The effect of ${name} is only known at run time`)
   else if (manager.starting?.test(sub)) return startFromProject(call, words)
@@ -296,7 +304,7 @@ function judgeManager(call: Call, manager: Manager): Output {
   return undefined
 }
 
-function judgeManagerCommand(call: Call, manager: Manager, sub: string, words: readonly Field[]): void {
+function judgeManagerCommand(call: SimpleCommand, manager: Manager, sub: string, words: readonly Field[]): void {
   const { options, passing, refused } = manager
   const isNamed = /^(run|r|run-script|task|tool|workspace)$/.test(sub)
   const own = passing?.test(sub)
@@ -308,7 +316,11 @@ function judgeManagerCommand(call: Call, manager: Manager, sub: string, words: r
   if (leavesMachine(toListedName(call.name), [sub, ...words])) reportNetwork(call)
 }
 
-function checkManagerOptions(call: Call, { refused }: Manager, { problem, operands, values }: Options): void {
+function checkManagerOptions(
+  call: SimpleCommand,
+  { refused }: Manager,
+  { problem, operands, values }: CommandOptions,
+): void {
   if (problem !== undefined) call.ask(`${call.name} is given ${problem}`)
   for (const { value, role } of values) checkValue(call, value, role)
   const texts = [...operands.slice(0, maxCheckedOperands), ...values.map(({ value }) => value)]
@@ -317,7 +329,7 @@ function checkManagerOptions(call: Call, { refused }: Manager, { problem, operan
 }
 const maxCheckedOperands = 200
 
-function judgeSubcommand(call: Call, manager: Manager, sub: string): void {
+function judgeSubcommand(call: SimpleCommand, manager: Manager, sub: string): void {
   const shown = `${call.name} ${sub}`.trim()
   if (manager.running.test(sub)) {
     call.judge.leaves = true
@@ -326,7 +338,7 @@ function judgeSubcommand(call: Call, manager: Manager, sub: string): void {
     judgeUnlistedCommand(call, sub, shown)
 }
 
-function judgeUnlistedCommand(call: Call, sub: string, shown: string): void {
+function judgeUnlistedCommand(call: SimpleCommand, sub: string, shown: string): void {
   call.judge.leaves = true
   call.ask(`${shown} is not on the list of commands that run without approval`)
   if (sub !== 'eval') return
@@ -335,7 +347,7 @@ function judgeUnlistedCommand(call: Call, sub: string, shown: string): void {
 }
 
 /** Judges `npm exec -- tsc`, `npx -y tsc`, `uv run --with x pytest`. */
-function startFromProject(call: Call, words: readonly Field[]): Output {
+function startFromProject(call: SimpleCommand, words: readonly Field[]): CommandOutput {
   let at = 0
   while (words[at]?.startsWith('-') && words[at] !== '--') {
     const word = words[at++] ?? ''
@@ -350,19 +362,19 @@ function startFromProject(call: Call, words: readonly Field[]): Output {
 }
 
 /** Returns how many further words the option takes. */
-function judgeStartOption(call: Call, word: Field): number {
+function judgeStartOption(call: SimpleCommand, word: Field): number {
   if (startOptions.valued.test(word)) return 1
   if (!startOptions.plain.test(word)) call.ask(`${call.name} is given ${renderField(word)}`)
   return 0
 }
 
-function runCommandLine(call: Call, text: Field): Output {
+function runCommandLine(call: SimpleCommand, text: Field): CommandOutput {
   call.ask(`${call.name} runs a command line`, null)
   return call.judge.walkText(call, text)
 }
 
 /** Returns undefined when the program runs no code of the project. */
-export function findRunner(name: string): ((call: Call) => Output) | undefined {
+export function findRunner(name: string): ((call: SimpleCommand) => CommandOutput) | undefined {
   const plain = toListedName(name)
   const languageName = Object.hasOwn(interpreterNames, plain) ? (interpreterNames[plain] ?? '') : plain
   const language = Object.hasOwn(interpreters, languageName) ? interpreters[languageName] : undefined

@@ -14,10 +14,17 @@ import { findHardline, isDestructive } from './hardline.ts'
 import { checkValue, findRunner, judgeRun, reportNetwork } from './judge-run.ts'
 import { parseGrammar, readOptions, type Caution, type Grammar } from './match-options.ts'
 import { findInWords } from './scan-literals.ts'
-import { addFinding, addHiddenCode, addLiteral, type Call, type Output, type Scope } from './shell-state.ts'
+import {
+  addFinding,
+  addHiddenCode,
+  addLiteral,
+  type SimpleCommand,
+  type CommandOutput,
+  type JudgeScope,
+} from './shell-state.ts'
 import { findWrapper } from './wrappers.ts'
 
-type Program = {
+type ProgramOptions = {
   readonly grammar: Grammar
   readonly operands: string
   /** Which words may become options at run time. */
@@ -25,14 +32,14 @@ type Program = {
   readonly printsNumber: boolean
 }
 
-let programs: ReadonlyMap<string, Program> | undefined
+let programs: ReadonlyMap<string, ProgramOptions> | undefined
 
-function parsePrograms(): ReadonlyMap<string, Program> {
-  const parsed = new Map<string, Program>()
+function parsePrograms(): ReadonlyMap<string, ProgramOptions> {
+  const parsed = new Map<string, ProgramOptions>()
   for (const line of programList.trim().split('\n')) {
     const [, names = '', options = '', rest = ''] = /^(.+?) : (.*?) ?: (.+)$/.exec(line) ?? []
     const [operands = '', ...signs] = rest.trim().split(' ')
-    const program: Program = {
+    const program: ProgramOptions = {
       grammar: parseGrammar(options),
       operands,
       caution: signs.includes('!') ? 'high' : signs.includes('*') ? 'none' : 'low',
@@ -51,7 +58,7 @@ const isHelp = (args: readonly Field[]): boolean =>
 const systemDirectories = /^\/(usr\/(local\/)?)?s?bin\/[^/]+$/
 const toolDirectories = /(^|\/)(node_modules\/\.bin|\.?venv\/bin|vendor\/bin)\/[^/]+$/
 
-export function judgeVector(scope: Scope, argv: readonly Field[], stdin: Output): Output {
+export function judgeVector(scope: JudgeScope, argv: readonly Field[], stdin: CommandOutput): CommandOutput {
   const { judge, shell } = scope
   const [first = '', ...args] = argv
   judge.remainingSteps -= 1 + (argv.length >> 2)
@@ -69,7 +76,7 @@ export function judgeVector(scope: Scope, argv: readonly Field[], stdin: Output)
   const shown = renderField([name, ...args].join(' '))
   if (judge.commands.size < 200) judge.commands.add(shown.slice(0, 2_000))
   if (judge.programs.size < 100) judge.programs.add(renderField(name).slice(0, 80))
-  const call: Call = {
+  const call: SimpleCommand = {
     ...scope,
     name,
     args,
@@ -84,7 +91,7 @@ export function judgeVector(scope: Scope, argv: readonly Field[], stdin: Output)
 }
 
 /** Recursive removal of a path that is not known, with a vital path among the literals of the line. */
-function findByLiterals({ judge, shell }: Scope, argv: readonly Field[]): string | undefined {
+function findByLiterals({ judge, shell }: JudgeScope, argv: readonly Field[]): string | undefined {
   const at = argv.findIndex((word, i) => i > 0 && isUnknown(word))
   if (at === -1 || !/^(.*\/)?(rm|rimraf|chmod|chown|mv|shred|dd|mkfs.*|kill|cp|tee|wipefs)$/.test(argv[0] ?? ''))
     return undefined
@@ -102,21 +109,21 @@ function findByLiterals({ judge, shell }: Scope, argv: readonly Field[]): string
 }
 
 /** Returns the program of which the line has made a copy or a link with this path. */
-function findCopied(scope: Scope, word: Field): string | undefined {
+function findCopied(scope: JudgeScope, word: Field): string | undefined {
   const { renamed } = scope.judge
   if (renamed.size === 0 || !word.includes('/')) return undefined
   return resolvePaths(scope, word, true).map((path) => renamed.get(path))[0]
 }
 
 /** Returns the name of a program of the system or of a tool of the project, otherwise the path. */
-function toProgramName({ shell }: Scope, word: Field): Field {
+function toProgramName({ shell }: JudgeScope, word: Field): Field {
   if (!word.includes('/') || isUnknown(word) || isGlob(word)) return word
   const path = resolvePath(word, shell.cwd[0] ?? '/')
   if (systemDirectories.test(path) || toolDirectories.test(path)) return path.slice(path.lastIndexOf('/') + 1)
   return /(^|\/)(gradlew|mvnw)$/.test(word) ? word.slice(word.lastIndexOf('/') + 1) : word
 }
 
-function dispatch(call: Call, word: Field): Output {
+function dispatch(call: SimpleCommand, word: Field): CommandOutput {
   const { judge, shell, name } = call
   for (const code of listStartedCode(name, call.args)) judgeStarted(call, code)
   const body = shell.functions.get(name)
@@ -130,27 +137,27 @@ function dispatch(call: Call, word: Field): Output {
 }
 
 /** Judges what an option starts as if it stood on the line itself. */
-function judgeStarted(call: Call, code: Field): void {
+function judgeStarted(call: SimpleCommand, code: Field): void {
   call.ask(`${call.name} would start ${renderField(code).slice(0, 80)}`)
   addLiteral(call.judge, code)
   call.judge.walkText(call, code.replace(marks, ''))
 }
 
-function judgeNamed(call: Call): Output {
+function judgeNamed(call: SimpleCommand): CommandOutput {
   const { name } = call
   if (isHelp(call.args) && isDestructive(name)) return undefined
   const special = findBuiltin(name) ?? findWrapper(name) ?? findService(name) ?? findRunner(name)
   return special ? special(call) : judgeListed(call)
 }
 
-function judgeListed(call: Call): Output {
+function judgeListed(call: SimpleCommand): CommandOutput {
   programs ??= parsePrograms()
   const program = programs.get(call.name)
   if (program) return judgeProgram(call, program)
   return call.name.includes('/') ? judgeRun(call, call.name, call.args) : judgeUnknownProgram(call)
 }
 
-function callFunction(call: Call, body: Parameters<Call['judge']['walkBody']>[1]): Output {
+function callFunction(call: SimpleCommand, body: Parameters<SimpleCommand['judge']['walkBody']>[1]): CommandOutput {
   addLiteral(call.judge, call.args.join(' '))
   for (const word of call.args) addLiteral(call.judge, word)
   const vars = new Map(call.shell.vars)
@@ -159,7 +166,7 @@ function callFunction(call: Call, body: Parameters<Call['judge']['walkBody']>[1]
   return output
 }
 
-function judgeUnknownWord(call: Call, word: Field): Output {
+function judgeUnknownWord(call: SimpleCommand, word: Field): CommandOutput {
   const { judge, args, shell } = call
   addHiddenCode(judge, `${renderField(word) || 'A word'} starts a program that is only known at run time`)
   addLiteral(judge, args.join(' '))
@@ -172,7 +179,7 @@ function judgeUnknownWord(call: Call, word: Field): Output {
   return undefined
 }
 
-function judgeUnknownProgram(call: Call): Output {
+function judgeUnknownProgram(call: SimpleCommand): CommandOutput {
   const { judge, args, name, shell } = call
   call.ask(`${renderField(name)} is not on the list of programs that run without approval`)
   const reason = findInWords(args, { host: judge.host, cwd: shell.cwd, work: judge })
@@ -190,7 +197,7 @@ const isLocalCheck = (operands: string): boolean => Object.hasOwn(networkChecks,
 /** These checks parse the options themselves. */
 const parsesOptions = /^(dd|kill|sed|find|openssl|getent)$/
 
-function judgeProgram(call: Call, program: Program): Output {
+function judgeProgram(call: SimpleCommand, program: ProgramOptions): CommandOutput {
   if (isHelp(call.args)) return undefined
   const { grammar, operands, caution } = program
   const options = readOptions(operands === 'tar' ? addDashes(call.args) : call.args, grammar, caution)
@@ -201,12 +208,12 @@ function judgeProgram(call: Call, program: Program): Output {
   return findPrinter(call.name)?.(call) ?? printPlaceholder(call.name, program)
 }
 
-function printPlaceholder(name: string, { printsNumber }: Program): Output {
+function printPlaceholder(name: string, { printsNumber }: ProgramOptions): CommandOutput {
   if (printsNumber) return anyNumber
   return wordPrinters.has(name) ? anyNumber + anyText : undefined
 }
 
-function judgeProblem(call: Call, { caution }: Program, problem: string): void {
+function judgeProblem(call: SimpleCommand, { caution }: ProgramOptions, problem: string): void {
   const { judge, args } = call
   const isDeep = call.name === 'rm' && args.some((word) => /^-\w*[rR]|^--r/.test(word))
   const paths = args

@@ -5,13 +5,17 @@ import { toGlob } from '#agent/path-policy/judge-path.ts'
 import { sampleSecrets } from '#agent/path-policy/path-lists.ts'
 import { resolvePaths } from './check-paths.ts'
 import { listActionsFor, type FoundFile } from './languages/find-tests.ts'
-import type { Call, Scope } from './shell-state.ts'
+import type { SimpleCommand, JudgeScope } from './shell-state.ts'
 
 /** A secret, and the directories in which a program may list it. */
 type Candidate = FoundFile & { readonly secret: string }
 
 /** Lists the secrets below a start, and their directories, as a program prints them. */
-function listCandidates({ judge, ...scope }: Scope, start: Field, secrets: readonly string[]): readonly Candidate[] {
+function listCandidates(
+  { judge, ...scope }: JudgeScope,
+  start: Field,
+  secrets: readonly string[],
+): readonly Candidate[] {
   const shown = start === '/' ? '' : start.replace(/\/$/, '')
   return resolvePaths({ judge, ...scope }, start).flatMap((root) =>
     secrets.flatMap((secret) => {
@@ -37,7 +41,7 @@ type FindWords = {
 }
 
 /** Returns the secrets that each action of find gets, by its position, and those that it prints. */
-export function listFound(call: Call, { starts, from, arity, isNaming }: FindWords) {
+export function listFound(call: SimpleCommand, { starts, from, arity, isNaming }: FindWords) {
   const { judge, args } = call
   const byAction = new Map<number, Set<string>>()
   const printed = new Set<string>()
@@ -58,7 +62,7 @@ export function listFound(call: Call, { starts, from, arity, isNaming }: FindWor
 
 /** Returns the secrets that a listing of paths can name: the paths, what they hold, or everything below. */
 export function listBelow(
-  call: Call,
+  call: SimpleCommand,
   paths: readonly Field[],
   { isDeep, hasHidden }: { readonly isDeep: boolean; readonly hasHidden: boolean },
 ): readonly string[] {

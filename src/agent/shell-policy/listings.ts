@@ -4,7 +4,7 @@
  */
 
 import { anyText, canMatch, isUnknown, type Field } from '#agent/path-policy/field.ts'
-import type { Call, Judge, Output, Scope } from './shell-state.ts'
+import type { SimpleCommand, Judge, CommandOutput, JudgeScope } from './shell-state.ts'
 
 const firstMark = 0xe010
 const maxListings = 200
@@ -20,20 +20,20 @@ export function addListing(judge: Judge, secrets: readonly string[]): Field {
 const isListing = (char: string): boolean => char >= '\uE010' && char <= '\uE0FF'
 
 /** Returns the marks of a text that consists of names only. */
-export function listNamesIn(text: Output): readonly Field[] | undefined {
+export function listNamesIn(text: CommandOutput): readonly Field[] | undefined {
   const names = [...new Set(text?.replace(/[\s\0]+/g, ''))]
   return names.length > 0 && names.every(isListing) ? names : undefined
 }
 
 /** Programs that print some of the lines of their input. */
-export const passLines = (call: Call): Output => {
+export const passLines = (call: SimpleCommand): CommandOutput => {
   const names = listNamesIn(call.stdin)
   const isFiltering = call.name !== 'grep' || !call.args.some((word) => /^-\w*[oc]|^--(only-matching|count)/.test(word))
   return names && isFiltering ? `${names.join('\n')}\n` : undefined
 }
 
 /** Returns a secret that a word with unknown parts may name. */
-export function findNamedSecret({ judge }: Scope, path: Field, kind: 'content' | 'tree'): string | undefined {
+export function findNamedSecret({ judge }: JudgeScope, path: Field, kind: 'content' | 'tree'): string | undefined {
   judge.readsMany = true
   const unknown = [...path].filter(isUnknown)
   const areListed = unknown.every(isListing)

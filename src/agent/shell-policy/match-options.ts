@@ -38,7 +38,7 @@ export function parseGrammar(notation: string): Grammar {
   return { stops: notation.startsWith('+'), hasSingleDashes: notation.startsWith('~'), short, long }
 }
 
-export type Options = {
+export type CommandOptions = {
   readonly names: Set<string>
   readonly values: { readonly name: string; readonly value: Field; readonly role: ValueRole }[]
   readonly operands: Field[]
@@ -56,8 +56,8 @@ export const mayBeOption = (word: Field, caution: Caution): boolean => {
   return caution === 'high' || !/[\uE000-\uE003]\.?[\w-]+(\.\w+)*$/.test(word)
 }
 
-export function readOptions(args: readonly Field[], grammar: Grammar, caution: Caution = 'low'): Options {
-  const options: Options = { names: new Set(), values: [], operands: [], problem: undefined }
+export function readOptions(args: readonly Field[], grammar: Grammar, caution: Caution = 'low'): CommandOptions {
+  const options: CommandOptions = { names: new Set(), values: [], operands: [], problem: undefined }
   let index = 0
   while (index < args.length) {
     const word = args[index++] ?? ''
@@ -77,18 +77,18 @@ export function readOptions(args: readonly Field[], grammar: Grammar, caution: C
 }
 
 /** Returns how many further words an option takes. */
-function readOption(options: Options, grammar: Grammar, word: Field, next: Field | undefined): number {
+function readOption(options: CommandOptions, grammar: Grammar, word: Field, next: Field | undefined): number {
   if (word.startsWith('--')) return readLong(options, grammar, word, next)
   return grammar.hasSingleDashes
     ? readLong(options, grammar, `-${word}`, next)
     : readShort(options, grammar, word, next)
 }
 
-const refuse = (options: Options, word: Field): void => {
+const refuse = (options: CommandOptions, word: Field): void => {
   options.problem ??= `${renderField(word)}, which is not on the list of harmless options`
 }
 
-function readLong(options: Options, grammar: Grammar, word: Field, next: Field | undefined): number {
+function readLong(options: CommandOptions, grammar: Grammar, word: Field, next: Field | undefined): number {
   const [, name = '', joined] = /^--([^=]*)(?:=([^]*))?$/.exec(word) ?? []
   const role = grammar.long.get(name) ?? 'unknown'
   options.names.add(name)
@@ -102,7 +102,7 @@ function readLong(options: Options, grammar: Grammar, word: Field, next: Field |
 
 /** The value of an option that is not in the grammar may be a path. */
 function addValue(
-  { values }: Options,
+  { values }: CommandOptions,
   name: string,
   value: Field | undefined,
   role: ValueRole | 'joined' | 'unknown',
@@ -111,7 +111,7 @@ function addValue(
   values.push({ name, value, role: role === 'joined' ? 'text' : role === 'unknown' ? 'read' : role })
 }
 
-function readShort(options: Options, grammar: Grammar, word: Field, next: Field | undefined): number {
+function readShort(options: CommandOptions, grammar: Grammar, word: Field, next: Field | undefined): number {
   for (let i = 1; i < word.length; i++) {
     const letter = word[i] ?? ''
     const role = grammar.short.get(letter)

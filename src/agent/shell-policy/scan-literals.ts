@@ -5,8 +5,8 @@
 
 import { isKnown, type Field } from '#agent/path-policy/field.ts'
 import { decodeBase32, decodeBase64, decodeEscapes, decodeHex, reverseLines } from './constant-output.ts'
-import { findHardline, isDestructive, type Place } from './hardline.ts'
-import { addFinding, type Judge, type Scope } from './shell-state.ts'
+import { findHardline, isDestructive, type HardlineContext } from './hardline.ts'
+import { addFinding, type Judge, type JudgeScope } from './shell-state.ts'
 
 const maxTexts = 200
 const maxCandidateWords = 24
@@ -42,7 +42,7 @@ function decode(text: string, { transforms }: Judge): readonly string[] {
 const mayBeVital = /[/~*]|\.\.|-0*1\b|IFS|init|telinit|reboot|shutdown|halt|poweroff|kexec|systemctl|loginctl|kill/
 
 /** Splits a text at everything that separates commands or arguments in shells and other languages. */
-function findLooseCommand(text: string, place: Place): string | undefined {
+function findLooseCommand(text: string, place: HardlineContext): string | undefined {
   for (const separators of [/["'`;|&(){}\n,[\]!]+/, /[;|&(){}\n!]+/])
     for (const segment of new Set(text.split(separators))) {
       if (!mayBeVital.test(segment)) continue
@@ -60,7 +60,7 @@ function findLooseCommand(text: string, place: Place): string | undefined {
 }
 
 /** Searches for a destructive program anywhere in a list of words: an unknown wrapper may start it. */
-export function findInWords(words: readonly Field[], place: Place): string | undefined {
+export function findInWords(words: readonly Field[], place: HardlineContext): string | undefined {
   for (const [i, word] of words.entries()) {
     if (!isDestructive(word)) continue
     if (--place.work.remainingGuesses < 0) return undefined
@@ -74,7 +74,7 @@ export function findInWords(words: readonly Field[], place: Place): string | und
 const removal =
   /(?:rmtree|rm_rf|rm_r|rmSync|rmdirSync|remove_tree|removeSync|remove_dir_all|RemoveAll|rimraf|rmdir|delete_tree|deltree)\W{1,3}\s*["'`]([^"'`]{1,200})["'`]/g
 
-export function findOpaqueHardline(text: string, place: Place): string | undefined {
+export function findOpaqueHardline(text: string, place: HardlineContext): string | undefined {
   const found = findLooseCommand(text, place)
   if (found !== undefined) return found
   for (const [, path = ''] of text.matchAll(removal)) {
@@ -85,7 +85,7 @@ export function findOpaqueHardline(text: string, place: Place): string | undefin
 }
 
 /** Walks all literals as scripts, for hardline findings only. They may hold further literals. */
-export function scanLiterals(scope: Scope): void {
+export function scanLiterals(scope: JudgeScope): void {
   const { judge, shell } = scope
   const seen = new Set<string>()
   let scanned = 0

@@ -5,14 +5,14 @@ import type { HostContext } from '#agent/core/permission/shell-policy.ts'
 import { anyText, type Field } from '#agent/path-policy/field.ts'
 
 /** The possible values of a variable. */
-export type Value = { readonly candidates: readonly Field[]; readonly list?: readonly Field[] }
+export type ShellValue = { readonly candidates: readonly Field[]; readonly list?: readonly Field[] }
 export type Body = Command | CompoundCommand | Redirected | CompoundList
 
 /** The text that a command prints, or undefined when it is not known. */
-export type Output = Field | undefined
+export type CommandOutput = Field | undefined
 
-export type Shell = {
-  vars: Map<string, Value>
+export type JudgedShell = {
+  vars: Map<string, ShellValue>
   readonly functions: Map<string, Body>
   readonly aliases: Map<string, string>
   cwd: readonly Field[]
@@ -20,11 +20,15 @@ export type Shell = {
   cwdAfterCd: readonly Field[] | undefined
 }
 
-export type Finding = { readonly level: 'ask' | 'hardline'; readonly reason: string; readonly rule: string | undefined }
+export type CommandFinding = {
+  readonly level: 'ask' | 'hardline'
+  readonly reason: string
+  readonly rule: string | undefined
+}
 
 export type Judge = {
   readonly host: HostContext
-  findings: Finding[]
+  findings: CommandFinding[]
   readonly programs: Set<string>
   /** All commands with expanded words: wrappers, and the commands that they start. */
   readonly commands: Set<string>
@@ -35,7 +39,7 @@ export type Judge = {
   /** Whether the line runs code that is not known in full. */
   hasUnknownCode: boolean
   /** Paths that the line writes, with their content where it is known. */
-  readonly written: Map<string, Output>
+  readonly written: Map<string, CommandOutput>
   /** Whether wildcards or recursion read files that the line does not name. */
   readsMany: boolean
   /** Files arrive whose names are not on the line: archives, clones, downloads. */
@@ -63,36 +67,36 @@ export type Judge = {
   depth: number
   /** Above zero where a finding is never hardline: inside a container. */
   containerDepth: number
-  readonly walkScript: (scope: Scope, script: ParsedScript | CompoundList, stdin: Output) => Output
-  readonly walkText: (scope: Scope, text: string, stdin?: Output) => Output
-  readonly walkBody: (scope: Scope, body: Body, stdin: Output) => Output
-  readonly judgeVector: (scope: Scope, argv: readonly Field[], stdin: Output) => Output
+  readonly walkScript: (scope: JudgeScope, script: ParsedScript | CompoundList, stdin: CommandOutput) => CommandOutput
+  readonly walkText: (scope: JudgeScope, text: string, stdin?: CommandOutput) => CommandOutput
+  readonly walkBody: (scope: JudgeScope, body: Body, stdin: CommandOutput) => CommandOutput
+  readonly judgeVector: (scope: JudgeScope, argv: readonly Field[], stdin: CommandOutput) => CommandOutput
 }
 
 /** `captured`: the output goes to a pipe, a file or a variable. */
-export type Scope = { readonly judge: Judge; readonly shell: Shell; readonly captured: boolean }
+export type JudgeScope = { readonly judge: Judge; readonly shell: JudgedShell; readonly captured: boolean }
 
 /** A program with its arguments, as a check gets it. */
-export type Call = Scope & {
+export type SimpleCommand = JudgeScope & {
   readonly name: string
   readonly args: readonly Field[]
-  readonly stdin: Output
+  readonly stdin: CommandOutput
   readonly ask: (reason: string, rule?: string | null) => void
   readonly refuse: (reason: string) => void
 }
 
-export type Parts = readonly WordPart[]
+export type WordParts = readonly WordPart[]
 export const maxCandidates = 24
 const maxReasonChars = 300
 const maxFindings = 200
 
 export const union = <T>(a: readonly T[], b: readonly T[]): readonly T[] => [...new Set([...a, ...b])]
 
-export function addFinding(judge: Judge, level: Finding['level'], reason: string, rule?: string): void {
+export function addFinding(judge: Judge, level: CommandFinding['level'], reason: string, rule?: string): void {
   const shortened = reason.length > maxReasonChars ? `${reason.slice(0, maxReasonChars)}…` : reason
   const finding = { level: level === 'hardline' && judge.containerDepth > 0 ? 'ask' : level, reason: shortened, rule }
-  if (judge.findings.length < maxFindings) judge.findings.push(finding as Finding)
-  else if (finding.level === 'hardline') judge.findings[0] = finding as Finding
+  if (judge.findings.length < maxFindings) judge.findings.push(finding as CommandFinding)
+  else if (finding.level === 'hardline') judge.findings[0] = finding as CommandFinding
 }
 
 /** Code runs that the line does not show in full, so every literal of the line may be a part of it. */
@@ -109,7 +113,7 @@ export function addHiddenCode(judge: Judge, reason: string): void {
 }
 
 const maxTransforms = 8
-export function addTransform(judge: Judge, command: string, transform: (text: string) => Output): void {
+export function addTransform(judge: Judge, command: string, transform: (text: string) => CommandOutput): void {
   if (judge.transforms.size < maxTransforms) judge.transforms.set(command, transform)
   else judge.hasLostText = true
 }
@@ -125,21 +129,21 @@ export function addLiteral(judge: Judge, text: Field): void {
 const limit = (candidates: readonly Field[]): readonly Field[] =>
   candidates.length > maxCandidates ? [anyText] : candidates
 
-function joinValues(a: Value, b: Value): Value {
+function joinValues(a: ShellValue, b: ShellValue): ShellValue {
   const list = a.list && b.list && a.list.join('\0') === b.list.join('\0') ? a.list : undefined
   const candidates = limit(union(a.candidates, b.candidates))
   return list ? { candidates, list } : { candidates: a.list || b.list ? union(candidates, [anyText]) : candidates }
 }
 
-type Snapshot = { readonly vars: Map<string, Value>; readonly cwd: readonly Field[] }
+type ShellSnapshot = { readonly vars: Map<string, ShellValue>; readonly cwd: readonly Field[] }
 
 /**
  * Walks alternative branches, each from the same state, and joins their results. `canSkip`: possibly none of them runs.
  */
-export function walkAlternatives(scope: Scope, branches: readonly (() => unknown)[], canSkip: boolean): void {
+export function walkAlternatives(scope: JudgeScope, branches: readonly (() => unknown)[], canSkip: boolean): void {
   const { shell, judge } = scope
-  const before: Snapshot = { vars: shell.vars, cwd: shell.cwd }
-  const results: Snapshot[] = canSkip ? [before] : []
+  const before: ShellSnapshot = { vars: shell.vars, cwd: shell.cwd }
+  const results: ShellSnapshot[] = canSkip ? [before] : []
   for (const branch of branches) {
     if (judge.remainingSteps < 0) break
     judge.remainingSteps -= before.vars.size >> 2
@@ -157,10 +161,10 @@ export function walkAlternatives(scope: Scope, branches: readonly (() => unknown
   shell.cwd = joined.cwd
 }
 
-function joinSnapshots(a: Snapshot, b: Snapshot, { env }: HostContext): Snapshot {
+function joinSnapshots(a: ShellSnapshot, b: ShellSnapshot, { env }: HostContext): ShellSnapshot {
   if (a === b) return a
   const vars = new Map(a.vars)
-  const unset = (name: string): Value => ({ candidates: [env?.[name] ?? ''] })
+  const unset = (name: string): ShellValue => ({ candidates: [env?.[name] ?? ''] })
   for (const [name, value] of b.vars)
     if (vars.get(name) !== value) vars.set(name, joinValues(a.vars.get(name) ?? unset(name), value))
   for (const [name, value] of a.vars) if (!b.vars.has(name)) vars.set(name, joinValues(value, unset(name)))

@@ -4,17 +4,17 @@ import type { Assignment, Command, CommandArgument, HereDoc, Redirect, Redirecti
 import { anyText, anyWords, isLiteral, type Field } from '#agent/path-policy/field.ts'
 import { checkRead, checkWrite } from './check-paths.ts'
 import { expandParts, expandText, expandWord, getVariable, judgeEvaluated, product } from './expansion/expand-word.ts'
-import { addLiteral, type Output, type Scope, type Value } from './shell-state.ts'
+import { addLiteral, type CommandOutput, type JudgeScope, type ShellValue } from './shell-state.ts'
 import { judgeVariable } from './variables.ts'
 
 /** Sets a variable. A list of several candidates means that it has one of these values. */
-export function setVariable(scope: Scope, name: string, candidates: readonly Field[], isExported: boolean): void {
+export function setVariable(scope: JudgeScope, name: string, candidates: readonly Field[], isExported: boolean): void {
   const known = candidates.length > 24 ? [anyText] : candidates
   for (const text of known) judgeVariable(scope, name, text, isExported)
   scope.shell.vars.set(name, { candidates: known })
 }
 
-export function walkSimpleCommand(scope: Scope, node: Command, stdin: Output): Output {
+export function walkSimpleCommand(scope: JudgeScope, node: Command, stdin: CommandOutput): CommandOutput {
   const { shell, judge } = scope
   const assignments = node.prefix.filter((child): child is Assignment => child.type === 'Assignment')
   const words = node.name ? [node.name, ...node.args] : []
@@ -39,14 +39,14 @@ export function walkSimpleCommand(scope: Scope, node: Command, stdin: Output): O
   return write(outputs.length === 1 ? outputs[0] : undefined)
 }
 
-function expandArgument(scope: Scope, word: CommandArgument): readonly (readonly Field[])[] {
+function expandArgument(scope: JudgeScope, word: CommandArgument): readonly (readonly Field[])[] {
   if (word.type === 'Word') return expandWord(scope, word)
   assign(scope, word, false)
   const texts = word.value.type === 'Word' ? (scope.shell.vars.get(word.name)?.candidates ?? [anyText]) : ['']
   return texts.map((text) => [`${word.name}=${text}`])
 }
 
-function assign(scope: Scope, assignment: Assignment, isExported: boolean): void {
+function assign(scope: JudgeScope, assignment: Assignment, isExported: boolean): void {
   const { name, value, append, index } = assignment
   for (const text of index ? expandText(scope, index) : []) judgeEvaluated(scope, text, name)
   const previous = append || index ? getVariable(scope, name) : undefined
@@ -60,10 +60,13 @@ function assign(scope: Scope, assignment: Assignment, isExported: boolean): void
   setVariable(scope, name, index ? [anyText] : all, isExported)
 }
 
-const joinLists = (previous: Value | undefined, list: readonly Field[] | undefined): readonly Field[] | undefined =>
+const joinLists = (
+  previous: ShellValue | undefined,
+  list: readonly Field[] | undefined,
+): readonly Field[] | undefined =>
   list && previous ? [...(previous.list ?? previous.candidates.slice(0, 1)), ...list] : list
 
-function assignList(scope: Scope, name: string, list: readonly Field[] | undefined, isExported: boolean): void {
+function assignList(scope: JudgeScope, name: string, list: readonly Field[] | undefined, isExported: boolean): void {
   const text = list ? list.join(' ') : anyText
   addLiteral(scope.judge, text)
   judgeVariable(scope, name, text, isExported)
@@ -71,7 +74,7 @@ function assignList(scope: Scope, name: string, list: readonly Field[] | undefin
 }
 
 /** Returns the items of an array when they are known and in order. `([0]=a [1]=b)` is the same as `(a b)`. */
-function expandArray(scope: Scope, elements: readonly Word[]): readonly Field[] | undefined {
+function expandArray(scope: JudgeScope, elements: readonly Word[]): readonly Field[] | undefined {
   const lists = elements.map((element) => expandWord(scope, element))
   const indexes = elements.map(({ text }) => /^\[([^\]]*)\]=/.exec(text)?.[1])
   for (const index of indexes) if (index !== undefined) judgeEvaluated(scope, index, 'A subscript')
@@ -83,13 +86,17 @@ function expandArray(scope: Scope, elements: readonly Word[]): readonly Field[] 
 }
 
 type Redirections = {
-  readonly input: Output
+  readonly input: CommandOutput
   readonly isWriting: boolean
   /** Records the output that goes to files. Returns the rest of it. */
-  readonly write: (output: Output) => Output
+  readonly write: (output: CommandOutput) => CommandOutput
 }
 
-export function judgeRedirections(scope: Scope, redirects: readonly Redirection[], stdin: Output): Redirections {
+export function judgeRedirections(
+  scope: JudgeScope,
+  redirects: readonly Redirection[],
+  stdin: CommandOutput,
+): Redirections {
   let input = stdin
   const targets: { readonly path: Field; readonly append: boolean }[] = []
   for (const redirect of redirects) {
@@ -104,7 +111,7 @@ export function judgeRedirections(scope: Scope, redirects: readonly Redirection[
       if (input !== undefined) addLiteral(scope.judge, input)
     }
   }
-  const write = (output: Output): Output => {
+  const write = (output: CommandOutput): CommandOutput => {
     for (const { path, append } of targets) recordWritten(scope, path, append ? undefined : output)
     return targets.length > 0 ? '' : output
   }
@@ -112,14 +119,14 @@ export function judgeRedirections(scope: Scope, redirects: readonly Redirection[
 }
 
 /** Remembers what the line writes, so that running the file can be judged. */
-export function recordWritten({ judge, shell }: Scope, path: Field, content: Output): void {
+export function recordWritten({ judge, shell }: JudgeScope, path: Field, content: CommandOutput): void {
   for (const cwd of shell.cwd)
     judge.written.set(path.startsWith('/') ? path : `${cwd}/${path.replace(/^\.\//, '')}`, content)
 }
 
 type FileRedirection = { readonly reads: Field | undefined; readonly writes: readonly Field[] }
 
-function judgeFileRedirection(scope: Scope, redirect: Redirect): FileRedirection {
+function judgeFileRedirection(scope: JudgeScope, redirect: Redirect): FileRedirection {
   const { operator, descriptor } = redirect
   const paths = expandTarget(scope, redirect)
   if (descriptor?.type === 'FileDescriptorVariable') setVariable(scope, descriptor.name, [anyText], false)
@@ -132,23 +139,23 @@ function judgeFileRedirection(scope: Scope, redirect: Redirect): FileRedirection
   return { reads: undefined, writes: isPrinted ? paths : [] }
 }
 
-const expandTarget = (scope: Scope, { target }: Redirect): readonly Field[] =>
+const expandTarget = (scope: JudgeScope, { target }: Redirect): readonly Field[] =>
   target ? expandWord(scope, target).map(([only = anyText, ...more]) => (more.length > 0 ? anyText : only)) : [anyText]
 
-function judgeTarget(scope: Scope, path: Field, isRead: boolean): void {
+function judgeTarget(scope: JudgeScope, path: Field, isRead: boolean): void {
   if (isRead || /^\/dev\/(tcp|udp)\//.test(path)) checkRead(scope, path, 'The redirection')
   if (!isRead) checkWrite(scope, path, 'The redirection', 'write to')
 }
 
-function expandHereDocument(scope: Scope, { body, delimiter, operator }: HereDoc): Output {
+function expandHereDocument(scope: JudgeScope, { body, delimiter, operator }: HereDoc): CommandOutput {
   const strip = (text: string): string => (operator === '<<-' ? text.replace(/^\t+/gm, '') : text)
   if (delimiter?.quoted) return strip(body.text)
   if (body.parts) return toOutput(expandParts(scope, body.parts).map(strip))
   return strip(body.text.replace(/\\([$`\\\n])/g, (_, char: string) => (char === '\n' ? '' : char)))
 }
 
-const expandHereString = (scope: Scope, target: Word | undefined): Output =>
+const expandHereString = (scope: JudgeScope, target: Word | undefined): CommandOutput =>
   target && toOutput(expandText(scope, target).map((text) => `${text}\n`))
 
-const toOutput = (texts: readonly Field[]): Output =>
+const toOutput = (texts: readonly Field[]): CommandOutput =>
   texts.length === 1 && isLiteral(texts[0] ?? '') ? texts[0] : undefined

@@ -2,7 +2,7 @@
 
 import { anyText, isKnown, isLiteral, renderField, type Field } from '#agent/path-policy/field.ts'
 import { getZone, resolvePath } from '#agent/path-policy/judge-path.ts'
-import { addFinding, addLiteral, type Scope } from './shell-state.ts'
+import { addFinding, addLiteral, type JudgeScope } from './shell-state.ts'
 
 /**
  * Variables that steer the shell or programs, exported or not: code, files, settings, hosts. Some of them evaluate
@@ -34,7 +34,7 @@ const harmlessValues: Readonly<Record<string, RegExp>> = {
 }
 
 /** Judges one assignment. `isExported`: the variable reaches programs, because it is exported or was already. */
-export function judgeVariable(scope: Scope, name: string, value: Field, isExported: boolean): void {
+export function judgeVariable(scope: JudgeScope, name: string, value: Field, isExported: boolean): void {
   if (isHarmlessAssignment(scope, name, value)) return
   const { env } = scope.judge.host
   const reaches = isExported || (env !== undefined && Object.hasOwn(env, name))
@@ -45,14 +45,14 @@ export function judgeVariable(scope: Scope, name: string, value: Field, isExport
   addLiteral(scope.judge, value)
 }
 
-function isHarmlessAssignment(scope: Scope, name: string, value: Field): boolean {
+function isHarmlessAssignment(scope: JudgeScope, name: string, value: Field): boolean {
   if (harmlessNames.test(name) && (isKnown(value) || !steeringNames.test(name))) return true
   if (Object.hasOwn(harmlessValues, name) && harmlessValues[name]?.test(value)) return true
   return scope.judge.host.isSandboxed && isOwnPath(scope, name, value)
 }
 
 /** Whether a search path adds directories of the workspace only, or a directory after all others. */
-function isOwnPath({ judge: { host }, shell }: Scope, name: string, value: Field): boolean {
+function isOwnPath({ judge: { host }, shell }: JudgeScope, name: string, value: Field): boolean {
   const isInside = (path: Field) => shell.cwd.every((cwd) => getZone(resolvePath(path, cwd), host) === 'inside')
   const paths = value.split(':')
   if (name === 'PATH' && (paths.length < 2 || paths.shift() !== anyText)) return false

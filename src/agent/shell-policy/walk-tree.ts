@@ -22,17 +22,28 @@ import type {
 import { anyText, anyWords } from '#agent/path-policy/field.ts'
 import { expandText, expandWord, judgeEvaluated, judgeExpression, judgeInside } from './expansion/expand-word.ts'
 import { isForkBomb } from './fork-bomb.ts'
-import { addFinding, addLiteral, walkAlternatives, type Body, type Output, type Scope } from './shell-state.ts'
+import {
+  addFinding,
+  addLiteral,
+  walkAlternatives,
+  type Body,
+  type CommandOutput,
+  type JudgeScope,
+} from './shell-state.ts'
 import { judgeRedirections, setVariable, walkSimpleCommand } from './simple-command.ts'
 
 const maxRounds = 4
 const maxOutputChars = 40_000
 
-const concat = (a: Output, b: Output): Output =>
+const concat = (a: CommandOutput, b: CommandOutput): CommandOutput =>
   a === undefined || b === undefined || a.length + b.length > maxOutputChars ? undefined : a + b
 
-export function walkStatements(scope: Scope, statements: readonly Statement[], stdin: Output): Output {
-  let output: Output = ''
+export function walkStatements(
+  scope: JudgeScope,
+  statements: readonly Statement[],
+  stdin: CommandOutput,
+): CommandOutput {
+  let output: CommandOutput = ''
   for (const { command, background } of statements) {
     if (background) walkAlternatives(scope, [() => walkNode(scope, command, stdin)], true)
     else output = concat(output, walkNode(scope, command, stdin))
@@ -40,7 +51,7 @@ export function walkStatements(scope: Scope, statements: readonly Statement[], s
   return output
 }
 
-export function walkNode(scope: Scope, node: PipelineNode | AndOr | Body, stdin: Output): Output {
+export function walkNode(scope: JudgeScope, node: PipelineNode | AndOr | Body, stdin: CommandOutput): CommandOutput {
   if (--scope.judge.remainingSteps < 0) return undefined
   switch (node.type) {
     case 'AndOr':
@@ -54,10 +65,10 @@ export function walkNode(scope: Scope, node: PipelineNode | AndOr | Body, stdin:
   }
 }
 
-const walkList = (scope: Scope, { commands }: CompoundList, stdin: Output): Output =>
+const walkList = (scope: JudgeScope, { commands }: CompoundList, stdin: CommandOutput): CommandOutput =>
   walkStatements(scope, commands, stdin)
 
-function walkCommand(scope: Scope, node: CommandNode, stdin: Output): Output {
+function walkCommand(scope: JudgeScope, node: CommandNode, stdin: CommandOutput): CommandOutput {
   switch (node.type) {
     case 'Command':
       return walkSimpleCommand(scope, node, stdin)
@@ -85,7 +96,7 @@ type OtherNode = CommandNode & {
   readonly type: 'While' | 'Coproc' | 'TestCommand' | 'ArithmeticCommand' | 'ArithmeticFor'
 }
 
-function walkOther(scope: Scope, node: OtherNode, stdin: Output): Output {
+function walkOther(scope: JudgeScope, node: OtherNode, stdin: CommandOutput): CommandOutput {
   switch (node.type) {
     case 'While':
       return walkLoop(scope, () => {
@@ -106,7 +117,7 @@ function walkOther(scope: Scope, node: OtherNode, stdin: Output): Output {
   }
 }
 
-function walkSubshell(scope: Scope, body: CompoundList, stdin: Output): Output {
+function walkSubshell(scope: JudgeScope, body: CompoundList, stdin: CommandOutput): CommandOutput {
   const { vars, cwd } = scope.shell
   scope.shell.vars = new Map(vars)
   scope.judge.remainingSteps -= vars.size >> 3
@@ -116,7 +127,7 @@ function walkSubshell(scope: Scope, body: CompoundList, stdin: Output): Output {
   return output
 }
 
-function walkCoproc(scope: Scope, node: Coproc): Output {
+function walkCoproc(scope: JudgeScope, node: Coproc): CommandOutput {
   if (node.name) setVariable(scope, node.name.value, [anyText], false)
   walkAlternatives(scope, [() => walkNode(scope, node.body, undefined)], true)
   return undefined
@@ -125,7 +136,7 @@ function walkCoproc(scope: Scope, node: Coproc): Output {
 const isExit = (command: PipelineNode): boolean =>
   command.type === 'Command' && /^(exit|return)$/.test(command.name?.text ?? '')
 
-function walkAndOr(scope: Scope, node: AndOr, stdin: Output): Output {
+function walkAndOr(scope: JudgeScope, node: AndOr, stdin: CommandOutput): CommandOutput {
   const { shell } = scope
   const [first, ...rest] = node.commands
   if (!first) return ''
@@ -148,7 +159,7 @@ function walkAndOr(scope: Scope, node: AndOr, stdin: Output): Output {
   return others.every((text) => text === '') ? only : undefined
 }
 
-function walkPipeline(scope: Scope, node: Pipeline, stdin: Output): Output {
+function walkPipeline(scope: JudgeScope, node: Pipeline, stdin: CommandOutput): CommandOutput {
   const [only, ...more] = node.commands
   if (only && more.length === 0) return walkNode(scope, only, stdin)
   let input = stdin
@@ -160,7 +171,7 @@ function walkPipeline(scope: Scope, node: Pipeline, stdin: Output): Output {
   return input
 }
 
-function walkIf(scope: Scope, node: If, stdin: Output): Output {
+function walkIf(scope: JudgeScope, node: If, stdin: CommandOutput): CommandOutput {
   walkList(scope, node.clause, stdin)
   for (const { clause } of node.elif) walkList(scope, clause, stdin)
   const bodies = [node.then, ...node.elif.map(({ then }) => then), ...(node.else ? [node.else] : [])]
@@ -172,7 +183,7 @@ function walkIf(scope: Scope, node: If, stdin: Output): Output {
   return undefined
 }
 
-function walkCase(scope: Scope, node: Case, stdin: Output): Output {
+function walkCase(scope: JudgeScope, node: Case, stdin: CommandOutput): CommandOutput {
   expandText(scope, node.word)
   for (const { pattern } of node.items) for (const word of pattern) judgeInside(scope, word)
   const branches = node.items.map(
@@ -186,7 +197,7 @@ function walkCase(scope: Scope, node: Case, stdin: Output): Output {
   return undefined
 }
 
-function walkFor(scope: Scope, node: For | Select, stdin: Output): Output {
+function walkFor(scope: JudgeScope, node: For | Select, stdin: CommandOutput): CommandOutput {
   const words = node.wordlist?.flatMap((word) => expandWord(scope, word).flat()) ?? [anyWords]
   for (const word of words) addLiteral(scope.judge, word)
   const values = [...new Set(words.map((word) => (word.includes(anyWords) ? anyText : word)))]
@@ -198,7 +209,7 @@ function walkFor(scope: Scope, node: For | Select, stdin: Output): Output {
 }
 
 /** Walks a body until no variable changes. A variable that still changes may hold anything. */
-function walkLoop(scope: Scope, body: () => unknown): Output {
+function walkLoop(scope: JudgeScope, body: () => unknown): CommandOutput {
   const { shell, judge } = scope
   for (let round = 0; round < maxRounds && judge.remainingSteps > 0; round++) {
     const before = { vars: shell.vars, cwd: shell.cwd }
@@ -213,7 +224,7 @@ function walkLoop(scope: Scope, body: () => unknown): Output {
   return undefined
 }
 
-function defineFunction(scope: Scope, { name: { value: name }, body }: Definition): Output {
+function defineFunction(scope: JudgeScope, { name: { value: name }, body }: Definition): CommandOutput {
   scope.shell.functions.set(name, body)
   if (isForkBomb(scope.shell, name))
     addFinding(scope.judge, 'hardline', `${name} starts itself again and again until the machine stops`)
@@ -224,14 +235,14 @@ function defineFunction(scope: Scope, { name: { value: name }, body }: Definitio
   return ''
 }
 
-function walkRedirected(scope: Scope, node: Redirected, stdin: Output): Output {
+function walkRedirected(scope: JudgeScope, node: Redirected, stdin: CommandOutput): CommandOutput {
   const { input, isWriting, write } = judgeRedirections(scope, node.redirects, stdin)
   return write(walkNode(isWriting ? { ...scope, captured: true } : scope, node.command, input))
 }
 
 const arithmeticTests = new Set(['-eq', '-ne', '-lt', '-le', '-gt', '-ge'])
 
-function judgeTest(scope: Scope, expression: TestExpression): void {
+function judgeTest(scope: JudgeScope, expression: TestExpression): void {
   switch (expression.type) {
     case 'TestUnary':
       judgeUnaryTest(scope, expression.operator, expandText(scope, expression.operand))
@@ -252,7 +263,7 @@ function judgeTest(scope: Scope, expression: TestExpression): void {
 }
 
 /** `[[ -v` evaluates subscripts of a name. */
-function judgeUnaryTest(scope: Scope, operator: string, names: readonly string[]): void {
+function judgeUnaryTest(scope: JudgeScope, operator: string, names: readonly string[]): void {
   if (operator !== '-v' && operator !== '-R') return
   for (const name of names) if (!/^\w+$/.test(name)) judgeEvaluated(scope, `${name}[`, '[[ -v')
 }

@@ -13,10 +13,10 @@ import {
 import { listNamesIn } from './listings.ts'
 import { setVariable } from './simple-command.ts'
 import { judgeRun } from './judge-run.ts'
-import { parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
+import { parseGrammar, readOptions, type Grammar, type CommandOptions } from './match-options.ts'
 import { decodeEscapes } from './constant-output.ts'
 import { findInWords } from './scan-literals.ts'
-import { addHiddenCode, addLiteral, type Call, type Output } from './shell-state.ts'
+import { addHiddenCode, addLiteral, type SimpleCommand, type CommandOutput } from './shell-state.ts'
 
 type Wrapper = {
   readonly grammar: Grammar
@@ -70,10 +70,10 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   setarch: wrap('R L B 3 v', 0),
 }
 
-const startInner = (call: Call, argv: readonly Field[], stdin: Output = call.stdin): Output =>
+const startInner = (call: SimpleCommand, argv: readonly Field[], stdin: CommandOutput = call.stdin): CommandOutput =>
   argv.length === 0 ? undefined : call.judge.judgeVector(call, argv, stdin)
 
-function judgeWrapper(call: Call, { grammar, skipped, reason }: Wrapper): Output {
+function judgeWrapper(call: SimpleCommand, { grammar, skipped, reason }: Wrapper): CommandOutput {
   const { args, name } = call
   if (isLookup(name, args)) return undefined
   const hasArchitecture = name === 'setarch' && args[0]?.startsWith('-') === false
@@ -92,7 +92,7 @@ const isLookup = (name: string, args: readonly Field[]): boolean =>
 const helpOption = /^--(help|version|list|list-full)$/
 
 /** Judges env: it sets variables, changes the directory and splits texts. */
-function judgeEnv(call: Call): Output {
+function judgeEnv(call: SimpleCommand): CommandOutput {
   const { shell } = call
   const options = readOptions(
     call.args,
@@ -122,7 +122,7 @@ const xargsGrammar = parseGrammar(
 )
 
 /** Judges xargs: words that it reads become arguments, and may be options. */
-function judgeXargs(call: Call): Output {
+function judgeXargs(call: SimpleCommand): CommandOutput {
   const { stdin } = call
   const options = readOptions(call.args, xargsGrammar)
   if (options.problem !== undefined) call.ask(`xargs is given ${options.problem}`, null)
@@ -134,14 +134,14 @@ function judgeXargs(call: Call): Output {
 }
 
 /** Returns the items of the input of xargs, as far as they are known. */
-function listItems(stdin: Output, options: Options): readonly Field[] {
+function listItems(stdin: CommandOutput, options: CommandOptions): readonly Field[] {
   if (stdin === undefined || isUnknown(stdin)) return listNamesIn(stdin) ?? [anyWords]
   // Wildcards of `echo *` stay wildcards.
   const items = isGlob(stdin) ? stdin.split(/[\s\0]+/) : splitItems(stdin, options)
   return items.filter((item) => item !== '')
 }
 
-function splitItems(stdin: string, { names, values }: Options): readonly string[] {
+function splitItems(stdin: string, { names, values }: CommandOptions): readonly string[] {
   const delimiter = values.find(({ name }) => /^(d|delimiter)$/.test(name))?.value
   const isByLine = names.has('i') || values.some(({ name }) => /^(I|replace|L|max-lines)$/.test(name))
   if (names.has('0') || names.has('null')) return stdin.split('\0')
@@ -151,7 +151,11 @@ function splitItems(stdin: string, { names, values }: Options): readonly string[
   return items.map((item) => item.trim().replace(/"([^"\n]*)"|'([^'\n]*)'|\\([\s\S])/g, '$1$2$3'))
 }
 
-function fillWords(words: readonly Field[], items: readonly Field[], { names, values }: Options): readonly Field[] {
+function fillWords(
+  words: readonly Field[],
+  items: readonly Field[],
+  { names, values }: CommandOptions,
+): readonly Field[] {
   const given = values.find(({ name }) => /^(I|replace)$/.test(name))?.value
   const mark = given ?? (names.has('i') || names.has('replace') ? '{}' : undefined)
   if (mark === undefined || mark === '') return [...words, ...items]
@@ -163,7 +167,7 @@ const shellNames = /^(ba|da|z|k|mk|a|rba|ya|c|tc|fi)?sh$/
 
 type ShellFlags = { isCode: boolean; readsInput: boolean }
 
-function judgeShell(call: Call): Output {
+function judgeShell(call: SimpleCommand): CommandOutput {
   const { args, judge } = call
   const flags: ShellFlags = { isCode: false, readsInput: false }
   let at = 0
@@ -177,7 +181,7 @@ function judgeShell(call: Call): Output {
 }
 
 /** Runs code with its words as `$0`, `$1` and so on. */
-function runCode(call: Call, code: Field | undefined, words: readonly Field[]): Output {
+function runCode(call: SimpleCommand, code: Field | undefined, words: readonly Field[]): CommandOutput {
   const { shell } = call
   const { vars } = shell
   shell.vars = new Map(vars)
@@ -188,7 +192,7 @@ function runCode(call: Call, code: Field | undefined, words: readonly Field[]): 
   return output
 }
 
-function runInput(call: Call): Output {
+function runInput(call: SimpleCommand): CommandOutput {
   if (call.stdin === undefined && /^--(version|help)$/.test(call.args[0] ?? '')) return undefined
   call.ask(`${call.name} runs its input`, null)
   return runText(call, call.stdin)
@@ -197,7 +201,7 @@ function runInput(call: Call): Output {
 const harmlessShellOption = /^--(norc|noprofile|posix|version|help|restricted|verbose)$/
 
 /** Returns how many words an option takes. */
-function readShellOption(call: Call, args: readonly Field[], at: number, flags: ShellFlags): number {
+function readShellOption(call: SimpleCommand, args: readonly Field[], at: number, flags: ShellFlags): number {
   const word = args[at] ?? ''
   if (/^--(rcfile|init-file)$/.test(word)) {
     call.ask(`${call.name} is given ${renderField(word)}`, null)
@@ -214,7 +218,7 @@ function readShellOption(call: Call, args: readonly Field[], at: number, flags: 
 }
 
 /** Judges a text as a script. An unknown part of it may be any code. */
-function runText(call: Call, text: Output): Output {
+function runText(call: SimpleCommand, text: CommandOutput): CommandOutput {
   if (text === undefined || !isKnown(text)) {
     addHiddenCode(
       call.judge,
@@ -227,19 +231,19 @@ function runText(call: Call, text: Output): Output {
   return call.judge.walkText(call, text.replace(marks, ''), call.stdin)
 }
 
-function judgeEval(call: Call): Output {
+function judgeEval(call: SimpleCommand): CommandOutput {
   const words = call.args[0] === '--' ? call.args.slice(1) : call.args
   return words.length === 0 ? '' : runText(call, words.join(' '))
 }
 
-function judgeSource(call: Call): Output {
+function judgeSource(call: SimpleCommand): CommandOutput {
   const [first = '', ...rest] = call.args[0] === '--' ? call.args.slice(1) : call.args
   if (first === '/dev/stdin' || first === '-') return runText(call, call.stdin)
   return judgeRun(call, first, rest)
 }
 
 /** Judges a handler that runs later, now and with anything that the line has set. */
-function judgeTrap(call: Call): Output {
+function judgeTrap(call: SimpleCommand): CommandOutput {
   const [code, ...signals] = call.args[0] === '--' ? call.args.slice(1) : call.args
   if (code === undefined || code === '-' || code === '' || /^-[lp]+$/.test(code) || signals.length === 0) return ''
   if (signals.some((signal) => /^(DEBUG|RETURN|ERR)$/i.test(signal)))
@@ -249,7 +253,7 @@ function judgeTrap(call: Call): Output {
 }
 
 /** Programs whose argument after an option, or whose arguments joined, are shell code. */
-function judgeCodeArgument(call: Call): Output {
+function judgeCodeArgument(call: SimpleCommand): CommandOutput {
   const { args, name } = call
   const at = args.findIndex((word) => /^-[a-z]*c$|^--command$/.test(word))
   const words = args.filter((word) => !word.startsWith('-'))
@@ -271,9 +275,9 @@ const codeArguments = new Set(
 )
 
 /** Returns undefined when the program is no wrapper. */
-export function findWrapper(name: string): ((call: Call) => Output) | undefined {
+export function findWrapper(name: string): ((call: SimpleCommand) => CommandOutput) | undefined {
   if (shellNames.test(name)) return judgeShell
-  const special: Readonly<Record<string, (call: Call) => Output>> = {
+  const special: Readonly<Record<string, (call: SimpleCommand) => CommandOutput>> = {
     env: judgeEnv,
     xargs: judgeXargs,
     eval: judgeEval,

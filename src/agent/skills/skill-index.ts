@@ -16,20 +16,20 @@ export function renderSkillIndex(skills: readonly ListedSkill[], maxChars = maxI
   const kept: ListedSkill[] = []
   let left = maxChars - introduction.length
   for (const skill of skills) {
-    left -= lineOf(skill).length + skill.category.length + 2
+    left -= renderLine(skill).length + skill.category.length + 2
     if (left < 0) break
     kept.push(skill)
   }
   const omitted = skills.length - kept.length
   return [
     introduction,
-    ...groupByCategory(kept).map(([category, members]) => [`${category}:`, ...members.map(lineOf)].join('\n')),
+    ...groupByCategory(kept).map(([category, members]) => [`${category}:`, ...members.map(renderLine)].join('\n')),
     ...(omitted > 0 ? [`${omitted} more: call skills_list.`] : []),
   ].join('\n')
 }
 
 /** A description is written by others: it stays on its line. */
-function lineOf({ name, description }: ListedSkill): string {
+function renderLine({ name, description }: ListedSkill): string {
   const flat = description.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim()
   const line = `- ${name}: ${flat}`
   return line.length > maxLineChars ? `${line.slice(0, maxLineChars - 1).trimEnd()}…` : line

@@ -54,7 +54,7 @@ function scanLines(text: string, strictness: Strictness): readonly LineFinding[]
   return [...byPlace.values()].toSorted((one, other) => one.line - other.line)
 }
 
-export const verdictOf = (findings: readonly SkillFinding[]): SkillVerdict => {
+export const getVerdict = (findings: readonly SkillFinding[]): SkillVerdict => {
   if (findings.some(({ verdict }) => verdict === 'dangerous')) return 'dangerous'
   return findings.length ? 'caution' : 'safe'
 }

@@ -6,8 +6,8 @@
 import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
 import type { Finding, FindingKind } from './scan/finding.ts'
 import { findInvisible, removeInvisible } from './scan/invisible.ts'
-import { type Language, languages, unspacedDirectives } from './scan/languages.ts'
-import { listLines, listWords, renderSentences, type Word } from './scan/words.ts'
+import { type ScanLanguage, languages, unspacedDirectives } from './scan/languages.ts'
+import { listLines, listWords, renderSentences, type ScannedWord } from './scan/words.ts'
 import { phrases, phraseWords } from './scan/phrases.ts'
 
 export type { Finding, FindingKind } from './scan/finding.ts'
@@ -23,7 +23,7 @@ const maxFindings = 200
 /** A longer line is looked at in parts, so that its two ends make no shape together. */
 const maxPartChars = 1_000
 
-type Place = { readonly kind: FindingKind; readonly line: number; readonly lastLine: number }
+type FindingSpan = { readonly kind: FindingKind; readonly line: number; readonly lastLine: number }
 
 /** Returns what the text contains, in the order of the lines, at most one finding for a kind and a line. */
 export function scan(text: string, strictness: Strictness): readonly Finding[] {
@@ -55,13 +55,13 @@ function renderLine(line: string, kinds: ReadonlySet<FindingKind> | undefined): 
   return `${removeInvisible(line)} [removed: ${count} invisible character${count > 1 ? 's' : ''}]`
 }
 
-function findPlaces(lines: readonly string[], strictness: Strictness): readonly Place[] {
+function findPlaces(lines: readonly string[], strictness: Strictness): readonly FindingSpan[] {
   const isStrict = strictness === 'strict'
   const hidden = findHiddenLines(lines)
   const plain = lines.map((line, index) => (hidden.has(index) ? removeInvisible(line) : line).normalize('NFKC'))
   const directives = [false, true].flatMap((beginsBelow) => findDirectives(plain, { isStrict, beginsBelow }))
   const places = [
-    ...[...hidden].map((index): Place => ({ kind: 'invisible', line: index + 1, lastLine: index + 1 })),
+    ...[...hidden].map((index): FindingSpan => ({ kind: 'invisible', line: index + 1, lastLine: index + 1 })),
     ...directives,
     ...(isStrict ? findKeys(plain) : []),
     ...plain.flatMap((line, index) => findInLine(line, index + 1, isStrict)),
@@ -70,18 +70,18 @@ function findPlaces(lines: readonly string[], strictness: Strictness): readonly 
   return [...byKey.values()].toSorted((one, other) => one.line - other.line)
 }
 
-function findDirectives(lines: readonly string[], { isStrict, beginsBelow }: Reading): readonly Place[] {
+function findDirectives(lines: readonly string[], { isStrict, beginsBelow }: ScanMode): readonly FindingSpan[] {
   const words = listWords(lines, { beginsBelow })
   const ranges = [...findPhrases(words), ...findCancellations(words)]
   const reported = isStrict ? ranges : ranges.filter((range) => !isQuotedExample(words, range))
   return reported.map((range) => toPlace(words, range))
 }
 
-type Reading = { readonly isStrict: boolean; readonly beginsBelow: boolean }
+type ScanMode = { readonly isStrict: boolean; readonly beginsBelow: boolean }
 
 /** A private key has many lines. All of them are one finding. */
-function findKeys(lines: readonly string[]): readonly Place[] {
-  const found: Place[] = []
+function findKeys(lines: readonly string[]): readonly FindingSpan[] {
+  const found: FindingSpan[] = []
   let start: number | undefined
   for (const [index, text] of lines.entries()) {
     if (/-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/.test(text)) start ??= index + 1
@@ -96,13 +96,13 @@ function findKeys(lines: readonly string[]): readonly Place[] {
 const findHiddenLines = (lines: readonly string[]): ReadonlySet<number> =>
   new Set(lines.flatMap((line, index) => (findInvisible(line).length ? [index] : [])))
 
-const toPlace = (words: readonly Word[], { kind, first, last }: WordRange): Place => ({
+const toPlace = (words: readonly ScannedWord[], { kind, first, last }: WordRange): FindingSpan => ({
   kind,
   line: words[first]?.line ?? 1,
   lastLine: words[last]?.line ?? 1,
 })
 
-function findInLine(text: string, line: number, isStrict: boolean): readonly Place[] {
+function findInLine(text: string, line: number, isStrict: boolean): readonly FindingSpan[] {
   if (text.trim() === '') return []
   const kinds: FindingKind[] = []
   if (unspacedDirectives.some((directive) => directive.test(text))) kinds.push('instruction-override')
@@ -124,7 +124,7 @@ const discussion =
   /^(?:injections?|attack(?:s|ers?|ed|ing)?|jailbreaks?|malicious|adversarial|e|eg|example|examples|phrases?|strings?|patterns?|detects?|detected|detection|blocks?|blocked|flags?|flagged|payloads?|attempts?|tries|untrusted|hostile|poisoned)$/
 
 /** Whether the directive is quoted, or reported, in a sentence that speaks about attacks before it. */
-function isQuotedExample(words: readonly Word[], { first }: WordRange): boolean {
+function isQuotedExample(words: readonly ScannedWord[], { first }: WordRange): boolean {
   const start = words[first]
   if (!start) return false
   const isReported = start.isQuoted || /^(?:to|ignoring|ignores)$/.test(words[first - 1]?.text ?? '')
@@ -230,7 +230,7 @@ const negation =
   /(?:^|[\s,])(?:not|never|don't|dont|doesn't|didn't|won't|can't|cannot|mustn't|shouldn't|avoid|without|against|refuse to|nor)(?: (?:ever|just|simply|blindly|silently|accidentally|to|to ever))? ?,? ?$/
 
 /** Finds directives in the words of a text: phrases in English and some others, cancelled instructions in twenty languages. */
-function findPhrases(words: readonly Word[]): readonly WordRange[] {
+function findPhrases(words: readonly ScannedWord[]): readonly WordRange[] {
   const { text, wordAt } = renderSentences(words, phraseWords)
   const found: WordRange[] = []
   for (const { kind, pattern, canBeNegated } of phrases)
@@ -241,13 +241,13 @@ function findPhrases(words: readonly Word[]): readonly WordRange[] {
   return found
 }
 
-type Role = 'verb' | 'earlier' | 'instructions' | 'negation'
-type Meaning = { readonly language: Language; readonly role: Role }
+type WordRole = 'verb' | 'earlier' | 'instructions' | 'negation'
+type Meaning = { readonly language: ScanLanguage; readonly role: WordRole }
 
 const meanings = new Map<string, Meaning[]>()
 for (const language of languages) {
   const roles = { verb: language.verbs, earlier: language.earlier, instructions: language.instructions } as const
-  for (const [role, list] of Object.entries(roles) as [Role, readonly string[]][])
+  for (const [role, list] of Object.entries(roles) as [WordRole, readonly string[]][])
     for (const word of list) meanings.set(word, [...(meanings.get(word) ?? []), { language, role }])
 }
 
@@ -255,7 +255,7 @@ for (const language of languages) {
 const reach = 6
 
 /** Finds verbs of cancelling with `earlier` and `instructions` near them, in one sentence and one language. */
-function findCancellations(words: readonly Word[]): readonly WordRange[] {
+function findCancellations(words: readonly ScannedWord[]): readonly WordRange[] {
   const found: WordRange[] = []
   for (const [at, { text }] of words.entries())
     for (const { language, role } of meanings.get(text) ?? []) {
@@ -266,10 +266,10 @@ function findCancellations(words: readonly Word[]): readonly WordRange[] {
   return found
 }
 
-function findObject(words: readonly Word[], at: number, language: Language) {
+function findObject(words: readonly ScannedWord[], at: number, language: ScanLanguage) {
   const sentence = words[at]?.sentence
   const isHere = (index: number) => words[index]?.sentence === sentence
-  const find = (role: Role, step: 1 | -1) => {
+  const find = (role: WordRole, step: 1 | -1) => {
     for (let index = at + step; Math.abs(index - at) <= reach && isHere(index); index += step)
       if (meanings.get(words[index]?.text ?? '')?.some((one) => one.language === language && one.role === role))
         return index
@@ -284,7 +284,7 @@ function findObject(words: readonly Word[], at: number, language: Language) {
   return undefined
 }
 
-function isNegated(words: readonly Word[], at: number, { negations }: Language): boolean {
+function isNegated(words: readonly ScannedWord[], at: number, { negations }: ScanLanguage): boolean {
   // French joins the negation: `n'oublie pas`.
   if (words[at]?.text.startsWith("n'")) return true
   return [-2, -1, 1, 2].some((offset) => {

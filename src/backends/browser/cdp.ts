@@ -2,9 +2,9 @@
 
 import type { ScheduleTimer } from '#agent/core/clock.ts'
 
-type Params = Readonly<Record<string, unknown>>
+type CdpParams = Readonly<Record<string, unknown>>
 
-export type CdpEvent = { readonly method: string; readonly params: Params; readonly sessionId?: string }
+export type CdpEvent = { readonly method: string; readonly params: CdpParams; readonly sessionId?: string }
 
 /** The used part of a WebSocket. */
 export type CdpSocket = {
@@ -30,7 +30,7 @@ export class CdpError extends Error {
 /** The limit of one command, where its caller sets none. */
 const commandTimeoutMs = 30_000
 
-type Pending = {
+type PendingCommand = {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: CdpError) => void
   readonly cancelTimer: () => void
@@ -41,7 +41,7 @@ type Incoming = {
   readonly result?: unknown
   readonly error?: { readonly message?: string }
   readonly method?: string
-  readonly params?: Params
+  readonly params?: CdpParams
   readonly sessionId?: string
 }
 
@@ -50,7 +50,7 @@ export type CdpOptions = { readonly schedule: ScheduleTimer; readonly signal?: A
 export class CdpConnection {
   readonly #socket: CdpSocket
   readonly #schedule: ScheduleTimer
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new Map<number, PendingCommand>()
   readonly #listeners = new Set<(event: CdpEvent) => void>()
   #lastId = 0
   #end: CdpError | undefined
@@ -69,7 +69,7 @@ export class CdpConnection {
   /** Sends a command to the browser, or to the target of a session. */
   send<T = unknown>(
     method: string,
-    params: Params = {},
+    params: CdpParams = {},
     { sessionId, timeoutMs = commandTimeoutMs }: { readonly sessionId?: string; readonly timeoutMs?: number } = {},
   ): Promise<T> {
     if (this.#end) return Promise.reject(this.#end)

@@ -1,7 +1,7 @@
 /** Reads the console of a page. Chrome keeps its messages and shows them to each new connection. */
 
 import type { CdpConnection, CdpEvent } from './cdp.ts'
-import type { Page } from './page.ts'
+import type { BrowserPage } from './page.ts'
 
 const maxMessages = 50
 const maxMessageChars = 1_000
@@ -9,8 +9,8 @@ const maxMessageChars = 1_000
 export type ConsoleMessage = { readonly type: string; readonly text: string; readonly source?: string }
 
 /** The last messages and errors, oldest first. */
-export async function readConsole(page: Page, connection: CdpConnection): Promise<readonly ConsoleMessage[]> {
-  const messages: Found[] = []
+export async function readConsole(page: BrowserPage, connection: CdpConnection): Promise<readonly ConsoleMessage[]> {
+  const messages: TimedMessage[] = []
   const forget = connection.onEvent((event) => {
     const message = toMessage(event)
     if (message) messages.push(message)
@@ -28,7 +28,7 @@ export async function readConsole(page: Page, connection: CdpConnection): Promis
     .map(({ at: _at, ...message }) => message)
 }
 
-export async function clearConsole(page: Page): Promise<void> {
+export async function clearConsole(page: BrowserPage): Promise<void> {
   await Promise.all([page.send('Runtime.enable'), page.send('Log.enable')])
   await Promise.all([page.send('Runtime.discardConsoleEntries'), page.send('Log.clear')])
 }
@@ -43,15 +43,15 @@ type RemoteObject = {
   }
 }
 
-type Found = ConsoleMessage & { readonly at: number }
-type Params = CdpEvent['params']
+type TimedMessage = ConsoleMessage & { readonly at: number }
+type EventParams = CdpEvent['params']
 
-const toMessage = ({ method, params }: CdpEvent): Found | undefined => readers[method]?.(params)
+const toMessage = ({ method, params }: CdpEvent): TimedMessage | undefined => readers[method]?.(params)
 
-const readers: Readonly<Record<string, (params: Params) => Found>> = {
+const readers: Readonly<Record<string, (params: EventParams) => TimedMessage>> = {
   'Runtime.consoleAPICalled': ({ type, args, timestamp }) => {
     const parts = (args as readonly RemoteObject[] | undefined) ?? []
-    return { type: String(type), text: cut(parts.map(textOf).join(' ')), at: Number(timestamp) }
+    return { type: String(type), text: cut(parts.map(renderText).join(' ')), at: Number(timestamp) }
   },
   'Runtime.exceptionThrown': ({ exceptionDetails, timestamp }) => {
     const { text, exception, url, lineNumber = 0 } = exceptionDetails as ExceptionDetails
@@ -74,7 +74,7 @@ type ExceptionDetails = {
 
 const cut = (text: string): string => (text.length > maxMessageChars ? `${text.slice(0, maxMessageChars)}…` : text)
 
-function textOf({ type, value, description, preview }: RemoteObject): string {
+function renderText({ type, value, description, preview }: RemoteObject): string {
   if (type === 'string') return String(value)
   if (preview?.properties)
     return `{${preview.properties.map((property) => `${property.name}: ${property.value ?? ''}`).join(', ')}}`

@@ -4,7 +4,7 @@ import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
 import { removeInvisible } from '../web/remove-invisible.ts'
 import { CdpError } from './cdp.ts'
 import { keyEvents } from './keys.ts'
-import type { Page } from './page.ts'
+import type { BrowserPage } from './page.ts'
 
 /** An expected failure: the message tells the model what to do. */
 export class BrowserProblem extends Error {
@@ -20,14 +20,14 @@ export const pageChanged =
   'The page changed since the last snapshot, so its references are void. Take a new browser_snapshot.'
 
 export type Element = {
-  readonly page: Page
+  readonly page: BrowserPage
   readonly frameId: string
   readonly objectId: string
   readonly backendNodeId: number
 }
 
 /** The document is compared first: another one may use the same numbers. */
-export async function findElement(page: Page, ref: string, { frames }: OpenBrowser): Promise<Element> {
+export async function findElement(page: BrowserPage, ref: string, { frames }: OpenBrowser): Promise<Element> {
   const [, frameNo = '0', number] = /^@?(?:f(\d{1,3}))?e(\d{1,12})$/.exec(ref.trim()) ?? []
   if (number === undefined) throw new BrowserProblem(`${ref.slice(0, 50)} is no reference. They look like e12 or f1e3.`)
   const known = frames[Number(frameNo)]
@@ -71,9 +71,14 @@ async function callOn<T>(
   return answer.result.value
 }
 
-type Kind = { readonly tag: string; readonly type: string; readonly isDisabled: boolean; readonly isEditable: boolean }
+type ElementKind = {
+  readonly tag: string
+  readonly type: string
+  readonly isDisabled: boolean
+  readonly isEditable: boolean
+}
 
-const kindOf = (element: Element): Promise<Kind> =>
+const getKind = (element: Element): Promise<ElementKind> =>
   callOn(
     element,
     `function () {
@@ -97,17 +102,17 @@ const chooseOption = `function (wanted) {
   return { chosen: text(option) }
 }`
 
-type Chosen = { readonly chosen?: string; readonly options?: readonly string[] }
+type ChosenOption = { readonly chosen?: string; readonly options?: readonly string[] }
 
 async function choose(element: Element, text: string): Promise<string> {
-  const { chosen, options = [] } = await callOn<Chosen>(element, chooseOption, text)
+  const { chosen, options = [] } = await callOn<ChosenOption>(element, chooseOption, text)
   if (chosen !== undefined) return chosen
   throw new BrowserProblem(`There is no such option. Options: ${options.join(', ').slice(0, 1_000)}`)
 }
 
 /** Clicks as a person does. An element without a place on the page is clicked by a script. */
 export async function click(element: Element): Promise<Readonly<Record<string, unknown>>> {
-  const { tag, isDisabled, type: kind } = await kindOf(element)
+  const { tag, isDisabled, type: kind } = await getKind(element)
   if (isDisabled) throw new BrowserProblem('The element is disabled. Something else has to happen first.')
   if (kind === 'file') throw new BrowserProblem('Files cannot be chosen here.')
   if (tag === 'option') return { selected: await choose(element, '') }
@@ -126,17 +131,17 @@ export async function click(element: Element): Promise<Readonly<Record<string, u
   return {}
 }
 
-type Place = { readonly x: number; readonly y: number }
+type Point = { readonly x: number; readonly y: number }
 
 /** The middle of the element in the viewport. Frames with a process of their own count from their own corner. */
-async function findPlace({ page, frameId, backendNodeId }: Element): Promise<Place | undefined> {
+async function findPlace({ page, frameId, backendNodeId }: Element): Promise<Point | undefined> {
   if (page.isApart(frameId)) return undefined
   try {
     await page.send('DOM.scrollIntoViewIfNeeded', { backendNodeId })
     const { quads } = await page.send<{ quads: readonly (readonly number[])[] }>('DOM.getContentQuads', {
       backendNodeId,
     })
-    const quad = quads.find((points) => areaOf(points) > 1)
+    const quad = quads.find((points) => getArea(points) > 1)
     if (!quad) return undefined
     const mean = (offset: number) =>
       (at(quad, offset) + at(quad, offset + 2) + at(quad, offset + 4) + at(quad, offset + 6)) / 4
@@ -148,7 +153,7 @@ async function findPlace({ page, frameId, backendNodeId }: Element): Promise<Pla
 }
 
 const at = (numbers: readonly number[], index: number): number => numbers[index] ?? 0
-const areaOf = (quad: readonly number[]): number =>
+const getArea = (quad: readonly number[]): number =>
   Math.abs(
     (at(quad, 2) - at(quad, 0)) * (at(quad, 7) - at(quad, 1)) -
       (at(quad, 3) - at(quad, 1)) * (at(quad, 6) - at(quad, 0)),
@@ -187,7 +192,7 @@ const textTypes: ReadonlySet<string> = new Set(['', 'text', 'search', 'email', '
 
 /** Replaces the text of a field. Returns what the result may show. */
 export async function type(element: Element, text: string): Promise<string> {
-  const { tag, type: kind, isDisabled, isEditable } = await kindOf(element)
+  const { tag, type: kind, isDisabled, isEditable } = await getKind(element)
   if (isDisabled) throw new BrowserProblem('The field is disabled. Something else has to happen first.')
   if (tag === 'select') return choose(element, text)
   if (tag === 'input' && !textTypes.has(kind)) {
@@ -205,7 +210,7 @@ export async function type(element: Element, text: string): Promise<string> {
   return kind === 'password' ? '[hidden]' : text
 }
 
-export async function press(page: Page, key: string): Promise<void> {
+export async function press(page: BrowserPage, key: string): Promise<void> {
   const events = keyEvents(key)
   if (!events)
     throw new BrowserProblem(`There is no key ${key.slice(0, 30)}. Examples: Enter, Tab, ArrowDown, Control+A, x.`)

@@ -8,7 +8,7 @@ import type { DialogChoice } from '#agent/core/browser/browser-state.ts'
 import { type CdpConnection, CdpError, type CdpEvent } from './cdp.ts'
 import { type NetworkGuard, pausedPatterns, RequestGuard } from './request-guard.ts'
 
-export type Frame = {
+export type PageFrame = {
   readonly id: string
   readonly loaderId: string
   readonly url: string
@@ -39,7 +39,7 @@ const maxFrameDepth = 2
 const maxDialogs = 20
 const maxDialogChars = 500
 
-export class Page {
+export class BrowserPage {
   readonly #options: PageOptions
   readonly #connection: CdpConnection
   readonly #sessionId: string
@@ -68,7 +68,7 @@ export class Page {
     this.load = new LoadState(options.schedule, true)
   }
 
-  static async attach(options: PageOptions): Promise<Page> {
+  static async attach(options: PageOptions): Promise<BrowserPage> {
     const { connection, targetId } = options
     let contextId: string | undefined
     const forget = connection.onEvent(({ method, params }) => {
@@ -77,7 +77,7 @@ export class Page {
     })
     const attached = await connection.send<{ sessionId: string }>('Target.attachToTarget', { targetId, flatten: true })
     forget()
-    const page = new Page(options, attached.sessionId, contextId)
+    const page = new BrowserPage(options, attached.sessionId, contextId)
     connection.onEvent((event) => page.#handle(event))
     await page.#prepare()
     return page
@@ -122,7 +122,7 @@ export class Page {
   }
 
   /** The main frame first; at most 30 frames, two levels deep. */
-  async frames(): Promise<readonly [Frame, ...Frame[]]> {
+  async frames(): Promise<readonly [PageFrame, ...PageFrame[]]> {
     const trees = [undefined, ...this.#frameSessions.keys()].map((frameId) =>
       this.send<{ frameTree: FrameTree }>('Page.getFrameTree', {}, frameId === undefined ? {} : { frameId }),
     )
@@ -238,7 +238,7 @@ type AttachedTarget = {
   readonly waitingForDebugger: boolean
 }
 
-function flatten({ frame, childFrames = [] }: FrameTree, depth: number): [Frame, ...Frame[]] {
+function flatten({ frame, childFrames = [] }: FrameTree, depth: number): [PageFrame, ...PageFrame[]] {
   const { id, loaderId, url, parentId } = frame
   const below = depth < maxFrameDepth ? childFrames.flatMap((child) => flatten(child, depth + 1)) : []
   return [{ id, loaderId, url, depth, ...(parentId !== undefined && { parentId }) }, ...below]

@@ -6,13 +6,13 @@ import { removeInvisible, removeInvisibleFrom } from '../web/remove-invisible.ts
 import { type CdpConnection, CdpError } from './cdp.ts'
 import { clearConsole, readConsole } from './console.ts'
 import { BrowserProblem, click, findElement, pageChanged, press, type } from './element.ts'
-import type { Frame, Page } from './page.ts'
+import type { PageFrame, BrowserPage } from './page.ts'
 import { sendRawCommand } from './raw-command.ts'
-import { type Snapshot, takeSnapshot } from './snapshot.ts'
+import { type PageSnapshot, takeSnapshot } from './snapshot.ts'
 import type { NetworkGuard } from './request-guard.ts'
 
 export type ActionContext = {
-  readonly page: Page
+  readonly page: BrowserPage
   readonly connection: CdpConnection
   readonly state: OpenBrowser
   readonly network: NetworkGuard
@@ -22,7 +22,7 @@ export type ActionContext = {
   readonly limitText: (text: string) => Promise<string>
 }
 
-export type Outcome = {
+export type ActionOutcome = {
   readonly value: Readonly<Record<string, unknown>>
   /** A screenshot: JPEG in base64. */
   readonly image?: string
@@ -30,7 +30,7 @@ export type Outcome = {
   readonly change: Partial<OpenBrowser>
 }
 
-type Result = Pick<Outcome, 'value' | 'image'> & { readonly snapshot?: Snapshot }
+type ActionResult = Pick<ActionOutcome, 'value' | 'image'> & { readonly snapshot?: PageSnapshot }
 
 /** The choice for dialogs needs no page: the session stores it. */
 export type PageAction = Exclude<BrowserAction, { kind: 'dialog' }>
@@ -48,7 +48,7 @@ const maxBlocked = 5
 /** For an empty page, which needs no network. */
 const leaveTimeoutMs = 5_000
 
-export async function performAction(action: PageAction, context: ActionContext): Promise<Outcome> {
+export async function performAction(action: PageAction, context: ActionContext): Promise<ActionOutcome> {
   const { page, state } = context
   await requireAllowedPage(context, 'before')
   const limitText = (text: string) => context.limitText(removeInvisible(text))
@@ -72,7 +72,7 @@ export async function performAction(action: PageAction, context: ActionContext):
 }
 
 /** Tells the model about dialogs, windows and refused requests that it would not see. */
-function describeEvents({ dialogs, windows, requests }: Page): Readonly<Record<string, unknown>> {
+function describeEvents({ dialogs, windows, requests }: BrowserPage): Readonly<Record<string, unknown>> {
   const blocked = requests.blocked.filter(({ isMainDocument }) => !isMainDocument)
   return {
     ...(dialogs.length > 0 && { dialogs }),
@@ -85,7 +85,7 @@ function describeEvents({ dialogs, windows, requests }: Page): Readonly<Record<s
 }
 
 /** Between calls the page may have gone elsewhere, and redirects may end anywhere. */
-async function requireAllowedPage({ page, network }: ActionContext, when: 'before' | 'after'): Promise<Frame> {
+async function requireAllowedPage({ page, network }: ActionContext, when: 'before' | 'after'): Promise<PageFrame> {
   const [main] = await page.frames()
   const refused = page.requests.blocked.find(({ isMainDocument }) => isMainDocument)
   if (refused) {
@@ -105,14 +105,14 @@ async function checkShownPage(url: string, network: NetworkGuard): Promise<strin
 }
 
 /** Also the error page of a refused request is left, so that the next call finds an empty page. */
-async function leave(page: Page): Promise<void> {
+async function leave(page: BrowserPage): Promise<void> {
   await page.load.wait(leaveTimeoutMs)
   page.load.begin()
   await page.send('Page.navigate', { url: 'about:blank' })
   await page.load.wait(leaveTimeoutMs)
 }
 
-function performKind(action: PageAction, context: ActionContext): Promise<Result> {
+function performKind(action: PageAction, context: ActionContext): Promise<ActionResult> {
   switch (action.kind) {
     case 'navigate':
       return navigate(action.url, context)
@@ -144,9 +144,9 @@ function performKind(action: PageAction, context: ActionContext): Promise<Result
   }
 }
 
-type Reading = Extract<PageAction, { kind: 'images' | 'console' | 'screenshot' | 'html' }>
+type ReadAction = Extract<PageAction, { kind: 'images' | 'console' | 'screenshot' | 'html' }>
 
-function read(action: Reading, context: ActionContext): Promise<Result> {
+function read(action: ReadAction, context: ActionContext): Promise<ActionResult> {
   switch (action.kind) {
     case 'images':
       return listImages(context)
@@ -159,13 +159,13 @@ function read(action: Reading, context: ActionContext): Promise<Result> {
   }
 }
 
-async function readHtml({ page }: ActionContext): Promise<Result> {
+async function readHtml({ page }: ActionContext): Promise<ActionResult> {
   const [main] = await page.frames()
   const html = await page.evaluate<string>(`document.documentElement.outerHTML.slice(0, ${maxHtmlChars})`)
   return { value: { url: main.url, html } }
 }
 
-async function navigate(url: string, context: ActionContext): Promise<Result> {
+async function navigate(url: string, context: ActionContext): Promise<ActionResult> {
   const { page, isFirst, network } = context
   const reason = checkBrowserAddress(url) ?? (await network.check(url))
   if (reason !== undefined) throw new BrowserProblem(`${url.slice(0, 500)} may not be opened: ${reason}.`)
@@ -190,7 +190,7 @@ async function navigate(url: string, context: ActionContext): Promise<Result> {
 const barriers = /captcha|just a moment|attention required|access denied|verify (?:that )?you are|are you a robot/i
 
 /** Adds the address and the title to a snapshot. */
-async function withPage(taken: Result, { page }: ActionContext, isLoaded: boolean): Promise<Result> {
+async function withPage(taken: ActionResult, { page }: ActionContext, isLoaded: boolean): Promise<ActionResult> {
   const [main] = await page.frames()
   const title = (await page.evaluate<string>('document.title')).slice(0, 300)
   const warning = taken.snapshot?.hasPassword
@@ -208,7 +208,7 @@ async function withPage(taken: Result, { page }: ActionContext, isLoaded: boolea
   }
 }
 
-async function snapshot(isFull: boolean, { page, limitText }: ActionContext): Promise<Result> {
+async function snapshot(isFull: boolean, { page, limitText }: ActionContext): Promise<ActionResult> {
   const taken = await takeSnapshot(page, isFull)
   const text = await limitText(taken.lines.join('\n'))
   const note = taken.notes.length ? { note: taken.notes.join(' ') } : {}
@@ -219,7 +219,7 @@ async function snapshot(isFull: boolean, { page, limitText }: ActionContext): Pr
 async function withSettling(
   { page }: ActionContext,
   act: () => Promise<Readonly<Record<string, unknown>>>,
-): Promise<Result> {
+): Promise<ActionResult> {
   const value = await act()
   // By the time that the page answers, its listeners have run.
   await page.evaluate('new Promise((done) => setTimeout(done, 0))').catch(ignoreReplaced)
@@ -247,19 +247,19 @@ const scrollBy = (sign: 1 | -1) => `(() => {
   return { moved: Math.round(scrollTop - before), position: Math.round(scrollTop), height: scrollHeight, view: clientHeight }
 })()`
 
-async function scroll(direction: 'up' | 'down', { page }: ActionContext): Promise<Result> {
+async function scroll(direction: 'up' | 'down', { page }: ActionContext): Promise<ActionResult> {
   const moved = await page.evaluate<Readonly<Record<string, number>>>(scrollBy(direction === 'down' ? 1 : -1))
   return { value: { scrolled: direction, ...moved } }
 }
 
-type History = {
+type NavigationHistory = {
   readonly currentIndex: number
   readonly entries: readonly { readonly id: number; readonly url: string }[]
 }
 
-async function goBack(context: ActionContext): Promise<Result> {
+async function goBack(context: ActionContext): Promise<ActionResult> {
   const { page } = context
-  const { currentIndex, entries } = await page.send<History>('Page.getNavigationHistory')
+  const { currentIndex, entries } = await page.send<NavigationHistory>('Page.getNavigationHistory')
   const earlier = entries[currentIndex - 1]
   if (!earlier || earlier.url === 'about:blank') throw new BrowserProblem('There is no earlier page.')
   page.load.begin()
@@ -279,7 +279,7 @@ const findImages = `[...document.images].slice(0, ${maxImages}).map((image) => {
   }
 })`
 
-async function listImages({ page }: ActionContext): Promise<Result> {
+async function listImages({ page }: ActionContext): Promise<ActionResult> {
   const images = await page.evaluate<readonly object[]>(findImages)
   return { value: { images, count: images.length } }
 }
@@ -292,7 +292,7 @@ type Evaluated = {
 async function useConsole(
   { isCleared, expression }: Extract<PageAction, { kind: 'console' }>,
   { page, connection, limitText }: ActionContext,
-): Promise<Result> {
+): Promise<ActionResult> {
   if (expression !== undefined) {
     const { result, exceptionDetails } = await page.send<Evaluated>(
       'Runtime.evaluate',
@@ -312,13 +312,13 @@ async function useConsole(
 }
 
 /** An input may begin a navigation. */
-const sendCommand = (action: Extract<PageAction, { kind: 'cdp' }>, context: ActionContext): Promise<Result> =>
+const sendCommand = (action: Extract<PageAction, { kind: 'cdp' }>, context: ActionContext): Promise<ActionResult> =>
   withSettling(context, async () => ({
     method: action.method,
     result: await context.limitText(await sendRawCommand(action, context.page)),
   }))
 
-async function takeScreenshot({ page }: ActionContext): Promise<Result> {
+async function takeScreenshot({ page }: ActionContext): Promise<ActionResult> {
   const { data } = await page.send<{ data: string }>('Page.captureScreenshot', {
     format: 'jpeg',
     quality: jpegQuality,

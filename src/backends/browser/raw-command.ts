@@ -2,7 +2,7 @@
 
 import type { BrowserAction } from '#agent/core/browser/browser.ts'
 import { BrowserProblem } from './element.ts'
-import type { Page } from './page.ts'
+import type { BrowserPage } from './page.ts'
 
 const maxTimeoutMs = 120_000
 
@@ -34,7 +34,7 @@ function isAllowedCommand(method: string): boolean {
 
 export async function sendRawCommand(
   { method, params, frameId, timeoutMs }: Extract<BrowserAction, { kind: 'cdp' }>,
-  page: Page,
+  page: BrowserPage,
 ): Promise<string> {
   if (!isAllowedCommand(method)) {
     const allowed = [...[...domains].map((domain) => `${domain}.*`), ...pageMethods].join(', ')

@@ -72,7 +72,7 @@ const maxIndent = 20
 const maxOptions = 50
 const hiddenValue = '[hidden]'
 
-type Walk = {
+type TreeWalk = {
   readonly isFull: boolean
   readonly lines: string[]
   elements: number
@@ -80,12 +80,17 @@ type Walk = {
 }
 
 export function renderTree(document: AxDocument, isFull: boolean): RenderedTree {
-  const walk: Walk = { isFull, lines: [], elements: 0, hasPassword: false }
+  const walk: TreeWalk = { isFull, lines: [], elements: 0, hasPassword: false }
   renderDocument(document, 0, walk)
   return walk
 }
 
-type Open = { readonly node: AxNode; readonly depth: number; readonly around: Surroundings; readonly document: Tree }
+type OpenNode = {
+  readonly node: AxNode
+  readonly depth: number
+  readonly around: Surroundings
+  readonly document: Tree
+}
 /** `name` is that of the closest shown element: a text that repeats it is left out. */
 type Surroundings = { readonly name: string; readonly isSpeaking: boolean; readonly isInteractive: boolean }
 type Tree = AxDocument & { readonly byId: ReadonlyMap<string, AxNode> }
@@ -93,24 +98,24 @@ type Tree = AxDocument & { readonly byId: ReadonlyMap<string, AxNode> }
 const nothingAround: Surroundings = { name: '', isSpeaking: false, isInteractive: false }
 
 /** Walks with a stack of its own, because pages may be nested deeper than the stack of calls. */
-function renderDocument(document: AxDocument, depth: number, walk: Walk): void {
-  const stack: Open[] = rootsOf(document, depth)
+function renderDocument(document: AxDocument, depth: number, walk: TreeWalk): void {
+  const stack: OpenNode[] = listRoots(document, depth)
   for (let open = stack.pop(); open; open = stack.pop()) {
     const inner = renderNode(open, walk)
-    const children = childrenOf(open, walk)
+    const children = getChildren(open, walk)
     for (const node of children.toReversed()) stack.push({ node, document: open.document, ...inner })
     const frame = open.document.frames.get(numberOf(open.node))
-    if (frame) stack.push(...rootsOf(frame, inner.depth))
+    if (frame) stack.push(...listRoots(frame, inner.depth))
   }
 }
 
-function rootsOf(document: AxDocument, depth: number): Open[] {
+function listRoots(document: AxDocument, depth: number): OpenNode[] {
   const tree = { ...document, byId: new Map(document.nodes.map((node) => [node.nodeId, node])) }
   const [root] = document.nodes
   return root ? [{ node: root, depth, around: nothingAround, document: tree }] : []
 }
 
-function childrenOf({ node, document }: Open, walk: Walk): readonly AxNode[] {
+function getChildren({ node, document }: OpenNode, walk: TreeWalk): readonly AxNode[] {
   const children = (node.childIds ?? []).flatMap((id) => document.byId.get(id) ?? [])
   if (roleOf(node) !== 'MenuListPopup' || children.length <= maxOptions) return children
   walk.lines.push(`${'  '.repeat(1)}- ${children.length - maxOptions} more options: type the one you want`)
@@ -131,7 +136,7 @@ const clean = (text: string): string =>
 
 const shorten = (text: string): string => (text.length > maxNameChars ? `${text.slice(0, maxNameChars)}…` : text)
 
-function renderNode(open: Open, walk: Walk): Pick<Open, 'depth' | 'around'> {
+function renderNode(open: OpenNode, walk: TreeWalk): Pick<OpenNode, 'depth' | 'around'> {
   const { node, depth, around } = open
   const role = roleOf(node)
   if (node.ignored || role === '') return { depth, around }
@@ -140,18 +145,21 @@ function renderNode(open: Open, walk: Walk): Pick<Open, 'depth' | 'around'> {
   return { depth, around }
 }
 
-function renderElement({ node, depth, around, document }: Open, walk: Walk): Pick<Open, 'depth' | 'around'> {
+function renderElement(
+  { node, depth, around, document }: OpenNode,
+  walk: TreeWalk,
+): Pick<OpenNode, 'depth' | 'around'> {
   const role = roleOf(node)
   const name = textOf(node.name)
   const isClickable = isClickableNode(node, around, document)
   const isInteractive = interactive.has(role) || isClickable || isEditable(node)
   if (!isShown(role, name, isInteractive)) return { depth, around }
-  const value = valueOf(node)
+  const value = parseValue(node)
   if (isInteractive) walk.elements++
   if (value === hiddenValue) walk.hasPassword = true
   const label = role === 'generic' ? 'clickable' : role
   const parts = [label, ...describe(node, document, isInteractive)].join(' ')
-  walk.lines.push(`${indent(depth)}- ${parts}${value && `: ${value}`}${walk.isFull ? addressOf(node) : ''}`)
+  walk.lines.push(`${indent(depth)}- ${parts}${value && `: ${value}`}${walk.isFull ? getAddress(node) : ''}`)
   const isSpeaking = speaking.has(role) || (isClickable && name === '')
   return { depth: depth + 1, around: { name, isSpeaking, isInteractive } }
 }
@@ -168,7 +176,7 @@ function isShown(role: string, name: string, isInteractive: boolean): boolean {
 }
 
 /** A text is shown in a full snapshot, and within elements whose text matters. */
-function renderText(text: string, { depth, around }: Pick<Open, 'depth' | 'around'>, walk: Walk): void {
+function renderText(text: string, { depth, around }: Pick<OpenNode, 'depth' | 'around'>, walk: TreeWalk): void {
   if (text === '' || around.name.includes(text) || isMasked(text)) return
   if (!walk.isFull && !around.isSpeaking) return
   walk.lines.push(`${indent(depth)}- text ${JSON.stringify(walk.isFull ? text : shorten(text))}`)
@@ -211,13 +219,13 @@ const states: readonly (readonly [property: string, shown: (value: unknown) => s
 /** Chrome shows a dot for each character of a password. Their number is nobody's business either. */
 const isMasked = (text: string): boolean => /^[•●∙*]{1,1000}$/.test(text)
 
-function valueOf(node: AxNode): string {
+function parseValue(node: AxNode): string {
   const value = textOf(node.value)
   if (value === '' || value === textOf(node.name)) return ''
   return isMasked(value) ? hiddenValue : JSON.stringify(shorten(value))
 }
 
-function addressOf(node: AxNode): string {
+function getAddress(node: AxNode): string {
   const url = roleOf(node) === 'link' && propertyOf(node, 'url')
   return typeof url === 'string' && /^https?:/.test(url) ? ` -> ${url.slice(0, 300)}` : ''
 }

@@ -5,10 +5,13 @@
 
 import type { SnapshotFrame } from '#agent/core/browser/browser-state.ts'
 import { CdpError } from './cdp.ts'
-import type { Frame, Page } from './page.ts'
+import type { PageFrame, BrowserPage } from './page.ts'
 import { type AxDocument, type AxNode, type RenderedTree, renderTree } from './render-tree.ts'
 
-export type Snapshot = RenderedTree & { readonly frames: readonly SnapshotFrame[]; readonly notes: readonly string[] }
+export type PageSnapshot = RenderedTree & {
+  readonly frames: readonly SnapshotFrame[]
+  readonly notes: readonly string[]
+}
 
 /** A tree takes about 400 bytes an element. */
 const maxElements = 15_000
@@ -17,7 +20,7 @@ const maxSearchedElements = 5_000
 
 const countElements = `document.getElementsByTagName('*').length`
 
-export async function takeSnapshot(page: Page, isFull: boolean): Promise<Snapshot> {
+export async function takeSnapshot(page: BrowserPage, isFull: boolean): Promise<PageSnapshot> {
   const frames = await page.frames()
   const counts = await Promise.all(frames.map(({ id }) => countIn(page, id)))
   const places = frames.map(({ id, loaderId }) => ({ id, loaderId }))
@@ -35,23 +38,23 @@ export async function takeSnapshot(page: Page, isFull: boolean): Promise<Snapsho
 }
 
 /** Chrome would compute the tree of such a page for seconds. */
-async function takePartial(page: Page, count: number): Promise<Omit<Snapshot, 'frames'>> {
+async function takePartial(page: BrowserPage, count: number): Promise<Omit<PageSnapshot, 'frames'>> {
   const lines = await listInView(page)
   const note = `The page has ${count} elements: only headings, fields, links and buttons in view are listed. Scroll for more.`
   return { lines, elements: lines.length, hasPassword: false, notes: [note] }
 }
 
 /** A frame that is being replaced has nothing to show. */
-const countIn = (page: Page, frameId: string): Promise<number> =>
+const countIn = (page: BrowserPage, frameId: string): Promise<number> =>
   page.evaluate<number>(countElements, frameId).catch(orElse(0))
 
-async function readDocument(page: Page, frame: Frame): Promise<ReadDocument> {
+async function readDocument(page: BrowserPage, frame: PageFrame): Promise<ReadDocument> {
   const owner = frame.depth === 0 ? undefined : findOwner(page, frame)
   const [nodes, found] = await Promise.all([readTree(page, frame), owner])
   return { frame, nodes, owner: found }
 }
 
-async function readTree(page: Page, { id, depth }: Frame): Promise<readonly AxNode[]> {
+async function readTree(page: BrowserPage, { id, depth }: PageFrame): Promise<readonly AxNode[]> {
   const read = page.send<{ nodes: readonly AxNode[] }>('Accessibility.getFullAXTree', { frameId: id }, { frameId: id })
   const { nodes } = await (depth === 0 ? read : read.catch(orElse({ nodes: [] })))
   return nodes
@@ -65,19 +68,19 @@ const orElse =
   }
 
 /** The node that shows a frame in the document around it. */
-async function findOwner(page: Page, { id, parentId = '' }: Frame): Promise<number | undefined> {
+async function findOwner(page: BrowserPage, { id, parentId = '' }: PageFrame): Promise<number | undefined> {
   const owner = page.send<{ backendNodeId: number }>('DOM.getFrameOwner', { frameId: id }, { frameId: parentId })
   return (await owner.catch(orElse(undefined)))?.backendNodeId
 }
 
 type ReadDocument = {
-  readonly frame: Frame
+  readonly frame: PageFrame
   readonly nodes: readonly AxNode[]
   readonly owner: number | undefined
 }
 
 /** Puts the documents into each other. Those of frames without an owner are left out. */
-function nest(read: readonly ReadDocument[], frames: readonly Frame[], clickable: ReadonlySet<number>): AxDocument {
+function nest(read: readonly ReadDocument[], frames: readonly PageFrame[], clickable: ReadonlySet<number>): AxDocument {
   const build = ({ frame, nodes }: ReadDocument): AxDocument => {
     const at = frames.indexOf(frame)
     const inside = read.filter(({ frame: { parentId }, owner }) => parentId === frame.id && owner !== undefined)
@@ -100,7 +103,7 @@ type CapturedDocument = {
 }
 
 /** Chrome knows the elements with listeners for clicks. */
-async function findClickable(page: Page): Promise<ReadonlySet<number>> {
+async function findClickable(page: BrowserPage): Promise<ReadonlySet<number>> {
   const captured = page.send<{ documents: readonly CapturedDocument[] }>('DOMSnapshot.captureSnapshot', {
     computedStyles: [],
   })
@@ -135,13 +138,13 @@ const describe = `function () {
   return [this.tagName.toLowerCase(), String(label).replace(/\\s+/g, ' ').trim().slice(0, 200)]
 }`
 
-type RemoteObject = { readonly objectId?: string; readonly value?: unknown }
-type Property = { readonly name: string; readonly value?: RemoteObject }
+type RemoteValue = { readonly objectId?: string; readonly value?: unknown }
+type Property = { readonly name: string; readonly value?: RemoteValue }
 
 /** Lists the elements in view that a person could use: for pages whose tree is too large. */
-async function listInView(page: Page): Promise<readonly string[]> {
+async function listInView(page: BrowserPage): Promise<readonly string[]> {
   const contextId = await page.world()
-  const list = await page.send<{ result: RemoteObject }>('Runtime.evaluate', { expression: collect, contextId })
+  const list = await page.send<{ result: RemoteValue }>('Runtime.evaluate', { expression: collect, contextId })
   const { result } = await page.send<{ result: readonly Property[] }>('Runtime.getProperties', {
     objectId: list.result.objectId,
     ownProperties: true,
@@ -150,10 +153,10 @@ async function listInView(page: Page): Promise<readonly string[]> {
   return Promise.all(elements.map((objectId) => describeElement(page, objectId)))
 }
 
-async function describeElement(page: Page, objectId: string): Promise<string> {
+async function describeElement(page: BrowserPage, objectId: string): Promise<string> {
   const [{ node }, { result }] = await Promise.all([
     page.send<{ node: { backendNodeId: number } }>('DOM.describeNode', { objectId }),
-    page.send<{ result: RemoteObject }>('Runtime.callFunctionOn', {
+    page.send<{ result: RemoteValue }>('Runtime.callFunctionOn', {
       objectId,
       functionDeclaration: describe,
       returnByValue: true,

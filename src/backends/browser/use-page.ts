@@ -4,8 +4,8 @@ import type { ScheduleTimer } from '#agent/core/clock.ts'
 import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
 import { CdpError } from './cdp.ts'
 import { BrowserProblem } from './element.ts'
-import { type Outcome, type PageAction, performAction } from './perform.ts'
-import { Page } from './page.ts'
+import { type ActionOutcome, type PageAction, performAction } from './perform.ts'
+import { BrowserPage } from './page.ts'
 import type { NetworkGuard } from './request-guard.ts'
 import type { AcquiredBrowser, BrowserVendor } from './vendors.ts'
 
@@ -42,12 +42,14 @@ export async function usePage(
   state: OpenBrowser,
   browser: AcquiredBrowser,
   { vendor, network, schedule, signal, isFirst, limitText }: UseOptions,
-): Promise<Outcome> {
+): Promise<ActionOutcome> {
   const connection = await requirePresent(vendor.connect(browser, { signal }))
   try {
     const { reachesPrivate } = vendor
     const { targetId, dialog } = state
-    const page = await requirePresent(Page.attach({ connection, targetId, network, schedule, reachesPrivate, dialog }))
+    const page = await requirePresent(
+      BrowserPage.attach({ connection, targetId, network, schedule, reachesPrivate, dialog }),
+    )
     try {
       return await performAction(action, { page, connection, state, network, isFirst, limitText })
     } finally {

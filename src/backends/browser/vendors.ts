@@ -166,7 +166,7 @@ async function findSocketUrl(url: string, wires: BrowserWires): Promise<string> 
 
 // --- vendors
 
-export type VendorOptions = {
+export type BrowserVendorOptions = {
   readonly baseUrl: string
   readonly key: string
   /** Sends a request to the vendor. */
@@ -179,14 +179,14 @@ export type VendorOptions = {
 const lifetimeMs = 900_000
 
 const vendorConnect =
-  (wires: BrowserWires, { requireAllowed }: VendorOptions): BrowserVendor['connect'] =>
+  (wires: BrowserWires, { requireAllowed }: BrowserVendorOptions): BrowserVendor['connect'] =>
   async ({ url = '' }, options) => {
     await requireAllowed(url.replace(/^ws/, 'http'))
     return connectTo(url, wires, options)
   }
 
 export function openBrowserbase(
-  options: VendorOptions,
+  options: BrowserVendorOptions,
   projectId: string | undefined,
   wires: BrowserWires,
 ): BrowserVendor {
@@ -213,7 +213,7 @@ export function openBrowserbase(
   }
 }
 
-export function openSteel(options: VendorOptions, wires: BrowserWires): BrowserVendor {
+export function openSteel(options: BrowserVendorOptions, wires: BrowserWires): BrowserVendor {
   const { baseUrl, key, ask } = options
   const headers = { ...jsonHeaders, 'steel-api-key': key }
   return {

@@ -3,7 +3,7 @@
  * may be replaced at any time. Then the workspace is restored from its last copy, and the next output says so.
  */
 
-import { BackendError, type Capabilities } from '#agent/core/backend.ts'
+import { BackendError, type BackendCapabilities } from '#agent/core/backend.ts'
 import { hostBackend } from '../host/host-backend.ts'
 import type { HostPort, HostMemory } from '../host/host-port.ts'
 import type { PortableBackend } from '../portable-backend.ts'
@@ -38,7 +38,7 @@ export function cloudflareBackend({
 }: CloudflareOptions): PortableBackend {
   const backend = hostBackend({
     kind: 'cloudflare',
-    port: portOf(sandbox, egress),
+    port: createPort(sandbox, egress),
     root: root ?? '/workspace',
     temporary,
     serverFiles: [`${temporary}/session-*-${'[0-9]'.repeat(13)}`],
@@ -50,7 +50,7 @@ export function cloudflareBackend({
   })
   return {
     ...backend,
-    get capabilities(): Capabilities {
+    get capabilities(): BackendCapabilities {
       return { ...backend.capabilities, network: egress().hosts.length > 0 ? 'allowlist' : 'none' }
     },
     describe: () => `${baseDescription} ${describeNetwork(egress())}`,
@@ -71,7 +71,7 @@ const startAndGraceMs = 130_000
 const maxAttempts = 4
 const maxBackOffMs = 15_000
 
-function portOf(sandbox: SandboxPort, egress: () => Egress): HostPort {
+function createPort(sandbox: SandboxPort, egress: () => Egress): HostPort {
   return {
     // A script that was started must not run twice; the other requests are idempotent.
     run: (script, timeoutMs) =>
@@ -86,14 +86,14 @@ function portOf(sandbox: SandboxPort, egress: () => Egress): HostPort {
 
 /** A container that stalls does not respond even after the timeout it was given. */
 function settle<T>(work: Promise<SandboxResult<T>>, ms: number): Promise<SandboxResult<T>> {
-  const settled = work.catch((error: unknown) => ({ trouble: failureOf(error) }))
+  const settled = work.catch((error: unknown) => ({ trouble: getFailure(error) }))
   return withTimeout(settled, ms, () => ({
     trouble: { code: 'LATE', message: `It did not respond within ${ms / 1000} s.`, admitted: true },
   }))
 }
 
 /** Converts an error of the Durable Object itself, which was reset or has no container. */
-function failureOf(error: unknown): SandboxFailure {
+function getFailure(error: unknown): SandboxFailure {
   const { message = String(error), retryable } = error as { readonly message?: string; readonly retryable?: boolean }
   return { code: 'OBJECT', message, admitted: true, retryable }
 }

@@ -5,12 +5,12 @@ import { BackendError } from '#agent/core/backend.ts'
 import type { HostPort, ScriptResult } from '../host/host-port.ts'
 import { requireSandboxId } from '../host/vendor-host.ts'
 import { vendorBackend } from '../host/vendor-backend.ts'
-import { openVendorSandbox, type VendorOptions } from '../host/vendor-sandbox.ts'
+import { openVendorSandbox, type HostVendorOptions } from '../host/vendor-sandbox.ts'
 import { type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
 import type { PortableBackend } from '../portable-backend.ts'
 import { encodeEnvelope, decodeEnvelopes } from './envelopes.ts'
 
-export type E2bOptions = VendorOptions & {
+export type E2bOptions = HostVendorOptions & {
   /** URL of the daemon inside a sandbox; `{id}` is replaced by the sandbox id. */
   readonly envd?: string
   readonly template?: string
@@ -23,14 +23,14 @@ const pauseAfterSeconds = 900
 const graceMs = 20_000
 const user = 'user'
 
-type Sandbox = { readonly sandboxID: string; readonly envdAccessToken?: string }
+type E2bSandbox = { readonly sandboxID: string; readonly envdAccessToken?: string }
 type EnvdConnection = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
 export const e2bBackend = (options: E2bOptions): PortableBackend =>
   vendorBackend(options, {
     kind: 'e2b',
     name: vendor,
-    port: portOf(options),
+    port: createPort(options),
     root: '/home/user/workspace',
     languages: ['bash', 'python', 'node'],
     whenIdle: 'It is paused when it is not used and goes on where it was.',
@@ -39,7 +39,7 @@ export const e2bBackend = (options: E2bOptions): PortableBackend =>
 /** The connection is the URL and the access token of the daemon inside the sandbox. */
 function e2bSandbox({ memory, template = 'base', network, ...options }: E2bOptions, { request: ask }: VendorApi) {
   const { api = defaultApi, envd = 'https://49983-{id}.e2b.app' } = options
-  const connectionOf = ({ sandboxID, envdAccessToken }: Sandbox): EnvdConnection => ({
+  const connectionOf = ({ sandboxID, envdAccessToken }: E2bSandbox): EnvdConnection => ({
     // The answer names a part of the host, so it must not be able to name another one.
     url: envd.replace('{id}', requireSandboxId(sandboxID, vendor)),
     headers: {
@@ -61,18 +61,18 @@ function e2bSandbox({ memory, template = 'base', network, ...options }: E2bOptio
         ...closed,
       }
       const created = requireFound(await ask('POST', `${api}/sandboxes`, { json, timeoutMs: 120_000 }), vendor)
-      const sandbox = await created.json<Sandbox>()
+      const sandbox = await created.json<E2bSandbox>()
       return { id: sandbox.sandboxID, connection: connectionOf(sandbox) }
     },
     async wake(id) {
       const json = { timeout: pauseAfterSeconds }
       const found = await ask('POST', `${api}/sandboxes/${id}/connect`, { json, timeoutMs: 120_000 })
-      return found && connectionOf(await found.json<Sandbox>())
+      return found && connectionOf(await found.json<E2bSandbox>())
     },
   })
 }
 
-function portOf(options: E2bOptions): HostPort {
+function createPort(options: E2bOptions): HostPort {
   const { key, memory, api = defaultApi, fetch: send = (input, init) => fetch(input, init) } = options
   const shared = { vendor: vendor, keyName: 'E2B_API_KEY', fetch: send }
   const account = vendorApi({ ...shared, headers: { 'x-api-key': key } })
@@ -114,12 +114,12 @@ function portOf(options: E2bOptions): HostPort {
   }
 }
 
-type End = { readonly exitCode?: number; readonly exited?: boolean }
+type ProcessEnd = { readonly exitCode?: number; readonly exited?: boolean }
 type ProcessMessage = {
   readonly event?: {
     readonly data?: { readonly stdout?: string }
     /** Connect's JSON omits a zero. */
-    readonly end?: End
+    readonly end?: ProcessEnd
   }
   readonly error?: { readonly message?: string }
 }
@@ -141,7 +141,7 @@ async function readProcess({ body }: Response): Promise<ScriptResult> {
   return { code, output: await new Blob(chunks).text() }
 }
 
-const codeOf = ({ exited, exitCode = 0 }: End): number | null => (exited === false ? null : exitCode)
+const codeOf = ({ exited, exitCode = 0 }: ProcessEnd): number | null => (exited === false ? null : exitCode)
 
 function unknownOutcome(error: unknown): BackendError {
   const message = error instanceof Error ? error.message : String(error)

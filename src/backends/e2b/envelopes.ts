@@ -21,7 +21,7 @@ export async function* decodeEnvelopes(stream: ReadableStream<Uint8Array>): Asyn
     joined.set(buffer)
     joined.set(chunk, buffer.length)
     buffer = joined
-    for (let size = sizeOf(buffer); size !== undefined && buffer.length >= 5 + size; size = sizeOf(buffer)) {
+    for (let size = parseSize(buffer); size !== undefined && buffer.length >= 5 + size; size = parseSize(buffer)) {
       const message: unknown = JSON.parse(new TextDecoder().decode(buffer.subarray(5, 5 + size)) || '{}')
       const isEnd = ((buffer[0] ?? 0) & endFlag) !== 0
       buffer = buffer.slice(5 + size)
@@ -32,7 +32,7 @@ export async function* decodeEnvelopes(stream: ReadableStream<Uint8Array>): Asyn
   throw new Error('The stream broke off.')
 }
 
-function sizeOf(buffer: Uint8Array): number | undefined {
+function parseSize(buffer: Uint8Array): number | undefined {
   if (buffer.length < 5) return undefined
   const size = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength).getUint32(1)
   if (size > maxMessageBytes) throw new Error('A message of the stream is too long.')

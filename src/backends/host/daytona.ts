@@ -3,11 +3,11 @@
 import type { HostPort } from './host-port.ts'
 import { requireSandboxId, requireVendorUrl } from './vendor-host.ts'
 import { vendorBackend } from './vendor-backend.ts'
-import { openVendorSandbox, pollUntil, type VendorOptions } from './vendor-sandbox.ts'
+import { openVendorSandbox, pollUntil, type HostVendorOptions } from './vendor-sandbox.ts'
 import { requireFound, vendorApi, type VendorApi } from './vendor-api.ts'
 import type { PortableBackend } from '../portable-backend.ts'
 
-export type DaytonaOptions = VendorOptions & {
+export type DaytonaOptions = HostVendorOptions & {
   readonly toolbox?: string
   readonly snapshot?: string
 }
@@ -20,13 +20,13 @@ const stopAfterMinutes = 15
 const deleteAfterMinutes = 30 * 24 * 60
 const graceMs = 20_000
 
-type Sandbox = { readonly id: string; readonly state?: string; readonly toolboxProxyUrl?: string }
+type DaytonaSandbox = { readonly id: string; readonly state?: string; readonly toolboxProxyUrl?: string }
 
 export const daytonaBackend = (options: DaytonaOptions): PortableBackend =>
   vendorBackend(options, {
     kind: 'daytona',
     name: vendor,
-    port: portOf(options),
+    port: createPort(options),
     root: '/home/daytona/workspace',
     languages: ['bash', 'python', 'node'],
     whenIdle: 'It stops when it is not used; files stay, background jobs end.',
@@ -35,16 +35,16 @@ export const daytonaBackend = (options: DaytonaOptions): PortableBackend =>
 /** The connection is the URL of the toolbox inside the sandbox. */
 function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOptions, { request }: VendorApi) {
   const { api = defaultApi, toolbox = 'https://proxy.app.daytona.io/toolbox' } = options
-  const fetchSandbox = async (id: string) => (await request('GET', `${api}/sandbox/${id}`))?.json<Sandbox>()
+  const fetchSandbox = async (id: string) => (await request('GET', `${api}/sandbox/${id}`))?.json<DaytonaSandbox>()
   // The key is sent to this address, so the answer may name only a host of the vendor.
   const own = { api, domain: api === defaultApi ? defaultDomain : new URL(api).hostname, vendor }
-  const at = ({ id, toolboxProxyUrl }: Sandbox) => {
+  const at = ({ id, toolboxProxyUrl }: DaytonaSandbox) => {
     const base = toolboxProxyUrl === undefined ? toolbox : requireVendorUrl(toolboxProxyUrl, own)
     return `${base.replace(/\/$/, '')}/${requireSandboxId(id, vendor)}`
   }
 
   async function waitUntilStarted(id: string): Promise<string> {
-    let last: Sandbox | undefined
+    let last: DaytonaSandbox | undefined
     await pollUntil(async () => (last = requireFound(await fetchSandbox(id), vendor)).state === 'started', vendor)
     return at(requireFound(last, vendor))
   }
@@ -59,7 +59,7 @@ function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOption
         ...(snapshot && { snapshot }),
       }
       const created = requireFound(await request('POST', `${api}/sandbox`, { json, timeoutMs: 120_000 }), vendor)
-      const id = requireSandboxId((await created.json<Sandbox>()).id, vendor)
+      const id = requireSandboxId((await created.json<DaytonaSandbox>()).id, vendor)
       return { id, connection: await waitUntilStarted(id) }
     },
     async wake(id) {
@@ -72,7 +72,7 @@ function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOption
   })
 }
 
-function portOf(options: DaytonaOptions): HostPort {
+function createPort(options: DaytonaOptions): HostPort {
   const { key, memory, api = defaultApi, fetch: send = (input, init) => fetch(input, init) } = options
   const headers = { authorization: `Bearer ${key}` }
   const client = vendorApi({ vendor: vendor, headers, keyName: 'DAYTONA_API_KEY', fetch: send })

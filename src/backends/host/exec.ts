@@ -23,9 +23,9 @@ const maxVariablesBytes = 64 * 1024
 const shellVariables = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', scopeVariable])
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-export type Host = { readonly scripts: ScriptRunner; readonly port: HostPort; readonly root: string }
+export type ScriptHost = { readonly scripts: ScriptRunner; readonly port: HostPort; readonly root: string }
 
-export async function exec(host: Host, text: string, options: ExecOptions): Promise<ExecResult> {
+export async function exec(host: ScriptHost, text: string, options: ExecOptions): Promise<ExecResult> {
   const { scripts } = host
   const { timeoutMs, signal, cwd = host.root, onOutput } = options
   const folder = `${scripts.state}/x-${crypto.randomUUID()}`
@@ -56,7 +56,7 @@ type RunningScript = {
 
 /** Stops a command. Its script goes on, and prints the output so far. */
 async function stopAndRead(
-  { scripts }: Host,
+  { scripts }: ScriptHost,
   { folder, running, started }: RunningScript,
   { env = {}, cwd }: ExecOptions & { cwd: string },
 ): Promise<ExecResult> {
@@ -73,7 +73,7 @@ async function stopAndRead(
 }
 
 async function prepareScript(
-  host: Host,
+  host: ScriptHost,
   at: string,
   text: string,
   options: ExecOptions & { cwd: string },

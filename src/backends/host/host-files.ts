@@ -4,13 +4,13 @@ import {
   BackendError,
   type Files,
   type FileStat,
-  type SearchHit,
-  type SearchQuery,
-  type SearchResult,
+  type FileHit,
+  type FileQuery,
+  type FileSearchResult,
 } from '#agent/core/backend.ts'
 import { parseSearchPattern } from '../virtual/search-pattern.ts'
 import { glob } from '../virtual/glob.ts'
-import type { Host } from './exec.ts'
+import type { ScriptHost } from './exec.ts'
 import {
   badPatternCode,
   listFilesBelow,
@@ -29,7 +29,7 @@ const maxFileBytes = 30 * 1024 * 1024
 const maxLineChars = 2_000
 const byPath = (a: { readonly path: string }, b: { readonly path: string }) => (a.path < b.path ? -1 : 1)
 
-export function hostFiles(host: Host, resolve: (path: string) => string): Files {
+export function hostFiles(host: ScriptHost, resolve: (path: string) => string): Files {
   const { scripts, port } = host
   const stat = async (path: string) => (await listEntries(host, listFolder(path, 0)))[0]
   return {
@@ -83,7 +83,7 @@ export function hostFiles(host: Host, resolve: (path: string) => string): Files 
 const findTypes: Readonly<Record<string, FileStat['type']>> = { d: 'directory', l: 'link' }
 
 /** Parses the output of `find`: type, bytes, time, path. */
-export async function listEntries({ scripts }: Host, script: string): Promise<readonly FileStat[]> {
+export async function listEntries({ scripts }: ScriptHost, script: string): Promise<readonly FileStat[]> {
   const listed = new TextDecoder().decode(await scripts.readBytes(script))
   return listed
     .split('\0')
@@ -100,7 +100,7 @@ export async function listEntries({ scripts }: Host, script: string): Promise<re
     })
 }
 
-async function search(host: Host, query: SearchQuery & { readonly path: string }): Promise<SearchResult> {
+async function search(host: ScriptHost, query: FileQuery & { readonly path: string }): Promise<FileSearchResult> {
   const { pattern, target, path: root, limit, offset } = query
   if (target === 'content') parseSearchPattern(pattern)
   const listed = await readParts(host, listFilesBelow(root), '\0')
@@ -125,7 +125,7 @@ async function search(host: Host, query: SearchQuery & { readonly path: string }
 }
 
 /** Runs a script and splits its output. The last part of a truncated list is incomplete and is dropped. */
-async function readParts({ scripts }: Host, script: string, end: string) {
+async function readParts({ scripts }: ScriptHost, script: string, end: string) {
   const { code, output } = await scripts.run(script)
   const bytes = decodeBase64Bytes(output.trim())
   if (code === badPatternCode) throw invalidPattern(new TextDecoder().decode(bytes))
@@ -150,9 +150,9 @@ const toPcre = (pattern: string): string =>
 
 const clamp = (line: string): string => line.slice(0, maxLineChars).replace(/\r$/, '')
 
-type Hit = SearchHit & { readonly line: number }
+type Hit = FileHit & { readonly line: number }
 
-async function findLines(host: Host, paths: readonly string[], pattern: string) {
+async function findLines(host: ScriptHost, paths: readonly string[], pattern: string) {
   const { scripts, port } = host
   const list = `${scripts.state}/l-${crypto.randomUUID()}`
   await port.write(list, new TextEncoder().encode(paths.map((path) => `${path}\0`).join('')))
@@ -170,7 +170,7 @@ async function findLines(host: Host, paths: readonly string[], pattern: string) 
 const filesPerScript = 50
 
 /** Fetches only the needed lines, because a file may be of any size. */
-async function withContext(host: Host, hits: readonly Hit[], context: number): Promise<readonly SearchHit[]> {
+async function withContext(host: ScriptHost, hits: readonly Hit[], context: number): Promise<readonly FileHit[]> {
   const around = new Map<string, Map<number, string>>()
   const paths = [...new Set(hits.map(({ path }) => path))]
   for (let i = 0; i < paths.length; i += filesPerScript) {
@@ -195,9 +195,9 @@ async function withContext(host: Host, hits: readonly Hit[], context: number): P
   })
 }
 
-type Range = readonly [from: number, to: number]
+type ByteSpan = readonly [from: number, to: number]
 
-function mergeRanges(lineNumbers: readonly number[], context: number): readonly Range[] {
+function mergeRanges(lineNumbers: readonly number[], context: number): readonly ByteSpan[] {
   const ranges: [number, number][] = []
   for (const line of lineNumbers.toSorted((a, b) => a - b)) {
     const last = ranges.at(-1)
@@ -208,7 +208,7 @@ function mergeRanges(lineNumbers: readonly number[], context: number): readonly 
   return ranges
 }
 
-function numberLines(text: string, ranges: readonly Range[]): Map<number, string> {
+function numberLines(text: string, ranges: readonly ByteSpan[]): Map<number, string> {
   const all = text.split('\n')
   if (all.at(-1) === '') all.pop()
   const numbers = ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i))

@@ -3,7 +3,7 @@
 import { BackendError, type Jobs } from '#agent/core/backend.ts'
 import type { PortableBackend, SnapshotEntry } from '../portable-backend.ts'
 import { pack, unpack } from '../tar.ts'
-import { exec, type Host } from './exec.ts'
+import { exec, type ScriptHost } from './exec.ts'
 import { listEntries, hostFiles } from './host-files.ts'
 import type { HostOptions } from './host-port.ts'
 import {
@@ -29,7 +29,7 @@ export type HostOperations = Required<Pick<PortableBackend, 'exec' | 'files' | '
 export function openOperations(options: HostOptions, resolve: (path: string, cwd?: string) => string): HostOperations {
   const { port, root, temporary = '/tmp', serverFiles = [] } = options
   const scripts = openScriptRunner(options)
-  const host: Host = { scripts, port, root }
+  const host: ScriptHost = { scripts, port, root }
   const foreign = [scripts.state, ...serverFiles]
   const tree = () => listEntries(host, listTree([root, temporary], foreign))
   return {
@@ -49,7 +49,7 @@ export function openOperations(options: HostOptions, resolve: (path: string, cwd
   }
 }
 
-function jobsOf({ scripts, port, root }: Host, resolve: (path: string) => string): Jobs {
+function jobsOf({ scripts, port, root }: ScriptHost, resolve: (path: string) => string): Jobs {
   const at = (id: string) => `${scripts.state}/j-${encodeURIComponent(id)}`
   return {
     async start(id, command, { cwd = root, env = {}, timeoutMs }) {
@@ -99,7 +99,7 @@ function trimPartialCharacter(bytes: Uint8Array, isCut: boolean): Uint8Array {
   return bytes
 }
 
-async function* readSnapshot({ scripts, port }: Host, paths: readonly string[]): AsyncGenerator<SnapshotEntry> {
+async function* readSnapshot({ scripts, port }: ScriptHost, paths: readonly string[]): AsyncGenerator<SnapshotEntry> {
   const at = `${scripts.state}/t-${crypto.randomUUID()}`
   await scripts.run(`mkdir -p '${at}'`)
   await port.write(`${at}/list`, new TextEncoder().encode(paths.map((path) => `${path.slice(1)}\0`).join('')))
@@ -120,7 +120,7 @@ async function* readSnapshot({ scripts, port }: Host, paths: readonly string[]):
 }
 
 async function writeSnapshot(
-  { scripts, port }: Host,
+  { scripts, port }: ScriptHost,
   entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
 ): Promise<void> {
   const at = `${scripts.state}/t-${crypto.randomUUID()}`
@@ -137,7 +137,7 @@ async function writeSnapshot(
 }
 
 async function sendParts(
-  port: Host['port'],
+  port: ScriptHost['port'],
   at: string,
   entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
 ): Promise<void> {

@@ -3,7 +3,7 @@
  * else is shell code (scripts.ts), which is the same on every host.
  */
 
-import type { BackendKind, Capabilities } from '#agent/core/backend.ts'
+import type { BackendKind, BackendCapabilities } from '#agent/core/backend.ts'
 
 /** `code` is null when it is unknown. `output` is standard output, text without NUL; scripts print nothing to stderr. */
 export type ScriptResult = { readonly code: number | null; readonly output: string }
@@ -41,7 +41,7 @@ export type HostOptions = {
   readonly kind: BackendKind
   readonly port: HostPort
   readonly root: string
-  readonly network: Capabilities['network']
+  readonly network: BackendCapabilities['network']
   readonly languages: readonly string[]
   readonly describe: string
   readonly memory: HostMemory

@@ -60,9 +60,9 @@ export type CommandScript = {
   readonly maxOutput: number
 }
 
-type Variables = Readonly<Record<string, string>>
+type ScriptVariables = Readonly<Record<string, string>>
 
-export const exportStatements = (env: Variables): string =>
+export const exportStatements = (env: ScriptVariables): string =>
   Object.entries(env)
     .map(([name, value]) => `export ${name}=${quote(value)}`)
     .join('\n')
@@ -157,7 +157,7 @@ export const stopCommand = (at: string): string =>
 export function startJob(
   at: string,
   text: string,
-  options: { cwd: string; env: Variables; timeoutMs: number },
+  options: { cwd: string; env: ScriptVariables; timeoutMs: number },
 ): string {
   const run = [
     exportStatements(options.env),

@@ -3,9 +3,9 @@
 import type { PortableBackend } from '../portable-backend.ts'
 import { hostBackend } from './host-backend.ts'
 import type { HostOptions, HostPort } from './host-port.ts'
-import type { VendorOptions } from './vendor-sandbox.ts'
+import type { HostVendorOptions } from './vendor-sandbox.ts'
 
-export type Vendor = {
+export type HostVendor = {
   readonly kind: HostOptions['kind']
   readonly name: string
   readonly port: HostPort
@@ -16,8 +16,8 @@ export type Vendor = {
 }
 
 export function vendorBackend(
-  { memory, state, network = 'full', ...options }: VendorOptions,
-  vendor: Vendor,
+  { memory, state, network = 'full', ...options }: HostVendorOptions,
+  vendor: HostVendor,
 ): PortableBackend {
   const { kind, name, port, whenIdle } = vendor
   const { root = vendor.root, languages = vendor.languages } = options

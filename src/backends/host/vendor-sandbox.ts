@@ -3,17 +3,17 @@
  * it is gone. Concurrent callers share one lookup.
  */
 
-import { BackendError, type Capabilities } from '#agent/core/backend.ts'
+import { BackendError, type BackendCapabilities } from '#agent/core/backend.ts'
 import type { HostMemory } from './host-port.ts'
 
 /** Options that all vendors share. */
-export type VendorOptions = {
+export type HostVendorOptions = {
   readonly key: string
   readonly memory: HostMemory
   /** Base URL of the API, to replace the default. */
   readonly api?: string
   readonly languages?: readonly string[]
-  readonly network?: Capabilities['network']
+  readonly network?: BackendCapabilities['network']
   readonly root?: string
   /** The folder for our own files on the host. */
   readonly state?: string

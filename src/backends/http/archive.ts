@@ -21,7 +21,7 @@ export function archive(
 
   /** Sends one archive for each run of entries in the same folder. Entries elsewhere are skipped: they are not writable. */
   async function restore(entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>): Promise<void> {
-    const source = iteratorOf(entries)
+    const source = createIterator(entries)
     for (let next = await source.next(); !next.done;) {
       const folder = folders.find((each) => next.value?.path.startsWith(`${each}/`))
       if (!folder) {
@@ -46,7 +46,7 @@ export function archive(
   return { snapshot, restore }
 }
 
-async function* iteratorOf(
+async function* createIterator(
   entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
 ): AsyncGenerator<SnapshotEntry, undefined> {
   yield* entries

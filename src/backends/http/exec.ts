@@ -2,7 +2,7 @@
 
 import { BackendError, type ExecOptions, type ExecResult, type OmittedOutput } from '#agent/core/backend.ts'
 import { addOmitted, describeOmitted } from '../omitted-output.ts'
-import { sendRequest, toBackendError, isRefusal, type ErrorBody, type SandboxServer } from './request.ts'
+import { sendRequest, toBackendError, isRefusal, type HostError, type SandboxServer } from './request.ts'
 
 /** Additional time for the server beyond the command's timeout. */
 const graceMs = 15_000
@@ -12,16 +12,16 @@ const defaultMaxOutput = 256 * 1024
 /** Limit of one line: a chunk of output has at most 64 KiB, in JSON at most six times that. */
 const maxLineChars = 4 * 1024 * 1024
 
-type Event =
+type ExecEvent =
   | { readonly t: 'start' | 'beat' }
   | { readonly t: 'out' | 'err'; readonly d: string }
   | { readonly t: 'gap'; readonly s: 'out' | 'err'; readonly bytes: number; readonly lines?: number }
-  | ({ readonly t: 'error' } & ErrorBody)
+  | ({ readonly t: 'error' } & HostError)
   | ({ readonly t: 'exit'; readonly code: number | null; readonly reason?: string } & Pick<
       ExecResult,
       'timedOut' | 'truncated' | 'cwd' | 'env' | 'unset' | 'ms'
     >)
-type Exit = Extract<Event, { t: 'exit' }>
+type Exit = Extract<ExecEvent, { t: 'exit' }>
 
 type CollectedOutput = { out: string; err: string; omitted: OmittedOutput | undefined }
 
@@ -101,9 +101,9 @@ function unknownOutcome(error: unknown): BackendError {
   )
 }
 
-type ReadOptions = { readonly output: CollectedOutput; readonly options: ExecOptions; readonly signal: AbortSignal }
+type ExecReadOptions = { readonly output: CollectedOutput; readonly options: ExecOptions; readonly signal: AbortSignal }
 
-async function readEvents(response: Response, { output, options, signal }: ReadOptions): Promise<Exit> {
+async function readEvents(response: Response, { output, options, signal }: ExecReadOptions): Promise<Exit> {
   if (!response.body) throw new Error('The sandbox server sent no response.')
   const input = response.body.getReader()
   const decoder = new TextDecoder()
@@ -144,15 +144,15 @@ async function readChunk(input: ReadableStreamDefaultReader<Uint8Array>, signal:
   }
 }
 
-function parse(line: string): Event {
+function parse(line: string): ExecEvent {
   try {
-    return JSON.parse(line) as Event
+    return JSON.parse(line) as ExecEvent
   } catch {
     throw new Error('The sandbox server sent an invalid response.')
   }
 }
 
-function applyEvent(event: Event, output: CollectedOutput, { onOutput }: ExecOptions): Exit | undefined {
+function applyEvent(event: ExecEvent, output: CollectedOutput, { onOutput }: ExecOptions): Exit | undefined {
   if (event.t === 'exit') return event
   if (event.t === 'error') throw toBackendError(event)
   if (event.t === 'out' || event.t === 'err') {

@@ -5,12 +5,12 @@
 
 import {
   BackendError,
-  type Capabilities,
+  type BackendCapabilities,
   type Files,
   type FileStat,
   type Jobs,
-  type JobState,
-  type SearchResult,
+  type CommandState,
+  type FileSearchResult,
 } from '#agent/core/backend.ts'
 import type { PortableBackend } from '../portable-backend.ts'
 import { listLinks, parseLinks } from '../host/scripts.ts'
@@ -26,7 +26,7 @@ export type HttpOptions = {
   readonly workspace: string | Promise<string>
   /** Written like a workspace. */
   readonly tenant?: string | Promise<string>
-  readonly network?: Capabilities['network']
+  readonly network?: BackendCapabilities['network']
   readonly languages?: readonly string[]
   readonly fetch?: typeof fetch
 }
@@ -53,7 +53,7 @@ export function httpBackend(options: HttpOptions): PortableBackend & { readonly 
   const workspacePath = async (path: string) => `/v1/w/${await workspace}${path}`
   const call = async (path: string, request?: RequestOptions) => sendRequest(server, await workspacePath(path), request)
   const files: Files = {
-    ...filesOf(call),
+    ...createFiles(call),
     async links(isDeep) {
       const command = listLinks(['/workspace', '/tmp'], isDeep)
       const limits = { timeoutMs: searchTimeoutMs, maxOutput: maxLinkBytes }
@@ -64,7 +64,7 @@ export function httpBackend(options: HttpOptions): PortableBackend & { readonly 
   const network = () => options.network ?? (getFacts(url)?.network ? 'full' : 'none')
   return {
     kind: 'http',
-    get capabilities(): Capabilities {
+    get capabilities(): BackendCapabilities {
       const isolated = getFacts(url)?.isolated ?? false
       return {
         streaming: true,
@@ -77,14 +77,14 @@ export function httpBackend(options: HttpOptions): PortableBackend & { readonly 
       }
     },
     learn: () => (isFresh(url) ? undefined : loadFacts(url, () => health({ timeoutMs: factsTimeoutMs }))),
-    describe: () => descriptionOf(network(), languages),
+    describe: () => renderDescription(network(), languages),
     exec: async (command, execOptions) =>
       exec(server, await workspacePath('/exec'), command, {
         ...execOptions,
         ...(execOptions.cwd !== undefined && { cwd: resolvePath(execOptions.cwd) }),
       }),
     files,
-    jobs: jobsOf(call),
+    jobs: createJobs(call),
     resolve: resolvePath,
     ...archive(call),
     tree: async () => (await readJson<{ entries: FileStat[] }>(await call('/tree'))).entries,
@@ -112,7 +112,7 @@ async function loadFacts(url: string, health: () => Promise<Health>): Promise<vo
   factsByUrl.set(url, { at: Date.now(), isolated, network: response.network ?? false })
 }
 
-function descriptionOf(network: Capabilities['network'], languages: readonly string[]): string {
+function renderDescription(network: BackendCapabilities['network'], languages: readonly string[]): string {
   const access = { none: 'It has no network', allowlist: 'It reaches only a few hosts', full: 'It has a network' }[
     network
   ]
@@ -129,7 +129,7 @@ async function orMissing(response: Response): Promise<Response | undefined> {
   return undefined
 }
 
-function filesOf(call: Send): Files {
+function createFiles(call: Send): Files {
   return {
     async read(path) {
       const response = await orMissing(
@@ -177,7 +177,7 @@ function filesOf(call: Send): Files {
     },
     async search(query) {
       const json = { ...query, path: resolvePath(query.path ?? '.') }
-      return readJson<SearchResult>(
+      return readJson<FileSearchResult>(
         await requireFound(call('/search', { method: 'POST', json, timeoutMs: searchTimeoutMs })),
       )
     },
@@ -192,9 +192,9 @@ async function requireFound(request: Promise<Response>): Promise<Response> {
   throw new BackendError('invalid', error?.message ?? 'There is no such file or directory.')
 }
 
-function jobsOf(call: Send): Jobs {
+function createJobs(call: Send): Jobs {
   const at = (id: string) => `/jobs/${encodeURIComponent(id)}`
-  const lost: JobState = { at: 'lost' }
+  const lost: CommandState = { at: 'lost' }
   return {
     async start(id, command, options) {
       const response = await requireFound(call(at(id), { method: 'PUT', json: { command, ...options } }))
@@ -202,7 +202,7 @@ function jobsOf(call: Send): Jobs {
     },
     async state(id) {
       const response = await orMissing(await call(at(id)))
-      return response ? (await readJson<{ state: JobState }>(response)).state : lost
+      return response ? (await readJson<{ state: CommandState }>(response)).state : lost
     },
     async output(id, from, max) {
       const response = await orMissing(await call(`${at(id)}/output`, { query: { from, max } }))

@@ -125,13 +125,13 @@ const backendErrorCodes: Readonly<Record<string, BackendError['code']>> = {
   unsupported: 'unsupported',
 }
 
-export type ErrorBody = { readonly code?: string; readonly message?: string; readonly hint?: string }
+export type HostError = { readonly code?: string; readonly message?: string; readonly hint?: string }
 
 export function toBackendError({
   code = '',
   message = 'The sandbox server rejected the request.',
   hint = '',
-}: ErrorBody): BackendError {
+}: HostError): BackendError {
   const error = new BackendError(backendErrorCodes[code] ?? 'unavailable', message, hint)
   if (code !== 'internal') refusals.add(error)
   return error
@@ -143,7 +143,7 @@ export const isRefusal = (error: unknown): boolean => error instanceof BackendEr
 
 async function responseError(response: Response): Promise<BackendError> {
   const { status } = response
-  const { error } = await response.json<{ error?: ErrorBody }>().catch(() => ({ error: undefined }))
+  const { error } = await response.json<{ error?: HostError }>().catch(() => ({ error: undefined }))
   if (status === 401 || status === 403)
     if (!error || error.code === 'unauthorized')
       return new BackendError(

@@ -8,8 +8,8 @@ import { RpcTarget } from 'cloudflare:workers'
 import type { Program, ProgramEnd } from '#agent/core/program.ts'
 import { compilerCode, runnerCode } from '../modules.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
-import type { CallAnswer, Compiled, Language, ProgramHost, RunAnswer, RunRequest } from './protocol.ts'
-import { awaitAnswer, type Ending, openIsolate } from '../open-isolate.ts'
+import type { CallAnswer, Compiled, CompiledLanguage, ProgramHost, RunAnswer, RunRequest } from './protocol.ts'
+import { awaitAnswer, type IsolateEnding, openIsolate } from '../open-isolate.ts'
 
 export type RunProgram = (program: Program) => Promise<ProgramEnd>
 
@@ -44,7 +44,7 @@ export function openPrograms({ loader, tenantId }: ProgramsOptions): RunProgram 
     })
 }
 
-type CompilerEntrypoint = { readonly compile: (source: string, language?: Language) => Promise<Compiled> }
+type CompilerEntrypoint = { readonly compile: (source: string, language?: CompiledLanguage) => Promise<Compiled> }
 type RunnerEntrypoint = { readonly run: (host: RemoteHost, request: RunRequest) => Promise<RunAnswer> }
 
 async function compile(loader: WorkerLoader, tenantId: string, { source, language }: Program): Promise<Compiled> {
@@ -126,7 +126,7 @@ class RemoteHost extends RpcTarget {
   }
 }
 
-function endedAnswer({ timeoutMs }: Program, ending: Ending): RunAnswer {
+function endedAnswer({ timeoutMs }: Program, ending: IsolateEnding): RunAnswer {
   if (ending.kind === 'crashed') return crashed(ending.error)
   if (ending.kind === 'timeout') return { status: 'timeout', output: '', error: `Stopped after ${timeoutMs / 1000} s.` }
   return { status: 'interrupted', output: '', error: 'Stopped by the user.' }

@@ -2,7 +2,7 @@
 
 import type { ProgramAnswer, ProgramEnd, ProgramFunction, ProgramLanguage } from '#agent/core/program.ts'
 
-export type Language = ProgramLanguage
+export type CompiledLanguage = ProgramLanguage
 export type Callable = ProgramFunction
 export type CallAnswer = ProgramAnswer
 export type RunAnswer = ProgramEnd

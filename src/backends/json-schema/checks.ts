@@ -3,7 +3,7 @@
 import { canonicalJson, isJsonObject, type JsonObject, place } from './json.ts'
 import type { Validation } from './protocol.ts'
 
-type Placed = Validation & { readonly at: string }
+type PlacedValidation = Validation & { readonly at: string }
 
 const inner = (at: string, key: string | number): string =>
   `${at}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
@@ -48,7 +48,11 @@ const lengthLimits = countLimits('Length')
 const itemLimits = countLimits('Items')
 const propertyLimits = countLimits('Properties')
 
-export function checkString(schema: JsonObject, value: unknown, { at, patterns, charge }: Placed): readonly string[] {
+export function checkString(
+  schema: JsonObject,
+  value: unknown,
+  { at, patterns, charge }: PlacedValidation,
+): readonly string[] {
   if (typeof value !== 'string') return []
   const { pattern } = schema
   const problems: string[] = []
@@ -63,7 +67,7 @@ export function checkString(schema: JsonObject, value: unknown, { at, patterns, 
   return problems
 }
 
-export function checkArray(schema: JsonObject, value: unknown, placed: Placed): readonly string[] {
+export function checkArray(schema: JsonObject, value: unknown, placed: PlacedValidation): readonly string[] {
   if (!Array.isArray(value)) return []
   const { at, check, charge } = placed
   const { prefixItems, items, additionalItems, uniqueItems } = schema
@@ -84,7 +88,11 @@ export function checkArray(schema: JsonObject, value: unknown, placed: Placed): 
   return [...problems, ...checkContains(schema, value, placed)]
 }
 
-function checkContains(schema: JsonObject, value: readonly unknown[], { at, check }: Placed): readonly string[] {
+function checkContains(
+  schema: JsonObject,
+  value: readonly unknown[],
+  { at, check }: PlacedValidation,
+): readonly string[] {
   const { contains, minContains, maxContains } = schema
   if (contains === undefined) return []
   const count = value.filter((item, n) => !check(contains, item, inner(at, n)).length).length
@@ -93,7 +101,7 @@ function checkContains(schema: JsonObject, value: readonly unknown[], { at, chec
   return count >= min && count <= max ? [] : [`${place(at)} has ${count} of the items that it must contain.`]
 }
 
-export function checkObject(schema: JsonObject, value: unknown, placed: Placed): readonly string[] {
+export function checkObject(schema: JsonObject, value: unknown, placed: PlacedValidation): readonly string[] {
   if (!isJsonObject(value)) return []
   const { at, check } = placed
   const { required, propertyNames } = schema
@@ -114,7 +122,7 @@ export function checkObject(schema: JsonObject, value: unknown, placed: Placed):
 function checkProperty(
   { properties, patternProperties, additionalProperties }: JsonObject,
   value: JsonObject,
-  { at, check, patterns, key }: Placed & { readonly key: string },
+  { at, check, patterns, key }: PlacedValidation & { readonly key: string },
 ): readonly string[] {
   const own = isJsonObject(properties) && Object.hasOwn(properties, key) ? [properties[key]] : []
   const matching = isJsonObject(patternProperties)
@@ -129,7 +137,7 @@ function checkProperty(
 function checkDependencies(
   { dependentRequired, dependentSchemas }: JsonObject,
   value: JsonObject,
-  { at, check }: Placed,
+  { at, check }: PlacedValidation,
 ): readonly string[] {
   const problems: string[] = []
   for (const [key, names] of Object.entries(isJsonObject(dependentRequired) ? dependentRequired : {}))

@@ -76,9 +76,9 @@ function checkEqual(schema: JsonObject, value: unknown, at: string): readonly st
   return [`${place(at)} must be one of ${JSON.stringify(values).slice(0, maxShownChars)}.`]
 }
 
-type Placed = Validation & { readonly at: string }
+type ValidatedPlace = Validation & { readonly at: string }
 
-function checkCombined(schema: JsonObject, value: unknown, placed: Placed): readonly string[] {
+function checkCombined(schema: JsonObject, value: unknown, placed: ValidatedPlace): readonly string[] {
   const { at, check, root } = placed
   const { $ref, allOf, not } = schema
   const problems: string[] = []
@@ -88,7 +88,11 @@ function checkCombined(schema: JsonObject, value: unknown, placed: Placed): read
   return [...problems, ...checkAlternatives(schema, value, placed), ...checkCondition(schema, value, placed)]
 }
 
-function checkAlternatives({ anyOf, oneOf }: JsonObject, value: unknown, { at, check }: Placed): readonly string[] {
+function checkAlternatives(
+  { anyOf, oneOf }: JsonObject,
+  value: unknown,
+  { at, check }: ValidatedPlace,
+): readonly string[] {
   const problems: string[] = []
   for (const [alternatives, isExclusive] of [
     [anyOf, false],
@@ -106,7 +110,7 @@ function checkAlternatives({ anyOf, oneOf }: JsonObject, value: unknown, { at, c
   return problems
 }
 
-function checkCondition(schema: JsonObject, value: unknown, { at, check }: Placed): readonly string[] {
+function checkCondition(schema: JsonObject, value: unknown, { at, check }: ValidatedPlace): readonly string[] {
   if (schema['if'] === undefined) return []
   const branch = check(schema['if'], value, at).length ? schema['else'] : schema['then']
   return branch === undefined ? [] : check(branch, value, at)

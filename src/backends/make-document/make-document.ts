@@ -26,13 +26,13 @@ export function openDocumentWriter(loader: WorkerLoader): DocumentWriter['write'
     })
 }
 
-type Job = { readonly kind: DocumentKind; readonly content: string; readonly signal: AbortSignal }
+type DocumentJob = { readonly kind: DocumentKind; readonly content: string; readonly signal: AbortSignal }
 
 const isSvg = (content: string): boolean => /^\s{0,100}<(?:\?xml|svg|!)/i.test(content)
 
 const stopped: DocumentBytes = { refused: 'It takes too much time or memory. Make a smaller document.' }
 
-async function writeAlone(loader: WorkerLoader, { kind, content, signal }: Job): Promise<DocumentBytes> {
+async function writeAlone(loader: WorkerLoader, { kind, content, signal }: DocumentJob): Promise<DocumentBytes> {
   const write = await loadIsolate(loader, kind, content)
   return awaitAnswer<DocumentBytes>(write(content), {
     timeoutMs,

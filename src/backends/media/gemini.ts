@@ -1,7 +1,7 @@
 /** Writes requests for `generateContent` of Gemini, and reads the parts of its answers. */
 
 import * as z from 'zod'
-import { jsonRequest, parseAnswer, type VendorAccess, type VendorRequest } from './vendor.ts'
+import { jsonRequest, parseAnswer, type MediaAccess, type MediaRequest } from './vendor.ts'
 
 type GeminiCall = {
   readonly model: string
@@ -11,8 +11,8 @@ type GeminiCall = {
 
 export const createGeminiRequest = (
   { model, parts, generationConfig }: GeminiCall,
-  { baseUrl, key }: VendorAccess,
-): VendorRequest =>
+  { baseUrl, key }: MediaAccess,
+): MediaRequest =>
   jsonRequest(
     `${baseUrl}/models/${model}:generateContent`,
     { contents: [{ role: 'user', parts }], generationConfig },

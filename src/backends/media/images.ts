@@ -11,8 +11,8 @@ import {
   MediaFailure,
   type MediaSource,
   parseAnswer,
-  type VendorAccess,
-  type VendorRequest,
+  type MediaAccess,
+  type MediaRequest,
 } from './vendor.ts'
 
 const aspects = ['landscape', 'square', 'portrait'] as const
@@ -34,7 +34,7 @@ export type ImageRequest = {
 }
 
 export type ImageVendor = {
-  readonly createRequest: (request: ImageRequest, access: VendorAccess) => VendorRequest
+  readonly createRequest: (request: ImageRequest, access: MediaAccess) => MediaRequest
   readonly parse: (answer: unknown) => readonly MediaSource[]
 }
 

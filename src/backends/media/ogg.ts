@@ -11,12 +11,12 @@ const [continuedFlag, firstFlag, lastFlag] = [1, 2, 4]
 /** The time of a page on which no packet ends. */
 const noTime = 0xffff_ffff_ffff_ffffn
 
-type Page = { readonly bytes: Uint8Array<ArrayBuffer>; readonly flags: number; readonly time: bigint }
+type OggPage = { readonly bytes: Uint8Array<ArrayBuffer>; readonly flags: number; readonly time: bigint }
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-function readPages(file: Uint8Array): readonly Page[] {
-  const pages: Page[] = []
+function readPages(file: Uint8Array): readonly OggPage[] {
+  const pages: OggPage[] = []
   for (let at = 0; at < file.length;) {
     const length = pageLength(file, at)
     const bytes = new Uint8Array(file.subarray(at, at + length))
@@ -36,7 +36,7 @@ function pageLength(file: Uint8Array, at: number): number {
 }
 
 /** The two headers are packets of their own: `OpusHead` on the first page, `OpusTags` on those after it. */
-function withoutHeaders(pages: readonly Page[]): readonly Page[] {
+function withoutHeaders(pages: readonly OggPage[]): readonly OggPage[] {
   const first = pages.findIndex(({ flags, time }, at) => at > 0 && time > 0n && time !== noTime && !(flags & firstFlag))
   // Pages before it that carry a part of the first sound have no time of their own.
   let start = first

@@ -1,7 +1,7 @@
 /** Follows a job in the queue of FAL: its place, its state and its result. */
 
 import * as z from 'zod'
-import { MediaFailure, parseAnswer, type VendorAccess, type VendorRequest } from './vendor.ts'
+import { MediaFailure, parseAnswer, type MediaAccess, type MediaRequest } from './vendor.ts'
 
 const queued = z.object({ request_id: z.string().regex(/^[\w-]{1,200}$/) })
 
@@ -12,19 +12,19 @@ export const parseQueued = (answer: unknown): string => parseAnswer('FAL', queue
  * The address of a job. It is made from the id, not taken from the answer: the key is sent there. Only the first two
  * parts of a model's name are part of it.
  */
-const jobUrl = (model: string, id: string, { baseUrl }: VendorAccess): string =>
+const jobUrl = (model: string, id: string, { baseUrl }: MediaAccess): string =>
   `${baseUrl}/${model.split('/').slice(0, 2).join('/')}/requests/${id}`
 
-const read = (url: string, { key }: VendorAccess): VendorRequest => ({
+const read = (url: string, { key }: MediaAccess): MediaRequest => ({
   url,
   method: 'GET',
   headers: { authorization: `Key ${key}` },
 })
 
-export const createStatusRequest = (model: string, id: string, access: VendorAccess): VendorRequest =>
+export const createStatusRequest = (model: string, id: string, access: MediaAccess): MediaRequest =>
   read(`${jobUrl(model, id, access)}/status`, access)
 
-export const createResultRequest = (model: string, id: string, access: VendorAccess): VendorRequest =>
+export const createResultRequest = (model: string, id: string, access: MediaAccess): MediaRequest =>
   read(jobUrl(model, id, access), access)
 
 const status = z.looseObject({ status: z.string() })

@@ -11,8 +11,8 @@ import {
   jsonRequest,
   MediaFailure,
   parseAnswer,
-  type VendorAccess,
-  type VendorRequest,
+  type MediaAccess,
+  type MediaRequest,
 } from './vendor.ts'
 
 const soundFormats = ['mp3', 'opus', 'wav', 'aac', 'flac', 'pcm'] as const
@@ -31,7 +31,7 @@ export type SpeechRequest = {
 export type SpeechVendor = {
   readonly maxChars: number
   readonly formats: readonly SoundFormat[]
-  readonly createRequest: (request: SpeechRequest, access: VendorAccess) => VendorRequest
+  readonly createRequest: (request: SpeechRequest, access: MediaAccess) => MediaRequest
   /** Reads the sound of an answer in JSON. */
   readonly parse?: (answer: unknown, format: SoundFormat) => Uint8Array<ArrayBuffer>
 }

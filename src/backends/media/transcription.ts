@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
-import { bearer, type BindingCall, parseAnswer, type VendorAccess, type VendorRequest } from './vendor.ts'
+import { bearer, type BindingCall, parseAnswer, type MediaAccess, type MediaRequest } from './vendor.ts'
 
 export type TranscriptionRequest = {
   readonly model: string
@@ -26,7 +26,7 @@ export type Transcript = {
 
 export type TranscriptionVendor = {
   readonly maxBytes: number
-  readonly createRequest: (request: TranscriptionRequest, access: VendorAccess) => VendorRequest
+  readonly createRequest: (request: TranscriptionRequest, access: MediaAccess) => MediaRequest
   readonly parse: (answer: unknown) => Transcript
 }
 

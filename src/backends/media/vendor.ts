@@ -8,9 +8,9 @@ import * as z from 'zod'
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 
 /** `baseUrl`: without a slash at its end. */
-export type VendorAccess = { readonly baseUrl: string; readonly key: string }
+export type MediaAccess = { readonly baseUrl: string; readonly key: string }
 
-export type VendorRequest = {
+export type MediaRequest = {
   readonly url: string
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
@@ -59,7 +59,7 @@ export const jsonRequest = (
   url: string,
   body: Readonly<Record<string, unknown>>,
   headers: Readonly<Record<string, string>>,
-): VendorRequest => ({
+): MediaRequest => ({
   url,
   method: 'POST',
   headers: { 'content-type': 'application/json', ...headers },
@@ -114,7 +114,7 @@ const failureKinds: Readonly<Record<number, MediaFailureKind>> = {
 }
 
 /** Creates the failure for a status that is no success. `text`: the body, which may be JSON. */
-export function failureOf(vendor: string, response: Pick<Response, 'status' | 'headers'>, text: string): MediaFailure {
+export function getFailure(vendor: string, response: Pick<Response, 'status' | 'headers'>, text: string): MediaFailure {
   const { status, headers } = response
   const kind = failureKinds[status] ?? 'failed'
   const retryAfter = Number(headers.get('retry-after'))

@@ -9,8 +9,8 @@ import {
   MediaFailure,
   type MediaSource,
   parseAnswer,
-  type VendorAccess,
-  type VendorRequest,
+  type MediaAccess,
+  type MediaRequest,
 } from './vendor.ts'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
 
@@ -28,13 +28,13 @@ export type VideoJob = { readonly model: string; readonly id: string }
 export type VideoVendor = {
   /** The lengths that it makes. */
   readonly seconds: readonly number[]
-  readonly createRequest: (request: VideoRequest, access: VendorAccess) => VendorRequest
+  readonly createRequest: (request: VideoRequest, access: MediaAccess) => MediaRequest
   readonly parseStarted: (answer: unknown) => string
-  readonly createStatusRequest: (job: VideoJob, access: VendorAccess) => VendorRequest
+  readonly createStatusRequest: (job: VideoJob, access: MediaAccess) => MediaRequest
   /** Throws for a job that has failed. */
   readonly isDone: (answer: unknown) => boolean
   /** OpenAI answers with the bytes, FAL with an address. */
-  readonly createResultRequest: (job: VideoJob, access: VendorAccess) => VendorRequest
+  readonly createResultRequest: (job: VideoJob, access: MediaAccess) => MediaRequest
   readonly parseResult?: (answer: unknown) => MediaSource
 }
 

@@ -34,10 +34,10 @@ export function openOffice(loader: WorkerLoader | undefined): Documents['office'
   }
 }
 
-type ReaderEntrypoint = { readonly read: ReadOffice }
+type OfficeEntrypoint = { readonly read: ReadOffice }
 
 async function loadIsolate(loader: WorkerLoader): Promise<ReadOffice> {
   const isolate = { name: 'office', code: await officeCode(), entrypoint: 'Reader', limits: isolateLimits }
-  const entry = openIsolate<ReaderEntrypoint>({ loader, ...isolate })
+  const entry = openIsolate<OfficeEntrypoint>({ loader, ...isolate })
   return async (stream, format) => ({ ...(await entry.read(stream, format)) })
 }

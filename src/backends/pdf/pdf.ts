@@ -46,10 +46,10 @@ async function read(bytes: Uint8Array, timeoutMs: number, loader: WorkerLoader |
   return reader(streamOf(bytes), timeoutMs)
 }
 
-type ReaderEntrypoint = { readonly read: ReadPdf }
+type PdfEntrypoint = { readonly read: ReadPdf }
 
 async function loadIsolate(loader: WorkerLoader): Promise<ReadPdf> {
   const isolate = { name: 'pdf', code: await pdfCode(), entrypoint: 'Reader', limits: isolateLimits }
-  const entry = openIsolate<ReaderEntrypoint>({ loader, ...isolate })
+  const entry = openIsolate<PdfEntrypoint>({ loader, ...isolate })
   return async (stream, timeoutMs) => structuredClone(await entry.read(stream, timeoutMs))
 }

@@ -3,7 +3,7 @@
 import { BackendError } from '#agent/core/backend.ts'
 import type { ScriptResult } from '../host/host-port.ts'
 
-type Line = {
+type LogLine = {
   readonly stream?: string
   readonly data?: string | { readonly message?: string }
   readonly command?: { readonly exitCode?: number | null }
@@ -24,7 +24,7 @@ export async function readCommandLog(response: Response): Promise<ScriptResult> 
 function parseLines(lines: readonly string[]): ScriptResult {
   let [output, code]: [string, number | null] = ['', null]
   for (const text of lines) {
-    const { stream, data, command } = JSON.parse(text) as Line
+    const { stream, data, command } = JSON.parse(text) as LogLine
     if (stream === 'error') throw new Error((typeof data === 'object' && data.message) || 'The stream broke off.')
     if (stream === 'stdout' && typeof data === 'string') output += data
     code = command?.exitCode ?? code

@@ -8,13 +8,13 @@ import { log } from '#agent/core/log.ts'
 import { BackendError } from '#agent/core/backend.ts'
 import type { HostPort } from '../host/host-port.ts'
 import { vendorBackend } from '../host/vendor-backend.ts'
-import { openVendorSandbox, pollUntil, type VendorOptions } from '../host/vendor-sandbox.ts'
+import { openVendorSandbox, pollUntil, type HostVendorOptions } from '../host/vendor-sandbox.ts'
 import { type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
 import type { PortableBackend } from '../portable-backend.ts'
 import { pack, toStream } from '../tar.ts'
 import { readCommandLog } from './follow.ts'
 
-export type VercelOptions = VendorOptions & {
+export type VercelOptions = HostVendorOptions & {
   readonly project: string
   readonly team?: string | undefined
   readonly runtime?: string
@@ -26,7 +26,7 @@ const defaultApi = 'https://api.vercel.com'
 const sessionMs = 15 * 60_000
 const graceMs = 20_000
 
-type Sandbox = { readonly name: string; readonly currentSessionId?: string }
+type VercelSandbox = { readonly name: string; readonly currentSessionId?: string }
 type VercelSession = {
   readonly id: string
   readonly status?: string
@@ -34,20 +34,20 @@ type VercelSession = {
   /** Milliseconds after the start. */
   readonly timeout?: number
 }
-type Answer = { readonly sandbox: Sandbox; readonly session?: VercelSession }
+type VercelAnswer = { readonly sandbox: VercelSandbox; readonly session?: VercelSession }
 
 export const vercelBackend = (options: VercelOptions): PortableBackend =>
   vendorBackend(options, {
     kind: 'vercel',
     name: vendor,
-    port: portOf(options),
+    port: createPort(options),
     root: '/vercel/sandbox/workspace',
     languages: ['bash', 'node'],
     whenIdle: 'It stops when it is not used; files stay, background jobs end.',
   })
 
 /** URLs of the API. */
-function urlsOf({ api = defaultApi, team, project }: VercelOptions) {
+function createUrls({ api = defaultApi, team, project }: VercelOptions) {
   const at = (path: string, more: Readonly<Record<string, string>> = {}) =>
     `${api}/v2/sandboxes${path}?${new URLSearchParams({ ...(team && { teamId: team }), ...more }).toString()}`
   return {
@@ -60,9 +60,9 @@ function urlsOf({ api = defaultApi, team, project }: VercelOptions) {
 /** The connection is the id of the running Vercel session. */
 function vercelSandbox(options: VercelOptions, { request: ask }: VendorApi) {
   const { memory, project, runtime = 'node24', network } = options
-  const urls = urlsOf(options)
+  const urls = createUrls(options)
 
-  async function waitUntilRunning({ sandbox, session }: Answer): Promise<string> {
+  async function waitUntilRunning({ sandbox, session }: VercelAnswer): Promise<string> {
     const id = requireFound(session?.id ?? sandbox.currentSessionId, vendor)
     let last: VercelSession | undefined
     await pollUntil(async () => {
@@ -96,17 +96,17 @@ function vercelSandbox(options: VercelOptions, { request: ask }: VendorApi) {
         ...(network === 'none' && { networkPolicy: { mode: 'deny-all' } }),
       }
       const created = requireFound(await ask('POST', urls.all, { json, timeoutMs: 120_000 }), vendor)
-      const answer = await created.json<Answer>()
+      const answer = await created.json<VercelAnswer>()
       return { id: answer.sandbox.name, connection: await waitUntilRunning(answer) }
     },
     async wake(name) {
       const found = await ask('GET', urls.named(name, { resume: 'true' }), { timeoutMs: 120_000 })
-      return found && waitUntilRunning(await found.json<Answer>())
+      return found && waitUntilRunning(await found.json<VercelAnswer>())
     },
   })
 }
 
-function portOf(options: VercelOptions): HostPort {
+function createPort(options: VercelOptions): HostPort {
   const { key, memory, fetch: send = (input, init) => fetch(input, init) } = options
   const client = vendorApi({
     vendor: vendor,
@@ -114,7 +114,7 @@ function portOf(options: VercelOptions): HostPort {
     keyName: 'VERCEL_TOKEN, VERCEL_TEAM_ID and VERCEL_PROJECT_ID',
     fetch: send,
   })
-  const urls = urlsOf(options)
+  const urls = createUrls(options)
   const sandbox = vercelSandbox(options, client)
 
   async function requestSession(path: string, content: RequestContent): Promise<Response> {

@@ -5,8 +5,8 @@
 
 import type { Restored, Selection } from '../checkpoints.ts'
 import { agentBit, type CheckpointRows, userBit } from './checkpoint-rows.ts'
-import { workspaceRoot, isBuiltIn, isUnder, join, nameOf, parentOf } from './paths.ts'
-import type { Kind } from './rows.ts'
+import { workspaceRoot, isBuiltIn, isUnder, join, nameOf, getParent } from './paths.ts'
+import type { FileKind } from './rows.ts'
 import type { Table } from './table.ts'
 
 export type RestoreOptions = {
@@ -24,7 +24,7 @@ export type Version = {
   readonly first: number
   readonly agent: number
   readonly person: number
-  readonly kind: Kind | 'absent' | 'omitted'
+  readonly kind: FileKind | 'absent' | 'omitted'
   readonly size: number
   readonly ref: string | null
 }
@@ -49,7 +49,7 @@ const isSelected = ({ agent, person, ...position }: Version, { path, all }: Sele
 
 type Plan = { readonly selected: readonly Version[]; readonly others: readonly Version[] }
 
-function planOf(options: RestoreOptions, id: number, selection: Selection): Plan {
+function getPlan(options: RestoreOptions, id: number, selection: Selection): Plan {
   const versions = versionsSince(options, id)
   return {
     selected: versions.filter((one) => isSelected(one, selection)),
@@ -69,7 +69,7 @@ function sharedRefs({ table }: RestoreOptions, { selected }: Plan): readonly str
 
 export async function prepare(options: RestoreOptions, id: number, selection: Selection): Promise<Copies> {
   const copies: Copies = new Map()
-  for (const ref of sharedRefs(options, planOf(options, id, selection))) {
+  for (const ref of sharedRefs(options, getPlan(options, id, selection))) {
     const content = await options.blobs?.get(ref)
     if (!content) continue
     const copy = options.prefix + crypto.randomUUID()
@@ -84,7 +84,7 @@ export function restore(
   options: RestoreOptions,
   { id, selection, copies }: { readonly id: number; readonly selection: Selection; readonly copies: Copies },
 ): Restored | undefined {
-  const plan = planOf(options, id, selection)
+  const plan = getPlan(options, id, selection)
   if (sharedRefs(options, plan).some((ref) => !copies.has(ref))) return undefined
   const refs = affectedRefs(options, id, plan)
   // Restoring a single path is a change by the user like any other.
@@ -116,14 +116,14 @@ function affectedRefs({ rows, table }: RestoreOptions, id: number, { selected }:
   return [...new Set([...old, ...now].map(({ ref }) => ref))]
 }
 
-type Changed = {
+type ChangedVersions = {
   readonly changed: readonly Version[]
   readonly blocked: readonly Version[]
   readonly unchanged: readonly Version[]
 }
 
 /** Removes new entries, the deepest first, then restores old entries, the highest first. */
-function applyPlan(options: RestoreOptions, { selected }: Plan, copies: Copies): Changed {
+function applyPlan(options: RestoreOptions, { selected }: Plan, copies: Copies): ChangedVersions {
   const changed: Version[] = []
   const blocked: Version[] = []
   const unchanged = selected.filter(({ kind }) => kind === 'omitted')
@@ -146,8 +146,8 @@ function applyPlan(options: RestoreOptions, { selected }: Plan, copies: Copies):
   return { changed, blocked, unchanged: [...unchanged, ...blocked] }
 }
 
-const kindAt = ({ table }: RestoreOptions, parent: string, name: string): Kind | undefined =>
-  table.all<{ kind: Kind }>('SELECT kind FROM workspace WHERE parent = ? AND name = ?', parent, name)[0]?.kind
+const kindAt = ({ table }: RestoreOptions, parent: string, name: string): FileKind | undefined =>
+  table.all<{ kind: FileKind }>('SELECT kind FROM workspace WHERE parent = ? AND name = ?', parent, name)[0]?.kind
 
 const isFile =
   (options: RestoreOptions) =>
@@ -155,7 +155,7 @@ const isFile =
     kind !== 'directory' && kindAt(options, parent, name) !== 'directory'
 
 /** A directory that is not empty stays. */
-function removeEntry(options: RestoreOptions, version: Version): Kind | 'nothing' | 'blocked' {
+function removeEntry(options: RestoreOptions, version: Version): FileKind | 'nothing' | 'blocked' {
   const { table } = options
   const { parent, name } = version
   const kind = kindAt(options, parent, name)
@@ -183,11 +183,11 @@ function restoreEntry(options: RestoreOptions, version: Version, copies: Copies)
 
 function makeDirectories(options: RestoreOptions, path: string): boolean {
   if (isBuiltIn(path) || path === workspaceRoot) return true
-  const kind = kindAt(options, parentOf(path), nameOf(path))
+  const kind = kindAt(options, getParent(path), nameOf(path))
   if (kind !== undefined) return kind === 'directory'
-  if (!makeDirectories(options, parentOf(path))) return false
+  if (!makeDirectories(options, getParent(path))) return false
   const row = "INSERT INTO workspace VALUES (?, ?, 'directory', 493, ?, 0, NULL, NULL)"
-  options.table.write(row, parentOf(path), nameOf(path), options.now())
+  options.table.write(row, getParent(path), nameOf(path), options.now())
   return true
 }
 

@@ -11,7 +11,7 @@ import type { Table } from './table.ts'
 /** Bits of `kept.who`. */
 export const agentBit = 1
 export const userBit = 2
-export type Author = typeof agentBit | typeof userBit
+export type ChangeAuthor = typeof agentBit | typeof userBit
 
 export type CheckpointRow = {
   readonly id: number
@@ -31,7 +31,7 @@ export type ChangeRecorder = {
 
 export type CheckpointRows = {
   readonly begin: (run: string) => void
-  readonly recorder: (author: Author) => ChangeRecorder
+  readonly recorder: (author: ChangeAuthor) => ChangeRecorder
   readonly all: <T>(query: string, ...values: readonly (string | number | null)[]) => T[]
   readonly run: (statement: string, ...values: readonly (string | number | null)[]) => void
   readonly list: () => readonly CheckpointRow[]
@@ -71,7 +71,7 @@ const insertOmitted = `INSERT INTO kept VALUES (?1, ?2, ?3, ?4, 'omitted', 0, 0,
 /** Maximum of omitted paths that one checkpoint lists. */
 const maxOmittedPaths = 200
 
-type State = {
+type CheckpointState = {
   readonly options: CheckpointOptions & { readonly limits: CheckpointLimits }
   readonly all: CheckpointRows['all']
   readonly run: CheckpointRows['run']
@@ -89,7 +89,7 @@ export function openCheckpointRows(overrides: CheckpointOptions): CheckpointRows
   const { sql } = options
   let exists = false
   const present = (): boolean => (exists ||= sql.exec(tableExists).toArray().length > 0)
-  const state: State = {
+  const state: CheckpointState = {
     options,
     all: <T>(query: string, ...values: readonly (string | number | null)[]) =>
       present() ? (sql.exec(query, ...values).toArray() as T[]) : [],
@@ -128,7 +128,7 @@ export function openCheckpointRows(overrides: CheckpointOptions): CheckpointRows
   }
 }
 
-const refsIn = ({ all }: Pick<State, 'all'>, table: 'kept' | 'workspace', refs: readonly string[]) =>
+const refsIn = ({ all }: Pick<CheckpointState, 'all'>, table: 'kept' | 'workspace', refs: readonly string[]) =>
   new Set(
     refs.length === 0
       ? []
@@ -141,7 +141,7 @@ const refsIn = ({ all }: Pick<State, 'all'>, table: 'kept' | 'workspace', refs: 
 /** Only changes in the workspace are recorded, not those elsewhere (`/tmp`). */
 const isRecorded = (path: string): boolean => path === workspaceRoot || isUnder(path, workspaceRoot)
 
-function createRecorder(state: State, author: Author): ChangeRecorder {
+function createRecorder(state: CheckpointState, author: ChangeAuthor): ChangeRecorder {
   const row = (parent: string, name: string): void => {
     const path = join(parent, name)
     if (!isRecorded(path)) return
@@ -166,20 +166,20 @@ function createRecorder(state: State, author: Author): ChangeRecorder {
 
 const isBelow = `parent >= ?1 AND parent < ?1 || '0' AND (parent = ?1 OR parent >= ?1 || '/')`
 
-const below = ({ options: { table } }: State, directory: string) =>
+const below = ({ options: { table } }: CheckpointState, directory: string) =>
   directory === '/'
     ? table.all<{ parent: string; name: string }>('SELECT parent, name FROM workspace')
     : table.all<{ parent: string; name: string }>(`SELECT parent, name FROM workspace WHERE ${isBelow}`, directory)
 
 /** Returns the checkpoint of a change, and starts a new one when needed. Before the first one, changes by the user have none. */
-function checkpointFor(state: State, author: Author): number | undefined {
+function checkpointFor(state: CheckpointState, author: ChangeAuthor): number | undefined {
   state.latest ??= state.all<{ id: number; run: string }>('SELECT id, run FROM checkpoint ORDER BY id DESC LIMIT 1')[0]
   const startsNew = author === agentBit && state.turn !== undefined && state.turn !== state.latest?.run
   if (startsNew) startCheckpoint(state, state.turn ?? '')
   return state.latest?.id
 }
 
-function startCheckpoint(state: State, run: string): void {
+function startCheckpoint(state: CheckpointState, run: string): void {
   const { now, limits } = state.options
   const old = state.all<CheckpointRow>('SELECT id, at FROM checkpoint ORDER BY id DESC')
   const expired = old.filter(({ at }, i) => i >= limits.checkpoints - 1 || at < now() - limits.ageMs)
@@ -189,9 +189,14 @@ function startCheckpoint(state: State, run: string): void {
   state.recorded.clear()
 }
 
-type ChangedPath = { readonly id: number; readonly author: Author; readonly parent: string; readonly name: string }
+type ChangedPath = {
+  readonly id: number
+  readonly author: ChangeAuthor
+  readonly parent: string
+  readonly name: string
+}
 
-function saveVersion(state: State, { id, author, parent, name }: ChangedPath): void {
+function saveVersion(state: CheckpointState, { id, author, parent, name }: ChangedPath): void {
   const { table, limits } = state.options
   const [existing] = state.all('SELECT 1 FROM kept WHERE checkpoint = ? AND parent = ? AND name = ?', id, parent, name)
   const query = 'SELECT size FROM workspace WHERE parent = ? AND name = ?'
@@ -202,21 +207,21 @@ function saveVersion(state: State, { id, author, parent, name }: ChangedPath): v
   state.run(fits ? insertVersion : insertOmitted, id, parent, name, author)
   if (existing) return
   if (!fits) recordOmitted(state, id, join(parent, name))
-  const totals = totalsOf(state)
+  const totals = countTotals(state)
   totals.rows++
   if (fits) totals.bytes += size
 }
 
-const totalsOf = (state: State): { rows: number; bytes: number } =>
+const countTotals = (state: CheckpointState): { rows: number; bytes: number } =>
   (state.totals ??= state.all<{ rows: number; bytes: number }>(
     'SELECT count(*) AS rows, total(size) AS bytes FROM kept',
   )[0] ?? { rows: 0, bytes: 0 })
 
 /** Deletes the oldest checkpoints until the content fits, except the current one. */
-function makeRoom(state: State, id: number, size: number): boolean {
+function makeRoom(state: CheckpointState, id: number, size: number): boolean {
   const { limits } = state.options
   for (;;) {
-    const { rows, bytes } = totalsOf(state)
+    const { rows, bytes } = countTotals(state)
     if (rows < limits.files && bytes + size <= limits.bytes) return true
     const [oldest] = state.all<{ id: number }>('SELECT id FROM checkpoint WHERE id < ? ORDER BY id LIMIT 1', id)
     if (!oldest) return false
@@ -224,14 +229,14 @@ function makeRoom(state: State, id: number, size: number): boolean {
   }
 }
 
-function recordOmitted(state: State, id: number, path: string): void {
+function recordOmitted(state: CheckpointState, id: number, path: string): void {
   const [row] = state.all<{ omitted: string }>('SELECT omitted FROM checkpoint WHERE id = ?', id)
   const names = JSON.parse(row?.omitted ?? '[]') as string[]
   if (names.length >= maxOmittedPaths) return
   state.run('UPDATE checkpoint SET omitted = ? WHERE id = ?', JSON.stringify([...names, path]), id)
 }
 
-function deleteCheckpoint(state: State, id: number): void {
+function deleteCheckpoint(state: CheckpointState, id: number): void {
   const query = 'SELECT ref FROM kept WHERE checkpoint = ? AND ref IS NOT NULL'
   const refs = state.all<{ ref: string }>(query, id).map(({ ref }) => ref)
   state.run('DELETE FROM kept WHERE checkpoint = ?', id)

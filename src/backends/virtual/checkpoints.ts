@@ -66,14 +66,14 @@ async function* changes(options: RestoreOptions, id: number, maxBytes: number): 
       yield { path, tooLarge: true }
       continue
     }
-    const before = await contentOf(options, version, version.first)
-    const after = now && (await contentOf(options, { ...now, parent, name }))
+    const before = await renderContent(options, version, version.first)
+    const after = now && (await renderContent(options, { ...now, parent, name }))
     if (!isSame({ path, before, after })) yield { path, before, after }
   }
 }
 
 /** Reads the content of an old version, or the current one. */
-async function contentOf(
+async function renderContent(
   { rows, table, blobs }: RestoreOptions,
   { parent, name, kind, ref }: Pick<Version, 'parent' | 'name' | 'kind' | 'ref'>,
   checkpoint?: number,

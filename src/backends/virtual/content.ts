@@ -1,9 +1,9 @@
 /** Reads and writes the contents of files. Limits are checked before any byte is stored. */
 
 import { FileError } from './file-error.ts'
-import { isSynthetic, parentOf } from './paths.ts'
-import type { Row } from './rows.ts'
-import { deleteUnusedBlobs, makeDirectory, requireRow, newRow, type Store } from './store.ts'
+import { isSynthetic, getParent } from './paths.ts'
+import type { WorkspaceRow } from './rows.ts'
+import { deleteUnusedBlobs, makeDirectory, requireRow, newRow, type FileStore } from './store.ts'
 
 /** Larger files are stored in R2: a row may have 2 MB, and large rows make every scan slow. */
 const maxInlineBytes = 512 * 1024
@@ -12,7 +12,7 @@ const maxRowBytes = 1_900_000
 /** Limit with R2: a file is held in memory, and is sent to the shell in one message of at most 32 MiB. */
 const maxFileBytes = 30 * 1024 * 1024
 
-export async function read(store: Store, target: string): Promise<Uint8Array> {
+export async function read(store: FileStore, target: string): Promise<Uint8Array> {
   const row = requireRow(store, store.real(target), 'open')
   if (row.kind !== 'file') throw new FileError('EISDIR', 'read', target)
   if (row.ref === null) return store.rows.content(row.parent, row.name)
@@ -26,7 +26,7 @@ export type Attributes = { readonly mode?: number; readonly modified?: number }
 
 /** Creates missing directories. Returns whether the file is new. */
 export async function write(
-  store: Store,
+  store: FileStore,
   target: string,
   bytes: Uint8Array,
   attributes: Attributes = {},
@@ -38,7 +38,7 @@ export async function write(
   if (ref) await store.blobs?.put(ref, bytes)
   // The tree may have changed while the blob was stored: check again.
   const before = requireRoom(store, path, size)
-  makeDirectory(store, parentOf(path), true)
+  makeDirectory(store, getParent(path), true)
   const newFile = newRow(store, path, 'file', attributes.mode ?? before?.mode ?? 0o644)
   const row = { ...newFile, modified: attributes.modified ?? newFile.modified, size, ref }
   store.rows.put(row, ref ? null : bytes)
@@ -46,7 +46,7 @@ export async function write(
   return before === undefined
 }
 
-export async function append(store: Store, target: string, bytes: Uint8Array): Promise<void> {
+export async function append(store: FileStore, target: string, bytes: Uint8Array): Promise<void> {
   const path = store.real(target)
   const row = store.at(path)
   const size = (row?.size ?? 0) + bytes.byteLength
@@ -62,7 +62,7 @@ export async function append(store: Store, target: string, bytes: Uint8Array): P
   await write(store, path, whole)
 }
 
-function requireRoom(store: Store, path: string, size: number): Row | undefined {
+function requireRoom(store: FileStore, path: string, size: number): WorkspaceRow | undefined {
   if (isSynthetic(path)) throw new FileError('EROFS', 'open', path)
   const before = store.at(path)
   if (before?.kind === 'directory') throw new FileError('EISDIR', 'open', path)

@@ -43,11 +43,11 @@ function expandBraces(trimmed: string, pattern: string): readonly string[] {
 }
 
 /** A test of one character, or a star: within a name, across names, or for whole names with their slash. */
-type Token = ((char: string) => boolean) | '*' | '**' | '**/'
+type GlobToken = ((char: string) => boolean) | '*' | '**' | '**/'
 const tokenPattern = /\*\*\/|\*\*|\[!?[^\]]{0,30}\]|[\s\S]/g
-const stars: Readonly<Record<string, Token>> = { '*': '*', '**': '**', '**/': '**/' }
+const stars: Readonly<Record<string, GlobToken>> = { '*': '*', '**': '**', '**/': '**/' }
 
-const tokenize = (pattern: string): readonly Token[] =>
+const tokenize = (pattern: string): readonly GlobToken[] =>
   (pattern.match(tokenPattern) ?? []).map((piece) => stars[piece] ?? characterTest(piece))
 
 function characterTest(piece: string): (char: string) => boolean {
@@ -62,7 +62,7 @@ function characterTest(piece: string): (char: string) => boolean {
 }
 
 /** Simulates a nondeterministic automaton: `states` are the positions in the pattern after each character. */
-function isMatch(pieces: readonly Token[], text: string): boolean {
+function isMatch(pieces: readonly GlobToken[], text: string): boolean {
   let states = new Set<number>()
   enter(states, 0, pieces)
   for (const char of text.split('')) {
@@ -75,13 +75,13 @@ function isMatch(pieces: readonly Token[], text: string): boolean {
 }
 
 /** Adds a state, and those after it that a star reaches with an empty match. */
-function enter(states: Set<number>, state: number, pieces: readonly Token[]): void {
+function enter(states: Set<number>, state: number, pieces: readonly GlobToken[]): void {
   let at = state
   states.add(at)
   while (typeof pieces[at] === 'string') states.add(++at)
 }
 
-type Stepping = { readonly next: Set<number>; readonly pieces: readonly Token[] }
+type Stepping = { readonly next: Set<number>; readonly pieces: readonly GlobToken[] }
 
 function step(state: number, char: string, { next, pieces }: Stepping): void {
   const piece = pieces[state]

@@ -4,9 +4,9 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import { BackendError, type JobOptions, type Jobs, type JobState } from '#agent/core/backend.ts'
+import { BackendError, type JobOptions, type Jobs, type CommandState } from '#agent/core/backend.ts'
 import { resolvePath, workspaceRoot } from './paths.ts'
-import type { Shell } from './shell.ts'
+import type { ShellRunner } from './shell.ts'
 
 /** Running jobs of one session: foreground commands and code need isolates as well. */
 const maxRunning = 8
@@ -17,16 +17,16 @@ const killedCode = 137
 
 type Running = { readonly stop: () => void; readonly ended: Promise<void>; readonly flush: () => void }
 
-export type JobsOptions = { readonly sql: SqlStorage; readonly shell: Shell; readonly now: () => number }
+export type ShellJobsOptions = { readonly sql: SqlStorage; readonly shell: ShellRunner; readonly now: () => number }
 
 const encoder = new TextEncoder()
 
-export function openJobs({ sql, shell, now }: JobsOptions): Jobs {
+export function openJobs({ sql, shell, now }: ShellJobsOptions): Jobs {
   const rows = jobRows(sql)
   const running = new Map<string, Running>()
 
   /** Reads the current row, after flushing buffered output. A running row without a job in memory becomes lost. */
-  const rowOf = (id: string): JobRow => {
+  const rowOf = (id: string): ShellJobRow => {
     running.get(id)?.flush()
     const row = rows.get(id)
     if (!row) throw new BackendError('invalid', `There is no job ${id}`, 'List the jobs that were started.')
@@ -71,7 +71,7 @@ export function openJobs({ sql, shell, now }: JobsOptions): Jobs {
       return undefined
     },
     state: async (id) => stateOf(rowOf(id)),
-    output: async (id, from, max) => pageOf(rowOf(id), from, max),
+    output: async (id, from, max) => createPage(rowOf(id), from, max),
     async kill(id) {
       rowOf(id)
       const job = running.get(id)
@@ -81,7 +81,7 @@ export function openJobs({ sql, shell, now }: JobsOptions): Jobs {
   }
 }
 
-const stateOf = ({ state, exitCode }: JobRow): JobState =>
+const stateOf = ({ state, exitCode }: ShellJobRow): CommandState =>
   state === 'exited' ? { at: 'exited', exitCode: exitCode ?? killedCode } : { at: state }
 
 /** Writes output in fewer, larger chunks, without a timer: the next print, a reader or the end flushes the rest. */
@@ -104,7 +104,7 @@ function bufferOutput(now: () => number, write: (bytes: Uint8Array) => void) {
 const isInside = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
 /** Returns at most `max` bytes after `from`, cut between characters, with a note about bytes that are deleted. */
-function pageOf({ total, output }: JobRow, from: number, max: number): { text: string; next: number } {
+function createPage({ total, output }: ShellJobRow, from: number, max: number): { text: string; next: number } {
   const base = total - output.byteLength
   let start = Math.max(0, Math.min(from, total) - base)
   while (start < output.byteLength && isInside(output[start])) start++
@@ -116,7 +116,7 @@ function pageOf({ total, output }: JobRow, from: number, max: number): { text: s
 
 // Stores the state and the last output of background jobs. The table is created with the first job.
 
-type JobRow = {
+type ShellJobRow = {
   readonly id: string
   readonly state: 'running' | 'exited' | 'lost'
   readonly exitCode: number | null
@@ -125,8 +125,8 @@ type JobRow = {
   readonly output: Uint8Array
 }
 
-type JobRows = {
-  readonly get: (id: string) => JobRow | undefined
+type ShellJobRows = {
+  readonly get: (id: string) => ShellJobRow | undefined
   readonly begin: (id: string) => void
   readonly append: (id: string, bytes: Uint8Array) => void
   readonly end: (id: string, state: 'exited' | 'lost', exitCode: number | null) => void
@@ -143,16 +143,16 @@ const createTable = `CREATE TABLE jobs (number INTEGER PRIMARY KEY, id TEXT NOT 
 const deleteOld = `DELETE FROM jobs WHERE state <> 'running' AND number <= (SELECT max(number) - ${maxRows} FROM jobs)`
 const appendOutput = `UPDATE jobs SET output = substr(CAST(output || ?1 AS BLOB), -${maxOutputBytes}), total = total + ?2 WHERE id = ?3`
 
-type Stored = Omit<JobRow, 'output'> & { readonly output: ArrayBuffer }
+type StoredJobRow = Omit<ShellJobRow, 'output'> & { readonly output: ArrayBuffer }
 
-function jobRows(sql: SqlStorage): JobRows {
+function jobRows(sql: SqlStorage): ShellJobRows {
   let exists = false
   const present = (): boolean => (exists ||= sql.exec(tableExists).toArray().length > 0)
   return {
     get(id) {
       if (!present()) return undefined
       const query = 'SELECT id, state, exit_code AS exitCode, total, output FROM jobs WHERE id = ?'
-      const [row] = sql.exec<Stored>(query, id).toArray()
+      const [row] = sql.exec<StoredJobRow>(query, id).toArray()
       return row && { ...row, output: new Uint8Array(row.output) }
     },
     begin(id) {

@@ -18,7 +18,7 @@ export function resolvePath(path: string, cwd: string = workspaceRoot): string {
   return normalize(path.startsWith('/') ? path : `${cwd}/${path}`)
 }
 
-export function parentOf(path: string): string {
+export function getParent(path: string): string {
   const cut = path.lastIndexOf('/')
   return cut <= 0 ? '/' : path.slice(0, cut)
 }

@@ -7,35 +7,35 @@ import type { ChangeRecorder } from './checkpoint-rows.ts'
 import type { Table } from './table.ts'
 import { join } from './paths.ts'
 
-export type Kind = 'file' | 'directory' | 'link'
+export type FileKind = 'file' | 'directory' | 'link'
 
 /** `ref` is the target of a link, or the R2 key of a file too large for a row. */
-export type Row = {
+export type WorkspaceRow = {
   readonly parent: string
   readonly name: string
-  readonly kind: Kind
+  readonly kind: FileKind
   readonly mode: number
   readonly modified: number
   readonly size: number
   readonly ref: string | null
 }
 
-export type Rows = {
-  readonly get: (parent: string, name: string) => Row | undefined
+export type FileRows = {
+  readonly get: (parent: string, name: string) => WorkspaceRow | undefined
   readonly content: (parent: string, name: string) => Uint8Array
-  readonly children: (parent: string) => readonly Row[]
+  readonly children: (parent: string) => readonly WorkspaceRow[]
   /** Lists all rows below a directory, unordered. */
-  readonly below: (directory: string) => readonly Row[]
-  readonly put: (row: Row, content: Uint8Array | null) => void
-  readonly append: (row: Row, more: Uint8Array, modified: number) => void
-  readonly change: (row: Row, to: { readonly mode: number; readonly modified: number }) => void
+  readonly below: (directory: string) => readonly WorkspaceRow[]
+  readonly put: (row: WorkspaceRow, content: Uint8Array | null) => void
+  readonly append: (row: WorkspaceRow, more: Uint8Array, modified: number) => void
+  readonly change: (row: WorkspaceRow, to: { readonly mode: number; readonly modified: number }) => void
   readonly remove: (parent: string, name: string) => void
   readonly removeBelow: (directory: string) => void
   /** Renames a row and everything below it. */
-  readonly rename: (from: Row, parent: string, name: string) => void
+  readonly rename: (from: WorkspaceRow, parent: string, name: string) => void
   readonly bytes: () => number
   readonly hasLinks: () => boolean
-  readonly links: () => readonly Row[]
+  readonly links: () => readonly WorkspaceRow[]
 }
 
 const columns = 'parent, name, kind, mode, modified, size, ref'
@@ -45,9 +45,9 @@ const appendContent = `UPDATE workspace SET content = CAST(coalesce(content, x''
   WHERE parent = ? AND name = ?`
 
 /** `recorder` is called before every change. */
-export function openRows(table: Table, recorder?: ChangeRecorder): Rows {
-  const get = (parent: string, name: string): Row | undefined =>
-    table.all<Row>(`SELECT ${columns} FROM workspace WHERE parent = ? AND name = ?`, parent, name)[0]
+export function openRows(table: Table, recorder?: ChangeRecorder): FileRows {
+  const get = (parent: string, name: string): WorkspaceRow | undefined =>
+    table.all<WorkspaceRow>(`SELECT ${columns} FROM workspace WHERE parent = ? AND name = ?`, parent, name)[0]
   return {
     get,
     content(parent, name) {
@@ -101,7 +101,7 @@ export function openRows(table: Table, recorder?: ChangeRecorder): Rows {
   }
 }
 
-function rename(table: Table, from: Row, after: string, position: { parent: string; name: string }): void {
+function rename(table: Table, from: WorkspaceRow, after: string, position: { parent: string; name: string }): void {
   const before = join(from.parent, from.name)
   const text = 'UPDATE workspace SET parent = ?, name = ? WHERE parent = ? AND name = ?'
   table.write(text, position.parent, position.name, from.parent, from.name)

@@ -3,11 +3,11 @@
  * after `maxBytes` the result is marked as truncated.
  */
 
-import type { SearchHit, SearchQuery, SearchResult } from '#agent/core/backend.ts'
+import type { FileHit, FileQuery, FileSearchResult } from '#agent/core/backend.ts'
 import type { LineMatcher } from '../search/line-matcher.ts'
 import { requiredText } from './search-pattern.ts'
 import { glob } from './glob.ts'
-import type { Entry, SqlFiles } from './sql-files.ts'
+import type { FileEntry, SqlFiles } from './sql-files.ts'
 
 const maxLineChars = 2000
 /** Characters of texts that are matched in one call. */
@@ -18,11 +18,11 @@ const yieldEveryFiles = 200
 const binaryCheckBytes = 8192
 const skippedFolders = /(^|\/)(\.git|node_modules)\//
 
-type Hits = { readonly page: SearchHit[]; total: number }
+type Hits = { readonly page: FileHit[]; total: number }
 
 export type SearchIn = { readonly files: SqlFiles; readonly match: LineMatcher; readonly maxBytes: number }
 
-export async function search(within: SearchIn, root: string, query: SearchQuery): Promise<SearchResult> {
+export async function search(within: SearchIn, root: string, query: FileQuery): Promise<FileSearchResult> {
   const { files } = within
   const found = files.stat(root) ? files.walk(root) : []
   const entries = found.filter(({ kind, path }) => kind === 'file' && !skippedFolders.test(relative(path, root)))
@@ -39,7 +39,7 @@ export async function search(within: SearchIn, root: string, query: SearchQuery)
 const relative = (path: string, root: string): string =>
   path === root ? path.slice(path.lastIndexOf('/') + 1) : path.slice(root === '/' ? 1 : root.length + 1)
 
-function byName(entries: readonly Entry[], root: string, { pattern, limit, offset }: SearchQuery): SearchResult {
+function byName(entries: readonly FileEntry[], root: string, { pattern, limit, offset }: FileQuery): FileSearchResult {
   const matches = glob(pattern)
   const hits = entries.filter(({ path }) => matches(relative(path, root))).map(({ path }) => ({ path }))
   return { hits: hits.slice(offset, offset + limit), total: hits.length, truncated: hits.length > offset + limit }
@@ -50,9 +50,9 @@ type FoundText = { readonly path: string; readonly text: string }
 /** Texts are matched in batches, so that a search of many files needs few calls of the isolate. */
 async function byContent(
   { files, match, maxBytes }: SearchIn,
-  entries: readonly Entry[],
-  query: SearchQuery,
-): Promise<SearchResult> {
+  entries: readonly FileEntry[],
+  query: FileQuery,
+): Promise<FileSearchResult> {
   const required = requiredText(query.pattern)
   const hits: Hits = { page: [], total: 0 }
   const matchBatch = async (batch: readonly FoundText[]) => {
@@ -108,11 +108,7 @@ async function matchLongText(match: LineMatcher, pattern: string, text: string):
 
 type MatchedText = FoundText & { readonly lines: readonly number[] }
 
-function addHits(
-  hits: Hits,
-  { path, text, lines: matching }: MatchedText,
-  { offset, limit, context = 0 }: SearchQuery,
-) {
+function addHits(hits: Hits, { path, text, lines: matching }: MatchedText, { offset, limit, context = 0 }: FileQuery) {
   const first = Math.max(0, offset - hits.total)
   const shown = matching.slice(first, Math.max(first, offset + limit - hits.total))
   hits.total += matching.length

@@ -7,12 +7,12 @@ import { RpcTarget } from 'cloudflare:workers'
 import { loadInProcessShell, shellCode } from '../modules.ts'
 import type { Network } from './network.ts'
 import type { FileAnswer, NetworkRequest, RunShell, ShellAnswer, ShellHost, ShellRequest } from './protocol.ts'
-import type { Entry, SqlFiles } from './sql-files.ts'
-import { awaitAnswer, type Ending, openIsolate } from '../open-isolate.ts'
+import type { FileEntry, SqlFiles } from './sql-files.ts'
+import { awaitAnswer, type IsolateEnding, openIsolate } from '../open-isolate.ts'
 
 export type OutputListener = (text: string) => void
 export type ShellResult = ShellAnswer & { readonly killed: boolean }
-export type Shell = (request: ShellRequest, signal?: AbortSignal, listen?: OutputListener) => Promise<ShellResult>
+export type ShellRunner = (request: ShellRequest, signal?: AbortSignal, listen?: OutputListener) => Promise<ShellResult>
 
 /** Additional time for the shell to report its own timeout. */
 const graceMs = 2000
@@ -26,7 +26,7 @@ export type ShellOptions = {
   readonly network?: (() => Network | undefined) | undefined
 }
 
-export function openShell({ files, prefix, loader, network }: ShellOptions): Shell {
+export function openShell({ files, prefix, loader, network }: ShellOptions): ShellRunner {
   return async (request, signal, listen) => {
     const run = loader ? await runInIsolate(loader, prefix) : await runInline()
     const networkNow = network?.()
@@ -52,7 +52,7 @@ async function runInline(): Promise<RunShell> {
 }
 
 /** Exposes the host by RPC. */
-class RemoteHost extends RpcTarget {
+class RemoteShellHost extends RpcTarget {
   readonly #host: ShellHost
   constructor(host: ShellHost) {
     super()
@@ -72,14 +72,14 @@ class RemoteHost extends RpcTarget {
   }
 }
 
-type ShellEntrypoint = { readonly run: (host: RemoteHost, request: ShellRequest) => Promise<ShellAnswer> }
+type ShellEntrypoint = { readonly run: (host: RemoteShellHost, request: ShellRequest) => Promise<ShellAnswer> }
 
 /** One isolate per session and build: sessions share no memory, and a running isolate starts a command in milliseconds. */
 async function runInIsolate(loader: WorkerLoader, prefix: string): Promise<RunShell> {
   const isolate = { name: 'bash', code: await shellCode(), entrypoint: 'Shell', limits: isolateLimits }
   const entry = openIsolate<ShellEntrypoint>({ loader, ...isolate, sharedBy: prefix })
   return async (host, request) => {
-    const answer = await entry.run(new RemoteHost(host), request)
+    const answer = await entry.run(new RemoteShellHost(host), request)
     // Copied, because RPC results are disposed with the call.
     const { env, unset, omitted, ...plain } = answer
     return { ...plain, env: { ...env }, unset: [...unset], ...(omitted && { omitted: { ...omitted } }) }
@@ -100,21 +100,21 @@ const stoppedResult = (request: ShellRequest, stderr: string, timedOut: boolean)
   unset: [],
 })
 
-function endedResult(request: ShellRequest, ending: Ending): ShellResult {
+function endedResult(request: ShellRequest, ending: IsolateEnding): ShellResult {
   if (ending.kind === 'timeout') return stoppedResult(request, 'bash: time-out\n', true)
   if (ending.kind === 'interrupted') return stoppedResult(request, 'bash: interrupted\n', false)
   return stoppedResult(request, `bash: the shell was stopped: ${messageOf(ending.error)}\n`, false)
 }
 
-type Operation = (files: SqlFiles, path: string, ...rest: never[]) => unknown
+type FileOperation = (files: SqlFiles, path: string, ...rest: never[]) => unknown
 
 /** Throws the error that a shell prints for a missing file. */
-function requireEntry(entry: Entry | undefined, path: string): Entry {
+function requireEntry(entry: FileEntry | undefined, path: string): FileEntry {
   if (!entry) throw new Error(`ENOENT: no such file or directory, stat '${path}'`)
   return entry
 }
 
-const operations: Readonly<Record<string, Operation>> = {
+const operations: Readonly<Record<string, FileOperation>> = {
   stat: (files, path) => requireEntry(files.stat(path), path),
   lstat: (files, path) => requireEntry(files.lstat(path), path),
   exists: (files, path) => files.stat(path) !== undefined,
@@ -136,7 +136,7 @@ const operations: Readonly<Record<string, Operation>> = {
 /** Operations after which an inline shell yields to other tasks of the Durable Object. */
 const yieldEveryOperations = 200
 
-type StoppableHost = ShellHost & { readonly stop: () => void }
+type StoppableShellHost = ShellHost & { readonly stop: () => void }
 
 type ShellHostOptions = {
   /** The shell runs inside the Durable Object and has to yield regularly. */
@@ -151,7 +151,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
  * Implements the operations that a session offers to its shell. After `stop` all of them fail, so that a command that
  * still runs cannot change anything.
  */
-function shellHost(files: SqlFiles, { yields, onOutput: listen, network }: ShellHostOptions): StoppableHost {
+function shellHost(files: SqlFiles, { yields, onOutput: listen, network }: ShellHostOptions): StoppableShellHost {
   const ended = new AbortController()
   let count = 0
   let over = false

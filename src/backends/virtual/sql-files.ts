@@ -7,25 +7,25 @@ import type { FileLink } from '#agent/core/backend.ts'
 import { append, type Attributes, read, write } from './content.ts'
 import { FileError } from './file-error.ts'
 import { builtInFolders, join } from './paths.ts'
-import type { Kind, Row } from './rows.ts'
-import { builtIn, makeDirectory, requireRow, openStore, type Store, type StoreOptions } from './store.ts'
+import type { FileKind, WorkspaceRow } from './rows.ts'
+import { builtIn, makeDirectory, requireRow, openStore, type FileStore, type FileStoreOptions } from './store.ts'
 import { change, copy, move, readlink, remove, type RemoveOptions, symlink } from './tree.ts'
 
-export type Entry = {
+export type FileEntry = {
   readonly path: string
-  readonly kind: Kind
+  readonly kind: FileKind
   readonly mode: number
   readonly modified: number
   readonly size: number
 }
 
 export type SqlFiles = {
-  readonly stat: (path: string) => Entry | undefined
+  readonly stat: (path: string) => FileEntry | undefined
   /** Does not resolve a link in the last name. */
-  readonly lstat: (path: string) => Entry | undefined
-  readonly list: (path: string) => readonly Entry[]
+  readonly lstat: (path: string) => FileEntry | undefined
+  readonly list: (path: string) => readonly FileEntry[]
   /** Lists the entries below a directory, or the file itself, sorted by path. */
-  readonly walk: (path: string) => readonly Entry[]
+  readonly walk: (path: string) => readonly FileEntry[]
   readonly read: (path: string) => Promise<Uint8Array>
   readonly write: (path: string, bytes: Uint8Array, attributes?: Attributes) => Promise<boolean>
   readonly append: (path: string, bytes: Uint8Array) => Promise<void>
@@ -42,7 +42,7 @@ export type SqlFiles = {
   readonly usedBytes: () => number
 }
 
-export function openSqlFiles(options: StoreOptions): SqlFiles {
+export function openSqlFiles(options: FileStoreOptions): SqlFiles {
   const store = openStore(options)
   return {
     stat: (path) => entryOrNone(store.at(store.real(path))),
@@ -76,7 +76,7 @@ export function openSqlFiles(options: StoreOptions): SqlFiles {
   }
 }
 
-function list(store: Store, target: string): Entry[] {
+function list(store: FileStore, target: string): FileEntry[] {
   const path = store.real(target)
   if (requireRow(store, path, 'scandir').kind !== 'directory') throw new FileError('ENOTDIR', 'scandir', target)
   const children = store.rows.children(path)
@@ -85,15 +85,15 @@ function list(store: Store, target: string): Entry[] {
   return sorted([...children, ...missing.map((name) => builtIn('/', name))].map(entry))
 }
 
-function walk(store: Store, target: string): Entry[] {
+function walk(store: FileStore, target: string): FileEntry[] {
   const path = store.real(target)
   const row = requireRow(store, path, 'scandir')
   return sorted((row.kind === 'directory' ? store.rows.below(path) : [row]).map(entry))
 }
 
-const sorted = (entries: readonly Entry[]): Entry[] => entries.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+const sorted = (entries: readonly FileEntry[]): FileEntry[] => entries.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 
-const entry = ({ parent, name, kind, mode, modified, size }: Row): Entry => ({
+const entry = ({ parent, name, kind, mode, modified, size }: WorkspaceRow): FileEntry => ({
   path: join(parent, name),
   kind,
   mode,
@@ -101,4 +101,4 @@ const entry = ({ parent, name, kind, mode, modified, size }: Row): Entry => ({
   size,
 })
 
-const entryOrNone = (row: Row | undefined): Entry | undefined => row && entry(row)
+const entryOrNone = (row: WorkspaceRow | undefined): FileEntry | undefined => row && entry(row)

@@ -2,11 +2,11 @@
 
 import type { ChangeRecorder, CheckpointRows } from './checkpoint-rows.ts'
 import { FileError } from './file-error.ts'
-import { isBuiltIn, isSynthetic, join, nameOf, normalize, parentOf, workspaceRoot } from './paths.ts'
-import { type Kind, openRows, type Row, type Rows } from './rows.ts'
+import { isBuiltIn, isSynthetic, join, nameOf, normalize, getParent, workspaceRoot } from './paths.ts'
+import { type FileKind, openRows, type WorkspaceRow, type FileRows } from './rows.ts'
 import { openTable, type Table } from './table.ts'
 
-export type StoreOptions = {
+export type FileStoreOptions = {
   readonly sql: SqlStorage
   readonly blobs?: R2Bucket | undefined
   /** R2 prefix of this session's blobs, with a trailing slash. */
@@ -21,26 +21,26 @@ export type StoreOptions = {
   readonly recorder?: ChangeRecorder | undefined
 }
 
-export type Store = Omit<StoreOptions, 'sql' | 'table' | 'keeper'> & {
-  readonly rows: Rows
-  readonly at: (path: string) => Row | undefined
+export type FileStore = Omit<FileStoreOptions, 'sql' | 'table' | 'keeper'> & {
+  readonly rows: FileRows
+  readonly at: (path: string) => WorkspaceRow | undefined
   /** Resolves all links, including the last name. */
   readonly real: (path: string) => string
   /** Resolves the links of the directory, but not the last name. */
   readonly resolveParent: (path: string) => string
 }
 
-export function openStore({ sql, table = openTable(sql), recorder: keeper, ...options }: StoreOptions): Store {
+export function openStore({ sql, table = openTable(sql), recorder: keeper, ...options }: FileStoreOptions): FileStore {
   const rows = openRows(table, keeper)
-  const at = (path: string): Row | undefined => {
-    const [parent, name] = [parentOf(path), nameOf(path)]
+  const at = (path: string): WorkspaceRow | undefined => {
+    const [parent, name] = [getParent(path), nameOf(path)]
     return rows.get(parent, name) ?? (isBuiltIn(path) ? builtIn(parent, name) : undefined)
   }
   return { ...options, rows, at, ...linkResolver(rows, at) }
 }
 
 /** The row of a directory that exists without being stored. */
-export const builtIn = (parent: string, name: string): Row => ({
+export const builtIn = (parent: string, name: string): WorkspaceRow => ({
   parent,
   name,
   kind: 'directory',
@@ -50,8 +50,8 @@ export const builtIn = (parent: string, name: string): Row => ({
   ref: null,
 })
 
-export const newRow = (store: Store, path: string, kind: Kind, mode: number): Row => ({
-  parent: parentOf(path),
+export const newRow = (store: FileStore, path: string, kind: FileKind, mode: number): WorkspaceRow => ({
+  parent: getParent(path),
   name: nameOf(path),
   kind,
   mode,
@@ -60,25 +60,25 @@ export const newRow = (store: Store, path: string, kind: Kind, mode: number): Ro
   ref: null,
 })
 
-export function requireRow(store: Store, path: string, operation: string): Row {
+export function requireRow(store: FileStore, path: string, operation: string): WorkspaceRow {
   const row = store.at(path)
   if (!row) throw new FileError('ENOENT', operation, path)
   return row
 }
 
-export function makeDirectory(store: Store, path: string, recursive: boolean): void {
+export function makeDirectory(store: FileStore, path: string, recursive: boolean): void {
   const row = store.at(path)
   if (row?.kind === 'directory') return
   if (row) throw new FileError('ENOTDIR', 'mkdir', path)
   if (isSynthetic(path)) throw new FileError('EROFS', 'mkdir', path)
-  const parent = parentOf(path)
+  const parent = getParent(path)
   if (recursive) makeDirectory(store, parent, true)
   else if (requireRow(store, parent, 'mkdir').kind !== 'directory') throw new FileError('ENOTDIR', 'mkdir', path)
   store.rows.put(newRow(store, path, 'directory', 0o755), null)
 }
 
 /** Deletes contents that no row references any more. */
-export async function deleteUnusedBlobs(store: Store, rows: readonly (Row | undefined)[]): Promise<void> {
+export async function deleteUnusedBlobs(store: FileStore, rows: readonly (WorkspaceRow | undefined)[]): Promise<void> {
   const candidates = rows.flatMap((row) => (row?.kind === 'file' && row.ref ? [row.ref] : []))
   const used = store.checkpoints?.findUsed(candidates)
   const keys = [...candidates.filter((key) => !used?.has(key)), ...(store.checkpoints?.takeUnused() ?? [])]
@@ -96,7 +96,7 @@ type LinkResolver = {
 }
 
 /** Resolves symbolic links in paths. A loop is ELOOP. Without links in the workspace, paths are only normalized. */
-function linkResolver(rows: Pick<Rows, 'hasLinks'>, at: (path: string) => Row | undefined): LinkResolver {
+function linkResolver(rows: Pick<FileRows, 'hasLinks'>, at: (path: string) => WorkspaceRow | undefined): LinkResolver {
   function real(path: string): string {
     const whole = normalize(path)
     if (!rows.hasLinks()) return whole
@@ -122,7 +122,7 @@ function linkResolver(rows: Pick<Rows, 'hasLinks'>, at: (path: string) => Row | 
   }
   function resolveParent(path: string): string {
     const whole = normalize(path)
-    return whole === '/' ? whole : join(real(parentOf(whole)), nameOf(whole))
+    return whole === '/' ? whole : join(real(getParent(whole)), nameOf(whole))
   }
   return { real, resolveParent }
 }

@@ -3,14 +3,14 @@
  * only one instance may write to a storage.
  */
 
-type Value = string | number | null | Uint8Array
-type Totals = { bytes: number; links: number }
+type TableValue = string | number | null | Uint8Array
+type TableTotals = { bytes: number; links: number }
 
 export type Table = {
   readonly exists: () => boolean
-  readonly all: <T>(query: string, ...values: readonly Value[]) => T[]
-  readonly write: (statement: string, ...values: Value[]) => void
-  readonly totals: () => Readonly<Totals>
+  readonly all: <T>(query: string, ...values: readonly TableValue[]) => T[]
+  readonly write: (statement: string, ...values: TableValue[]) => void
+  readonly totals: () => Readonly<TableTotals>
   readonly add: (bytes: number, links: number) => void
   readonly recount: () => void
 }
@@ -23,17 +23,17 @@ const selectTotals = `SELECT total(size) bytes, total(kind = 'link') links FROM 
 
 export function openTable(sql: SqlStorage): Table {
   let exists = false
-  let totals: Totals | undefined
+  let totals: TableTotals | undefined
   const present = (): boolean => (exists ||= sql.exec(tableExists).toArray().length > 0)
-  const run = (text: string, values: readonly Value[]) => sql.exec(text, ...(values as readonly SqlStorageValue[]))
+  const run = (text: string, values: readonly TableValue[]) => sql.exec(text, ...(values as readonly SqlStorageValue[]))
   return {
     exists: present,
-    all: <T>(query: string, ...values: Value[]) => (present() ? (run(query, values).toArray() as T[]) : []),
+    all: <T>(query: string, ...values: TableValue[]) => (present() ? (run(query, values).toArray() as T[]) : []),
     write(statement, ...values) {
       if (!present()) sql.exec(createTable)
       run(statement, values)
     },
-    totals: () => (totals ??= present() ? (sql.exec(selectTotals).one() as Totals) : { bytes: 0, links: 0 }),
+    totals: () => (totals ??= present() ? (sql.exec(selectTotals).one() as TableTotals) : { bytes: 0, links: 0 }),
     add(bytes, links) {
       if (!totals) return
       totals.bytes += bytes

@@ -5,7 +5,7 @@
 
 import {
   BackendError,
-  type Capabilities,
+  type BackendCapabilities,
   type ExecOptions,
   type ExecResult,
   type ExecutionBackend,
@@ -13,7 +13,7 @@ import {
   type FileStat,
 } from '#agent/core/backend.ts'
 import type { CheckpointLimits } from '../checkpoints.ts'
-import { agentBit, type Author, openCheckpointRows, userBit } from './checkpoint-rows.ts'
+import { agentBit, type ChangeAuthor, openCheckpointRows, userBit } from './checkpoint-rows.ts'
 import { virtualCheckpoints, type VirtualCheckpoints } from './checkpoints.ts'
 import { FileError } from './file-error.ts'
 import { openJobs } from './jobs.ts'
@@ -21,9 +21,9 @@ import type { Network } from './network.ts'
 import { resolvePath, workspaceRoot } from './paths.ts'
 import { search, type SearchIn } from './search.ts'
 import { openLineMatcher } from '../search/line-matcher.ts'
-import { openShell, type Shell } from './shell.ts'
+import { openShell, type ShellRunner } from './shell.ts'
 import { restore, snapshot, type SnapshotEntry } from './snapshot.ts'
-import { type Entry, openSqlFiles, type SqlFiles } from './sql-files.ts'
+import { type FileEntry, openSqlFiles, type SqlFiles } from './sql-files.ts'
 import { openTable } from './table.ts'
 
 export type VirtualOptions = {
@@ -65,7 +65,7 @@ const describe = (network: string): string =>
 patch, tar, ...). It has ${network}, no package manager, no compilers or interpreters (python, node). Pipes run one
 after the other, loops end after 50 000 commands, sed knows no \\U.`.replaceAll('\n', ' ')
 
-const offlineCapabilities: Capabilities = {
+const offlineCapabilities: BackendCapabilities = {
   streaming: true,
   background: true,
   pty: false,
@@ -73,7 +73,7 @@ const offlineCapabilities: Capabilities = {
   languages: ['bash'],
   root: workspaceRoot,
 }
-const onlineCapabilities: Capabilities = { ...offlineCapabilities, network: 'full' }
+const onlineCapabilities: BackendCapabilities = { ...offlineCapabilities, network: 'full' }
 
 /** Only one per storage: it caches totals of what it stores. */
 export function virtualBackend(options: VirtualOptions): VirtualBackend {
@@ -84,7 +84,7 @@ export function virtualBackend(options: VirtualOptions): VirtualBackend {
   const table = openTable(sql)
   const { checkpointLimits } = options
   const checkpointRows = openCheckpointRows({ sql, table, now, ...(checkpointLimits && { limits: checkpointLimits }) })
-  const filesOf = (author?: Author) =>
+  const filesOf = (author?: ChangeAuthor) =>
     openSqlFiles({
       sql,
       blobs,
@@ -116,7 +116,7 @@ export function virtualBackend(options: VirtualOptions): VirtualBackend {
   }
 }
 
-async function exec(shell: Shell, files: SqlFiles, command: string, options: ExecOptions): Promise<ExecResult> {
+async function exec(shell: ShellRunner, files: SqlFiles, command: string, options: ExecOptions): Promise<ExecResult> {
   const cwd = resolvePath(options.cwd ?? workspaceRoot)
   const directory = await withBackendErrors(() => files.stat(cwd))
   if (directory?.kind !== 'directory')
@@ -130,7 +130,7 @@ async function exec(shell: Shell, files: SqlFiles, command: string, options: Exe
   return { ...answer, exitCode: aborted ? null : answer.exitCode, ms: Math.round(performance.now() - start) }
 }
 
-const statOf = ({ path, kind, size, modified }: Entry): FileStat => ({ path, type: kind, size, modified })
+const statOf = ({ path, kind, size, modified }: FileEntry): FileStat => ({ path, type: kind, size, modified })
 
 function filesPort(files: SqlFiles, searching: Omit<SearchIn, 'files'>): Files {
   return {

@@ -5,7 +5,7 @@
 
 import { parseJson } from '#agent/core/parse-json.ts'
 import { describeError, type WebSend } from './web-send.ts'
-import { asObject, asText, type VendorRequest } from './search/search-vendor.ts'
+import { asObject, asText, type SearchVendorRequest } from './search/search-vendor.ts'
 
 export type VendorAnswer =
   | { readonly kind: 'answered'; readonly body: unknown }
@@ -21,7 +21,7 @@ const limitText =
   /rate.{0,2}limit|too many requests|quota (?:is )?exceeded|usage limit|out of credits|insufficient credits|slow down|\b429\b/i
 
 export async function callVendor(
-  { url, headers = {}, body }: VendorRequest,
+  { url, headers = {}, body }: SearchVendorRequest,
   { send, signal, timeoutMs = defaultTimeoutMs }: VendorCall,
   isMcp = false,
 ): Promise<VendorAnswer> {
@@ -54,13 +54,13 @@ function classify(status: number, text: string, isMcp: boolean): VendorAnswer {
     return { kind: 'failed', detail: 'blocked: it answered with a web page, such as a challenge, instead of results' }
   const body = isMcp ? readMcp(text) : parseJson(text)
   if (body === undefined) return { kind: 'failed', detail: 'it answered in an unknown form' }
-  const error = errorOf(body)
+  const error = getError(body)
   if (error === undefined) return { kind: 'answered', body }
   return { kind: limitText.test(error) ? 'limited' : 'failed', detail: error.slice(0, 300) }
 }
 
 /** The error that an answer with status 200 holds. */
-function errorOf(body: unknown): string | undefined {
+function getError(body: unknown): string | undefined {
   const { error, mcpError } = asObject(body)
   if (typeof mcpError === 'string') return mcpError
   if (error === undefined || error === null || error === false || error === '') return undefined

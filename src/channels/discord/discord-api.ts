@@ -47,7 +47,7 @@ export async function callDiscord(
   return classifyAnswer(answer)
 }
 
-type Failure = {
+type DiscordFailure = {
   readonly code?: number
   readonly message?: string
   readonly retry_after?: number
@@ -59,7 +59,7 @@ function classifyAnswer(answer: ApiAnswer): DiscordResult {
   const isEmpty = status === 204 && answer.body === undefined
   if (status >= 200 && status < 300 && (isEmpty || isObject(answer.body)))
     return { kind: 'done', result: isObject(answer.body) ? answer.body : {} }
-  const failure: Failure = isObject(answer.body) ? answer.body : {}
+  const failure: DiscordFailure = isObject(answer.body) ? answer.body : {}
   const outcome = classifyFailure(answer, failure)
   return { kind: 'failed', outcome, status, ...(failure.code !== undefined && { code: failure.code }) }
 }
@@ -73,7 +73,7 @@ const fileTooLarge = 40_005
 
 function classifyFailure(
   answer: ApiAnswer,
-  { code, message = '', retry_after: seconds, errors }: Failure,
+  { code, message = '', retry_after: seconds, errors }: DiscordFailure,
 ): FailedOutcome {
   const { status } = answer
   const byStatus = classifyStatus(answer, message)

@@ -21,7 +21,7 @@ import { concatBytes } from '../hmac.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
 import { callDiscord, type DiscordResult } from './discord-api.ts'
 import { encodeDiscord, maxTextChars, renderDiscord } from './discord-markdown.ts'
-import { addressOf, parseInteraction } from './parse-interaction.ts'
+import { parseAddress, parseInteraction } from './parse-interaction.ts'
 import { parseGatewayRequest } from './parse-message.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 
@@ -54,11 +54,11 @@ export const discord: Channel = {
   render: renderDiscord,
   send,
   showTyping: async (connection, address) =>
-    outcomeOf(await callDiscord(connection, { method: 'POST', path: `channels/${channelOf(address)}/typing` })),
+    getOutcome(await callDiscord(connection, { method: 'POST', path: `channels/${channelOf(address)}/typing` })),
   answerPress: async (connection, token, text) => {
     const body = { content: text.slice(0, maxTextChars), flags: ephemeral, allowed_mentions: { parse: [] } }
     const path = `webhooks/${connection.secrets['application_id'] ?? ''}/${token}`
-    return outcomeOf(await callDiscord(connection, { method: 'POST', path, body, isAnonymous: true }))
+    return getOutcome(await callDiscord(connection, { method: 'POST', path, body, isAnonymous: true }))
   },
   getAccount: async (connection) => {
     const answer = await callDiscord(connection, { method: 'GET', path: 'users/@me' })
@@ -130,13 +130,13 @@ async function send(connection: ChannelConnection, message: OutboundMessage, key
   }
   // A file cannot replace "is thinking". Should this fail, the file is sent anyway.
   if (replyHandle && message.file) await endThinking(connection, replyHandle)
-  const body = bodyOf(message, { nonce: await nonceOf(key), enforce_nonce: true, ...referenceOf(message) })
+  const body = createBody(message, { nonce: await nonceOf(key), enforce_nonce: true, ...renderReference(message) })
   const answer = await callDiscord(connection, { method: 'POST', path: `channels/${channel}/messages`, body })
-  if (answer.kind === 'done' || answer.outcome.kind !== 'forbidden' || !replyHandle) return outcomeOf(answer)
+  if (answer.kind === 'done' || answer.outcome.kind !== 'forbidden' || !replyHandle) return getOutcome(answer)
   // The bot is not a member of this chat; the token of the interaction still may write there.
   const path = webhookOf(connection, replyHandle)
-  return outcomeOf(
-    await callDiscord(connection, { method: 'POST', path, body: bodyOf(message, {}), isAnonymous: true }),
+  return getOutcome(
+    await callDiscord(connection, { method: 'POST', path, body: createBody(message, {}), isAnonymous: true }),
   )
 }
 
@@ -146,14 +146,14 @@ async function editMessage(
   editedMessageId: string,
 ): Promise<SendOutcome> {
   const { address, replyHandle } = message
-  const body = contentOf(message)
+  const body = renderContent(message)
   const ending = `messages/${encodeURIComponent(editedMessageId)}`
   const path = `channels/${channelOf(address)}/${ending}`
   const answer = await callDiscord(connection, { method: 'PATCH', path, body })
-  if (answer.kind === 'done' || answer.outcome.kind !== 'forbidden' || !replyHandle) return outcomeOf(answer)
+  if (answer.kind === 'done' || answer.outcome.kind !== 'forbidden' || !replyHandle) return getOutcome(answer)
   // The bot is not a member of this chat, and has written there by the token.
   const own = `${webhookOf(connection, replyHandle)}/${ending}`
-  return outcomeOf(await callDiscord(connection, { method: 'PATCH', path: own, body, isAnonymous: true }))
+  return getOutcome(await callDiscord(connection, { method: 'PATCH', path: own, body, isAnonymous: true }))
 }
 
 const webhookOf = ({ secrets }: ChannelConnection, { token }: ReplyHandle): string =>
@@ -186,13 +186,13 @@ async function answerInteraction(
     if (!isWaiting) return content === encodeDiscord(message.chunk) ? { kind: 'sent', id: stringOf(id) } : undefined
   }
   if (original.kind === 'failed' && original.outcome.kind === 'retry') return original.outcome
-  const body = contentOf(message)
+  const body = renderContent(message)
   const answer = await callDiscord(connection, { method: 'PATCH', path, body, isAnonymous: true })
   const isGone = answer.kind === 'failed' && ['gone', 'forbidden', 'fatal'].includes(answer.outcome.kind)
-  return isGone ? undefined : outcomeOf(answer)
+  return isGone ? undefined : getOutcome(answer)
 }
 
-const contentOf = ({ chunk }: OutboundMessage) => ({
+const renderContent = ({ chunk }: OutboundMessage) => ({
   content: encodeDiscord(chunk),
   flags: suppressEmbeds,
   allowed_mentions: { parse: [] },
@@ -202,9 +202,9 @@ const contentOf = ({ chunk }: OutboundMessage) => ({
   })),
 })
 
-function bodyOf(message: OutboundMessage, more: object): object | FormData {
+function createBody(message: OutboundMessage, more: object): object | FormData {
   const { file } = message
-  const fields = { ...contentOf(message), ...more }
+  const fields = { ...renderContent(message), ...more }
   if (!file) return fields
   const form = new FormData()
   form.set('payload_json', JSON.stringify({ ...fields, flags: 0, attachments: [{ id: 0, filename: file.name }] }))
@@ -212,7 +212,7 @@ function bodyOf(message: OutboundMessage, more: object): object | FormData {
   return form
 }
 
-const referenceOf = ({ replyToMessageId }: OutboundMessage) =>
+const renderReference = ({ replyToMessageId }: OutboundMessage) =>
   replyToMessageId !== undefined && {
     message_reference: { message_id: replyToMessageId, fail_if_not_exists: false },
     allowed_mentions: { parse: [], replied_user: false },
@@ -221,7 +221,7 @@ const referenceOf = ({ replyToMessageId }: OutboundMessage) =>
 /** Discord accepts 25 characters. Its own repetitions carry the same number, so the message stands there once. */
 const nonceOf = (key: string): Promise<string> => sha256Hex(key, 12)
 
-const outcomeOf = (answer: DiscordResult): SendOutcome => {
+const getOutcome = (answer: DiscordResult): SendOutcome => {
   if (answer.kind === 'failed') return answer.outcome
   const { id } = answer.result
   return { kind: 'sent', ...(typeof id === 'string' && { id }) }
@@ -262,5 +262,5 @@ async function resolveTarget(connection: ChannelConnection, { chat, thread }: Ch
       : { kind: 'unknown', detail }
   }
   const { type, parent_id: parent } = answer.result as { readonly type?: number; readonly parent_id?: string }
-  return { kind: 'found', address: addressOf(id, { type, parent_id: parent }), isGroup: type !== 1 }
+  return { kind: 'found', address: parseAddress(id, { type, parent_id: parent }), isGroup: type !== 1 }
 }

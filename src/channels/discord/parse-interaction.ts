@@ -33,7 +33,7 @@ type Interaction = z.infer<typeof interaction>
 export function parseInteraction(body: unknown, receivedAt: number): InboundEvent | undefined {
   const parsed = interaction.safeParse(body)
   if (!parsed.success) return undefined
-  const sender = senderOf(parsed.data)
+  const sender = parseSender(parsed.data)
   if (!sender) return undefined
   const { id, token, type, data, message } = parsed.data
   const event = {
@@ -55,21 +55,21 @@ function commandText({ data }: Interaction): string {
   return typeof chosen?.value === 'string' ? chosen.value.trim() : ''
 }
 
-function senderOf({ member, user }: Interaction) {
+function parseSender({ member, user }: Interaction) {
   const person = member?.user ?? user
   if (!person || person.bot) return undefined
   return { id: person.id, name: member?.nick || person.global_name || person.username || person.id }
 }
 
 function chatOf({ channel_id: id, channel, guild_id: guild }: Interaction) {
-  return { address: addressOf(id, channel), isGroup: guild !== undefined && guild !== null }
+  return { address: parseAddress(id, channel), isGroup: guild !== undefined && guild !== null }
 }
 
 /** The part of a channel that tells threads from others. */
 export type ChannelKind = { readonly type?: number | undefined; readonly parent_id?: string | null | undefined }
 
 /** Threads are channels of their own. They belong to the chat in which they were begun. */
-export function addressOf(id: string, channel: ChannelKind | undefined) {
+export function parseAddress(id: string, channel: ChannelKind | undefined) {
   const isThread = channel?.type !== undefined && channel.type >= 10 && channel.type <= 12
   return isThread && channel.parent_id ? { chat: channel.parent_id, thread: id } : { chat: id }
 }

@@ -6,7 +6,7 @@ import type { InboundEvent, Quote } from '../channel.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
 import { describeContent, describeForward } from '../text/describe-forward.ts'
 import { decodeContent } from './discord-markdown.ts'
-import { addressOf, type ChannelKind, discordUser } from './parse-interaction.ts'
+import { parseAddress, type ChannelKind, discordUser } from './parse-interaction.ts'
 
 const attachment = z.object({
   id: z.string(),
@@ -67,7 +67,7 @@ const message = z.object({
     })
     .nullish(),
 })
-type Message = z.infer<typeof message>
+type DiscordMessage = z.infer<typeof message>
 
 const voiceMessageFlag = 1 << 13
 /** An ordinary message, and an answer to one. */
@@ -112,21 +112,21 @@ function parseDispatch(type: string, data: unknown, source: DispatchSource): Inb
   const { id, author, edited_timestamp: edited } = sent
   if (source.bots.includes(author.id) || !written.has(sent.type)) return undefined
   if (type === 'MESSAGE_UPDATE' && !edited) return undefined // only a preview was added
-  const content = contentOf(sent, source)
+  const content = parseContent(sent, source)
   if (!content.text.trim() && !content.media.length) return undefined
   const event = {
     ...content,
-    address: addressOf(sent.channel_id, source.channel),
+    address: parseAddress(sent.channel_id, source.channel),
     isGroup: sent.guild_id !== undefined && sent.guild_id !== null,
-    sender: senderOf(sent),
+    sender: parseSender(sent),
   }
   return type === 'MESSAGE_CREATE'
     ? { ...event, kind: 'message', key: id }
     : { ...event, kind: 'edit', key: `${id}:${edited}` }
 }
 
-function contentOf(sent: Message, { bots, roles }: DispatchSource) {
-  const quote = quoteOf(sent)
+function parseContent(sent: DiscordMessage, { bots, roles }: DispatchSource) {
+  const quote = parseQuote(sent)
   const hasOwnRole = sent.mention_roles.some((role) => roles.includes(role))
   return {
     messageId: sent.id,
@@ -140,7 +140,7 @@ function contentOf(sent: Message, { bots, roles }: DispatchSource) {
 type Own = Pick<DispatchSource, 'bots' | 'roles'>
 type Content = z.infer<typeof snapshot>['message']
 
-function textOf(sent: Message, own: Own): string {
+function textOf(sent: DiscordMessage, own: Own): string {
   const forwarded = sent.message_snapshots.map((one) => describeForward(describe(one.message, own)))
   return [describe(sent, own), ...forwarded].filter(Boolean).join('\n')
 }
@@ -164,13 +164,13 @@ function describe(
 const describeEmbed = ({ title, description, url, fields }: z.infer<typeof embed>): string =>
   [title, description, ...fields.map(({ name, value }) => `${name}: ${value}`), url].filter(Boolean).join('\n')
 
-function senderOf({ author, member, webhook_id: webhook }: Message) {
+function parseSender({ author, member, webhook_id: webhook }: DiscordMessage) {
   const isBot = author.bot === true || (webhook !== undefined && webhook !== null)
   const name = member?.nick || author.global_name || author.username || author.id
   return { id: author.id, name, ...(isBot && { isBot: true as const }) }
 }
 
-function quoteOf({ referenced_message: quoted }: Message): Quote | undefined {
+function parseQuote({ referenced_message: quoted }: DiscordMessage): Quote | undefined {
   if (!quoted) return undefined
   const { id, author, message_snapshots: forwarded } = quoted
   const content = quoted.content || forwarded.map((one) => one.message.content).join('\n')
@@ -189,10 +189,13 @@ function quoteOf({ referenced_message: quoted }: Message): Quote | undefined {
   }
 }
 
-const mediaIn = ({ attachments, flags = 0 }: Pick<Message, 'attachments' | 'flags'>): readonly MediaReference[] =>
-  attachments.flatMap((one) => mediaOf(one, flags & voiceMessageFlag))
+const mediaIn = ({
+  attachments,
+  flags = 0,
+}: Pick<DiscordMessage, 'attachments' | 'flags'>): readonly MediaReference[] =>
+  attachments.flatMap((one) => parseMedia(one, flags & voiceMessageFlag))
 
-function mediaOf(value: unknown, isVoice: number): readonly MediaReference[] {
+function parseMedia(value: unknown, isVoice: number): readonly MediaReference[] {
   const parsed = attachment.safeParse(value)
   if (!parsed.success) return []
   const { url, filename: name, content_type: mime, size: bytes } = parsed.data

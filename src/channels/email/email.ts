@@ -64,15 +64,15 @@ async function send(connection: ChannelConnection, message: OutboundMessage): Pr
   const { ownAddress, sendEmail } = connection
   if (!sendEmail || !ownAddress) return { kind: 'forbidden', detail: 'the deployment cannot send email' }
   try {
-    await sendEmail(mailOf(message, ownAddress))
+    await sendEmail(createMail(message, ownAddress))
     return { kind: 'sent' }
   } catch (error) {
     return classifyError(error)
   }
 }
 
-function mailOf({ address, chunk, file, replyHandle }: OutboundMessage, from: string): OutboundEmail {
-  const thread = threadOf(replyHandle?.token)
+function createMail({ address, chunk, file, replyHandle }: OutboundMessage, from: string): OutboundEmail {
+  const thread = parseThread(replyHandle?.token)
   // The text of a file is the note that it may have arrived before.
   const content = file
     ? { text: `${chunk.text}${file.name}`.trim() }
@@ -82,18 +82,18 @@ function mailOf({ address, chunk, file, replyHandle }: OutboundMessage, from: st
     to: address.chat,
     subject: thread?.subject ? answerSubject(thread.subject) : firstLine(file?.name ?? chunk.text),
     ...content,
-    headers: headersOf(thread?.messageId ?? address.thread, thread?.references ?? address.thread),
+    headers: renderHeaders(thread?.messageId ?? address.thread, thread?.references ?? address.thread),
     attachments: file ? [file] : [],
   }
 }
 
-const headersOf = (inReplyTo: string | undefined, references: string | undefined) => ({
+const renderHeaders = (inReplyTo: string | undefined, references: string | undefined) => ({
   'Auto-Submitted': inReplyTo === undefined ? 'auto-generated' : 'auto-replied',
   ...(inReplyTo !== undefined && { 'In-Reply-To': inReplyTo }),
   ...(references !== undefined && { References: references }),
 })
 
-function threadOf(token: string | undefined): MailThread | undefined {
+function parseThread(token: string | undefined): MailThread | undefined {
   const parsed = token === undefined ? undefined : (parseJson(token) as Partial<MailThread> | null | undefined)
   const { subject, messageId, references } = parsed ?? {}
   if (typeof messageId !== 'string' || typeof references !== 'string') return undefined

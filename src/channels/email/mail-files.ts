@@ -13,8 +13,8 @@ const maxNameChars = 200
 const minInlineBytes = 20_000
 const signatureType = /^application\/(?:(?:x-)?pkcs7-signature|pgp-signature)$/
 
-export function filesOf({ attachments }: Email): MailFiles {
-  const files = attachments.filter((one) => isContent(one, bytesOf(one))).slice(0, maxFiles)
+export function parseFiles({ attachments }: Email): MailFiles {
+  const files = attachments.filter((one) => isContent(one, parseBytes(one))).slice(0, maxFiles)
   return {
     media: files.map((one, n) => ({
       kind: mediaKindOf(one.mimeType),
@@ -22,9 +22,9 @@ export function filesOf({ attachments }: Email): MailFiles {
       isCarried: true,
       ...(one.filename && { name: one.filename.slice(0, maxNameChars) }),
       mime: one.mimeType.slice(0, maxNameChars),
-      bytes: bytesOf(one).length,
+      bytes: parseBytes(one).length,
     })),
-    ...(files.length > 0 && { carried: files.map((one, n) => ({ reference: String(n), bytes: bytesOf(one) })) }),
+    ...(files.length > 0 && { carried: files.map((one, n) => ({ reference: String(n), bytes: parseBytes(one) })) }),
   }
 }
 
@@ -32,7 +32,7 @@ export function filesOf({ attachments }: Email): MailFiles {
 const isContent = ({ mimeType, related }: Attachment, bytes: Uint8Array): boolean =>
   bytes.length > 0 && !signatureType.test(mimeType) && !(related && bytes.length < minInlineBytes)
 
-const bytesOf = ({ content }: Attachment): Uint8Array<ArrayBuffer> =>
+const parseBytes = ({ content }: Attachment): Uint8Array<ArrayBuffer> =>
   typeof content === 'string'
     ? Uint8Array.from(new TextEncoder().encode(content))
     : new Uint8Array(content as ArrayBuffer)

@@ -3,7 +3,7 @@
 import PostalMime, { type Email } from 'postal-mime'
 import type { InboundEvent } from '../channel.ts'
 import { stripQuotedReply, textOfHtml } from './email-text.ts'
-import { filesOf } from './mail-files.ts'
+import { parseFiles } from './mail-files.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 
 /** Answers to a mail keep its subject and its place in the conversation. */
@@ -15,21 +15,21 @@ const maxReferencesBytes = 1_800
 const maxSubjectChars = 300
 const maxIdChars = 400
 
-type Envelope = { readonly from: string; readonly to: string; readonly receivedAt: number }
+type MailEnvelope = { readonly from: string; readonly to: string; readonly receivedAt: number }
 
 /** Returns undefined for mail of machines, and for mail whose sender is not proven. */
 export async function parseMail(
   raw: Uint8Array,
-  envelope: Envelope,
+  envelope: MailEnvelope,
   ownAddress: string | undefined,
 ): Promise<InboundEvent | undefined> {
   const mail = await PostalMime.parse(Uint8Array.from(raw)).catch(() => undefined)
   const from = mail && senderOf(mail)
   if (!mail || !from || !isPerson(mail, from, envelope, ownAddress) || !isAuthenticated(mail)) return undefined
   const text = textOf(mail)
-  const files = filesOf(mail)
+  const files = parseFiles(mail)
   if (!text && !files.media.length) return undefined
-  const thread = await threadOf(mail, raw)
+  const thread = await parseThread(mail, raw)
   const { messageId, quoted, root, subject, references } = thread
   const handle: MailThread = { subject, messageId, references }
   return {
@@ -50,7 +50,7 @@ export async function parseMail(
 const senderOf = (mail: Email): string | undefined => mail.from?.address?.toLowerCase()
 
 /** A conversation is named by the id of its first mail, which every answer repeats. */
-async function threadOf(mail: Email, raw: Uint8Array) {
+async function parseThread(mail: Email, raw: Uint8Array) {
   const messageId = idsIn(mail.messageId)[0] ?? `<${await sha256Hex(raw, 16)}@mail.invalid>`
   const earlier = idsIn(mail.references)
   const [quoted] = idsIn(mail.inReplyTo)
@@ -82,7 +82,7 @@ const headerOf = (mail: Email, name: string): string =>
 const machineSender = /^(mailer-daemon|postmaster|bounces?|(?:do-?not-?|no-?)reply)(?:[+._-].{0,200})?@/
 
 /** Answering a machine may begin a loop of two machines. */
-function isPerson(mail: Email, from: string, envelope: Envelope, ownAddress: string | undefined): boolean {
+function isPerson(mail: Email, from: string, envelope: MailEnvelope, ownAddress: string | undefined): boolean {
   const submitted = headerOf(mail, 'auto-submitted')
   const precedence = headerOf(mail, 'precedence')
   const isList = ['list-unsubscribe', 'list-id', 'x-auto-response-suppress', 'x-autoreply'].some((name) =>

@@ -33,7 +33,7 @@ const message = z.object({
   blocks: z.array(z.unknown()).optional(),
   edited: z.object({ ts: z.string() }).optional(),
 })
-type Message = z.infer<typeof message>
+type SlackMessage = z.infer<typeof message>
 const event = z.object({
   type: z.string(),
   subtype: z.string().optional(),
@@ -75,17 +75,17 @@ function parseByType(body: unknown, outer: Outer, source: Callback): InboundEven
 }
 
 /** One mention arrives as `message` and as `app_mention`, with different event ids and the same time. */
-function parseMessage(sent: Message, outer: Outer, source: Callback): InboundEvent | undefined {
-  const sender = senderOf(sent, source)
+function parseMessage(sent: SlackMessage, outer: Outer, source: Callback): InboundEvent | undefined {
+  const sender = parseSender(sent, source)
   const own = decodeMrkdwn(sent.text.trim() ? sent.text : renderBlocks(sent.blocks), source.bot)
   const attached = renderAttachments(sent.attachments, own.text.trim() !== '')
   const text = [readCommand(own.text), decodeMrkdwn(attached.text, undefined).text].filter(Boolean).join('\n')
   const { mentions } = own
-  const media = [...mediaOf(sent.files), ...mediaOf(attached.files)]
+  const media = [...parseMedia(sent.files), ...parseMedia(attached.files)]
   if (!sender || (!text.trim() && !media.length)) return undefined
-  const quote = quoteOf(sent)
+  const quote = parseQuote(sent)
   return {
-    ...chatOf(outer, sent),
+    ...parseChat(outer, sent),
     kind: 'message',
     key: `${source.team}:${outer.channel}:${sent.ts}`,
     sender,
@@ -132,7 +132,7 @@ function parseMembership(body: unknown, outer: Outer, { team, bot }: Callback): 
   }
 }
 
-function senderOf(sent: Message, { app, bot }: Callback): Sender | undefined {
+function parseSender(sent: SlackMessage, { app, bot }: Callback): Sender | undefined {
   const { user, bot_id: otherBot, app_id: otherApp } = sent
   const isOwn =
     (user !== undefined && user === bot) || (otherBot !== undefined && otherApp !== undefined && otherApp === app)
@@ -141,10 +141,11 @@ function senderOf(sent: Message, { app, bot }: Callback): Sender | undefined {
   return { id, name: nameOf(sent) || id, ...(otherBot !== undefined && { isBot: true as const }) }
 }
 
-const nameOf = ({ user_profile: profile, username }: Message) => profile?.display_name || profile?.real_name || username
+const nameOf = ({ user_profile: profile, username }: SlackMessage) =>
+  profile?.display_name || profile?.real_name || username
 
 /** Direct chats are one conversation unless a person begins a thread. */
-const chatOf = ({ channel, channel_type: type }: Outer, { thread_ts: thread }: Message) => ({
+const parseChat = ({ channel, channel_type: type }: Outer, { thread_ts: thread }: SlackMessage) => ({
   address: { chat: channel, ...(thread !== undefined && { thread }) },
   isGroup: !isDirect(channel, type),
 })
@@ -152,12 +153,12 @@ const chatOf = ({ channel, channel_type: type }: Outer, { thread_ts: thread }: M
 const isDirect = (channel: string, type?: string): boolean =>
   type === undefined ? channel.startsWith('D') : type === 'im'
 
-function quoteOf({ ts, thread_ts: thread, parent_user_id: parent }: Message): Quote | undefined {
+function parseQuote({ ts, thread_ts: thread, parent_user_id: parent }: SlackMessage): Quote | undefined {
   if (thread === undefined || thread === ts) return undefined
   return { messageId: thread, ...(parent !== undefined && { sender: { id: parent, name: parent } }) }
 }
 
-function mediaOf(files: readonly unknown[] | undefined): readonly MediaReference[] {
+function parseMedia(files: readonly unknown[] | undefined): readonly MediaReference[] {
   return (files ?? []).flatMap((one) => {
     const parsed = file.safeParse(one)
     if (!parsed.success) return []

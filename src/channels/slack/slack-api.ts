@@ -39,9 +39,9 @@ function classifyAnswer(answer: ApiAnswer): SlackResult {
 
 const failed = (outcome: FailedOutcome, error: string): SlackResult => ({ kind: 'failed', outcome, error })
 
-type FailureKind = 'retry' | 'too_long' | 'format' | 'gone' | 'forbidden'
+type SlackFailureKind = 'retry' | 'too_long' | 'format' | 'gone' | 'forbidden'
 
-const kinds: Readonly<Record<FailureKind, readonly string[]>> = {
+const kinds: Readonly<Record<SlackFailureKind, readonly string[]>> = {
   retry: ['internal_error', 'fatal_error', 'service_unavailable', 'request_timeout', 'team_access_not_granted'],
   too_long: ['msg_too_long', 'msg_blocks_too_long'],
   format: ['invalid_blocks', 'invalid_blocks_format', 'invalid_attachments', 'markdown_text_conflict'],
@@ -74,7 +74,7 @@ const kinds: Readonly<Record<FailureKind, readonly string[]>> = {
   ],
 }
 const kindOfError = new Map(
-  Object.entries(kinds).flatMap(([kind, errors]) => errors.map((error) => [error, kind as FailureKind])),
+  Object.entries(kinds).flatMap(([kind, errors]) => errors.map((error) => [error, kind as SlackFailureKind])),
 )
 
 function classifyError(error: string, answer: ApiAnswer): FailedOutcome {

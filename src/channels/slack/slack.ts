@@ -101,7 +101,7 @@ async function sendText(connection: ChannelConnection, message: OutboundMessage)
   if (answer.kind === 'done') return { kind: 'sent', id: stringOf(answer.result['ts']) }
   const { replyHandle } = message
   if (replyHandle && editedMessageId === undefined && isOutside(answer.error))
-    return respond(connection, replyHandle.token, { response_type: 'in_channel', ...contentOf(message) })
+    return respond(connection, replyHandle.token, { response_type: 'in_channel', ...renderContent(message) })
   const isWithoutThread = ['thread_not_found', 'invalid_thread_ts', 'cannot_reply_to_message'].includes(answer.error)
   if (!isWithoutThread || editedMessageId !== undefined) return answer.outcome
   // Slack accepted nothing, so the message can go to the chat without the deleted thread.
@@ -128,15 +128,15 @@ async function respond(connection: ChannelConnection, url: string, fields: objec
   }
 }
 
-const contentOf = ({ chunk, editedMessageId }: OutboundMessage) => ({
+const renderContent = ({ chunk, editedMessageId }: OutboundMessage) => ({
   text: encodeMrkdwn(chunk),
   // Without blocks an edit would leave the buttons of the earlier version.
-  ...(chunk.buttons ? { blocks: blocksOf(chunk) } : editedMessageId !== undefined && { blocks: [] }),
+  ...(chunk.buttons ? { blocks: renderBlocks(chunk) } : editedMessageId !== undefined && { blocks: [] }),
 })
 
 function messageFields(message: OutboundMessage): Record<string, unknown> {
   const { address, chunk, editedMessageId } = message
-  const content = { channel: address.chat, ...contentOf(message) }
+  const content = { channel: address.chat, ...renderContent(message) }
   if (editedMessageId !== undefined) return { ...content, ts: editedMessageId }
   const thread = threadOf(message)
   return {
@@ -153,7 +153,7 @@ function messageFields(message: OutboundMessage): Record<string, unknown> {
 const threadOf = ({ address, replyToMessageId }: OutboundMessage): string | undefined =>
   address.thread ?? replyToMessageId
 
-const blocksOf = (chunk: MessageChunk) => [
+const renderBlocks = (chunk: MessageChunk) => [
   ...renderSections(chunk).map((text) => ({ type: 'section', text: { type: 'mrkdwn', text } })),
   ...(chunk.buttons ?? []).map((row) => ({
     type: 'actions',

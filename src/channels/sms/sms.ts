@@ -110,7 +110,7 @@ function parseForm(form: URLSearchParams): InboundEvent | undefined {
   if (state && state !== 'received') return parseStatus(form, sid)
   const from = get('From')
   const text = get('Body')
-  const media = mediaOf(form)
+  const media = getMedia(form)
   if (!from) return undefined
   const source = {
     key: sid,
@@ -142,7 +142,7 @@ function parseStatus(form: URLSearchParams, sid: string): InboundEvent | undefin
   }
 }
 
-function mediaOf(form: URLSearchParams): readonly MediaReference[] {
+function getMedia(form: URLSearchParams): readonly MediaReference[] {
   const count = Math.min(Number(form.get('NumMedia')) || 0, maxMedia)
   return Array.from({ length: count }, (_, n) => n).flatMap((n) => {
     const reference = form.get(`MediaUrl${n}`)

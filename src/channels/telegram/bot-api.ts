@@ -7,7 +7,7 @@ import type { SendOutcome } from '#agent/core/delivery.ts'
 import { type ApiAnswer, busyWaitMs, callApi, classifyStatus, joinUrl } from '../call-api.ts'
 import type { ChannelConnection } from '../channel.ts'
 
-type Answer = {
+type BotAnswer = {
   readonly ok?: boolean
   readonly result?: unknown
   readonly description?: string
@@ -37,7 +37,7 @@ export async function callBotApi(
   const url = joinUrl(connection.apiBase, `bot${tokenOf(connection)}/${method}`)
   const answer = await callApi(url, { method: 'POST', ...content })
   if (answer.kind === 'ambiguous') return answer
-  const parsed = (answer.body ?? {}) as Answer
+  const parsed = (answer.body ?? {}) as BotAnswer
   return parsed.ok === true ? { kind: 'done', result: parsed.result } : classifyFailure(answer, parsed)
 }
 
@@ -45,7 +45,7 @@ export async function callBotApi(
 export const fileUrl = (connection: ChannelConnection, path: string): string =>
   joinUrl(connection.apiBase, `file/bot${tokenOf(connection)}/${path}`)
 
-function classifyFailure(answer: ApiAnswer, { description = '', parameters }: Answer): BotApiResult {
+function classifyFailure(answer: ApiAnswer, { description = '', parameters }: BotAnswer): BotApiResult {
   const { status } = answer
   const byStatus = classifyStatus(answer, description)
   if (status === 429) return { ...byStatus, kind: 'retry', waitMs: busyWaitMs(answer, parameters?.retry_after) }

@@ -40,7 +40,7 @@ const methods = {
 } as const
 
 /** Telegram shows only some formats natively; every other file is a document. */
-function fieldOf({ kind, mime, bytes }: OutboundFile): keyof typeof methods {
+function renderField({ kind, mime, bytes }: OutboundFile): keyof typeof methods {
   if (kind === 'image' && /^image\/(jpeg|png|webp)$/.test(mime) && bytes.length <= maxPhotoBytes) return 'photo'
   if (kind === 'voice' && /^audio\/(ogg|mpeg|mp4|x-m4a)/.test(mime)) return 'voice'
   if (kind === 'audio' && /^audio\/(mpeg|mp4|x-m4a)/.test(mime)) return 'audio'
@@ -48,7 +48,7 @@ function fieldOf({ kind, mime, bytes }: OutboundFile): keyof typeof methods {
 }
 
 export function fileForm(message: OutboundMessage, file: OutboundFile) {
-  const field = fieldOf(file)
+  const field = renderField(file)
   const form = new FormData()
   for (const [name, value] of Object.entries({ ...addressFields(message.address), ...replyFields(message) }))
     form.set(name, typeof value === 'object' ? JSON.stringify(value) : String(value))

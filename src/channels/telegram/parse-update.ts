@@ -86,7 +86,7 @@ const message = z.object({
   migrate_to_chat_id: id.optional(),
   migrate_from_chat_id: id.optional(),
 })
-type Message = z.infer<typeof message>
+type TelegramMessage = z.infer<typeof message>
 const member = z.object({ chat, from: user, new_chat_member: z.object({ status: z.string() }) })
 const press = z.object({
   id: z.string(),
@@ -116,10 +116,10 @@ export function parseUpdate(body: unknown): InboundEvent | undefined {
 function parsePress(key: string, pressed: z.infer<typeof press>): InboundEvent | undefined {
   if (!pressed.message || pressed.data === undefined || pressed.from.is_bot) return undefined
   return {
-    ...placeOf(pressed.message),
+    ...parsePlace(pressed.message),
     kind: 'press',
     key,
-    sender: senderOf(pressed.from),
+    sender: parseSender(pressed.from),
     pressId: pressed.id,
     messageId: pressed.message.message_id,
     data: pressed.data,
@@ -127,7 +127,7 @@ function parsePress(key: string, pressed: z.infer<typeof press>): InboundEvent |
 }
 
 /** Both chats report a move; the key is the same. */
-function parseMove(sent: Message): InboundEvent | undefined {
+function parseMove(sent: TelegramMessage): InboundEvent | undefined {
   const { chat: here, migrate_to_chat_id: to, migrate_from_chat_id: from } = sent
   const [before, after] = to === undefined ? [from, here.id] : [here.id, to]
   if (before === undefined) return undefined
@@ -138,7 +138,7 @@ function parseMove(sent: Message): InboundEvent | undefined {
     key: `moved:${before}:${after}`,
     address: { chat: before },
     isGroup: true,
-    sender: sent.from ? senderOf(sent.from) : { id: before, name: '' },
+    sender: sent.from ? parseSender(sent.from) : { id: before, name: '' },
   }
 }
 
@@ -147,28 +147,28 @@ function parseMembership(key: string, changed: z.infer<typeof member> | undefine
   const { status } = changed.new_chat_member
   const isRemoved = status === 'left' || status === 'kicked'
   return {
-    ...placeOf(changed),
+    ...parsePlace(changed),
     kind: 'lifecycle',
     change: isRemoved ? 'removed' : 'added',
     key,
-    sender: senderOf(changed.from),
+    sender: parseSender(changed.from),
   }
 }
 
-function parseMessage(key: string, kind: 'message' | 'edit', sent: Message): InboundEvent | undefined {
+function parseMessage(key: string, kind: 'message' | 'edit', sent: TelegramMessage): InboundEvent | undefined {
   if (!sent.from || sent.chat.type === 'channel') return undefined
-  const content = contentOf(sent)
+  const content = parseContent(sent)
   if (!content.text.trim() && !content.media.length) return undefined
-  return { ...placeOf(sent), kind, key, sender: senderOf(sent.from), ...content }
+  return { ...parsePlace(sent), kind, key, sender: parseSender(sent.from), ...content }
 }
 
-function contentOf(sent: Message): MessageContent {
+function parseContent(sent: TelegramMessage): MessageContent {
   const { message_id: messageId, media_group_id: albumId } = sent
-  const quote = quoteOf(sent)
+  const quote = parseQuote(sent)
   return {
     messageId,
-    text: textOf(sent),
-    media: mediaOf(sent),
+    text: renderText(sent),
+    media: parseMedia(sent),
     mentions: mentionsIn(sent),
     ...(quote && { quote }),
     ...(albumId !== undefined && { albumId }),
@@ -199,7 +199,7 @@ function writtenText({ text, caption, entities: inText, caption_entities: inCapt
 }
 
 /** Content that is neither text nor a file stands in brackets. */
-function textOf(sent: Message): string {
+function renderText(sent: TelegramMessage): string {
   const { sticker, location, venue, contact, poll, dice } = sent
   const notes = [
     sticker && `[sticker${sticker.emoji ? ` ${sticker.emoji}` : ''}]`,
@@ -212,7 +212,7 @@ function textOf(sent: Message): string {
     dice && describeContent('dice', dice.emoji, dice.value),
   ]
   const text = [writtenText(sent), ...notes].filter(Boolean).join('\n')
-  const isEmpty = text.trim() === '' && mediaOf(sent).length === 0
+  const isEmpty = text.trim() === '' && parseMedia(sent).length === 0
   return sent.forward_origin && !isEmpty ? describeForward(text, originOf(sent.forward_origin)) : text
 }
 
@@ -221,7 +221,7 @@ const originOf = ({
   sender_user_name: hidden,
   sender_chat: group,
   chat: channel,
-}: z.infer<typeof origin>) => (person && senderOf(person).name) ?? hidden ?? group?.title ?? channel?.title
+}: z.infer<typeof origin>) => (person && parseSender(person).name) ?? hidden ?? group?.title ?? channel?.title
 
 const kinds = {
   document: 'document',
@@ -229,9 +229,9 @@ const kinds = {
   audio: 'audio',
   video: 'video',
   video_note: 'video',
-} as const satisfies Partial<Record<keyof Message, MediaReference['kind']>>
+} as const satisfies Partial<Record<keyof TelegramMessage, MediaReference['kind']>>
 
-function mediaOf(sent: Pick<Message, keyof typeof fileFields>): readonly MediaReference[] {
+function parseMedia(sent: Pick<TelegramMessage, keyof typeof fileFields>): readonly MediaReference[] {
   // Telegram lists one image in several sizes, the largest last. An animation comes as a document too.
   const photo = sent.photo?.at(-1)
   const files = Object.entries(kinds).flatMap(([field, kind]) => {
@@ -250,26 +250,26 @@ const referenceTo = (kind: MediaReference['kind'], found: z.infer<typeof file>):
 })
 
 /** The first message of a topic is the service message that opened it: every message of the topic replies to it. */
-function quoteOf({ reply_to_message: replied, quote, ...sent }: Message): Quote | undefined {
+function parseQuote({ reply_to_message: replied, quote, ...sent }: TelegramMessage): Quote | undefined {
   const isTopicStart = sent.is_topic_message === true && replied?.message_id === String(sent.message_thread_id)
   if (!replied || isTopicStart) return undefined
   const text = quote ? writtenText(quote) : writtenText(replied)
-  const media = mediaOf(replied)
+  const media = parseMedia(replied)
   return {
     messageId: replied.message_id,
-    ...(replied.from && { sender: senderOf(replied.from) }),
+    ...(replied.from && { sender: parseSender(replied.from) }),
     ...(text !== undefined && { text }),
     ...(media.length > 0 && { media }),
   }
 }
 
-type InChat = Pick<Message, 'chat' | 'message_thread_id' | 'is_topic_message'>
+type InChat = Pick<TelegramMessage, 'chat' | 'message_thread_id' | 'is_topic_message'>
 
 /**
  * Only topics count as threads: replies in a group without topics carry a thread id too. The general topic has id 1,
  * which `sendMessage` does not accept.
  */
-function placeOf({ chat: { id: chatId, type }, message_thread_id: thread, is_topic_message: isTopic }: InChat) {
+function parsePlace({ chat: { id: chatId, type }, message_thread_id: thread, is_topic_message: isTopic }: InChat) {
   const isNamedTopic = isTopic === true && thread !== undefined && thread !== 1
   return {
     address: { chat: chatId, ...(isNamedTopic && { thread: String(thread) }) },
@@ -277,13 +277,19 @@ function placeOf({ chat: { id: chatId, type }, message_thread_id: thread, is_top
   }
 }
 
-function senderOf({ id: sender, is_bot: isBot, first_name: first, last_name: last, username }: z.infer<typeof user>) {
+function parseSender({
+  id: sender,
+  is_bot: isBot,
+  first_name: first,
+  last_name: last,
+  username,
+}: z.infer<typeof user>) {
   const name = [first, last].filter(Boolean).join(' ') || username || sender
   return { id: sender, name, ...(isBot && { isBot }) } satisfies Sender
 }
 
 /** Finds `@name`, `/command@name`, and mentions of users without a user name. */
-function mentionsIn({ text, caption, entities, caption_entities: captionEntities }: Message): string[] {
+function mentionsIn({ text, caption, entities, caption_entities: captionEntities }: TelegramMessage): string[] {
   const source = text ?? caption ?? ''
   return (text === undefined ? (captionEntities ?? []) : (entities ?? [])).flatMap(
     ({ type, offset, length, user: mentioned }) => {

@@ -59,9 +59,9 @@ export const telegram: Channel = {
   },
   send,
   showTyping: (connection, address) =>
-    outcomeOf(callBotApi(connection, 'sendChatAction', { ...addressFields(address), action: 'typing' })),
+    getOutcome(callBotApi(connection, 'sendChatAction', { ...addressFields(address), action: 'typing' })),
   answerPress: (connection, pressId, text) =>
-    outcomeOf(callBotApi(connection, 'answerCallbackQuery', { callback_query_id: pressId, text })),
+    getOutcome(callBotApi(connection, 'answerCallbackQuery', { callback_query_id: pressId, text })),
   getAccount: async (connection) => {
     const answer = await callBotApi(connection, 'getMe', {})
     if (answer.kind !== 'done') return { refused: answer.detail }
@@ -77,10 +77,10 @@ async function send(connection: ChannelConnection, message: OutboundMessage): Pr
   const { editedMessageId } = message
   const answer = await callWith(connection, message)
   // Telegram accepted nothing, so the message can go to the chat without the deleted topic.
-  if (answer.kind !== 'no-thread') return outcomeOf(answer, editedMessageId)
+  if (answer.kind !== 'no-thread') return getOutcome(answer, editedMessageId)
   const { thread: _thread, ...address } = message.address
   const { editedMessageId: _edited, ...rest } = message
-  return outcomeOf(callWith(connection, { ...rest, address }))
+  return getOutcome(callWith(connection, { ...rest, address }))
 }
 
 async function callWith(connection: ChannelConnection, message: OutboundMessage): Promise<BotApiResult> {
@@ -98,7 +98,7 @@ async function callWith(connection: ChannelConnection, message: OutboundMessage)
   return callBotApi(connection, asDocument.method, asDocument.form)
 }
 
-async function outcomeOf(result: BotApiResult | Promise<BotApiResult>, editedId?: string): Promise<SendOutcome> {
+async function getOutcome(result: BotApiResult | Promise<BotApiResult>, editedId?: string): Promise<SendOutcome> {
   const answer = await result
   if (answer.kind === 'no-thread') return { kind: 'forbidden', detail: answer.detail }
   if (answer.kind === 'no-photo') return { kind: 'fatal', detail: answer.detail }

@@ -18,9 +18,9 @@ const tags: Readonly<Record<TextSpan['type'], string>> = {
 export const encodeHtml = ({ text, spans }: MessageChunk): string =>
   `<div>${encodeRange(text, nestSpans(spans, 0, text.length), { from: 0, to: text.length, isPre: false })}</div>`
 
-type Range = { readonly from: number; readonly to: number; readonly isPre: boolean }
+type HtmlRange = { readonly from: number; readonly to: number; readonly isPre: boolean }
 
-function encodeRange(text: string, nodes: readonly SpanNode[], { from, to, isPre }: Range): string {
+function encodeRange(text: string, nodes: readonly SpanNode[], { from, to, isPre }: HtmlRange): string {
   let out = ''
   let at = from
   for (const node of nodes) {

@@ -51,13 +51,13 @@ export function encodeMarks({ text, spans }: MessageChunk, dialect: MarkDialect)
   return out.join('\n')
 }
 
-type Token = { readonly kind: 'text' | 'open' | 'close'; readonly value: string }
+type MarkToken = { readonly kind: 'text' | 'open' | 'close'; readonly value: string }
 
-type Range = { readonly from: number; readonly to: number; readonly dialect: MarkDialect }
+type MarkRange = { readonly from: number; readonly to: number; readonly dialect: MarkDialect }
 
-function encodeLine(text: string, spans: readonly TextSpan[], { from, to, dialect }: Range): string {
+function encodeLine(text: string, spans: readonly TextSpan[], { from, to, dialect }: MarkRange): string {
   const near = spans.filter(({ offset, length }) => offset < to && offset + length > from)
-  const tokens: Token[] = []
+  const tokens: MarkToken[] = []
   const nodes = nestSpans(near, from, to)
   addTokens({ text, dialect, tokens, active: new Set() }, nodes, from, to)
   return joinTokens(tokens, dialect)
@@ -66,7 +66,7 @@ function encodeLine(text: string, spans: readonly TextSpan[], { from, to, dialec
 type Writer = {
   readonly text: string
   readonly dialect: MarkDialect
-  readonly tokens: Token[]
+  readonly tokens: MarkToken[]
   /** Marks that are open. A mark inside itself would end it. */
   readonly active: ReadonlySet<string>
 }
@@ -100,7 +100,7 @@ function addNode(writer: Writer, { span, from, to, children }: SpanNode): void {
   const inner = clipNodes(children, start, stop)
   if (code !== undefined) tokens.push({ kind: 'open', value: code }, { kind: 'close', value: '' })
   else if (span.type === 'link') {
-    const label: Token[] = []
+    const label: MarkToken[] = []
     addTokens({ ...writer, tokens: label }, inner, start, stop)
     const value = dialect.encodeLink(span.url ?? '', joinTokens(label, dialect), content.trim())
     tokens.push({ kind: 'text', value })
@@ -123,9 +123,9 @@ const isWord = (char: string) => /[\p{L}\p{N}_]/u.test(char)
 const firstOf = (text: string) => String.fromCodePoint(text.codePointAt(0) ?? 0)
 const lastOf = (text: string) => Array.from(text.slice(-2)).at(-1) ?? ''
 
-function joinTokens(tokens: readonly Token[], { needsBoundaries }: MarkDialect): string {
+function joinTokens(tokens: readonly MarkToken[], { needsBoundaries }: MarkDialect): string {
   let out = ''
-  let previous: Token | undefined
+  let previous: MarkToken | undefined
   for (const token of tokens) {
     if (!token.value) {
       previous = token
@@ -138,7 +138,7 @@ function joinTokens(tokens: readonly Token[], { needsBoundaries }: MarkDialect):
   return out
 }
 
-function needsSeparator(out: string, previous: Token, token: Token, needsBoundaries: boolean): boolean {
+function needsSeparator(out: string, previous: MarkToken, token: MarkToken, needsBoundaries: boolean): boolean {
   const [before, after] = [lastOf(out), firstOf(token.value)]
   // One style ends where another begins: their marks would be read as one.
   if (previous.kind === 'close' && token.kind === 'open') return needsBoundaries || before === after

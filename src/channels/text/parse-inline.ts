@@ -37,10 +37,10 @@ export function parseInline(source: string, out: StyledText, depth = 0): void {
   }
 }
 
-type State = { readonly out: StyledText; readonly depth: number; readonly unclosed: Set<string> }
+type InlineState = { readonly out: StyledText; readonly depth: number; readonly unclosed: Set<string> }
 
 /** Parses the construct that begins at `at`. Returns the position behind it, or `at` when none begins there. */
-function parseAt(source: string, at: number, state: State): number {
+function parseAt(source: string, at: number, state: InlineState): number {
   switch (source[at]) {
     case '\\':
       return parseEscape(source, at, state.out)
@@ -70,7 +70,7 @@ function parseEscape(source: string, at: number, out: StyledText): number {
   return at + 2
 }
 
-function parseCode(source: string, at: number, { out, unclosed }: State): number {
+function parseCode(source: string, at: number, { out, unclosed }: InlineState): number {
   const length = runLength(source, at, '`')
   const fence = '`'.repeat(length)
   const end = unclosed.has(fence) ? -1 : findCodeEnd(source, at + length, length)
@@ -100,7 +100,7 @@ const maxUrlChars = 4_000
 const maxUrlLevels = 32
 
 /** `[label](address)` and `![label](address)`. */
-function parseLink(source: string, at: number, { out, depth }: State): number {
+function parseLink(source: string, at: number, { out, depth }: InlineState): number {
   const open = source[at] === '!' ? at + 1 : at
   if (source[open] !== '[') return at
   const labelEnd = findClosingBracket(source, open)
@@ -169,7 +169,7 @@ function parseUrl(source: string, at: number, out: StyledText): number {
   return at + url.length
 }
 
-function parseMarked(source: string, at: number, state: State): number {
+function parseMarked(source: string, at: number, state: InlineState): number {
   const { out, depth, unclosed } = state
   for (const [mark, types] of marks) {
     if (!source.startsWith(mark, at) || unclosed.has(mark) || depth >= maxDepth) continue

@@ -21,12 +21,12 @@ export function parseMarkdown(markdown: string, { hasColumns = true } = {}): Sty
   return out
 }
 
-type Target = { readonly out: StyledText; readonly quoteLevel: number; readonly hasColumns: boolean }
+type MarkdownOutput = { readonly out: StyledText; readonly quoteLevel: number; readonly hasColumns: boolean }
 
 /** Bounds the recursion. Deeper quotes stay as they are written. */
 const maxQuoteLevel = 20
 
-function writeBlocks(lines: readonly string[], target: Target): void {
+function writeBlocks(lines: readonly string[], target: MarkdownOutput): void {
   let at = 0
   while (at < lines.length) {
     if (at > 0) target.out.text += '\n'
@@ -35,7 +35,7 @@ function writeBlocks(lines: readonly string[], target: Target): void {
 }
 
 /** Writes the block that begins at a line. Returns the number of the line after it. */
-function writeBlock(lines: readonly string[], at: number, target: Target): number {
+function writeBlock(lines: readonly string[], at: number, target: MarkdownOutput): number {
   const { out } = target
   const line = lines[at] ?? ''
   const fenced = parseFence(line)
@@ -67,15 +67,15 @@ function isPlain(lines: readonly string[], at: number): boolean {
   )
 }
 
-type Fence = { readonly indentChars: number; readonly mark: string; readonly language: string }
+type CodeFence = { readonly indentChars: number; readonly mark: string; readonly language: string }
 
-function parseFence(line: string): Fence | undefined {
+function parseFence(line: string): CodeFence | undefined {
   const [whole, indent = '', mark = '', language = ''] = fence.exec(line) ?? []
   return whole === undefined ? undefined : { indentChars: indent.length, mark, language }
 }
 
 /** Writes the lines up to the closing fence, without the indentation of the opening one. */
-function writeCode(lines: readonly string[], from: number, out: StyledText, fenced: Fence): number {
+function writeCode(lines: readonly string[], from: number, out: StyledText, fenced: CodeFence): number {
   const { indentChars, mark, language } = fenced
   const indentation = new RegExp(`^[ \\t]{0,${indentChars}}`)
   const closing = new RegExp(`^ {0,3}${mark[0]}{${mark.length},}\\s*$`)
@@ -92,7 +92,7 @@ function writeCode(lines: readonly string[], from: number, out: StyledText, fenc
   return at + 1
 }
 
-function writeQuote(lines: readonly string[], from: number, target: Target): number {
+function writeQuote(lines: readonly string[], from: number, target: MarkdownOutput): number {
   let at = from
   const inner: string[] = []
   while (at < lines.length && quote.test(lines[at] ?? '')) inner.push((lines[at++] ?? '').replace(quote, ''))
@@ -127,16 +127,16 @@ const isTable = (lines: readonly string[], at: number): boolean =>
   delimiterRow.test(lines[at + 1] ?? '') &&
   (lines[at + 1] ?? '').includes('|')
 
-type Cell = { readonly source: string; readonly text: string }
+type TableCell = { readonly source: string; readonly text: string }
 
 /** Every cell of a column is as wide as its longest one. A longer cell would fill the other rows with blanks. */
 const maxColumnChars = 40
 
-function writeTable(lines: readonly string[], from: number, { out, hasColumns }: Target): number {
-  const header = cellsOf(lines[from] ?? '')
-  const rows: (readonly Cell[])[] = []
+function writeTable(lines: readonly string[], from: number, { out, hasColumns }: MarkdownOutput): number {
+  const header = parseCells(lines[from] ?? '')
+  const rows: (readonly TableCell[])[] = []
   let at = from + 2
-  while (at < lines.length && (lines[at] ?? '').includes('|')) rows.push(cellsOf(lines[at++] ?? ''))
+  while (at < lines.length && (lines[at] ?? '').includes('|')) rows.push(parseCells(lines[at++] ?? ''))
   const isNarrow = [header, ...rows].every((row) => row.every(({ text }) => text.length <= maxColumnChars))
   if (hasColumns && isNarrow) withSpan(out, 'pre', () => (out.text += alignColumns([header, ...rows])))
   else writeRecords(header, rows, out)
@@ -144,7 +144,7 @@ function writeTable(lines: readonly string[], from: number, { out, hasColumns }:
 }
 
 /** Styles are dropped, because the table is preformatted text. Links have their addresses behind them. */
-function alignColumns(rows: readonly (readonly Cell[])[]): string {
+function alignColumns(rows: readonly (readonly TableCell[])[]): string {
   const widths: number[] = []
   for (const row of rows) row.forEach(({ text }, n) => (widths[n] = Math.max(widths[n] ?? 0, text.length)))
   const lines = rows.map((row) =>
@@ -158,13 +158,16 @@ function alignColumns(rows: readonly (readonly Cell[])[]): string {
 }
 
 /** Writes each row as lines of `header: value`. The first row names all columns; empty cells of others are left out. */
-function writeRecords(header: readonly Cell[], rows: readonly (readonly Cell[])[], out: StyledText): void {
+function writeRecords(header: readonly TableCell[], rows: readonly (readonly TableCell[])[], out: StyledText): void {
   for (const [n, row] of (rows.length ? rows : [[]]).entries()) {
     if (n > 0) out.text += '\n\n'
-    const columns: readonly Field[] = Array.from({ length: Math.max(header.length, row.length) }, (_, column) => ({
-      label: header[column]?.source,
-      value: row[column]?.source,
-    }))
+    const columns: readonly LabelledField[] = Array.from(
+      { length: Math.max(header.length, row.length) },
+      (_, column) => ({
+        label: header[column]?.source,
+        value: row[column]?.source,
+      }),
+    )
     const shown = columns.filter(({ label, value }) => value || (n === 0 && label))
     for (const [line, field] of shown.entries()) {
       if (line > 0) out.text += '\n'
@@ -173,15 +176,15 @@ function writeRecords(header: readonly Cell[], rows: readonly (readonly Cell[])[
   }
 }
 
-type Field = { readonly label: string | undefined; readonly value: string | undefined }
+type LabelledField = { readonly label: string | undefined; readonly value: string | undefined }
 
-function writeField({ label, value }: Field, out: StyledText): void {
+function writeField({ label, value }: LabelledField, out: StyledText): void {
   if (label) withSpan(out, 'bold', () => parseInline(label, out))
   if (label && value) out.text += ': '
   if (value) parseInline(value, out)
 }
 
-function cellsOf(line: string): readonly Cell[] {
+function parseCells(line: string): readonly TableCell[] {
   const cells = line
     .trim()
     .replace(/^\|/, '')

@@ -3,17 +3,17 @@
 import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
 import type { ProgressMode } from '../settings.ts'
 
-type Line = {
+type ProgressLine = {
   readonly id: string
   readonly tool: string
   readonly input: string
   readonly printed: string
-  readonly state: State
+  readonly state: LineState
 }
-type State = 'running' | 'done' | 'failed'
+type LineState = 'running' | 'done' | 'failed'
 
 /** The calls of a turn so far, oldest first. `hidden`: earlier ones that are not shown any more. */
-export type ProgressLines = { readonly lines: readonly Line[]; readonly hidden: number }
+export type ProgressLines = { readonly lines: readonly ProgressLine[]; readonly hidden: number }
 
 export const noProgress: ProgressLines = { lines: [], hidden: 0 }
 
@@ -50,12 +50,16 @@ function started(
   { lines, hidden }: ProgressLines,
   { call_id: id, tool, input }: Extract<CallEvent, { type: 'tool.started' }>,
 ) {
-  const line: Line = { id, tool, input: describeInput(input), printed: '', state: 'running' }
+  const line: ProgressLine = { id, tool, input: describeInput(input), printed: '', state: 'running' }
   const all = [...lines, line]
   return { lines: all.slice(-maxLines), hidden: hidden + Math.max(0, all.length - maxLines) }
 }
 
-const change = ({ lines, hidden }: ProgressLines, id: string, to: (line: Line) => Line): ProgressLines => ({
+const change = (
+  { lines, hidden }: ProgressLines,
+  id: string,
+  to: (line: ProgressLine) => ProgressLine,
+): ProgressLines => ({
   lines: lines.map((line) => (line.id === id ? to(line) : line)),
   hidden,
 })
@@ -70,7 +74,7 @@ function describeInput(input: unknown): string {
 const cut = (text: string, max: number): string =>
   text.length > max ? `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text
 
-const marks: Readonly<Record<State, string>> = { running: '▸', done: '✓', failed: '✗' }
+const marks: Readonly<Record<LineState, string>> = { running: '▸', done: '✓', failed: '✗' }
 
 /** Empty while there is nothing to show. */
 export function renderProgress({ lines, hidden }: ProgressLines, mode: ProgressMode): string {
@@ -80,7 +84,7 @@ export function renderProgress({ lines, hidden }: ProgressLines, mode: ProgressM
   return [...(hidden ? [`… ${hidden} earlier`] : []), ...shown].join('\n')
 }
 
-function renderLine({ tool, input, printed, state }: Line, isVerbose: boolean): readonly string[] {
+function renderLine({ tool, input, printed, state }: ProgressLine, isVerbose: boolean): readonly string[] {
   const head = `${marks[state]} ${tool}${input ? `: ${input}` : ''}`
   if (!isVerbose) return [head]
   const last = maskSecrets(printed)

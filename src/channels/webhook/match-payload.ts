@@ -16,7 +16,7 @@ function valueAt(payload: unknown, path: string): unknown {
 }
 
 /** `event`: the name in a header, else the field `event`, `event_type`, `object_kind` or `type` of the payload. */
-export function eventOf(payload: unknown, event: string | undefined): string | undefined {
+export function parseEvent(payload: unknown, event: string | undefined): string | undefined {
   const named = ['event', 'event_type', 'object_kind', 'type'].map((field) => valueAt(payload, field))
   return event ?? named.find((value): value is string => typeof value === 'string')
 }
@@ -26,12 +26,12 @@ export function isWanted(
   event: string | undefined,
   { events, filters }: Pick<WebhookSettings, 'events' | 'filters'>,
 ): boolean {
-  if (events && !namesOf(payload, event).some((name) => events.includes(name))) return false
+  if (events && !parseNames(payload, event).some((name) => events.includes(name))) return false
   return filters.every((filter) => holds(filter, valueAt(payload, filter.field)))
 }
 
 /** GitHub's events have actions: `pull_request` and `pull_request.opened` name the same one. */
-function namesOf(payload: unknown, event: string | undefined): readonly string[] {
+function parseNames(payload: unknown, event: string | undefined): readonly string[] {
   if (event === undefined) return []
   const action = valueAt(payload, 'action')
   return typeof action === 'string' ? [event, `${event}.${action}`] : [event]

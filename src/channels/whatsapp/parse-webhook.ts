@@ -94,7 +94,7 @@ const message = z.object({
     })
     .optional(),
 })
-type Message = z.infer<typeof message>
+type WhatsAppMessage = z.infer<typeof message>
 const contact = z.object({
   wa_id: z.string().optional(),
   user_id: z.string().optional(),
@@ -131,24 +131,30 @@ export function parseWebhook(body: unknown, phoneNumberId: string): readonly Inb
     if (field !== 'messages' || !change.success) return []
     const { metadata, contacts, messages, statuses } = change.data
     if (metadata.phone_number_id !== phoneNumberId) return []
-    const people = listOf(contact, contacts)
+    const people = parseList(contact, contacts)
     return [
-      ...listOf(message, messages).flatMap((sent) => parseMessage(sent, people, metadata.display_phone_number) ?? []),
-      ...listOf(status, statuses).flatMap((one) => parseStatus(one) ?? []),
+      ...parseList(message, messages).flatMap(
+        (sent) => parseMessage(sent, people, metadata.display_phone_number) ?? [],
+      ),
+      ...parseList(status, statuses).flatMap((one) => parseStatus(one) ?? []),
     ]
   })
 }
 
 /** One unknown element does not hide the others. */
-function listOf<T>(schema: z.ZodType<T>, values: readonly unknown[]): readonly T[] {
+function parseList<T>(schema: z.ZodType<T>, values: readonly unknown[]): readonly T[] {
   return values.flatMap((one) => {
     const parsed = schema.safeParse(one)
     return parsed.success ? [parsed.data] : []
   })
 }
 
-function parseMessage(sent: Message, people: readonly Contact[], number: string | undefined): InboundEvent | undefined {
-  const sender = senderOf(sent, people)
+function parseMessage(
+  sent: WhatsAppMessage,
+  people: readonly Contact[],
+  number: string | undefined,
+): InboundEvent | undefined {
+  const sender = parseSender(sent, people)
   if (!sender) return undefined
   const { id, group_id: group, interactive, context } = sent
   const source = { key: id, address: { chat: group ?? sender.id }, isGroup: group !== undefined, sender }
@@ -156,23 +162,23 @@ function parseMessage(sent: Message, people: readonly Contact[], number: string 
   if (pressed) return { ...source, kind: 'press', pressId: id, messageId: context?.id ?? '', data: pressed.id }
   const moved = newNumberOf(sent)
   if (moved !== undefined) return { ...source, kind: 'lifecycle', change: 'moved', to: moved }
-  const content = contentOf(sent, number)
+  const content = parseContent(sent, number)
   return content.text.trim() || content.media.length ? { ...source, kind: 'message', ...content } : undefined
 }
 
-function contentOf(sent: Message, number: string | undefined) {
-  const text = textOf(sent)
-  const quote = quoteOf(sent)
+function parseContent(sent: WhatsAppMessage, number: string | undefined) {
+  const text = parseText(sent)
+  const quote = parseQuote(sent)
   const mentions = mentionsIn(text, number)
-  return { messageId: sent.id, text, media: mediaOf(sent), mentions, ...(quote && { quote }) }
+  return { messageId: sent.id, text, media: parseMedia(sent), mentions, ...(quote && { quote }) }
 }
 
 /** A person has a new number. */
-const newNumberOf = ({ system }: Message): string | undefined =>
+const newNumberOf = ({ system }: WhatsAppMessage): string | undefined =>
   system?.new_wa_id ?? (system?.type === 'user_changed_number' ? system.wa_id : undefined)
 
 /** The number identifies a person, if WhatsApp tells it. Its other id then is an alias. */
-function senderOf({ from, from_user_id: userId }: Message, people: readonly Contact[]): Sender | undefined {
+function parseSender({ from, from_user_id: userId }: WhatsAppMessage, people: readonly Contact[]): Sender | undefined {
   const isSame = (one: Contact) => (from ? one.wa_id === from : userId !== undefined && one.user_id === userId)
   const person = people.find(isSame) ?? (people.length === 1 ? people[0] : undefined)
   const [id, ...aliases] = [from ?? person?.wa_id, userId ?? person?.user_id].flatMap((one) => one || [])
@@ -183,7 +189,7 @@ function senderOf({ from, from_user_id: userId }: Message, people: readonly Cont
 const mediaTypes = ['image', 'audio', 'video', 'document', 'sticker'] as const
 
 /** Content that is neither text nor a file stands in brackets. */
-function textOf(sent: Message): string {
+function parseText(sent: WhatsAppMessage): string {
   const { context, referral, type } = sent
   const product = context?.referred_product
   const notes = [
@@ -193,10 +199,10 @@ function textOf(sent: Message): string {
   ]
   const text = [writtenText(sent), ...notes].filter(Boolean).join('\n')
   const isForwarded = context?.forwarded === true || context?.frequently_forwarded === true
-  return isForwarded && (text || mediaOf(sent).length > 0) ? describeForward(text) : text
+  return isForwarded && (text || parseMedia(sent).length > 0) ? describeForward(text) : text
 }
 
-function writtenText(sent: Message): string {
+function writtenText(sent: WhatsAppMessage): string {
   const { text, location, button, contacts, order, interactive } = sent
   if (text) return text.body
   if (button) return button.text ?? ''
@@ -209,7 +215,7 @@ function writtenText(sent: Message): string {
   return mediaTypes.flatMap((type) => sent[type]?.caption ?? []).join('\n')
 }
 
-type ContactCard = NonNullable<Message['contacts']>[number]
+type ContactCard = NonNullable<WhatsAppMessage['contacts']>[number]
 
 const describeContact = ({ name, phones, emails, org }: ContactCard): string =>
   describeContent(
@@ -220,14 +226,14 @@ const describeContact = ({ name, phones, emails, org }: ContactCard): string =>
     org?.company,
   )
 
-type OrderItem = NonNullable<Message['order']>['product_items'][number]
+type OrderItem = NonNullable<WhatsAppMessage['order']>['product_items'][number]
 
 const describeItem = ({ quantity, product_retailer_id: product, item_price: price, currency }: OrderItem): string =>
   [`${quantity ?? 1} × ${product ?? 'a product'}`, price !== undefined && `at ${price} ${currency ?? ''}`.trim()]
     .filter(Boolean)
     .join(' ')
 
-type FormReply = NonNullable<NonNullable<Message['interactive']>['nfm_reply']>
+type FormReply = NonNullable<NonNullable<WhatsAppMessage['interactive']>['nfm_reply']>
 
 /** The answers of a form, without the token of its flow. */
 function describeForm({ body, response_json: json = '' }: FormReply): string {
@@ -238,7 +244,7 @@ function describeForm({ body, response_json: json = '' }: FormReply): string {
   return describeContent('form', ...(answers.length > 0 ? answers : [body]))
 }
 
-function mediaOf(sent: Message): readonly MediaReference[] {
+function parseMedia(sent: WhatsAppMessage): readonly MediaReference[] {
   return mediaTypes.flatMap((type) => {
     const file = sent[type]
     if (!file) return []
@@ -255,7 +261,7 @@ function mediaOf(sent: Message): readonly MediaReference[] {
 }
 
 /** `context.from` is a number; our own is that of the account. */
-function quoteOf({ context, type }: Message): Quote | undefined {
+function parseQuote({ context, type }: WhatsAppMessage): Quote | undefined {
   if (context?.id === undefined || type === 'interactive') return undefined
   const { id, from } = context
   return { messageId: id, ...(from !== undefined && { sender: { id: from, name: from } }) }

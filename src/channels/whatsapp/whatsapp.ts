@@ -53,7 +53,7 @@ export const whatsapp: Channel = {
   render: renderWhatsapp,
   send: async (connection, message) => {
     if (message.file) return sendFile(connection, message, message.file)
-    const content = contentOf(message)
+    const content = renderContent(message)
     if (!content) return { kind: 'too_long', detail: `The text above buttons has at most ${maxBodyChars} characters.` }
     return sendOutcome(await callGraph(connection, messageRequest(connection, message, content)))
   },
@@ -117,7 +117,7 @@ function messageRequest(connection: ChannelConnection, message: OutboundMessage,
   const { address, replyToMessageId } = message
   const body = {
     messaging_product: 'whatsapp',
-    ...recipientOf(address.chat),
+    ...renderRecipient(address.chat),
     ...(replyToMessageId !== undefined && { context: { message_id: replyToMessageId } }),
     ...content,
   }
@@ -125,13 +125,13 @@ function messageRequest(connection: ChannelConnection, message: OutboundMessage,
 }
 
 /** People without a visible number have an id within the business. */
-function recipientOf(chat: string): object {
+function renderRecipient(chat: string): object {
   if (/^[A-Z]{2}\.\w{1,100}$/.test(chat)) return { recipient_type: 'individual', recipient: chat }
   return { recipient_type: isGroupId(chat) ? 'group' : 'individual', to: chat }
 }
 
 /** Undefined: the text is too long for buttons. No part of it may be left out, because a person approves it. */
-function contentOf({ chunk }: OutboundMessage): object | undefined {
+function renderContent({ chunk }: OutboundMessage): object | undefined {
   const text = encodeWhatsapp(chunk)
   const buttons = chunk.buttons?.flat() ?? []
   // A preview makes WhatsApp fetch the address, which could leak what the conversation contains.

@@ -4,7 +4,7 @@ import type { TenantDb } from '../tenant-db.ts'
 import { weekNumber } from '../index-text.ts'
 import { keysPerSession } from '../page-row.ts'
 import type { WeekRange } from './period.ts'
-import { type Query, renderPiecesMatch, renderWordsMatch, type Sources } from './search-query.ts'
+import { type Query, renderPiecesMatch, renderWordsMatch, type SearchScope } from './search-query.ts'
 import type { Within } from './session-scope.ts'
 
 export type MatchRow = {
@@ -99,7 +99,7 @@ export async function findLatest(
   limit: number,
   { sort, now, within, weeks }: Reach & { readonly sort: 'newest' | 'oldest' | undefined },
 ): Promise<readonly MatchRow[]> {
-  const renderAll = (sources: Sources, inWeeks: WeekRange | undefined) =>
+  const renderAll = (sources: SearchScope, inWeeks: WeekRange | undefined) =>
     renderWordsMatch(query, query.terms, tenantId, { sources, weeks: inWeeks })
   if (sort === 'oldest') {
     const match = renderAll('visible', weeks)
@@ -190,7 +190,7 @@ export async function findPieces(
   limit: number,
   { sort, within }: Reach & { readonly sort: 'newest' | 'oldest' | undefined },
 ): Promise<readonly MatchRow[]> {
-  const sources: readonly Sources[] = sort === undefined ? ['interactive', 'scheduled'] : ['visible']
+  const sources: readonly SearchScope[] = sort === undefined ? ['interactive', 'scheduled'] : ['visible']
   const matches = sources.flatMap((part) => renderPiecesMatch(query, tenantId, part) ?? [])
   const [first, ...others] = matches
   if (first === undefined) return []

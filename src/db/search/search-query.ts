@@ -231,8 +231,8 @@ function splitSpaced(part: string, dropped: Dropped, isFirst: boolean): readonly
 }
 
 /** The sessions that a search looks at: without hidden ones, and of those all, or one class. */
-export type Sources = 'visible' | 'interactive' | 'scheduled'
-export type WordsScope = { readonly sources: Sources; readonly weeks?: WeekRange | undefined }
+export type SearchScope = 'visible' | 'interactive' | 'scheduled'
+export type WordsScope = { readonly sources: SearchScope; readonly weeks?: WeekRange | undefined }
 
 const isWord = ({ text }: Term): boolean => letterPattern.test(text)
 
@@ -264,7 +264,7 @@ export function renderWordsMatch(
   return weeks.isWithin ? `(${tenantMatch}) AND week:(${weekTerms})` : `(${tenantMatch}) NOT week:(${weekTerms})`
 }
 
-function limitSources(match: string, sources: Sources, isOfClass: (name: OtherClass) => string): string {
+function limitSources(match: string, sources: SearchScope, isOfClass: (name: OtherClass) => string): string {
   if (sources === 'scheduled') return `${match} AND ${isOfClass('scheduled')}`
   if (sources === 'visible') return `(${match}) NOT ${isOfClass('hidden')}`
   return `(${match}) NOT (${isOfClass('hidden')} OR ${isOfClass('scheduled')})`
@@ -274,7 +274,7 @@ function limitSources(match: string, sources: Sources, isOfClass: (name: OtherCl
 export function renderPiecesMatch(
   { terms, required, excluded }: Query,
   tenantId: string,
-  sources: Sources,
+  sources: SearchScope,
 ): string | undefined {
   const isLong = ({ text }: Term) => [...text.trim()].length >= 3
   if (!required.every(isLong)) return undefined

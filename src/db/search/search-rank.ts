@@ -62,7 +62,7 @@ function createScore(
 ): (candidate: Candidate) => number {
   const averageLength = candidates.reduce((sum, { length }) => sum + length, 1) / Math.max(1, candidates.length)
   const termCount = Math.max(...candidates.map(({ terms }) => terms.length))
-  const rarities = known ?? Array.from({ length: termCount }, (_, i) => rarityOf(candidates, i))
+  const rarities = known ?? Array.from({ length: termCount }, (_, i) => getRarity(candidates, i))
   return ({ terms, length, kind, hit, coverage }) => {
     const relativeLength = 1 - lengthShare + (lengthShare * length) / averageLength
     const termScore = ({ strictness, count }: TermMatch, i: number) =>
@@ -76,7 +76,7 @@ function createScore(
 /** The exact word counts a little more than another form of it, and a part of a word less. */
 const formFactor = (strictness: number): number => [0.9, 0.7, 0.95, 1][strictness] ?? 1
 
-function rarityOf(candidates: readonly Candidate[], term: number): number {
+function getRarity(candidates: readonly Candidate[], term: number): number {
   const matching = candidates.filter(({ terms }) => (terms[term]?.count ?? 0) > 0).length
   return Math.log(1 + (candidates.length - matching + 0.5) / (matching + 0.5))
 }

@@ -24,7 +24,7 @@ import { intersect, type Period, weeksOf } from './period.ts'
 import { parseQuery, type Query } from './search-query.ts'
 import { type Candidate, rankCandidates, sumStrictness } from './search-rank.ts'
 import { resolveScope, type SessionScope } from './session-scope.ts'
-import { findMatches, createMatchers, renderSnippet, type Matcher, type TermMatch } from './snippet.ts'
+import { findMatches, createMatchers, renderSnippet, type SnippetMatcher, type TermMatch } from './snippet.ts'
 
 type Sort = 'newest' | 'oldest' | undefined
 
@@ -125,7 +125,7 @@ function takeFirstOfPages(candidates: readonly PageCandidate[]): readonly Histor
 
 /** What turns a row into a candidate. `isIndexed`: the index says that the row has the term. */
 type Reading = {
-  readonly matchers: readonly Matcher[]
+  readonly matchers: readonly SnippetMatcher[]
   readonly filter: SearchFilter
   readonly isIndexed: (key: number, term: number) => boolean
 }

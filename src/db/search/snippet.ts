@@ -11,11 +11,11 @@ const snippetChars = 200
 const leadChars = 60
 
 /** The patterns of one term, strictest first. They are matched against folded text. */
-export type Matcher = readonly RegExp[]
+export type SnippetMatcher = readonly RegExp[]
 
-export const createMatchers = (terms: readonly Term[]): readonly Matcher[] => terms.map(createMatcher)
+export const createMatchers = (terms: readonly Term[]): readonly SnippetMatcher[] => terms.map(createMatcher)
 
-function createMatcher({ text, isPrefix, forms }: Term): Matcher {
+function createMatcher({ text, isPrefix, forms }: Term): SnippetMatcher {
   const tokens = fold(separateUnspaced(text)).match(/[\p{L}\p{N}]+/gu)
   if (!tokens) return [new RegExp(escapePattern(fold(normalizeText(text)).trim()), 'gu')]
   const pattern = (render: (token: string) => string) => new RegExp(tokens.map(render).join('[^\\p{L}\\p{N}]*'), 'gu')
@@ -61,7 +61,7 @@ const noMatch: TermMatch = { strictness: 0, count: 0 }
 /** Finds the matches of all terms, each with the strictest of its patterns that matches. */
 export function findMatches(
   text: string,
-  matchers: readonly Matcher[],
+  matchers: readonly SnippetMatcher[],
 ): { readonly terms: readonly TermMatch[]; readonly ranges: readonly MatchRange[] } {
   const foldedText = fold(text)
   const ranges: MatchRange[] = []

@@ -17,7 +17,15 @@ import { hashParts } from '#durable/tenant/jobs/chat-session.ts'
 import { fetchTenantSnapshot, type TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { FileOwner } from './carried-files.ts'
 import { forgetConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
-import { authorityOf, commandsOf, groupName, originOf, personOf, resolveSender, sessionIdOf } from './gateway.ts'
+import {
+  createAuthority,
+  listCommands,
+  groupName,
+  getOrigin,
+  getPerson,
+  resolveSender,
+  getSessionId,
+} from './gateway.ts'
 import { ownerOfButton } from './pending-request-message.ts'
 import { findCommand } from '#agent/policy/slash-command/command-table.ts'
 import { isPathName, parseCommand } from '#agent/policy/slash-command/parse-command.ts'
@@ -103,20 +111,20 @@ async function acceptText(
   return true
 }
 
-type Acting = { readonly person: string; readonly authority: Authority; readonly tenant: TenantSnapshot }
-type Accepted = { readonly event: TextEvent; readonly sender: Acting; readonly text: string }
+type ActingPerson = { readonly person: string; readonly authority: Authority; readonly tenant: TenantSnapshot }
+type Accepted = { readonly event: TextEvent; readonly sender: ActingPerson; readonly text: string }
 
 /** The person behind the sender, and for whom the message acts. */
 async function findSender(
   { env, requestId }: AcceptContext,
   connection: LoadedConnection,
   event: InboundEvent,
-): Promise<Acting> {
-  const person = personOf(connection, event.sender)
+): Promise<ActingPerson> {
+  const person = getPerson(connection, event.sender)
   const tenant = await fetchTenantSnapshot(env, connection.tenantId)
   const { chat, chatKey = chat } = event.address
   const acting = { person, chat: chatKey, tenant, requestId }
-  return { person, tenant, authority: authorityOf(connection, acting) }
+  return { person, tenant, authority: createAuthority(connection, acting) }
 }
 
 /** Context for later turns of the group, whoever begins them. */
@@ -128,7 +136,10 @@ async function storeLine(
   if (!isContext(event)) return
   const { chats } = tenantStub(env, connection.tenantId)
   const line = renderContextLine(event.sender.name, withMediaNames(text, 'media' in event ? event.media : []))
-  await chats.addLine(sender.authority, groupName(originOf(connection, event, sender.person)), { key: event.key, line })
+  await chats.addLine(sender.authority, groupName(getOrigin(connection, event, sender.person)), {
+    key: event.key,
+    line,
+  })
 }
 
 async function submitMessage(
@@ -138,8 +149,8 @@ async function submitMessage(
 ): Promise<void> {
   const { id, tenantId, settings } = connection
   const { person, authority, tenant } = sender
-  const origin = originOf(connection, event, person)
-  const sessionId = await sessionIdOf(origin, settings)
+  const origin = getOrigin(connection, event, person)
+  const sessionId = await getSessionId(origin, settings)
   const { replyHandle } = event
   const { messageId: message, albumId, quote }: Partial<MessageContent> = event.kind === 'command' ? {} : event
   const name = await hashParts([id, event.key])
@@ -154,8 +165,8 @@ async function submitMessage(
     name: event.sender.name,
     // A command stands at the beginning of its message.
     text: quote && !text.startsWith('/') ? renderQuote(quote, text) : text,
-    ...rulesOf(settings),
-    commands: commandsOf(connection, person),
+    ...listRules(settings),
+    commands: listCommands(connection, person),
     tenant,
     ...(media.length > 0 && { media }),
     ...(albumId !== undefined && { albumId }),
@@ -182,7 +193,7 @@ async function storeFiles({ BLOBS }: Env, event: TextEvent, owner: FileOwner, na
 }
 
 /** The settings by which the session takes a message. */
-const rulesOf = (settings: LoadedConnection['settings']) => ({
+const listRules = (settings: LoadedConnection['settings']) => ({
   mode: settings.busy_mode,
   burstMs: settings.burst_ms,
   hasBusyNotice: settings.busy_notice,
@@ -201,7 +212,7 @@ async function checkPairing(
 ): Promise<boolean> {
   const { channel, tenantId } = connection
   if (event.isGroup) return false
-  const person = { platform: channel.platform, person: personOf(connection, event.sender), name: event.sender.name }
+  const person = { platform: channel.platform, person: getPerson(connection, event.sender), name: event.sender.name }
   const status = await tenantStub(env, tenantId).pairing.check(
     systemAuthority(tenantId, { kind: 'job', id: 'pairing' }),
     person,
@@ -234,8 +245,8 @@ async function acceptPress(context: AcceptContext, connection: LoadedConnection,
   const { tenantId, settings } = connection
   const { person, authority } = await findSender(context, connection, event)
   // In a group an admin may press the button of another person's session.
-  const origin = originOf(connection, event, ownerOfButton(event.data) ?? person)
-  const session = sessionStub(env, tenantId, await sessionIdOf(origin, settings))
+  const origin = getOrigin(connection, event, ownerOfButton(event.data) ?? person)
+  const session = sessionStub(env, tenantId, await getSessionId(origin, settings))
   const answer = await session.pending.press(authority, event.data)
   const shown = showPressAnswer(connection, event, answer ?? { toast: 'Expired: there is no such session any more.' })
   runInBackground(
@@ -278,7 +289,7 @@ async function isExpected(env: Env, connection: LoadedConnection, sent: Sent): P
   const { channel, tenantId, settings } = connection
   const isReply = channel.capabilities.answersInThreads === true && event.address.thread !== undefined
   if (!isReply && !canAnswer(event)) return false
-  const sessionId = await sessionIdOf(originOf(connection, event, person), settings)
+  const sessionId = await getSessionId(getOrigin(connection, event, person), settings)
   if (!isReply) return tenantStub(env, tenantId).pending.hasQuestionFor(authority, sessionId, person)
   return (await sessionStub(env, tenantId, sessionId).info.get(authority)) !== undefined
 }
@@ -316,7 +327,7 @@ async function acceptLifecycle(env: Env, connection: LoadedConnection, event: Li
   const { tenantId, settings } = connection
   if (event.change === 'moved') return moveChat(env, connection, event)
   if (event.change !== 'not-delivered') return
-  const sessionId = await sessionIdOf(originOf(connection, event, event.sender.id), settings)
+  const sessionId = await getSessionId(getOrigin(connection, event, event.sender.id), settings)
   const authority = systemAuthority(tenantId, { kind: 'job', id: 'delivery' })
   const session = sessionStub(env, tenantId, sessionId)
   await session.inbound.reportUndelivered(authority, { messageId: event.messageId, outcome: event.outcome })

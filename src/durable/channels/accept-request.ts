@@ -10,7 +10,7 @@ import type { InboundEvent, InboundRequest } from '#channels/channel.ts'
 import { stripMention } from '#channels/classify-event.ts'
 import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { type AcceptContext, acceptEvents } from './accept-events.ts'
-import { commandsOf, personOf, resolveSender } from './gateway.ts'
+import { listCommands, getPerson, resolveSender } from './gateway.ts'
 import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 
 /** A paused connection and a suspended tenant answer like others, and nothing happens. */
@@ -38,7 +38,7 @@ async function selectAccepted(
   for (const event of events) {
     if (!isResume(event, connection)) continue
     const { sender } = await resolveSender(env, connection, event, true)
-    if (commandsOf(connection, personOf(connection, sender)).isOperator) accepted.push(event)
+    if (listCommands(connection, getPerson(connection, sender)).isOperator) accepted.push(event)
   }
   return accepted
 }

@@ -16,15 +16,15 @@ import * as z from 'zod'
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import type { ChannelConnection } from '#channels/channel.ts'
 
-type Owner = { readonly id: string; readonly tenantId: string }
+type SocketOwner = { readonly id: string; readonly tenantId: string }
 
 type FoundAddress =
   | { readonly kind: 'found'; readonly address: string }
   | { readonly kind: 'retry'; readonly detail: string; readonly pauseMs?: number }
   | { readonly kind: 'stop'; readonly detail: string }
 
-type Stored = {
-  readonly owner: Owner
+type StoredSocket = {
+  readonly owner: SocketOwner
   readonly status: 'running' | 'stopped'
   readonly detail: string
   /** Sockets that ended without a READY or RESUMED, in a row. */
@@ -46,7 +46,7 @@ const key = 'gateway'
 export class GatewaySocket {
   readonly #ctx: DurableObjectState
   readonly #env: Env
-  #stored: Stored | undefined
+  #stored: StoredSocket | undefined
   #socket: WebSocket | undefined
   /** Changes when the socket is closed, also by `start` and `stop`. Work that was waiting then must change nothing. */
   #epoch = 0
@@ -61,10 +61,10 @@ export class GatewaySocket {
   constructor(ctx: DurableObjectState, env: Env) {
     this.#ctx = ctx
     this.#env = env
-    this.#stored = ctx.storage.kv.get<Stored>(key)
+    this.#stored = ctx.storage.kv.get<StoredSocket>(key)
   }
 
-  async start(owner: Owner): Promise<void> {
+  async start(owner: SocketOwner): Promise<void> {
     // Its secrets may be new.
     forgetConnection(owner.id)
     const { gateway = protocol.newGatewayState } = this.#stored ?? {}
@@ -234,7 +234,7 @@ export class GatewaySocket {
   }
 
   /** Resuming makes Discord send it again. One that never succeeds must not block all others. */
-  async #reject(seq: number | null, stored: Stored): Promise<void> {
+  async #reject(seq: number | null, stored: StoredSocket): Promise<void> {
     const times = stored.rejected?.seq === seq ? stored.rejected.times + 1 : 1
     if (times >= maxRejections) {
       log.error('gateway.event_dropped', 'An event of the gateway was given up.', { attempts: times })
@@ -329,7 +329,7 @@ export class GatewaySocket {
     }
   }
 
-  #store(stored: Stored): void {
+  #store(stored: StoredSocket): void {
     this.#stored = stored
     this.#ctx.storage.kv.put(key, stored)
   }

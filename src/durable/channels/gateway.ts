@@ -7,7 +7,7 @@ import { type Authority, systemAuthority } from '#agent/core/permission/authorit
 import { resolveAuthority } from '#agent/core/permission/roles.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import type { InboundEvent, Sender } from '#channels/channel.ts'
-import { canonicalPerson, type ChannelSettings, entitlementOf } from '#channels/settings.ts'
+import { canonicalPerson, type ChannelSettings, getEntitlement } from '#channels/settings.ts'
 import { chatSessionId } from '#durable/tenant/jobs/chat-session.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
@@ -44,13 +44,13 @@ export async function resolveSender<E extends Pick<InboundEvent, 'sender' | 'add
 }
 
 /** The id that counts for a sender, after the settings. */
-export function personOf({ settings }: Pick<GatewayConnection, 'settings'>, { id, aliases = [] }: Sender): string {
+export function getPerson({ settings }: Pick<GatewayConnection, 'settings'>, { id, aliases = [] }: Sender): string {
   const ids = [id, ...aliases]
   return ids.map((one) => canonicalPerson(settings, one)).find((one, at) => one !== ids[at]) ?? id
 }
 
 /** The chat as its session knows it. In a group without threads each person may have a session of their own. */
-export function originOf(
+export function getOrigin(
   { id, channel, settings }: GatewayConnection,
   { isGroup, address }: Pick<InboundEvent, 'isGroup' | 'address'>,
   person: string,
@@ -60,7 +60,7 @@ export function originOf(
 }
 
 /** A chat that continues under another id keeps its sessions. */
-export const sessionIdOf = (
+export const getSessionId = (
   origin: ChatOrigin,
   { moved_chats: moved }: Pick<ChannelSettings, 'moved_chats'>,
 ): Promise<string> => {
@@ -72,7 +72,7 @@ export const sessionIdOf = (
 export const groupName = ({ connection, chat, thread }: ChatOrigin): string =>
   JSON.stringify([connection, chat, thread ?? null])
 
-type Acting = {
+type GatewayPerson = {
   readonly person: string
   readonly chat: string
   readonly tenant: Pick<TenantSnapshot, 'access'>
@@ -80,13 +80,16 @@ type Acting = {
 }
 
 /** A person acts in this chat only. */
-export function authorityOf(connection: GatewayConnection, { person, chat, tenant, requestId }: Acting): Authority {
+export function createAuthority(
+  connection: GatewayConnection,
+  { person, chat, tenant, requestId }: GatewayPerson,
+): Authority {
   const { id, tenantId, settings } = connection
   const isAdmin = settings.admins.includes(person)
   const identity = {
     tenantId,
     principal: { kind: 'person', connection: id, person, isAdmin },
-    entitlements: [entitlementOf(settings, isAdmin)],
+    entitlements: [getEntitlement(settings, isAdmin)],
     channel: { connection: id, chat },
     taint: 'none',
     ...(requestId !== undefined && { requestId }),
@@ -98,7 +101,7 @@ export function authorityOf(connection: GatewayConnection, { person, chat, tenan
  * Admins may use what operates the channel. Where the owner has named no admins, people whom the owner has named by their
  * ids may: not everybody who is let in by `*` or by a code.
  */
-export const commandsOf = (
+export const listCommands = (
   { settings: { admins, allow_users: users, commands } }: GatewayConnection,
   person: string,
 ): ChatCommands => ({

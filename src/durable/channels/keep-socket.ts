@@ -2,17 +2,22 @@
 
 import { connectionStub } from '#durable/platform/addresses.ts'
 
-type Connection = { readonly id: string; readonly tenantId: string; readonly platform: string; readonly status: string }
+type SocketConnection = {
+  readonly id: string
+  readonly tenantId: string
+  readonly platform: string
+  readonly status: string
+}
 
 /** Does nothing for other platforms, and without the binding: then only webhooks arrive. */
-export async function keepSocket(env: Env, { id, tenantId, platform, status }: Connection): Promise<void> {
+export async function keepSocket(env: Env, { id, tenantId, platform, status }: SocketConnection): Promise<void> {
   const object = platform === 'discord' ? connectionStub(env, tenantId, id) : undefined
   if (!object) return
   await (status === 'active' ? object.start({ id, tenantId }) : object.stop())
 }
 
 /** Describes the state of the socket in words, and opens one that was given up. */
-export async function checkSocket(env: Env, connection: Connection): Promise<string | undefined> {
+export async function checkSocket(env: Env, connection: SocketConnection): Promise<string | undefined> {
   const { id, tenantId, platform, status } = connection
   const object = platform === 'discord' && status === 'active' ? connectionStub(env, tenantId, id) : undefined
   if (!object) return undefined

@@ -21,13 +21,13 @@ export type FileSource = {
 const maxReadBytes = 30_000_000
 
 /** `isOfAnswer`: the model names the file, not the person. */
-type Request = { readonly path: string; readonly maxBytes: number; readonly isOfAnswer: boolean }
+type FileRequest = { readonly path: string; readonly maxBytes: number; readonly isOfAnswer: boolean }
 
 /** Undefined for a path that is no file of the workspace. */
 export async function readOutboundFile(
   env: Env,
   source: FileSource,
-  { path, maxBytes, isOfAnswer }: Request,
+  { path, maxBytes, isOfAnswer }: FileRequest,
 ): Promise<{ readonly file: OutboundFile } | { readonly text: string } | undefined> {
   const { resolve, userFiles, findProblem } = source
   const resolved = resolve(path)

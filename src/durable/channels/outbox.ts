@@ -56,10 +56,10 @@ const prune = `DELETE FROM outbox WHERE state NOT IN ('prepared', 'sending')
 /** Closed rows are kept for delivery errors of runs and for buttons that are pressed late. */
 const maxClosedRows = 500
 
-type Raw = { readonly body: string }
+type OutboxBody = { readonly body: string }
 type Stored = Omit<OutboxRow, 'deliveryState'> & { readonly custody: DeliveryRecord }
 
-function rowOf({ body }: Raw): OutboxRow {
+function rowOf({ body }: OutboxBody): OutboxRow {
   const { custody, ...row } = JSON.parse(body) as Stored
   return { ...row, deliveryState: custody }
 }
@@ -83,7 +83,7 @@ export class Outbox {
   listOpen(): readonly OutboxRow[] {
     if (!this.#hasTable) return []
     const query = "SELECT body FROM outbox WHERE state IN ('prepared', 'sending') ORDER BY id"
-    return (this.#open ??= this.#sql.exec<Raw>(query).toArray().map(rowOf))
+    return (this.#open ??= this.#sql.exec<OutboxBody>(query).toArray().map(rowOf))
   }
 
   add(row: Omit<OutboxRow, 'id'>): OutboxRow {
@@ -138,14 +138,14 @@ export class Outbox {
 
   get(id: number): OutboxRow | undefined {
     if (!this.#hasTable) return undefined
-    return this.#sql.exec<Raw>('SELECT body FROM outbox WHERE id = ?', id).toArray().map(rowOf)[0]
+    return this.#sql.exec<OutboxBody>('SELECT body FROM outbox WHERE id = ?', id).toArray().map(rowOf)[0]
   }
 
   /** The message that the platform knows by this id. */
   findSent(platformId: string): OutboxRow | undefined {
     if (!this.#hasTable) return undefined
     const query = "SELECT body FROM outbox WHERE state = 'sent' AND body ->> '$.custody.platformId' = ?"
-    return this.#sql.exec<Raw>(query, platformId).toArray().map(rowOf)[0]
+    return this.#sql.exec<OutboxBody>(query, platformId).toArray().map(rowOf)[0]
   }
 
   /** Whether a message is, or was, sent with this handle. */
@@ -157,7 +157,7 @@ export class Outbox {
 
   listByRun(run: string): readonly OutboxRow[] {
     if (!this.#hasTable) return []
-    return this.#sql.exec<Raw>('SELECT body FROM outbox WHERE run = ? ORDER BY id', run).toArray().map(rowOf)
+    return this.#sql.exec<OutboxBody>('SELECT body FROM outbox WHERE run = ? ORDER BY id', run).toArray().map(rowOf)
   }
 }
 

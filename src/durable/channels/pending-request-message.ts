@@ -24,7 +24,7 @@ export const maskPendingRequest = (pending: PersonRequest): PersonRequest =>
       }
     : pending
 
-type Asked = {
+type AskedPerson = {
   /** Whether the person who is asked may allow the call always. */
   readonly mayChangePolicy: boolean
   /** The sign that begins a command on the platform. */
@@ -33,7 +33,7 @@ type Asked = {
 
 export function renderPendingRequest(
   pending: PersonRequest,
-  { mayChangePolicy, prefix }: Asked,
+  { mayChangePolicy, prefix }: AskedPerson,
 ): PendingRequestMessage {
   if (pending.kind === 'question') {
     const { question, choices } = pending

@@ -24,7 +24,7 @@ export type ProgressOptions = {
   readonly edit: (id: string, text: string) => Promise<SendOutcome>
 }
 
-type ShownRun = {
+type ProgressRun = {
   readonly run: string
   progress: ProgressLines
   sentText: string
@@ -36,7 +36,7 @@ type ShownRun = {
 
 export class ProgressDisplay {
   readonly #options: ProgressOptions
-  #shown: ShownRun | undefined
+  #shown: ProgressRun | undefined
 
   constructor(options: ProgressOptions) {
     this.#options = options
@@ -63,7 +63,7 @@ export class ProgressDisplay {
     this.#shown = undefined
   }
 
-  async #show(shown: ShownRun): Promise<void> {
+  async #show(shown: ProgressRun): Promise<void> {
     const found = await this.#options.getMode()
     if (!found || found.mode === 'off') return
     const isStopped = () => this.#shown !== shown || shown.isPaused
@@ -77,7 +77,7 @@ export class ProgressDisplay {
   }
 
   /** Returns false when nothing more is shown. */
-  async #update(shown: ShownRun, text: string): Promise<boolean> {
+  async #update(shown: ProgressRun, text: string): Promise<boolean> {
     if (!text || text === shown.sentText) return true
     if (shown.row === undefined) {
       shown.row = this.#options.ensureRow(shown.run, text).id

@@ -6,7 +6,7 @@
 import { log } from '#agent/core/log.ts'
 import type { Button, ChatOrigin, DeliveryRecord, MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
 import * as policy from '#agent/policy/delivery-attempt.ts'
-import type { Capabilities, OutboundMessage } from '#channels/channel.ts'
+import type { ChannelCapabilities, OutboundMessage } from '#channels/channel.ts'
 import { loadChannel } from '#channels/channels.ts'
 import { splitText, withPrefix } from '#channels/text/split-text.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -38,7 +38,7 @@ export type RowSenderOptions = {
   readonly arm: () => void
 }
 
-type Target = { readonly connection: LoadedConnection; readonly origin: ChatOrigin }
+type SendTarget = { readonly connection: LoadedConnection; readonly origin: ChatOrigin }
 
 /** Pause after an unexpected error, for example when the connection cannot be read. */
 const errorPauseMs = 15_000
@@ -153,7 +153,7 @@ export class RowSender {
     else outbox.update({ ...row, file: path })
   }
 
-  async #send(row: OutboxRow, target: Target): Promise<void> {
+  async #send(row: OutboxRow, target: SendTarget): Promise<void> {
     const { channel } = target.connection
     const { outbox, waitForEdit } = this.#options
     const options = this.#policyFor(row, channel.capabilities.idempotencyKeys)
@@ -184,7 +184,7 @@ export class RowSender {
   async #messageOf(
     row: OutboxRow,
     isMarked: boolean,
-    { connection, origin }: Target,
+    { connection, origin }: SendTarget,
   ): Promise<OutboundMessage | undefined> {
     const { deliveryState, replyTo, replyHandle } = row
     const content = row.file === undefined ? { chunk: row.chunk } : await this.#fileOf(row.file, row, connection)
@@ -307,14 +307,18 @@ function splitRow({ chunk, file, kind, source }: OutboxRow): readonly MessageChu
   return halves.map((half, at) => (buttons && at === halves.length - 1 ? { ...half, buttons } : half))
 }
 
-type Rows = readonly (readonly Button[])[]
-type Asked = { readonly text: string; readonly buttons?: Rows }
+type ButtonRows = readonly (readonly Button[])[]
+type ButtonText = { readonly text: string; readonly buttons?: ButtonRows }
 
 /**
  * If a button cannot be shown, or only a part of its label, the text lists the choices by number and the buttons show the
  * numbers. If not all fit, the last one stays: it denies. Without buttons the hint names only what can be written.
  */
-export function fitButtons(text: string, buttons: Rows | undefined, allowed: Capabilities['buttons']): Asked {
+export function fitButtons(
+  text: string,
+  buttons: ButtonRows | undefined,
+  allowed: ChannelCapabilities['buttons'],
+): ButtonText {
   const all = buttons?.flat() ?? []
   if (!all.length) return { text }
   if (!allowed) return { text: withoutHint(text, all) }

@@ -7,7 +7,7 @@
 import { isRunEnd, type SessionEvent } from '#agent/core/event.ts'
 import { log } from '#agent/core/log.ts'
 import type { TenantEvent } from '#durable/tenant/events/tenant-event.ts'
-import { statusOf } from '#durable/turn/pending-requests.ts'
+import { getStatus } from '#durable/turn/pending-requests.ts'
 import type { TurnSession } from '#durable/turn/turn-session.ts'
 
 export class SessionAnnouncer {
@@ -58,7 +58,7 @@ export class SessionAnnouncer {
     try {
       while (this.#isChanged && this.#session.exists) {
         this.#isChanged = false
-        await this.#publish([...this.#ended.splice(0), changeOf(this.#session)])
+        await this.#publish([...this.#ended.splice(0), getChange(this.#session)])
       }
     } finally {
       this.#isSending = false
@@ -76,10 +76,10 @@ export class SessionAnnouncer {
   }
 }
 
-function changeOf(session: TurnSession): TenantEvent {
+function getChange(session: TurnSession): TenantEvent {
   const { id, title, source, updatedAt } = session.record()
   const updated_at = new Date(updatedAt).toISOString()
-  return { type: 'session.changed', id, title, status: statusOf(session), source, updated_at }
+  return { type: 'session.changed', id, title, status: getStatus(session), source, updated_at }
 }
 
 const changesStatus = ({ type }: SessionEvent): boolean =>

@@ -4,29 +4,29 @@ import { createChunkRenderer, type CompletionHead, type CompletionSource } from 
 import { renderServerSentEvent } from '#agent/public-api/server-sent-events.ts'
 import { createResponseRenderer, type ResponseSource } from '#agent/public-api/responses/stream.ts'
 import { dropFailureNotice } from '#agent/public-api/run-failure.ts'
-import type { Render } from './streams.ts'
+import type { RenderEvent } from './streams.ts'
 
-export type Format =
+export type StreamFormat =
   /** Only events behind the number `after`. */
   | { readonly as: 'events'; readonly after?: number | undefined }
   | { readonly as: 'chat'; readonly head: CompletionHead; readonly usage: boolean }
   | { readonly as: 'response'; readonly after?: number | undefined }
 
-export function renderOf(format: Format, source: ResponseSource & CompletionSource): Render {
+export function getRender(format: StreamFormat, source: ResponseSource & CompletionSource): RenderEvent {
   if (format.as === 'events') return renderEventsAfter(format.after ?? -1)
   return dropFailureNotice(
-    format.as === 'chat' ? chunksOf(format, source) : createResponseRenderer(source, format.after),
+    format.as === 'chat' ? renderChunks(format, source) : createResponseRenderer(source, format.after),
   )
 }
 
 const renderEventsAfter =
-  (after: number): Render =>
+  (after: number): RenderEvent =>
   (event) =>
     event.seq > after ? renderServerSentEvent(event) : ''
 
 /** The time is that of the run's first event, so that repeated streams are equal. */
-function chunksOf({ head, usage }: Extract<Format, { as: 'chat' }>, source: CompletionSource): Render {
-  let chunks: Render | undefined
+function renderChunks({ head, usage }: Extract<StreamFormat, { as: 'chat' }>, source: CompletionSource): RenderEvent {
+  let chunks: RenderEvent | undefined
   return (event) => {
     chunks ??= createChunkRenderer({ ...head, created: Math.floor(Date.parse(event.at) / 1_000) }, source, usage)
     return chunks(event)

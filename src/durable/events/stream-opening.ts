@@ -6,18 +6,18 @@
 import { isRunEnd } from '#agent/core/event.ts'
 import { type RunFailure, toRunFailure } from '#agent/public-api/run-failure.ts'
 import { clock } from '#durable/platform/clock.ts'
-import type { Render } from './streams.ts'
+import type { RenderEvent } from './streams.ts'
 
 /** After this the headers are sent even without a byte, so that clients and proxies see a live connection. */
 const maxOpeningMs = 10_000
 
 export type StreamOpening = {
-  readonly render: Render
+  readonly render: RenderEvent
   /** The failure of a run that has sent nothing; undefined as soon as the stream is open. */
   readonly outcome: () => Promise<RunFailure | undefined>
 }
 
-export function watchOpening(render: Render): StreamOpening {
+export function watchOpening(render: RenderEvent): StreamOpening {
   const opened = Promise.withResolvers<RunFailure | undefined>()
   let isOpen = false
   const open = () => {

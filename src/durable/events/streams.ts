@@ -10,7 +10,7 @@ import { renderRefusalEvent } from '#agent/public-api/access-refusal.ts'
 import { toPublicEvent } from '#agent/public-api/server-sent-events.ts'
 import { clock } from '#durable/platform/clock.ts'
 
-export type Render = (event: SessionEvent) => string
+export type RenderEvent = (event: SessionEvent) => string
 
 /** A run, or its part with this number: the stream of a part ends when the run waits for its caller. */
 export type RunPart = { readonly runId: string; readonly segment?: number | undefined }
@@ -21,12 +21,12 @@ type Waiter = { readonly part: RunPart; readonly resolve: () => void }
  * `isProbed`: its leaving must be noticed soon. `onClose`: called when the stream closes; `isGone` when the reader went
  * away before its end.
  */
-export type Reader = Holder & { readonly isProbed?: boolean; readonly onClose?: (isGone: boolean) => void }
+export type StreamReader = Holder & { readonly isProbed?: boolean; readonly onClose?: (isGone: boolean) => void }
 
 type Subscriber = {
-  readonly render: Render
+  readonly render: RenderEvent
   readonly part: RunPart
-  readonly reader: Reader
+  readonly reader: StreamReader
   /** When something was written last, in milliseconds since 1970. */
   writtenAt: number
   readonly writer: WritableStreamDefaultWriter<Uint8Array>
@@ -56,7 +56,12 @@ export class Streams {
   }
 
   /** Opens a stream of a run or a part of it. `past` comes first; if that contains the end, the stream ends at once. */
-  open(render: Render, past: readonly SessionEvent[], part: RunPart, reader: Reader = {}): ReadableStream<Uint8Array> {
+  open(
+    render: RenderEvent,
+    past: readonly SessionEvent[],
+    part: RunPart,
+    reader: StreamReader = {},
+  ): ReadableStream<Uint8Array> {
     // The runtime pipes an identity stream natively; a JavaScript source would be called for every chunk.
     const { readable, writable } = new IdentityTransformStream({ highWaterMark: maxBufferedBytes })
     const writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>

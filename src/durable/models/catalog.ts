@@ -44,7 +44,7 @@ async function refreshCopy(env: Env, now: number): Promise<void> {
   }
 }
 
-type Tenant = {
+type CatalogTenant = {
   readonly id: string
   readonly settings: Settings
   /** Absent: the keys that this isolate has opened. */
@@ -52,7 +52,7 @@ type Tenant = {
 }
 
 /** Collects everything that determines a tenant's models. Without `later` the catalog is not refreshed. */
-export function sourcesFor(env: Env, tenant?: Tenant, runInBackground?: RunInBackground): Sources {
+export function sourcesFor(env: Env, tenant?: CatalogTenant, runInBackground?: RunInBackground): Sources {
   return {
     variables: variablesOf(env),
     settings: tenant?.settings ?? {},

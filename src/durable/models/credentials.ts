@@ -90,13 +90,13 @@ export const cachedKeys = (tenantId: string): TenantKeys => openedKeys.get(tenan
 export const providersWithKeys = (): ReadonlySet<string> =>
   new Set([...openedKeys.values()].flatMap(({ byProvider }) => [...byProvider.keys()]))
 
-type SealedTenant = { readonly id: string; readonly credentials?: SealedKeys | undefined }
+type TenantWithKeys = { readonly id: string; readonly credentials?: SealedKeys | undefined }
 
 /**
  * Opens the keys of a snapshot. A key that cannot be opened is left out. A snapshot without keys drops those in memory:
  * they may be of a deleted tenant that had the same id.
  */
-export async function openKeys(env: Env, { id, credentials }: SealedTenant): Promise<TenantKeys> {
+export async function openKeys(env: Env, { id, credentials }: TenantWithKeys): Promise<TenantKeys> {
   if (!credentials) {
     openedKeys.delete(id)
     return noKeys

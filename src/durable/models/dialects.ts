@@ -7,12 +7,12 @@ import { createGuardedFetch, type GuardedFetch } from '#durable/platform/guarded
 import { anthropic, bedrock, demo, openaiChat, openaiResponses, workersAi } from './lazy-dialect.ts'
 import { openEndpoint } from './provider-headers.ts'
 
-type Tenant = { readonly id: string; readonly guardedFetch: GuardedFetch }
+type DialectTenant = { readonly id: string; readonly guardedFetch: GuardedFetch }
 
 /** At addresses that the tenant has named, requests are guarded, and their headers opened only for the request. */
 export function createDialects(
   env: Env,
-  { id, guardedFetch }: Tenant = { id: '', guardedFetch: createGuardedFetch(env) },
+  { id, guardedFetch }: DialectTenant = { id: '', guardedFetch: createGuardedFetch(env) },
 ): Readonly<Partial<Record<DialectName, Dialect>>> {
   const { AI, AI_GATEWAY_ID } = env
   const guarded = (dialect: Dialect): Dialect => ({

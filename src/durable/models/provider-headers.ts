@@ -12,8 +12,8 @@ export const headerOwner = (tenant: string, address: string | undefined, header:
   id: `${originOf(address)} ${header.toLowerCase()}`,
 })
 
-type Opened = BoundedMap<string, string>
-const opened = new BoundedMap<string, Opened>(5_000)
+type OpenedHeaders = BoundedMap<string, string>
+const opened = new BoundedMap<string, OpenedHeaders>(5_000)
 const maxHeaders = 200
 
 /** Returns the endpoint with its headers opened, for one request. Throws when one cannot be opened. */

@@ -11,7 +11,7 @@ import type { Settings, SideTask } from '#agent/core/settings.ts'
 import { addUsage, noUsage, type Usage } from '#agent/core/usage.ts'
 import { afterFailure, type AfterFailure, listSideModels, getSideTimeoutMs } from '#agent/policy/side-tasks.ts'
 import { estimateTokens, estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
-import { type CallContext, classifyError } from '#agent/providers/errors/classify-error.ts'
+import { type ErrorContext, classifyError } from '#agent/providers/errors/classify-error.ts'
 import { getProvider, providers } from '#agent/providers/profiles/providers.ts'
 import type { Route } from '#agent/routing/route.ts'
 import { billCall, billInterrupted, highestCost } from './pricing.ts'
@@ -165,7 +165,7 @@ function getAuxModel(provider: string): string | undefined {
   return auxModel && `${provider}/${auxModel}`
 }
 
-type Attempt = {
+type SideAttempt = {
   readonly task: SideTask
   readonly route: Route
   readonly request: SideCallRequest
@@ -176,7 +176,7 @@ type Attempt = {
 }
 
 async function attempt(
-  { task, route, request, timeoutMs, signal, spent }: Attempt,
+  { task, route, request, timeoutMs, signal, spent }: SideAttempt,
   context: SideCallContext,
 ): Promise<SideCallResult> {
   const transcript = renderTranscript(route, request)
@@ -195,7 +195,7 @@ async function attempt(
 const countTokens = (system: string, transcript: readonly Message[]): number =>
   transcript.reduce((sum, message) => sum + estimateMessageTokens(message), estimateTokens(system))
 
-type ReservedAttempt = Attempt & { readonly transcript: readonly Message[]; readonly promptTokens: number }
+type ReservedAttempt = SideAttempt & { readonly transcript: readonly Message[]; readonly promptTokens: number }
 
 async function attemptReserved(
   { task, route, request, timeoutMs, signal, spent, transcript, promptTokens }: ReservedAttempt,
@@ -258,7 +258,7 @@ async function attemptReserved(
 function classifyAttempt(
   error: unknown,
   { contextWindow, isReasoning, isAggregator }: Route,
-  facts: Pick<CallContext, 'promptTokens' | 'messageCount' | 'isStalled' | 'key'>,
+  facts: Pick<ErrorContext, 'promptTokens' | 'messageCount' | 'isStalled' | 'key'>,
 ): Failure {
   return classifyError(error, { ...facts, now: clock.now(), contextWindow, isReasoning, isAggregator })
 }

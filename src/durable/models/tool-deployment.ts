@@ -8,14 +8,14 @@ import { resolveVendor } from '#agent/routing/tool-vendors.ts'
 import { variablesOf } from '#durable/platform/variables.ts'
 import { cachedKeys, keySource } from './credentials.ts'
 
-type Tenant = {
+type VendorTenant = {
   readonly id: string
   readonly settings: Settings
   /** Absent: the keys that this isolate has opened. */
   readonly tenantKeys?: KeySource
 }
 
-export function createToolDeployment(env: Env, tenant: Tenant): ToolDeployment {
+export function createToolDeployment(env: Env, tenant: VendorTenant): ToolDeployment {
   const tenantKeys = tenant.tenantKeys ?? keySource(cachedKeys(tenant.id), tenant.settings)
   const variables = variablesOf(env)
   const bindings = env as unknown as Readonly<Record<ToolBinding, object | undefined>>

@@ -29,11 +29,11 @@ export type FailpointName =
   | 'job-delivered'
   | 'after-goal-judge'
 
-type Action = { readonly do: string; readonly at: number }
+type FailpointAction = { readonly do: string; readonly at: number }
 
 const passages = new Map<string, number>()
 let armed: string | undefined
-let plan: ReadonlyMap<string, Action> | undefined
+let plan: ReadonlyMap<string, FailpointAction> | undefined
 
 /** Sets the failpoints. A new text resets the counts; the same text from the next object changes nothing. */
 export function armFailpoints(text: string | undefined): void {

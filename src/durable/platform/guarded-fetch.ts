@@ -64,14 +64,14 @@ const maxRedirects = 5
 const defaultTimeoutMs = 60_000
 const defaultMaxBytes = 20 * 1024 * 1024
 
-type Guard = {
+type FetchGuard = {
   readonly env: Env
   readonly send: (request: Request) => Promise<Response>
   readonly record: (use: HostUse) => void
 }
 
 export function createGuardedFetch(env: Env, options: GuardOptions = {}): GuardedFetch {
-  const guard: Guard = { env, send: (request) => fetch(request), record: () => undefined, ...options }
+  const guard: FetchGuard = { env, send: (request) => fetch(request), record: () => undefined, ...options }
   return (request) => follow(request, guard)
 }
 
@@ -83,7 +83,7 @@ type Hop = {
   readonly isTrusted: boolean
 }
 
-async function follow(request: GuardedRequest, guard: Guard): Promise<GuardedResponse> {
+async function follow(request: GuardedRequest, guard: FetchGuard): Promise<GuardedResponse> {
   const { timeoutMs = defaultTimeoutMs } = request
   const timeout = timeoutMs === Infinity ? undefined : AbortSignal.timeout(timeoutMs)
   const signals = [request.signal, timeout].filter((signal) => signal !== undefined)
@@ -108,12 +108,12 @@ async function follow(request: GuardedRequest, guard: Guard): Promise<GuardedRes
 }
 
 /** The same judgement as that of the guarded fetch. */
-export function createAddressGuard(env: Env, record: Guard['record']): AddressGuard {
-  const guard: Guard = { env, send: (request) => fetch(request), record }
+export function createAddressGuard(env: Env, record: FetchGuard['record']): AddressGuard {
+  const guard: FetchGuard = { env, send: (request) => fetch(request), record }
   return { check: (url) => judge(url, 'web', guard), mappedHosts: Object.keys(hostMap(env)) }
 }
 
-async function requirePublic(url: string, { ports = 'web' }: GuardedRequest, guard: Guard): Promise<void> {
+async function requirePublic(url: string, { ports = 'web' }: GuardedRequest, guard: FetchGuard): Promise<void> {
   const reason = await judge(url, ports, guard)
   if (reason === undefined) return
   throw new BlockedAddress(`${url.slice(0, 500)} may not be called: ${reason}`)
@@ -122,17 +122,17 @@ async function requirePublic(url: string, { ports = 'web' }: GuardedRequest, gua
 async function judge(
   url: string,
   ports: NonNullable<AddressRules['ports']>,
-  guard: Guard,
+  guard: FetchGuard,
 ): Promise<string | undefined> {
   const reason =
-    checkPublicAddress(publicNameOf(url, guard.env), { ports, ownHosts: ownHosts(guard.env) }) ??
+    checkPublicAddress(getPublicName(url, guard.env), { ports, ownHosts: ownHosts(guard.env) }) ??
     (await checkResolved(new URL(url), guard))
   if (reason !== undefined) guard.record({ host: hostOf(url), bytes: 0, isRefused: true })
   return reason
 }
 
 /** Names below `.test` are reserved for tests. One that the deployment maps is judged as a public name. */
-function publicNameOf(address: string, env: Env): string {
+function getPublicName(address: string, env: Env): string {
   const url = URL.parse(address)
   const host = normalizeHost(url?.hostname ?? '')
   if (!url || !host.endsWith('.test') || !Object.hasOwn(hostMap(env), host)) return address
@@ -141,7 +141,7 @@ function publicNameOf(address: string, env: Env): string {
 }
 
 /** Judges the addresses that the name resolves to, where the deployment has a resolver. Mapped names are not resolved. */
-async function checkResolved({ hostname }: URL, { env }: Guard): Promise<string | undefined> {
+async function checkResolved({ hostname }: URL, { env }: FetchGuard): Promise<string | undefined> {
   const resolver = variablesOf(env)['DNS_RESOLVER_URL']
   const host = normalizeHost(hostname)
   if (!resolver || Object.hasOwn(hostMap(env), host) || /^\[|^[\d.]+$/.test(host)) return undefined
@@ -152,7 +152,7 @@ async function checkResolved({ hostname }: URL, { env }: Guard): Promise<string 
     : undefined
 }
 
-async function sendHop({ url, method, headers, body }: Hop, signal: AbortSignal, guard: Guard): Promise<Response> {
+async function sendHop({ url, method, headers, body }: Hop, signal: AbortSignal, guard: FetchGuard): Promise<Response> {
   const mark = await createLoopMark(guard.env)
   const sent = new Headers(headers)
   sent.set(loopHeader, mark)
@@ -204,7 +204,7 @@ function cleanHeaders(headers: HeadersInit | undefined): Headers {
 }
 
 /** Returns the response with a body that fails when it is too large, and records its size at the end. */
-function limitBody(response: Response, { maxBytes = defaultMaxBytes }: GuardedRequest, url: string, guard: Guard) {
+function limitBody(response: Response, { maxBytes = defaultMaxBytes }: GuardedRequest, url: string, guard: FetchGuard) {
   const host = hostOf(url)
   let bytes = 0
   const record = () => guard.record({ host, bytes, isRefused: false })

@@ -3,7 +3,7 @@
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { clock } from './clock.ts'
 
-type Answer = {
+type DnsAnswer = {
   readonly Status?: number
   readonly Answer?: readonly { readonly type: number; readonly data: string }[]
 }
@@ -32,7 +32,7 @@ async function query(resolver: string, name: string, type: string): Promise<read
       signal: AbortSignal.timeout(timeoutMs),
     })
     if (!response.ok) return void (await response.body?.cancel())
-    const { Answer: records = [] } = await response.json<Answer>()
+    const { Answer: records = [] } = await response.json<DnsAnswer>()
     return records.filter((record) => record.type === typeA || record.type === typeAaaa).map(({ data }) => data)
   } catch {
     return undefined // The caller refuses a name that cannot be resolved.

@@ -8,7 +8,7 @@ import { clock } from './clock.ts'
 
 type Attribute = string | number | boolean | undefined
 
-export type Span = {
+export type TraceSpan = {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string
@@ -22,29 +22,29 @@ export type Span = {
   readonly attributes: Readonly<Record<string, Attribute>>
 }
 
-type Settings = Pick<Env, 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_EXPORTER_OTLP_HEADERS'>
+type OtlpSettings = Pick<Env, 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_EXPORTER_OTLP_HEADERS'>
 
 const maxBuffered = 1_000
 const batchSpans = 200
 const timeoutMs = 5_000
-const buffer: Span[] = []
+const buffer: TraceSpan[] = []
 
-export const isTraced = (settings: Settings): boolean => Boolean(settings.OTEL_EXPORTER_OTLP_ENDPOINT?.trim())
+export const isTraced = (settings: OtlpSettings): boolean => Boolean(settings.OTEL_EXPORTER_OTLP_ENDPOINT?.trim())
 
 /** Drops the span when the buffer is full. */
-export function addSpan(span: Span): void {
+export function addSpan(span: TraceSpan): void {
   if (buffer.length < maxBuffered) buffer.push(span)
 }
 
 /** Sends all spans of the buffer. Never rejects. */
-export async function flushSpans(settings: Settings): Promise<void> {
+export async function flushSpans(settings: OtlpSettings): Promise<void> {
   while (buffer.length) {
     const batch = buffer.splice(0, batchSpans)
     if (!(await send(settings, batch))) return
   }
 }
 
-async function send(settings: Settings, spans: readonly Span[]): Promise<boolean> {
+async function send(settings: OtlpSettings, spans: readonly TraceSpan[]): Promise<boolean> {
   const abort = new AbortController()
   const cancel = clock.schedule(timeoutMs, () => abort.abort())
   try {
@@ -80,7 +80,7 @@ function decode(text: string): string {
 
 const kinds = { internal: 1, client: 3 } as const
 
-const renderSpans = (spans: readonly Span[]) => ({
+const renderSpans = (spans: readonly TraceSpan[]) => ({
   resourceSpans: [
     {
       resource: { attributes: renderAttributes({ 'service.name': 'talaria' }) },
@@ -89,7 +89,7 @@ const renderSpans = (spans: readonly Span[]) => ({
   ],
 })
 
-const renderSpan = ({ traceId, spanId, parentSpanId, name, kind, start, end, isFailed, attributes }: Span) => ({
+const renderSpan = ({ traceId, spanId, parentSpanId, name, kind, start, end, isFailed, attributes }: TraceSpan) => ({
   traceId,
   spanId,
   ...(parentSpanId !== undefined && { parentSpanId }),

@@ -4,7 +4,7 @@
  */
 
 import { clock } from './clock.ts'
-import { retryDelayMs, type Schedule } from './schedule.ts'
+import { retryDelayMs, type WakeSchedule } from './schedule.ts'
 
 /** A part with work to do at a time of its own. The times are milliseconds since 1970. */
 export type ScheduledPart = {
@@ -36,9 +36,9 @@ export class PartSchedule<Reason extends string = string> {
   }
 
   /** The time of each part. */
-  wakes(): Schedule<Reason>['wakes'] {
+  wakes(): WakeSchedule<Reason>['wakes'] {
     const times = this.reasons.map((reason) => [reason, this.wakeAt(reason)] as const)
-    return Object.fromEntries(times) as Schedule<Reason>['wakes']
+    return Object.fromEntries(times) as WakeSchedule<Reason>['wakes']
   }
 
   wakeAt(reason: Reason): number | undefined {

@@ -7,14 +7,14 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 const maxRoleTags = 9
 
 /** The key, and the roles of which one has to let it read. None, if it may read without a role. */
-export function tagsOf(authority: Authority): string[] {
+export function listTags(authority: Authority): string[] {
   const reading = (authority.entitlements ?? []).filter(({ scopes }) => scopes.includes('read'))
   const roles = reading.flatMap(({ role }) => (role === undefined ? [] : [role]))
   const isBound = reading.length > 0 && roles.length === reading.length
   return [keyOf(authority) ?? '', ...(isBound ? [...new Set(roles)].slice(0, maxRoleTags) : [])]
 }
 
-export const readerOf = ([keyId, ...roles]: readonly string[]): Holder => ({
+export const createReader = ([keyId, ...roles]: readonly string[]): Holder => ({
   keyId,
   ...(roles.length > 0 && { entitlements: roles.map((role) => ({ scopes: ['read'], role })), scope: 'read' }),
 })

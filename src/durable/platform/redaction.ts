@@ -7,10 +7,10 @@ import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { createRedactor, type Redactor } from '#agent/core/secrets/redaction.ts'
 import { variablesOf } from './variables.ts'
 
-type TenantSecrets = { readonly bySource: Map<string, readonly string[]>; redactor: Redactor | undefined }
+type MaskedSecrets = { readonly bySource: Map<string, readonly string[]>; redactor: Redactor | undefined }
 
 const maxTenants = 5_000
-const secretsOf = new BoundedMap<string, TenantSecrets>(maxTenants)
+const secretsOf = new BoundedMap<string, MaskedSecrets>(maxTenants)
 const deploymentRedactors = new WeakMap<Env, Redactor>()
 /** Redactors contain the deployment's secrets: another deployment in the same isolate, as in tests, needs new ones. */
 let lastEnv: WeakRef<Env> | undefined

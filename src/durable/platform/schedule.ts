@@ -12,7 +12,7 @@ export const segmentMs = 600_000
 /** The time the alarm is set to. `unknown`: this instance of the object has not set it yet. */
 export type Armed = number | 'none' | 'unknown'
 
-export type Schedule<Reason extends string = string> = {
+export type WakeSchedule<Reason extends string = string> = {
   /** When to wake, by reason. A reason without a time needs no alarm. */
   readonly wakes: Readonly<Partial<Record<Reason, number | undefined>>>
   readonly armed: Armed
@@ -21,7 +21,7 @@ export type Schedule<Reason extends string = string> = {
 export type Wake<Reason extends string> = { readonly reason: Reason; readonly at: number }
 
 /** The earliest wake; undefined when no reason has a time. Of equal times the first reason wins. */
-export function nextWake<Reason extends string>({ wakes }: Schedule<Reason>): Wake<Reason> | undefined {
+export function nextWake<Reason extends string>({ wakes }: WakeSchedule<Reason>): Wake<Reason> | undefined {
   let next: Wake<Reason> | undefined
   for (const [reason, at] of Object.entries(wakes) as [Reason, number | undefined][])
     if (at !== undefined && (next === undefined || at < next.at)) next = { reason, at }
@@ -29,7 +29,7 @@ export function nextWake<Reason extends string>({ wakes }: Schedule<Reason>): Wa
 }
 
 /** The reasons whose time has come, earliest first. */
-export function dueReasons<Reason extends string>({ wakes }: Schedule<Reason>, now: number): readonly Reason[] {
+export function dueReasons<Reason extends string>({ wakes }: WakeSchedule<Reason>, now: number): readonly Reason[] {
   const times = Object.entries(wakes) as [Reason, number | undefined][]
   const due = times.flatMap(([reason, at]) => (at !== undefined && at <= now ? [{ reason, at }] : []))
   return due.toSorted((one, other) => one.at - other.at).map(({ reason }) => reason)
@@ -41,7 +41,7 @@ type AlarmStorage = Pick<DurableObjectStorage, 'setAlarm' | 'deleteAlarm'>
  * Sets the alarm to the next wake, or deletes it when there is none. Storage orders it with the other writes of the
  * same synchronous stretch. An alarm that is set already costs nothing.
  */
-export function armAlarm<Reason extends string>(storage: AlarmStorage, schedule: Schedule<Reason>): Armed {
+export function armAlarm<Reason extends string>(storage: AlarmStorage, schedule: WakeSchedule<Reason>): Armed {
   const armed = nextWake(schedule)?.at ?? 'none'
   if (armed === schedule.armed) return armed
   if (armed === 'none') void storage.deleteAlarm()

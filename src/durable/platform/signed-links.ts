@@ -20,10 +20,10 @@ const lifetimeSeconds = 3_600
 const previewSeconds = 300
 const nonceBytes = 12
 const encoder = new TextEncoder()
-type Settings = Pick<Env, 'ENCRYPTION_KEY'>
+type LinkSettings = Pick<Env, 'ENCRYPTION_KEY'>
 
 /** Undefined without a valid `ENCRYPTION_KEY`. `now` is in milliseconds. */
-export async function createLink(env: Settings, file: LinkedFile, now: number): Promise<string | undefined> {
+export async function createLink(env: LinkSettings, file: LinkedFile, now: number): Promise<string | undefined> {
   const master = masterKey(env.ENCRYPTION_KEY)
   if (!master) return undefined
   const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes))
@@ -39,7 +39,7 @@ export async function createLink(env: Settings, file: LinkedFile, now: number): 
 
 /** Undefined for a link that is forged, changed, expired, or valid for too long. */
 export async function openLink(
-  env: Settings,
+  env: LinkSettings,
   { id, exp, sig }: LinkParts,
   now: number,
 ): Promise<LinkedFile | undefined> {

@@ -29,15 +29,15 @@ export const noSecrets: OpenedSecrets = new Map()
 export const secretOwner = (tenant: string, name: string): SecretOwner => ({ tenant, kind: 'secret', id: name })
 
 /** `masked`: also values that were replaced or deleted, because running commands may still print them. */
-type Opened = { readonly revision: number; readonly secrets: OpenedSecrets; readonly masked: readonly string[] }
+type OpenedRevision = { readonly revision: number; readonly secrets: OpenedSecrets; readonly masked: readonly string[] }
 
 const maxMasked = 200
-const openedSecrets = new BoundedMap<string, Opened>(5_000)
+const openedSecrets = new BoundedMap<string, OpenedRevision>(5_000)
 
-type SealedTenant = { readonly id: string; readonly secrets?: SealedSecrets | undefined }
+type TenantWithSecrets = { readonly id: string; readonly secrets?: SealedSecrets | undefined }
 
 /** Opens the secrets of a snapshot, once for each revision in an isolate. One that cannot be opened is left out. */
-export async function openSecrets(env: Env, { id, secrets: sealed }: SealedTenant): Promise<OpenedSecrets> {
+export async function openSecrets(env: Env, { id, secrets: sealed }: TenantWithSecrets): Promise<OpenedSecrets> {
   if (!sealed) return noSecrets
   const cached = openedSecrets.get(id)
   if (cached && cached.revision >= sealed.revision) return cached.secrets

@@ -4,7 +4,7 @@
  * message of its own.
  */
 
-import { BackendError, type BackendKind, type Jobs, type JobState } from '#agent/core/backend.ts'
+import { BackendError, type BackendKind, type Jobs, type CommandState } from '#agent/core/backend.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { type UserMessage, userText } from '#agent/core/message.ts'
 import type { Processes, ProcessInput, ProcessLookup, ProcessStart, ProcessView } from '#agent/core/process.ts'
@@ -318,15 +318,15 @@ const foregroundHint = 'Run it in the foreground, with a timeout of up to 600 se
 const inputHint = 'Put the input into a file and start the command with < FILE.'
 const emptyText = () => ''
 
-type Ended = ProcessRow & { readonly state: Exclude<ProcessRow['state'], { at: 'starting' | 'running' }> }
+type EndedProcess = ProcessRow & { readonly state: Exclude<ProcessRow['state'], { at: 'starting' | 'running' }> }
 
-const isEnded = (row: ProcessRow): row is Ended => !isRunning(row)
+const isEnded = (row: ProcessRow): row is EndedProcess => !isRunning(row)
 const isRunning = ({ state }: ProcessRow): boolean => state.at === 'starting' || state.at === 'running'
 const hasHits = ({ watch }: ProcessRow): boolean => watch.hits.length > 0
 /** An ended process is reported without waiting for the notice interval. */
 const isDueAtEnd = (row: ProcessRow): boolean => isEnded(row) && !row.told && (row.notify || hasHits(row))
 
-async function queryState(jobs: Jobs, { id, until }: ProcessRow, now: number): Promise<JobState> {
+async function queryState(jobs: Jobs, { id, until }: ProcessRow, now: number): Promise<CommandState> {
   try {
     return await jobs.state(id)
   } catch (error) {

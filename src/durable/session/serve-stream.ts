@@ -5,16 +5,16 @@
  * authority of the reader.
  */
 
-import { holderOf } from '#agent/core/permission/access.ts'
+import { getHolder } from '#agent/core/permission/access.ts'
 import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import type { SessionEvent } from '#agent/core/event.ts'
 import { toPublicEvent } from '#agent/public-api/server-sent-events.ts'
-import { type Format, renderOf } from '#durable/events/stream-format.ts'
-import { maxSubscribers, type Reader, type Render, type RunPart } from '#durable/events/streams.ts'
+import { type StreamFormat, getRender } from '#durable/events/stream-format.ts'
+import { maxSubscribers, type StreamReader, type RenderEvent, type RunPart } from '#durable/events/streams.ts'
 import { watchOpening } from '#durable/events/stream-opening.ts'
 import { authorityHeader, decodeAuthority } from '#durable/platform/authority-header.ts'
-import { tagsOf } from '#durable/platform/reader-tags.ts'
+import { listTags } from '#durable/platform/reader-tags.ts'
 import { isWaitingForCaller, personRequests } from '#durable/turn/pending-requests.ts'
 import type { ContinueSubmission } from './intake/continue.ts'
 import type { RequestSubmission } from './intake/request.ts'
@@ -25,10 +25,10 @@ import { isNotAccepted } from './intake/intake.ts'
 import { submit } from './submit.ts'
 
 /** Submits a message and streams its run. */
-export type StreamRequest = { readonly command: RequestSubmission | ContinueSubmission; readonly format: Format }
+export type StreamRequest = { readonly command: RequestSubmission | ContinueSubmission; readonly format: StreamFormat }
 
 /** Streams a run that exists, or a part of it, from its first event. */
-export type FollowRequest = RunPart & { readonly authority: Authority; readonly format: Format }
+export type FollowRequest = RunPart & { readonly authority: Authority; readonly format: StreamFormat }
 
 /** Names the run in the response of a stream. */
 export const runHeader = 'x-talaria-run-id'
@@ -72,25 +72,25 @@ async function submitAndStream(
     opening?.render ?? render,
     past,
     part,
-    readerOf(session, command, { runId, signal }),
+    createReader(session, command, { runId, signal }),
   )
   const failure = await opening?.outcome()
   return failure ? Response.json(failure, { status: failedRunStatus }) : new Response(body, { headers })
 }
 
 /** Registers the client of a stream: when it goes away, its run may stop. */
-function readerOf(
+function createReader(
   { clients }: SessionHost['session'],
   { authority, client }: RequestSubmission | ContinueSubmission,
   { runId, signal }: { readonly runId: string; readonly signal: AbortSignal },
-): Reader {
+): StreamReader {
   const end = clients.enter(runId, client)
   const leave = () => (client === undefined ? end() : clients.leave(client))
   // No write has to fail first if the runtime tells that a request was cancelled.
   signal.addEventListener('abort', leave)
   if (signal.aborted) leave()
   const onClose = (isGone: boolean) => (isGone ? leave() : end())
-  return { ...holderOf(authority, 'chat'), isProbed: client !== undefined, onClose }
+  return { ...getHolder(authority, 'chat'), isProbed: client !== undefined, onClose }
 }
 
 /** A queued run gets nowhere while the run before it waits for its caller. */
@@ -104,11 +104,11 @@ function blockedEvents(session: SessionHost['session'], { segment }: RunPart) {
 function renderFor(
   session: SessionHost['session'],
   authority: Authority,
-  { format, part }: { readonly format: Format; readonly part: RunPart },
-): Render {
+  { format, part }: { readonly format: StreamFormat; readonly part: RunPart },
+): RenderEvent {
   const mayApprove = () => hasScope(narrowByRoles(authority, session.tenant.access.roles), 'approve')
   const source = responseSource(session, { runId: part.runId, segment: part.segment ?? 0 }, mayApprove)
-  const render = renderOf(format, { ...source, describeWaiting: () => describeWaiting(session, part, mayApprove()) })
+  const render = getRender(format, { ...source, describeWaiting: () => describeWaiting(session, part, mayApprove()) })
   if (!hasScope(authority, 'approve')) return render
   return (event) => render(mayApprove() ? withExactInput(session, event) : event)
 }
@@ -128,7 +128,7 @@ async function follow(host: SessionHost, { authority, runId, segment, format }: 
     renderFor(session, authority, { format, part: { runId, segment } }),
     eventsOfPart(session, { runId, segment }),
     { runId, segment },
-    holderOf(authority, 'read'),
+    getHolder(authority, 'read'),
   )
   session.access.startChecks()
   session.turns.resumeIfUndriven()
@@ -143,7 +143,7 @@ async function openSocket(host: SessionHost, request: Request, authority: Author
   // Registered first: no change of the access is missed while the object hibernates.
   await session.access.watch()
   const { 0: client, 1: server } = new WebSocketPair()
-  host.ctx.acceptWebSocket(server, tagsOf(authority))
+  host.ctx.acceptWebSocket(server, listTags(authority))
   const after = new URL(request.url).searchParams.get('after')
   const seq = after === null ? session.store.lastEventSeq() : Number(after)
   for (const event of session.store.eventsSince(seq)) server.send(JSON.stringify(toPublicEvent(event)))

@@ -11,7 +11,7 @@ import { sessionView, type SessionView } from './views/api-views.ts'
 import { isForTenant } from './core/check-caller.ts'
 import { deleteOutside, endSession } from './core/deletion.ts'
 import { IncomingCopy } from './copies/fork.ts'
-import { statusOf } from '#durable/turn/pending-requests.ts'
+import { getStatus } from '#durable/turn/pending-requests.ts'
 import { Session } from './session.ts'
 import { listSaid } from './views/match-conversation.ts'
 import { hashState } from './copies/state-hash.ts'
@@ -80,7 +80,7 @@ export class SessionHost {
   /** Returns the session for the API, after a short wait for history. */
   async view(): Promise<SessionView> {
     await withTimeout(this.#session.turns.project(), projectionWaitMs, () => undefined)
-    return sessionView(this.#session.record(), statusOf(this.#session))
+    return sessionView(this.#session.record(), getStatus(this.#session))
   }
 
   /**

@@ -28,14 +28,14 @@ import { serveStream } from './serve-stream.ts'
 
 export class SessionDO extends DurableObject<Env> {
   readonly #host: SessionHost
-  readonly #subjects: ReturnType<typeof subjectsOf>
+  readonly #subjects: ReturnType<typeof createSubjects>
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, inJurisdiction(env))
     armFailpoints(env.FAILPOINTS)
     redactLogs(env)
     this.#host = new SessionHost(ctx, this.env)
-    this.#subjects = subjectsOf(this.#host)
+    this.#subjects = createSubjects(this.#host)
   }
 
   // RPC reaches getters of the prototype and nothing that an instance owns.
@@ -128,7 +128,7 @@ export class SessionDO extends DurableObject<Env> {
   }
 }
 
-const subjectsOf = (host: SessionHost) => ({
+const createSubjects = (host: SessionHost) => ({
   info: new InfoSubject(host),
   runs: new RunsSubject(host),
   responses: new ResponsesSubject(host),

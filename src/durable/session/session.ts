@@ -18,7 +18,7 @@ import { Streams } from '#durable/events/streams.ts'
 import type { SideCall } from '#durable/models/side-call.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { PartSchedule } from '#durable/platform/part-schedule.ts'
-import { readerOf } from '#durable/platform/reader-tags.ts'
+import { createReader } from '#durable/platform/reader-tags.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import { withLogContext } from '#durable/platform/log-context.ts'
 import { processRows } from '#durable/processes/process-rows.ts'
@@ -368,7 +368,7 @@ export class Session implements TurnSession {
       session: this,
       tenantStub: () => tenantStub(this.#env, this.tenantId),
       sockets: () =>
-        this.#ctx.getWebSockets().map((socket) => ({ socket, reader: readerOf(this.#ctx.getTags(socket)) })),
+        this.#ctx.getWebSockets().map((socket) => ({ socket, reader: createReader(this.#ctx.getTags(socket)) })),
       deleteSession,
     })
   }

@@ -129,7 +129,7 @@ function admit(session: Session, { submission, intake }: Entry): Slot | Promise<
     const release = (outcome?: Submitted) => {
       if (outcome?.status !== 'running') turns.settle(intake.runId)
     }
-    return withRelease(billing.admit(intake.runId, unattendedTurnOf(session, submission)), release)
+    return withRelease(billing.admit(intake.runId, getUnattendedTurn(session, submission)), release)
   }
   const { id, stage } = store.turn()
   // An open turn has its slot. One that waits for its caller has none: an answer takes one again, until it waits anew.
@@ -143,7 +143,7 @@ const withRelease = (admitting: Admission | Promise<Admission>, release: Slot['r
     : { admission: admitting, release }
 
 /** Undefined when a person has sent the submission. */
-function unattendedTurnOf(session: Session, { authority, kind, ...submission }: Submission) {
+function getUnattendedTurn(session: Session, { authority, kind, ...submission }: Submission) {
   const spec = 'target' in submission && submission.target.kind === 'create' ? submission.target.spec : undefined
   const source = session.exists ? session.meta.source : kind === 'webhook' ? kind : spec?.source
   if (!isUnattendedTurn(source ?? '', authority)) return undefined

@@ -23,7 +23,7 @@ const maxAsides = 200
 /** Above every seq of a message, so that no two ids of items are equal. */
 const firstSeq = 1_000_000_000_000
 
-type Row = { readonly id: number; readonly body: string }
+type AsideRow = { readonly id: number; readonly body: string }
 
 export class Asides {
   readonly #sql: SqlStorage
@@ -64,8 +64,8 @@ export class Asides {
     return [{ id: `msg_${seq}`, seq, runId, at, tokens: 0, message }]
   }
 
-  #read(runId: string): Row | undefined {
+  #read(runId: string): AsideRow | undefined {
     if (!this.#hasTable) return undefined
-    return this.#sql.exec<Row>('SELECT id, body FROM aside WHERE run = ?', runId).toArray()[0]
+    return this.#sql.exec<AsideRow>('SELECT id, body FROM aside WHERE run = ?', runId).toArray()[0]
   }
 }

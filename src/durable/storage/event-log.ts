@@ -59,7 +59,7 @@ function toPublicEvent(event: Event, { sessionId, runId }: EventPosition): Publi
 }
 
 /** A part of an answer (`m`) or of its reasoning (`r`). `step`: the seq of the message. */
-export type Delta = { readonly kind: 'm' | 'r'; readonly text: string; readonly step: number }
+export type StoredDelta = { readonly kind: 'm' | 'r'; readonly text: string; readonly step: number }
 
 /** Creates a delta of the answer (`m`) or of the reasoning (`r`). */
 export const createDelta = (kind: 'm' | 'r', delta: string, step: number): Event => ({
@@ -86,8 +86,8 @@ export function withStepIds(event: Event, step: number): Event {
   return event
 }
 
-type CallEvent = Extract<Event, { type: 'tool.started' | 'tool.completed' | 'client_call.request' }>
-const isCallEvent = (event: Event): event is CallEvent =>
+type StoredCallEvent = Extract<Event, { type: 'tool.started' | 'tool.completed' | 'client_call.request' }>
+const isCallEvent = (event: Event): event is StoredCallEvent =>
   event.type === 'tool.started' || event.type === 'tool.completed' || event.type === 'client_call.request'
 
 /** Builds the id of a question or approval. It names the session, so that an answer needs no other id. */

@@ -149,13 +149,13 @@ export class Journal {
   newest(): { readonly row: StepRow; readonly turn: Turn | undefined; readonly isUndone: boolean } | undefined {
     if (!this.#hasSteps) return undefined
     const [raw] = this.#sql.exec<RawStep>('SELECT * FROM step WHERE n > 0 ORDER BY n DESC LIMIT 1').toArray()
-    return raw && { row: rowOf(raw), turn: turnOf(raw), isUndone: raw.gone !== 0 }
+    return raw && { row: createRow(raw), turn: turnOf(raw), isUndone: raw.gone !== 0 }
   }
 
   /** Rows of the conversation, newest first. Rows that the caller does not reach are not read. */
   *rowsNewestFirst(): Generator<StepRow> {
     if (!this.#hasSteps) return
-    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE gone = 0 ORDER BY n DESC')) yield rowOf(raw)
+    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE gone = 0 ORDER BY n DESC')) yield createRow(raw)
   }
 
   /** Entries of the conversation's rows before `before`, newest row first. A wake-up reads these. */
@@ -220,7 +220,7 @@ export class Journal {
       first = n
     }
     if (first === undefined) return
-    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE n >= ? ORDER BY n', first)) yield rowOf(raw)
+    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE n >= ? ORDER BY n', first)) yield createRow(raw)
   }
 
   /** The rows of a run from the one with the message `from` on, oldest first, undone or not. */
@@ -228,7 +228,7 @@ export class Journal {
     if (!this.#hasSteps) return []
     const since = 'n >= coalesce((SELECT max(n) FROM step WHERE n > 0 AND n <= ?2), 1)'
     const rows = this.#sql.exec<RawStep>(`SELECT * ${fromRun} AND ${since} ORDER BY n`, runId, from)
-    return rows.toArray().map(rowOf)
+    return rows.toArray().map(createRow)
   }
 
   /** Whether the run was removed from the conversation. */
@@ -283,7 +283,7 @@ export class Journal {
   /** Reads a row and its turn, undone or not. */
   row(n: number): { readonly row: StepRow; readonly turn: Turn | undefined } {
     const raw = this.#sql.exec<RawStep>('SELECT * FROM step WHERE n = ?', n).one()
-    return { row: rowOf(raw), turn: turnOf(raw) }
+    return { row: createRow(raw), turn: turnOf(raw) }
   }
 
   /** The bytes of the messages in rows after `n`. */
@@ -297,7 +297,7 @@ export class Journal {
   *unprojected(through: number): Generator<{ readonly row: StepRow; readonly turn: Turn | undefined }> {
     if (!this.#hasSteps) return
     for (const raw of this.#sql.exec<RawStep>(unsentRows, through)) {
-      const row = rowOf(raw)
+      const row = createRow(raw)
       if ((row.entries.at(-1)?.seq ?? row.n) > through) yield { row, turn: turnOf(raw) }
     }
   }
@@ -364,7 +364,7 @@ function parseRows(rows: readonly RawEntries[]): RowEntries[] {
 
 const turnOf = (raw: RawStep) => (raw.turn === null ? undefined : (JSON.parse(raw.turn) as Turn))
 
-function rowOf(raw: RawStep): StepRow {
+function createRow(raw: RawStep): StepRow {
   const entries = JSON.parse(raw.entries) as Entry[]
   return {
     n: raw.n,

@@ -143,13 +143,13 @@ function buildPages(options: PageOptions, after: number): { readonly pages: Page
 const canGrow = ({ row: { entries }, turn }: { readonly row: StepRow; readonly turn: Turn | undefined }): boolean =>
   turn !== undefined && !isOver(turn) && entries.at(-1)?.message.role !== 'assistant'
 
-type Open = { readonly runId: string; readonly entries: Entry[]; length: number }
+type OpenPage = { readonly runId: string; readonly entries: Entry[]; length: number }
 
 /** Groups consecutive entries of a turn into pages of limited size. */
 class Pages {
   readonly closed: Page[] = []
   readonly #options: PageOptions
-  #open: Open | undefined
+  #open: OpenPage | undefined
 
   constructor(options: PageOptions) {
     this.#options = options
@@ -166,14 +166,14 @@ class Pages {
   }
 
   /** Imported messages have no turns: a page ends where a turn would, so that a search finds the place in a long session. */
-  #endsBefore(open: Open, runId: string, { message, seq }: Entry): boolean {
+  #endsBefore(open: OpenPage, runId: string, { message, seq }: Entry): boolean {
     if (open.runId !== runId) return true
     const isImported = runId === importRunId && seq > this.#options.repeatedThrough()
     return isImported && message.role === 'user' && open.entries.at(-1)?.message.role !== 'user'
   }
 
   close(turn?: Turn): void {
-    if (this.#open) this.closed.push(pageOf(this.#open, turn, this.#options))
+    if (this.#open) this.closed.push(createPage(this.#open, turn, this.#options))
     this.#open = undefined
   }
 }
@@ -189,7 +189,11 @@ const toSpentTurn = (turn: Turn, source: string): SpentTurn => ({
   usage: turn.usage,
 })
 
-function pageOf({ runId, entries }: Open, turn: Turn | undefined, { usageOf, repeatedThrough }: PageOptions): Page {
+function createPage(
+  { runId, entries }: OpenPage,
+  turn: Turn | undefined,
+  { usageOf, repeatedThrough }: PageOptions,
+): Page {
   const isRepeated = runId === importRunId && (entries.at(-1)?.seq ?? 0) <= repeatedThrough()
   return {
     n: entries[0]?.seq ?? 0,

@@ -20,11 +20,11 @@ export async function rebuild(journal: Journal, history: HistoryStore, sessionId
   // Another call may have rebuilt the session during the wait.
   if (!journal.isBlank) return standing.through
   journal.putMetadata(meta)
-  for (const page of pages) journal.putStep(rowOf(page), page.turn as Turn | undefined)
+  for (const page of pages) journal.putStep(createRow(page), page.turn as Turn | undefined)
   return standing.through
 }
 
-const rowOf = ({ n, runId, entries }: Page): StepRow => ({
+const createRow = ({ n, runId, entries }: Page): StepRow => ({
   n,
   runId,
   entries: [...entries],

@@ -19,7 +19,7 @@ import type { LastNumbers } from './session-metadata.ts'
 import { hasUnwrittenEvents, lastNumbers, maxEventsPerCall, shownThrough } from './last-numbers.ts'
 import {
   createDelta,
-  type Delta,
+  type StoredDelta,
   type EventPosition,
   isDelta,
   replay,
@@ -54,7 +54,7 @@ export class SessionStore implements Store {
   #row: StepRow | undefined
   /** Events in an undone row are published, but they are no part of the conversation. */
   #isRowUndone = false
-  #context: Context | undefined
+  #context: LoadedContext | undefined
   #inbox: InboxRow[]
   #lastSeq = 0
   #lastEvent = 0
@@ -342,14 +342,14 @@ export class SessionStore implements Store {
   }
 
   /** Logs a delta by its length: its text is a part of the message it will belong to. */
-  #logDelta(row: StepRow, { kind, text, step }: Delta): SessionEvent {
+  #logDelta(row: StepRow, { kind, text, step }: StoredDelta): SessionEvent {
     const position = this.#nextPosition(row)
     row.events.push([position.seq, position.at, kind, text.length, 0])
     return toPlacedEvent(createDelta(kind, text, step), position)
   }
 
   /** Stores the text of the deltas, because the final message differs from them. */
-  #storeDeltaTexts(row: StepRow, { kind, text: streamed, step }: Delta) {
+  #storeDeltaTexts(row: StepRow, { kind, text: streamed, step }: StoredDelta) {
     let from = 0
     row.events = row.events.map((logged) => {
       if (!isDelta(logged) || logged[4] !== 0 || logged[2] !== kind) return logged
@@ -471,11 +471,11 @@ class RecentProgress {
 }
 
 /** `entries` are in the order in which they are sent. Assembly may change and join their messages. */
-export type Context = { readonly entries: Entry[]; readonly messages: Message[]; tokens: number; images: number }
+export type LoadedContext = { readonly entries: Entry[]; readonly messages: Message[]; tokens: number; images: number }
 
 /** `entries`: the newest summary, the messages that it keeps, and those after it, oldest first. */
-export function createContext(entries: readonly Entry[]): Context {
-  const context: Context = { entries: [], messages: [], tokens: 0, images: 0 }
+export function createContext(entries: readonly Entry[]): LoadedContext {
+  const context: LoadedContext = { entries: [], messages: [], tokens: 0, images: 0 }
   const arranged = arrangeEntries(entries)
   if (!arranged.some(({ covers }) => covers !== undefined)) {
     for (const entry of arranged) addToContext(context, entry)
@@ -487,7 +487,7 @@ export function createContext(entries: readonly Entry[]): Context {
   return { entries: [...arranged], messages, tokens, images: messages.filter(hasImage).length }
 }
 
-export function addToContext(context: Context, entry: Entry): void {
+export function addToContext(context: LoadedContext, entry: Entry): void {
   context.entries.push(entry)
   context.messages.push(entry.message)
   context.tokens += entry.tokens

@@ -3,7 +3,7 @@
 import { log } from '#agent/core/log.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { PartSchedule, type ScheduledParts } from '#durable/platform/part-schedule.ts'
-import { type Armed, armAlarm, dueReasons, leaseMs, type Schedule } from '#durable/platform/schedule.ts'
+import { type Armed, armAlarm, dueReasons, leaseMs, type WakeSchedule } from '#durable/platform/schedule.ts'
 
 export class TenantAlarm {
   readonly #storage: DurableObjectStorage
@@ -33,7 +33,7 @@ export class TenantAlarm {
     this.arm()
   }
 
-  #schedule(): Schedule {
+  #schedule(): WakeSchedule {
     return { wakes: this.#parts.wakes(), armed: this.#armed }
   }
 }

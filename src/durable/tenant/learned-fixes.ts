@@ -10,7 +10,7 @@ const maxFixes = 200
 const usesForSkill = 3
 
 export type StoredFix = Fix & { readonly uses: number }
-type Row = Record<keyof Fix, string> & { readonly uses: number }
+type FixRow = Record<keyof Fix, string> & { readonly uses: number }
 
 const columns = 'signature, tool, error, failed, fix, uses'
 
@@ -48,7 +48,7 @@ export class TenantFixes extends TenantPart {
       maxFixes,
     )
     const ripe = this.#sql
-      .exec<Row>(`SELECT ${columns} FROM fix WHERE uses >= ? AND suggested = 0`, usesForSkill)
+      .exec<FixRow>(`SELECT ${columns} FROM fix WHERE uses >= ? AND suggested = 0`, usesForSkill)
       .toArray()
     this.#sql.exec('UPDATE fix SET suggested = 1 WHERE uses >= ?', usesForSkill)
     return ripe
@@ -57,6 +57,6 @@ export class TenantFixes extends TenantPart {
   /** Returns the fix of a failure. */
   find(authority: Authority, signature: string): StoredFix | undefined {
     this.requireOwn(authority)
-    return this.#sql.exec<Row>(`SELECT ${columns} FROM fix WHERE signature = ?`, signature).toArray()[0]
+    return this.#sql.exec<FixRow>(`SELECT ${columns} FROM fix WHERE signature = ?`, signature).toArray()[0]
   }
 }

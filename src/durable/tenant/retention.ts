@@ -20,7 +20,7 @@ export type RetentionOptions = {
   readonly prune: (authority: Authority, sessionId: string, before: number) => Promise<unknown>
 }
 
-type Progress = { readonly nextAt: number; readonly after: InactivePosition }
+type RetentionProgress = { readonly nextAt: number; readonly after: InactivePosition }
 
 const dayMs = 86_400_000
 const pageSize = 50
@@ -38,7 +38,7 @@ export class TenantRetention implements ScheduledPart {
 
   wakeAt(): number | undefined {
     if (this.#days() === undefined) return undefined
-    return this.#options.values.get<Progress>(progressName)?.nextAt ?? clock.now()
+    return this.#options.values.get<RetentionProgress>(progressName)?.nextAt ?? clock.now()
   }
 
   /** One page at a time. A session that cannot be deleted now is tried again on the next day. */
@@ -47,7 +47,7 @@ export class TenantRetention implements ScheduledPart {
     const days = this.#days()
     if (days === undefined) return
     const before = now - days * dayMs
-    const after = values.get<Progress>(progressName)?.after ?? start
+    const after = values.get<RetentionProgress>(progressName)?.after ?? start
     const page = await listInactiveSessions(db, tenantId, { before, after, limit: pageSize })
     const authority = systemAuthority(tenantId, { kind: 'job', id: 'retention' }, ['write'])
     const results = await Promise.allSettled(page.map(({ id }) => prune(authority, id, before)))
@@ -58,7 +58,7 @@ export class TenantRetention implements ScheduledPart {
         })
     const last = page.length === pageSize ? page.at(-1) : undefined
     const next = last ? { nextAt: now + pagePauseMs, after: last } : { nextAt: now + dayMs, after: start }
-    values.set(progressName, next satisfies Progress)
+    values.set(progressName, next satisfies RetentionProgress)
   }
 
   #days(): number | undefined {

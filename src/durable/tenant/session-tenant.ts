@@ -137,7 +137,7 @@ export class SessionTenant {
   }
 }
 
-type Session = {
+type AbortableSession = {
   readonly tenant: SessionTenant
   readonly driver: { readonly abortable: () => AbortController }
   readonly access: TurnAccess
@@ -154,7 +154,7 @@ export type TurnAccess = {
  * Refreshes the tenant before the first model call of a turn that was queued or that no request started, and checks
  * before every step that the turn may go on. Nothing is awaited while both are known.
  */
-export const withFreshTenant = (session: Session, perform: Perform): Perform =>
+export const withFreshTenant = (session: AbortableSession, perform: Perform): Perform =>
   async function* (step, turn) {
     const { access, tenant, driver } = session
     access.startChecks()

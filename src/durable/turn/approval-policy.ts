@@ -12,7 +12,7 @@ import {
 import {
   renderJudgeInstructions,
   parseJudgement,
-  type Judgement,
+  type ApprovalJudgement,
   renderJudgeQuestion,
 } from '#agent/policy/approval/approval-judge.ts'
 import { isUnattendedSource } from '#agent/policy/unattended.ts'
@@ -44,7 +44,7 @@ export function createApprovalPolicy(
 export async function askApprovalJudge(
   session: { readonly settings: Settings; readonly side: SideCall },
   call: JudgedCall,
-): Promise<Judgement> {
+): Promise<ApprovalJudgement> {
   const question = renderJudgeQuestion(call)
   if (question === undefined) return 'escalate'
   const system = renderJudgeInstructions(session.settings.approvals?.smart_policy)

@@ -18,7 +18,7 @@ import type { Settings } from '#agent/core/settings.ts'
 import type { Step } from '#agent/core/step.ts'
 import type { CheckedAnswer, Repairs, Result, ToolCall, Turn } from '#agent/core/turn.ts'
 import { addUsage, noUsage, type Usage } from '#agent/core/usage.ts'
-import { type CallContext, classifyError } from '#agent/providers/errors/classify-error.ts'
+import { type ErrorContext, classifyError } from '#agent/providers/errors/classify-error.ts'
 import { renderFormatInstruction } from '#agent/providers/shared/parameters/answer-format.ts'
 import { hideImages } from '#agent/providers/shared/images/hide-images.ts'
 import { isTooDeeplyNested, maxNesting } from '#agent/providers/shared/nesting.ts'
@@ -37,15 +37,15 @@ import type { AnswerFormat } from '#agent/core/request/model-parameters.ts'
 import { loadSchemaValidator } from '#backends/modules.ts'
 
 /** The model and the key of one call. */
-export type Chosen = { readonly route: Route; readonly endpoint: Endpoint }
+export type ChosenModel = { readonly route: Route; readonly endpoint: Endpoint }
 
 export type ModelEffects = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
   /** Chooses the model and the key of the next call; undefined when none is available. */
-  readonly choose: (turn: Turn) => Chosen | undefined
+  readonly choose: (turn: Turn) => ChosenModel | undefined
   readonly explainUnavailable: (turn: Turn) => string
   /** Counts the key as in use until the returned function is called. */
-  readonly lease: (chosen: Chosen) => (failure?: Failure) => void
+  readonly lease: (chosen: ChosenModel) => (failure?: Failure) => void
   /** Creates a controller that a stop or a new message aborts while the step runs. */
   readonly abortable: () => AbortController
   readonly system: (turn: Turn) => string
@@ -57,7 +57,7 @@ export type ModelEffects = {
   /** Answers of the other models of a mixture, for this call only. */
   readonly references: (turn: Turn, transcript: readonly Message[]) => Promise<string | undefined>
   /** The context in which the error of a call is classified. */
-  readonly errorContext: (route: Route, stalled: boolean) => CallContext
+  readonly errorContext: (route: Route, stalled: boolean) => ErrorContext
   readonly idleLimits: (route: Route) => IdleLimits
   /** The changes that every request to the model needs, besides those of the turn. */
   readonly repairsFor: (route: Route) => Repairs
@@ -89,7 +89,7 @@ export type BillingEffects = {
   /** Takes the usage of the side calls since the last call. */
   readonly takeSideUsage: () => Usage | undefined
   /** Reserves the most that a call can cost. Without a limit that needs it nothing is awaited. */
-  readonly reserve: (turn: Turn, chosen: Chosen) => Promise<Reserved> | Reserved
+  readonly reserve: (turn: Turn, chosen: ChosenModel) => Promise<Reserved> | Reserved
   /** Reports usage that the turn does not contain yet. */
   readonly report: (turn: Turn, usage: Usage) => void
 }
@@ -149,7 +149,7 @@ async function callReserved(
   step: ModelStep,
   turn: Turn,
   effects: TurnEffects,
-  { chosen, controller }: { readonly chosen: Chosen; readonly controller: AbortController },
+  { chosen, controller }: { readonly chosen: ChosenModel; readonly controller: AbortController },
 ): Promise<ModelResult> {
   const { model, stream, billing } = effects
   const output = { text: '', thinking: '', searches: 0, isRequested: false, isOver: false }
@@ -162,7 +162,7 @@ async function callReserved(
     await failpoint('before-model')
     const request = await requestFor(step, turn, effects, chosen)
     output.isRequested = true
-    const onServerSearch: Call['onServerSearch'] = (search) => {
+    const onServerSearch: PendingModelCall['onServerSearch'] = (search) => {
       if (search === 'begun') output.searches++
       // At once: the call may break before its end, and its text stays.
       model.serverSearch?.note(turn)
@@ -183,7 +183,7 @@ async function callReserved(
   } catch (error) {
     shown.end()
     output.isOver = true
-    const failure = failureOf(error, chosen, model)
+    const failure = getFailure(error, chosen, model)
     // The time limit of the turn is no fault of the key.
     release(isTimeLimit(error) ? undefined : failure)
     const inCall = isStreamBroken(error) && error.inCall
@@ -202,11 +202,11 @@ async function callReserved(
   }
 }
 
-type Output = { text: string; thinking: string; readonly searches: number }
-type Shown = { readonly turn: Turn; readonly stream: StreamEffects; readonly isGivenUp: () => boolean }
+type ModelOutput = { text: string; thinking: string; readonly searches: number }
+type ShownTurn = { readonly turn: Turn; readonly stream: StreamEffects; readonly isGivenUp: () => boolean }
 
 /** Passes the deltas of a call on, without fences, and collects them in `output`. */
-function showDeltas(output: Output, { turn, stream, isGivenUp }: Shown) {
+function showDeltas(output: ModelOutput, { turn, stream, isGivenUp }: ShownTurn) {
   const shown = openFenceFreeStream((delta) => {
     if (isGivenUp()) return
     output[delta.of] += delta.text
@@ -223,7 +223,7 @@ function showDeltas(output: Output, { turn, stream, isGivenUp }: Shown) {
 
 /** Providers bill nothing for a call without any output, unless it was cancelled here. */
 function estimateOutput(
-  { text, thinking, searches }: Output,
+  { text, thinking, searches }: ModelOutput,
   isBilled: boolean,
   billing: BillingEffects,
 ): Usage | undefined {
@@ -242,7 +242,7 @@ async function requestFor(
   step: ModelStep,
   turn: Turn,
   { model, tools }: TurnEffects,
-  { route, endpoint: { quirks = {} } }: Chosen,
+  { route, endpoint: { quirks = {} } }: ChosenModel,
 ): Promise<ModelRequest> {
   const { options, draft } = turn
   const repairs = { ...model.repairsFor(route), ...turn.repairs }
@@ -280,13 +280,16 @@ const renderToolRules = (options: TurnOptions): Pick<ModelRequest, 'toolChoice' 
       }
     : {}
 
-type Call = {
+type PendingModelCall = {
   readonly request: ModelRequest
-  readonly chosen: Chosen
+  readonly chosen: ChosenModel
   readonly controller: AbortController
 } & Pick<CallOptions, 'onDelta' | 'onTextDiscarded' | 'onServerSearch'>
 
-async function send({ request, chosen: { route, endpoint }, controller, ...on }: Call, model: ModelEffects) {
+async function send(
+  { request, chosen: { route, endpoint }, controller, ...on }: PendingModelCall,
+  model: ModelEffects,
+) {
   const dialect = model.dialects[route.dialect]
   if (!dialect) throw new Error(`There is no dialect ${route.dialect}.`)
   const reply = await withIdleTimeout(controller, model.idleLimits(route), (signal, pulse) =>
@@ -297,7 +300,7 @@ async function send({ request, chosen: { route, endpoint }, controller, ...on }:
   return reply
 }
 
-function failureOf(error: unknown, { route, endpoint }: Chosen, model: ModelEffects): Failure {
+function getFailure(error: unknown, { route, endpoint }: ChosenModel, model: ModelEffects): Failure {
   if (isTimeLimit(error)) return { kind: 'stalled', message: 'the time of the turn is over' }
   const context = { ...model.errorContext(route, error instanceof Stalled), key: endpoint.key }
   const failure = classifyError(error, context)
@@ -361,7 +364,7 @@ function withoutFences(message: AssistantMessage): AssistantMessage {
 
 // Checks the answers of turns that name a format. The validator is loaded with the first answer that has a schema.
 
-type Checked = { readonly reply: AssistantMessage; readonly checked?: CheckedAnswer }
+type CheckedReply = { readonly reply: AssistantMessage; readonly checked?: CheckedAnswer }
 
 /** Longer answers are parsed, but not validated. */
 const maxValidatedChars = 1_000_000
@@ -370,7 +373,7 @@ const maxValidatedChars = 1_000_000
  * Returns the reply as it is stored. Text beside calls becomes thinking, because clients join all texts of an answer and
  * parse them. An answer that the model did not finish is not checked.
  */
-async function checkAnswer(reply: AssistantMessage, { options, draft = '' }: Turn): Promise<Checked> {
+async function checkAnswer(reply: AssistantMessage, { options, draft = '' }: Turn): Promise<CheckedReply> {
   const { answerFormat: format } = options
   if (!format) return { reply }
   if (callsIn(reply).length) return { reply: { ...reply, content: reply.content.map(textToThinking) } }
@@ -380,8 +383,9 @@ async function checkAnswer(reply: AssistantMessage, { options, draft = '' }: Tur
   return { reply, checked: { text, problems: await findProblems(value, text.length, format) } }
 }
 
-type Part = AssistantMessage['content'][number]
-const textToThinking = (part: Part): Part => (part.type === 'text' ? { type: 'thinking', text: part.text } : part)
+type AssistantPart = AssistantMessage['content'][number]
+const textToThinking = (part: AssistantPart): AssistantPart =>
+  part.type === 'text' ? { type: 'thinking', text: part.text } : part
 
 async function findProblems(value: unknown, chars: number, format: AnswerFormat): Promise<readonly string[]> {
   if (format.type === 'json_object')

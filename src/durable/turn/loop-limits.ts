@@ -21,21 +21,21 @@ function convert({ agent, compression, models = {}, tool_loop_guardrails: guard 
     ...(turn !== undefined && { maxTurnMs: turn * 1_000 }),
     compression: {
       enabled: compression?.enabled ?? standard.compression.enabled,
-      ...thresholdsOf(compression),
-      models: Object.fromEntries(Object.entries(models).map(([id, model]) => [id, thresholdsOf(model.compression)])),
+      ...listThresholds(compression),
+      models: Object.fromEntries(Object.entries(models).map(([id, model]) => [id, listThresholds(model.compression)])),
     },
     guard: guardLimits(guard),
   }
 }
 
-const thresholdsOf = ({ threshold, threshold_tokens: tokens }: NonNullable<Settings['compression']> = {}) => ({
+const listThresholds = ({ threshold, threshold_tokens: tokens }: NonNullable<Settings['compression']> = {}) => ({
   ...(threshold !== undefined && { threshold }),
   ...(tokens !== undefined && { thresholdTokens: tokens }),
 })
 
-type Guard = NonNullable<Settings['tool_loop_guardrails']>
+type LoopGuard = NonNullable<Settings['tool_loop_guardrails']>
 
-function guardLimits(guard: Guard = {}): LoopLimits['guard'] {
+function guardLimits(guard: LoopGuard = {}): LoopLimits['guard'] {
   const standard = defaultLimits.guard
   return {
     warn: guard.warnings_enabled ?? standard.warn,
@@ -50,7 +50,7 @@ function guardLimits(guard: Guard = {}): LoopLimits['guard'] {
   }
 }
 
-const thresholds = (set: Guard['warn_after'], standard: GuardThresholds): GuardThresholds => ({
+const thresholds = (set: LoopGuard['warn_after'], standard: GuardThresholds): GuardThresholds => ({
   exact: set?.exact_failure ?? standard.exact,
   tool: set?.same_tool_failure ?? standard.tool,
   same: set?.idempotent_no_progress ?? standard.same,

@@ -5,7 +5,7 @@ import type { Failure } from '#agent/core/failure.ts'
 import type { Message } from '#agent/core/message.ts'
 import { newTurn, type Turn } from '#agent/core/turn.ts'
 import { getTimeLeftMs } from '#agent/policy/time-limit.ts'
-import type { CallContext } from '#agent/providers/errors/classify-error.ts'
+import type { ErrorContext } from '#agent/providers/errors/classify-error.ts'
 import { resolveModelId, type Route, type Variables } from '#agent/routing/route.ts'
 import { createDialects } from '#durable/models/dialects.ts'
 import { type IdleLimits, idleLimits } from '#durable/models/idle-timeout.ts'
@@ -25,7 +25,7 @@ import { tenantStub, blobPrefix } from '#durable/platform/addresses.ts'
 import { loadImages } from '#durable/workspace/attachments.ts'
 import { imageShrinker, shrinkOversizedImages, shrinkImages } from '#durable/workspace/shrink-images.ts'
 import { contextTokens } from './context-tokens.ts'
-import type { Chosen, ModelEffects } from './effects.ts'
+import type { ChosenModel, ModelEffects } from './effects.ts'
 import { turnAuthority } from './turn-authority.ts'
 import { loopLimits } from './loop-limits.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
@@ -53,7 +53,7 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
   /** A turn that names a mixture of models uses the routes of its aggregator. */
   const resolveMixtureOf = (turn: Turn) => withAggregator(turn, session.settings, variables['MODEL'])
   const routesOf = (turn: Turn) => routesOfModel(resolveMixtureOf(turn))
-  const lease = (chosen: Chosen) => leaseChosen(session, env, chosen, routesOf(currentTurn(session))[0])
+  const lease = (chosen: ChosenModel) => leaseChosen(session, env, chosen, routesOf(currentTurn(session))[0])
   const catalog = () => sourcesFor(env).catalog ?? emptyCatalog
   const sideCalls = createSideCalls(session, { dialects, variables, catalog, routes: routesOf, lease })
   return {
@@ -63,12 +63,12 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
     explainUnavailable: (turn) => explainMissingForTurn(session, env, resolveMixtureOf(turn)),
     lease,
     abortable: () => session.driver.abortable(),
-    system: (turn) => [systemPromptOf(session), turn.options.instructions].filter(Boolean).join('\n\n'),
-    transcript: () => transcriptOf(session, env),
+    system: (turn) => [getSystemPrompt(session), turn.options.instructions].filter(Boolean).join('\n\n'),
+    transcript: () => renderTranscript(session, env),
     describeImages: createImageDescriber(session, env),
     defaults: () => session.settings.model ?? {},
-    errorContext: (route, stalled) => errorContextOf(session, route, stalled),
-    idleLimits: (route) => idleLimitsOf(session, route),
+    errorContext: (route, stalled) => getErrorContext(session, route, stalled),
+    idleLimits: (route) => listIdleLimits(session, route),
     repairsFor: (route) => repairsFor(session.tenantId, route),
     redact: (text) => redactorFor(env, session.tenantId).redact(text),
     ...sideCalls,
@@ -78,13 +78,13 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
 }
 
 /** The stored prompt, as far as the asker of the turn may be answered with it. */
-function systemPromptOf(session: TurnSession): string | undefined {
+function getSystemPrompt(session: TurnSession): string | undefined {
   const { prompt, promptRecord } = session.meta
   return prompt === undefined ? undefined : promptFor(prompt, promptRecord?.personal, turnAuthority(session))
 }
 
 /** Collects the context in which the error of a call is classified. */
-function errorContextOf(session: TurnSession, route: Route, isStalled: boolean): CallContext {
+function getErrorContext(session: TurnSession, route: Route, isStalled: boolean): ErrorContext {
   const { contextWindow, isReasoning, isAggregator } = route
   return {
     promptTokens: contextTokens(session),
@@ -97,7 +97,7 @@ function errorContextOf(session: TurnSession, route: Route, isStalled: boolean):
   }
 }
 
-function idleLimitsOf(session: TurnSession, route: Route): IdleLimits {
+function listIdleLimits(session: TurnSession, route: Route): IdleLimits {
   const turn = currentTurn(session)
   const remainingMs = getTimeLeftMs(turn, loopLimits(session.settings), clock.now())
   const isWhole = (turn.repairs.stream ?? repairsFor(session.tenantId, route).stream) === 'off'
@@ -105,7 +105,7 @@ function idleLimitsOf(session: TurnSession, route: Route): IdleLimits {
   return idleLimits(session.settings.agent, around)
 }
 
-async function transcriptOf(session: TurnSession, env: Env): Promise<readonly Message[]> {
+async function renderTranscript(session: TurnSession, env: Env): Promise<readonly Message[]> {
   const transcript = fenceTranscript(session.store.transcript())
   if (!session.store.hasImages()) return transcript
   const whole = await loadImages(transcript, env.BLOBS, blobPrefix(session.tenantId))
@@ -114,7 +114,7 @@ async function transcriptOf(session: TurnSession, env: Env): Promise<readonly Me
   return (isSmaller ? shrinkImages : shrinkOversizedImages)(whole, imageShrinker(env.IMAGES))
 }
 
-function choose(session: TurnSession, turn: Turn, routes: readonly Route[]): Chosen | undefined {
+function choose(session: TurnSession, turn: Turn, routes: readonly Route[]): ChosenModel | undefined {
   const route = routes[turn.route.model]
   const keys = createChain(routes, session.tenantId, session.settings, turn)[turn.route.model]?.keys ?? []
   const name = keys.find((key) => !turn.route.avoid.includes(key))
@@ -123,7 +123,7 @@ function choose(session: TurnSession, turn: Turn, routes: readonly Route[]): Cho
 }
 
 /** Counts the call with its key. A failure that is the key's fault suspends the key for the whole tenant. */
-function leaseChosen(session: TurnSession, env: Env, { route, endpoint }: Chosen, first: Route | undefined) {
+function leaseChosen(session: TurnSession, env: Env, { route, endpoint }: ChosenModel, first: Route | undefined) {
   const end = leaseKey(session.tenantId, endpoint.id, clock.now())
   return (failure?: Failure) => {
     end()
@@ -148,7 +148,7 @@ type SideCallOptions = {
   readonly variables: Variables
   readonly catalog: () => Catalog
   readonly routes: (turn: Turn) => readonly Route[]
-  readonly lease: (chosen: Chosen) => (failure?: Failure) => void
+  readonly lease: (chosen: ChosenModel) => (failure?: Failure) => void
 }
 
 /** For a call of a session that is deleted meanwhile. */

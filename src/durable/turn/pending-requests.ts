@@ -24,15 +24,15 @@ type Identified<Request> = Request & {
   readonly call_id: string
 }
 
-export type Pending = Identified<PendingRequest>
+export type PendingPersonRequest = Identified<PendingRequest>
 export type Question = Identified<QuestionRequest>
 export type Approval = Identified<ApprovalRequest>
 
-export const isQuestion = (item: Pending): item is Question => item.kind === 'question'
-export const isApproval = (item: Pending): item is Approval => item.kind === 'approval'
+export const isQuestion = (item: PendingPersonRequest): item is Question => item.kind === 'question'
+export const isApproval = (item: PendingPersonRequest): item is Approval => item.kind === 'approval'
 
 /** Everything the open turn waits for. Ids begin with the session's, so that one id finds both. */
-export function pendingRequests({ sessionId, store }: TurnSession): readonly Pending[] {
+export function pendingRequests({ sessionId, store }: TurnSession): readonly PendingPersonRequest[] {
   const turn = store.current()
   if (turn?.stage.at !== 'tools') return []
   const step = store.lastMessageSeq()
@@ -48,7 +48,7 @@ export const personRequests = (session: TurnSession): readonly PendingItem[] =>
   pendingRequests(session).filter(waitsForPerson)
 
 /** Finds a pending request by its id without the session's prefix. */
-export const findPending = (session: TurnSession, request: string): Pending | undefined =>
+export const findPending = (session: TurnSession, request: string): PendingPersonRequest | undefined =>
   pendingRequests(session).find(({ id }) => id === `${session.sessionId}.${request}`)
 
 /** Whether a suspended turn waits for its caller: only then does its session count as waiting. */
@@ -90,7 +90,7 @@ export function createAnswer(item: Question, answer: string): ToolMessage {
 export type SessionStatus = 'idle' | 'running' | 'waiting'
 
 /** `waiting`: for a person. A turn that waits for a child session or a job counts as running. */
-export function statusOf({ store }: { readonly store: SessionStore }): SessionStatus {
+export function getStatus({ store }: { readonly store: SessionStore }): SessionStatus {
   if (!store.hasOpenTurn) return 'idle'
   return isWaitingForCaller(store.turn().stage) ? 'waiting' : 'running'
 }

@@ -12,15 +12,15 @@ export function settleRun(session: TurnSession, runId: string): Promise<void> {
   const turn = store.current()
   // The object may have died between the end of this run and its report, with the next run already open.
   if (runId === session.openAtWake) billing.restore(findEndedRun(session, runId))
-  return billing.settle(runId, turn?.id === runId ? costOf(meta, turn) : undefined)
+  return billing.settle(runId, turn?.id === runId ? estimateCost(meta, turn) : undefined)
 }
 
 function findEndedRun({ journal, meta }: TurnSession, runId: string) {
   const turn = journal.turnBefore(runId)
-  return turn && { id: turn.id, ...costOf(meta, turn) }
+  return turn && { id: turn.id, ...estimateCost(meta, turn) }
 }
 
-const costOf = (meta: SessionMetadata, turn: Turn) => ({
+const estimateCost = (meta: SessionMetadata, turn: Turn) => ({
   ...runCost(meta, turn),
   isUnattended: isUnattendedTurn(meta.source, turn.options.authority),
 })

@@ -8,22 +8,22 @@ import { tools as builtInTools } from '#tools/index.ts'
 import { listUnavailable } from '#tools/tools-for.ts'
 import type { TenantKeys } from '#durable/models/credentials.ts'
 import type { SessionServices, ToolRuntimeOptions } from './session-services.ts'
-import { type SessionTools, turnTools } from './tools/session-tools.ts'
+import { type OfferedTools, turnTools } from './tools/session-tools.ts'
 import { isSameScope, type ToolScope } from './tools/turn-scope.ts'
 
-type Choice = {
+type ToolboxChoice = {
   readonly settings: Settings
   readonly keys: TenantKeys
   readonly tenantTools: readonly Tool[] | undefined
   readonly scope: ToolScope
-  readonly selected: SessionTools
+  readonly selected: OfferedTools
 }
 
 export class SessionToolbox {
   readonly #options: ToolRuntimeOptions
   readonly #services: SessionServices
   /** Kept, because a turn asks at each step. */
-  #last: Choice | undefined
+  #last: ToolboxChoice | undefined
 
   constructor(options: ToolRuntimeOptions, services: SessionServices) {
     this.#options = options
@@ -48,7 +48,7 @@ export class SessionToolbox {
     return schemas
   }
 
-  #choose(settings: Settings, scope: ToolScope): SessionTools {
+  #choose(settings: Settings, scope: ToolScope): OfferedTools {
     const [keys, tenantTools] = [this.#options.keys(), this.#options.tenantTools?.()]
     const last = this.#last
     const isSame = last?.settings === settings && last.keys === keys && last.tenantTools === tenantTools

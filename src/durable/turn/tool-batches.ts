@@ -24,7 +24,7 @@ import { addFixHints } from './tools/fix-hints.ts'
 import { listTouchedPaths } from './tools/touched-paths.ts'
 import type { ToolScope } from './tools/turn-scope.ts'
 
-export type RunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
+export type BatchRunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly settings: Settings
   /** That of the turn. */
   readonly authority: Authority
@@ -84,7 +84,7 @@ export class ToolBatches {
       resultLimits,
       onProgress,
       ...approvals
-    }: RunOptions,
+    }: BatchRunOptions,
   ): AsyncIterable<Result> {
     const { env, tenantId, sessionId } = this.#options
     const history = createReachableHistory(env.DB, { tenantId, sessionId }, historyReach(authority))

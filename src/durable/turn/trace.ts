@@ -7,15 +7,15 @@ import { isRunEnd, type SessionEvent } from '#agent/core/event.ts'
 import type { Perform } from '#agent/core/ports.ts'
 import type { Result, Turn } from '#agent/core/turn.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { addSpan, flushSpans, isTraced, type Span } from '#durable/platform/otlp.ts'
-import type { Chosen } from './effects.ts'
+import { addSpan, flushSpans, isTraced, type TraceSpan } from '#durable/platform/otlp.ts'
+import type { ChosenModel } from './effects.ts'
 import type { TurnSession } from './turn-session.ts'
 
 /** A run is one trace: its id is made of the run's. */
-const traceIdOf = (runId: string): string => hexOf(runId, 32)
-const turnSpanIdOf = (runId: string): string => hexOf(`turn ${runId}`, 16)
+const traceIdOf = (runId: string): string => getHex(runId, 32)
+const turnSpanIdOf = (runId: string): string => getHex(`turn ${runId}`, 16)
 
-function hexOf(text: string, digits: number): string {
+function getHex(text: string, digits: number): string {
   const hex = [...text].filter((char) => /[0-9a-f]/.test(char)).join('')
   return hex.padStart(digits, '1').slice(-digits)
 }
@@ -25,13 +25,13 @@ const requestOf = ({ options }: Turn) => ({ 'talaria.request.id': options.author
 const newSpanId = (): string => crypto.randomUUID().replaceAll('-', '').slice(0, 16)
 
 /** Adds a span for each model call and tool. Without a collector it returns `perform` itself. */
-export function withTrace(env: Env, choose: (turn: Turn) => Chosen | undefined, perform: Perform): Perform {
+export function withTrace(env: Env, choose: (turn: Turn) => ChosenModel | undefined, perform: Perform): Perform {
   if (!isTraced(env)) return perform
   return async function* (step, turn) {
     const start = clock.now()
     const chosen = step.do === 'call-model' ? choose(turn) : undefined
     for await (const result of perform(step, turn)) {
-      const span = spanOf(result, chosen)
+      const span = createSpan(result, chosen)
       const ids = { traceId: traceIdOf(turn.id), parentSpanId: turnSpanIdOf(turn.id), spanId: newSpanId() }
       const attributes = { ...span?.attributes, ...requestOf(turn) }
       if (span) addSpan({ ...span, ...ids, attributes, start, end: clock.now() })
@@ -40,9 +40,9 @@ export function withTrace(env: Env, choose: (turn: Turn) => Chosen | undefined, 
   }
 }
 
-type SpanFacts = Pick<Span, 'name' | 'kind' | 'isFailed' | 'attributes'>
+type SpanFacts = Pick<TraceSpan, 'name' | 'kind' | 'isFailed' | 'attributes'>
 
-function spanOf(result: Result, chosen: Chosen | undefined): SpanFacts | undefined {
+function createSpan(result: Result, chosen: ChosenModel | undefined): SpanFacts | undefined {
   if (result.of === 'tool') {
     const { name, callId, failed } = result.message
     const attributes = {

@@ -11,7 +11,13 @@ import type { SideCall } from '#durable/models/side-call.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { withFreshTenant } from '#durable/tenant/session-tenant.ts'
 import { contextTokens } from './context-tokens.ts'
-import { type BillingEffects, type Chosen, createPerform, type StreamEffects, type ToolEffects } from './effects.ts'
+import {
+  type BillingEffects,
+  type ChosenModel,
+  createPerform,
+  type StreamEffects,
+  type ToolEffects,
+} from './effects.ts'
 import { loopLimits } from './loop-limits.ts'
 import { createModelEffects } from './model-effects.ts'
 import { createCompressibleTokens, defaultContextWindow, type Summariser } from './compression/summariser.ts'
@@ -76,13 +82,13 @@ function createView(session: TurnSession, routes: readonly Route[], env: Env): V
     contextWindow: routes[turn.route.model]?.contextWindow ?? defaultContextWindow,
     chain: createChain(routes, session.tenantId, session.settings, turn),
     limits: loopLimits(session.settings),
-    ...spendingOf(session, turn, routes[turn.route.model]),
+    ...estimateSpending(session, turn, routes[turn.route.model]),
     random: Math.random(),
   }
 }
 
 /** Reads the spending limits that are reached or near, and the estimated cost of a call in flight in case its result is lost. */
-function spendingOf(
+function estimateSpending(
   session: TurnSession,
   turn: Turn,
   route: Route | undefined,
@@ -117,7 +123,7 @@ function createStreamEffects(session: TurnSession): StreamEffects {
 const createBillingEffects = (session: TurnSession): BillingEffects => ({
   estimate: (output) => estimateUsage(session, output),
   takeSideUsage: () => session.billing.claimSideCalls(session.store.current()),
-  reserve: (turn, chosen) => session.billing.reserve(turn, mostCostOf(session, turn, chosen)),
+  reserve: (turn, chosen) => session.billing.reserve(turn, estimateMostCost(session, turn, chosen)),
   report: (turn, usage) => session.billing.report(turn, usage),
 })
 
@@ -125,7 +131,11 @@ const createBillingEffects = (session: TurnSession): BillingEffects => ({
 const maxReservedOutput = 16_384
 
 /** Estimates the most that a call can cost: its prompt and the longest answer. */
-function mostCostOf(session: TurnSession, { options, repairs }: Turn, { route, endpoint }: Chosen): CallCost {
+function estimateMostCost(
+  session: TurnSession,
+  { options, repairs }: Turn,
+  { route, endpoint }: ChosenModel,
+): CallCost {
   const requested = repairs.maxTokens ?? options.maxTokens ?? session.settings.model?.max_tokens
   const longest = requested ?? endpoint.quirks?.defaultMaxTokens ?? route.facts?.maxOutput ?? maxReservedOutput
   return highestCost(route, contextTokens(session), Math.min(longest, maxReservedOutput))

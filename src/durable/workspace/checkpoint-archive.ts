@@ -43,9 +43,9 @@ export type ArchiveOptions = {
 /** Paths that the list shows of each checkpoint. */
 const maxListedPaths = 200
 
-type Stat = Pick<FileStat, 'path' | 'type' | 'size' | 'modified'>
+type ArchivedStat = Pick<FileStat, 'path' | 'type' | 'size' | 'modified'>
 /** The stored listing of a checkpoint. `left`: paths that the archive omits. */
-type Listing = { readonly entries: readonly Stat[]; readonly left: readonly string[] }
+type Listing = { readonly entries: readonly ArchivedStat[]; readonly left: readonly string[] }
 type ArchiveContext = ArchiveOptions & { readonly rows: ReturnType<typeof archiveRows> }
 
 export function openCheckpointArchive(options: ArchiveOptions): CheckpointArchive {
@@ -72,7 +72,7 @@ export function openCheckpointArchive(options: ArchiveOptions): CheckpointArchiv
     recordUserChange: (path) => rows.touch(path),
     finishRollback,
     checkpointsOf: (host) =>
-      checkpointsOf(context, host, { begin: (id) => void (run = id), finishRollback: () => finishRollback(host) }),
+      createCheckpoints(context, host, { begin: (id) => void (run = id), finishRollback: () => finishRollback(host) }),
     async clear() {
       await deleteArchives(blobs, rows.forget({ from: 0, before: now() + 1 }))
     },
@@ -116,7 +116,7 @@ async function deleteArchives(blobs: R2Bucket, keys: readonly string[]): Promise
 }
 
 /** Archives have whole seconds, so the times of a restored file may differ by less than one. */
-function isSame(one: Stat | undefined, other: Stat | undefined): boolean {
+function isSame(one: ArchivedStat | undefined, other: ArchivedStat | undefined): boolean {
   if (!one || !other) return one === other
   if (one.type !== other.type) return false
   if (one.type === 'directory') return true
@@ -158,7 +158,7 @@ const createSelector =
 
 type Actions = { readonly begin: (run: string) => void; readonly finishRollback: () => Promise<void> }
 
-function checkpointsOf(
+function createCheckpoints(
   context: ArchiveContext,
   host: PortableBackend,
   { begin, finishRollback }: Actions,
@@ -226,7 +226,7 @@ async function performRollback(context: ArchiveContext, host: PortableBackend): 
   const previous = indexByPath(before)
   const isOmitted = createOmittedMatcher(before, now)
   const isRestored = createSelector(pending.selection, new Set(pending.byHand))
-  const needsChange = (path: string, stat: Stat | undefined) =>
+  const needsChange = (path: string, stat: ArchivedStat | undefined) =>
     isRestored(path) && !isOmitted(path) && !isSame(previous.get(path), stat)
   const current = indexByPath(now)
   const toRemove = now.entries.filter(
@@ -241,7 +241,7 @@ async function performRollback(context: ArchiveContext, host: PortableBackend): 
 }
 
 /** Removes files first, then empty folders, the deepest first. */
-async function removeFrom({ files }: PortableBackend, entries: readonly Stat[]): Promise<void> {
+async function removeFrom({ files }: PortableBackend, entries: readonly ArchivedStat[]): Promise<void> {
   for (const { path } of entries.filter(({ type }) => type !== 'directory')) await files.remove(path)
   const folders = entries.filter(({ type }) => type === 'directory').map(({ path }) => path)
   for (const path of folders.toSorted((a, b) => b.split('/').length - a.split('/').length))

@@ -28,7 +28,7 @@ export function planTransfer(tree: readonly FileStat[], limit = maxBytes): Trans
     { bytes: number; largest: number; readonly paths: string[]; readonly remade: boolean }
   >()
   for (const { path, type, size } of tree) {
-    const { name, again } = unitOf(path)
+    const { name, again } = parseUnit(path)
     const unit = units.get(name) ?? { bytes: 0, largest: 0, paths: [], remade: again }
     const bytes = type === 'file' ? size : 0
     unit.bytes += bytes
@@ -51,7 +51,7 @@ export function planTransfer(tree: readonly FileStat[], limit = maxBytes): Trans
 }
 
 /** Returns the unit that a path moves with: itself, or a folder that must stay complete. */
-function unitOf(path: string): { readonly name: string; readonly again: boolean } {
+function parseUnit(path: string): { readonly name: string; readonly again: boolean } {
   const parts = path.split('/')
   const at = parts.findIndex((part) => part === '.git' || regenerated.has(part))
   return at < 0

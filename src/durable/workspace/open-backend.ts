@@ -1,6 +1,6 @@
 /** Chooses and opens the backend of a session, and reports what a backend still needs. */
 
-import { BackendError, type BackendKind, backendKinds, type Capabilities } from '#agent/core/backend.ts'
+import { BackendError, type BackendKind, backendKinds, type BackendCapabilities } from '#agent/core/backend.ts'
 import type { Limits, Settings } from '#agent/core/settings.ts'
 import type { SandboxStub } from './sandbox-object.ts'
 import type { SandboxPort } from '#backends/cloudflare/sandbox-port.ts'
@@ -32,7 +32,7 @@ export type BackendContext = {
   readonly guardedFetch: GuardedFetch
 }
 
-type Kind = {
+type BackendEntry = {
   /** A sentence that says what to set, or undefined when the backend can be used. */
   readonly missing: (env: Env) => string | undefined
   /** The state that is known without a request. */
@@ -43,7 +43,7 @@ type Kind = {
 /** A request would start a sandbox, or prove little. */
 const vendorKnown = 'key set; not proven to be accepted'
 
-const kinds: Readonly<Record<BackendKind, Kind>> = {
+const kinds: Readonly<Record<BackendKind, BackendEntry>> = {
   virtual: { missing: () => undefined, known: 'ready', open: openVirtual },
   http: {
     missing: ({ SANDBOX_HTTP_URL, SANDBOX_HTTP_TOKEN }) =>
@@ -104,11 +104,11 @@ export function openBackend(kind: BackendKind, context: BackendContext): Portabl
 
 /** Lists the state of every backend for operators. Only the `http` server is queried. */
 export async function listBackendStates(env: Env): Promise<Readonly<Record<string, string>>> {
-  const states = backendKinds.map(async (kind) => [kind, await stateOf(kind, env)] as const)
+  const states = backendKinds.map(async (kind) => [kind, await getState(kind, env)] as const)
   return Object.fromEntries(await Promise.all(states))
 }
 
-async function stateOf(kind: BackendKind, env: Env): Promise<string> {
+async function getState(kind: BackendKind, env: Env): Promise<string> {
   const missing = kinds[kind].missing(env)
   if (missing !== undefined) return `absent: ${missing}`
   if (kind !== 'http') return kinds[kind].known
@@ -215,7 +215,7 @@ const hashedName = async (tenantId: string, sessionId: string): Promise<string> 
   `s-${await sha256Hex(`${tenantId}\0${sessionId}`, 24)}`
 
 /** The capabilities of a backend that cannot be used: tools that need one are not offered. */
-export const noCapabilities: Capabilities = {
+export const noCapabilities: BackendCapabilities = {
   streaming: false,
   background: false,
   pty: false,

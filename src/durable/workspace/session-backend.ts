@@ -71,8 +71,8 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       write({ ...stored, note: undefined })
       return { ...result, stderr: `${stored.note}\n${result.stderr}` }
     },
-    files: filesOf(current, (path) => changing((root) => absolute(path, root).startsWith(`${root}/`))),
-    userFiles: filesOf(current, async (path) => {
+    files: createFiles(current, (path) => changing((root) => absolute(path, root).startsWith(`${root}/`))),
+    userFiles: createFiles(current, async (path) => {
       const { userFiles: byHand, files, checkpoints, capabilities: its } = await current()
       if (!checkpoints) archive?.recordUserChange(absolute(path, its.root))
       return { files: byHand ?? files }
@@ -86,7 +86,7 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       now()?.checkpoints?.begin(run)
     },
     get jobs() {
-      return capabilities().background ? jobsOf(current, changing, secrets) : undefined
+      return capabilities().background ? createJobs(current, changing, secrets) : undefined
     },
     resolve: (path, cwd) => (now() ?? of('virtual')).resolve(path, cwd),
     async *snapshot(isWanted = () => true) {
@@ -152,7 +152,7 @@ function openBackends({ open, requestedKind, waitForSettings, record, write, arc
     if (!of(from).checkpoints) await finishRollback(of(from))
     const skipped = await moveFiles(of(from), of(kind))
     await archive?.clear()
-    write({ ...record(), kind, been: mergeKinds(record()?.been, from, kind), note: noteOf(from, kind, skipped) })
+    write({ ...record(), kind, been: mergeKinds(record()?.been, from, kind), note: renderNote(from, kind, skipped) })
   }
 
   /** Returns the requested backend synchronously. Invalid settings are reported by the next command instead. */
@@ -200,17 +200,20 @@ async function destroyBackend(open: () => PortableBackend): Promise<void> {
   await backend.destroy()
 }
 
-function noteOf(from: BackendKind, to: BackendKind, left: readonly SkippedFile[]): string | undefined {
+function renderNote(from: BackendKind, to: BackendKind, left: readonly SkippedFile[]): string | undefined {
   if (!left.length) return undefined
   const names = left.slice(0, 5).map(({ path }) => path)
   const more = left.length > names.length ? ` and ${left.length - names.length} more` : ''
   return `[The workspace moved from ${from} to ${to} without ${names.join(', ')}${more}; all are listed in ${skippedListPath}.]`
 }
 
-type Current = () => Promise<PortableBackend>
+type LoadBackend = () => Promise<PortableBackend>
 
 /** `changing` returns the files for a change at a path. */
-const filesOf = (current: Current, changing: (path: string) => Promise<Pick<PortableBackend, 'files'>>): Files => ({
+const createFiles = (
+  current: LoadBackend,
+  changing: (path: string) => Promise<Pick<PortableBackend, 'files'>>,
+): Files => ({
   read: async (path) => (await current()).files.read(path),
   write: async (path, bytes) => (await changing(path)).files.write(path, bytes),
   stat: async (path) => (await current()).files.stat(path),
@@ -226,7 +229,7 @@ const filesOf = (current: Current, changing: (path: string) => Promise<Pick<Port
 
 const absolute = (path: string, root: string): string => (path.startsWith('/') ? path : `${root}/${path}`)
 
-function jobsOf(current: Current, changing: Current, secrets: () => CommandSecrets): Jobs {
+function createJobs(current: LoadBackend, changing: LoadBackend, secrets: () => CommandSecrets): Jobs {
   const jobs = async (): Promise<Jobs> => {
     const { jobs: found } = await current()
     if (found) return found

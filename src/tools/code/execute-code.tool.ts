@@ -26,7 +26,7 @@ const input = z.object({
   language: z.enum(['javascript', 'typescript', 'python']).optional(),
 })
 type Input = z.infer<typeof input>
-type Context = CallContext & Pick<Services, 'programs' | 'backend'>
+type CodeContext = CallContext & Pick<Services, 'programs' | 'backend'>
 
 const definition = defineTool({
   name: 'execute_code',
@@ -55,7 +55,7 @@ const assessPython = (code: string): Assessment => ({
   subjects: [code],
 })
 
-async function runProgram({ code, language }: Input, context: Context): Promise<ToolResult> {
+async function runProgram({ code, language }: Input, context: CodeContext): Promise<ToolResult> {
   const { programs, backend, clock, callId, signal } = context
   const startedAt = clock.now()
   const options = { source: code, timeoutMs: programTimeoutMs, signal, onOutput: context.reportProgress }
@@ -81,7 +81,7 @@ function addPythonHint(result: ProgramEnd, code: string): ProgramEnd {
 
 type Finished = { readonly end: ProgramEnd; readonly callCount: number; readonly startedAt: number }
 
-async function renderAnswer({ end, callCount, startedAt }: Finished, context: Context): Promise<ToolResult> {
+async function renderAnswer({ end, callCount, startedAt }: Finished, context: CodeContext): Promise<ToolResult> {
   const { status, output, omitted, error } = end
   const { backend, callId, clock } = context
   const durationMs = clock.now() - startedAt
@@ -98,7 +98,7 @@ async function renderAnswer({ end, callCount, startedAt }: Finished, context: Co
 
 const maxErrorChars = 10_000
 
-type Script = {
+type PythonScript = {
   readonly source: string
   readonly callId: string
   readonly timeoutMs: number
@@ -107,7 +107,7 @@ type Script = {
 }
 
 /** Runs a Python program on the host of the session, as a command on a temporary file. */
-async function runPython(backend: ExecutionBackend, script: Script): Promise<ProgramEnd> {
+async function runPython(backend: ExecutionBackend, script: PythonScript): Promise<ProgramEnd> {
   if (!backend.capabilities.languages.includes('python'))
     return {
       status: 'error',

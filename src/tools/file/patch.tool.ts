@@ -8,7 +8,7 @@ import type { ToolResult } from '#agent/core/tool.ts'
 import { assessWrites } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
-import { type Edit, planEdits } from './patch/plan-edits.ts'
+import { type FileEdit, planEdits } from './patch/plan-edits.ts'
 import { replaceText } from './patch/replace-text.ts'
 import { renderUnifiedDiff } from './patch/unified-diff.ts'
 import { parsePatch, listPatchPaths } from './patch/parse-patch.ts'
@@ -81,8 +81,8 @@ const writeOrRemove = ({ files }: ExecutionBackend, path: string, text: string |
   text === undefined ? files.remove(path) : files.write(path, new TextEncoder().encode(text))
 
 /** Writes all edits or none: when one fails, the earlier ones are undone. */
-async function writeAll(backend: ExecutionBackend, edits: readonly Edit[]): Promise<void> {
-  const written: Edit[] = []
+async function writeAll(backend: ExecutionBackend, edits: readonly FileEdit[]): Promise<void> {
+  const written: FileEdit[] = []
   try {
     for (const edit of edits) {
       await writeOrRemove(backend, edit.path, edit.after)
@@ -96,9 +96,9 @@ async function writeAll(backend: ExecutionBackend, edits: readonly Edit[]): Prom
 
 type PatchAnswer = Readonly<Record<string, unknown>> | ToolResult
 
-async function applyEdits(backend: ExecutionBackend, edits: readonly Edit[], note?: string): Promise<PatchAnswer> {
+async function applyEdits(backend: ExecutionBackend, edits: readonly FileEdit[], note?: string): Promise<PatchAnswer> {
   await writeAll(backend, edits)
-  const paths = (matches: (edit: Edit) => boolean): string[] => edits.filter(matches).map(({ path }) => path)
+  const paths = (matches: (edit: FileEdit) => boolean): string[] => edits.filter(matches).map(({ path }) => path)
   const created = paths(({ before }) => before === undefined)
   const deleted = paths(({ after }) => after === undefined)
   return {

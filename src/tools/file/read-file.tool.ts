@@ -50,11 +50,11 @@ const unchangedAnswer = {
   note: 'This part of the file is as you have read it before, and not repeated. If you no longer have it, read it once more.',
 }
 
-type Page = { readonly offset: number; readonly limit: number; readonly maxChars: number }
+type LineRange = { readonly offset: number; readonly limit: number; readonly maxChars: number }
 
 function renderPage(
   { text, size, format }: TextFile & { readonly format?: string },
-  { offset, limit, maxChars: most }: Page,
+  { offset, limit, maxChars: most }: LineRange,
 ) {
   const lines = splitLines(text)
   const { content, nextLine: next } = renderNumberedLines(lines, offset, limit, most)

@@ -1,7 +1,7 @@
 /** Searches the lines or the names of files. */
 
 import * as z from 'zod'
-import type { ExecutionBackend, SearchHit, SearchQuery } from '#agent/core/backend.ts'
+import type { ExecutionBackend, FileHit, FileQuery } from '#agent/core/backend.ts'
 import { assessByRisk } from '#agent/policy/approval/approval.ts'
 import { isSearched, isSecretPath } from '#agent/path-policy/judge-path.ts'
 import { assessSearch, listSecretFiles } from '../assess-paths.ts'
@@ -55,7 +55,7 @@ export default defineTool({
 })
 
 type LineSearch = {
-  readonly query: Omit<SearchQuery, 'limit' | 'offset'>
+  readonly query: Omit<FileQuery, 'limit' | 'offset'>
   /** Files with secrets that are left out. */
   readonly skipped: readonly string[]
 }
@@ -113,7 +113,7 @@ async function findLines(backend: ExecutionBackend, request: Input, search: Line
 const truncateLine = (text: string): string =>
   text.length <= maxLineChars ? text : `${text.slice(0, maxLineChars)}...`
 
-const renderMatch = ({ path, line = 0, text = '', before = [], after = [] }: SearchHit, context: number) => ({
+const renderMatch = ({ path, line = 0, text = '', before = [], after = [] }: FileHit, context: number) => ({
   path,
   line,
   content: truncateLine(text),
@@ -121,7 +121,7 @@ const renderMatch = ({ path, line = 0, text = '', before = [], after = [] }: Sea
 })
 
 /** Uses the notation of grep: `12:match`, `11-context`. */
-function groupByFile(hits: readonly SearchHit[]) {
+function groupByFile(hits: readonly FileHit[]) {
   const files = new Map<string, Map<number, string>>()
   for (const { path, line = 0, text = '', before = [], after = [] } of hits) {
     const lines = files.get(path) ?? new Map<number, string>()

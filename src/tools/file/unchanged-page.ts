@@ -6,12 +6,17 @@
 import type { ExecutionBackend } from '#agent/core/backend.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 
-type ShownPage = { readonly hash: number; readonly callId: string; readonly wasOmitted: boolean }
+type EarlierPage = { readonly hash: number; readonly callId: string; readonly wasOmitted: boolean }
 
 const maxPages = 200
-const shownPages = new WeakMap<ExecutionBackend, Map<string, ShownPage>>()
+const shownPages = new WeakMap<ExecutionBackend, Map<string, EarlierPage>>()
 
-export type Page = { readonly path: string; readonly offset: number; readonly limit: number; readonly text: string }
+export type ShownText = {
+  readonly path: string
+  readonly offset: number
+  readonly limit: number
+  readonly text: string
+}
 
 /**
  * True when the model has read this page and its last read of it was not left out: a model that reads a page a third
@@ -20,9 +25,9 @@ export type Page = { readonly path: string; readonly offset: number; readonly li
 export function isUnchangedPage(
   backend: ExecutionBackend,
   callId: string,
-  { path, offset, limit, text }: Page,
+  { path, offset, limit, text }: ShownText,
 ): boolean {
-  const shown = shownPages.get(backend) ?? new Map<string, ShownPage>()
+  const shown = shownPages.get(backend) ?? new Map<string, EarlierPage>()
   shownPages.set(backend, shown)
   const key = `${offset},${limit},${path}`
   const before = shown.get(key)

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import type { Assessment } from '#agent/core/permission/approval.ts'
 import type { SkillChange } from '#agent/core/skills/skill.ts'
 import { skillFile } from '#agent/skills/skill-names.ts'
-import { describeFindings, findSuspicious, verdictOf } from '#agent/skills/skill-verdict.ts'
+import { describeFindings, findSuspicious, getVerdict } from '#agent/skills/skill-verdict.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 
@@ -42,7 +42,7 @@ export default defineTool({
   run: async (request, { skills, authority }) => {
     const change = toChange(request)
     if (typeof change === 'string') return fail(change)
-    const isCautionAccepted = verdictOf(suspiciousParts(request)) === 'caution'
+    const isCautionAccepted = getVerdict(suspiciousParts(request)) === 'caution'
     const result = await skills.change(authority, change, isCautionAccepted)
     if (result.kind === 'refused') return fail(result.error, { success: false })
     const { summary, findings } = result
@@ -76,7 +76,7 @@ const suspiciousParts = ({ content, new_string, file_content }: Input) =>
 function assessText(request: Input): Assessment {
   const findings = suspiciousParts(request)
   const subjects = [`${request.action} ${request.name}`]
-  if (verdictOf(findings) !== 'caution') return { verdict: 'allow', reasons: [], subjects }
+  if (getVerdict(findings) !== 'caution') return { verdict: 'allow', reasons: [], subjects }
   return { verdict: 'ask', reasons: [`the skill contains: ${describeFindings(findings)}`], subjects, isUnjudged: true }
 }
 

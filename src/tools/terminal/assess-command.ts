@@ -5,12 +5,12 @@ import type { CommandVerdict, HostContext } from '#agent/core/permission/shell-p
 import type { Services } from '#agent/core/tool.ts'
 import { listLinks, listSecretFiles, listSecretLinks } from '../assess-paths.ts'
 
-type Place = Pick<Services, 'backend' | 'shell'>
+type CommandHost = Pick<Services, 'backend' | 'shell'>
 
 export async function assessCommand(
   command: string,
   cwd: string,
-  { backend, shell }: Place,
+  { backend, shell }: CommandHost,
   known: Pick<HostContext, 'secretFiles' | 'links'> = {},
 ): Promise<CommandVerdict> {
   const links = known.links ?? (await listLinks(backend, command))
@@ -22,7 +22,7 @@ export async function assessCommand(
 }
 
 /** Judges wildcards and recursion by the files that they would read. */
-export async function assessWithFiles(command: string, cwd: string, place: Place): Promise<CommandVerdict> {
+export async function assessWithFiles(command: string, cwd: string, place: CommandHost): Promise<CommandVerdict> {
   const links = await listLinks(place.backend, command)
   const verdict = await assessCommand(command, cwd, place, { links })
   if (verdict.verdict === 'hardline' || !verdict.readsMany) return verdict

@@ -29,9 +29,9 @@ const input = z.object({
   limit: z.int().min(1).max(2_000).optional().describe('Lines of the log, 200 if not given.'),
 })
 type Input = z.infer<typeof input>
-type Action = Input['action']
-type Context = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>
-type Answer = ToolResult | Readonly<Record<string, unknown>>
+type ProcessAction = Input['action']
+type ProcessContext = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>
+type ProcessAnswer = ToolResult | Readonly<Record<string, unknown>>
 
 export default defineTool({
   name: 'process',
@@ -58,7 +58,7 @@ export default defineTool({
     }),
 })
 
-const sendsInput = (action: Action) => action === 'write' || action === 'submit'
+const sendsInput = (action: ProcessAction) => action === 'write' || action === 'submit'
 
 /**
  * A command that the shell policy allows reads its input as data. Any other command may execute its input: a shell, an
@@ -67,7 +67,7 @@ const sendsInput = (action: Action) => action === 'write' || action === 'submit'
  */
 async function assess(
   { action, session_id: id = '', data = '' }: Input,
-  services: Omit<Context, keyof CallContext>,
+  services: Omit<ProcessContext, keyof CallContext>,
 ): Promise<Assessment> {
   const allowed = { verdict: 'allow', reasons: [], subjects: [data || action], summary: data || action } as const
   if (!sendsInput(action)) return allowed
@@ -80,7 +80,7 @@ async function assess(
 
 function assessInput(
   command: string,
-  action: Action,
+  action: ProcessAction,
   data: string,
   { verdict, reasons, isUnjudged }: CommandVerdict,
 ): Assessment {
@@ -101,7 +101,7 @@ const isOtherLanguage =
   /^(\S*\/)?(python[\d.]*|ipython|node|deno|bun|ruby|irb|perl|php|lua|julia|ghci|R|psql|mysql|sqlite3|mongosh|redis-cli|bc)(\s|$)/
 
 /** Why input for a shell cannot be judged by itself: what came before and what follows decide what runs. */
-function findGap(action: Action, data: string): string | undefined {
+function findGap(action: ProcessAction, data: string): string | undefined {
   if (action === 'write' && !/[\r\n]$/.test(data))
     return 'The line goes on with later input; submit sends a whole line.'
   if (/[$`]|\b(alias|function|trap)\b|\(\s*\)/.test(data))
@@ -110,7 +110,10 @@ function findGap(action: Action, data: string): string | undefined {
 }
 
 const actions: Readonly<
-  Record<Exclude<Action, 'list'>, (request: Input, context: Context, process: ProcessView) => Promise<Answer> | Answer>
+  Record<
+    Exclude<ProcessAction, 'list'>,
+    (request: Input, context: ProcessContext, process: ProcessView) => Promise<ProcessAnswer> | ProcessAnswer
+  >
 > = {
   poll: (_request, context, { id }) => pollProcess(context, id),
   log: readLog,
@@ -128,7 +131,7 @@ const failForUnknownId = (id: string, candidates: readonly string[]) =>
         status: 'not_found',
       })
 
-async function listProcesses({ processes, clock }: Context): Promise<Answer> {
+async function listProcesses({ processes, clock }: ProcessContext): Promise<ProcessAnswer> {
   const running = processes.list().filter(({ state }) => state.at === 'running')
   // A process whose host does not answer is listed with its last known state.
   await Promise.allSettled(running.map(({ id }) => processes.refresh(id)))
@@ -140,7 +143,7 @@ async function listProcesses({ processes, clock }: Context): Promise<Answer> {
   return { processes: all, count: all.length }
 }
 
-async function pollProcess({ processes, clock }: Context, id: string): Promise<Record<string, unknown>> {
+async function pollProcess({ processes, clock }: ProcessContext, id: string): Promise<Record<string, unknown>> {
   const process = await processes.refresh(id)
   const fullOutput = await readOutput(processes, process)
   processes.markReported(id)
@@ -154,16 +157,16 @@ async function pollProcess({ processes, clock }: Context, id: string): Promise<R
 }
 
 /** The output of a lost process may be gone with its host. */
-async function readOutput(processes: Context['processes'], { id, state }: ProcessView): Promise<string> {
+async function readOutput(processes: ProcessContext['processes'], { id, state }: ProcessView): Promise<string> {
   const output = processes.output(id)
   return cleanOutput(await (state.at === 'lost' ? output.catch(() => '') : output))
 }
 
 async function waitForEnd(
   { timeout = defaultWaitSeconds }: Input,
-  context: Context,
+  context: ProcessContext,
   { id }: ProcessView,
-): Promise<Answer> {
+): Promise<ProcessAnswer> {
   const seconds = Math.min(timeout, maxWaitSeconds)
   const { state } = await context.processes.wait(id, seconds * 1_000, context.signal)
   const answer = await pollProcess(context, id)
@@ -172,7 +175,11 @@ async function waitForEnd(
   return { ...answer, status, note: `It is still running${status === 'timeout' ? ` after ${seconds} seconds` : ''}.` }
 }
 
-async function readLog({ offset, limit = defaultLogLines }: Input, { processes, clock }: Context, { id }: ProcessView) {
+async function readLog(
+  { offset, limit = defaultLogLines }: Input,
+  { processes, clock }: ProcessContext,
+  { id }: ProcessView,
+) {
   const process = await processes.refresh(id)
   const text = await readOutput(processes, process)
   processes.markReported(id)
@@ -191,16 +198,21 @@ async function readLog({ offset, limit = defaultLogLines }: Input, { processes, 
 
 async function killProcess(
   _request: Input,
-  { processes, clock }: Context,
+  { processes, clock }: ProcessContext,
   { id, state }: ProcessView,
-): Promise<Answer> {
+): Promise<ProcessAnswer> {
   const process = await processes.kill(id)
   processes.markReported(id)
   const status = state.at === 'running' || wasKilled(process) ? statusOf(process) : 'already_exited'
   return { ...describeProcess(process, clock.now()), status }
 }
 
-async function sendInput({ processes, callId }: Context, id: string, text: string, close: boolean): Promise<Answer> {
+async function sendInput(
+  { processes, callId }: ProcessContext,
+  id: string,
+  text: string,
+  close: boolean,
+): Promise<ProcessAnswer> {
   const process = await processes.refresh(id)
   if (process.state.at !== 'running')
     return fail(`${id} is not running any more: nothing was sent. Read its log.`, { status: statusOf(process) })

@@ -28,9 +28,12 @@ export type BackgroundRequest = {
   readonly watch: readonly string[]
 }
 
-type Context = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>
+type BackgroundContext = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>
 
-export async function startInBackground(request: BackgroundRequest, { backend, shell, processes, callId }: Context) {
+export async function startInBackground(
+  request: BackgroundRequest,
+  { backend, shell, processes, callId }: BackgroundContext,
+) {
   const { command, pty, cwd, timeoutSeconds = maxBackgroundSeconds, notify, watch } = request
   if (!backend.jobs)
     return fail('This host cannot run commands in the background. Run it in the foreground, timeout up to 600.')

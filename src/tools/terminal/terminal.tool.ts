@@ -89,9 +89,9 @@ async function assessCall(
   return describeVerdict(command, await assessWithFiles(command, cwdOfCall, services))
 }
 
-type Context = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>
+type TerminalContext = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>
 
-async function runCommand(request: Input, context: Context) {
+async function runCommand(request: Input, context: TerminalContext) {
   const { backend, shell, signal, reportProgress } = context
   const { command, timeout = defaultTimeoutSeconds, workdir } = request
   const state = shell.read()
@@ -129,7 +129,11 @@ async function existingDirectory(backend: ExecutionBackend, cwd: string): Promis
   return stat?.type === 'directory' ? cwd : backend.capabilities.root
 }
 
-async function renderAnswer(result: ExecResult, { command, timeout = defaultTimeoutSeconds }: Input, context: Context) {
+async function renderAnswer(
+  result: ExecResult,
+  { command, timeout = defaultTimeoutSeconds }: Input,
+  context: TerminalContext,
+) {
   const { stdout, stderr, cwd, timedOut } = result
   const { languages } = context.backend.capabilities
   const exitCode = result.exitCode ?? 137

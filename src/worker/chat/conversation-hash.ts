@@ -5,9 +5,9 @@
 
 import type { Principal } from '#agent/core/permission/authority.ts'
 import { squeeze } from '#durable/session/views/match-conversation.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 import { joinText } from './messages.ts'
-import type { Chat, ChatMessage } from './schema.ts'
+import type { ChatRequest, ChatMessage } from './schema.ts'
 import { sha256Base64 } from '#durable/platform/hash.ts'
 
 export type ConversationHashes = {
@@ -20,7 +20,7 @@ export type ConversationHashes = {
 }
 
 type Speaking = Pick<
-  Call<unknown, Pick<Chat, 'user' | 'safety_identifier' | 'prompt_cache_key'>>,
+  RouteCall<unknown, Pick<ChatRequest, 'user' | 'safety_identifier' | 'prompt_cache_key'>>,
   'authority' | 'body' | 'web'
 >
 

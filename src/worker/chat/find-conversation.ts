@@ -7,7 +7,7 @@ import { log } from '#agent/core/log.ts'
 import type { ClaimedAnswer, ConversationMatch } from '#durable/session/views/match-conversation.ts'
 import type { Continuation, RecordedContinuation } from '#durable/tenant/conversations.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 import { addressSession } from '../sessions.ts'
 import type { ConversationHashes } from './conversation-hash.ts'
 import { sha256Base64 } from '#durable/platform/hash.ts'
@@ -20,7 +20,7 @@ export type FoundConversation =
   | { readonly kind: 'continue'; readonly sessionId: string; readonly runId: string; readonly segment?: number }
   | { readonly kind: 'branch' | 'join'; readonly sessionId: string; readonly runId: string }
 
-type Asking = Pick<Call<unknown, unknown>, 'env' | 'authority' | 'web'>
+type Asking = Pick<RouteCall<unknown, unknown>, 'env' | 'authority' | 'web'>
 
 /** Undefined: a new session, with the messages as its history. */
 export async function findConversation(
@@ -52,7 +52,7 @@ async function findOpenRun(call: Asking, hash: string): Promise<FoundConversatio
   return open && !another ? { kind: 'join', ...open } : undefined
 }
 
-type Match = Continuation & { readonly match: ConversationMatch }
+type MatchedContinuation = Continuation & { readonly match: ConversationMatch }
 
 async function choose(
   call: Asking,
@@ -61,7 +61,7 @@ async function choose(
 ): Promise<FoundConversation | undefined> {
   const live = continuations.filter(({ retired }) => !retired)
   const asked = await Promise.all(
-    live.map(async (continuation): Promise<Match | undefined> => {
+    live.map(async (continuation): Promise<MatchedContinuation | undefined> => {
       const { sessionId, runId, segment } = continuation
       const match = await stubOf(call, sessionId).history.match(call.authority, runId, segment, claimed)
       return match && { ...continuation, match }
@@ -76,20 +76,20 @@ async function choose(
   // The same words and the same answer in several sessions: nothing says whose they are. A copy is safe where all are
   // the same, since it has nothing that one of them has alone.
   const states = await Promise.all([
-    ...matches.map((match) => stateOf(call, match)),
+    ...matches.map((match) => getState(call, match)),
     ...expired.map(({ retired }) => retired?.state),
   ])
   const isSame = states[0] && states.every((state) => state === states[0])
   return isSame ? { kind: 'branch', sessionId: first.sessionId, runId: first.runId } : undefined
 }
 
-function toFound({ sessionId, runId, match }: Match): FoundConversation {
+function toFound({ sessionId, runId, match }: MatchedContinuation): FoundConversation {
   if (match.kind === 'earlier') return { kind: 'branch', sessionId, runId }
   return { kind: 'continue', sessionId, runId, ...(match.kind === 'waiting' && { segment: match.segment }) }
 }
 
 /** Undefined for a run that waits: a copy could not go on with it. */
-async function stateOf(call: Asking, { sessionId, runId, match }: Match): Promise<string | undefined> {
+async function getState(call: Asking, { sessionId, runId, match }: MatchedContinuation): Promise<string | undefined> {
   if (match.kind === 'waiting') return undefined
   return (await stubOf(call, sessionId).history.stateAfter(call.authority, runId)) ?? undefined
 }

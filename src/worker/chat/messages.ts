@@ -3,34 +3,34 @@
 import type { AssistantMessage, Message, ToolMessage } from '#agent/core/message.ts'
 import { callsIn, errorResult } from '#agent/core/message.ts'
 import { parseCallArguments } from '#agent/providers/shared/call-arguments.ts'
-import type { CallResult } from '#durable/session/intake/continue.ts'
+import type { ClientResult } from '#durable/session/intake/continue.ts'
 import { invalid } from '../errors.ts'
 import { joinSystemText, measureMessage, parseContentPart, requireStorableSize } from '../input/input.ts'
-import type { Chat, ChatMessage, SpokenPart } from './schema.ts'
+import type { ChatRequest, ChatMessage, SpokenPart } from './schema.ts'
 
 type SystemMessage = Extract<ChatMessage, { role: 'system' | 'developer' }>
 type ConversationMessage = Exclude<ChatMessage, SystemMessage>
 type UserContent = NonNullable<Extract<ChatMessage, { role: 'user' }>['content']>
 const isSystem = (one: ChatMessage): one is SystemMessage => one.role === 'system' || one.role === 'developer'
 
-type Placed = { readonly one: ConversationMessage; readonly param: string }
+type PlacedMessage = { readonly one: ConversationMessage; readonly param: string }
 
-export type Conversation = {
+export type ChatConversation = {
   readonly instructions: string
   /** The messages before the last one. */
   readonly history: readonly Message[]
   /** The user's last message, or the last result of a tool of the client. */
   readonly last: { readonly role: 'user'; readonly content: UserContent } | ToolMessage
   /** The results since the last answer. */
-  readonly results: readonly CallResult[]
+  readonly results: readonly ClientResult[]
 }
 
-export function splitMessages(messages: Chat['messages']): Conversation {
+export function splitMessages(messages: ChatRequest['messages']): ChatConversation {
   const placed = messages.map((one, i) => ({ one, param: `messages.${i}.content` }))
   const instructions = joinSystemText(
     placed.flatMap(({ one, param }) => (isSystem(one) ? [{ text: joinText(one.content), param }] : [])),
   )
-  const spoken = placed.flatMap(({ one, param }): Placed[] => (isSystem(one) ? [] : [{ one, param }]))
+  const spoken = placed.flatMap(({ one, param }): PlacedMessage[] => (isSystem(one) ? [] : [{ one, param }]))
   const names = new Map<string, string>()
   const last = spoken.at(-1)
   if (last?.one.role !== 'user' && last?.one.role !== 'tool')
@@ -54,7 +54,7 @@ export function splitMessages(messages: Chat['messages']): Conversation {
  * call without a result gets an error.
  */
 export function completeHistory(
-  { history, last }: Conversation,
+  { history, last }: ChatConversation,
   param: string,
 ): {
   readonly history: readonly Message[]
@@ -90,7 +90,7 @@ export const joinText = (value: string | readonly SpokenPart[] | null | undefine
     ? value
     : (value ?? []).map((part) => (part.type === 'text' ? part.text : part.refusal)).join('')
 
-function parsePlaced({ one, param }: Placed, names: Map<string, string>): Message {
+function parsePlaced({ one, param }: PlacedMessage, names: Map<string, string>): Message {
   const made = parseMessage(one, names)
   const isCalls = one.role === 'assistant' && one.tool_calls?.length
   requireStorableSize(measureMessage(made), isCalls ? param.replace('content', 'tool_calls') : param)

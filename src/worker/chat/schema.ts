@@ -52,8 +52,8 @@ export const chatSchema = z.strictObject({
   store: ignored,
   web_search_options: ignored,
 })
-export type Chat = z.infer<typeof chatSchema>
-export type ChatMessage = Chat['messages'][number]
+export type ChatRequest = z.infer<typeof chatSchema>
+export type ChatMessage = ChatRequest['messages'][number]
 /** A part of a message that has only text. */
 export type SpokenPart = z.infer<typeof textPart> | z.infer<typeof refusalPart>
 

@@ -37,14 +37,14 @@ export const toolFields = {
 }
 
 const fieldsSchema = z.object(toolFields)
-type ToolFields = z.infer<typeof fieldsSchema>
+type ChatToolFields = z.infer<typeof fieldsSchema>
 
 /** All tools of a request: they are stored with the run. */
 const maxToolChars = 512 * 1024
 
 export type ClientToolOptions = Pick<TurnOptions, 'clientTools' | 'toolChoice' | 'parallelToolCalls'>
 
-export function parseClientTools(body: ToolFields): ClientToolOptions {
+export function parseClientTools(body: ChatToolFields): ClientToolOptions {
   refuseFunctions(body)
   const offered = parseTools(body)
   if (!offered.length) return {}
@@ -56,7 +56,7 @@ export function parseClientTools(body: ToolFields): ClientToolOptions {
   }
 }
 
-function refuseFunctions({ functions, function_call }: ToolFields): void {
+function refuseFunctions({ functions, function_call }: ChatToolFields): void {
   for (const [param, value, instead] of [
     ['functions', functions, 'tools'],
     ['function_call', function_call, 'tool_choice'],
@@ -65,7 +65,7 @@ function refuseFunctions({ functions, function_call }: ToolFields): void {
       throw new AppError(400, 'unsupported', `${param} is not supported. Send ${instead}.`, { param })
 }
 
-function parseTools({ tools }: ToolFields): readonly ToolSchema[] {
+function parseTools({ tools }: ChatToolFields): readonly ToolSchema[] {
   const parsed = (tools ?? []).map(({ function: { name, description, parameters, strict } }) => ({
     name,
     description: description ?? '',
@@ -82,7 +82,7 @@ function parseTools({ tools }: ToolFields): readonly ToolSchema[] {
 
 function applyChoice(
   tools: readonly ToolSchema[],
-  choice: ToolFields['tool_choice'],
+  choice: ChatToolFields['tool_choice'],
 ): { readonly tools: readonly ToolSchema[]; readonly choice?: ToolChoice } {
   if (choice == null || choice === 'auto') return { tools }
   if (typeof choice === 'string') return { tools, choice }

@@ -189,13 +189,16 @@ const generateSecrets = ({ secrets }: Channel, given: Secrets): Secrets =>
       .map(([key]) => [key, toHex(crypto.getRandomValues(new Uint8Array(32)))]),
   )
 
-type SealedSecrets = Pick<Connection, 'secrets' | 'endings'>
+type SealedConnection = Pick<Connection, 'secrets' | 'endings'>
 
 const sealChannelSecrets = async (
   env: Env,
   { tenantId, id }: Pick<Connection, 'tenantId' | 'id'>,
   secrets: Secrets,
-): Promise<SealedSecrets> => ({ secrets: await sealSecrets(env, tenantId, id, secrets), endings: endingsOf(secrets) })
+): Promise<SealedConnection> => ({
+  secrets: await sealSecrets(env, tenantId, id, secrets),
+  endings: endingsOf(secrets),
+})
 
 /** The end of a short secret would reveal too much of it. */
 const endingsOf = (secrets: Secrets) =>

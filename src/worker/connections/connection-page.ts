@@ -2,10 +2,10 @@
 
 import { type Connection, type ConnectionCursor, createConnections } from '#db/channel-connections.ts'
 import { invalidCursor } from '../errors.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 
 type PageCall = Pick<
-  Call<{ readonly limit: number; readonly cursor?: string | undefined }, unknown>,
+  RouteCall<{ readonly limit: number; readonly cursor?: string | undefined }, unknown>,
   'env' | 'tenant' | 'query'
 >
 

@@ -3,11 +3,11 @@
 import type * as z from 'zod'
 import { actorOf } from '#agent/core/permission/audit.ts'
 import { type Connection, type Connections, createConnections } from '#db/channel-connections.ts'
-import { type Call, route, type Route } from '../route.ts'
+import { type RouteCall, route, type ApiRoute } from '../route.ts'
 import { ok } from '../shapes.ts'
 import type { PathParam } from '../openapi/path-params.ts'
 
-export type ConnectionCall = Pick<Call<unknown, unknown>, 'env' | 'web' | 'authority' | 'tenant' | 'param'>
+export type ConnectionCall = Pick<RouteCall<unknown, unknown>, 'env' | 'web' | 'authority' | 'tenant' | 'param'>
 
 /** The connections of the tenant. Changes are in the audit log under the name of the caller. */
 export const connectionsOf = ({ env, tenant, authority }: ConnectionCall): Connections =>
@@ -38,7 +38,7 @@ type StatusRoutes = {
 }
 
 /** The routes that pause and resume a connection. */
-export function statusRoutes({ path, name, param, tag, noun, shape, update }: StatusRoutes): readonly Route[] {
+export function statusRoutes({ path, name, param, tag, noun, shape, update }: StatusRoutes): readonly ApiRoute[] {
   const statusRoute = (verb: 'pause' | 'resume', summary: string) =>
     route({
       method: 'post',

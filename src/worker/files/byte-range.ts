@@ -19,7 +19,7 @@ function notSatisfiable(size: number): AppError {
   return new AppError(416, 'range_not_satisfiable', `The file has ${size} bytes.`, { param: 'Range', headers })
 }
 
-type Asked = {
+type RangeHeaders = {
   readonly range?: string | undefined
   readonly ifRange?: string | undefined
   readonly ifNoneMatch?: string | undefined
@@ -30,7 +30,7 @@ export function respondWithPart(
   bytes: Uint8Array,
   etag: string,
   headers: Record<string, string>,
-  asked: Asked,
+  asked: RangeHeaders,
 ): Response {
   const all = { ...headers, etag, 'accept-ranges': 'bytes' }
   const known = asked.ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''))

@@ -4,7 +4,7 @@ import { mediaTypeOf } from '#agent/core/media/media-type.ts'
 import type { IncomingFile } from '#durable/session/intake/incoming-files.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 import { blobPrefix } from '#durable/platform/addresses.ts'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
 
@@ -72,7 +72,7 @@ export function parseUpload({ key, size, uploaded, customMetadata = {} }: R2Obje
   }
 }
 
-type FileCall = Pick<Call<unknown, unknown>, 'env' | 'tenant' | 'web'>
+type FileCall = Pick<RouteCall<unknown, unknown>, 'env' | 'tenant' | 'web'>
 
 /** Checks the files of a request. The session writes them into its workspace. */
 export function resolveFiles(

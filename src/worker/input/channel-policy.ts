@@ -4,12 +4,12 @@
  */
 
 import { hasScope } from '#agent/core/permission/authority.ts'
-import { type ChannelSettings, channelSettings, entitlementOf } from '#channels/settings.ts'
-import type { Call } from '../route.ts'
+import { type ChannelSettings, channelSettings, getEntitlement } from '#channels/settings.ts'
+import type { RouteCall } from '../route.ts'
 import { requireKnownRole, requireMayGive } from './given-rights.ts'
 import { policyError } from './settings-patch.ts'
 
-type Caller = Pick<Call<unknown, unknown>, 'authority' | 'tenant'>
+type PolicyCaller = Pick<RouteCall<unknown, unknown>, 'authority' | 'tenant'>
 
 /** The settings that say who may write, and what they may do. */
 const rightsFields = [
@@ -26,7 +26,7 @@ const rightsFields = [
 
 /** The scope `approve` in chats, reading beyond them and roles are policy. `before`: undefined for a new channel. */
 export function requireChannelPolicy(
-  caller: Caller,
+  caller: PolicyCaller,
   before: ChannelSettings | undefined,
   after: ChannelSettings,
 ): void {
@@ -49,15 +49,15 @@ export function requireChannelPolicy(
 }
 
 /** Throws unless the caller may give everybody in the channel the rights that they have there. */
-function requireMayLetIn({ authority, tenant }: Caller, settings: ChannelSettings): void {
+function requireMayLetIn({ authority, tenant }: PolicyCaller, settings: ChannelSettings): void {
   const roles = rolesOf({ tenant })
-  requireMayGive(authority, entitlementOf(settings, false), { roles, param: 'settings.role' })
+  requireMayGive(authority, getEntitlement(settings, false), { roles, param: 'settings.role' })
   if (settings.admins.length)
-    requireMayGive(authority, entitlementOf(settings, true), { roles, param: 'settings.admins' })
+    requireMayGive(authority, getEntitlement(settings, true), { roles, param: 'settings.admins' })
 }
 
 /** A holder of the secrets can send events in the name of everybody who may write. */
-export function requireSecretsPolicy(caller: Caller, settings: ChannelSettings): void {
+export function requireSecretsPolicy(caller: PolicyCaller, settings: ChannelSettings): void {
   requireMayLetIn(caller, settings)
   if (settings.admins.length && !hasScope(caller.authority, 'approve'))
     throw policyError(
@@ -67,9 +67,9 @@ export function requireSecretsPolicy(caller: Caller, settings: ChannelSettings):
 }
 
 /** A person who is paired may write to every channel of the platform. */
-export const requireMayPair = ({ authority, tenant }: Caller, settings: ChannelSettings): void =>
-  requireMayGive(authority, entitlementOf(settings, false), { roles: rolesOf({ tenant }), param: 'platform' })
+export const requireMayPair = ({ authority, tenant }: PolicyCaller, settings: ChannelSettings): void =>
+  requireMayGive(authority, getEntitlement(settings, false), { roles: rolesOf({ tenant }), param: 'platform' })
 
-const rolesOf = ({ tenant: { access } }: Pick<Caller, 'tenant'>) => access?.roles ?? {}
+const rolesOf = ({ tenant: { access } }: Pick<PolicyCaller, 'tenant'>) => access?.roles ?? {}
 
 const rank = (jobs: ChannelSettings['jobs']): number => ['nobody', 'admins', 'everybody'].indexOf(jobs)

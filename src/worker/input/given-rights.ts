@@ -8,7 +8,7 @@ import { tenantStub } from '#durable/platform/addresses.ts'
 import { expandToolsets } from '#tools/tools-for.ts'
 import { AppError, invalid } from '../errors.ts'
 
-type Given = {
+type RequestedRights = {
   readonly tenant_id: string
   readonly scopes?: readonly Scope[] | undefined
   readonly role?: string | undefined
@@ -20,7 +20,7 @@ export const needsScopesOrRole = { message: 'Give scopes, a role or both.', path
 const withoutAdmin = scopes.filter((scope) => scope !== 'admin')
 
 /** Returns what a new key or login rule of the tenant gets. */
-export async function requireGivable(env: Env, authority: Authority, given: Given): Promise<Entitlement> {
+export async function requireGivable(env: Env, authority: Authority, given: RequestedRights): Promise<Entitlement> {
   const { tenant_id: tenantId, scopes: named = withoutAdmin, role } = given
   const entitlement = { scopes: scopes.filter((scope) => named.includes(scope)), ...(role !== undefined && { role }) }
   if (role === undefined && !authority.entitlements) return entitlement

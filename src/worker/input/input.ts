@@ -70,12 +70,12 @@ export const attachmentSchema = z.discriminatedUnion('type', [
     file_id: uploadId.optional().describe('Of POST /v1/files.'),
   }),
 ])
-type Attachment = z.infer<typeof attachmentSchema>
+type AttachmentInput = z.infer<typeof attachmentSchema>
 
 /** The files of a message, in their order. */
 export function listFiles(
   input: string | readonly ContentPart[],
-  attachments: readonly Attachment[] = [],
+  attachments: readonly AttachmentInput[] = [],
 ): readonly GivenFile[] {
   const parts = typeof input === 'string' ? [] : input
   return [
@@ -94,7 +94,7 @@ export function listFiles(
 
 export function parseUserMessage(
   input: string | readonly ContentPart[],
-  attachments: readonly Attachment[] = [],
+  attachments: readonly AttachmentInput[] = [],
   param = 'input',
   system = '',
 ): UserMessage {

@@ -8,7 +8,7 @@ import { findWiderToolset } from '#tools/find-wider-toolset.ts'
 import { isToolsetOrTool } from '#tools/tool-names.ts'
 import { AppError, invalid } from '../errors.ts'
 import { toolsetsHeader } from '../headers.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 
 const maxNames = 100
 const { name: param } = toolsetsHeader
@@ -18,7 +18,7 @@ const { name: param } = toolsetsHeader
  * continues, whose own policy counts too.
  */
 export async function limitToolsets(
-  { web, authority, tenant }: Pick<Call<unknown, unknown>, 'web' | 'authority' | 'tenant'>,
+  { web, authority, tenant }: Pick<RouteCall<unknown, unknown>, 'web' | 'authority' | 'tenant'>,
   session?: DurableObjectStub<SessionDO>,
 ): Promise<Authority> {
   const header = web.req.header(param)
@@ -33,7 +33,7 @@ export async function limitToolsets(
 }
 
 /** The toolsets of the header, for a turn whose client brings tools: it keeps those that are named. */
-export function namedToolsets({ web }: Pick<Call<unknown, unknown>, 'web'>): Pick<TurnOptions, 'toolsets'> {
+export function namedToolsets({ web }: Pick<RouteCall<unknown, unknown>, 'web'>): Pick<TurnOptions, 'toolsets'> {
   const header = web.req.header(param)
   return header === undefined ? {} : { toolsets: parseNames(header) }
 }

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { invalidCursor } from '../errors.ts'
 
 type PageQuery = { readonly limit: number; readonly cursor?: string | undefined }
-type Page<T> = { readonly data: readonly T[]; readonly next_cursor: string | null }
+type ListPage<T> = { readonly data: readonly T[]; readonly next_cursor: string | null }
 
 /** The position of an item: a time or a number, then an id that is unique among equal ones. */
 type SortKey = readonly [at: number, id: string]
@@ -15,7 +15,11 @@ const position = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
  * Sorts by the key, the largest first, and returns one page. The cursor holds the key of the last item, so that a page
  * neither repeats nor skips items when others are added or removed in between.
  */
-export function pageByKey<T>(items: readonly T[], { limit, cursor }: PageQuery, keyOf: (item: T) => SortKey): Page<T> {
+export function pageByKey<T>(
+  items: readonly T[],
+  { limit, cursor }: PageQuery,
+  keyOf: (item: T) => SortKey,
+): ListPage<T> {
   const after = cursor === undefined ? undefined : decodeCursor(sortKey, cursor)
   const sorted = items.map((item) => ({ item, key: keyOf(item) })).toSorted((a, b) => compareKeys(b.key, a.key))
   const rest = after ? sorted.filter(({ key }) => compareKeys(key, after) < 0) : sorted
@@ -28,7 +32,7 @@ export function pageByKey<T>(items: readonly T[], { limit, cursor }: PageQuery, 
 }
 
 /** Returns one page in the given order. The cursor is a position. */
-export function pageByPosition<T>(items: readonly T[], { limit, cursor }: PageQuery): Page<T> {
+export function pageByPosition<T>(items: readonly T[], { limit, cursor }: PageQuery): ListPage<T> {
   const from = readPosition(cursor)
   const next = from + limit
   return { data: items.slice(from, next), next_cursor: items.length > next ? encodeCursor(next) : null }

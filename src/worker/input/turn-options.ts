@@ -45,10 +45,10 @@ export const parameterFields = {
 }
 
 const parametersSchema = z.object(parameterFields)
-type Fields = z.infer<typeof parametersSchema>
+type ParameterFields = z.infer<typeof parametersSchema>
 
 /** Returns undefined when the body has none. */
-function parseModelParameters(body: Fields): ModelParameters | undefined {
+function parseModelParameters(body: ParameterFields): ModelParameters | undefined {
   const stop = [body.stop ?? []].flat().filter((text) => text !== '')
   const found: { readonly [Name in keyof ModelParameters]-?: ModelParameters[Name] | null | undefined } = {
     topP: body.top_p,

@@ -19,7 +19,7 @@ const holderShape = z.object({ tenantId: z.string(), keyId: z.string(), adminKey
 export type LoginHolder = z.infer<typeof holderShape>
 /** Times are milliseconds since 1970. */
 const loginShape = holderShape.extend({ issuedAt: z.number(), expiresAt: z.number() })
-export type Login = z.infer<typeof loginShape>
+export type CookieLogin = z.infer<typeof loginShape>
 
 const hourMs = 3_600_000
 /** A cookie that is used is renewed, until it is `maxAgeMs` old. */
@@ -29,7 +29,7 @@ const maxValueChars = 1_500
 const secretOwner = { tenant: ownerTenant, kind: 'login', id: 'cookie' }
 
 /** Browsers refuse Secure cookies on plain http, some of them on localhost too. Cookies know no ports. */
-function cookieOf(url: string): { readonly name: string; readonly secure: string } {
+function createCookie(url: string): { readonly name: string; readonly secure: string } {
   const { protocol, port } = new URL(url)
   return protocol === 'https:'
     ? { name: '__Host-talaria', secure: ' Secure;' }
@@ -37,7 +37,7 @@ function cookieOf(url: string): { readonly name: string; readonly secure: string
 }
 
 const renderCookie = (url: string, value: string, maxAgeSeconds: number): string => {
-  const { name, secure } = cookieOf(url)
+  const { name, secure } = createCookie(url)
   return `${name}=${value}; Path=/; HttpOnly;${secure} SameSite=Lax; Max-Age=${maxAgeSeconds}`
 }
 
@@ -49,7 +49,7 @@ export async function issueCookie(env: Env, url: string, login: LoginHolder & { 
   const now = clock.now()
   const issuedAt = login.issuedAt ?? now
   const expiresAt = Math.min(now + idleMs, issuedAt + maxAgeMs)
-  const value = await seal(env, JSON.stringify({ ...login, issuedAt, expiresAt } satisfies Login), secretOwner)
+  const value = await seal(env, JSON.stringify({ ...login, issuedAt, expiresAt } satisfies CookieLogin), secretOwner)
   return renderCookie(url, value, Math.max(0, Math.floor((expiresAt - now) / 1_000)))
 }
 
@@ -72,7 +72,7 @@ export function readCookie(request: Request): string | undefined {
 }
 
 function findCookie({ headers, url }: Request): string | undefined {
-  const start = `${cookieOf(url).name}=`
+  const start = `${createCookie(url).name}=`
   const found = headers
     .get('cookie')
     ?.split(';')
@@ -83,7 +83,7 @@ function findCookie({ headers, url }: Request): string | undefined {
 }
 
 /** Undefined when the cookie is damaged, expired, or of another ADMIN_KEY. */
-export async function openCookie(env: Env, value: string): Promise<Login | undefined> {
+export async function openCookie(env: Env, value: string): Promise<CookieLogin | undefined> {
   const opened = await unseal(env, value, secretOwner)
   if (opened.kind !== 'opened') return undefined
   const { data: login } = loginShape.safeParse(JSON.parse(opened.secret))
@@ -106,7 +106,7 @@ export async function verifyHolder(env: Env, holder: LoginHolder): Promise<Verif
 }
 
 /** The part of an identity that a cookie keeps. Undefined when it does not come from a key. */
-export async function holderOf(env: Env, { identity }: VerifiedKey): Promise<LoginHolder | undefined> {
+export async function getHolder(env: Env, { identity }: VerifiedKey): Promise<LoginHolder | undefined> {
   const { principal, tenantId } = identity
   if (principal.kind !== 'key' || principal.id.includes(':')) return undefined
   return {

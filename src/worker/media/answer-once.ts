@@ -12,7 +12,7 @@ import { claimIds, type KeyedCall, type RequestIds, replayHeaders } from '../ide
 import { blobPrefix } from '#durable/platform/addresses.ts'
 import { sha256Base64 } from '#durable/platform/hash.ts'
 
-type Work = () => Promise<Response>
+type AnswerWork = () => Promise<Response>
 
 /** Longer than a vendor takes. */
 const waitTimeoutMs = 300_000
@@ -20,7 +20,7 @@ const pollMs = 1_000
 /** Each answer deletes more old ones than it adds. */
 const maxDeleted = 20
 
-export async function answerOnce(call: KeyedCall, work: Work): Promise<Response> {
+export async function answerOnce(call: KeyedCall, work: AnswerWork): Promise<Response> {
   const ids = await claimIds(call, newAnswerId())
   if (!ids.repeatable) return work()
   if (ids.replayed) return waitForAnswer(call, ids)
@@ -36,7 +36,7 @@ const newAnswerId = (): string => `${clock.now()}-${crypto.randomUUID()}`
 const answerPrefix = (tenantId: string): string => blobPrefix(tenantId, 'answers')
 const answerKey = ({ tenant }: KeyedCall, { sessionId: id }: RequestIds): string => answerPrefix(tenant.id) + id
 
-async function answerAndKeep(call: KeyedCall, ids: RequestIds, work: Work): Promise<Response> {
+async function answerAndKeep(call: KeyedCall, ids: RequestIds, work: AnswerWork): Promise<Response> {
   try {
     const answer = await work()
     await keepAnswer(call, ids, answer.clone())

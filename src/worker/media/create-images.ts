@@ -45,7 +45,7 @@ export async function createImages(call: PaidRequest, body: ImagesBody, edited: 
   })
 }
 
-type ImageOrder = { readonly body: ImagesBody; readonly count: number; readonly edited: EditedImages }
+type ImagesRequest = { readonly body: ImagesBody; readonly count: number; readonly edited: EditedImages }
 
 /** `units`: the images that were paid. */
 type MadeImages = { readonly images: readonly MadeFile[]; readonly units: number }
@@ -53,7 +53,7 @@ type MadeImages = { readonly images: readonly MadeFile[]; readonly units: number
 async function make(
   transport: MediaTransport,
   choice: MediaChoice<'image'>,
-  { body, count, edited }: ImageOrder,
+  { body, count, edited }: ImagesRequest,
 ): Promise<MadeImages> {
   const request = { ...toRequest(choice, body), ...edited }
   if (choice.provider !== 'openai' && choice.provider !== 'fal')
@@ -87,7 +87,7 @@ const openaiFields = [
 
 function toRequest({ provider }: MediaChoice<'image'>, body: ImagesBody): Omit<ImageRequest, 'model'> {
   const { prompt } = body
-  if (provider !== 'openai') return { prompt, aspect: aspectOf(body.size ?? '') }
+  if (provider !== 'openai') return { prompt, aspect: parseAspect(body.size ?? '') }
   const given = openaiFields.flatMap((name) => {
     const value = body[name]
     return value == null ? [] : [[name, value] as const]
@@ -95,7 +95,7 @@ function toRequest({ provider }: MediaChoice<'image'>, body: ImagesBody): Omit<I
   return { prompt, openai: Object.fromEntries(given) }
 }
 
-function aspectOf(size: string): NonNullable<ImageRequest['aspect']> {
+function parseAspect(size: string): NonNullable<ImageRequest['aspect']> {
   const [, width = 1, height = 1] = (/^(\d{1,5})x(\d{1,5})$/.exec(size) ?? []).map(Number)
   if (width === height) return 'square'
   return width > height ? 'landscape' : 'portrait'

@@ -12,7 +12,7 @@ import type { PaidRequest } from './paid-call.ts'
 import { payFor, requireChoice } from './paid-request.ts'
 
 const formats = ['json', 'text', 'verbose_json', 'srt', 'vtt'] as const
-type Format = (typeof formats)[number]
+type TranscriptFormat = (typeof formats)[number]
 
 export async function createTranscription(call: PaidRequest): Promise<Response> {
   const form = await readForm(call.web.req.raw, 'file', mediaLimit)
@@ -55,7 +55,7 @@ function readText(form: FormData, name: string): string | undefined {
   return value
 }
 
-function readFormat(form: FormData): Format {
+function readFormat(form: FormData): TranscriptFormat {
   if (form.get('stream') === 'true')
     throw new AppError(400, 'unsupported', 'Transcriptions are not streamed here.', { param: 'stream' })
   const wanted = readText(form, 'response_format') ?? 'json'
@@ -64,7 +64,7 @@ function readFormat(form: FormData): Format {
   return format
 }
 
-function renderTranscript(transcript: Transcript, format: Format): Response {
+function renderTranscript(transcript: Transcript, format: TranscriptFormat): Response {
   const { text, seconds, language, segments } = transcript
   if (format === 'text') return textResponse(`${text}\n`)
   if (format === 'json')
@@ -90,12 +90,12 @@ function renderSubtitles(segments: NonNullable<Transcript['segments']>, format: 
   const mark = format === 'srt' ? ',' : '.'
   const cues = segments.map(
     ({ start, end, text }, at) =>
-      `${format === 'srt' ? `${at + 1}\n` : ''}${timeOf(start, mark)} --> ${timeOf(end, mark)}\n${text.trim()}\n`,
+      `${format === 'srt' ? `${at + 1}\n` : ''}${renderTime(start, mark)} --> ${renderTime(end, mark)}\n${text.trim()}\n`,
   )
   return `${format === 'vtt' ? 'WEBVTT\n\n' : ''}${cues.join('\n')}\n`
 }
 
-function timeOf(seconds: number, mark: string): string {
+function renderTime(seconds: number, mark: string): string {
   const ms = Math.round(seconds * 1_000)
   const [hours, minutes, rest] = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, Math.floor(ms / 1_000) % 60]
   const two = (value: number) => String(value).padStart(2, '0')

@@ -8,9 +8,9 @@ import { countsSpending, noAmount } from '#durable/tenant/billing/spending.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError } from '../errors.ts'
 import { requireAdmission } from '../limits.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 
-export type PaidRequest = Pick<Call<unknown, unknown>, 'env' | 'authority' | 'tenant' | 'web'>
+export type PaidRequest = Pick<RouteCall<unknown, unknown>, 'env' | 'authority' | 'tenant' | 'web'>
 
 type HighestCost = {
   /** `source` of the usage. */

@@ -48,18 +48,21 @@ export async function payFor<Use extends MediaUse, Made>(call: PaidRequest, paid
   const transport = { env, guardedFetch: createTenantFetch(env, tenant.id, runInBackground) }
   try {
     const made = await paid.work(transport)
-    await paidCall.bill(usageOf(paid, paid.unitsOf?.(made) ?? units))
+    await paidCall.bill(estimateUsage(paid, paid.unitsOf?.(made) ?? units))
     return made
   } catch (error) {
     if (error instanceof MediaFailure && error.kind !== 'unknown') await paidCall.release()
-    else await paidCall.bill(usageOf(paid, units))
+    else await paidCall.bill(estimateUsage(paid, units))
     throw error instanceof MediaFailure ? toAppError(error) : error
   }
 }
 
 const modelOf = ({ provider, model }: Pick<MediaChoice, 'provider' | 'model'>) => `${provider}/${model}`
 
-function usageOf<Use extends MediaUse>({ use, choice }: Pick<PaidWork<Use, unknown>, 'use' | 'choice'>, units: number) {
+function estimateUsage<Use extends MediaUse>(
+  { use, choice }: Pick<PaidWork<Use, unknown>, 'use' | 'choice'>,
+  units: number,
+) {
   const costUsd = (choice.usd ?? 0) * units
   const costStatus = choice.usd === undefined ? 'unknown' : 'estimated'
   return usageOfCall({ ...noUsage, costUsd, costStatus }, tallyKey(modelOf(choice), use))

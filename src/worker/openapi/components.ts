@@ -3,7 +3,7 @@
 import * as z from 'zod'
 
 export type Json = { readonly [key: string]: unknown }
-type Direction = 'input' | 'output'
+type SchemaDirection = 'input' | 'output'
 
 const local = '#/$defs/'
 const schemaPrefix = '#/components/schemas/'
@@ -25,7 +25,7 @@ export class Components {
   ])
 
   /** Returns the schema, with references to the named ones inside. */
-  convert(schema: z.ZodType, io: Direction): Json {
+  convert(schema: z.ZodType, io: SchemaDirection): Json {
     const { $schema: _, $defs = {}, ...root } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json
     const inside = new Map(Object.entries($defs as Record<string, Json>).map(([id, one]) => [id, simplify(one, io)]))
     const names = this.#chooseNames(inside)
@@ -34,7 +34,7 @@ export class Components {
   }
 
   /** Like `convert`; an object without a name becomes a component with the given one. */
-  convertAs(name: string, schema: z.ZodType, io: Direction): Json {
+  convertAs(name: string, schema: z.ZodType, io: SchemaDirection): Json {
     const before = this.#named.get(io)?.get(schema)
     if (before !== undefined) return refTo(before)
     const converted = this.convert(schema, io)
@@ -127,10 +127,10 @@ function mapDeep(value: unknown, change: (node: Json) => Json): unknown {
 }
 
 /** Shortens what zod writes. Responses may get fields in later versions, so their objects are open. */
-const simplify = (schema: Json, io: Direction): Json =>
+const simplify = (schema: Json, io: SchemaDirection): Json =>
   mapDeep(schema, (node) => joinNull(withoutNoise(node, io))) as Json
 
-function withoutNoise(node: Json, io: Direction): Json {
+function withoutNoise(node: Json, io: SchemaDirection): Json {
   const { additionalProperties, minimum, maximum, pattern, ...rest } = node
   const isDated = typeof rest['format'] === 'string' && rest['format'].startsWith('date')
   return {

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { createErrorBody } from '#agent/public-api/error-body.ts'
 import type { AppError } from '../errors.ts'
-import type { OpenRoute, Route } from '../route.ts'
+import type { OpenRoute, ApiRoute } from '../route.ts'
 import { type Components, type Json, refTo } from './components.ts'
 
 export const errorShape = z.object({
@@ -114,7 +114,7 @@ const awaitsRun = (path: string) => path === '/v1/chat/completions' || path === 
 const takesModel = (path: string) => /chat|\/v1\/(runs|models)|^\/api\/sessions(\/\{id\}|\/import)?$/.test(path)
 
 /** The kinds of errors that a route can answer with. */
-export function listErrorKinds(route: Route | OpenRoute, path: string): readonly ErrorKind[] {
+export function listErrorKinds(route: ApiRoute | OpenRoute, path: string): readonly ErrorKind[] {
   const chosen = awaitsRun(path)
     ? runKinds
     : [
@@ -126,14 +126,14 @@ export function listErrorKinds(route: Route | OpenRoute, path: string): readonly
   return [...all].filter((kind) => !(kinds[kind].status in route.responses))
 }
 
-function listRequestKinds({ body, bytes, query }: Route | OpenRoute, path: string): readonly ErrorKind[] {
+function listRequestKinds({ body, bytes, query }: ApiRoute | OpenRoute, path: string): readonly ErrorKind[] {
   const takesBody = body !== undefined || bytes === true
   const takesInput = takesBody || query !== undefined || path.includes('{')
   return [...(takesInput ? (['BadRequest'] as const) : []), ...(takesBody ? (['BodyTooLarge'] as const) : [])]
 }
 
 /** The errors of routes with a key. */
-function listKeyKinds({ method, headers = [] }: Route | OpenRoute, path: string): readonly ErrorKind[] {
+function listKeyKinds({ method, headers = [] }: ApiRoute | OpenRoute, path: string): readonly ErrorKind[] {
   const isIdempotent = headers.some(({ name }) => name === 'Idempotency-Key')
   const kind: readonly ErrorKind[] = takesModel(path) ? ['ModelNotFound'] : path.includes('{') ? ['NotFound'] : []
   const conflict: readonly ErrorKind[] = isIdempotent ? ['IdempotencyConflict'] : method === 'get' ? [] : ['Conflict']

@@ -1,6 +1,6 @@
 /** Renders the parameters of operations. Headers and the two fields of paging are components. */
 
-import type { OpenRoute, Route } from '../route.ts'
+import type { OpenRoute, ApiRoute } from '../route.ts'
 import type { Components, Json } from './components.ts'
 
 const headerExamples: Readonly<Record<string, string>> = {
@@ -36,7 +36,7 @@ export class SharedParameters {
 }
 
 /** In the order of the path. */
-export const renderPathParameters = ({ params = {} }: Route | OpenRoute, path: string): readonly Json[] =>
+export const renderPathParameters = ({ params = {} }: ApiRoute | OpenRoute, path: string): readonly Json[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
@@ -47,7 +47,7 @@ export const renderPathParameters = ({ params = {} }: Route | OpenRoute, path: s
   }))
 
 export const renderHeaderParameters = (
-  { headers = [] }: Route | OpenRoute,
+  { headers = [] }: ApiRoute | OpenRoute,
   shared: SharedParameters,
 ): readonly Json[] =>
   headers.map(({ name, description }) =>
@@ -67,7 +67,7 @@ const unusedExample = (value: unknown): Json => ({ examples: { default: { value,
 const isPaging = (name: string) => name === 'limit' || name === 'cursor'
 
 export function renderQueryParameters(
-  { query }: Route | OpenRoute,
+  { query }: ApiRoute | OpenRoute,
   components: Components,
   shared: SharedParameters,
 ): readonly Json[] {

@@ -3,7 +3,7 @@
  * own origin. Without JavaScript the page is a list of the routes.
  */
 
-import type { OpenRoute, Route } from '../route.ts'
+import type { OpenRoute, ApiRoute } from '../route.ts'
 import { listOperations } from './render-document.ts'
 
 /** Scripts and requests only of our own origin. The component writes its styles into the page. */
@@ -19,7 +19,7 @@ export const referencePolicy = [
   `frame-ancestors 'none'`,
 ].join('; ')
 
-export function renderReferencePage(routes: readonly (Route | OpenRoute)[]): string {
+export function renderReferencePage(routes: readonly (ApiRoute | OpenRoute)[]): string {
   const groups = Map.groupBy(listOperations(routes), ({ route }) => route.tag)
   const list = [...groups].map(([tag, operations]) => {
     const rows = operations.map(

@@ -1,13 +1,13 @@
 /** Renders the OpenAPI document from the route records, which also mount and validate the routes. */
 
-import type { OpenRoute, Route } from '../route.ts'
+import type { OpenRoute, ApiRoute } from '../route.ts'
 import { apiVersion } from '#agent/public-api/version.ts'
 import { Components, type Json } from './components.ts'
 import { listErrorKinds, renderErrorReferences, renderErrorResponses } from './error-responses.ts'
 import { makeExample } from './examples.ts'
 import { renderHeaderParameters, renderPathParameters, renderQueryParameters, SharedParameters } from './parameters.ts'
 import { samples } from './samples.ts'
-import { addStreams, eventOf, toPascalCase } from './streams.ts'
+import { addStreams, getEvent, toPascalCase } from './streams.ts'
 import { renderTags } from './tags.ts'
 
 const eventStream = 'text/event-stream'
@@ -31,8 +31,8 @@ const headers: Json = {
   'X-Talaria-Run-Id': { description: 'The run that answered.', schema: { type: 'string' } },
 }
 
-type AnyRoute = Route | OpenRoute
-type Operation = {
+type AnyRoute = ApiRoute | OpenRoute
+type DocumentedRoute = {
   readonly route: AnyRoute
   readonly path: string
   readonly responses: Json
@@ -78,7 +78,7 @@ export function renderDocument(routes: readonly AnyRoute[], origin: string): Jso
   }
 }
 
-export function listOperations(routes: readonly AnyRoute[]): readonly Omit<Operation, 'responses'>[] {
+export function listOperations(routes: readonly AnyRoute[]): readonly Omit<DocumentedRoute, 'responses'>[] {
   return routes.map((route) => {
     const path = route.path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')
     return { route, path }
@@ -86,7 +86,7 @@ export function listOperations(routes: readonly AnyRoute[]): readonly Omit<Opera
 }
 
 function renderOperation(
-  { route, path, responses }: Operation,
+  { route, path, responses }: DocumentedRoute,
   components: Components,
   shared: SharedParameters,
 ): Json {
@@ -153,7 +153,7 @@ const formBodies: Readonly<Record<string, Json>> = {
 }
 
 /** A stream and JSON are two media types of a response, so that clients get the one they asked for. */
-function renderResponses({ route, path }: Omit<Operation, 'responses'>, components: Components): Json {
+function renderResponses({ route, path }: Omit<DocumentedRoute, 'responses'>, components: Components): Json {
   const answers = Object.entries(route.responses).map(([status, { description: text, schema, type }]) => {
     const isError = Number(status) >= 400
     const content = {
@@ -171,7 +171,7 @@ function renderResponses({ route, path }: Omit<Operation, 'responses'>, componen
 }
 
 function renderJson(
-  schema: NonNullable<Route['responses'][number]['schema']>,
+  schema: NonNullable<ApiRoute['responses'][number]['schema']>,
   id: string,
   components: Components,
 ): Json {
@@ -180,7 +180,7 @@ function renderJson(
 }
 
 function renderMedia(type: string, path: string): Json {
-  if (type === eventStream) return { schema: eventOf(path) }
+  if (type === eventStream) return { schema: getEvent(path) }
   return { schema: type === 'application/octet-stream' ? binary : { type: 'string' } }
 }
 

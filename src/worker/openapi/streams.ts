@@ -28,7 +28,7 @@ function addUnion(
 }
 
 /** The schema of the events of a stream. OpenAPI 3.1 describes the data of one event. */
-export const eventOf = (path: string): Json => {
+export const getEvent = (path: string): Json => {
   if (path === '/v1/chat/completions') return refTo('ChatCompletionChunk')
   if (path === '/api/events') return refTo('TenantEvent')
   return refTo(path.startsWith('/v1/responses') ? 'ResponseStreamEvent' : 'SessionEvent')

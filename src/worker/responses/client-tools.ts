@@ -27,7 +27,7 @@ export const toolChoiceSchema = z
   .nullish()
   .describe('Applies to the tools of the client.')
 
-type ToolFields = {
+type ResponseToolFields = {
   readonly tools?: z.infer<typeof toolsSchema>
   readonly tool_choice?: z.infer<typeof toolChoiceSchema>
   readonly parallel_tool_calls?: boolean | null | undefined
@@ -37,7 +37,7 @@ type ToolFields = {
 const maxToolsChars = 300_000
 
 export function parseClientTools(
-  fields: ToolFields,
+  fields: ResponseToolFields,
 ): Pick<TurnOptions, 'clientTools' | 'toolChoice' | 'parallelToolCalls'> {
   const { tool_choice: choice, parallel_tool_calls: parallel } = fields
   const offered = (fields.tools ?? []).flatMap((tool, at) => parseTool(tool, `tools.${at}`))
@@ -53,7 +53,7 @@ export function parseClientTools(
 }
 
 /** The agent itself is an MCP server to these clients: naming it adds nothing. */
-function parseTool(tool: NonNullable<ToolFields['tools']>[number], param: string): readonly ToolSchema[] {
+function parseTool(tool: NonNullable<ResponseToolFields['tools']>[number], param: string): readonly ToolSchema[] {
   const parsed = functionTool.safeParse(tool)
   if (parsed.success) {
     const { name, description, parameters, strict } = parsed.data
@@ -77,9 +77,9 @@ const allowedTools = z.looseObject({
   tools: z.array(namedTool).max(256),
 })
 
-type Choice = { readonly allowed?: readonly string[]; readonly toolChoice?: TurnOptions['toolChoice'] }
+type ClientToolChoice = { readonly allowed?: readonly string[]; readonly toolChoice?: TurnOptions['toolChoice'] }
 
-function parseToolChoice(choice: NonNullable<ToolFields['tool_choice']>): Choice {
+function parseToolChoice(choice: NonNullable<ResponseToolFields['tool_choice']>): ClientToolChoice {
   if (choice === 'auto') return {}
   if (typeof choice === 'string') return { toolChoice: choice }
   const named = namedTool.safeParse(choice)

@@ -54,7 +54,7 @@ export function findSession(call: CreateCall): DurableObjectStub<SessionDO> | un
 
 export async function findContinuedRun(call: CreateCall, parsed: ParsedInput): Promise<ContinuedRun | undefined> {
   const { previous_response_id: previous, conversation } = call.body
-  const ids = idsOf(parsed)
+  const ids = listIds(parsed)
   if (previous) {
     const { session, authority, sessionId, runId, segment } = locateResponse(call, previous)
     const at = requireFound((await session.responses.locate(authority, { runId, ...ids })) ?? undefined)
@@ -90,7 +90,7 @@ export async function findByHistory(
 async function findWaitingRun(
   { env, authority }: CreateCall,
   { history }: ParsedInput,
-  ids: ReturnType<typeof idsOf>,
+  ids: ReturnType<typeof listIds>,
 ): Promise<ContinuedRun | undefined> {
   const answered = [...ids.callIds, ...ids.approvalIds].map(parseItemId)
   const [first] = answered
@@ -101,13 +101,13 @@ async function findWaitingRun(
   return at?.state === 'waiting' && at.waitsAt === seq ? { session, sessionId, at } : undefined
 }
 
-const idsOf = ({ results, approvals }: ParsedInput) => ({
+const listIds = ({ results, approvals }: ParsedInput) => ({
   callIds: results.map(({ callId }) => callId),
   approvalIds: approvals.map(({ approval_request_id: id }) => id),
 })
 
 /** The ids of the model for what the request answers. Throws for an id that the run does not have. */
-export function answersOf(parsed: ParsedInput, at: Location) {
+export function listAnswers(parsed: ParsedInput, at: Location) {
   return {
     results: parsed.results.map((result) => ({ ...result, callId: at.calls[result.callId] ?? result.callId })),
     approvals: parsed.approvals.map(({ approval_request_id: id, approve, reason }) => {

@@ -2,10 +2,10 @@
 
 import { type ItemKind, parseItemId } from '#agent/public-api/responses/item-ids.ts'
 import { invalid } from '../errors.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 import { addressSession } from '../sessions.ts'
 import {
-  type InputItem,
+  type KnownInputItem,
   isMessage,
   isReference,
   type McpCallItem,
@@ -18,7 +18,7 @@ const maxConcurrent = 20
 
 /** Throws 400 for a reference to an item that does not exist, or is another tenant's. */
 export async function resolveReferences(
-  call: Pick<Call<unknown, unknown>, 'env' | 'authority'>,
+  call: Pick<RouteCall<unknown, unknown>, 'env' | 'authority'>,
   items: readonly PlacedItem[],
 ): Promise<readonly PlacedItem[]> {
   const references = items.filter(({ one }) => isReference(one) || lacksOutput(one))
@@ -31,7 +31,7 @@ export async function resolveReferences(
   return items.flatMap((placed) => found.get(placed) ?? [placed])
 }
 
-const lacksOutput = (one: InputItem): boolean =>
+const lacksOutput = (one: KnownInputItem): boolean =>
   !isMessage(one) &&
   one.type === 'mcp_call' &&
   (one as McpCallItem).output == null &&
@@ -41,7 +41,7 @@ const lacksOutput = (one: InputItem): boolean =>
 const omitted: readonly ItemKind[] = ['rs', 'mcpr']
 
 async function resolve(
-  { env, authority }: Pick<Call<unknown, unknown>, 'env' | 'authority'>,
+  { env, authority }: Pick<RouteCall<unknown, unknown>, 'env' | 'authority'>,
   placed: PlacedItem,
 ): Promise<readonly PlacedItem[]> {
   const { one, param } = placed
@@ -49,7 +49,7 @@ async function resolve(
   const parsed = parseItemId(id)
   if (parsed && omitted.includes(parsed.kind)) return []
   const item = parsed && (await addressSession(env, authority.tenantId, parsed.sessionId).responses.item(authority, id))
-  if (item) return parseItems([JSON.parse(item) as InputItem]).map((found) => ({ ...found, param }))
+  if (item) return parseItems([JSON.parse(item) as KnownInputItem]).map((found) => ({ ...found, param }))
   // A call that the client describes itself stays, without a result.
   if (!isReference(one)) return [placed]
   throw invalid(`There is no item with the id ${JSON.stringify(id)}. Send the item itself.`, `${param}.id`)

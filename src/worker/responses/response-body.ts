@@ -8,7 +8,7 @@ import { parseAnswerFormat, textFormat } from '../answer-format.ts'
 import { invalid } from '../errors.ts'
 import { ignored, ignoredFields } from '../input/ignored-fields.ts'
 import { turnOptionFields } from '../input/turn-options.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 import { parseClientTools, toolChoiceSchema, toolsSchema } from './client-tools.ts'
 import { responseInput } from './response-items.ts'
 
@@ -42,7 +42,7 @@ export const responseBody = z.strictObject({
 export type ResponseBody = z.infer<typeof responseBody>
 
 /** `unstored`: the sessions of responses that only this connection can continue, by the ids of the responses. */
-export type CreateCall = Call<unknown, ResponseBody> & { readonly unstored?: ReadonlyMap<string, string> }
+export type CreateCall = RouteCall<unknown, ResponseBody> & { readonly unstored?: ReadonlyMap<string, string> }
 
 /** `instructions`: all system text of the request, which begins with its field of that name. */
 export function mergeResponseOptions(request: ResponseBody, options: TurnOptions, instructions: string): TurnOptions {

@@ -3,7 +3,7 @@
  * client's tools, and answers to approvals.
  */
 
-import type { CallResult } from '#durable/session/intake/continue.ts'
+import type { ClientResult } from '#durable/session/intake/continue.ts'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '#agent/core/message.ts'
 import { parseCallArguments } from '#agent/providers/shared/call-arguments.ts'
 import { decodeCompaction } from '#agent/public-api/responses/compaction.ts'
@@ -22,8 +22,8 @@ import {
   type ApprovalResponseItem,
   type CallItem,
   type CompactionItem,
-  type Content,
-  type InputItem,
+  type ItemContent,
+  type KnownInputItem,
   isMessage,
   isSystem,
   isUser,
@@ -40,12 +40,12 @@ export type ParsedInput = {
   readonly message?: UserMessage
   readonly files: readonly GivenFile[]
   /** By the ids of the API. */
-  readonly results: readonly CallResult[]
+  readonly results: readonly ClientResult[]
   readonly approvals: readonly ApprovalResponseItem[]
 }
 
 export function parseInput(items: readonly PlacedItem[], instructions: string): ParsedInput {
-  const system = systemTextOf(items, instructions)
+  const system = renderSystemText(items, instructions)
   const conversation = items.filter(({ one }) => !isSystem(one) && !isIgnored(one))
   const before = conversation.findLastIndex(({ one }) => !isNew(one)) + 1
   const added = conversation.slice(before)
@@ -65,11 +65,11 @@ export function parseInput(items: readonly PlacedItem[], instructions: string): 
 
 /** All messages of an input that nothing answers, and its system text. */
 export function parseAllMessages(items: readonly PlacedItem[], instructions: string) {
-  const system = systemTextOf(items, instructions)
+  const system = renderSystemText(items, instructions)
   return { system, messages: parseHistory(items.filter(({ one }) => !isSystem(one) && !isIgnored(one))) }
 }
 
-const systemTextOf = (items: readonly PlacedItem[], instructions: string): string =>
+const renderSystemText = (items: readonly PlacedItem[], instructions: string): string =>
   joinSystemText([
     { text: instructions, param: 'instructions' },
     ...items.flatMap(({ one, param }) =>
@@ -79,16 +79,16 @@ const systemTextOf = (items: readonly PlacedItem[], instructions: string): strin
 
 const ignoredTypes: readonly unknown[] = ['reasoning', 'mcp_list_tools', 'mcp_approval_request']
 /** Reasoning stays with the run that had it. */
-const isIgnored = (one: InputItem): boolean => !isMessage(one) && ignoredTypes.includes(one.type)
+const isIgnored = (one: KnownInputItem): boolean => !isMessage(one) && ignoredTypes.includes(one.type)
 
-const isResult = (one: InputItem): one is ResultItem => one.type === 'function_call_output'
-const isApprovalResponse = (one: InputItem): one is ApprovalResponseItem => one.type === 'mcp_approval_response'
+const isResult = (one: KnownInputItem): one is ResultItem => one.type === 'function_call_output'
+const isApprovalResponse = (one: KnownInputItem): one is ApprovalResponseItem => one.type === 'mcp_approval_response'
 /** Additions of a client to a conversation. */
-const isNew = (one: InputItem): boolean => isUser(one) || isResult(one) || isApprovalResponse(one)
+const isNew = (one: KnownInputItem): boolean => isUser(one) || isResult(one) || isApprovalResponse(one)
 
 const blankLine: ContentPart = { type: 'text', text: '\n\n' }
 
-export const toContentParts = (value: Content): readonly ContentPart[] =>
+export const toContentParts = (value: ItemContent): readonly ContentPart[] =>
   (typeof value === 'string' ? [{ type: 'text' as const, text: value }] : value).map((one): ContentPart => {
     if (one.type === 'input_image') return { type: 'image_url', image_url: { url: one.image_url } }
     if (one.type === 'input_audio') return { type: 'input_audio', input_audio: one.input_audio }
@@ -96,18 +96,18 @@ export const toContentParts = (value: Content): readonly ContentPart[] =>
     return { type: 'text', text: one.type === 'refusal' ? one.refusal : one.text }
   })
 
-export const joinText = (value: Content): string =>
+export const joinText = (value: ItemContent): string =>
   toContentParts(value)
     .map((one) => (one.type === 'text' ? one.text : ''))
     .join('')
 
-const parseGivenResult = ({ call_id: callId, output }: ResultItem): CallResult => ({
+const parseGivenResult = ({ call_id: callId, output }: ResultItem): ClientResult => ({
   callId,
   content: toContentParts(output).map(parseContentPart),
   failed: false,
 })
 
-function parseStorableResult(one: ResultItem, param: string): CallResult {
+function parseStorableResult(one: ResultItem, param: string): ClientResult {
   const result = parseGivenResult(one)
   requireStorableSize(measureMessage(toToolMessage(result)), param)
   return result
@@ -130,7 +130,7 @@ function parseHistory(items: readonly PlacedItem[]): readonly Message[] {
   return messages
 }
 
-function parseItem(one: InputItem, names: Map<string, string>): readonly Message[] {
+function parseItem(one: KnownInputItem, names: Map<string, string>): readonly Message[] {
   if (isUser(one)) return [{ role: 'user', content: toContentParts(one.content).map(parseContentPart) }]
   if (isMessage(one)) return [createAssistantMessage([{ type: 'text', text: joinText(one.content) }])]
   switch (one.type) {
@@ -159,7 +159,7 @@ type WrittenCall = { readonly name: string; readonly arguments: string }
 const createCall = (id: string, { name, arguments: json }: WrittenCall, owner?: 'client'): AssistantMessage =>
   createAssistantMessage([{ type: 'call', id, name, ...parseCallArguments(json), ...(owner && { owner }) }])
 
-export const toToolMessage = ({ callId, content, failed }: CallResult, name = 'tool'): ToolMessage => ({
+export const toToolMessage = ({ callId, content, failed }: ClientResult, name = 'tool'): ToolMessage => ({
   role: 'tool',
   callId,
   name,

@@ -76,7 +76,7 @@ const known = z.union([
   referenceSchema,
 ])
 
-export type InputItem = z.infer<typeof known>
+export type KnownInputItem = z.infer<typeof known>
 export type MessageItem = z.infer<typeof messageSchema>
 export type CallItem = z.infer<typeof callSchema>
 export type ResultItem = z.infer<typeof resultSchema>
@@ -84,7 +84,7 @@ export type McpCallItem = z.infer<typeof mcpCallSchema>
 export type ApprovalResponseItem = z.infer<typeof approvalResponseSchema>
 export type CompactionItem = z.infer<typeof compactionSchema>
 export type ReferenceItem = z.infer<typeof referenceSchema>
-export type Content = z.infer<typeof contentSchema>
+export type ItemContent = z.infer<typeof contentSchema>
 
 /** Every item is valid here: `parseItems` refuses the others with the name of what is wrong. */
 export const responseInput = z
@@ -98,7 +98,7 @@ export const responseInput = z
   .describe('Text, or items: messages, calls with their results, answers to approvals, and references to items.')
 
 /** An item with the path of its field. */
-export type PlacedItem = { readonly one: InputItem; readonly param: string }
+export type PlacedItem = { readonly one: KnownInputItem; readonly param: string }
 
 export function parseItems(input: z.infer<typeof responseInput>): readonly PlacedItem[] {
   const items = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
@@ -142,10 +142,10 @@ function refuseItem(item: object, param: string): AppError {
   return invalid(`${path}: ${issue?.message ?? 'The item is malformed.'}`, path)
 }
 
-export const isMessage = (one: InputItem): one is MessageItem =>
+export const isMessage = (one: KnownInputItem): one is MessageItem =>
   'role' in one && 'content' in one && (one.type === undefined || one.type === 'message')
-export const isSystem = (one: InputItem): one is MessageItem =>
+export const isSystem = (one: KnownInputItem): one is MessageItem =>
   isMessage(one) && (one.role === 'system' || one.role === 'developer')
-export const isUser = (one: InputItem): one is MessageItem => isMessage(one) && one.role === 'user'
-export const isReference = (one: InputItem): one is ReferenceItem =>
+export const isUser = (one: KnownInputItem): one is MessageItem => isMessage(one) && one.role === 'user'
+export const isReference = (one: KnownInputItem): one is ReferenceItem =>
   !isMessage(one) && (one.type === 'item_reference' || one.type === undefined || one.type === null)

@@ -13,13 +13,13 @@ import { requireScope } from '../auth.ts'
 import { AppError, invalid, toAppError } from '../errors.ts'
 import { parseJson, validate } from '../input/body.ts'
 import { requireRequestAdmission } from '../limits.ts'
-import type { Call, Web } from '../route.ts'
+import type { RouteCall, RequestContext } from '../route.ts'
 import { addressSession } from '../sessions.ts'
 import { respond } from './respond.ts'
 import { type CreateCall, responseBody } from './response-body.ts'
 import { submitResponse } from './submit-response.ts'
 
-type SocketCall = Call<unknown, unknown>
+type SocketCall = RouteCall<unknown, unknown>
 
 /** OpenAI closes a connection after an hour as well; clients open another one. */
 const maxConnectionMs = 60 * 60_000
@@ -110,11 +110,11 @@ class ResponseSocket {
   }
 
   /** The request of one message: it stops when the socket closes, and has no key of its own. */
-  #web(): Web {
+  #web(): RequestContext {
     const { web } = this.#call
     const header = (name: string) => (name === 'idempotency-key' ? undefined : web.req.header(name))
     const req = { method: 'POST', path: web.req.path, header, raw: { signal: this.#gone.signal } }
-    return { req, executionCtx: web.executionCtx, env: web.env } as unknown as Web
+    return { req, executionCtx: web.executionCtx, env: web.env } as unknown as RequestContext
   }
 
   async #relay(answer: Response, streamId: string | undefined): Promise<LastEvent | undefined> {

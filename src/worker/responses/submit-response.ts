@@ -20,13 +20,13 @@ import { limitToolsets, namedToolsets } from '../input/limit-toolsets.ts'
 import { readWithSessionSettings } from '../input/settings-patch.ts'
 import { parseTurnOptions } from '../input/turn-options.ts'
 import { idempotencyOf, Superseded } from '../submit.ts'
-import { answersOf, type ContinuedRun, findByHistory, findContinuedRun, findSession } from './continued-run.ts'
+import { listAnswers, type ContinuedRun, findByHistory, findContinuedRun, findSession } from './continued-run.ts'
 import { type CreateCall, mergeResponseOptions, type ResponseBody } from './response-body.ts'
 import { joinText, type ParsedInput, parseInput, toContentParts, toToolMessage } from './response-input.ts'
 import {
   type CallItem,
   type CompactionItem,
-  type InputItem,
+  type KnownInputItem,
   isMessage,
   isSystem,
   isUser,
@@ -88,11 +88,11 @@ async function readFields(call: CreateCall, session: ContinuedRun['session'] | u
 const isKnownByHistory = ({ conversation, previous_response_id: previous, store }: ResponseBody): boolean =>
   !conversation && !previous && store !== false
 
-type Fields = Pick<RequestSubmission, 'authority' | 'options' | 'tenant'>
-type Found = {
+type SubmissionFields = Pick<RequestSubmission, 'authority' | 'options' | 'tenant'>
+type ResponseContext = {
   readonly continued: ContinuedRun | undefined
   readonly parsed: ParsedInput
-  readonly fields: Fields
+  readonly fields: SubmissionFields
   /** Absent: the request names its session, or leaves none. */
   readonly hashes: ConversationHashes | undefined
 }
@@ -111,7 +111,7 @@ const isAnswer = ({ at, byHistory = 'continue' }: ContinuedRun, { results, appro
 
 async function continueRun(
   call: CreateCall,
-  { continued, parsed, fields, hashes }: Found,
+  { continued, parsed, fields, hashes }: ResponseContext,
   submitCommand: Submission,
 ): Promise<Response> {
   const { at, segment, sessionId } = continued as ContinuedRun
@@ -132,7 +132,7 @@ async function continueRun(
     busyMode: undefined,
     idempotency: idempotencyOf(ids),
     continues: at.runId,
-    ...answersOf(parsed, at),
+    ...listAnswers(parsed, at),
     message: parsed.message,
   }
   const isEphemeral = fields.options.response?.isUnstored === true && !ids.repeatable
@@ -151,11 +151,11 @@ function recordContinued(call: CreateCall, hashes: ConversationHashes, { session
 
 async function startRun(
   call: CreateCall,
-  { continued, parsed, fields, hashes }: Found,
+  { continued, parsed, fields, hashes }: ResponseContext,
   submitCommand: Submission,
 ): Promise<Response> {
   const { body: request } = call
-  const { message, history } = openingOf(parsed)
+  const { message, history } = createOpening(parsed)
   const files = await resolveFiles(parsed.files, call, 'input')
   const isStored = request.store !== false
   const isSame = canContinueIn(continued, isStored || continued?.isUnstored === true)
@@ -180,7 +180,7 @@ async function startRun(
     const [answer] = await Promise.all([submitCommand({ ids, command, isEphemeral }), recording])
     return answer
   }
-  return isBranch ? submitInFork(call, { ids, ...forkOf(continued, isEphemeral) }, submitRequest) : submitRequest()
+  return isBranch ? submitInFork(call, { ids, ...createFork(continued, isEphemeral) }, submitRequest) : submitRequest()
 }
 
 /** The ids of the run that answers an earlier try of the request. */
@@ -194,7 +194,7 @@ async function recordStart(call: CreateCall, hashes: ConversationHashes | undefi
 }
 
 /** Clients that send their words again expect the files of that time, as with chat completions. */
-const forkOf = ({ session: source, sessionId: parentId, at, byHistory }: ContinuedRun, isEphemeral: boolean) => ({
+const createFork = ({ session: source, sessionId: parentId, at, byHistory }: ContinuedRun, isEphemeral: boolean) => ({
   source,
   spec: { source: 'api', parentId, ephemeral: isEphemeral },
   ...(at && { upTo: at.runId }),
@@ -202,7 +202,7 @@ const forkOf = ({ session: source, sessionId: parentId, at, byHistory }: Continu
 })
 
 /** Results without a run that waits for them end the history that the client sent. */
-function openingOf({ message, history, results, approvals }: ParsedInput): {
+function createOpening({ message, history, results, approvals }: ParsedInput): {
   readonly message: OpeningMessage
   readonly history: readonly Message[]
 } {
@@ -231,7 +231,7 @@ function canContinueIn(continued: ContinuedRun | undefined, isStored: boolean): 
   return isStored && (at.isLast || at.state !== 'ended')
 }
 
-type Target = {
+type ResponseTarget = {
   readonly continued: ContinuedRun | undefined
   readonly isBranch: boolean
   readonly isEphemeral: boolean
@@ -240,7 +240,7 @@ type Target = {
 }
 
 /** Another request may continue from the same response at the same moment: `after` refuses the later one. */
-function createTarget({ body }: CreateCall, target: Target): RequestTarget {
+function createTarget({ body }: CreateCall, target: ResponseTarget): RequestTarget {
   const { continued, isBranch, isEphemeral, history, isReplayed } = target
   if (isBranch || continued?.byHistory === 'join') return { kind: 'existing' }
   if ((body.previous_response_id || continued?.byHistory) && continued?.at)
@@ -256,7 +256,7 @@ function createTarget({ body }: CreateCall, target: Target): RequestTarget {
 const toSpokenMessages = (items: readonly PlacedItem[]): readonly ChatMessage[] =>
   items.flatMap(({ one }) => toMessage(one) ?? [])
 
-function toMessage(one: InputItem): ChatMessage | undefined {
+function toMessage(one: KnownInputItem): ChatMessage | undefined {
   if (isSystem(one)) return undefined
   if (isUser(one)) return { role: 'user', content: [...toContentParts(one.content)] }
   if (isMessage(one)) return { role: 'assistant', content: joinText(one.content) }

@@ -8,7 +8,7 @@ import { type Approval, isApproval } from '#durable/turn/pending-requests.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
-import { type Call, route } from '../route.ts'
+import { type RouteCall, route } from '../route.ts'
 import { addressSession, splitRequestId } from '../sessions.ts'
 import { decisionFields, listOf, ok, pageQuery } from '../shapes.ts'
 import { policyError } from '../input/settings-patch.ts'
@@ -108,7 +108,7 @@ function renderApproval(
 
 /** Throws 404 for an approval that never was, and 409 for one that is decided. */
 export async function decideApproval(
-  { env, authority, tenant }: Call<unknown, unknown>,
+  { env, authority, tenant }: RouteCall<unknown, unknown>,
   id: string,
   answer: z.infer<typeof decisionSchema>,
 ): Promise<void> {

@@ -18,7 +18,7 @@ import { AppError, invalid } from '../errors.ts'
 import { idempotencyKeyHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { requireStorageAdmission } from '../limits.ts'
-import { type Call, route } from '../route.ts'
+import { type RouteCall, route } from '../route.ts'
 import { requireFound, addressSession } from '../sessions.ts'
 import { tooLarge } from '../submit.ts'
 import { created, ok, sessionShape } from '../shapes.ts'
@@ -96,7 +96,7 @@ function parseLine(line: string, i: number): unknown {
   }
 }
 
-function parseImportedSession(text: string, { env, tenant }: Call<unknown, unknown>): ImportedSession {
+function parseImportedSession(text: string, { env, tenant }: RouteCall<unknown, unknown>): ImportedSession {
   const { about, messages: given, files } = parseImport(text)
   const messages = given.map((one, i) => {
     const message = validate(z.object({ messages: z.record(z.string(), exportedMessageSchema) }), {
@@ -115,7 +115,11 @@ function parseImportedSession(text: string, { env, tenant }: Call<unknown, unkno
 }
 
 /** Drops a model that is not available here, so that the conversation can be imported. */
-function resolveImportedModel(model: string | null | undefined, env: Env, tenant: Call<unknown, unknown>['tenant']) {
+function resolveImportedModel(
+  model: string | null | undefined,
+  env: Env,
+  tenant: RouteCall<unknown, unknown>['tenant'],
+) {
   try {
     return resolveRequestedModel(model ?? undefined, env, tenant) ?? null
   } catch (error) {

@@ -12,7 +12,7 @@ import { ifMatchHeader, ifNoneMatchHeader, rangeHeader } from '../headers.ts'
 import { requireStorageAdmission } from '../limits.ts'
 import { pageByPosition } from '../input/page.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
-import { type Call, route } from '../route.ts'
+import { type RouteCall, route } from '../route.ts'
 import { requireFound, addressSession } from '../sessions.ts'
 import { listOf, longPageQuery, ok } from '../shapes.ts'
 import { errorShape } from '../openapi/error-responses.ts'
@@ -44,7 +44,7 @@ nameSchemas(
 )
 
 /** Returns the path after `files/`, without what follows it (`suffix`). Refuses `..`; the session refuses every other path outside the workspace. */
-function parseFilePath({ web }: Call<unknown, unknown>, suffix = ''): string {
+function parseFilePath({ web }: RouteCall<unknown, unknown>, suffix = ''): string {
   const rest = new URL(web.req.url).pathname.split('/').slice(segmentsBeforePath).join('/')
   if (!rest.endsWith(suffix)) throw notFound()
   return decodeFilePath(rest.slice(0, rest.length - suffix.length))

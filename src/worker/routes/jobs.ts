@@ -13,7 +13,7 @@ import { idempotencyKeyHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { readPosition, renderNextPosition } from '../input/page.ts'
 import { requireAdmission } from '../limits.ts'
-import { type Call, route } from '../route.ts'
+import { type RouteCall, route } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
@@ -105,7 +105,7 @@ nameSchemas(
   },
 )
 
-const jobs = ({ env, tenant }: Pick<Call<unknown, unknown>, 'env' | 'tenant'>) => tenantStub(env, tenant.id).jobs
+const jobs = ({ env, tenant }: Pick<RouteCall<unknown, unknown>, 'env' | 'tenant'>) => tenantStub(env, tenant.id).jobs
 
 /** Returns the job, or throws the error that says why it was not stored. */
 function requireChanged(outcome: JobCreated | JobChanged): JobView {
@@ -125,7 +125,7 @@ function requireChanged(outcome: JobCreated | JobChanged): JobView {
 
 /** Only the API shows the secret: models do not need it. */
 async function answerJob(
-  { env, tenant }: Call<unknown, unknown>,
+  { env, tenant }: RouteCall<unknown, unknown>,
   job: JobView,
   init: ResponseInit = {},
 ): Promise<Response> {

@@ -9,7 +9,7 @@ import { openLink } from '#durable/platform/signed-links.ts'
 import { notFound } from '../errors.ts'
 import { respondWithPart } from '../files/byte-range.ts'
 import { fileHeaders, previewHeaders } from '../files/file-response.ts'
-import type { OpenRoute, Web } from '../route.ts'
+import type { OpenRoute, RequestContext } from '../route.ts'
 import { addressSession } from '../sessions.ts'
 import { errorShape } from '../openapi/error-responses.ts'
 import { linkedFileParam } from '../openapi/path-params.ts'
@@ -37,7 +37,7 @@ export const linkedFileRoutes: readonly OpenRoute[] = [
 ]
 
 /** Links that are forged, expired or lead nowhere get the same 404. */
-async function serveLinkedFile({ req, env }: Web): Promise<Response> {
+async function serveLinkedFile({ req, env }: RequestContext): Promise<Response> {
   const { exp = '', sig = '' } = req.query()
   const file = await openLink(env, { id: req.param('id') ?? '', exp, sig }, Date.now())
   if (!file) throw notFound()
@@ -52,7 +52,7 @@ async function serveLinkedFile({ req, env }: Web): Promise<Response> {
   const found = await addressSession(env, file.tenantId, file.sessionId).files.read(authority, file.path)
   if (found?.kind !== 'file') throw notFound()
   const name = file.path.slice(file.path.lastIndexOf('/') + 1)
-  const headers = file.isPreview ? previewHeaders : fileHeaders(typeOf(found.bytes, name), name)
+  const headers = file.isPreview ? previewHeaders : fileHeaders(getType(found.bytes, name), name)
   return respondWithPart(found.bytes, await etagOf(found.bytes), headers, {
     range: req.header('range'),
     ifRange: req.header('if-range'),
@@ -61,7 +61,7 @@ async function serveLinkedFile({ req, env }: Web): Promise<Response> {
 }
 
 /** Images, sound and video are known by their bytes: a page does not become an image by its name. */
-function typeOf(bytes: Uint8Array, name: string): string {
+function getType(bytes: Uint8Array, name: string): string {
   const named = mediaTypeOf(name)
   return detectMediaType(bytes)?.mime ?? (isShownInline(named) ? 'application/octet-stream' : named)
 }

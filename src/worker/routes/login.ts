@@ -14,16 +14,16 @@ import { parseJson, readBytes, validate } from '../input/body.ts'
 import { adminKeyId, type VerifiedKey } from '../login/key-identity.ts'
 import {
   clearedCookie,
-  holderOf,
+  getHolder,
   issueCookie,
-  type Login,
+  type CookieLogin,
   openCookie,
   readCookie,
   verifyHolder,
 } from '../login/login-cookie.ts'
 import { createLoginLink, openLoginLink, redeemLink } from '../login/login-link.ts'
 import { isForeign } from '../login/same-origin.ts'
-import { type Call, type OpenRoute, route, type Web } from '../route.ts'
+import { type RouteCall, type OpenRoute, route, type RequestContext } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
 import { requireShield } from '../shield.ts'
 import { ok } from '../shapes.ts'
@@ -38,7 +38,7 @@ const loginSchema = z.union([
   z.strictObject({ key: given.describe('An API key, or ADMIN_KEY.') }),
   z.strictObject({ link: given.describe('A link of `POST /api/login/links`, or what follows `#in=` in it.') }),
 ])
-type Given = z.infer<typeof loginSchema>
+type LoginRequest = z.infer<typeof loginSchema>
 
 const linkShape = z.object({ url: z.string(), expires_at: z.iso.datetime() })
 const meShape = z.object({
@@ -70,7 +70,7 @@ function refuseForeign(request: Request): void {
   throw new AppError(403, 'insufficient_scope', 'A page of another origin may not sign in here.', { param: 'Origin' })
 }
 
-async function signIn(web: Web): Promise<Response> {
+async function signIn(web: RequestContext): Promise<Response> {
   const { raw: request } = web.req
   requireAdminKey(web.env)
   refuseForeign(request)
@@ -86,22 +86,22 @@ async function signIn(web: Web): Promise<Response> {
   }
 }
 
-async function requireHolder(web: Web, body: Given) {
+async function requireHolder(web: RequestContext, body: LoginRequest) {
   const verified = 'key' in body ? await verifyKey(web, body.key) : await verifyLink(web, body.link)
-  const holder = await holderOf(web.env, verified)
+  const holder = await getHolder(web.env, verified)
   if (!holder)
     throw invalid('Sign in with a key. A token of an identity provider signs every request in itself.', 'key')
   return holder
 }
 
-async function verifyKey(web: Web, key: string): Promise<VerifiedKey> {
+async function verifyKey(web: RequestContext, key: string): Promise<VerifiedKey> {
   const later = (work: Promise<unknown>) => web.executionCtx.waitUntil(work)
   const verified = await resolveKey(key.replaceAll(/\s/g, ''), web.env, Date.now(), later)
   await requireActive(web, verified)
   return verified
 }
 
-async function verifyLink(web: Web, text: string): Promise<VerifiedKey> {
+async function verifyLink(web: RequestContext, text: string): Promise<VerifiedKey> {
   const link = await openLoginLink(web.env, text)
   const verified = link && (await verifyHolder(web.env, link))
   if (!link || !verified) throw wrongLink()
@@ -109,14 +109,16 @@ async function verifyLink(web: Web, text: string): Promise<VerifiedKey> {
   return verified
 }
 
-const requireActive = async ({ env }: Web, { identity }: VerifiedKey): Promise<Authority> =>
+const requireActive = async ({ env }: RequestContext, { identity }: VerifiedKey): Promise<Authority> =>
   requireAccess(await fetchTenantSnapshot(env, identity.tenantId), identity)
 
 const wrongLink = () =>
   new AppError(401, 'invalid_api_key', 'This link is used, expired or damaged. Ask for another one, or enter a key.')
 
-type Definition = Omit<OpenRoute, 'scope' | 'tag' | 'mount'> & { readonly handle: (web: Web) => Promise<Response> }
-const openRoute = ({ handle, ...described }: Definition): OpenRoute => ({
+type LoginRouteDefinition = Omit<OpenRoute, 'scope' | 'tag' | 'mount'> & {
+  readonly handle: (web: RequestContext) => Promise<Response>
+}
+const openRoute = ({ handle, ...described }: LoginRouteDefinition): OpenRoute => ({
   ...described,
   scope: null,
   tag,
@@ -158,7 +160,7 @@ export const loginPageRoutes = [
     body: z.strictObject({}),
     responses: { 201: { description: 'The link', schema: linkShape } },
     handle: async ({ env, authority, web }) => {
-      const holder = await holderOf(env, { identity: { ...authority, entitlements: [] }, expiresAt: null })
+      const holder = await getHolder(env, { identity: { ...authority, entitlements: [] }, expiresAt: null })
       if (!holder) throw invalid('Only a key can create links, not a token of an identity provider.')
       const { token, expiresAt } = await createLoginLink(env, holder)
       const origin = new URL(web.req.url).origin
@@ -193,13 +195,13 @@ export const loginPageRoutes = [
 
 const optionalBindings = ['BLOBS', 'LOADER', 'AI', 'IMAGES'] as const
 
-function listFeatures({ env, tenant: { id, settings } }: Call<unknown, unknown>): string[] {
+function listFeatures({ env, tenant: { id, settings } }: RouteCall<unknown, unknown>): string[] {
   const transcription = chooseMedia('transcription', createToolDeployment(env, { id, settings }))
   const bindings = optionalBindings.filter((name) => env[name] !== undefined).map((name) => name.toLowerCase())
   return [...bindings, ...('reason' in transcription ? [] : ['transcription'])]
 }
 
-async function readLogin({ env, web }: Call<unknown, unknown>): Promise<Login | undefined> {
+async function readLogin({ env, web }: RouteCall<unknown, unknown>): Promise<CookieLogin | undefined> {
   if (web.req.header('authorization') !== undefined) return undefined
   const value = readCookie(web.req.raw)
   return value === undefined ? undefined : openCookie(env, value)
@@ -219,19 +221,19 @@ async function describeKey(env: Env, { principal, tenantId }: Authority) {
 
 const maxWrong = 10
 const periodMs = 60_000
-type Attempts = { readonly since: number; readonly count: number }
-const attempts = new BoundedMap<string, Attempts>(10_000)
+type LoginAttempts = { readonly since: number; readonly count: number }
+const attempts = new BoundedMap<string, LoginAttempts>(10_000)
 
 const addressOf = (request: Request): string => request.headers.get('cf-connecting-ip') ?? 'unknown'
 
-const currentOf = (address: string): Attempts => {
+const getCurrent = (address: string): LoginAttempts => {
   const known = attempts.get(address)
   return known && clock.now() - known.since < periodMs ? known : { since: clock.now(), count: 0 }
 }
 
 /** Limits wrong keys and links by address. Each isolate counts for itself: it slows guessing down and is no quota. */
 function requireAttempt(request: Request): void {
-  const { since, count } = currentOf(addressOf(request))
+  const { since, count } = getCurrent(addressOf(request))
   if (count < maxWrong) return
   const retryAfter = Math.max(1, Math.ceil((since + periodMs - clock.now()) / 1_000))
   throw new AppError(429, 'limit_exceeded', 'Too many wrong keys from this address.', {
@@ -241,6 +243,6 @@ function requireAttempt(request: Request): void {
 }
 
 function countWrongAttempt(request: Request): void {
-  const { since, count } = currentOf(addressOf(request))
+  const { since, count } = getCurrent(addressOf(request))
   attempts.set(addressOf(request), { since, count: count + 1 })
 }

@@ -14,7 +14,7 @@ import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
-import { type Call, route } from '../route.ts'
+import { type RouteCall, route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
@@ -52,7 +52,7 @@ nameSchemas({
 const maxOperations = 50
 const maxEntries = 1_000
 
-type MemoryCall = Pick<Call<unknown, unknown>, 'env' | 'tenant' | 'authority'>
+type MemoryCall = Pick<RouteCall<unknown, unknown>, 'env' | 'tenant' | 'authority'>
 
 const memoryOf = ({ env, tenant }: MemoryCall) => tenantStub(env, tenant.id).memory
 

@@ -1,14 +1,14 @@
 /** Routes without a key: the OpenAPI document and its page. */
 
 import * as z from 'zod'
-import type { OpenRoute, Route, Web } from '../route.ts'
+import type { OpenRoute, ApiRoute, RequestContext } from '../route.ts'
 import { ok } from '../shapes.ts'
 
-type Definition = Pick<OpenRoute, 'path' | 'id' | 'tag' | 'summary' | 'responses'> & {
-  readonly handle: (web: Web) => Response | Promise<Response>
+type OpenRouteDefinition = Pick<OpenRoute, 'path' | 'id' | 'tag' | 'summary' | 'responses'> & {
+  readonly handle: (web: RequestContext) => Response | Promise<Response>
 }
 
-const createOpenRoute = ({ handle, ...described }: Definition): OpenRoute => ({
+const createOpenRoute = ({ handle, ...described }: OpenRouteDefinition): OpenRoute => ({
   ...described,
   method: 'get',
   scope: null,
@@ -21,7 +21,7 @@ export const loadOpenapi = () => import('../openapi/part.ts')
 /** The document takes 70 ms and more to render, so an isolate keeps it for the address that it was asked for last. */
 let rendered: { readonly origin: string; readonly text: string } | undefined
 
-async function renderDocument(routes: readonly (Route | OpenRoute)[], origin: string): Promise<string> {
+async function renderDocument(routes: readonly (ApiRoute | OpenRoute)[], origin: string): Promise<string> {
   if (rendered?.origin !== origin) {
     const openapi = await loadOpenapi()
     rendered = { origin, text: JSON.stringify(openapi.renderDocument(routes, origin)) }
@@ -30,7 +30,7 @@ async function renderDocument(routes: readonly (Route | OpenRoute)[], origin: st
 }
 
 /** `listRoutes` returns all routes, these included. */
-export const createOpenRoutes = (listRoutes: () => readonly (Route | OpenRoute)[]): readonly OpenRoute[] => [
+export const createOpenRoutes = (listRoutes: () => readonly (ApiRoute | OpenRoute)[]): readonly OpenRoute[] => [
   createOpenRoute({
     path: '/openapi.json',
     id: 'getOpenapiDocument',

@@ -8,7 +8,7 @@ import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, notFound } from '../errors.ts'
 import { requireMayPair } from '../input/channel-policy.ts'
 import { pageByKey } from '../input/page.ts'
-import { type Call, route } from '../route.ts'
+import { type RouteCall, route } from '../route.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
 import { pairingParam } from '../openapi/path-params.ts'
@@ -36,7 +36,7 @@ const view = ({ platform, person, at, ...rest }: PairedPerson) => ({
   at: new Date(at).toISOString(),
 })
 
-async function requireMayPairOn(call: Call<unknown, unknown>, platform: string): Promise<void> {
+async function requireMayPairOn(call: RouteCall<unknown, unknown>, platform: string): Promise<void> {
   const connections = createConnections(call.env.DB, call.tenant.id)
   let before: { at: number; id: string } | undefined
   do {

@@ -10,7 +10,7 @@ import { eventStreamHeaders, idempotencyKeyHeader, lastEventIdHeader, toolsetsHe
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { attachmentSchema, inputSchema, joinSystemText, listFiles, parseUserMessage } from '../input/input.ts'
 import { limitToolsets } from '../input/limit-toolsets.ts'
-import { type Call, route } from '../route.ts'
+import { type RouteCall, route } from '../route.ts'
 import { requireFound, addressSession } from '../sessions.ts'
 import { accepted, idempotencyOf, submitAndStream, submitAndWait, submitNow } from '../submit.ts'
 import { readWithSessionSettings } from '../input/settings-patch.ts'
@@ -27,7 +27,7 @@ const chatSchema = z.strictObject({
   instructions: z.string().max(50_000).optional(),
   max_turns: z.int().min(1).max(10_000).optional(),
 })
-type Chat = z.infer<typeof chatSchema>
+type SessionChat = z.infer<typeof chatSchema>
 const waitingChatSchema = chatSchema.extend({
   wait: z.boolean().default(true).describe('false: answers 202 as soon as the message is stored.'),
 })
@@ -36,7 +36,7 @@ const tag = 'Chat'
 const stoppedShape = z.object({ session_id: z.string(), status: z.enum(['stopping', 'idle']) })
 const sse = { 200: { description: 'Server-sent events', type: 'text/event-stream' } }
 
-async function prepare(call: Call<unknown, Chat>) {
+async function prepare(call: RouteCall<unknown, SessionChat>) {
   const { env, tenant, body, param } = call
   const sessionId = param('id')
   const session = addressSession(env, tenant.id, sessionId)

@@ -65,7 +65,7 @@ const listQuery = z.strictObject({
 })
 
 /** The filter of the directory for the query of a list. */
-function filterOf({ source, pinned, archived, ...page }: z.infer<typeof listQuery>) {
+function createFilter({ source, pinned, archived, ...page }: z.infer<typeof listQuery>) {
   return {
     ...page,
     isForPeople: true,
@@ -101,7 +101,7 @@ export const sessionRoutes = [
     responses: ok('A page of sessions', listOf(sessionShape)),
     handle: async ({ env, authority, tenant, query }) => {
       if (query.cursor !== undefined && !decodeCursor(query.cursor)) throw invalidCursor()
-      const { data, nextCursor } = await createD1History(env.DB, tenant.id).listSessions(filterOf(query))
+      const { data, nextCursor } = await createD1History(env.DB, tenant.id).listSessions(createFilter(query))
       const statuses = await getStatuses({ env, authority }, data)
       return Response.json({
         data: data.map((record) => sessionView(record, statuses.get(record.id) ?? 'idle')),

@@ -12,7 +12,7 @@ import { listToolsetMembers, toolsFor } from '#tools/tools-for.ts'
 import { toolsets } from '#tools/toolsets.ts'
 import { apiVersion } from '#agent/public-api/version.ts'
 import { pageByPosition } from '../input/page.ts'
-import { type Route, route } from '../route.ts'
+import { type ApiRoute, route } from '../route.ts'
 import { listOf, longPageQuery, ok } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
 
@@ -71,7 +71,7 @@ export function findAvailability(tool: Tool, deployment: Deployment): Availabili
 
 const toolDeploymentOf = ({ env, id, settings }: Deployment) => createToolDeployment(env, { id, settings })
 
-function toolboxOf({ settings }: Deployment): Toolbox {
+function createToolbox({ settings }: Deployment): Toolbox {
   const services = new Set(builtIn.flatMap(({ needs }) => needs))
   return toolsFor({
     builtIn,
@@ -129,7 +129,7 @@ const features = {
 }
 
 /** `routes` are all routes of the API, for the methods and paths of the endpoints. */
-export const createToolRoutes = (routes: () => readonly Pick<Route, 'method' | 'path'>[]): readonly Route[] => [
+export const createToolRoutes = (routes: () => readonly Pick<ApiRoute, 'method' | 'path'>[]): readonly ApiRoute[] => [
   route({
     method: 'get',
     path: '/api/tools',
@@ -141,7 +141,7 @@ export const createToolRoutes = (routes: () => readonly Pick<Route, 'method' | '
     responses: ok('Tools by name', listOf(toolShape)),
     handle: async ({ env, tenant, query }) => {
       const deployment = { env, id: tenant.id, settings: tenant.settings }
-      const toolbox = toolboxOf(deployment)
+      const toolbox = createToolbox(deployment)
       const data = builtIn.map((tool) => toToolView(tool, toolbox, deployment))
       return Response.json(pageByPosition(data.toSorted(byName), query))
     },
@@ -156,7 +156,7 @@ export const createToolRoutes = (routes: () => readonly Pick<Route, 'method' | '
     responses: ok('OpenAI list', z.object({ object: z.literal('list'), data: z.array(toolsetShape) })),
     handle: async ({ env, tenant }) => {
       const deployment = { env, id: tenant.id, settings: tenant.settings }
-      const toolbox = toolboxOf(deployment)
+      const toolbox = createToolbox(deployment)
       const isUsable = (name: string) => {
         const tool = toolbox.get(name)
         return tool !== undefined && findAvailability(tool, deployment).reason === undefined
@@ -192,7 +192,7 @@ export const createToolRoutes = (routes: () => readonly Pick<Route, 'method' | '
 const byName = (one: { readonly name: string }, other: { readonly name: string }) => (one.name < other.name ? -1 : 1)
 
 /** Of several methods of a path, the one that starts work. */
-const listEndpoints = (routes: readonly Pick<Route, 'method' | 'path'>[]) =>
+const listEndpoints = (routes: readonly Pick<ApiRoute, 'method' | 'path'>[]) =>
   Object.entries(endpointNames).flatMap(([name, path]) => {
     const methods = routes.flatMap((one) => (one.path === path ? [one.method.toUpperCase()] : []))
     const method = methods.find((one) => one === 'POST') ?? methods[0]

@@ -1,7 +1,7 @@
 /** `/api/usage`: reports tokens and cost of a tenant, summed from the stored turns. */
 
 import * as z from 'zod'
-import { dayMs, momentOf, resolveZone } from '#agent/schedule/civil-time.ts'
+import { dayMs, getMoment, resolveZone } from '#agent/schedule/civil-time.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { type UsageCursor, type UsageGroup, usageGroups, reportUsage } from '#db/usage-report.ts'
 import { countsSpending } from '#durable/tenant/billing/spending.ts'
@@ -145,7 +145,7 @@ function resolveTimeZone(asked: string): string {
 
 /** A day begins in its zone. */
 const momentIn = (zone: string, text: string, days = 0): number =>
-  text.includes('T') ? Date.parse(text) : momentOf(zone, Date.parse(text) + days * dayMs)
+  text.includes('T') ? Date.parse(text) : getMoment(zone, Date.parse(text) + days * dayMs)
 
 function resolveSpan({ from, to }: Pick<z.infer<typeof query>, 'from' | 'to'>, zone: string, now: number) {
   const end = to === undefined ? now + 1 : momentIn(zone, to, 1)

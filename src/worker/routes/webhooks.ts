@@ -10,7 +10,7 @@ import { acceptRequest } from '#durable/channels/accept-request.ts'
 import { loadConnection } from '#durable/tenant/channels/connection.ts'
 import { readBytes } from '../input/body.ts'
 import { AppError, notFound } from '../errors.ts'
-import type { OpenRoute, Web } from '../route.ts'
+import type { OpenRoute, RequestContext } from '../route.ts'
 import { channelParam, platformParam } from '../openapi/path-params.ts'
 
 const maxBytes = 1024 * 1024
@@ -58,15 +58,15 @@ export const webhookRoutes: readonly OpenRoute[] = [
 ]
 
 /** `/webhooks/webhook/{id}` is a generic webhook, every other address that of a platform. */
-const receivePost = (web: Web): Promise<Response> =>
+const receivePost = (web: RequestContext): Promise<Response> =>
   web.req.param('platform') === webhookPlatform ? receiveGeneric(web) : receiveWebhook(web)
 
-async function receiveGeneric(web: Web): Promise<Response> {
+async function receiveGeneric(web: RequestContext): Promise<Response> {
   const { receiveGenericWebhook } = await import('./webhooks/receive-generic.ts')
   return receiveGenericWebhook(web)
 }
 
-async function receiveWebhook(web: Web): Promise<Response> {
+async function receiveWebhook(web: RequestContext): Promise<Response> {
   const receivedAt = Date.now()
   const id = web.req.param('connection') ?? ''
   const connection = connectionId.test(id) ? await loadConnection(web.env, id, receivedAt) : undefined

@@ -3,13 +3,13 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { getPath } from 'hono/utils/url'
 import { AppError, renderError } from '../errors.ts'
-import type { App, AppEnv, OpenRoute, Route } from '../route.ts'
+import type { App, AppEnv, OpenRoute, ApiRoute } from '../route.ts'
 import { isOwnRequest } from '#durable/platform/loop-mark.ts'
 import { cors as honoCors } from 'hono/cors'
 import { withLogContext } from '#durable/platform/log-context.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
 
-export function createHono(routes: readonly (Route | OpenRoute)[]): App {
+export function createHono(routes: readonly (ApiRoute | OpenRoute)[]): App {
   const app: App = new Hono({ getPath: normalizePath })
   app.onError(renderError)
   app.use(assignRequestId)

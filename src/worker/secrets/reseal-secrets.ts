@@ -14,7 +14,7 @@ import { secretOwner } from '#durable/platform/tenant-secrets.ts'
 
 export type Resealed = { resealed: number; readonly unreadable: string[] }
 
-type Operator = { readonly env: Env; readonly authority: Authority }
+type ResealOperator = { readonly env: Env; readonly authority: Authority }
 
 /** A value that cannot be opened stays as it is. One that changes meanwhile is sealed with the new key anyway. */
 export async function resealSecrets(env: Env, authority: Authority, tenantId: string): Promise<Resealed> {
@@ -28,7 +28,11 @@ export async function resealSecrets(env: Env, authority: Authority, tenantId: st
   return result
 }
 
-async function resealCredentials({ env, authority }: Operator, tenantId: string, result: Resealed): Promise<void> {
+async function resealCredentials(
+  { env, authority }: ResealOperator,
+  tenantId: string,
+  result: Resealed,
+): Promise<void> {
   const { credentials } = tenantStub(env, tenantId)
   for (const { id, provider, sealed: before } of (await credentials.list(authority)).list) {
     const owner = credentialOwner(tenantId, { id, provider })
@@ -40,7 +44,11 @@ async function resealCredentials({ env, authority }: Operator, tenantId: string,
   }
 }
 
-async function resealCommandSecrets({ env, authority }: Operator, tenantId: string, result: Resealed): Promise<void> {
+async function resealCommandSecrets(
+  { env, authority }: ResealOperator,
+  tenantId: string,
+  result: Resealed,
+): Promise<void> {
   for (const { name, sealed: before } of await tenantStub(env, tenantId).secrets.list(authority)) {
     const owner = secretOwner(tenantId, name)
     const secret = await open(env, { sealed: before, owner, name: `secret ${name}` }, result)
@@ -50,7 +58,7 @@ async function resealCommandSecrets({ env, authority }: Operator, tenantId: stri
   }
 }
 
-async function resealPush({ env, authority }: Operator, tenantId: string, result: Resealed): Promise<void> {
+async function resealPush({ env, authority }: ResealOperator, tenantId: string, result: Resealed): Promise<void> {
   const { push } = tenantStub(env, tenantId)
   const stored = await push.getVapid(authority)
   if (!stored) return
@@ -61,7 +69,7 @@ async function resealPush({ env, authority }: Operator, tenantId: string, result
   result.resealed++
 }
 
-async function resealHeaders({ env, authority }: Operator, tenantId: string, result: Resealed): Promise<void> {
+async function resealHeaders({ env, authority }: ResealOperator, tenantId: string, result: Resealed): Promise<void> {
   const { providers = {} } = await tenantStub(env, tenantId).settings.get()
   for (const [provider, { base_url: address, headers = {} }] of Object.entries(providers))
     for (const [header, before] of Object.entries(headers)) {

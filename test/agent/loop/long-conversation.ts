@@ -17,7 +17,7 @@ import { type BoundaryOptions, planCompression } from '#agent/prompt/compression
 import { createSummaryMessage } from '#agent/prompt/compression/summary-message.ts'
 import { estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
 import type { SideCall } from '#durable/models/side-call.ts'
-import { addToContext, type Context, createContext } from '#durable/storage/store.ts'
+import { addToContext, type LoadedContext, createContext } from '#durable/storage/store.ts'
 import { openingTurn } from '#durable/storage/store.ts'
 import { collectCarryOver } from '#durable/turn/compression/carry-over.ts'
 import { summarise } from '#durable/turn/compression/summarise.ts'
@@ -39,10 +39,10 @@ class ConversationStore implements Store {
   /** Evicts at the nth write from now on. */
   evict: { in: number; readonly when: 'before' | 'after' } | undefined
   #turn: Turn | undefined
-  #context: Context = createContext([])
+  #context: LoadedContext = createContext([])
   #written: Written = { turn: undefined, entries: [] }
 
-  get context(): Context {
+  get context(): LoadedContext {
     return this.#context
   }
   turn = (): Turn => this.#turn as Turn

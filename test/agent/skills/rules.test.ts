@@ -7,7 +7,7 @@ import { fillTemplate } from '#agent/skills/fill-template.ts'
 import { parseInvocation } from '#agent/skills/parse-invocation.ts'
 import { assessReadiness, isOffered } from '#agent/skills/readiness.ts'
 import { renderSkillIndex } from '#agent/skills/skill-index.ts'
-import { blockDangerous, findSuspicious, verdictOf } from '#agent/skills/skill-verdict.ts'
+import { blockDangerous, findSuspicious, getVerdict } from '#agent/skills/skill-verdict.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 
 const none = { toolsets: [], tools: [] }
@@ -123,7 +123,7 @@ describe('an invocation', () => {
 describe('the verdict', () => {
   const judge = (text: string, source: SkillSource = 'imported') => {
     const findings = findSuspicious([{ path: 'SKILL.md', text }], source)
-    return [verdictOf(findings), ...findings.map(({ line, reason }) => `${line} ${reason}`)]
+    return [getVerdict(findings), ...findings.map(({ line, reason }) => `${line} ${reason}`)]
   }
   it.each<[string, SkillSource, string[]]>([
     ['Sort the photos by date.', 'imported', ['safe']],

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { daytonaBackend } from '#backends/host/daytona.ts'
 import { e2bBackend } from '#backends/e2b/e2b.ts'
-import type { VendorOptions } from '#backends/host/vendor-sandbox.ts'
+import type { HostVendorOptions } from '#backends/host/vendor-sandbox.ts'
 import { vercelBackend } from '#backends/vercel/vercel.ts'
 import { requireSandboxId, requireVendorUrl } from '#backends/host/vendor-host.ts'
 
@@ -86,7 +86,7 @@ describe('a backend of a vendor', () => {
       'vercel',
       '/vercel/sandbox/workspace',
       'bash, node',
-      (options: VendorOptions) => vercelBackend({ ...options, project: 'p' }),
+      (options: HostVendorOptions) => vercelBackend({ ...options, project: 'p' }),
     ],
   ] as const
   const memory = { read: () => ({}), write: () => undefined }

@@ -4,7 +4,7 @@ import {
   parseTranscriptionBinding,
   transcriptionVendors,
 } from '#backends/media/transcription.ts'
-import { failureOf } from '#backends/media/vendor.ts'
+import { getFailure } from '#backends/media/vendor.ts'
 import { videoVendors } from '#backends/media/video.ts'
 import { ascii } from './fixtures.ts'
 
@@ -95,12 +95,12 @@ describe('failureOf', () => {
     [429, 'busy', 'rate', 'V: it answered with status 429'],
     [500, '<html>', 'failed', 'V: it answered with status 500'],
   ] as const)('maps status %i', (status, text, kind, message) => {
-    expect(failureOf('V', { status, headers: new Headers() }, text)).toMatchObject({ kind, message })
+    expect(getFailure('V', { status, headers: new Headers() }, text)).toMatchObject({ kind, message })
   })
 
   it('takes the pause from the answer', () => {
     const headers = new Headers({ 'retry-after': '7' })
-    expect(failureOf('V', { status: 429, headers }, '').retryAfter).toBe(7)
+    expect(getFailure('V', { status: 429, headers }, '').retryAfter).toBe(7)
   })
 })
 

@@ -1,7 +1,7 @@
 /** Tests that no pattern of a model blocks the sessions of a process, with an isolate for the search and without one. */
 
 import { describe, expect, it } from 'vitest'
-import type { SearchResult } from '#agent/core/backend.ts'
+import type { FileSearchResult } from '#agent/core/backend.ts'
 import { createMatchLines } from '#backends/search/inside/match-lines.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
@@ -9,7 +9,7 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 
 /** Searches while another session works, and returns the result and the longest wait of the other. */
 async function searchBeside(loader: WorkerLoader | undefined, content: string, pattern: string) {
-  let result: SearchResult | { readonly error: string } | undefined
+  let result: FileSearchResult | { readonly error: string } | undefined
   let longestMs = 0
   const state = { isOver: false }
   const other = inWorkspace({}, async ({ backend }) => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { bundledIndex } from '#agent/skills/bundled-index.ts'
-import { findSuspicious, verdictOf } from '#agent/skills/skill-verdict.ts'
+import { findSuspicious, getVerdict } from '#agent/skills/skill-verdict.ts'
 import { openPrograms } from '#backends/isolate/programs.ts'
 import { loadSkillModule } from '#backends/modules.ts'
 import { tools } from '#tools/index.ts'
@@ -25,7 +25,7 @@ describe.each(skills)('the bundled skill %s', (name, text) => {
     const { head } = parsed
     expect(head.name).toBe(name)
     expect(text.split('\n').length).toBeLessThan(150)
-    expect(verdictOf(findSuspicious([{ path: 'SKILL.md', text }], 'user'))).toBe('safe')
+    expect(getVerdict(findSuspicious([{ path: 'SKILL.md', text }], 'user'))).toBe('safe')
     const { description, category, platforms, requires, fallbackFor } = head
     expect(bundledIndex.find((one) => one.name === name)).toEqual({
       name,

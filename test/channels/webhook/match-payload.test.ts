@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { composePrompt } from '#channels/webhook/compose-prompt.ts'
 import type { Filter } from '#channels/webhook/definition.ts'
-import { eventOf, fillTemplate, isWanted } from '#channels/webhook/match-payload.ts'
+import { parseEvent, fillTemplate, isWanted } from '#channels/webhook/match-payload.ts'
 
 const payload = {
   action: 'opened',
@@ -44,8 +44,8 @@ describe('isWanted', () => {
       true,
     ])
     expect([wants(['push'], 'pull_request'), wants(['push']), wants([], 'push')]).toEqual([false, false, false])
-    expect(eventOf({ object_kind: 'issue' }, undefined)).toBe('issue')
-    expect(eventOf({ type: 'a' }, 'b')).toBe('b')
+    expect(parseEvent({ object_kind: 'issue' }, undefined)).toBe('issue')
+    expect(parseEvent({ type: 'a' }, 'b')).toBe('b')
   })
 })
 

@@ -1,7 +1,7 @@
 /** Tests the process registry with simulated jobs. */
 
 import { describe, expect, it } from 'vitest'
-import { BackendError, type Jobs, type JobState } from '#agent/core/backend.ts'
+import { BackendError, type Jobs, type CommandState } from '#agent/core/backend.ts'
 import { textIn } from '#agent/core/message.ts'
 import type { ProcessRow, ProcessRows } from '#durable/processes/process-rows.ts'
 import { SessionProcesses } from '#durable/processes/process-registry.ts'
@@ -11,7 +11,7 @@ const minute = 60_000
 /** Rows, host and clock survive an eviction; `live` creates the registry anew. */
 function setUp() {
   const kept = new Map<string, string>()
-  type Job = { state: JobState; command: string; output: string; starts: number; killed: boolean; input: string[] }
+  type Job = { state: CommandState; command: string; output: string; starts: number; killed: boolean; input: string[] }
   const jobs = new Map<string, Job>()
   const at = { now: 1_000_000, step: 1 }
   const host = { isAway: false }

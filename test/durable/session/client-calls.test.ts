@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newRunId } from '#durable/platform/ids.ts'
-import type { CallResult, ContinueSubmission } from '#durable/session/intake/continue.ts'
+import type { ClientResult, ContinueSubmission } from '#durable/session/intake/continue.ts'
 import type { RequestSubmission } from '#durable/session/intake/request.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { calls, Gate, hangs, listTexts, model, type Reply, says, until } from '../../support/scripted-model.ts'
@@ -27,12 +27,15 @@ const sessionWith = async (replies: readonly Reply[], settings: object = {}) => 
 const begin = (id: string, fields: Partial<RequestSubmission> = {}) =>
   objectOf(id).runs.submitUntilSegment(requestCommand('What is the weather?', { options: { clientTools }, ...fields }))
 
-const result = (callId: string, text: string, failed = false): CallResult => ({
+const result = (callId: string, text: string, failed = false): ClientResult => ({
   callId,
   content: [{ type: 'text', text }],
   failed,
 })
-const continuing = (results: readonly CallResult[], fields: Partial<ContinueSubmission> = {}): ContinueSubmission => ({
+const continuing = (
+  results: readonly ClientResult[],
+  fields: Partial<ContinueSubmission> = {},
+): ContinueSubmission => ({
   kind: 'continue',
   authority: ownerAuthority(),
   tenant: requestCommand('').tenant,
@@ -44,7 +47,7 @@ const continuing = (results: readonly CallResult[], fields: Partial<ContinueSubm
   approvals: [],
   ...fields,
 })
-const goOn = (id: string, ...results: readonly CallResult[]) =>
+const goOn = (id: string, ...results: readonly ClientResult[]) =>
   objectOf(id).runs.submitUntilSegment(continuing(results))
 const statusOf = async (id: string) => (await call('GET', `/api/sessions/${id}`)).body['status']
 

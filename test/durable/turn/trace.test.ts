@@ -6,8 +6,8 @@ import type { SessionEvent } from '#agent/core/event.ts'
 import type { Perform } from '#agent/core/ports.ts'
 import { newTurn, type Result, type Turn } from '#agent/core/turn.ts'
 import { noUsage } from '#agent/core/usage.ts'
-import { addSpan, flushSpans, type Span } from '#durable/platform/otlp.ts'
-import type { Chosen } from '#durable/turn/effects.ts'
+import { addSpan, flushSpans, type TraceSpan } from '#durable/platform/otlp.ts'
+import type { ChosenModel } from '#durable/turn/effects.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { traceTurnEnd, withTrace } from '#durable/turn/trace.ts'
 
@@ -35,7 +35,7 @@ const untraced = {} as unknown as Env
 
 const runId = 'run_0123456789abcdef0123456789abcdef'
 const turn: Turn = newTurn(runId, 1_000, 9, { authority: { ...ownerAuthority('ada'), requestId: 'req_1' } })
-const chosen = { route: { id: 'openai/gpt-x', model: 'gpt-x' } } as unknown as Chosen
+const chosen = { route: { id: 'openai/gpt-x', model: 'gpt-x' } } as unknown as ChosenModel
 const usage = { ...noUsage, input: 12, output: 3 }
 const model: Result = {
   of: 'model',
@@ -149,7 +149,7 @@ it('loses spans, and nothing else, when the collector fails', async () => {
 })
 
 it('keeps at most 1000 spans and sends them in batches', async () => {
-  const span: Span = {
+  const span: TraceSpan = {
     traceId: '1',
     spanId: '2',
     name: 'x',

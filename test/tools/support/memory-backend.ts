@@ -1,6 +1,6 @@
 /** Implements a workspace in memory with files and search. Commands return the result that a test sets. */
 
-import type { ExecResult, ExecutionBackend, FileStat, SearchHit } from '#agent/core/backend.ts'
+import type { ExecResult, ExecutionBackend, FileStat, FileHit } from '#agent/core/backend.ts'
 import { glob } from '#backends/virtual/glob.ts'
 import { resolvePath, workspaceRoot } from '#backends/virtual/paths.ts'
 
@@ -87,7 +87,7 @@ export function memoryBackend(
         const root = resolvePath(path)
         const paths = [...store.keys()].filter((key) => key === root || key.startsWith(`${root}/`)).toSorted()
         const within = (key: string) => key.slice(root.length + 1) || key
-        const hits: SearchHit[] = []
+        const hits: FileHit[] = []
         for (const key of paths) {
           if (target === 'files' && glob(pattern)(within(key))) hits.push({ path: key })
           if (target === 'files' || exclude.includes(key) || !glob(wanted)(within(key))) continue

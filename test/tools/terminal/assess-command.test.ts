@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
-import type { BackendKind, Capabilities } from '#agent/core/backend.ts'
+import type { BackendKind, BackendCapabilities } from '#agent/core/backend.ts'
 import { assessCommand } from '#tools/terminal/assess-command.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 
 const shell = { read: () => ({ cwd: '/workspace', env: {} }), write: () => {}, policy: async () => shellPolicy }
 
-type Said = Partial<Pick<Capabilities, 'network' | 'isolated'>>
+type Said = Partial<Pick<BackendCapabilities, 'network' | 'isolated'>>
 
 async function verdict(command: string, kind: BackendKind, said: Said) {
   const backend = memoryBackend()

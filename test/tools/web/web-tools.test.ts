@@ -1,7 +1,7 @@
 /** Tests the envelopes of the web tools, and that secrets in the inputs of tools that call addresses ask first. */
 
 import { describe, expect, it } from 'vitest'
-import type { Web } from '#agent/core/vendor/web.ts'
+import type { WebPort } from '#agent/core/vendor/web.ts'
 import type { Tool } from '#agent/core/tool.ts'
 import browserNavigate from '#tools/browser/browser-navigate.tool.ts'
 import imageGenerate from '#tools/media/image-generate.tool.ts'
@@ -12,7 +12,7 @@ import webSearch from '#tools/web/web-search.tool.ts'
 import { call } from '../support/call.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 
-const web = (more: Partial<Web> = {}): Web => ({
+const web = (more: Partial<WebPort> = {}): WebPort => ({
   search: async () => ({ kind: 'failed', error: 'no search' }),
   extract: async (url) => ({ url, title: '', content: '' }),
   ...more,
@@ -23,7 +23,7 @@ describe('web_search', () => {
 
   it('returns hits and who served them', async () => {
     const limits: number[] = []
-    const search: Web['search'] = async (_query, limit) => {
+    const search: WebPort['search'] = async (_query, limit) => {
       limits.push(limit)
       return { kind: 'found', hits, servedBy: 'brave' }
     }
@@ -53,7 +53,7 @@ describe('web_extract', () => {
     const urls = ['a', 'b', 'c', 'd', 'e'].map((name) => `https://${name}.example/`)
     let running = 0
     let most = 0
-    const extract: Web['extract'] = async (url) => {
+    const extract: WebPort['extract'] = async (url) => {
       most = Math.max(most, ++running)
       await Promise.resolve()
       running--
@@ -80,7 +80,7 @@ describe('web_extract', () => {
 
   it('gives each page a share of what the context window has room for', async () => {
     const limits: number[] = []
-    const extract: Web['extract'] = async (url, maxChars) => {
+    const extract: WebPort['extract'] = async (url, maxChars) => {
       limits.push(maxChars)
       return { url, title: '', content: '' }
     }

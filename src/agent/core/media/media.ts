@@ -15,7 +15,7 @@ export type MediaFile = {
   readonly url: string
 }
 
-export type Refusal = { readonly kind: 'refused'; readonly error: string; readonly reason: string }
+export type MediaRefusal = { readonly kind: 'refused'; readonly error: string; readonly reason: string }
 
 /** `workId`: of the job whose result comes as a message. */
 export type MediaStarted = { readonly kind: 'started'; readonly workId: string; readonly model: string }
@@ -29,7 +29,7 @@ export type MediaMade = {
   readonly note?: string
 }
 
-export type MediaAnswer = MediaMade | MediaStarted | Refusal
+export type MediaAnswer = MediaMade | MediaStarted | MediaRefusal
 
 export type ImageOrder = {
   readonly prompt: string
@@ -55,7 +55,7 @@ export type VideoOrder = {
   readonly image?: string | undefined
 }
 
-export type VideoAnswer = MediaStarted | Refusal
+export type VideoAnswer = MediaStarted | MediaRefusal
 
 export type Media = {
   readonly createImage: (order: ImageOrder, call: MediaCall) => Promise<MediaAnswer>
@@ -77,10 +77,10 @@ export type Vision = {
   readonly load: (
     request: LookRequest,
     signal: AbortSignal,
-  ) => Promise<{ readonly kind: 'image'; readonly image: ImagePart } | Refusal>
+  ) => Promise<{ readonly kind: 'image'; readonly image: ImagePart } | MediaRefusal>
   /** Asks a model that sees. */
   readonly ask: (
     image: ImagePart,
     question: string,
-  ) => Promise<{ readonly kind: 'answered'; readonly text: string; readonly model: string } | Refusal>
+  ) => Promise<{ readonly kind: 'answered'; readonly text: string; readonly model: string } | MediaRefusal>
 }

@@ -38,7 +38,7 @@ const partsOf = (keyId: string): readonly string[] => (keyId.split(':', 1)[0] ??
 /** The key or person of `keyOf`, without the rules, which the operator may change. */
 export const withoutRules = (keyId: string): string => keyId.slice(keyId.indexOf(':') + 1)
 
-export const holderOf = (authority: Authority | undefined, scope: Scope): Holder => ({
+export const getHolder = (authority: Authority | undefined, scope: Scope): Holder => ({
   keyId: keyOf(authority),
   entitlements: authority?.entitlements,
   scope,

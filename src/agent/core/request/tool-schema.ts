@@ -11,11 +11,11 @@ export type ToolSchema = {
 /** `required`: some tool has to be called. An object: the tool of this name. Absent: the model decides. */
 export type ToolChoice = 'none' | 'required' | { readonly name: string }
 
-type Offer = { readonly clientTools?: readonly ToolSchema[]; readonly toolChoice?: ToolChoice }
+type ToolOffer = { readonly clientTools?: readonly ToolSchema[]; readonly toolChoice?: ToolChoice }
 
 /** Lists the tools that the caller of the run offers and runs itself, unless it forbids to call them. */
-export const offeredTools = ({ clientTools = [], toolChoice }: Offer): readonly ToolSchema[] =>
+export const offeredTools = ({ clientTools = [], toolChoice }: ToolOffer): readonly ToolSchema[] =>
   toolChoice === 'none' ? [] : clientTools
 
-export const isClientTool = (offer: Offer, name: string): boolean =>
+export const isClientTool = (offer: ToolOffer, name: string): boolean =>
   offeredTools(offer).some((tool) => tool.name === name)

@@ -31,7 +31,7 @@ const maxValues = 2_000
 /** The longest text that a stream keeps. Private keys have up to 13 KB. */
 const maxHeldChars = 32_768
 
-type Span = readonly [start: number, end: number]
+type SecretSpan = readonly [start: number, end: number]
 
 export function createRedactor(secrets: Iterable<string>): Redactor {
   const needles = listForms(secrets)
@@ -78,8 +78,8 @@ function encodeBase64(secret: string): readonly Needle[] {
   return [...forms, ...urlSafe].filter(({ text }) => text.length >= minExactChars)
 }
 
-function findExact(text: string, needles: readonly Needle[]): readonly Span[] {
-  const spans: Span[] = []
+function findExact(text: string, needles: readonly Needle[]): readonly SecretSpan[] {
+  const spans: SecretSpan[] = []
   for (const { text: needle, hasBitsBefore, hasBitsAfter } of needles)
     for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + needle.length)) {
       const start = hasBitsBefore && isBase64(text.charAt(at - 1)) ? at - 1 : at
@@ -101,9 +101,9 @@ function endOfBase64(text: string, from: number): number {
 const suspicious =
   /[A-Za-z0-9_+/=.~%:-]{16}|passw|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|:\/\/|auth|cookie|-u\s|--(?:proxy-)?user/i
 
-function findFormats(text: string, formats: readonly SecretFormat[]): readonly Span[] {
+function findFormats(text: string, formats: readonly SecretFormat[]): readonly SecretSpan[] {
   if (!suspicious.test(text)) return []
-  const spans: Span[] = [...findPrivateKeys(text)]
+  const spans: SecretSpan[] = [...findPrivateKeys(text)]
   for (const { pattern, accepts } of formats)
     for (const { 0: whole, 1: before = '', index } of text.matchAll(pattern))
       if (!accepts || accepts(whole.slice(before.length), before, text.charAt(index + whole.length)))
@@ -116,8 +116,8 @@ const keyFooter = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 /** The body of a key whose end is missing. Backslashes and letters are line ends within JSON. */
 const keyBody = /(?:(?:\\[nr]|[\s"',])*[A-Za-z0-9+/=]{16,})*(?:(?:\\[nr]|[\s"',])*[A-Za-z0-9+/]{1,15}={1,2})?/y
 
-function findPrivateKeys(text: string): readonly Span[] {
-  const spans: Span[] = []
+function findPrivateKeys(text: string): readonly SecretSpan[] {
+  const spans: SecretSpan[] = []
   let start = text.indexOf('-----BEGIN ')
   let footer = -1
   while (start >= 0) {
@@ -145,7 +145,7 @@ function endOfKeyBody(text: string, from: number): number {
   return Math.max(from, keyBody.lastIndex)
 }
 
-const mergeSpans = (spans: readonly Span[]): readonly Span[] => {
+const mergeSpans = (spans: readonly SecretSpan[]): readonly SecretSpan[] => {
   const merged: [number, number][] = []
   for (const [start, end] of spans.toSorted((one, other) => one[0] - other[0])) {
     const last = merged.at(-1)
@@ -155,7 +155,7 @@ const mergeSpans = (spans: readonly Span[]): readonly Span[] => {
   return merged
 }
 
-function replaceSpans(text: string, spans: readonly Span[]): string {
+function replaceSpans(text: string, spans: readonly SecretSpan[]): string {
   if (!spans.length) return text
   let result = ''
   let shown = 0
@@ -200,7 +200,7 @@ const openings =
 const maxOpeningChars = 260
 const authorizationOpening = /authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:\w{1,6}\s{0,3})?$/i
 
-function createStream(find: (text: string) => readonly Span[], needles: readonly Needle[]): RedactionStream {
+function createStream(find: (text: string) => readonly SecretSpan[], needles: readonly Needle[]): RedactionStream {
   /** Other needles are part of the last word, which is always kept. */
   const spaced = needles.map(({ text }) => text).filter((text) => /[^!-~]/.test(text))
   let held = ''

@@ -12,9 +12,9 @@ export type SecretFormat = {
 }
 
 /** A kind, a prefix that a vendor reserves, and the characters after it; or a format of its own. */
-type Row = readonly [kind: string, prefix: string, rest?: string] | SecretFormat
+type FormatRow = readonly [kind: string, prefix: string, rest?: string] | SecretFormat
 
-const toFormat = (row: Row): SecretFormat => {
+const toFormat = (row: FormatRow): SecretFormat => {
   if ('pattern' in row) return row
   const [kind, prefix, rest = '[\\w-]{16,}'] = row
   return { kind, pattern: new RegExp(`(?<![A-Za-z0-9_])${prefix}${rest}`, 'g') }
@@ -23,7 +23,7 @@ const toFormat = (row: Row): SecretFormat => {
 const hex = (min: number) => `[0-9a-fA-F]{${min},}`
 const alphanumeric = (min: number) => `[A-Za-z0-9]{${min},}`
 
-const identifiableRows: readonly Row[] = [
+const identifiableRows: readonly FormatRow[] = [
   { kind: 'sk-', pattern: /\b(?:sk|pk|rk)[-_](?:[a-z][a-z0-9]{0,15}[-_]){0,4}[A-Za-z0-9]{16,}[\w-]*/g },
   ['cerebras', 'csk-', alphanumeric(16)],
   ['github', 'gh[pousr]_', alphanumeric(20)],

@@ -1,6 +1,6 @@
 /** Defines the port through which tools search the web and read pages. */
 
-export type SearchResult = {
+export type WebResult = {
   readonly title: string
   readonly url: string
   readonly description: string
@@ -9,7 +9,7 @@ export type SearchResult = {
 }
 
 export type SearchAnswer =
-  | { readonly kind: 'found'; readonly hits: readonly SearchResult[]; readonly servedBy: string }
+  | { readonly kind: 'found'; readonly hits: readonly WebResult[]; readonly servedBy: string }
   /** The sentence is for the model and for people. */
   | { readonly kind: 'failed'; readonly error: string }
 
@@ -23,7 +23,7 @@ export type PageResult = {
   readonly isBlocked?: true
 }
 
-export type Web = {
+export type WebPort = {
   readonly search: (query: string, limit: number, signal: AbortSignal) => Promise<SearchAnswer>
   /** Never rejects. */
   readonly extract: (url: string, maxChars: number, signal: AbortSignal) => Promise<PageResult>

@@ -3,7 +3,7 @@
 import type { JudgedCall } from './approval.ts'
 import { showHiddenInValue } from '#agent/core/visible-text.ts'
 
-export type Judgement = 'approve' | 'deny' | 'escalate'
+export type ApprovalJudgement = 'approve' | 'deny' | 'escalate'
 
 const maxInputChars = 16_000
 
@@ -34,7 +34,7 @@ export function renderJudgeQuestion({ tool, input, assessment, location }: Judge
 }
 
 /** Parses the answer. Any other text escalates to a person. */
-export function parseJudgement(answer: string): Judgement {
+export function parseJudgement(answer: string): ApprovalJudgement {
   const word = /^\W*(approve|deny|escalate)\W*$/i.exec(answer.trim())?.[1]?.toLowerCase()
   return word === 'approve' || word === 'deny' ? word : 'escalate'
 }

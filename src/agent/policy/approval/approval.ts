@@ -89,7 +89,7 @@ const riskReasons: Partial<Record<Risk, string>> = {
   spend: 'it spends money',
 }
 
-type Check = (call: JudgedCall, policy: ApprovalPolicy) => ApprovalRuling | undefined
+type ApprovalCheck = (call: JudgedCall, policy: ApprovalPolicy) => ApprovalRuling | undefined
 
 const refuse = (by: ApprovalDecision['by'], reason: string): ApprovalRuling => ({
   do: 'refuse',
@@ -126,7 +126,7 @@ function matchesSubjects(
 const grantKey = ({ tool, assessment }: JudgedCall): string | undefined =>
   assessment.rule === undefined ? undefined : `${tool}: ${assessment.rule}`
 
-const checks: readonly Check[] = [
+const checks: readonly ApprovalCheck[] = [
   (call) =>
     call.assessment.verdict === 'hardline' ? refuse('hardline', call.assessment.reasons.join('; ')) : undefined,
   ({ risk }, { maxRisk }) =>

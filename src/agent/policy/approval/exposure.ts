@@ -17,7 +17,7 @@ const privateTools =
 const webResults = /^\/tmp\/results\/(?:web|browser)-[\w.-]{1,150}$/
 
 /** Returns what the result of a call adds. */
-export function exposureOf(tool: string, input: unknown, result = ''): Exposure {
+export function getExposure(tool: string, input: unknown, result = ''): Exposure {
   if (tool === 'delegate_task') return exposureOfTrace(result)
   const isForeign = foreignTools.test(tool) || isWebFile(tool, input) || isWebImage(tool, input)
   const isPrivate =
@@ -25,17 +25,18 @@ export function exposureOf(tool: string, input: unknown, result = ''): Exposure 
   return { ...(isForeign && { isForeign }), ...(isPrivate && { isPrivate }) }
 }
 
-const isWebFile = (tool: string, input: unknown) => tool === 'read_file' && webResults.test(textOf(input, 'path'))
+const isWebFile = (tool: string, input: unknown) => tool === 'read_file' && webResults.test(renderText(input, 'path'))
 const isWebImage = (tool: string, input: unknown) =>
-  tool === 'vision_analyze' && /^(?:MEDIA:\s?)?https?:/i.test(textOf(input, 'image_url'))
+  tool === 'vision_analyze' && /^(?:MEDIA:\s?)?https?:/i.test(renderText(input, 'image_url'))
 /** Programs in an isolate read only by the tools that they call. */
-const isIsolate = (tool: string, input: unknown) => tool === 'execute_code' && textOf(input, 'language') !== 'python'
+const isIsolate = (tool: string, input: unknown) =>
+  tool === 'execute_code' && renderText(input, 'language') !== 'python'
 
 /** The result of subagents names the tools that they have used. */
 function exposureOfTrace(result: string): Exposure {
   let exposure: Exposure = {}
   for (const [, tool = ''] of result.matchAll(/"tool"\s{0,5}:\s{0,5}"([\w-]{1,100})"/g))
-    exposure = joinExposures(exposure, exposureOf(tool, {}))
+    exposure = joinExposures(exposure, getExposure(tool, {}))
   return exposure
 }
 
@@ -60,11 +61,11 @@ function exposureOfMessage(message: Message, inputs: ReadonlyMap<string, unknown
   const { name, callId, nonce } = message
   const input = inputs.get(callId)
   return joinExposures(
-    exposureOf(name, input, name === 'delegate_task' ? textIn(message) : ''),
+    getExposure(name, input, name === 'delegate_task' ? textIn(message) : ''),
     // Also programs that called a foreign tool have a fence.
     joinExposures(
       nonce === undefined ? {} : { isForeign: true },
-      name === 'execute_code' ? exposureOfCode(textOf(input, 'code')) : {},
+      name === 'execute_code' ? exposureOfCode(renderText(input, 'code')) : {},
     ),
   )
 }
@@ -72,7 +73,7 @@ function exposureOfMessage(message: Message, inputs: ReadonlyMap<string, unknown
 /** The calls of a program are not stored as messages. Its code names the tools. */
 const exposureOfCode = (code: string): Exposure =>
   [...code.matchAll(/\b[a-z]{1,20}_\w{1,80}|\b(?:terminal|process|memory)\b/g)]
-    .map(([tool]) => exposureOf(tool, {}))
+    .map(([tool]) => getExposure(tool, {}))
     .reduce(joinExposures, {})
 
 export const joinExposures = (one: Exposure, other: Exposure): Exposure => ({
@@ -95,11 +96,11 @@ type PossibleSend = {
 const leavingRisks: ReadonlySet<Risk> = new Set(['net', 'send', 'spend'])
 function leaves({ tool, input, risk, isOnline }: PossibleSend, { leaves: isSent, isUnjudged }: Assessment): boolean {
   if (leavingRisks.has(risk) || tool.startsWith('mcp_')) return true
-  if (tool === 'cronjob') return /^(?:create|update)$/.test(textOf(input, 'action'))
+  if (tool === 'cronjob') return /^(?:create|update)$/.test(renderText(input, 'action'))
   if (!isOnline) return false
   if (tool === 'terminal') return isSent === true || isUnjudged === true
-  if (tool === 'execute_code') return textOf(input, 'language') === 'python'
-  return tool === 'process' && /^(?:write|submit)$/.test(textOf(input, 'action'))
+  if (tool === 'execute_code') return renderText(input, 'language') === 'python'
+  return tool === 'process' && /^(?:write|submit)$/.test(renderText(input, 'action'))
 }
 
 /** Lets a person decide about a call that could send out what the turn has read. */
@@ -110,7 +111,7 @@ export function assessExposure(assessment: Assessment, send: PossibleSend, expos
   return { ...assessment, verdict: 'ask', reasons: [...assessment.reasons, reason], needsPerson: true }
 }
 
-function textOf(input: unknown, name: string): string {
+function renderText(input: unknown, name: string): string {
   const value: unknown = typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[name] : ''
   return typeof value === 'string' ? value : ''
 }

@@ -69,9 +69,9 @@ function checkPort(port: string, allowed: 'web' | 'service'): string | undefined
   return isService ? undefined : `port ${port} is not one of a web server`
 }
 
-type Range = readonly [first: readonly number[], bits: number, what: string]
+type AddressRange = readonly [first: readonly number[], bits: number, what: string]
 
-const v4: readonly Range[] = [
+const v4: readonly AddressRange[] = [
   [[0], 8, 'this network'],
   [[10], 8, 'a private network'],
   [[100, 64], 10, 'a shared private network'],
@@ -95,7 +95,7 @@ const v4: readonly Range[] = [
 const ipv4Range = (octets: readonly number[]): string | undefined =>
   publicMetadataAddresses.has(octets.join('.')) ? 'metadata of a cloud' : findRange(octets, 8, v4)
 
-const v6: readonly Range[] = [
+const v6: readonly AddressRange[] = [
   [[0, 0, 0, 0, 0, 0, 0, 0], 127, 'loopback'],
   [[0x64, 0xff9b, 1], 48, 'a translated private network'],
   [[0x100], 64, 'discarded'],
@@ -120,7 +120,7 @@ const embeddedRanges: readonly (readonly [first: readonly number[], bits: number
 ]
 
 function ipv6Range(text: string): string | undefined {
-  const groups = groupsOf(text)
+  const groups = parseGroups(text)
   if (!groups) return 'it is not a valid address'
   const reason = findRange(groups, 16, v6)
   if (reason) return reason
@@ -139,7 +139,7 @@ function embeddedIpv4(groups: readonly number[], at: number): string | undefined
 }
 
 /** Parses the form that the URL parser creates: hexadecimal groups with at most one `::`. */
-function groupsOf(text: string): readonly number[] | undefined {
+function parseGroups(text: string): readonly number[] | undefined {
   const [head = '', tail] = text.split('::')
   const parse = (part: string) =>
     part
@@ -152,7 +152,7 @@ function groupsOf(text: string): readonly number[] | undefined {
   return groups.length === 8 && groups.every((group) => group >= 0 && group <= 0xffff) ? groups : undefined
 }
 
-const findRange = (parts: readonly number[], size: number, ranges: readonly Range[]): string | undefined =>
+const findRange = (parts: readonly number[], size: number, ranges: readonly AddressRange[]): string | undefined =>
   ranges.find(([first, bits]) => hasPrefix(parts, size, first, bits))?.[2]
 
 /** Checks whether an address, in parts of `size` bits, begins with the first `bits` of `first`. */

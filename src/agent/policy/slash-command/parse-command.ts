@@ -55,10 +55,10 @@ export function splitWords(text: string): readonly string[] {
   return words
 }
 
-type Word = { readonly word: string; readonly end: number }
+type CommandWord = { readonly word: string; readonly end: number }
 
 /** Undefined without a closing mark that ends the word. */
-function readQuoted(text: string, from: number): Word | undefined {
+function readQuoted(text: string, from: number): CommandWord | undefined {
   const mark = text[from]
   if (mark !== '"' && mark !== "'") return undefined
   let word = ''
@@ -71,7 +71,7 @@ function readQuoted(text: string, from: number): Word | undefined {
   return undefined
 }
 
-function readPlain(text: string, from: number): Word {
+function readPlain(text: string, from: number): CommandWord {
   let word = ''
   let at = from
   for (; at < text.length && !/\s/.test(text[at] ?? ''); at++) {

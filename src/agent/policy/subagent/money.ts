@@ -17,11 +17,11 @@ export type ParentSpending = {
 /** `shares`: the number of subagents that start with what is left. */
 export function grantFor(limits: Limits, spending: ParentSpending, shares: number): SubagentGrant {
   const { turn, session, granted } = spending
-  const usd = leastOf([
+  const usd = getLeast([
     [limits.usd_per_turn, turn.costUsd],
     [limits.usd_per_session, session.costUsd],
   ])
-  const tokens = leastOf([
+  const tokens = getLeast([
     [limits.tokens_per_turn, tokensUsed(turn)],
     [limits.tokens_per_session, tokensUsed(session)],
   ])
@@ -44,7 +44,7 @@ export const limitsOfGrant = ({ usd, tokens }: SubagentGrant): Limits => ({
 
 const share = (left: number, shares: number): number => Math.max(0, left) / Math.max(1, shares)
 
-function leastOf(limits: readonly (readonly [limit: number | undefined, used: number])[]): number | undefined {
+function getLeast(limits: readonly (readonly [limit: number | undefined, used: number])[]): number | undefined {
   const left = limits.flatMap(([limit, used]) => (limit === undefined ? [] : [limit - used]))
   return left.length ? Math.min(...left) : undefined
 }

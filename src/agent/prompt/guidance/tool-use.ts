@@ -17,9 +17,9 @@ const rulesWithoutTools = `How to work:
 ${materialRule}`
 
 /** A set of the names of the tools that the session has. */
-export type ToolNames = { readonly has: (name: string) => boolean; readonly size: number }
+export type OfferedNames = { readonly has: (name: string) => boolean; readonly size: number }
 
-export const renderToolGuidance = (tools: ToolNames): string => (tools.size ? workRules : rulesWithoutTools)
+export const renderToolGuidance = (tools: OfferedNames): string => (tools.size ? workRules : rulesWithoutTools)
 
 type Behaviour = { readonly tool: string; readonly text: string }
 
@@ -43,7 +43,7 @@ const behaviours: readonly Behaviour[] = [
 ]
 
 /** Empty when the session has none of these tools. */
-export const renderBehaviour = (tools: ToolNames): string =>
+export const renderBehaviour = (tools: OfferedNames): string =>
   behaviours
     .filter(({ tool }) => tools.has(tool))
     .map(({ text }) => text)

@@ -40,7 +40,7 @@ type TextCitation = TextCitationParam
 export const resolveSealIssuer = (model: string, baseUrl: string): string =>
   /claude/i.test(model) ? 'anthropic' : `anthropic@${URL.parse(baseUrl)?.hostname ?? ''}`
 
-type RenderOptions = {
+type AnthropicRenderOptions = {
   readonly issuer: string
   readonly hasImages: boolean
   readonly hasThinking: boolean
@@ -61,7 +61,7 @@ export function getBlockRenderer(
   issuer: string | undefined,
   searchIssuer?: string,
 ): BlockRenderer {
-  const options: RenderOptions = {
+  const options: AnthropicRenderOptions = {
     issuer: issuer ?? '',
     hasImages: !images,
     hasThinking: !thinking && issuer !== undefined,
@@ -83,7 +83,7 @@ const toRenderedBlock = (block: BlockParam): RenderedBlock => ({
 
 const isThinking = ({ type }: BlockParam): boolean => type === 'thinking' || type === 'redacted_thinking'
 
-function renderBlocks(message: Message, options: RenderOptions): readonly BlockParam[] {
+function renderBlocks(message: Message, options: AnthropicRenderOptions): readonly BlockParam[] {
   switch (message.role) {
     case 'user':
       return message.content.flatMap((part) => renderPart(part, options.hasImages))
@@ -112,9 +112,13 @@ function renderPart(part: TextPart | ImagePart, hasImages: boolean): readonly Pa
   return [{ type: 'image', source: { type: 'base64', media_type, data: image.data } }]
 }
 
-type Part = AssistantMessage['content'][number]
+type BlockPart = AssistantMessage['content'][number]
 
-function renderAssistantPart(part: Part, before: Part | undefined, options: RenderOptions): readonly BlockParam[] {
+function renderAssistantPart(
+  part: BlockPart,
+  before: BlockPart | undefined,
+  options: AnthropicRenderOptions,
+): readonly BlockParam[] {
   if (part.type === 'text') return renderCitedText(part.text, findSearchSeal(before, options))
   if (part.type === 'call')
     return [
@@ -132,7 +136,7 @@ function renderAssistantPart(part: Part, before: Part | undefined, options: Rend
     : [{ type: 'thinking', thinking: part.text, signature: seal.signature }]
 }
 
-function findSearchSeal(part: Part | undefined, { searchIssuer }: RenderOptions): SearchSeal | undefined {
+function findSearchSeal(part: BlockPart | undefined, { searchIssuer }: AnthropicRenderOptions): SearchSeal | undefined {
   const sealed = part?.type === 'thinking' && part.search !== undefined ? part.sealed : undefined
   return sealed && sealed.by === searchIssuer ? (sealed.data as SearchSeal) : undefined
 }
@@ -145,7 +149,10 @@ function renderCitedText(text: string, seal: SearchSeal | undefined): readonly B
 const toObject = (input: unknown): object =>
   typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {}
 
-function renderToolResult({ callId, content, failed }: ToolMessage, options: RenderOptions): ToolResultBlockParam {
+function renderToolResult(
+  { callId, content, failed }: ToolMessage,
+  options: AnthropicRenderOptions,
+): ToolResultBlockParam {
   const parts = content.flatMap((part) =>
     // The API accepts only text in a failed result.
     part.type === 'image' && (failed || !options.hasResultImages)

@@ -111,7 +111,7 @@ const toTool = ({ name, description, inputSchema, strict }: ToolSchema) => ({
 })
 
 type Params = MessageCreateParamsStreaming
-type Options = Pick<Params, 'max_tokens' | 'thinking' | 'output_config' | 'tool_choice'> &
+type OutputOptions = Pick<Params, 'max_tokens' | 'thinking' | 'output_config' | 'tool_choice'> &
   ReturnType<typeof renderSampling>
 
 const defaultMaxTokens = 32_000
@@ -122,7 +122,7 @@ function resolveOptions(
   quirks: Quirks,
   transcript: readonly Message[],
   issuer: string,
-): Options {
+): OutputOptions {
   const max_tokens = request.maxTokens ?? quirks.defaultMaxTokens ?? defaultMaxTokens
   const thinkingOptions = resolveThinking(request, quirks, max_tokens, canThink(transcript, issuer))
   const isThinking = thinkingOptions.thinking !== undefined && thinkingOptions.thinking.type !== 'disabled'
@@ -140,7 +140,7 @@ function resolveOptions(
  * Returns whether earlier thinking may be sent back. Without thinking enabled, Claude refuses thinking blocks in the
  * current turn. Models that think by default, and models of other makers, require them.
  */
-function acceptsThinking(model: string, { reasoning = 'budget' }: Quirks, { thinking }: Options): boolean {
+function acceptsThinking(model: string, { reasoning = 'budget' }: Quirks, { thinking }: OutputOptions): boolean {
   if (thinking) return thinking.type !== 'disabled'
   return reasoning !== 'budget' || !/claude/i.test(model)
 }
@@ -160,15 +160,15 @@ function resolveThinking(
   return budget_tokens === undefined || isThinkingOff ? {} : { thinking: { type: 'enabled', budget_tokens } }
 }
 
-type ThinkingOptions = Pick<Options, 'thinking' | 'output_config'>
+type ThinkingOptions = Pick<OutputOptions, 'thinking' | 'output_config'>
 
 function renderEffort(effort: string, isAdaptive: boolean): ThinkingOptions {
   if (effort === 'none') return isAdaptive ? { thinking: { type: 'disabled' } } : {}
   return {
     // Some models do not return their thinking unless `display` is set.
     ...(isAdaptive && { thinking: { type: 'adaptive', display: 'summarized' } }),
-    output_config: { effort: toClaudeEffort(effort) as Effort },
+    output_config: { effort: toClaudeEffort(effort) as AnthropicEffort },
   }
 }
 
-type Effort = NonNullable<NonNullable<Params['output_config']>['effort']>
+type AnthropicEffort = NonNullable<NonNullable<Params['output_config']>['effort']>

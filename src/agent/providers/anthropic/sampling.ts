@@ -8,8 +8,8 @@ import { resolveNativeFormat } from '../shared/parameters/answer-format.ts'
 import { toClosedSchema } from '../shared/parameters/closed-schema.ts'
 import { resolveParameters } from '../shared/parameters/resolve-parameters.ts'
 
-type Params = MessageCreateParamsStreaming
-type SamplingFields = Pick<Params, 'stop_sequences' | 'metadata' | 'service_tier'> & {
+type SamplingParams = MessageCreateParamsStreaming
+type SamplingFields = Pick<SamplingParams, 'stop_sequences' | 'metadata' | 'service_tier'> & {
   readonly temperature?: number
   readonly top_p?: number
   readonly top_k?: number
@@ -31,7 +31,7 @@ export function renderSampling(request: ModelRequest, quirks: Quirks, isThinking
 }
 
 /** OpenAI's tiers by the names of the API. Others have no equal here. */
-function renderServiceTier(tier: string | undefined): Pick<Params, 'service_tier'> {
+function renderServiceTier(tier: string | undefined): Pick<SamplingParams, 'service_tier'> {
   if (tier === 'auto' || tier === 'priority') return { service_tier: 'auto' }
   return tier === 'default' || tier === 'standard_only' ? { service_tier: 'standard_only' } : {}
 }
@@ -50,7 +50,7 @@ export function renderToolRules(
 }
 
 /** The API has no format without a schema. */
-export function renderOutputFormat(request: ModelRequest, quirks: Quirks): Pick<Params, 'output_config'> {
+export function renderOutputFormat(request: ModelRequest, quirks: Quirks): Pick<SamplingParams, 'output_config'> {
   const format = resolveNativeFormat(request, 'anthropic', quirks)
   const schema = format?.type === 'json_schema' ? toClosedSchema(format.schema) : undefined
   return schema ? { output_config: { format: { type: 'json_schema', schema } } } : {}

@@ -18,16 +18,16 @@ import { parseCallArguments } from '../shared/call-arguments.ts'
 import { toTokenCount } from '../shared/usage-numbers.ts'
 import { ErrorInBody } from '../shared/error-in-body.ts'
 import { createSearchPart, createSourcesPart, readSources } from '../shared/server-search.ts'
-import { decodeUtf8Into, type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
+import { decodeUtf8Into, type BodyReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
 
 type ErrorEvent = { readonly type: 'error'; readonly error?: { readonly type?: string; readonly message?: string } }
-type Event = RawMessageStreamEvent | ErrorEvent | { readonly type: 'ping' }
+type AnthropicEvent = RawMessageStreamEvent | ErrorEvent | { readonly type: 'ping' }
 
 /** `issuer`: the id stored with thinking signatures, so that they are sent back to the same model only (`resolveSealIssuer`). */
 export async function readMessagesStream(
   response: Response,
-  { onDelta, onActivity, onServerSearch, sleep }: ReadOptions,
+  { onDelta, onActivity, onServerSearch, sleep }: BodyReadOptions,
   issuer = 'anthropic',
 ): Promise<DialectReply> {
   const builder = new MessageReplyBuilder({ onDelta, onServerSearch }, issuer)
@@ -37,7 +37,7 @@ export async function readMessagesStream(
   }
   const parser = createParser({
     onEvent: ({ data }) => {
-      const event = JSON.parse(data) as Event
+      const event = JSON.parse(data) as AnthropicEvent
       onActivity(event.type === 'ping' ? 'keep-alive' : 'answer')
       builder.add(event)
     },
@@ -53,8 +53,9 @@ export async function readMessagesStream(
 
 type StartedBlock = Extract<RawMessageStreamEvent, { type: 'content_block_start' }>['content_block']
 type BlockDelta = Extract<RawMessageStreamEvent, { type: 'content_block_delta' }>['delta']
-type UsageFields = Extract<RawMessageStreamEvent, { type: 'message_delta' }>['usage'] & Pick<Billed, 'cache_creation'>
-type Part =
+type AnthropicUsage = Extract<RawMessageStreamEvent, { type: 'message_delta' }>['usage'] &
+  Pick<Billed, 'cache_creation'>
+type StreamedBlock =
   | { readonly kind: 'text'; text: string; readonly citations: TextCitation[] }
   /** A call of the provider's own web search, or its result. */
   | { readonly kind: 'search'; readonly block: ServerToolUseBlock; json: string }
@@ -65,17 +66,17 @@ type Part =
 
 class MessageReplyBuilder implements ReplyBuilder {
   isClosed = false
-  readonly #onDelta: ReadOptions['onDelta']
-  readonly #onServerSearch: ReadOptions['onServerSearch']
+  readonly #onDelta: BodyReadOptions['onDelta']
+  readonly #onServerSearch: BodyReadOptions['onServerSearch']
   readonly #issuer: string
   /** Parts by index, in the order of their start. */
-  readonly #parts = new Map<number, Part>()
+  readonly #parts = new Map<number, StreamedBlock>()
   readonly #sizeLimit = new ReplySizeLimit()
   #stopReason: StopReason | undefined
   #explanation = ''
   #usage: Usage = noUsage
 
-  constructor({ onDelta, onServerSearch }: Pick<ReadOptions, 'onDelta' | 'onServerSearch'>, issuer: string) {
+  constructor({ onDelta, onServerSearch }: Pick<BodyReadOptions, 'onDelta' | 'onServerSearch'>, issuer: string) {
     this.#onDelta = onDelta
     this.#onServerSearch = onServerSearch
     this.#issuer = issuer
@@ -89,7 +90,7 @@ class MessageReplyBuilder implements ReplyBuilder {
     return [...this.#parts.values()].some(({ kind }) => kind === 'call')
   }
 
-  add(event: Event): void {
+  add(event: AnthropicEvent): void {
     if (event.type === 'error') throw new ErrorInBody({ message: 'The provider sent an error.', ...event.error })
     if (event.type === 'message_start') this.#addUsage(event.message?.usage)
     else if (event.type === 'content_block_start') this.#startPart(event.index, event.content_block)
@@ -117,11 +118,11 @@ class MessageReplyBuilder implements ReplyBuilder {
     this.#sizeLimit.countPart()
     this.#sizeLimit.countText(JSON.stringify(block))
     if (block.type === 'text') {
-      const part: Part = { kind: 'text', text: '', citations: [...(block.citations ?? [])] }
+      const part: StreamedBlock = { kind: 'text', text: '', citations: [...(block.citations ?? [])] }
       this.#parts.set(index, part)
       this.#extendPart(part, { type: 'text_delta', text: block.text ?? '' })
     } else if (block.type === 'thinking') {
-      const part: Part = { kind: 'thinking', text: '', signature: block.signature ?? '' }
+      const part: StreamedBlock = { kind: 'thinking', text: '', signature: block.signature ?? '' }
       this.#parts.set(index, part)
       this.#extendPart(part, { type: 'thinking_delta', thinking: block.thinking ?? '' })
     } else if (block.type === 'redacted_thinking') this.#parts.set(index, { kind: 'redacted', data: block.data })
@@ -144,7 +145,7 @@ class MessageReplyBuilder implements ReplyBuilder {
         this.#reportDelta('thinking', createSearchPart(readSearchInput(part).query).text)
   }
 
-  #extendPart(part: Part | undefined, delta: BlockDelta): void {
+  #extendPart(part: StreamedBlock | undefined, delta: BlockDelta): void {
     this.#sizeLimit.countTexts(delta)
     if (part?.kind === 'text') this.#extendText(part, delta)
     else if (part?.kind === 'search' || part?.kind === 'call') {
@@ -154,7 +155,7 @@ class MessageReplyBuilder implements ReplyBuilder {
     else if (delta.type === 'signature_delta') part.signature += delta.signature
   }
 
-  #extendText(part: Extract<Part, { kind: 'text' }>, delta: BlockDelta): void {
+  #extendText(part: Extract<StreamedBlock, { kind: 'text' }>, delta: BlockDelta): void {
     if (delta.type === 'text_delta') part.text += this.#reportDelta('text', delta.text)
     else if (delta.type === 'citations_delta') {
       this.#sizeLimit.countText(JSON.stringify(delta.citation))
@@ -168,7 +169,7 @@ class MessageReplyBuilder implements ReplyBuilder {
   }
 
   /** The last usage event has the totals. Some servers send the input counts only in the first one, so the maximum counts. */
-  #addUsage(usage: Partial<UsageFields> | null | undefined): void {
+  #addUsage(usage: Partial<AnthropicUsage> | null | undefined): void {
     if (!usage) return
     const previous = this.#usage
     const cachedWrite = Math.max(previous.cachedWrite, toTokenCount(usage.cache_creation_input_tokens))
@@ -202,7 +203,7 @@ class MessageReplyBuilder implements ReplyBuilder {
   }
 
   /** A search without its result is not sent back: the API refuses it. */
-  #toSearchContent(part: Part, parts: readonly Part[]): AssistantMessage['content'] {
+  #toSearchContent(part: StreamedBlock, parts: readonly StreamedBlock[]): AssistantMessage['content'] {
     const by = this.#issuer
     if (part.kind === 'found') return [createSearchPart('', { by, data: { block: part.block } satisfies SearchSeal })]
     if (part.kind !== 'search') return []
@@ -213,7 +214,7 @@ class MessageReplyBuilder implements ReplyBuilder {
     return [createSearchPart(input.query, isComplete ? { by, data: { block } satisfies SearchSeal } : undefined)]
   }
 
-  #sources(parts: readonly Part[]): AssistantMessage['content'] {
+  #sources(parts: readonly StreamedBlock[]): AssistantMessage['content'] {
     const content = createSourcesPart(
       readSources(parts.flatMap((part) => (part.kind === 'text' ? part.citations : []))),
     )
@@ -230,13 +231,13 @@ class MessageReplyBuilder implements ReplyBuilder {
   }
 }
 
-function readSearchInput({ json, block }: Extract<Part, { kind: 'search' }>): { readonly query?: unknown } {
+function readSearchInput({ json, block }: Extract<StreamedBlock, { kind: 'search' }>): { readonly query?: unknown } {
   const input = json.trim() ? parseCallArguments(json).input : block.input
   return (input ?? {}) as { readonly query?: unknown }
 }
 
 /** Undefined: the part belongs to a web search of the provider. */
-function toContent(part: Part, issuer: string): AssistantMessage['content'] | undefined {
+function toContent(part: StreamedBlock, issuer: string): AssistantMessage['content'] | undefined {
   switch (part.kind) {
     case 'text':
       return toCitedText(part, issuer)
@@ -258,7 +259,10 @@ function toContent(part: Part, issuer: string): AssistantMessage['content'] | un
 
 const seal = (issuer: string, data: ThinkingSeal) => ({ sealed: { by: issuer, data } })
 
-function toCitedText({ text, citations }: Extract<Part, { kind: 'text' }>, by: string): AssistantMessage['content'] {
+function toCitedText(
+  { text, citations }: Extract<StreamedBlock, { kind: 'text' }>,
+  by: string,
+): AssistantMessage['content'] {
   if (!text) return []
   const data: SearchSeal = { citations }
   return [...(citations.length ? [createSearchPart('', { by, data })] : []), { type: 'text', text }]

@@ -9,7 +9,7 @@ import { omittedImageText, toImageContent } from '../shared/images/image-content
 import { dropTrailingThinking } from '../shared/drop-trailing-thinking.ts'
 
 /** `ProviderData.data` of thinking: what the API requires back besides the text. */
-export type ThinkingSeal = { readonly signature: string } | { readonly redacted: string }
+export type BedrockSeal = { readonly signature: string } | { readonly redacted: string }
 /** `ProviderData.by` of the signed thinking that this dialect stores. */
 export const sealIssuer = 'bedrock-converse'
 
@@ -30,7 +30,7 @@ type ToolResultBlock = {
 }
 export type ContentBlock = TextBlock | ImageBlock | ReasoningBlock | ToolUseBlock | ToolResultBlock
 
-type RenderOptions = {
+type BedrockRenderOptions = {
   readonly hasImages: boolean
   readonly hasThinking: boolean
   readonly hasResultImages: boolean
@@ -41,10 +41,10 @@ type RenderOptions = {
 /** One renderer per set of options, because rendered bytes are cached by renderer. */
 const renderers = new Map<string, BlockRenderer>()
 
-type ModelOptions = Pick<RenderOptions, 'hasThinking' | 'hasStatus'>
+type ModelOptions = Pick<BedrockRenderOptions, 'hasThinking' | 'hasStatus'>
 
 export function getBlockRenderer({ images, thinking, toolContent }: Repairs = {}, model: ModelOptions): BlockRenderer {
-  const options: RenderOptions = {
+  const options: BedrockRenderOptions = {
     hasImages: !images,
     hasThinking: !thinking && model.hasThinking,
     hasResultImages: !images && !toolContent,
@@ -67,7 +67,7 @@ export function getBlockRenderer({ images, thinking, toolContent }: Repairs = {}
 
 const isThinking = (block: ContentBlock): boolean => 'reasoningContent' in block
 
-function renderBlocks(message: Message, options: RenderOptions): readonly ContentBlock[] {
+function renderBlocks(message: Message, options: BedrockRenderOptions): readonly ContentBlock[] {
   switch (message.role) {
     case 'user':
       return message.content.flatMap((part) => renderPart(part, options.hasImages))
@@ -98,7 +98,7 @@ function renderPart(part: TextPart | ImagePart, hasImages: boolean): readonly (T
 
 function renderAssistantPart(
   part: AssistantMessage['content'][number],
-  options: RenderOptions,
+  options: BedrockRenderOptions,
 ): readonly ContentBlock[] {
   if (part.type === 'text') return renderText(part.text)
   if (part.type === 'call')
@@ -106,7 +106,7 @@ function renderAssistantPart(
       { toolUse: { toolUseId: encodeCallId(part.id), name: encodeToolName(part.name), input: toObject(part.input) } },
     ]
   if (!options.hasThinking || part.sealed?.by !== sealIssuer) return []
-  const seal = part.sealed.data as ThinkingSeal
+  const seal = part.sealed.data as BedrockSeal
   return 'redacted' in seal
     ? [{ reasoningContent: { redactedContent: seal.redacted } }]
     : [{ reasoningContent: { reasoningText: { text: part.text, signature: seal.signature } } }]
@@ -115,7 +115,7 @@ function renderAssistantPart(
 const toObject = (input: unknown): object =>
   typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {}
 
-function renderToolResult({ callId, content, failed }: ToolMessage, options: RenderOptions): ToolResultBlock {
+function renderToolResult({ callId, content, failed }: ToolMessage, options: BedrockRenderOptions): ToolResultBlock {
   const isError = failed && options.hasStatus
   const parts = content.flatMap((part) =>
     // The API accepts only text in a failed result.

@@ -3,7 +3,7 @@
  * end in the middle of a frame. A frame with a wrong checksum is an error.
  */
 
-export type Frame = { readonly headers: Readonly<Record<string, string>>; readonly payload: Uint8Array }
+export type BedrockFrame = { readonly headers: Readonly<Record<string, string>>; readonly payload: Uint8Array }
 
 /** The total length, the header length, and the checksum of both. */
 const preludeBytes = 12
@@ -12,7 +12,7 @@ const checksumBytes = 4
 const maxFrameBytes = 24 * 1024 * 1024
 
 /** Creates the decoder of one stream. Each call takes a chunk and yields the frames that it completes. */
-export function createFrameDecoder(): (bytes: Uint8Array) => Generator<Frame> {
+export function createFrameDecoder(): (bytes: Uint8Array) => Generator<BedrockFrame> {
   let chunks: Uint8Array[] = []
   let [bufferedBytes, requiredBytes] = [0, 0]
   return function* (bytes) {
@@ -43,7 +43,7 @@ function readFrameLength(bytes: Uint8Array, at: number): number | undefined {
   return length
 }
 
-function decodeFrame(bytes: Uint8Array): Frame {
+function decodeFrame(bytes: Uint8Array): BedrockFrame {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const end = bytes.length - checksumBytes
   if (crc32(bytes.subarray(0, end)) !== view.getUint32(end)) throw new Error('A frame has a wrong checksum.')

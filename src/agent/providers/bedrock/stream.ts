@@ -5,14 +5,14 @@ import type { AssistantMessage } from '#agent/core/message.ts'
 import { noUsage, type Usage } from '#agent/core/usage.ts'
 import { parseCallArguments } from '../shared/call-arguments.ts'
 import { toTokenCount } from '../shared/usage-numbers.ts'
-import { sealIssuer, type ThinkingSeal } from './blocks.ts'
-import { createFrameDecoder, type Frame } from './frames.ts'
-import { type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
+import { sealIssuer, type BedrockSeal } from './blocks.ts'
+import { createFrameDecoder, type BedrockFrame } from './frames.ts'
+import { type BodyReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
 import { ReplySizeLimit } from '../shared/reply-size-limit.ts'
 
 export async function readConverseStream(
   response: Response,
-  { onDelta, onActivity, sleep }: ReadOptions,
+  { onDelta, onActivity, sleep }: BodyReadOptions,
 ): Promise<DialectReply> {
   if (!response.ok || response.headers.get('content-type')?.includes('json')) throw await readBedrockError(response)
   const builder = new ConverseReplyBuilder(onDelta)
@@ -27,7 +27,7 @@ export async function readConverseStream(
 }
 
 /** Reads the answer of Converse, which is not streamed. */
-export async function readConverseReply(response: Response, { onDelta }: ReadOptions): Promise<DialectReply> {
+export async function readConverseReply(response: Response, { onDelta }: BodyReadOptions): Promise<DialectReply> {
   if (!response.ok) throw await readBedrockError(response)
   const builder = new ConverseReplyBuilder(onDelta)
   builder.addWhole((await response.json()) as WholeReply)
@@ -37,7 +37,7 @@ export async function readConverseReply(response: Response, { onDelta }: ReadOpt
 type WholeReply = {
   readonly output?: { readonly message?: { readonly content?: readonly WholeBlock[] } }
   readonly stopReason?: string
-  readonly usage?: Partial<UsageFields>
+  readonly usage?: Partial<BedrockUsage>
 }
 type WholeBlock = {
   readonly text?: string
@@ -64,10 +64,10 @@ type PartDelta = {
     }
   }
 }
-type UsageFields = Readonly<
+type BedrockUsage = Readonly<
   Record<'inputTokens' | 'outputTokens' | 'cacheReadInputTokens' | 'cacheWriteInputTokens' | 'cacheDetails', unknown>
 >
-type Part =
+type BedrockBlock =
   | { readonly kind: 'text'; text: string }
   | { readonly kind: 'thinking'; text: string; signature: string; redacted: string }
   | { readonly kind: 'call'; readonly id: string; readonly name: string; json: string }
@@ -76,14 +76,14 @@ const decoder = new TextDecoder()
 
 class ConverseReplyBuilder implements ReplyBuilder {
   isClosed = false
-  readonly #onDelta: ReadOptions['onDelta']
+  readonly #onDelta: BodyReadOptions['onDelta']
   /** Parts by index, in the order of their start. Only tool calls have a start event. */
-  readonly #parts = new Map<number, Part>()
+  readonly #parts = new Map<number, BedrockBlock>()
   readonly #sizeLimit = new ReplySizeLimit()
   #stopReason: string | undefined
   #usage: Usage = noUsage
 
-  constructor(onDelta: ReadOptions['onDelta']) {
+  constructor(onDelta: BodyReadOptions['onDelta']) {
     this.#onDelta = onDelta
   }
 
@@ -95,7 +95,7 @@ class ConverseReplyBuilder implements ReplyBuilder {
     return [...this.#parts.values()].some(({ kind }) => kind === 'call')
   }
 
-  add(frame: Frame): void {
+  add(frame: BedrockFrame): void {
     const text = decoder.decode(frame.payload)
     throwException(frame, text)
     const event: unknown = JSON.parse(text)
@@ -108,7 +108,7 @@ class ConverseReplyBuilder implements ReplyBuilder {
         this.#stopReason = (event as { readonly stopReason?: string }).stopReason ?? 'end_turn'
         return
       case 'metadata':
-        this.#usage = parseUsage((event as { readonly usage?: Partial<UsageFields> }).usage ?? {})
+        this.#usage = parseUsage((event as { readonly usage?: Partial<BedrockUsage> }).usage ?? {})
         this.isClosed = this.isComplete
     }
   }
@@ -137,7 +137,7 @@ class ConverseReplyBuilder implements ReplyBuilder {
     this.#startPart(contentBlockIndex, { kind: 'call', id, name, json: '' })
   }
 
-  #startPart<P extends Part>(index: number, part: P): P {
+  #startPart<P extends BedrockBlock>(index: number, part: P): P {
     this.#sizeLimit.countPart()
     this.#parts.set(index, part)
     return part
@@ -191,16 +191,16 @@ class ConverseReplyBuilder implements ReplyBuilder {
   }
 }
 
-function throwException({ headers }: Frame, text: string): void {
+function throwException({ headers }: BedrockFrame, text: string): void {
   const kind = headers[':message-type']
   if (kind === 'exception')
     throw new BedrockError(headers[':exception-type'] ?? '', parseErrorBody(text).message ?? text)
   if (kind === 'error') throw new BedrockError(headers[':error-code'] ?? '', headers[':error-message'] ?? text)
 }
 
-const seal = (data: ThinkingSeal) => ({ sealed: { by: sealIssuer, data } })
+const seal = (data: BedrockSeal) => ({ sealed: { by: sealIssuer, data } })
 
-function toContent(part: Part): AssistantMessage['content'] {
+function toContent(part: BedrockBlock): AssistantMessage['content'] {
   switch (part.kind) {
     case 'text':
       return part.text ? [{ type: 'text', text: part.text }] : []
@@ -215,7 +215,7 @@ function toContent(part: Part): AssistantMessage['content'] {
 }
 
 /** Bedrock counts cached tokens separately, as `Usage` does. */
-function parseUsage(usage: Partial<UsageFields>): Usage {
+function parseUsage(usage: Partial<BedrockUsage>): Usage {
   const cachedWrite = toTokenCount(usage.cacheWriteInputTokens)
   const hourWrite = Math.min(cachedWrite, countHourWrite(usage.cacheDetails))
   return {

@@ -1,9 +1,9 @@
 /** Reads values from untrusted JSON. A value of the wrong type counts as missing. */
 
-export type JsonObject = Readonly<Record<string, unknown>>
+export type CatalogObject = Readonly<Record<string, unknown>>
 
-export const asObject = (value: unknown): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+export const asObject = (value: unknown): CatalogObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as CatalogObject) : {}
 
 export const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 

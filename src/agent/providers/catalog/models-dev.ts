@@ -1,7 +1,7 @@
 /** Parses the public catalog models.dev (`GET /api.json`): providers and their models, prices in USD per million tokens. */
 
 import type { ModelFacts, ModelTable, Prices, Rates } from './model-facts.ts'
-import { asUsd, type JsonObject, asBoolean, asList, asObject, omitUndefined, asTokenCount } from './json-values.ts'
+import { asUsd, type CatalogObject, asBoolean, asList, asObject, omitUndefined, asTokenCount } from './json-values.ts'
 
 /** Parses the models of one provider, by its models.dev name. Undefined when the document has no such provider. */
 export function parseModelsDev(document: unknown, provider: string): ModelTable | undefined {
@@ -10,7 +10,7 @@ export function parseModelsDev(document: unknown, provider: string): ModelTable 
   return rows.length ? Object.fromEntries(rows) : undefined
 }
 
-function parseFacts(row: JsonObject): ModelFacts {
+function parseFacts(row: CatalogObject): ModelFacts {
   const limit = asObject(row['limit'])
   const input = asObject(row['modalities'])['input']
   const cost = asObject(row['cost'])
@@ -29,14 +29,14 @@ function parseFacts(row: JsonObject): ModelFacts {
   })
 }
 
-function parsePrices(cost: JsonObject): Prices | undefined {
+function parsePrices(cost: CatalogObject): Prices | undefined {
   const rates = parseRates(cost)
   if (!rates) return undefined
   const above = parsePriceTiers(cost).toSorted((a, b) => a.tokens - b.tokens)
   return { ...rates, ...(above.length && { above }) }
 }
 
-function parseRates(cost: JsonObject): Rates | undefined {
+function parseRates(cost: CatalogObject): Rates | undefined {
   const input = asUsd(cost['input'])
   const output = asUsd(cost['output'])
   if (input === undefined || output === undefined) return undefined
@@ -49,9 +49,9 @@ function parseRates(cost: JsonObject): Rates | undefined {
 }
 
 /** Reads price tiers by prompt length; without `tiers`, the older field `context_over_200k`. */
-function parsePriceTiers(cost: JsonObject): readonly NonNullable<Prices['above']>[number][] {
+function parsePriceTiers(cost: CatalogObject): readonly NonNullable<Prices['above']>[number][] {
   const tiers = asList(cost['tiers']).map(asObject)
-  const rows: readonly (readonly [tokens: unknown, rates: JsonObject])[] = tiers.length
+  const rows: readonly (readonly [tokens: unknown, rates: CatalogObject])[] = tiers.length
     ? tiers.flatMap((row) => {
         const { type, size } = asObject(row['tier'])
         return type === 'context' ? [[size, row] as const] : []

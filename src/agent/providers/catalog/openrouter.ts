@@ -1,7 +1,7 @@
 /** Parses OpenRouter's model list (`GET /api/v1/models`). Its prices are USD per token, as text. */
 
 import type { ModelFacts, ModelTable, Prices } from './model-facts.ts'
-import { asUsd, type JsonObject, asList, asObject, omitUndefined, asTokenCount } from './json-values.ts'
+import { asUsd, type CatalogObject, asList, asObject, omitUndefined, asTokenCount } from './json-values.ts'
 
 export function parseOpenRouter(document: unknown): ModelTable {
   const rows = asList(asObject(document)['data']).map(asObject)
@@ -10,7 +10,7 @@ export function parseOpenRouter(document: unknown): ModelTable {
   )
 }
 
-function parseFacts(row: JsonObject): ModelFacts {
+function parseFacts(row: CatalogObject): ModelFacts {
   const top = asObject(row['top_provider'])
   const parameters = new Set(asList(row['supported_parameters']))
   const input = asObject(row['architecture'])['input_modalities']
@@ -33,7 +33,7 @@ const minDefined = (a: number | undefined, b: number | undefined) =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
 
 /** The price "-1" (of `openrouter/auto`) is unknown: it depends on the model that OpenRouter chooses. */
-function parsePrices(pricing: JsonObject): Prices | undefined {
+function parsePrices(pricing: CatalogObject): Prices | undefined {
   const perMillion = (name: string) => {
     const amount = asUsd(pricing[name])
     return amount === undefined ? undefined : Math.round(amount * 1e12) / 1e6

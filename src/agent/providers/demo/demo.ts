@@ -8,9 +8,9 @@ import { type AssistantMessage, callsIn, type Message, textIn } from '#agent/cor
 import { noUsage } from '#agent/core/usage.ts'
 
 type ToolRequest = { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
-type Rule = readonly [pattern: RegExp, createRequest: (...words: string[]) => ToolRequest]
+type DemoRule = readonly [pattern: RegExp, createRequest: (...words: string[]) => ToolRequest]
 
-const rules: readonly Rule[] = [
+const rules: readonly DemoRule[] = [
   [/^run:\s*([\s\S]+)$/i, (command) => ({ tool: 'terminal', input: { command } })],
   [/^write\s+(\S+?):\s?([\s\S]*)$/i, (path, content) => ({ tool: 'write_file', input: { path, content } })],
   [/^read\s+(\S+)\s*$/i, (path) => ({ tool: 'read_file', input: { path } })],

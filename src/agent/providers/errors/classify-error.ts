@@ -11,7 +11,7 @@ import { parseRetryAfter } from './retry-after.ts'
 import { isAbortError } from '../shared/abort-error.ts'
 
 /** Facts about the failed call that disambiguate its error. */
-export type CallContext = {
+export type ErrorContext = {
   readonly promptTokens: number
   readonly contextWindow: number
   readonly messageCount: number
@@ -26,9 +26,9 @@ export type CallContext = {
   readonly key?: string | undefined
 }
 
-type Rule = (details: ErrorDetails, context: CallContext) => FailureKind | undefined
+type ErrorRule = (details: ErrorDetails, context: ErrorContext) => FailureKind | undefined
 
-export function classifyError(error: unknown, context: CallContext): Failure {
+export function classifyError(error: unknown, context: ErrorContext): Failure {
   const details = extractErrorDetails(error)
   const { status, message, text, headers } = details
   const kind = context.isStalled ? 'stalled' : isAbortError(error) ? 'aborted' : classifyDetails(details, context)
@@ -62,7 +62,7 @@ const redactKeys = (message: string, key = '') =>
     .reduce((text, part) => text.replaceAll(part, '…'), message)
     .replace(/\b(sk|pk|key|tok|gsk|xai)[-_][\w*.-]{6,}/gi, '$1-…')
 
-function classifyDetails(details: ErrorDetails, context: CallContext): FailureKind {
+function classifyDetails(details: ErrorDetails, context: ErrorContext): FailureKind {
   for (const rule of rules) {
     const kind = rule(details, context)
     if (kind) return kind
@@ -71,17 +71,17 @@ function classifyDetails(details: ErrorDetails, context: CallContext): FailureKi
 }
 
 const whenPhrase =
-  (kind: FailureKind, group: Parameters<typeof containsPhrase>[1]): Rule =>
+  (kind: FailureKind, group: Parameters<typeof containsPhrase>[1]): ErrorRule =>
   ({ text }) =>
     containsPhrase(text, group) ? kind : undefined
 
 const whenStatus =
-  (statuses: readonly number[], rule: Rule): Rule =>
+  (statuses: readonly number[], rule: ErrorRule): ErrorRule =>
   (details, context) =>
     details.status !== undefined && statuses.includes(details.status) ? rule(details, context) : undefined
 
 const firstMatch =
-  (...list: readonly Rule[]): Rule =>
+  (...list: readonly ErrorRule[]): ErrorRule =>
   (details, context) => {
     for (const rule of list) {
       const kind = rule(details, context)
@@ -91,7 +91,7 @@ const firstMatch =
   }
 
 const always =
-  (kind: FailureKind): Rule =>
+  (kind: FailureKind): ErrorRule =>
   () =>
     kind
 
@@ -101,7 +101,7 @@ const matchRefusal = firstMatch(whenPhrase('refused', 'refused'), ({ codes }) =>
 )
 
 /** Classifies "usage limit" as `rate` when the message says that waiting helps, else as `quota`. */
-const matchUsageLimit: Rule = ({ text }) => {
+const matchUsageLimit: ErrorRule = ({ text }) => {
   if (!containsPhrase(text, 'usageLimit')) return undefined
   return containsPhrase(text, 'transient') ? 'rate' : 'quota'
 }
@@ -109,7 +109,7 @@ const matchUsageLimit: Rule = ({ text }) => {
 /** The names of the field: OpenAI's old and new one, that of the Responses API, of TGI, of Google and of Bedrock. */
 const outputLimitName = /max_(?:completion_|output_|new_)?tokens|max(?:output)?tokens|maximum tokens you requested/
 
-const matchOutputCap: Rule = ({ text }) => {
+const matchOutputCap: ErrorRule = ({ text }) => {
   if (!outputLimitName.test(text)) return undefined
   const remaining = parseRemainingTokens(text)
   if (remaining !== undefined) return remaining < minOutputTokens ? 'too-long' : 'output-cap'
@@ -151,18 +151,18 @@ const availablePatterns = [
   /(?:available(?: tokens)?|at most|maximum(?: of| is| output tokens(?: is)?)?|less than or equal to|supports(?: at most)?|<=)\D{0,30}?(\d[\d,]{1,9})/,
 ]
 
-const matchRate: Rule = ({ text }, { isAggregator }) =>
+const matchRate: ErrorRule = ({ text }, { isAggregator }) =>
   isAggregator && /upstream|provider returned|temporarily rate-limited/.test(text) ? 'upstream-rate' : 'rate'
 
 /** "Too many tokens" is a rate limit when waiting helps, and a prompt that is too long otherwise. */
-const matchTokenRate: Rule = ({ text, codes }) => {
+const matchTokenRate: ErrorRule = ({ text, codes }) => {
   if (!text.includes('too many tokens')) return undefined
   const isRate = /\b(?:wait|rate|throttl\w*|try again|retry|slow down|per (?:second|minute|hour|day))\b/.test(text)
   return isRate || codes.some((code) => /throttl|rate_?limit/.test(code)) ? 'rate' : undefined
 }
 
 /** Aggregators and gateways answer an oversized prompt with a short 400 without a reason. */
-const matchBareBadRequest: Rule = ({ text }, { promptTokens, contextWindow, messageCount }) => {
+const matchBareBadRequest: ErrorRule = ({ text }, { promptTokens, contextWindow, messageCount }) => {
   if (text.length >= 30) return undefined
   const isFull = promptTokens > contextWindow * 0.4
   const isLong = contextWindow <= 256_000 && (promptTokens > 80_000 || messageCount > 80)
@@ -189,7 +189,7 @@ const matchBadRequest = firstMatch(
 )
 
 /** Google uses OpenAI's message for an empty account for its per-minute limit too, but adds when to retry. */
-const matchQuota: Rule = ({ text, codes }) => {
+const matchQuota: ErrorRule = ({ text, codes }) => {
   if (codes.includes('insufficient_quota')) return 'quota'
   if (!containsPhrase(text, 'billing')) return undefined
   return text.includes('exceeded your current quota') && containsPhrase(text, 'transient') ? undefined : 'quota'
@@ -244,7 +244,7 @@ const matchStatus = firstMatch(
 )
 
 /** A connection that breaks without an error on a huge prompt is treated as `too-long`: the server could not process it. */
-const matchDisconnect: Rule = ({ text }, { isReasoning, promptTokens, contextWindow, messageCount }) => {
+const matchDisconnect: ErrorRule = ({ text }, { isReasoning, promptTokens, contextWindow, messageCount }) => {
   if (!containsPhrase(text, 'disconnect')) return undefined
   if (isReasoning) return 'network'
   const isFull = promptTokens > contextWindow * 0.6
@@ -253,16 +253,17 @@ const matchDisconnect: Rule = ({ text }, { isReasoning, promptTokens, contextWin
 }
 
 /** Matches codes that name a specific error. */
-const matchCode: Rule = ({ codes }) => kindsByCode.find(([, names]) => names.some((name) => codes.includes(name)))?.[0]
+const matchCode: ErrorRule = ({ codes }) =>
+  kindsByCode.find(([, names]) => names.some((name) => codes.includes(name)))?.[0]
 
 /** Matches codes that only say whose fault it is. The message decides the kind. */
-const matchFaultCode: Rule = (details, context) => {
+const matchFaultCode: ErrorRule = (details, context) => {
   const { codes } = details
   if (codes.some((code) => providerFaultCodes.has(code))) return matchServerError(details, context)
   return codes.some((code) => requestFaultCodes.has(code)) ? matchBadRequest(details, context) : undefined
 }
 
-const rules: readonly Rule[] = [
+const rules: readonly ErrorRule[] = [
   matchRefusal,
   whenPhrase('no-stream', 'noStream'),
   whenPhrase('no-images', 'noImages'),

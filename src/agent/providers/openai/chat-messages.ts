@@ -54,7 +54,7 @@ export function resolveStyle(quirks: Quirks, repairs: Repairs | undefined): Rend
   return style
 }
 
-type ContentPart = OpenAI.Chat.Completions.ChatCompletionContentPart
+type ChatContentPart = OpenAI.Chat.Completions.ChatCompletionContentPart
 
 export const renderTextPart = (text: string, mark?: CacheMark): string => JSON.stringify(createTextPart(text, mark))
 
@@ -144,7 +144,7 @@ function listImagesBefore(
   return images
 }
 
-const renderImages = (images: readonly ImagePart[], style: RenderStyle): ContentPart[] => [
+const renderImages = (images: readonly ImagePart[], style: RenderStyle): ChatContentPart[] => [
   {
     type: 'text',
     text: images.length === 1 ? '[The image of the result above:]' : '[The images of the results above:]',
@@ -154,7 +154,7 @@ const renderImages = (images: readonly ImagePart[], style: RenderStyle): Content
 
 const maxImageBytes = 20 * 1024 * 1024
 
-function renderPart(part: UserMessage['content'][number], { shouldSendImages }: RenderStyle): ContentPart[] {
+function renderPart(part: UserMessage['content'][number], { shouldSendImages }: RenderStyle): ChatContentPart[] {
   if (part.type === 'text') return renderText(part.text)
   if (!shouldSendImages) return renderText(omittedImageText)
   const image = toImageContent(part, maxImageBytes)
@@ -163,7 +163,7 @@ function renderPart(part: UserMessage['content'][number], { shouldSendImages }: 
   return [{ type: 'image_url', image_url: { url } }]
 }
 
-const renderText = (text: string): ContentPart[] =>
+const renderText = (text: string): ChatContentPart[] =>
   /\S/.test(text) ? [{ type: 'text', text: toWellFormed(text) }] : []
 
 function renderUserContent(

@@ -5,8 +5,8 @@ import type OpenAI from 'openai'
 import { type DialectReply, StreamBroken } from '#agent/core/dialect.ts'
 import type { AssistantMessage } from '#agent/core/message.ts'
 import { noUsage, type Usage } from '#agent/core/usage.ts'
-import { createSearchPart, createSourcesPart, readSources, type Source } from '../shared/server-search.ts'
-import { decodeUtf8Into, type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
+import { createSearchPart, createSourcesPart, readSources, type SearchSource } from '../shared/server-search.ts'
+import { decodeUtf8Into, type BodyReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
 import { type ErrorFields, ErrorInBody } from '../shared/error-in-body.ts'
 import { ToolCallAssembler, type ToolCallFragment } from './chat-tool-calls.ts'
@@ -14,7 +14,7 @@ import { type CostFields, parseCost, toTokenCount } from '../shared/usage-number
 import { parseChatContent } from './chat-content.ts'
 import { sealIssuer } from './chat-messages.ts'
 
-type Choice = {
+type StreamChoice = {
   readonly delta?: Fragment
   readonly message?: Fragment
   readonly finish_reason?: string | null
@@ -40,7 +40,7 @@ type ChatUsage = OpenAI.CompletionUsage &
     readonly prompt_tokens_details?: { readonly cache_write_tokens?: number }
   }
 export type ChatChunk = {
-  readonly choices?: readonly Choice[]
+  readonly choices?: readonly StreamChoice[]
   readonly usage?: ChatUsage | null
   readonly error?: ErrorFields | string | null
 }
@@ -48,7 +48,7 @@ export type ChatChunk = {
 /** `parseChunk` converts the data of one event, for servers with their own format. */
 export async function readChatStream(
   response: Response,
-  { onDelta, onActivity, onServerSearch, sleep }: ReadOptions,
+  { onDelta, onActivity, onServerSearch, sleep }: BodyReadOptions,
   parseChunk: (data: string) => ChatChunk = (data) => JSON.parse(data) as ChatChunk,
 ): Promise<DialectReply> {
   const builder = new ChatReplyBuilder({ onDelta, onServerSearch })
@@ -80,19 +80,19 @@ const failureReasons = new Set(['insufficient_system_resource', 'error', 'networ
 
 class ChatReplyBuilder implements ReplyBuilder {
   isClosed = false
-  readonly #onDelta: ReadOptions['onDelta']
-  readonly #onServerSearch: ReadOptions['onServerSearch']
+  readonly #onDelta: BodyReadOptions['onDelta']
+  readonly #onServerSearch: BodyReadOptions['onServerSearch']
   #text = ''
   #thinking = ''
   #refusal = ''
   readonly #sizeLimit = new ReplySizeLimit()
   readonly #details = new ReasoningDetails(this.#sizeLimit)
   readonly #calls = new ToolCallAssembler(this.#sizeLimit)
-  readonly #sources: Source[] = []
+  readonly #sources: SearchSource[] = []
   #finishReason: string | undefined
   #usage: Usage = noUsage
 
-  constructor({ onDelta, onServerSearch }: Pick<ReadOptions, 'onDelta' | 'onServerSearch'>) {
+  constructor({ onDelta, onServerSearch }: Pick<BodyReadOptions, 'onDelta' | 'onServerSearch'>) {
     this.#onDelta = onDelta
     this.#onServerSearch = onServerSearch
   }

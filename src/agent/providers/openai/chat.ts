@@ -65,22 +65,22 @@ const isMarkable = (message: Message | undefined): boolean =>
   message?.content.some((part) => part.type === 'text' && /\S/.test(part.text)) ?? false
 
 /** The bytes of the messages that cannot change any more, up to `messageCount`. */
-type StablePrefix = {
+type ChatPrefix = {
   readonly head: string
   readonly style: RenderStyle
   readonly bytes: Utf8Builder
   messageCount: number
 }
-const stablePrefixes = new WeakMap<readonly Message[], StablePrefix>()
+const stablePrefixes = new WeakMap<readonly Message[], ChatPrefix>()
 
-type PrefixParts = {
+type ChatPrefixParts = {
   readonly head: string
   readonly style: RenderStyle
   readonly transcript: readonly Message[]
   readonly stableCount: number
 }
 
-function encodeStablePrefix({ head, style, transcript, stableCount }: PrefixParts): Utf8Builder {
+function encodeStablePrefix({ head, style, transcript, stableCount }: ChatPrefixParts): Utf8Builder {
   let prefix = stablePrefixes.get(transcript)
   let first = ''
   if (prefix?.head !== head || prefix.style !== style || prefix.messageCount > stableCount) {

@@ -3,7 +3,7 @@
  * equivalent exists, otherwise removed: a wider schema is better than a refused request.
  */
 
-type Schema = Readonly<Record<string, unknown>>
+type GeminiSchema = Readonly<Record<string, unknown>>
 
 const supportedKeywords = [
   'type',
@@ -26,14 +26,17 @@ const supportedKeywords = [
 const maxDepth = 12
 
 export const toGeminiSchema = (schema: object): object =>
-  convertSchema(schema as Schema, getDefinitions(schema as Schema), 0)
+  convertSchema(schema as GeminiSchema, getDefinitions(schema as GeminiSchema), 0)
 
-const getDefinitions = ({ $defs, definitions }: Schema): Schema => ({ ...toSchema(definitions), ...toSchema($defs) })
+const getDefinitions = ({ $defs, definitions }: GeminiSchema): GeminiSchema => ({
+  ...toSchema(definitions),
+  ...toSchema($defs),
+})
 
-const toSchema = (value: unknown): Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Schema) : {}
+const toSchema = (value: unknown): GeminiSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as GeminiSchema) : {}
 
-function convertSchema(source: Schema, defs: Schema, depth: number): Schema {
+function convertSchema(source: GeminiSchema, defs: GeminiSchema, depth: number): GeminiSchema {
   if (depth > maxDepth) return { type: 'object' }
   const schema = mergeAllOf(resolveRef(source, defs), defs)
   const convertInner = (value: unknown) => convertSchema(toSchema(value), defs, depth + 1)
@@ -51,22 +54,22 @@ function convertSchema(source: Schema, defs: Schema, depth: number): Schema {
   }
 }
 
-const isType = ({ type }: Schema, name: string) => type === name || (Array.isArray(type) && type.includes(name))
+const isType = ({ type }: GeminiSchema, name: string) => type === name || (Array.isArray(type) && type.includes(name))
 
-function resolveRef(schema: Schema, defs: Schema): Schema {
+function resolveRef(schema: GeminiSchema, defs: GeminiSchema): GeminiSchema {
   const { $ref, ...rest } = schema
   if (typeof $ref !== 'string') return schema
   return { ...toSchema(defs[$ref.replace(/^#\/(\$defs|definitions)\//, '')]), ...rest }
 }
 
 /** Merges the schemas of `allOf` into one. */
-function mergeAllOf(schema: Schema, defs: Schema): Schema {
+function mergeAllOf(schema: GeminiSchema, defs: GeminiSchema): GeminiSchema {
   const { allOf, ...rest } = schema
   if (!Array.isArray(allOf)) return schema
   return allOf.map((part) => mergeAllOf(resolveRef(toSchema(part), defs), defs)).reduce(mergeSchemas, rest)
 }
 
-const mergeSchemas = (a: Schema, b: Schema): Schema => ({
+const mergeSchemas = (a: GeminiSchema, b: GeminiSchema): GeminiSchema => ({
   ...b,
   ...a,
   ...((a['properties'] ?? b['properties']) !== undefined && {
@@ -80,21 +83,21 @@ const mergeSchemas = (a: Schema, b: Schema): Schema => ({
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 /** Gemini accepts one type. Null becomes `nullable`. */
-function convertType({ type }: Schema): Schema {
+function convertType({ type }: GeminiSchema): GeminiSchema {
   if (!Array.isArray(type)) return {}
   const [first = 'string'] = type.filter((name) => name !== 'null') as readonly string[]
   return { type: first, ...(type.includes('null') && { nullable: true }) }
 }
 
 /** Gemini accepts only strings in an enum. */
-function convertEnum(schema: Schema): Schema {
+function convertEnum(schema: GeminiSchema): GeminiSchema {
   const values = schema['const'] === undefined ? toList(schema['enum']) : [schema['const']]
   const texts = values.filter((value) => typeof value === 'string' && value !== '')
   if (!values.length) return {}
   return texts.length === values.length ? { type: 'string', enum: texts } : { enum: undefined }
 }
 
-function convertObject(schema: Schema, convertInner: (value: unknown) => Schema): Schema {
+function convertObject(schema: GeminiSchema, convertInner: (value: unknown) => GeminiSchema): GeminiSchema {
   const properties = Object.entries(toSchema(schema['properties']))
   if (!properties.length) return {}
   const names = new Set(properties.map(([name]) => name))
@@ -106,7 +109,7 @@ function convertObject(schema: Schema, convertInner: (value: unknown) => Schema)
   }
 }
 
-function convertAnyOf(schema: Schema, convertInner: (value: unknown) => Schema): Schema {
+function convertAnyOf(schema: GeminiSchema, convertInner: (value: unknown) => GeminiSchema): GeminiSchema {
   const choices = [...toList(schema['anyOf']), ...toList(schema['oneOf'])]
   if (!choices.length) return {}
   const nonNull = choices.filter((choice) => toSchema(choice)['type'] !== 'null')

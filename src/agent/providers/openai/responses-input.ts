@@ -12,14 +12,18 @@ import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
 const dialectName = 'openai-responses'
 
-export type InputItem = OpenAI.Responses.ResponseInputItem
+export type ResponsesInputItem = OpenAI.Responses.ResponseInputItem
 type TextMessage = OpenAI.Responses.EasyInputMessage
-type Part = OpenAI.Responses.ResponseInputText | OpenAI.Responses.ResponseInputImage
+type InputPart = OpenAI.Responses.ResponseInputText | OpenAI.Responses.ResponseInputImage
 type Reasoning = OpenAI.Responses.ResponseReasoningItem
 type Search = OpenAI.Responses.ResponseFunctionWebSearch
 
 /** `host`: the host that gets the request. It cannot decrypt reasoning of another host. */
-export function renderInputItems(message: Message, repairs: Repairs = {}, host?: string): readonly InputItem[] {
+export function renderInputItems(
+  message: Message,
+  repairs: Repairs = {},
+  host?: string,
+): readonly ResponsesInputItem[] {
   switch (message.role) {
     case 'user':
       return [{ type: 'message', role: 'user', content: renderContent(message.content, repairs) }]
@@ -45,12 +49,12 @@ function renderAssistantItems(
   { content }: AssistantMessage,
   repairs: Repairs,
   host: string | undefined,
-): readonly InputItem[] {
-  const items: InputItem[] = []
-  let pendingReasoning: InputItem[] = []
+): readonly ResponsesInputItem[] {
+  const items: ResponsesInputItem[] = []
+  let pendingReasoning: ResponsesInputItem[] = []
   let text = ''
   let phase: TextMessage['phase']
-  const addItem = (item: InputItem) => {
+  const addItem = (item: ResponsesInputItem) => {
     items.push(...pendingReasoning, item)
     pendingReasoning = []
   }
@@ -114,7 +118,7 @@ function unseal(
   return sealed.data as Reasoning | Search | PhaseSeal
 }
 
-const renderCall = ({ id, name, input, raw }: ToolCallPart): InputItem => ({
+const renderCall = ({ id, name, input, raw }: ToolCallPart): ResponsesInputItem => ({
   type: 'function_call',
   call_id: encodeCallId(id),
   name: encodeToolName(name),
@@ -127,7 +131,7 @@ const maxImageBytes = 20 * 1024 * 1024
 const describeImage = (part: TextPart | ImagePart): TextPart =>
   part.type === 'text' ? part : { type: 'text', text: '[an image, not shown]' }
 
-function renderContent(content: readonly (TextPart | ImagePart)[], { images }: Repairs): string | Part[] {
+function renderContent(content: readonly (TextPart | ImagePart)[], { images }: Repairs): string | InputPart[] {
   const parts = content.map((part) =>
     part.type === 'text' ? part : images ? createTextPart(omittedImageText) : renderImage(part),
   )

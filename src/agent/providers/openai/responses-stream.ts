@@ -11,7 +11,7 @@ import { parseCallArguments } from '../shared/call-arguments.ts'
 import { ErrorInBody } from '../shared/error-in-body.ts'
 import { type PhaseSeal, resolveSealIssuer, sealReasoning } from './responses-input.ts'
 import { createSearchPart, createSourcesPart, readSources } from '../shared/server-search.ts'
-import { decodeUtf8Into, type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
+import { decodeUtf8Into, type BodyReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
 import type OpenAI from 'openai'
 import { type CostFields, parseCost, toTokenCount } from '../shared/usage-numbers.ts'
@@ -19,12 +19,12 @@ import { type CostFields, parseCost, toTokenCount } from '../shared/usage-number
 /** `host`: the host that sends the reply. Only this host can decrypt the reasoning again. */
 export async function readResponsesStream(
   response: Response,
-  { onDelta, onActivity, onServerSearch, sleep }: ReadOptions,
+  { onDelta, onActivity, onServerSearch, sleep }: BodyReadOptions,
   host?: string,
 ): Promise<DialectReply> {
   const builder = new ResponseReplyBuilder({ onDelta, onServerSearch }, host)
   if (response.headers.get('content-type')?.includes('application/json')) {
-    builder.end((await response.json()) as ResponseBody)
+    builder.end((await response.json()) as StreamedResponse)
     return builder.build()
   }
   const parser = createParser({
@@ -56,7 +56,7 @@ type PartialItem = {
   /** The type of the reasoning events in use. A server may send full text and summary; only one of them is read. */
   reasoningSource: string | undefined
   /** The final item; undefined while it is open. */
-  item: OutputItem | undefined
+  item: StreamedItem | undefined
 }
 
 const kinds: Readonly<Record<string, PartialItem['kind']>> = {
@@ -71,8 +71,8 @@ const finalEvents = new Set(['response.completed', 'response.incomplete', 'respo
 class ResponseReplyBuilder implements ReplyBuilder {
   /** The server has sent `[DONE]`, with or without a final event. */
   isStreamDone = false
-  readonly #onDelta: ReadOptions['onDelta']
-  readonly #onServerSearch: ReadOptions['onServerSearch']
+  readonly #onDelta: BodyReadOptions['onDelta']
+  readonly #onServerSearch: BodyReadOptions['onServerSearch']
   readonly #host: string | undefined
   readonly #sizeLimit = new ReplySizeLimit()
   readonly #items: PartialItem[] = []
@@ -80,7 +80,10 @@ class ResponseReplyBuilder implements ReplyBuilder {
   #ending: { readonly reason: string | undefined } | undefined
   #usage: Usage = noUsage
 
-  constructor({ onDelta, onServerSearch }: Pick<ReadOptions, 'onDelta' | 'onServerSearch'>, host: string | undefined) {
+  constructor(
+    { onDelta, onServerSearch }: Pick<BodyReadOptions, 'onDelta' | 'onServerSearch'>,
+    host: string | undefined,
+  ) {
     this.#onDelta = onDelta
     this.#onServerSearch = onServerSearch
     this.#host = host
@@ -188,7 +191,7 @@ class ResponseReplyBuilder implements ReplyBuilder {
   }
 
   /** Finds the item of an event: by its index, else by its id, else the last open item of its kind. */
-  #findItem(event: StreamEvent, item: OutputItem | undefined): PartialItem {
+  #findItem(event: StreamEvent, item: StreamedItem | undefined): PartialItem {
     const { output_index: index, item_id: id = item?.id } = event
     const kind = kinds[item?.type ?? ''] ?? 'other'
     const found =
@@ -213,7 +216,7 @@ class ResponseReplyBuilder implements ReplyBuilder {
   }
 
   /** The final item replaces the streamed one. Only text that was not streamed before is reported as a delta. */
-  #close(item: OutputItem, partial: PartialItem) {
+  #close(item: StreamedItem, partial: PartialItem) {
     this.#sizeLimit.countText(JSON.stringify(item))
     partial.item = item
     if (partial.kind === 'call') closeCall(partial, item)
@@ -226,7 +229,7 @@ class ResponseReplyBuilder implements ReplyBuilder {
     }
   }
 
-  end({ status, output, usage, error, incomplete_details: details }: ResponseBody) {
+  end({ status, output, usage, error, incomplete_details: details }: StreamedResponse) {
     if (usage) this.#usage = parseUsage(usage)
     if (status === 'failed' || status === 'cancelled' || error) throw toErrorInBody(error ?? {})
     if (!this.#items.length) output?.forEach((item, at) => this.#close(item, this.#open({ item, output_index: at })))
@@ -259,13 +262,13 @@ class ResponseReplyBuilder implements ReplyBuilder {
   }
 }
 
-const readText = ({ content }: OutputItem, field: 'text' | 'refusal'): string =>
+const readText = ({ content }: StreamedItem, field: 'text' | 'refusal'): string =>
   (content ?? []).map((part) => part[field] ?? '').join('')
 
-const readReasoningText = ({ summary, content }: OutputItem): string =>
+const readReasoningText = ({ summary, content }: StreamedItem): string =>
   (summary?.length ? summary : (content ?? [])).map(({ text = '' }) => text).join('\n\n')
 
-function closeCall(partial: PartialItem, item: OutputItem) {
+function closeCall(partial: PartialItem, item: StreamedItem) {
   partial.name ||= item.name ?? ''
   partial.callId ||= item.call_id ?? ''
   partial.text = item.arguments || partial.text
@@ -283,9 +286,9 @@ function createParts(partial: PartialItem, host: string | undefined): AssistantM
 const createSearchParts = ({ item }: PartialItem, host: string | undefined): AssistantMessage['content'] =>
   item?.action ? [createSearchPart(readQuery(item), { by: resolveSealIssuer(host), data: item })] : []
 
-const renderSearch = (item: OutputItem): string => (item.action ? createSearchPart(readQuery(item)).text : '')
+const renderSearch = (item: StreamedItem): string => (item.action ? createSearchPart(readQuery(item)).text : '')
 
-const readQuery = ({ action }: OutputItem): string | undefined =>
+const readQuery = ({ action }: StreamedItem): string | undefined =>
   action?.query ?? action?.queries?.join(', ') ?? action?.type
 
 function createThinkingParts({ text, item }: PartialItem, host: string | undefined): AssistantMessage['content'] {
@@ -303,7 +306,7 @@ function createTextParts({ text, refusal, item }: PartialItem, host: string | un
 }
 
 /** The fields that we read of an output item of any type. */
-type OutputItem = Partial<Omit<OpenAI.Responses.ResponseReasoningItem, 'type' | 'content'>> & {
+type StreamedItem = Partial<Omit<OpenAI.Responses.ResponseReasoningItem, 'type' | 'content'>> & {
   readonly type?: string
   readonly phase?: PhaseSeal['phase'] | null
   readonly content?: readonly {
@@ -319,9 +322,9 @@ type OutputItem = Partial<Omit<OpenAI.Responses.ResponseReasoningItem, 'type' | 
   readonly action?: { readonly type?: string; readonly query?: string; readonly queries?: readonly string[] } | null
 }
 type ResponseErrorFields = { readonly message?: string; readonly code?: string | null; readonly type?: string | null }
-type ResponseBody = {
+type StreamedResponse = {
   readonly status?: string
-  readonly output?: readonly OutputItem[]
+  readonly output?: readonly StreamedItem[]
   readonly usage?: (OpenAI.Responses.ResponseUsage & CostFields) | null
   readonly error?: ResponseErrorFields | null
   readonly incomplete_details?: { readonly reason?: string } | null
@@ -329,7 +332,7 @@ type ResponseBody = {
 type StreamEvent = ResponseErrorFields & {
   readonly output_index?: number
   readonly item_id?: string
-  readonly item?: OutputItem
+  readonly item?: StreamedItem
   readonly content_index?: number
   readonly summary_index?: number
   readonly delta?: string
@@ -337,7 +340,7 @@ type StreamEvent = ResponseErrorFields & {
   readonly text?: string
   readonly refusal?: string
   readonly arguments?: string
-  readonly response?: ResponseBody
+  readonly response?: StreamedResponse
   readonly error?: ResponseErrorFields | null
 }
 
@@ -360,7 +363,7 @@ function toErrorInBody({ message, code, type }: ResponseErrorFields): ErrorInBod
 }
 
 /** `input_tokens` includes tokens read from and written to the cache. `Usage` counts them separately. */
-function parseUsage(usage: NonNullable<ResponseBody['usage']>): Usage {
+function parseUsage(usage: NonNullable<StreamedResponse['usage']>): Usage {
   const cachedRead = toTokenCount(usage.input_tokens_details?.cached_tokens)
   const cachedWrite = toTokenCount(usage.input_tokens_details?.cache_write_tokens)
   return {

@@ -44,7 +44,7 @@ export const createOpenaiResponses = (getClient: GetClient): Dialect => ({
   },
 })
 
-type RequestFields = Omit<OpenAI.Responses.ResponseCreateParams, 'input' | 'tools'>
+type ResponsesFields = Omit<OpenAI.Responses.ResponseCreateParams, 'input' | 'tools'>
 
 /**
  * Returns the request as UTF-8 JSON. The stable part comes first, and of a growing transcript only new messages are
@@ -67,7 +67,7 @@ const maxServerSearches = 10
 function renderHead(request: ModelRequest, quirks: Quirks, first: Message | undefined): string {
   const { model, system, repairs } = request
   const { tools, hasServerSearch } = selectServerSearch(request, quirks, 'openai-responses')
-  const head: RequestFields = {
+  const head: ResponsesFields = {
     model,
     stream: repairs?.stream !== 'off',
     store: false,
@@ -85,7 +85,7 @@ function renderHead(request: ModelRequest, quirks: Quirks, first: Message | unde
   return `${stringifyWellFormed(head).slice(0, -1)}${toolsJson}`
 }
 
-function renderOptions(request: ModelRequest, quirks: Quirks): Partial<RequestFields> {
+function renderOptions(request: ModelRequest, quirks: Quirks): Partial<ResponsesFields> {
   const { repairs, maxTokens = quirks.defaultMaxTokens } = request
   const shouldReturnReasoning = quirks.reasoning !== 'none' && repairs?.thinking === undefined
   return {
@@ -100,33 +100,33 @@ function renderOptions(request: ModelRequest, quirks: Quirks): Partial<RequestFi
 
 const renderToolChoice = (
   choice: NonNullable<ModelRequest['toolChoice']>,
-): NonNullable<RequestFields['tool_choice']> =>
+): NonNullable<ResponsesFields['tool_choice']> =>
   choice === 'required' ? choice : { type: 'function', name: encodeToolName(choice.name) }
 
 /** The API refuses a lower limit. */
 const minOutputTokens = 16
 
 /** The API has no stop sequences, seed, penalties or token biases. */
-function renderSampling(request: ModelRequest, quirks: Quirks): Partial<RequestFields> {
+function renderSampling(request: ModelRequest, quirks: Quirks): Partial<ResponsesFields> {
   const { temperature, parameters } = resolveParameters(request, quirks)
   const { topP, user, serviceTier } = parameters
   return {
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
     ...(user !== undefined && { safety_identifier: user }),
-    ...(serviceTier !== undefined && { service_tier: serviceTier as NonNullable<RequestFields['service_tier']> }),
+    ...(serviceTier !== undefined && { service_tier: serviceTier as NonNullable<ResponsesFields['service_tier']> }),
   }
 }
 
 /** JSON mode is left to the system text: the API requires the word in the input, where the user's words are. */
-function renderText(request: ModelRequest, quirks: Quirks): Pick<RequestFields, 'text'> {
+function renderText(request: ModelRequest, quirks: Quirks): Pick<ResponsesFields, 'text'> {
   const { verbosity } = resolveParameters(request, quirks).parameters
   const native = resolveNativeFormat(request, 'openai-responses', quirks)
   const format = native?.type === 'json_schema' ? { ...native, schema: { ...native.schema } } : undefined
   return verbosity || format ? { text: { ...(format && { format }), ...(verbosity && { verbosity }) } } : {}
 }
 
-function renderToolRules({ tools, toolChoice, parallelToolCalls }: ModelRequest): Partial<RequestFields> {
+function renderToolRules({ tools, toolChoice, parallelToolCalls }: ModelRequest): Partial<ResponsesFields> {
   if (!tools.length) return {}
   return {
     ...(toolChoice !== undefined && { tool_choice: renderToolChoice(toolChoice) }),
@@ -138,7 +138,10 @@ function renderToolRules({ tools, toolChoice, parallelToolCalls }: ModelRequest)
  * Requests a reasoning summary if the model is known to think or an effort is set. It requests none when thinking is
  * left out, because the API refuses summaries for unverified accounts.
  */
-function renderReasoning({ reasoningEffort, repairs }: ModelRequest, quirks: Quirks): Pick<RequestFields, 'reasoning'> {
+function renderReasoning(
+  { reasoningEffort, repairs }: ModelRequest,
+  quirks: Quirks,
+): Pick<ResponsesFields, 'reasoning'> {
   if (quirks.reasoning === 'none' || (reasoningEffort === undefined && quirks.reasoning === undefined)) return {}
   const effort = clampEffort(reasoningEffort, quirks.efforts) as OpenAI.ReasoningEffort | undefined
   const reasoning = { ...(effort && { effort }), ...(!repairs?.thinking && { summary: 'auto' as const }) }
@@ -153,7 +156,7 @@ const renderSystemItem = (system: string, { systemRole }: Quirks): string =>
 type ItemRenderer = (message: Message) => string
 
 /** The bytes of the messages that cannot change any more, up to `messageCount`. */
-type StablePrefix = {
+type ResponsesPrefix = {
   readonly head: string
   readonly render: ItemRenderer
   readonly bytes: Utf8Builder
@@ -161,12 +164,14 @@ type StablePrefix = {
   /** The next item needs its comma. */
   hasItems: boolean
 }
-const stablePrefixes = new WeakMap<readonly Message[], StablePrefix>()
+const stablePrefixes = new WeakMap<readonly Message[], ResponsesPrefix>()
 
-type PrefixParts = Pick<StablePrefix, 'head' | 'render' | 'hasItems'> & { readonly transcript: readonly Message[] }
+type ResponsesPrefixParts = Pick<ResponsesPrefix, 'head' | 'render' | 'hasItems'> & {
+  readonly transcript: readonly Message[]
+}
 
 /** Encodes all messages except the last, which may still change. */
-function encodeStablePrefix({ head, hasItems, transcript, render }: PrefixParts): StablePrefix {
+function encodeStablePrefix({ head, hasItems, transcript, render }: ResponsesPrefixParts): ResponsesPrefix {
   let prefix = stablePrefixes.get(transcript)
   if (prefix?.head !== head || prefix.render !== render || prefix.messageCount >= transcript.length) {
     prefix = { head, render, bytes: new Utf8Builder(), messageCount: 0, hasItems }

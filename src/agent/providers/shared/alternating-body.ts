@@ -12,7 +12,7 @@ export type RenderedBlock = { readonly json: string; readonly isMarkable: boolea
 /** Renders messages for a dialect. Rendered bytes are cached by this object, so equal options need the same object. */
 export type BlockRenderer = { readonly render: (message: Message) => readonly RenderedBlock[] }
 
-type Group = { readonly role: 'user' | 'assistant'; readonly blocks: readonly RenderedBlock[] }
+type BlockGroup = { readonly role: 'user' | 'assistant'; readonly blocks: readonly RenderedBlock[] }
 
 export type CacheMarks = {
   /** The number of messages at the end that get a cache mark. */
@@ -27,13 +27,13 @@ export type CacheMarks = {
 const maxMarkedGroups = 3
 
 /** The bytes of the messages that cannot change any more, up to `messageCount`. */
-type StablePrefix = {
+type BodyPrefix = {
   readonly head: string
   readonly renderer: BlockRenderer
   readonly bytes: Utf8Builder
   messageCount: number
 }
-const stablePrefixes = new WeakMap<readonly Message[], StablePrefix>()
+const stablePrefixes = new WeakMap<readonly Message[], BodyPrefix>()
 
 export type BodyParts = {
   /** The JSON before the first message. */
@@ -60,7 +60,7 @@ export function renderAlternatingBody(parts: BodyParts, renderer: BlockRenderer)
   return prefix.toBytesWith(`${stableCount ? ',' : ''}${groups.map(renderGroup).join(',')}${foot}`)
 }
 
-const renderOpening = (renderer: BlockRenderer): Group => ({
+const renderOpening = (renderer: BlockRenderer): BlockGroup => ({
   role: 'user',
   blocks: renderer.render(userText('(What was said before is not kept.)')),
 })
@@ -96,7 +96,11 @@ function encodeStablePrefix(
   return prefix.bytes
 }
 
-function appendToGroups(groups: readonly Group[], messages: readonly Message[], renderer: BlockRenderer): Group[] {
+function appendToGroups(
+  groups: readonly BlockGroup[],
+  messages: readonly Message[],
+  renderer: BlockRenderer,
+): BlockGroup[] {
   const all = [...groups]
   for (const message of messages) {
     const role = message.role === 'assistant' ? 'assistant' : 'user'
@@ -108,7 +112,7 @@ function appendToGroups(groups: readonly Group[], messages: readonly Message[], 
   return all
 }
 
-function addMarks(groups: readonly Group[], { messageCount, addMark }: CacheMarks): readonly Group[] {
+function addMarks(groups: readonly BlockGroup[], { messageCount, addMark }: CacheMarks): readonly BlockGroup[] {
   return groups.map((group, at) => {
     if (at < groups.length - messageCount) return group
     const markAt = group.blocks.findLastIndex(({ isMarkable }) => isMarkable)
@@ -118,5 +122,5 @@ function addMarks(groups: readonly Group[], { messageCount, addMark }: CacheMark
   })
 }
 
-const renderGroup = ({ role, blocks }: Group): string =>
+const renderGroup = ({ role, blocks }: BlockGroup): string =>
   `{"role":"${role}","content":[${blocks.map(({ json }) => json).join(',')}]}`

@@ -8,7 +8,7 @@ import type { Delta } from '#agent/core/dialect.ts'
 /** The text that was passed on as text is thinking: its reader must drop it. It follows again, as thinking. */
 type Discarded = { readonly of: 'discarded' }
 
-export type Piece = Delta | Discarded
+export type ThinkingPiece = Delta | Discarded
 
 const names = ['think', 'thinking', 'thought', 'reasoning', 'mm:think', 'seed:think']
 const openingTags = names.map((name) => `<${name}>`)
@@ -20,7 +20,7 @@ const maxTextTags = 20
 const maxHeldSpace = 1_000
 
 export class InlineThinkingReader {
-  readonly #pass: (piece: Piece) => void
+  readonly #pass: (piece: ThinkingPiece) => void
   #state: 'start' | 'thinking' | 'text' = 'start'
   /** What is not passed on yet: a tag may begin in it. */
   #held = ''
@@ -28,7 +28,7 @@ export class InlineThinkingReader {
   #passed: string | undefined = ''
   #textTags = 0
 
-  constructor(pass: (piece: Piece) => void) {
+  constructor(pass: (piece: ThinkingPiece) => void) {
     this.#pass = pass
   }
 

@@ -5,7 +5,7 @@
 
 import type { Dialect } from '#agent/core/dialect.ts'
 import type { AssistantMessage } from '#agent/core/message.ts'
-import { InlineThinkingReader, type Piece } from './inline-thinking.ts'
+import { InlineThinkingReader, type ThinkingPiece } from './inline-thinking.ts'
 
 export const repairReplies = (dialect: Dialect): Dialect => ({
   async call(request, endpoint, options) {
@@ -32,7 +32,7 @@ function separateThinking(message: AssistantMessage): AssistantMessage {
   const at = message.content.findIndex(({ type }) => type === 'text')
   const part = message.content[at]
   if (part?.type !== 'text' || !part.text.includes('<')) return message
-  const pieces: Piece[] = []
+  const pieces: ThinkingPiece[] = []
   const reader = new InlineThinkingReader((piece) => pieces.push(piece))
   reader.push(part.text)
   reader.end()

@@ -19,11 +19,11 @@ export function sanitise(transcript: readonly Message[]): readonly Message[] {
 }
 
 /** `ids`: the ids in use, each with the lowest number to try as its suffix. `messageCount`: how many are sanitised. */
-type State = { readonly sanitised: Message[]; readonly ids: Map<string, number>; messageCount: number }
+type SanitiseState = { readonly sanitised: Message[]; readonly ids: Map<string, number>; messageCount: number }
 
-const createState = (): State => ({ sanitised: [], ids: new Map(), messageCount: 0 })
+const createState = (): SanitiseState => ({ sanitised: [], ids: new Map(), messageCount: 0 })
 
-const states = new WeakMap<readonly Message[], State>()
+const states = new WeakMap<readonly Message[], SanitiseState>()
 
 /**
  * Sanitises a transcript that is one growing array, and reads only its new messages. The returned array grows as well;
@@ -39,7 +39,7 @@ export function sanitiseIncrementally(transcript: readonly Message[]): readonly 
   return dropBeforeFirstUser(state.sanitised)
 }
 
-function sanitiseNewMessages(state: State, transcript: readonly Message[]): void {
+function sanitiseNewMessages(state: SanitiseState, transcript: readonly Message[]): void {
   const { sanitised, ids } = state
   for (; state.messageCount < transcript.length; state.messageCount++) {
     const message = transcript[state.messageCount] as Message

@@ -29,10 +29,10 @@ export function createSearchPart(query: unknown, sealed?: ProviderData): Thinkin
   }
 }
 
-export type Source = { readonly url: string; readonly title: string }
+export type SearchSource = { readonly url: string; readonly title: string }
 
 /** Reads the sources among values that should have a URL and a title. */
-export const readSources = (values: readonly unknown[]): readonly Source[] =>
+export const readSources = (values: readonly unknown[]): readonly SearchSource[] =>
   values.flatMap((value) => {
     const { url, title } = (value ?? {}) as Readonly<Record<string, unknown>>
     if (typeof url !== 'string' || !/^https?:/i.test(url)) return []
@@ -40,7 +40,7 @@ export const readSources = (values: readonly unknown[]): readonly Source[] =>
   })
 
 /** Renders the cited sources as the end of the answer, for channels and models that do not know citations. */
-export function createSourcesPart(sources: readonly Source[]): AssistantMessage['content'] {
+export function createSourcesPart(sources: readonly SearchSource[]): AssistantMessage['content'] {
   const unique = [...new Map(sources.map((source) => [source.url, source])).values()].slice(0, maxSources)
   if (!unique.length) return []
   const lines = unique.map(

@@ -31,9 +31,9 @@ import { omittedImageText, toImageContent } from '../shared/images/image-content
 
 /** The part of the `AI` binding that we use. */
 export type AiBinding = {
-  readonly run: (model: string, inputs: Readonly<Record<string, unknown>>, options: RunOptions) => Promise<unknown>
+  readonly run: (model: string, inputs: Readonly<Record<string, unknown>>, options: BindingOptions) => Promise<unknown>
 }
-type RunOptions = {
+type BindingOptions = {
   readonly gateway?: Gateway
   readonly extraHeaders?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
@@ -45,7 +45,7 @@ export const workersAi = (ai: AiBinding, gateway?: string): Dialect => ({
   async call(request, { quirks = {}, headers }, { signal, ...readOptions }) {
     const inputs = renderInputs(request, quirks)
     const maxTokens = inputs[getTokensField(quirks)]
-    const options: RunOptions = { ...resolveRunOptions(request, quirks, gateway), signal }
+    const options: BindingOptions = { ...resolveRunOptions(request, quirks, gateway), signal }
     const answer = await raceAbort(
       signal,
       ai.run(request.model, inputs, {
@@ -114,9 +114,9 @@ function renderEffort({ reasoningEffort }: ModelRequest, { reasoning, efforts = 
   return { reasoning_effort: clampEffort(reasoningEffort, efforts) }
 }
 
-const renderedMessages = new WeakMap<Message, ChatMessage>()
+const renderedMessages = new WeakMap<Message, BindingMessage>()
 
-function renderMessages(request: ModelRequest): readonly ChatMessage[] {
+function renderMessages(request: ModelRequest): readonly BindingMessage[] {
   const { system, transcript, repairs } = request
   const sanitised = appendMessages(sanitiseIncrementally(transcript), createTrailingMessages(request))
   const messages = sanitised.map((message) => {
@@ -140,7 +140,7 @@ function resolveRunOptions(
   { system, transcript }: ModelRequest,
   { body, cacheMarks }: Quirks,
   defaultGateway?: string,
-): RunOptions {
+): BindingOptions {
   const gateway = parseGateway(body?.['gateway']) ?? parseGateway(defaultGateway)
   return {
     ...(gateway && { gateway }),
@@ -267,26 +267,26 @@ function toCallFragment({ id, name, arguments: args, function: calledFunction }:
   }
 }
 
-type Part =
+type ChatPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
-type Call = {
+type FunctionCall = {
   readonly id: string
   readonly type: 'function'
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
-type ChatMessage =
+type BindingMessage =
   | { readonly role: 'system'; readonly content: string }
-  | { readonly role: 'user'; readonly content: string | readonly Part[] }
-  | { readonly role: 'assistant'; readonly content: string; readonly tool_calls?: readonly Call[] }
+  | { readonly role: 'user'; readonly content: string | readonly ChatPart[] }
+  | { readonly role: 'assistant'; readonly content: string; readonly tool_calls?: readonly FunctionCall[] }
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly name: string; readonly content: string }
 
 /**
  * Renders messages for the models behind the `AI` binding. The format is that of chat completions, restricted to what
  * the oldest models support.
  */
-function renderChatMessage(message: Message, shouldOmitImages = false): ChatMessage {
+function renderChatMessage(message: Message, shouldOmitImages = false): BindingMessage {
   switch (message.role) {
     case 'user':
       return { role: 'user', content: renderUserContent(message, shouldOmitImages) }
@@ -308,7 +308,7 @@ function renderChatMessage(message: Message, shouldOmitImages = false): ChatMess
 }
 
 /** Content is always a string, because several models refuse null. */
-function renderAssistant(message: AssistantMessage): ChatMessage {
+function renderAssistant(message: AssistantMessage): BindingMessage {
   const calls = callsIn(message)
   const content = toWellFormed(textIn(message))
   if (!calls.length) return { role: 'assistant', content }
@@ -326,17 +326,17 @@ function renderAssistant(message: AssistantMessage): ChatMessage {
 
 const maxImageBytes = 10 * 1024 * 1024
 
-function renderUserContent({ content }: UserMessage, shouldOmitImages: boolean): string | readonly Part[] {
-  const parts = content.map((part): Part =>
+function renderUserContent({ content }: UserMessage, shouldOmitImages: boolean): string | readonly ChatPart[] {
+  const parts = content.map((part): ChatPart =>
     part.type === 'text' ? createTextPart(part.text) : renderImage(part, shouldOmitImages),
   )
   if (parts.every((part) => part.type === 'text')) return parts.map(({ text }) => text).join('')
   return parts.filter((part) => part.type !== 'text' || /\S/.test(part.text))
 }
 
-const createTextPart = (text: string): Part => ({ type: 'text', text: toWellFormed(text) })
+const createTextPart = (text: string): ChatPart => ({ type: 'text', text: toWellFormed(text) })
 
-function renderImage(part: ImagePart, shouldOmitImages: boolean): Part {
+function renderImage(part: ImagePart, shouldOmitImages: boolean): ChatPart {
   if (shouldOmitImages) return createTextPart(omittedImageText)
   const image = toImageContent(part, maxImageBytes)
   if (image.kind === 'text') return createTextPart(image.text)

@@ -3,7 +3,7 @@
 import type OpenAI from 'openai'
 
 export type OutputItem = OpenAI.Responses.ResponseOutputItem
-export type InputItem = OpenAI.Responses.ResponseItem
+export type StoredInputItem = OpenAI.Responses.ResponseItem
 type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
 export const serverLabel = 'talaria'
@@ -36,11 +36,11 @@ export const renderReasoningItem = (id: string, text: string) =>
 /** A call as the model wrote it. `json`: its arguments. */
 export type RenderedCall = { readonly id: string; readonly name: string; readonly json: string }
 
-export type CallResult = { readonly text: string; readonly failed: boolean }
+export type ShownResult = { readonly text: string; readonly failed: boolean }
 
 export type CallEnd = {
   /** Absent: the call has not ended. */
-  readonly result?: CallResult | undefined
+  readonly result?: ShownResult | undefined
   readonly status?: 'in_progress' | 'incomplete'
   readonly approvalId?: string | undefined
 }

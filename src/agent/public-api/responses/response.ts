@@ -26,7 +26,7 @@ export type ResponseObject = Omit<SdkResponse, 'output_text' | 'access_programs'
     readonly user?: string
   }
 
-type Request = Partial<ResponseRequest>
+type ResponseFields = Partial<ResponseRequest>
 export type ResponseStatus = NonNullable<SdkResponse['status']>
 
 export type ResponseState = {
@@ -42,7 +42,7 @@ export type ResponseState = {
 
 export function renderResponse(head: ResponseHead, state: ResponseState): ResponseObject {
   const { options } = head
-  const request: Request = options.response ?? {}
+  const request: ResponseFields = options.response ?? {}
   return {
     id: head.id,
     object: 'response',
@@ -63,7 +63,7 @@ const renderState = ({ status, output, usage, error, exitReason, endedAt }: Resp
   usage: usage ? renderUsage(usage) : null,
 })
 
-const renderRequest = (options: TurnOptions, request: Request) => ({
+const renderRequest = (options: TurnOptions, request: ResponseFields) => ({
   background: request.isBackground ?? false,
   instructions: request.instructionChars ? (options.instructions ?? '').slice(0, request.instructionChars) : null,
   metadata: { ...request.metadata },
@@ -79,7 +79,7 @@ const renderRequest = (options: TurnOptions, request: Request) => ({
   ...(request.user !== undefined && { user: request.user }),
 })
 
-const renderReasoning = ({ reasoningEffort: effort }: TurnOptions, { reasoningSummary: summary }: Request) => ({
+const renderReasoning = ({ reasoningEffort: effort }: TurnOptions, { reasoningSummary: summary }: ResponseFields) => ({
   effort: (effort ?? null) as OpenAI.ReasoningEffort,
   summary: (summary ?? null) as NonNullable<OpenAI.Reasoning['summary']>,
 })
@@ -98,7 +98,7 @@ const renderSampling = ({ temperature, maxTokens, parameters = {} }: TurnOptions
 const parseField = (json: string | undefined): object | string | undefined =>
   json === undefined ? undefined : (JSON.parse(json) as object | string)
 
-const renderTools = (options: TurnOptions, request: Request) => ({
+const renderTools = (options: TurnOptions, request: ResponseFields) => ({
   tools: (options.clientTools ?? []).map(({ name, description, inputSchema, strict }) => ({
     type: 'function' as const,
     name,

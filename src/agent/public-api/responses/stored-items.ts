@@ -12,7 +12,7 @@ import type { Segment } from '#agent/core/turn.ts'
 import { callPart, createItemId, type ItemPosition } from './item-ids.ts'
 import {
   type OutputItem,
-  type CallResult,
+  type ShownResult,
   type RenderedCall,
   renderApprovalNotice,
   renderApprovalRequest,
@@ -37,11 +37,11 @@ export type StoredPart = {
   readonly mayApprove: boolean
 }
 
-type Reply = ItemPosition & { readonly message: AssistantMessage }
+type StoredReply = ItemPosition & { readonly message: AssistantMessage }
 
-const isReply = (one: StoredMessage): one is Reply => one.message.role === 'assistant'
+const isReply = (one: StoredMessage): one is StoredReply => one.message.role === 'assistant'
 
-export const resultOf = (message: ToolMessage): CallResult => ({ text: textIn(message), failed: message.failed })
+export const resultOf = (message: ToolMessage): ShownResult => ({ text: textIn(message), failed: message.failed })
 
 export function renderOutput(part: StoredPart): readonly OutputItem[] {
   const { messages, segments, index } = part
@@ -49,8 +49,8 @@ export function renderOutput(part: StoredPart): readonly OutputItem[] {
   const from = before?.messageSeq ?? 0
   const through = own?.messageSeq ?? Infinity
   const results = collectResults(messages, part.settled)
-  const end = (reply: Reply, call: ToolCallPart) => results.get(`${reply.seq} ${call.id}`)
-  const waiting = (reply: Reply, call: ToolCallPart) =>
+  const end = (reply: StoredReply, call: ToolCallPart) => results.get(`${reply.seq} ${call.id}`)
+  const waiting = (reply: StoredReply, call: ToolCallPart) =>
     own !== undefined && reply.seq === through && own.callIds.includes(call.id)
   return messages.filter(isReply).flatMap((reply) => {
     if (reply.seq < from || reply.seq > through) return []
@@ -76,7 +76,7 @@ export function renderOutput(part: StoredPart): readonly OutputItem[] {
 
 /** The results by the seq of the reply that made the call: ids of calls repeat in later replies. */
 function collectResults(messages: readonly StoredMessage[], settled: readonly ToolMessage[]) {
-  const results = new Map<string, CallResult>()
+  const results = new Map<string, ShownResult>()
   let seq = 0
   for (const { seq: own, message } of messages) {
     if (message.role === 'assistant') seq = own
@@ -86,7 +86,7 @@ function collectResults(messages: readonly StoredMessage[], settled: readonly To
   return results
 }
 
-const callsOf = ({ message }: Reply): readonly ToolCallPart[] =>
+const callsOf = ({ message }: StoredReply): readonly ToolCallPart[] =>
   message.content.filter((one): one is ToolCallPart => one.type === 'call')
 
 const toRendered = (kind: 'mcp' | 'mcpr' | 'fc', position: ItemPosition, call: ToolCallPart): RenderedCall => ({
@@ -98,7 +98,7 @@ const toRendered = (kind: 'mcp' | 'mcpr' | 'fc', position: ItemPosition, call: T
 /** The tool with which the agent asks a question. */
 export const questionTool = 'clarify'
 
-function renderWaiting(reply: Reply, call: ToolCallPart, mayApprove: boolean): readonly OutputItem[] {
+function renderWaiting(reply: StoredReply, call: ToolCallPart, mayApprove: boolean): readonly OutputItem[] {
   const part = callPart(call.id)
   if (call.owner === 'client')
     return [renderFunctionCall(toRendered('fc', reply, call), createItemId('call', reply, part))]
@@ -110,14 +110,14 @@ function renderWaiting(reply: Reply, call: ToolCallPart, mayApprove: boolean): r
 }
 
 /** A call that waited for its caller: an approved one has run, and the others are known by their answers. */
-function renderDecided(reply: Reply, call: ToolCallPart, result: CallResult | undefined): readonly OutputItem[] {
+function renderDecided(reply: StoredReply, call: ToolCallPart, result: ShownResult | undefined): readonly OutputItem[] {
   if (call.owner === 'client' || call.name === questionTool) return []
   const approvalId = createItemId('mcpr', reply, callPart(call.id))
   return [renderMcpCall(toRendered('mcp', reply, call), { result, approvalId })]
 }
 
 /** One item for each stretch of thinking or text, numbered in their order. */
-function renderTexts(reply: Reply): readonly OutputItem[] {
+function renderTexts(reply: StoredReply): readonly OutputItem[] {
   const stretches: { kind: 'msg' | 'rs'; text: string }[] = []
   for (const part of reply.message.content) {
     if (part.type === 'call' || !part.text) continue
@@ -135,7 +135,7 @@ function renderTexts(reply: Reply): readonly OutputItem[] {
 /** Renders one message as items of a conversation, with what ended its calls. */
 export function renderConversation(messages: readonly StoredMessage[], settled: readonly ToolMessage[] = []) {
   const results = collectResults(messages, settled)
-  const clientCalls = new Map<string, Reply>()
+  const clientCalls = new Map<string, StoredReply>()
   return messages.flatMap((one): readonly ConversationItem[] => {
     const { message } = one
     if (message.role === 'user') return message.source === undefined ? [renderUserMessage(one)] : []
@@ -144,7 +144,7 @@ export function renderConversation(messages: readonly StoredMessage[], settled: 
       clientCalls.delete(message.callId)
       return reply ? [renderClientResult(one, reply)] : []
     }
-    const reply = one as Reply
+    const reply = one as StoredReply
     for (const call of callsOf(reply)) if (call.owner === 'client') clientCalls.set(call.id, reply)
     return [
       ...renderTexts(reply),

@@ -8,7 +8,7 @@ import { isRunEnd, type SessionEvent, type RunEnded } from '#agent/core/event.ts
 import { type Usage, usageSince } from '#agent/core/usage.ts'
 import { callPart, createItemId, type ItemKind } from './item-ids.ts'
 import {
-  type CallResult,
+  type ShownResult,
   type OutputItem,
   type RenderedCall,
   renderApprovalNotice,
@@ -28,7 +28,7 @@ export type ResponseSource = {
   /** The session in which the run was written. */
   readonly sessionId: string
   /** The whole result of a call. Undefined when only its preview is known. */
-  readonly resultOf: (step: number, callId: string) => CallResult | undefined
+  readonly resultOf: (step: number, callId: string) => ShownResult | undefined
   /** The id of the approval by which a call was allowed in an earlier part. */
   readonly wasApproved: (step: number, callId: string) => boolean
   /** The head of the response, once its run has begun. */
@@ -59,7 +59,7 @@ type OpenItem = {
 }
 type OpenCall = { readonly index: number; readonly call: RenderedCall; readonly approvalId: string | undefined }
 type DeltaEvent = Extract<SessionEvent, { type: 'message.delta' | 'reasoning.delta' }>
-type CallEvent = Extract<SessionEvent, { type: 'tool.started' | 'tool.completed' }>
+type StreamedCallEvent = Extract<SessionEvent, { type: 'tool.started' | 'tool.completed' }>
 
 /** No event of a run becomes more events of a response than this. */
 const maxPerEvent = 16
@@ -211,7 +211,7 @@ class ResponseStream {
   }
 
   /** A call that is planned again after a restart is still open. */
-  #startCall(event: CallEvent & { readonly input?: unknown }): string {
+  #startCall(event: StreamedCallEvent & { readonly input?: unknown }): string {
     const { step = 0, call_id: callId, tool } = event
     const { sessionId } = this.#source
     const key = `${step} ${callId}`

@@ -35,18 +35,18 @@ const pace = { minMs: 60_000, maxMs: 900_000, defaultMs: 300_000 } as const
 export const maxLoopPauseMs = pace.maxMs
 const maxFailures = 3
 
-type Start = { readonly prompt: string; readonly authority: Authority; readonly now: number }
+type RecurringStart = { readonly prompt: string; readonly authority: Authority; readonly now: number }
 
-const newRecurring = ({ prompt, authority }: Start, nextAt: number) =>
+const newRecurring = ({ prompt, authority }: RecurringStart, nextAt: number) =>
   ({ prompt, authority, nextAt, state: { at: 'active' }, ticks: 0, failures: 0 }) as const
 
-export const createHeartbeat = (start: Start, everyMs: number): Heartbeat => ({
+export const createHeartbeat = (start: RecurringStart, everyMs: number): Heartbeat => ({
   ...newRecurring(start, start.now + everyMs),
   everyMs,
 })
 
 /** The first tick of a loop comes at once. */
-export const createLoop = (start: Start, everyMs: number | undefined): Loop => ({
+export const createLoop = (start: RecurringStart, everyMs: number | undefined): Loop => ({
   ...newRecurring(start, start.now),
   ...(everyMs !== undefined && { everyMs }),
 })
@@ -113,16 +113,16 @@ function countFailure<T extends Recurring>(one: T, { outcome }: TickEnd): T | un
 
 const doneMark = '[DONE]'
 
-const edgesOf = (answer: string): readonly string[] => {
+const parseEdges = (answer: string): readonly string[] => {
   const lines = answer.trim().split('\n')
   return [lines[0] ?? '', lines.at(-1) ?? ''].map((line) => line.trim())
 }
 
-const isDone = (answer: string): boolean => edgesOf(answer).includes(doneMark)
+const isDone = (answer: string): boolean => parseEdges(answer).includes(doneMark)
 
 /** The last line `[NEXT 5m]` chooses the pause within its bounds. */
 function parsePause(answer: string): number {
-  const [, duration] = /^\[NEXT ([^\]]{1,20})\]$/i.exec(edgesOf(answer)[1] ?? '') ?? []
+  const [, duration] = /^\[NEXT ([^\]]{1,20})\]$/i.exec(parseEdges(answer)[1] ?? '') ?? []
   const asked = duration === undefined ? undefined : parseDuration(duration)
   return Math.min(pace.maxMs, Math.max(pace.minMs, asked ?? pace.defaultMs))
 }

@@ -20,10 +20,10 @@ import {
   addLiteral,
   addUnknownCode,
   maxCandidates,
-  type Output,
-  type Parts,
-  type Scope,
-  type Value,
+  type CommandOutput,
+  type WordParts,
+  type JudgeScope,
+  type ShellValue,
 } from '../shell-state.ts'
 import { splitFields, type WordPieces } from './split-fields.ts'
 import { judgeVariable } from '../variables.ts'
@@ -32,7 +32,7 @@ const maxWords = 1_000
 const maxTextChars = 20_000
 
 /** Returns every possible list of fields. */
-export function expandWord(scope: Scope, word: Word): readonly (readonly Field[])[] {
+export function expandWord(scope: JudgeScope, word: Word): readonly (readonly Field[])[] {
   if (!word.parts?.some(({ type }) => type === 'BraceExpansion')) return expandPlain(scope, word)
   scope.judge.remainingSteps -= word.text.length >> 4
   const texts = expandBraces(word.text)
@@ -45,7 +45,7 @@ export function expandWord(scope: Scope, word: Word): readonly (readonly Field[]
     .reduce<readonly (readonly Field[])[]>((all, one) => product(all, expandPlain(scope, one), [anyWords]), [[]])
 }
 
-function expandPlain(scope: Scope, word: Word): readonly (readonly Field[])[] {
+function expandPlain(scope: JudgeScope, word: Word): readonly (readonly Field[])[] {
   const ifs = getFieldSeparators(scope)
   const lists = expandPieces(scope, word, false).map((pieces) => splitFields(pieces, ifs))
   return [...new Map(lists.map((fields) => [fields.join('\0'), fields])).values()]
@@ -69,12 +69,12 @@ export function product<T>(
 }
 
 /** Expands a word to one text, as in an assignment. */
-export const expandText = (scope: Scope, word: Word): readonly Field[] => [
+export const expandText = (scope: JudgeScope, word: Word): readonly Field[] => [
   ...new Set(expandPieces(scope, word, true).map(joinPieces)),
 ]
 
 /** Expands the parts of a here-document or of double quotes to one text. */
-export const expandParts = (scope: Scope, parts: Parts): readonly Field[] => [
+export const expandParts = (scope: JudgeScope, parts: WordParts): readonly Field[] => [
   ...new Set(listPieces(scope, parts, true).map(joinPieces)),
 ]
 
@@ -83,7 +83,7 @@ function joinPieces(pieces: WordPieces): Field {
   return text.length > maxTextChars ? anyText : text
 }
 
-function expandPieces(scope: Scope, word: Word, quoted: boolean): readonly WordPieces[] {
+function expandPieces(scope: JudgeScope, word: Word, quoted: boolean): readonly WordPieces[] {
   const first = word.parts?.[0]
   const tilde = expandTilde(scope, word.parts ? (first?.type === 'Literal' ? first.text : '') : word.text)
   if (!word.parts) return [[{ text: tilde ?? word.value, split: false }]]
@@ -92,7 +92,7 @@ function expandPieces(scope: Scope, word: Word, quoted: boolean): readonly WordP
 }
 
 /** Expands `~` at the start of a word; undefined when there is none. */
-function expandTilde({ judge, shell }: Scope, text: string): string | undefined {
+function expandTilde({ judge, shell }: JudgeScope, text: string): string | undefined {
   const [all, user = '', rest = ''] = /^~([\w+.-]*)(\/[\s\S]*)?$/.exec(text) ?? []
   if (all === undefined) return undefined
   if (user === '') return (shell.vars.get('HOME')?.candidates[0] ?? getHome(judge.host)) + rest
@@ -100,7 +100,7 @@ function expandTilde({ judge, shell }: Scope, text: string): string | undefined 
   return (user === 'root' ? '/root' : `/home/${user}`) + rest
 }
 
-function listPieces(scope: Scope, parts: Parts, quoted: boolean): readonly WordPieces[] {
+function listPieces(scope: JudgeScope, parts: WordParts, quoted: boolean): readonly WordPieces[] {
   scope.judge.remainingSteps -= parts.length >> 3
   let all: readonly WordPieces[] = [[]]
   for (const part of parts) all = product(all, expandPart(scope, part, quoted), [{ text: anyText, split: !quoted }])
@@ -109,7 +109,7 @@ function listPieces(scope: Scope, parts: Parts, quoted: boolean): readonly WordP
 
 const onePiece = (text: Field, split = false): readonly WordPieces[] => [[{ text, split }]]
 
-function expandPart(scope: Scope, part: WordPart, quoted: boolean): readonly WordPieces[] {
+function expandPart(scope: JudgeScope, part: WordPart, quoted: boolean): readonly WordPieces[] {
   switch (part.type) {
     case 'Literal':
     case 'SingleQuoted':
@@ -127,7 +127,7 @@ function expandPart(scope: Scope, part: WordPart, quoted: boolean): readonly Wor
   }
 }
 
-function expandOther(scope: Scope, part: WordPart, quoted: boolean): readonly WordPieces[] {
+function expandOther(scope: JudgeScope, part: WordPart, quoted: boolean): readonly WordPieces[] {
   if (part.type === 'CommandExpansion') return onePiece(readSubstitution(scope, part), !quoted)
   if (part.type === 'ProcessSubstitution') {
     const { written } = scope.judge
@@ -150,30 +150,30 @@ function expandOther(scope: Scope, part: WordPart, quoted: boolean): readonly Wo
 }
 
 /** Judges arithmetic, which is absent where it cannot be parsed. */
-export function judgeExpression(scope: Scope, expression: ArithmeticExpression | undefined): void {
+export function judgeExpression(scope: JudgeScope, expression: ArithmeticExpression | undefined): void {
   if (expression) judgeArithmetic(scope, expression)
   else addUnknownCode(scope.judge, 'There is arithmetic that cannot be read')
 }
 
-const expandQuoted = (scope: Scope, parts: Parts): readonly WordPieces[] =>
+const expandQuoted = (scope: JudgeScope, parts: WordParts): readonly WordPieces[] =>
   // An empty text makes `""` a word of its own.
   listPieces(scope, parts, true).map((pieces) =>
     pieces.some((piece) => 'fields' in piece) ? pieces : [{ text: joinPieces(pieces), split: false }],
   )
 
-type Substitution = { readonly script: Parameters<Scope['judge']['walkScript']>[1] | undefined }
+type Substitution = { readonly script: Parameters<JudgeScope['judge']['walkScript']>[1] | undefined }
 
 /** Returns the output of a substitution, without the newlines at its end. It runs in a shell of its own. */
-function readSubstitution({ judge, shell }: Scope, { script }: Substitution): Field {
+function readSubstitution({ judge, shell }: JudgeScope, { script }: Substitution): Field {
   if (!script) return anyText
   const inner = { judge, shell: { ...shell, vars: new Map(shell.vars) }, captured: true }
   judge.remainingSteps -= shell.vars.size >> 3
-  const output: Output = judge.walkScript(inner, script, undefined)
+  const output: CommandOutput = judge.walkScript(inner, script, undefined)
   return output === undefined ? anyText : output.replace(/\n+$/, '')
 }
 
 /** Returns IFS, or undefined when its value is not known. */
-function getFieldSeparators({ shell }: Scope): string | undefined {
+function getFieldSeparators({ shell }: JudgeScope): string | undefined {
   const [only = '', ...more] = shell.vars.get('IFS')?.candidates ?? [' \t\n']
   return more.length === 0 && isLiteral(only) ? only : undefined
 }
@@ -185,7 +185,7 @@ const numericVariables = new Set(
 )
 
 /** Returns the possible values of a variable. They contain `anyText` when it comes from outside or may be unset. */
-export function getVariable({ judge: { host }, shell }: Scope, name: string): Value {
+export function getVariable({ judge: { host }, shell }: JudgeScope, name: string): ShellValue {
   const value = shell.vars.get(name)
   if (value) return value
   if (numericVariables.has(name)) return { candidates: [anyNumber] }
@@ -199,14 +199,14 @@ export function getVariable({ judge: { host }, shell }: Scope, name: string): Va
   return { candidates: (Object.hasOwn(known, name) ? known[name] : undefined) ?? [inherited ?? anyText] }
 }
 
-function expandVariable(scope: Scope, name: string, quoted: boolean): readonly WordPieces[] {
+function expandVariable(scope: JudgeScope, name: string, quoted: boolean): readonly WordPieces[] {
   if (name === '@' || name === '*') return quoted && name === '@' ? [[{ fields: [anyWords] }]] : onePiece(anyWords)
   return getVariable(scope, name).candidates.map((text) => [{ text, split: !quoted }])
 }
 
 type Parameter = WordPart & { readonly type: 'ParameterExpansion' }
 
-function expandParameter(scope: Scope, part: Parameter, quoted: boolean): readonly WordPieces[] {
+function expandParameter(scope: JudgeScope, part: Parameter, quoted: boolean): readonly WordPieces[] {
   const value = part.prefix === '!' ? readIndirect(scope, part) : readIndexed(scope, part)
   const listSign = /^[@*]$/.exec(part.index?.text ?? part.parameter)?.[0]
   if (listSign === undefined) return expandOperation(scope, part, { value, quoted })
@@ -215,9 +215,9 @@ function expandParameter(scope: Scope, part: Parameter, quoted: boolean): readon
   return quoted && listSign === '@' ? [[{ fields: list }]] : onePiece(list.join(' '), !quoted)
 }
 
-type OperationInput = { readonly value: Value; readonly quoted: boolean }
+type OperationInput = { readonly value: ShellValue; readonly quoted: boolean }
 
-function expandOperation(scope: Scope, part: Parameter, { value, quoted }: OperationInput): readonly WordPieces[] {
+function expandOperation(scope: JudgeScope, part: Parameter, { value, quoted }: OperationInput): readonly WordPieces[] {
   const { operation } = part
   if (operation?.type === 'Transform' && operation.operand.value === 'P')
     addUnknownCode(scope.judge, `${part.text} runs what stands in the variable`)
@@ -231,7 +231,7 @@ function expandOperation(scope: Scope, part: Parameter, { value, quoted }: Opera
   return results.map((text) => [{ text, split: !quoted }])
 }
 
-function applyDefault(scope: Scope, name: string, results: readonly Field[], assigns: boolean): void {
+function applyDefault(scope: JudgeScope, name: string, results: readonly Field[], assigns: boolean): void {
   for (const text of results) {
     addLiteral(scope.judge, text)
     if (assigns) judgeVariable(scope, name, text, false)
@@ -240,11 +240,11 @@ function applyDefault(scope: Scope, name: string, results: readonly Field[], ass
 }
 
 /** Expands a word of a pattern. Its globs stay active. */
-const expandPattern = (scope: Scope, word: Word): readonly Field[] => [
+const expandPattern = (scope: JudgeScope, word: Word): readonly Field[] => [
   ...new Set(expandPieces(scope, word, false).map((pieces) => joinPieces(pieces).replace(/^.*[[\\][^]*$/, anyText))),
 ]
 
-function readIndexed(scope: Scope, part: Parameter): Value {
+function readIndexed(scope: JudgeScope, part: Parameter): ShellValue {
   const value = getVariable(scope, part.parameter)
   if (!part.index || /^[@*]$/.test(part.index.text)) return value
   const [index = ''] = evaluateWord(scope, part.index)
@@ -253,7 +253,7 @@ function readIndexed(scope: Scope, part: Parameter): Value {
   return index === '0' && !value.list ? value : { candidates: [anyText] }
 }
 
-function readIndirect(scope: Scope, part: Parameter): Value {
+function readIndirect(scope: JudgeScope, part: Parameter): ShellValue {
   const names = readIndexed(scope, part).candidates
   const isName = (name: string): boolean => /^\w+$/.test(name)
   if (part.parameter !== '@' && !part.operation && !names.every(isName))
@@ -265,7 +265,7 @@ function readIndirect(scope: Scope, part: Parameter): Value {
 const maxOperations = 200
 
 /** Judges arithmetic. The shell evaluates names in it, their values, and commands in subscripts of these. */
-function judgeArithmetic(scope: Scope, expression: ArithmeticExpression, depth = 0): void {
+function judgeArithmetic(scope: JudgeScope, expression: ArithmeticExpression, depth = 0): void {
   if (depth > maxOperations) throw new RangeError('nested too deeply')
   if (expression.type === 'ArithmeticCommandExpansion') readSubstitution(scope, expression)
   else if (expression.type === 'ArithmeticWord') {
@@ -288,7 +288,7 @@ function findAssignedName(expression: ArithmeticExpression): string | undefined 
 }
 
 /** Expands a word that is evaluated as a number: an offset, a length, a subscript. */
-function evaluateWord(scope: Scope, word: Word): readonly Field[] {
+function evaluateWord(scope: JudgeScope, word: Word): readonly Field[] {
   const texts = expandText(scope, word)
   for (const text of texts) judgeEvaluated(scope, text, 'Arithmetic')
   return texts
@@ -297,7 +297,7 @@ function evaluateWord(scope: Scope, word: Word): readonly Field[] {
 const maxIndirections = 4
 
 /** Judges a text that is evaluated as a number or a name: only numbers and names of such variables are harmless. */
-export function judgeEvaluated(scope: Scope, text: Field, label: string, depth = 0): void {
+export function judgeEvaluated(scope: JudgeScope, text: Field, label: string, depth = 0): void {
   scope.judge.remainingSteps -= 1 + (text.length >> 8)
   if (scope.judge.remainingSteps < 0) return
   const plain = text.replaceAll(anyNumber, '0')
@@ -315,7 +315,7 @@ export function judgeEvaluated(scope: Scope, text: Field, label: string, depth =
 }
 
 /** Judges the commands inside a node whose text is not needed. */
-export function judgeInside(scope: Scope, node: SyntaxNode): void {
+export function judgeInside(scope: JudgeScope, node: SyntaxNode): void {
   if (node.type === 'CommandExpansion' || node.type === 'ProcessSubstitution') readSubstitution(scope, node)
   else forEachChild(node, (child) => judgeInside(scope, child))
 }

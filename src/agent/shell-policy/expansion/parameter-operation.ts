@@ -4,7 +4,7 @@
 
 import type { ParameterExpansionPart, ParameterOperation, Word } from 'unbash'
 import { anyText, canMatch, isLiteral, anyNumber, type Field } from '#agent/path-policy/field.ts'
-import { maxCandidates, union, type Value } from '../shell-state.ts'
+import { maxCandidates, union, type ShellValue } from '../shell-state.ts'
 
 const maxTextChars = 256
 
@@ -15,10 +15,10 @@ export type Operands = {
   readonly pattern: (word: Word) => readonly Field[]
 }
 
-type Given = { readonly value: Value; readonly operands: Operands }
+type Operand = { readonly value: ShellValue; readonly operands: Operands }
 
 /** Returns the possible results. `value` contains `anyText` when the variable may be unset or is not known. */
-export function applyOperation(part: ParameterExpansionPart, { value, operands }: Given): readonly Field[] {
+export function applyOperation(part: ParameterExpansionPart, { value, operands }: Operand): readonly Field[] {
   if (part.prefix === '#') return [anyNumber]
   const { operation } = part
   if (!operation) return value.candidates

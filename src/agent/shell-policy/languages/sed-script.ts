@@ -62,8 +62,8 @@ function findLabelEnd(text: string, at: number, pattern: RegExp): number | undef
   return label === undefined ? undefined : at + 1 + label.length
 }
 
-type Part = 'pattern' | 'text'
-type Delimited = { readonly delimiter: string; readonly parts: readonly Part[]; readonly flags: RegExp }
+type SedPart = 'pattern' | 'text'
+type Delimited = { readonly delimiter: string; readonly parts: readonly SedPart[]; readonly flags: RegExp }
 
 function readParts(text: string, from: number, { delimiter, parts, flags }: Delimited): number | undefined {
   if (delimiter === '' || delimiter === '\n' || delimiter === '\\') return undefined
@@ -81,7 +81,7 @@ function readParts(text: string, from: number, { delimiter, parts, flags }: Deli
 }
 
 /** Returns the position after the next delimiter of this line. */
-function findDelimiterEnd(text: string, from: number, delimiter: string, part: Part): number | undefined {
+function findDelimiterEnd(text: string, from: number, delimiter: string, part: SedPart): number | undefined {
   for (let at = from; at < text.length; at++) {
     const char = text[at]
     if (char === delimiter) return at + 1

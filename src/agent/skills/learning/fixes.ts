@@ -24,8 +24,8 @@ const maxInputChars = 300
 const maxBetween = 4
 const maxFixesPerTurn = 5
 
-type Call = Pick<ToolCallPart, 'id' | 'name' | 'input'>
-type Done = { readonly call: Call; readonly result: ToolMessage; readonly error: string | undefined }
+type NamedCall = Pick<ToolCallPart, 'id' | 'name' | 'input'>
+type Done = { readonly call: NamedCall; readonly result: ToolMessage; readonly error: string | undefined }
 
 /** The messages since the last one that a person wrote. */
 export function listTurnMessages(transcript: readonly Message[]): readonly Message[] {
@@ -48,7 +48,7 @@ export function findFixes(messages: readonly Message[]): readonly Fix[] {
     const steps = [...between.map(({ call }) => renderCall(call)), renderCall(success.call)]
     return [
       {
-        signature: signatureOf(failed.call, failed.error),
+        signature: parseSignature(failed.call, failed.error),
         tool: failed.call.name,
         error: failed.error.slice(0, maxErrorChars),
         failed: renderCall(failed.call),
@@ -61,9 +61,9 @@ export function findFixes(messages: readonly Message[]): readonly Fix[] {
 }
 
 /** The signature of a failed call. Undefined when it did not fail, or says nothing about why. */
-export function getFailureSignature(call: Call, result: ToolMessage): string | undefined {
-  const error = errorOf(result)
-  return error === undefined ? undefined : signatureOf(call, error)
+export function getFailureSignature(call: NamedCall, result: ToolMessage): string | undefined {
+  const error = getError(result)
+  return error === undefined ? undefined : parseSignature(call, error)
 }
 
 function listCalls(messages: readonly Message[]): readonly Done[] {
@@ -72,12 +72,12 @@ function listCalls(messages: readonly Message[]): readonly Done[] {
   )
   return messages.flatMap((message) => {
     const call = message.role === 'tool' ? calls.get(message.callId) : undefined
-    return call && message.role === 'tool' ? [{ call, result: message, error: errorOf(message) }] : []
+    return call && message.role === 'tool' ? [{ call, result: message, error: getError(message) }] : []
   })
 }
 
 /** The last line that says something: of `error`, else of the output of a command with another exit code than 0. */
-function errorOf(message: ToolMessage): string | undefined {
+function getError(message: ToolMessage): string | undefined {
   const text = textIn(message)
   const { error, exit_code: exitCode, output, status } = parseObject(text)
   if (status === 'refused' || status === 'denied') return undefined
@@ -103,17 +103,17 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
 }
 
 /** Replaces what differs from case to case: quoted names, paths and numbers. */
-function signatureOf(call: Call, error: string): string {
+function parseSignature(call: NamedCall, error: string): string {
   const words = error
     .slice(0, maxErrorChars)
     .replace(/["'`“][^"'`“”]{1,80}["'`”]/g, '"…"')
     .split(/\s+/)
     .map((word) => (word.includes('/') ? '/…' : word.replace(/\d+/g, '#')))
-  return `${call.name} ${programOf(call)} ${words.join(' ').toLowerCase()}`.slice(0, maxSignatureChars)
+  return `${call.name} ${parseProgram(call)} ${words.join(' ').toLowerCase()}`.slice(0, maxSignatureChars)
 }
 
 /** The program of a command, without assignments before it. */
-function programOf({ input }: Call): string {
+function parseProgram({ input }: NamedCall): string {
   const command = typeof input === 'object' && input !== null && 'command' in input ? input.command : undefined
   if (typeof command !== 'string') return ''
   const words = command.slice(0, maxInputChars).split(/\s+/)
@@ -121,14 +121,14 @@ function programOf({ input }: Call): string {
 }
 
 /** Calls of the same tool do the same work when their inputs share half of their words; commands need the same program. */
-function isSameWork(one: Call, other: Call): boolean {
-  if (one.name !== other.name || programOf(one) !== programOf(other)) return false
-  const [words, others] = [wordsOf(one), wordsOf(other)]
+function isSameWork(one: NamedCall, other: NamedCall): boolean {
+  if (one.name !== other.name || parseProgram(one) !== parseProgram(other)) return false
+  const [words, others] = [parseWords(one), parseWords(other)]
   const common = [...words].filter((word) => others.has(word)).length
   return common * 2 >= Math.min(words.size, others.size)
 }
 
-const wordsOf = (call: Call): ReadonlySet<string> =>
+const parseWords = (call: NamedCall): ReadonlySet<string> =>
   new Set(
     renderInput(call)
       .slice(0, 2_000)
@@ -136,9 +136,9 @@ const wordsOf = (call: Call): ReadonlySet<string> =>
       .match(/[\p{L}\p{N}_.-]+/gu) ?? [],
   )
 
-const renderInput = ({ input }: Call): string => JSON.stringify(input) ?? ''
+const renderInput = ({ input }: NamedCall): string => JSON.stringify(input) ?? ''
 
-function renderCall(call: Call): string {
+function renderCall(call: NamedCall): string {
   const input = renderInput(call)
   return `${call.name} ${input.length > maxInputChars ? `${input.slice(0, maxInputChars)}…` : input}`
 }

@@ -3,7 +3,7 @@
  * scripts that look the same, digits in place of letters, spaces between letters, accents.
  */
 
-export type Word = {
+export type ScannedWord = {
   readonly text: string
   readonly line: number
   /** Counts the sentences and items of the text. A directive stands within one. */
@@ -44,8 +44,8 @@ export const listLines = (text: string): readonly string[] => text.replace(lineE
  * Lists the words of lines without invisible characters, in Unicode's form NFKC. A line below a heading or an item may go on
  * with it, or begin something else: `beginsBelow` says how it is read.
  */
-export function listWords(lines: readonly string[], { beginsBelow = false } = {}): readonly Word[] {
-  const words: Word[] = []
+export function listWords(lines: readonly string[], { beginsBelow = false } = {}): readonly ScannedWord[] {
+  const words: ScannedWord[] = []
   let sentence = 0
   let isBelowBlock = false
   for (const [index, line] of lines.entries()) {
@@ -60,7 +60,10 @@ export function listWords(lines: readonly string[], { beginsBelow = false } = {}
 }
 
 /** Returns the number of the sentence that the line ends in. */
-function addWords(words: Word[], { line, number, sentence: first, startsClause: isClause }: NumberedLine): number {
+function addWords(
+  words: ScannedWord[],
+  { line, number, sentence: first, startsClause: isClause }: NumberedLine,
+): number {
   let sentence = first
   let isQuoted = false
   let startsClause = isClause
@@ -114,7 +117,7 @@ export type Sentences = {
 }
 
 /** Renders the sentences that have one of the words; without them, no phrase can match. */
-export function renderSentences(words: readonly Word[], needed: ReadonlySet<string>): Sentences {
+export function renderSentences(words: readonly ScannedWord[], needed: ReadonlySet<string>): Sentences {
   const starts: number[] = []
   const numbers: number[] = []
   const parts: string[] = []
@@ -132,7 +135,10 @@ export function renderSentences(words: readonly Word[], needed: ReadonlySet<stri
 }
 
 /** Yields the first word of each needed sentence, and the word after its last. */
-function* listSentences(words: readonly Word[], needed: ReadonlySet<string>): Generator<readonly [number, number]> {
+function* listSentences(
+  words: readonly ScannedWord[],
+  needed: ReadonlySet<string>,
+): Generator<readonly [number, number]> {
   let first = 0
   let isNeeded = false
   for (const [index, { text, sentence }] of words.entries()) {

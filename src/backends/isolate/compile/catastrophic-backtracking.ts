@@ -8,10 +8,10 @@
 import { allCharacters, parseCharacter, parseClass, parseEscape, foldCase, notNewline } from './character-sets.ts'
 
 /** A part of an expression. Characters are numbered in order of appearance. */
-type Part = { readonly canBeEmpty: boolean; readonly first: readonly number[]; readonly last: readonly number[] }
+type PatternPart = { readonly canBeEmpty: boolean; readonly first: readonly number[]; readonly last: readonly number[] }
 type Repetition = { readonly min: number; readonly max: number; readonly end: number }
 
-const emptyPart: Part = { canBeEmpty: true, first: [], last: [] }
+const emptyPart: PatternPart = { canBeEmpty: true, first: [], last: [] }
 const maxDepth = 200
 const maxCopiedCharacters = 10_000
 
@@ -45,7 +45,7 @@ class Analyzer {
   }
 
   /** Parses alternatives up to the closing parenthesis or the end. */
-  #alternatives(): Part {
+  #alternatives(): PatternPart {
     const [first, last]: [number[], number[]] = [[], []]
     let canBeEmpty = false
     for (;;) {
@@ -58,7 +58,7 @@ class Analyzer {
     }
   }
 
-  #sequence(): Part {
+  #sequence(): PatternPart {
     let whole = emptyPart
     while (this.#at < this.#source.length && !'|)'.includes(this.#source[this.#at] ?? '') && !this.#isExponential) {
       const begin = this.#sets.length
@@ -67,7 +67,7 @@ class Analyzer {
     return whole
   }
 
-  #concatenate(left: Part, right: Part): Part {
+  #concatenate(left: PatternPart, right: PatternPart): PatternPart {
     this.#follow(left.last, right.first)
     return {
       canBeEmpty: left.canBeEmpty && right.canBeEmpty,
@@ -94,7 +94,7 @@ class Analyzer {
   }
 
   /** Applies a repetition to a part whose first character has the number `begin`. */
-  #repeat(part: Part, begin: number): Part {
+  #repeat(part: PatternPart, begin: number): PatternPart {
     const times = parseRepetition(this.#source, this.#at)
     if (!times) return part
     this.#at = times.end + (this.#source[times.end] === '?' ? 1 : 0)
@@ -111,7 +111,7 @@ class Analyzer {
     return { ...part, canBeEmpty }
   }
 
-  #isSeparated({ canBeEmpty, first, last }: Part, begin: number, end: number): boolean {
+  #isSeparated({ canBeEmpty, first, last }: PatternPart, begin: number, end: number): boolean {
     const isAlone = (position: number | undefined) => {
       if (position === undefined) return false
       const others = this.#sets.slice(begin, end).filter((_, i) => begin + i !== position)
@@ -121,7 +121,7 @@ class Analyzer {
     return (first.length === 1 && isAlone(first[0])) || (last.length === 1 && isAlone(last[0]))
   }
 
-  #copy(part: Part, begin: number): Part {
+  #copy(part: PatternPart, begin: number): PatternPart {
     const end = this.#sets.length
     const count = end - begin
     if (end + count > maxCopiedCharacters) return emptyPart
@@ -143,7 +143,7 @@ class Analyzer {
     return this.#sets.push(set) - 1
   }
 
-  #atom(): Part {
+  #atom(): PatternPart {
     const sign = this.#source[this.#at]
     if (sign === '(') return this.#group()
     if (sign === '^' || sign === '$') return this.#skip(1)
@@ -153,18 +153,18 @@ class Analyzer {
     return this.#addCharacter(parseCharacter(this.#source, this.#at))
   }
 
-  #addCharacter({ set, end }: { readonly set: bigint; readonly end: number }): Part {
+  #addCharacter({ set, end }: { readonly set: bigint; readonly end: number }): PatternPart {
     this.#at = end
     const position = this.#addSet(this.#fold(set))
     return { canBeEmpty: false, first: [position], last: [position] }
   }
 
-  #skip(characters: number): Part {
+  #skip(characters: number): PatternPart {
     this.#at += characters
     return emptyPart
   }
 
-  #escape(): Part {
+  #escape(): PatternPart {
     const letter = this.#source[this.#at + 1] ?? ''
     if (letter === 'b' || letter === 'B') return this.#skip(2)
     const isName = letter === 'k' && this.#source[this.#at + 2] === '<'
@@ -176,7 +176,7 @@ class Analyzer {
     return { ...any, canBeEmpty: true }
   }
 
-  #group(): Part {
+  #group(): PatternPart {
     const begin = this.#sets.length
     const isLook = this.#enterGroup()
     this.#depth++

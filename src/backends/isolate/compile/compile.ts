@@ -1,11 +1,11 @@
 /** Compiles a program of the model to a module that can be stopped. Types are only removed when it does not parse as JavaScript. */
 
 import { transform } from 'sucrase'
-import type { Compiled, Language } from '../protocol.ts'
+import type { Compiled, CompiledLanguage } from '../protocol.ts'
 import { instrument, UnsupportedSyntax } from './instrument.ts'
 import { importableModules } from './importable-modules.ts'
 
-export function compile(source: string, language?: Language): Compiled {
+export function compile(source: string, language?: CompiledLanguage): Compiled {
   if (language !== 'typescript') {
     const plain = attempt(source)
     if (plain.ok || plain.isFinal) return plain
@@ -20,9 +20,9 @@ export function compile(source: string, language?: Language): Compiled {
   return attempt(script)
 }
 
-type Attempt = Compiled & { readonly isFinal?: boolean }
+type CompileAttempt = Compiled & { readonly isFinal?: boolean }
 
-function attempt(source: string): Attempt {
+function attempt(source: string): CompileAttempt {
   try {
     return { ok: true, code: instrument(source, importableModules) }
   } catch (error) {

@@ -1,11 +1,11 @@
 /** Exports the compiler as a worker, so that untrusted text is parsed without secrets, network or session. */
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
-import type { Compiled, Language } from '../protocol.ts'
+import type { Compiled, CompiledLanguage } from '../protocol.ts'
 import { compile } from './compile.ts'
 
 export class Compiler extends WorkerEntrypoint {
-  compile(source: string, language?: Language): Compiled {
+  compile(source: string, language?: CompiledLanguage): Compiled {
     return compile(source, language)
   }
 }

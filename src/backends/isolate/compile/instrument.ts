@@ -10,18 +10,18 @@ import { missingModuleMessage, slowPatternMessage } from './messages.ts'
 /** A construct that is not supported, with its line. */
 export class UnsupportedSyntax extends Error {}
 
-type Edit = { readonly at: number; text: string; readonly erase?: number }
+type SourceEdit = { readonly at: number; text: string; readonly erase?: number }
 const injectedNames = ['tick', 'pause', 'load', 'counted'] as const
 type Names = Readonly<Record<(typeof injectedNames)[number], string>>
 
 /** A syntax tree node with untyped fields, because the typed nodes are a union of a hundred types. */
 type Syntax = Node & { readonly [field: string]: unknown }
 
-type Context = {
+type Instrumenting = {
   readonly source: string
   readonly names: Names
-  readonly openings: Edit[]
-  readonly closings: Edit[]
+  readonly openings: SourceEdit[]
+  readonly closings: SourceEdit[]
   readonly imports: string[]
   /** Spread elements of arrays, whose length is counted. */
   readonly spreads: Set<Syntax>
@@ -41,7 +41,7 @@ export function instrument(source: string, importable: ReadonlySet<string>): str
     preserveParens: true,
   }) as unknown as Syntax
   const names = unusedNames(source)
-  const context: Context = { source, names, openings: [], closings: [], imports: [], spreads: new Set() }
+  const context: Instrumenting = { source, names, openings: [], closings: [], imports: [], spreads: new Set() }
   const body = ast['body'] as readonly Syntax[]
   for (const statement of body) convertModuleSyntax(statement, context, importable)
   for (const statement of body) visit(statement, true, context)
@@ -57,7 +57,7 @@ function unusedNames(source: string): Names {
 }
 
 /** Moves allowed imports to the head of the module, and removes `export` before declarations. */
-function convertModuleSyntax(node: Syntax, context: Context, importable: ReadonlySet<string>): void {
+function convertModuleSyntax(node: Syntax, context: Instrumenting, importable: ReadonlySet<string>): void {
   if (node.type === 'ImportDeclaration') {
     const name = String((node['source'] as unknown as Syntax)['value'])
     const bare = name.replace(/^node:/, '')
@@ -103,7 +103,7 @@ const bytesOf = (node: Syntax): number =>
   estimatedBytes[node.type] ?? (node.type === 'CallExpression' && isGrowingCall(node) ? 16 : 0)
 
 /** `mayWait`: inside an async function or at the top level. Returns the estimated bytes. */
-function visit(node: Syntax, mayWait: boolean, context: Context): number {
+function visit(node: Syntax, mayWait: boolean, context: Instrumenting): number {
   if (loopTypes.test(node.type)) return guardLoop(node, mayWait, context)
   if (functionTypes.test(node.type)) return bytesOf(node) + guardFunction(node, context)
   if (node.type === 'ImportExpression') return guardImport(node, mayWait, context)
@@ -116,13 +116,13 @@ function visit(node: Syntax, mayWait: boolean, context: Context): number {
   return bytesOf(node) + bytes
 }
 
-function visitChildren(node: Syntax, mayWait: boolean, context: Context): number {
+function visitChildren(node: Syntax, mayWait: boolean, context: Instrumenting): number {
   let bytes = 0
-  for (const child of childrenOf(node)) bytes += visit(child, mayWait, context)
+  for (const child of getChildren(node)) bytes += visit(child, mayWait, context)
   return bytes
 }
 
-function* childrenOf(node: Syntax): Generator<Syntax> {
+function* getChildren(node: Syntax): Generator<Syntax> {
   for (const value of Object.values(node)) {
     if (isNode(value)) yield value
     else if (Array.isArray(value)) yield* value.filter(isNode)
@@ -136,10 +136,10 @@ const isBlock = (body: unknown): boolean => (body as Syntax).type === 'BlockStat
 const tickOf = ({ tick, pause }: Names, mayWait: boolean, bytes: number): string =>
   mayWait ? `${tick}(${bytes})&&await ${pause}()` : `${tick}(${bytes})`
 
-function guardLoop(node: Syntax, mayWait: boolean, context: Context): number {
+function guardLoop(node: Syntax, mayWait: boolean, context: Instrumenting): number {
   const { openings, closings, names } = context
   const body = node['body'] as Syntax
-  const open: Edit = { at: isBlock(body) ? body.start + 1 : body.start, text: '' }
+  const open: SourceEdit = { at: isBlock(body) ? body.start + 1 : body.start, text: '' }
   // Before the openings that its body adds at the same position.
   openings.push(open)
   const bytes = visitChildren(node, mayWait, context)
@@ -148,13 +148,13 @@ function guardLoop(node: Syntax, mayWait: boolean, context: Context): number {
   return 0
 }
 
-function guardFunction(node: Syntax, context: Context): number {
+function guardFunction(node: Syntax, context: Instrumenting): number {
   const { openings, closings, names } = context
   const body = node['body'] as Syntax
   const mayWait = node['async'] === true
   // Default values of parameters cannot contain `await`.
   for (const parameter of node['params'] as readonly Syntax[]) visit(parameter, false, context)
-  const open: Edit = { at: isBlock(body) ? body.start + 1 : body.start, text: '' }
+  const open: SourceEdit = { at: isBlock(body) ? body.start + 1 : body.start, text: '' }
   openings.push(open)
   const guard = tickOf(names, mayWait, visit(body, mayWait, context))
   open.text = isBlock(body) ? `${guard};` : `(${guard},`
@@ -162,13 +162,13 @@ function guardFunction(node: Syntax, context: Context): number {
   return 0
 }
 
-function guardImport(node: Syntax, mayWait: boolean, context: Context): number {
+function guardImport(node: Syntax, mayWait: boolean, context: Instrumenting): number {
   const source = node['source'] as Syntax
   context.openings.push({ at: node.start, text: `${context.names.load}(`, erase: source.start })
   return visit(source, mayWait, context)
 }
 
-function countSpreads(node: Syntax, { openings, names, spreads }: Context): void {
+function countSpreads(node: Syntax, { openings, names, spreads }: Instrumenting): void {
   for (const element of node['elements'] as readonly (Syntax | null)[]) {
     if (element?.type !== 'SpreadElement') continue
     spreads.add(element)
@@ -183,7 +183,7 @@ function rejectSlowPattern(node: Syntax): void {
 }
 
 /** Returns the value of a last expression, so that a final call of an async function is awaited. */
-function returnLast(last: Syntax | undefined, { openings, closings }: Context): void {
+function returnLast(last: Syntax | undefined, { openings, closings }: Instrumenting): void {
   if (last?.type !== 'ExpressionStatement') return
   const expression = last['expression'] as Syntax
   openings.unshift({ at: expression.start, text: 'return (' })
@@ -191,7 +191,7 @@ function returnLast(last: Syntax | undefined, { openings, closings }: Context): 
 }
 
 /** At the same position, closings come before openings; each kind keeps its order. */
-function applyEdits(source: string, { openings, closings }: Context): string {
+function applyEdits(source: string, { openings, closings }: Instrumenting): string {
   const edits = [...closings, ...openings].map((edit, order) => ({ ...edit, order }))
   const inOrder = edits.toSorted((a, b) => a.at - b.at || a.order - b.order)
   let text = ''

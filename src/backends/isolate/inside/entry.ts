@@ -8,23 +8,23 @@ import { importableModules } from '../compile/importable-modules.ts'
 import { missingModuleMessage } from '../compile/messages.ts'
 import type { ProgramHost, RunAnswer, RunRequest } from '../protocol.ts'
 import { limitBuiltIns, countSpread } from './limit-built-ins.ts'
-import { type Guard, createGuard } from './guard.ts'
-import { formatError, createOutput, type Output, formatValue } from './output.ts'
+import { type ProgramGuard, createGuard } from './guard.ts'
+import { formatError, createOutput, type ProgramOutput, formatValue } from './output.ts'
 import { createPrinter } from './printer.ts'
 import { trackPendingWork, type PendingWork } from './pending-work.ts'
-import { type Call, createToolFunctions } from './tools.ts'
+import { type CallTool, createToolFunctions } from './tools.ts'
 
 type InjectedFunctions = {
-  readonly tick: Guard['tick']
-  readonly pause: Guard['pause']
+  readonly tick: ProgramGuard['tick']
+  readonly pause: ProgramGuard['pause']
   readonly load: (name: unknown) => Promise<unknown>
   readonly counted: typeof countSpread
 }
 
-type Program = { readonly default: (functions: InjectedFunctions) => Promise<unknown> }
+type CompiledProgram = { readonly default: (functions: InjectedFunctions) => Promise<unknown> }
 
 /** The outcome of the program. */
-type End = Pick<RunAnswer, 'status' | 'error'>
+type RunEnd = Pick<RunAnswer, 'status' | 'error'>
 
 export class Runner extends WorkerEntrypoint {
   async run(host: ProgramHost, request: RunRequest): Promise<RunAnswer> {
@@ -32,10 +32,10 @@ export class Runner extends WorkerEntrypoint {
     const output = createOutput(request.maxOutput, createPrinter(host, later))
     const unhandled: unknown[] = []
     const pending = trackPendingWork((error) => unhandled.push(error))
-    let finish = (_end: End): void => {}
-    const ended = new Promise<End>((resolve) => (finish = resolve))
+    let finish = (_end: RunEnd): void => {}
+    const ended = new Promise<RunEnd>((resolve) => (finish = resolve))
     const guard = createGuard(request.limits, (error) => finish({ status: 'error', error }))
-    const stop = (end: End): void => {
+    const stop = (end: RunEnd): void => {
       finish(end)
       guard.end(end.error ?? 'stopped')
     }
@@ -54,20 +54,20 @@ export class Runner extends WorkerEntrypoint {
   }
 }
 
-type RunContext = {
+type ProgramRun = {
   readonly host: ProgramHost
   readonly request: RunRequest
-  readonly output: Output
+  readonly output: ProgramOutput
   readonly pending: PendingWork
-  readonly guard: Guard
+  readonly guard: ProgramGuard
   readonly exit: (code?: unknown) => never
 }
 
 /** Sets the globals of the program. */
-function prepareGlobals({ host, request, output, pending, guard, exit }: RunContext): void {
+function prepareGlobals({ host, request, output, pending, guard, exit }: ProgramRun): void {
   for (const kind of ['log', 'info', 'warn', 'error', 'debug', 'dir', 'table', 'trace'])
     Reflect.set(console, kind, (...values: unknown[]) => output.print(values))
-  const call: Call = async (name, input) => {
+  const call: CallTool = async (name, input) => {
     try {
       return await host.call(name, input, output.readNew())
     } finally {
@@ -80,15 +80,18 @@ function prepareGlobals({ host, request, output, pending, guard, exit }: RunCont
   limitBuiltIns()
 }
 
-type ProgramContext = Pick<RunContext, 'output' | 'pending'> & { readonly guard: Guard; readonly unhandled: unknown[] }
+type ProgramContext = Pick<ProgramRun, 'output' | 'pending'> & {
+  readonly guard: ProgramGuard
+  readonly unhandled: unknown[]
+}
 
-async function runProgram({ output, pending, guard, unhandled }: ProgramContext): Promise<End> {
+async function runProgram({ output, pending, guard, unhandled }: ProgramContext): Promise<RunEnd> {
   addEventListener('unhandledrejection', (event) => {
     event.preventDefault()
     unhandled.push(event.reason)
   })
   try {
-    const program = (await import('program.js' as string)) as Program
+    const program = (await import('program.js' as string)) as CompiledProgram
     const value = await program.default({
       tick: guard.tick,
       pause: guard.pause,

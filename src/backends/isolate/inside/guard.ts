@@ -14,7 +14,7 @@ const callsPerCheck = 32
 /** Estimated bytes are counted in portions of this size. */
 const countedPortionBytes = 1024 * 1024
 
-export type Guard = {
+export type ProgramGuard = {
   /**
    * Returns whether the caller should pause; throws when time or memory are exceeded. `bytes` is the estimated
    * allocation of the surrounding code.
@@ -29,7 +29,7 @@ export type Guard = {
   readonly endReason: () => string | undefined
 }
 
-export function createGuard({ maxBlockingMs, maxTotalMs }: ComputeLimits, onEnd: (why: string) => void): Guard {
+export function createGuard({ maxBlockingMs, maxTotalMs }: ComputeLimits, onEnd: (why: string) => void): ProgramGuard {
   // Saved, because the program may replace its globals.
   const now = Date.now.bind(Date)
   const later = setTimeout

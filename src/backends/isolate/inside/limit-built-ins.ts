@@ -24,14 +24,14 @@ export function countMemory(bytes: number): void {
 
 const countCells = (count: unknown): void => countMemory(Number(count) * 8)
 
-type Method = (this: unknown, ...args: unknown[]) => unknown
+type BuiltInMethod = (this: unknown, ...args: unknown[]) => unknown
 
 const defineValue = (owner: object, name: string, value: unknown): void =>
   void Object.defineProperty(owner, name, { value, writable: true, configurable: true })
 
 /** Wraps a method with a check of its arguments. */
 function addCheck(owner: object, name: string, check: (self: unknown, args: readonly unknown[]) => void): void {
-  const original = Reflect.get(owner, name) as Method
+  const original = Reflect.get(owner, name) as BuiltInMethod
   const guarded = {
     [name](this: unknown, ...args: unknown[]): unknown {
       check(this, args)

@@ -3,7 +3,7 @@
 import type { OmittedOutput } from '#agent/core/backend.ts'
 import { countLineEnds, describeOmitted } from '../../omitted-output.ts'
 
-export type Output = {
+export type ProgramOutput = {
   readonly print: (values: readonly unknown[]) => void
   /** Returns the part of the head that was printed since the last call. */
   readonly readNew: () => string
@@ -15,7 +15,7 @@ export type Output = {
 const headShare = 0.4
 
 /** `onPrint` receives each printed text. */
-export function createOutput(maxChars: number, onPrint: (text: string) => void): Output {
+export function createOutput(maxChars: number, onPrint: (text: string) => void): ProgramOutput {
   const maxHeadChars = Math.floor(maxChars * headShare)
   const maxTailChars = maxChars - maxHeadChars
   let head = ''

@@ -3,7 +3,7 @@
 import type { Callable, CallAnswer } from '../protocol.ts'
 import { formatValue } from './output.ts'
 
-export type Call = (name: string, input: unknown) => Promise<CallAnswer>
+export type CallTool = (name: string, input: unknown) => Promise<CallAnswer>
 
 /** The error of a failed tool call, with the result for programs that catch it. */
 class ToolError extends Error {
@@ -15,11 +15,11 @@ class ToolError extends Error {
   }
 }
 
-export function createToolFunctions(tools: readonly Callable[], call: Call): Readonly<Record<string, unknown>> {
+export function createToolFunctions(tools: readonly Callable[], call: CallTool): Readonly<Record<string, unknown>> {
   const functions = Object.fromEntries(
     tools.map(({ name, parameters }) => {
       const invoke = async (...args: readonly unknown[]): Promise<unknown> => {
-        const answer = await call(name, inputOf(args, parameters))
+        const answer = await call(name, getInput(args, parameters))
         if ('ok' in answer) return answer.ok
         throw new ToolError(`${name}: ${answer.error}`, answer.result)
       }
@@ -30,7 +30,7 @@ export function createToolFunctions(tools: readonly Callable[], call: Call): Rea
 }
 
 /** Converts arguments to the input object of the tool; positional arguments follow the order of the parameters. */
-function inputOf(args: readonly unknown[], parameters: readonly string[]): unknown {
+function getInput(args: readonly unknown[], parameters: readonly string[]): unknown {
   const [first] = args
   const isInput = typeof first === 'object' && first !== null && !Array.isArray(first)
   const input = isInput

@@ -17,7 +17,7 @@ import {
   WidthType,
 } from 'docx'
 import type { DocumentBytes } from '#agent/core/media/document-writer.ts'
-import { type Block, parseMarkdown, type Run } from './markdown.ts'
+import { type Block, parseMarkdown, type StyledRun } from './markdown.ts'
 
 export class Writer extends WorkerEntrypoint {
   async write(content: string): Promise<DocumentBytes> {
@@ -92,7 +92,7 @@ const renderTable = (rows: Extract<Block, { kind: 'table' }>['rows']): Table =>
     ),
   })
 
-const render = (runs: readonly Run[], isBold = false): ParagraphChild[] =>
+const render = (runs: readonly StyledRun[], isBold = false): ParagraphChild[] =>
   runs.map(({ text, bold, italic, code, link }) => {
     const run = new TextRun({
       text,

@@ -6,7 +6,7 @@ import fontFile from 'font.ttf'
 import { PDFDocument, type PDFFont, type PDFPage, StandardFonts } from 'pdf-lib'
 import type { DocumentBytes } from '#agent/core/media/document-writer.ts'
 import { type HasCharacter, listMissing, readCharacters, warnOfMissing } from './font-characters.ts'
-import { type Block, parseMarkdown, type Run } from './markdown.ts'
+import { type Block, parseMarkdown, type StyledRun } from './markdown.ts'
 
 const page = { width: 595, height: 842, margin: 56 } as const
 const textWidth = page.width - 2 * page.margin
@@ -20,9 +20,9 @@ type Fonts = Readonly<Record<'plain' | 'bold' | 'italic' | 'code', PDFFont>> & {
   readonly other: PDFFont | undefined
   readonly isStandard: HasCharacter
 }
-type Word = { readonly text: string; readonly font: PDFFont }
+type PdfWord = { readonly text: string; readonly font: PDFFont }
 type Layout = { readonly file: PDFDocument; readonly fonts: Fonts; current: PDFPage; y: number }
-type Style = { readonly size: number; readonly left: number; readonly mark?: string; readonly isBold?: boolean }
+type PdfStyle = { readonly size: number; readonly left: number; readonly mark?: string; readonly isBold?: boolean }
 
 export class Writer extends WorkerEntrypoint {
   async write(content: string): Promise<DocumentBytes> {
@@ -89,11 +89,11 @@ function drawBlock(layout: Layout, block: Block): void {
       return drawRule(layout)
     default:
       if (block.kind === 'heading') layout.y -= textSize / 2
-      return drawRuns(layout, block.runs, styleOf(block))
+      return drawRuns(layout, block.runs, renderStyle(block))
   }
 }
 
-function styleOf(block: Extract<Block, { readonly runs: unknown }>): Style {
+function renderStyle(block: Extract<Block, { readonly runs: unknown }>): PdfStyle {
   switch (block.kind) {
     case 'heading':
       return { size: headingSizes[block.level - 1] ?? textSize, left: 0, isBold: true }
@@ -119,7 +119,7 @@ function drawTable(layout: Layout, rows: Extract<Block, { kind: 'table' }>['rows
   layout.y -= textSize / 2
 }
 
-function drawRuns(layout: Layout, runs: readonly Run[], { size, left, mark, isBold = false }: Style): void {
+function drawRuns(layout: Layout, runs: readonly StyledRun[], { size, left, mark, isBold = false }: PdfStyle): void {
   const { fonts } = layout
   const lines = wrap(toWords(runs, fonts, isBold), size, textWidth - left)
   lines.forEach((words, n) => {
@@ -133,7 +133,7 @@ function drawRuns(layout: Layout, runs: readonly Run[], { size, left, mark, isBo
 }
 
 /** Every cell has the same width. A row is as high as its highest cell. */
-function drawRow(layout: Layout, cells: readonly (readonly Run[])[], isHead: boolean): void {
+function drawRow(layout: Layout, cells: readonly (readonly StyledRun[])[], isHead: boolean): void {
   const width = textWidth / Math.max(1, cells.length)
   const wrapped = cells.map((runs) => wrap(toWords(runs, layout.fonts, isHead), 10, width - 8))
   const height = Math.max(1, ...wrapped.map(({ length }) => length))
@@ -152,10 +152,10 @@ function nextLine(layout: Layout, size: number): void {
 }
 
 /** Words of one font are drawn together, so that readers of the file see whole lines. */
-function drawWords({ current, y }: Layout, words: readonly Word[], left: number, size: number): void {
+function drawWords({ current, y }: Layout, words: readonly PdfWord[], left: number, size: number): void {
   let x = left
   for (let at = 0; at < words.length;) {
-    const { font } = words[at] as Word
+    const { font } = words[at] as PdfWord
     let end = at
     while (words[end]?.font === font) end++
     const text = words
@@ -168,9 +168,9 @@ function drawWords({ current, y }: Layout, words: readonly Word[], left: number,
   }
 }
 
-function toWords(runs: readonly Run[], fonts: Fonts, isBold: boolean): readonly Word[] {
+function toWords(runs: readonly StyledRun[], fonts: Fonts, isBold: boolean): readonly PdfWord[] {
   const { plain, bold, italic, code, other, isStandard } = fonts
-  const fontOf = (run: Run): PDFFont => {
+  const fontOf = (run: StyledRun): PDFFont => {
     if (run.code) return code
     if (isBold || run.bold) return bold
     return run.italic ? italic : plain
@@ -184,8 +184,8 @@ function toWords(runs: readonly Run[], fonts: Fonts, isBold: boolean): readonly 
   })
 }
 
-function wrap(words: readonly Word[], size: number, width: number): readonly (readonly Word[])[] {
-  const lines: Word[][] = [[]]
+function wrap(words: readonly PdfWord[], size: number, width: number): readonly (readonly PdfWord[])[] {
+  const lines: PdfWord[][] = [[]]
   let used = 0
   for (const word of words.flatMap((one) => breakWord(one, size, width))) {
     const wide = word.font.widthOfTextAtSize(`${word.text} `, size)
@@ -200,7 +200,7 @@ function wrap(words: readonly Word[], size: number, width: number): readonly (re
 }
 
 /** Breaks a word that is wider than a line. */
-function breakWord({ text, font }: Word, size: number, width: number): readonly Word[] {
+function breakWord({ text, font }: PdfWord, size: number, width: number): readonly PdfWord[] {
   if (font.widthOfTextAtSize(text, size) <= width) return [{ text, font }]
   const chars = Math.max(1, Math.floor((text.length * width) / (font.widthOfTextAtSize(text, size) * 1.1)))
   return Array.from({ length: Math.ceil(text.length / chars) }, (_, n) => ({

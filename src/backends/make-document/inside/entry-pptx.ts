@@ -6,7 +6,7 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import PptxGenJS from 'pptxgenjs'
 import type { DocumentBytes } from '#agent/core/media/document-writer.ts'
-import { type Block, parseMarkdown, type Run, textOf } from './markdown.ts'
+import { type Block, parseMarkdown, type StyledRun, textOf } from './markdown.ts'
 
 type Slide = { title: string; readonly blocks: Block[] }
 type TextProps = PptxGenJS.TextProps
@@ -77,7 +77,7 @@ function renderBlock(block: Block): readonly TextProps[] {
 }
 
 /** Options of a paragraph are those of its first run; the last one ends it. */
-const paragraph = (runs: readonly Run[], options: PptxGenJS.TextPropsOptions): readonly TextProps[] =>
+const paragraph = (runs: readonly StyledRun[], options: PptxGenJS.TextPropsOptions): readonly TextProps[] =>
   runs.map(({ text, bold, italic, code, link }, at) => ({
     text,
     options: {

@@ -1,6 +1,6 @@
 /** Parses the Markdown of documents: blocks in order, and runs of text with their marks. */
 
-export type Run = {
+export type StyledRun = {
   readonly text: string
   readonly bold?: true
   readonly italic?: true
@@ -9,16 +9,16 @@ export type Run = {
 }
 
 export type Block =
-  | { readonly kind: 'heading'; readonly level: number; readonly runs: readonly Run[] }
-  | { readonly kind: 'paragraph'; readonly runs: readonly Run[] }
-  | { readonly kind: 'quote'; readonly runs: readonly Run[] }
+  | { readonly kind: 'heading'; readonly level: number; readonly runs: readonly StyledRun[] }
+  | { readonly kind: 'paragraph'; readonly runs: readonly StyledRun[] }
+  | { readonly kind: 'quote'; readonly runs: readonly StyledRun[] }
   /** `number`: of an ordered list. */
-  | { readonly kind: 'item'; readonly depth: number; readonly number?: number; readonly runs: readonly Run[] }
+  | { readonly kind: 'item'; readonly depth: number; readonly number?: number; readonly runs: readonly StyledRun[] }
   | { readonly kind: 'code'; readonly lines: readonly string[] }
-  | { readonly kind: 'table'; readonly rows: readonly (readonly (readonly Run[])[])[] }
+  | { readonly kind: 'table'; readonly rows: readonly (readonly (readonly StyledRun[])[])[] }
   | { readonly kind: 'rule' }
 
-type Reader = { readonly lines: readonly string[]; at: number }
+type LineReader = { readonly lines: readonly string[]; at: number }
 
 const heading = /^(#{1,6})\s+(.*?)\s*#*$/
 const item = /^(\s{0,20})(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/
@@ -29,7 +29,7 @@ const tableLine = /^\s*\|.*\|\s*$/
 const tableRule = /^\s*\|[\s:|-]+\|\s*$/
 
 export function parseMarkdown(text: string): readonly Block[] {
-  const reader: Reader = { lines: text.replaceAll('\r\n', '\n').split('\n'), at: 0 }
+  const reader: LineReader = { lines: text.replaceAll('\r\n', '\n').split('\n'), at: 0 }
   const blocks: Block[] = []
   while (reader.at < reader.lines.length) {
     const block = readBlock(reader)
@@ -38,9 +38,9 @@ export function parseMarkdown(text: string): readonly Block[] {
   return blocks
 }
 
-const lineAt = ({ lines, at }: Reader): string => lines[at] ?? ''
+const lineAt = ({ lines, at }: LineReader): string => lines[at] ?? ''
 
-function readBlock(reader: Reader): Block | undefined {
+function readBlock(reader: LineReader): Block | undefined {
   const line = lineAt(reader)
   const [, mark] = fence.exec(line) ?? []
   if (mark !== undefined) return readCode(reader, mark)
@@ -48,7 +48,7 @@ function readBlock(reader: Reader): Block | undefined {
   return readMarkedLine(reader, line) ?? readText(reader)
 }
 
-function readMarkedLine(reader: Reader, line: string): Block | undefined {
+function readMarkedLine(reader: LineReader, line: string): Block | undefined {
   const [, marks, title = ''] = heading.exec(line) ?? []
   if (marks !== undefined) return oneLine(reader, { kind: 'heading', level: marks.length, runs: parseRuns(title) })
   if (rule.test(line)) return oneLine(reader, { kind: 'rule' })
@@ -56,12 +56,12 @@ function readMarkedLine(reader: Reader, line: string): Block | undefined {
   return whole === undefined ? undefined : readItem(reader, { indent, number, rest })
 }
 
-function oneLine(reader: Reader, block: Block): Block {
+function oneLine(reader: LineReader, block: Block): Block {
   reader.at++
   return block
 }
 
-function readCode(reader: Reader, mark: string): Block {
+function readCode(reader: LineReader, mark: string): Block {
   const lines: string[] = []
   for (reader.at++; reader.at < reader.lines.length; reader.at++) {
     if (lineAt(reader).trim().startsWith(mark)) break
@@ -71,8 +71,8 @@ function readCode(reader: Reader, mark: string): Block {
   return { kind: 'code', lines }
 }
 
-function readTable(reader: Reader): Block {
-  const rows: (readonly (readonly Run[])[])[] = []
+function readTable(reader: LineReader): Block {
+  const rows: (readonly (readonly StyledRun[])[])[] = []
   for (; tableLine.test(lineAt(reader)); reader.at++)
     if (!tableRule.test(lineAt(reader))) rows.push(splitCells(lineAt(reader)).map(parseRuns))
   return { kind: 'table', rows }
@@ -90,7 +90,7 @@ const spacesPerLevel = 2
 
 type ItemParts = { readonly indent: string; readonly number: string | undefined; readonly rest: string }
 
-function readItem(reader: Reader, { indent, number, rest }: ItemParts): Block {
+function readItem(reader: LineReader, { indent, number, rest }: ItemParts): Block {
   const depth = Math.min(8, Math.floor(indent.replaceAll('\t', '  ').length / spacesPerLevel))
   const words = [rest]
   for (reader.at++; isContinued(lineAt(reader)) && lineAt(reader).startsWith(' '); reader.at++)
@@ -104,7 +104,7 @@ function readItem(reader: Reader, { indent, number, rest }: ItemParts): Block {
 }
 
 /** Its first line is text whatever it looks like: no line is lost. */
-function readText(reader: Reader): Block | undefined {
+function readText(reader: LineReader): Block | undefined {
   const first = lineAt(reader)
   reader.at++
   if (first.trim() === '') return undefined
@@ -124,8 +124,8 @@ const isContinued = (line: string): boolean =>
 const inline =
   /\\([\\`*_{}[\]()#+.!|>-])|`([^`]{1,2000})`|\*\*([^*]{1,2000})\*\*|__([^_]{1,2000})__|\*([^*\s][^*]{0,2000})\*|(?<!\w)_([^_\s][^_]{0,2000})_(?!\w)|!?\[([^\][]{0,500})\]\(([^()\s]{1,2000})\)/g
 
-export function parseRuns(text: string): readonly Run[] {
-  const runs: Run[] = []
+export function parseRuns(text: string): readonly StyledRun[] {
+  const runs: StyledRun[] = []
   let at = 0
   for (const match of text.matchAll(inline)) {
     runs.push(...plain(text.slice(at, match.index)), markedRun(match))
@@ -134,12 +134,12 @@ export function parseRuns(text: string): readonly Run[] {
   return [...runs, ...plain(text.slice(at))]
 }
 
-const plain = (text: string): readonly Run[] => (text ? [{ text }] : [])
+const plain = (text: string): readonly StyledRun[] => (text ? [{ text }] : [])
 
 /** Within other marks. */
 const unescape = (text: string): string => text.replace(/\\([\\`*_{}[\]()#+.!|>-])/g, '$1')
 
-function markedRun([, escaped, code, strong, strong2, emphasis, emphasis2, label, link]: RegExpExecArray): Run {
+function markedRun([, escaped, code, strong, strong2, emphasis, emphasis2, label, link]: RegExpExecArray): StyledRun {
   if (escaped !== undefined) return { text: escaped }
   if (code !== undefined) return { text: code, code: true }
   const bold = strong ?? strong2
@@ -149,4 +149,4 @@ function markedRun([, escaped, code, strong, strong2, emphasis, emphasis2, label
   return { text: label || (link ?? ''), ...(link !== undefined && /^https?:/.test(link) && { link }) }
 }
 
-export const textOf = (runs: readonly Run[]): string => runs.map(({ text }) => text).join('')
+export const textOf = (runs: readonly StyledRun[]): string => runs.map(({ text }) => text).join('')

@@ -6,14 +6,14 @@ import { parseMarkdown, textOf } from './markdown.ts'
 export type CellValue = string | number | boolean | null
 export type SheetRows = { readonly name: string; readonly rows: readonly (readonly CellValue[])[] }
 
-type Refused = { readonly refused: string }
+type RefusedSheet = { readonly refused: string }
 
 /** Of Excel, which opens no workbook with more. */
 const maxRows = 1_048_576
 const maxColumns = 16_384
 const maxNameChars = 31
 
-export function parseSheets(content: string): readonly SheetRows[] | Refused {
+export function parseSheets(content: string): readonly SheetRows[] | RefusedSheet {
   const sheets = readSheets(content)
   if ('refused' in sheets) return sheets
   const isTooLarge = sheets.some(({ rows }) => rows.length > maxRows || rows.some((cells) => cells.length > maxColumns))
@@ -33,7 +33,7 @@ function nameSheets(sheets: readonly SheetRows[]): readonly SheetRows[] {
   })
 }
 
-function readSheets(content: string): readonly SheetRows[] | Refused {
+function readSheets(content: string): readonly SheetRows[] | RefusedSheet {
   const text = content.trim()
   if (/^[[{]/.test(text)) return parseJsonSheets(text)
   const tables = parseMarkdown(content).flatMap((block) => (block.kind === 'table' ? [block.rows] : []))
@@ -48,7 +48,7 @@ function readSheets(content: string): readonly SheetRows[] | Refused {
 const wrongForm =
   'Rows are a JSON list of lists or of objects, an object of such lists by sheet, a Markdown table, or CSV.'
 
-function parseJsonSheets(text: string): readonly SheetRows[] | Refused {
+function parseJsonSheets(text: string): readonly SheetRows[] | RefusedSheet {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -105,23 +105,23 @@ function parseCsv(text: string): readonly (readonly string[])[] {
   return rows
 }
 
-type Cell = { readonly cell: string; readonly next: number }
+type ParsedCell = { readonly cell: string; readonly next: number }
 
-const endOf = (text: string, from: number): number => {
+const getEnd = (text: string, from: number): number => {
   let at = from
   while (at < text.length && text[at] !== ',' && text[at] !== '\n') at++
   return at
 }
 
-function readBare(text: string, from: number): Cell {
-  const next = endOf(text, from)
+function readBare(text: string, from: number): ParsedCell {
+  const next = getEnd(text, from)
   const cell = text.slice(from, next)
   return { cell: cell.endsWith('\r') ? cell.slice(0, -1) : cell, next }
 }
 
 /** Two quotation marks are one. What follows the last one up to the next cell is left out. */
-function readQuoted(text: string, from: number): Cell {
+function readQuoted(text: string, from: number): ParsedCell {
   let at = from + 1
   while (at < text.length && (text[at] !== '"' || text[at + 1] === '"')) at += text[at] === '"' ? 2 : 1
-  return { cell: text.slice(from + 1, at).replaceAll('""', '"'), next: endOf(text, at) }
+  return { cell: text.slice(from + 1, at).replaceAll('""', '"'), next: getEnd(text, at) }
 }

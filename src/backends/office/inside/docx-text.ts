@@ -14,7 +14,7 @@ type Table = { readonly rows: string[]; cells: string[] | undefined }
 /** A field: its instruction, and then its result. */
 type Field = { instruction: string; isResult: boolean }
 
-type ParserState = {
+type DocxState = {
   readonly part: Part
   readonly headings: ReadonlyMap<string, string>
   readonly lines: string[]
@@ -32,12 +32,12 @@ type ParserState = {
   mark: string
 }
 
-type TagHandler = (state: ParserState, tag: Tag) => void
+type TagHandler = (state: DocxState, tag: Tag) => void
 
 /** Both forms of a drawing are in the file: the second one is for old programs. Moved text stands at its new place too. */
 const skippedTags = new Set(['Fallback', 'moveFrom', 'del'])
 
-const append = (state: ParserState, text: string): void => {
+const append = (state: DocxState, text: string): void => {
   const paragraph = state.paragraphs.at(-1)
   if (paragraph) paragraph.line += text
 }
@@ -50,10 +50,10 @@ const readsText: TagHandler = (state, { name, empty }) => {
   if (!empty) state.textTag = name === 't' ? 't' : 'instrText'
 }
 
-const startParagraph = (state: ParserState): void => void state.paragraphs.push({ line: '', prefix: '', after: [] })
+const startParagraph = (state: DocxState): void => void state.paragraphs.push({ line: '', prefix: '', after: [] })
 
 const setPrefix =
-  (render: (value: string, state: ParserState) => string): TagHandler =>
+  (render: (value: string, state: DocxState) => string): TagHandler =>
   (state, { attributes }) => {
     const paragraph = state.paragraphs.at(-1)
     if (paragraph) paragraph.prefix ||= render(getAttribute(attributes, 'val') ?? '', state)
@@ -151,7 +151,7 @@ async function readHeadings(archive: ZipArchive, part: Part): Promise<ReadonlyMa
 }
 
 /** A link is a field too in some programs: `HYPERLINK "address"`. */
-function changeField(state: ParserState, type: string | undefined): void {
+function changeField(state: DocxState, type: string | undefined): void {
   const field = state.fields.at(-1)
   if (type === 'begin') state.fields.push({ instruction: '', isResult: false })
   else if (type === 'separate' && field) field.isResult = true
@@ -161,13 +161,13 @@ function changeField(state: ParserState, type: string | undefined): void {
   }
 }
 
-function appendAddress(state: ParserState, address: string): void {
+function appendAddress(state: DocxState, address: string): void {
   const line = state.paragraphs.at(-1)?.line ?? ''
   const shown = address.replace(/^mailto:/, '')
   if (/^(?:https?|mailto|ftp):/i.test(address) && !line.endsWith(shown)) append(state, ` (${shown})`)
 }
 
-function endParagraph(state: ParserState): void {
+function endParagraph(state: DocxState): void {
   const { line, prefix, after } = state.paragraphs.pop() ?? { line: '', prefix: '', after: [] }
   const text = line === '' ? '' : state.mark + prefix + line
   if (line !== '') state.mark = ''
@@ -177,14 +177,14 @@ function endParagraph(state: ParserState): void {
   else for (const one of [text, ...after]) endLine(state, one)
 }
 
-function endLine({ tables, lines }: ParserState, line: string): void {
+function endLine({ tables, lines }: DocxState, line: string): void {
   const cells = tables.at(-1)?.cells
   const last = (cells?.length ?? 0) - 1
   if (cells && last >= 0) cells[last] = [cells[last], line].filter(Boolean).join(' ')
   else lines.push(line)
 }
 
-function endRow({ tables, lines }: ParserState): void {
+function endRow({ tables, lines }: DocxState): void {
   const table = tables.at(-1)
   if (!table?.cells) return
   if (tables.length > 1) table.rows.push(table.cells.join(', '))
@@ -193,12 +193,12 @@ function endRow({ tables, lines }: ParserState): void {
 }
 
 /** A table within a cell becomes a part of its text. */
-function endTable(state: ParserState): void {
+function endTable(state: DocxState): void {
   const table = state.tables.pop()
   if (state.tables.length > 0 && table && table.rows.length > 0) endLine(state, table.rows.join('; '))
 }
 
-const createState = (part: Part, headings: ReadonlyMap<string, string>): ParserState => ({
+const createState = (part: Part, headings: ReadonlyMap<string, string>): DocxState => ({
   part,
   headings,
   lines: [],
@@ -212,12 +212,12 @@ const createState = (part: Part, headings: ReadonlyMap<string, string>): ParserS
   mark: '',
 })
 
-function handleTag(state: ParserState, tag: Tag): void {
+function handleTag(state: DocxState, tag: Tag): void {
   if (skippedTags.has(tag.name) && !tag.empty) state.skipped += tag.kind === 'open' ? 1 : -1
   else if (state.skipped === 0) (tag.kind === 'open' ? openHandlers : closeHandlers)[tag.name]?.(state, tag)
 }
 
-function addText(state: ParserState, text: string): void {
+function addText(state: DocxState, text: string): void {
   if (state.skipped > 0 || state.textTag === undefined) return
   const field = state.fields.at(-1)
   if (state.textTag === 't') append(state, text)
@@ -225,7 +225,7 @@ function addText(state: ParserState, text: string): void {
 }
 
 /** Returns false when the output is full. `begin` sees each tag first. */
-async function readPart(state: ParserState, budget: WorkBudget, begin?: TagHandler): Promise<boolean> {
+async function readPart(state: DocxState, budget: WorkBudget, begin?: TagHandler): Promise<boolean> {
   for (const token of parseXml(state.part.xml)) {
     const pause = budget.step()
     if (pause) await pause
@@ -249,7 +249,7 @@ const notes: readonly Notes[] = [
 ]
 
 /** Returns the lines of notes of one kind. Separators are notes with a type. */
-async function readNotes(archive: ZipArchive, document: ParserState, { notes: kind, budget }: NotesToRead) {
+async function readNotes(archive: ZipArchive, document: DocxState, { notes: kind, budget }: NotesToRead) {
   const part = await openRelated(archive, document.part, { type: kind.type })
   if (!part) return []
   const state = createState(part, document.headings)

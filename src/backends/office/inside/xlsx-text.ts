@@ -40,14 +40,20 @@ function parseColumn(reference: string | undefined, next: number): number {
   return column - 1
 }
 
-type Cell = { readonly column: number; readonly type: string; readonly style: number; value: string; formula: string }
+type SheetCell = {
+  readonly column: number
+  readonly type: string
+  readonly style: number
+  value: string
+  formula: string
+}
 type Field = 'value' | 'formula'
 
-type ParserState = {
+type XlsxState = {
   readonly rows: string[]
   cells: string[]
   nextColumn: number
-  cell: Cell | undefined
+  cell: SheetCell | undefined
   field: Field | undefined
   isInReadingAid: boolean
 }
@@ -60,7 +66,7 @@ type Workbook = {
 
 const fieldsByTag: Readonly<Record<string, Field>> = { v: 'value', t: 'value', f: 'formula' }
 
-function handleOpenTag(state: ParserState, { name, attributes, empty }: Tag): void {
+function handleOpenTag(state: XlsxState, { name, attributes, empty }: Tag): void {
   const field = fieldsByTag[name]
   if (field !== undefined) state.field = empty ? undefined : field
   else if (name === 'rPh') state.isInReadingAid = !empty
@@ -73,7 +79,7 @@ function handleOpenTag(state: ParserState, { name, attributes, empty }: Tag): vo
   }
 }
 
-function handleCloseTag(state: ParserState, name: string, workbook: Workbook): void {
+function handleCloseTag(state: XlsxState, name: string, workbook: Workbook): void {
   if (fieldsByTag[name] !== undefined) state.field = undefined
   else if (name === 'rPh') state.isInReadingAid = false
   else if (name === 'row') {
@@ -86,14 +92,14 @@ function handleCloseTag(state: ParserState, name: string, workbook: Workbook): v
   }
 }
 
-function addText({ cell, field, isInReadingAid }: ParserState, text: string): void {
+function addText({ cell, field, isInReadingAid }: XlsxState, text: string): void {
   if (cell && field && !isInReadingAid) cell[field] += text
 }
 
-type Rows = { readonly rows: readonly string[]; readonly note?: string }
+type XlsxRows = { readonly rows: readonly string[]; readonly note?: string }
 
-async function listRows(xml: string, workbook: Workbook, budget: WorkBudget): Promise<Rows> {
-  const state: ParserState = {
+async function listRows(xml: string, workbook: Workbook, budget: WorkBudget): Promise<XlsxRows> {
+  const state: XlsxState = {
     rows: [],
     cells: [],
     nextColumn: 0,
@@ -118,7 +124,10 @@ async function listRows(xml: string, workbook: Workbook, budget: WorkBudget): Pr
   return { rows: state.rows }
 }
 
-function renderCell({ type, style, value, formula }: Cell, { sharedStrings, kinds, isFrom1904 }: Workbook): string {
+function renderCell(
+  { type, style, value, formula }: SheetCell,
+  { sharedStrings, kinds, isFrom1904 }: Workbook,
+): string {
   if (value === '' && formula !== '') return `=${toOneLine(formula)}`
   if (type === 's') return toOneLine(sharedStrings[Number(value)] ?? '')
   if (type === 'b') return value === '1' || value === 'true' ? 'TRUE' : 'FALSE'

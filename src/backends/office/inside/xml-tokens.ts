@@ -9,12 +9,12 @@ export type Tag = {
   readonly attributes: string
   readonly empty: boolean
 }
-export type Token = Tag | { readonly kind: 'text'; readonly text: string }
+export type XmlToken = Tag | { readonly kind: 'text'; readonly text: string }
 
 const tokenPattern = /<(\/?)([\w:.-]+)(?![\w:.-])([^<>]*?)(\/?)>|([^<]+)/g
 const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
-export function* parseXml(xml: string): Generator<Token> {
+export function* parseXml(xml: string): Generator<XmlToken> {
   for (const [, slash, name, attributes = '', empty, text] of withoutComments(xml).matchAll(tokenPattern))
     if (text !== undefined) yield { kind: 'text', text: decodeEntities(text) }
     else if (name !== undefined)

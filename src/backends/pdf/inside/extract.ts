@@ -19,7 +19,7 @@ export type PdfLimits = {
 /** The clock and timer of the platform. */
 export type ExtractPlatform = { readonly now: () => number; readonly wait: (ms: number) => Promise<void> }
 
-type Reading = { total: number; readonly pages: string[]; readonly unread: number[] }
+type ExtractedPdf = { total: number; readonly pages: string[]; readonly unread: number[] }
 
 /** After this time beyond its limit, another read is assumed to have ended with its Durable Object. */
 const lockGraceMs = 5_000
@@ -40,14 +40,14 @@ export async function extract(bytes: Uint8Array, limits: PdfLimits, platform: Ex
 async function read(bytes: Uint8Array, limits: PdfLimits, platform: ExtractPlatform): Promise<PdfAnswer> {
   const hold = createYield(limits, platform)
   const over = work.begin(limits.steps, hold)
-  const reading: Reading = { total: 0, pages: [], unread: [] }
+  const reading: ExtractedPdf = { total: 0, pages: [], unread: [] }
   const task = open(bytes)
   try {
     const stopped = await Promise.race([readPages(task, reading, limits, hold), over.then(() => 'work' as const)])
     if (stopped === 'work' && reading.pages.length === 0) return { refused: 'stopped' }
     return { ...reading, ...(stopped && { stopped }) }
   } catch (error) {
-    return { refused: refusalOf(error) }
+    return { refused: getRefusal(error) }
   } finally {
     work.end()
     await Promise.race([task.destroy().catch(() => undefined), platform.wait(pollMs)])
@@ -80,14 +80,14 @@ function createYield({ ms }: PdfLimits, { now, wait }: ExtractPlatform): () => P
   }
 }
 
-const refusalOf = (error: unknown): PdfRefusal => {
+const getRefusal = (error: unknown): PdfRefusal => {
   if (work.over) return 'stopped'
   return (error as Error).name === 'PasswordException' ? 'encrypted' : 'damaged'
 }
 
 async function readPages(
   task: PdfTask,
-  reading: Reading,
+  reading: ExtractedPdf,
   limits: PdfLimits,
   hold: () => Promise<void>,
 ): Promise<PdfStop | undefined> {
@@ -98,7 +98,7 @@ async function readPages(
     if (number > limits.pages) return 'pages'
     if (left <= 0) return 'length'
     await hold()
-    const text = await textOf(document, number, left)
+    const text = await renderText(document, number, left)
     if (work.over) return 'work'
     if (text === undefined) reading.unread.push(number)
     reading.pages.push(text ?? '')
@@ -108,7 +108,7 @@ async function readPages(
 }
 
 /** Returns undefined when the page is damaged or takes too many steps. */
-async function textOf(document: PdfDocument, number: number, maxChars: number): Promise<string | undefined> {
+async function renderText(document: PdfDocument, number: number, maxChars: number): Promise<string | undefined> {
   try {
     const page = await document.getPage(number)
     const text = await readText(page, maxChars)

@@ -48,11 +48,11 @@ function splitLines(text: string): string[] {
   return lines.map((line) => line.slice(0, maxLineChars).replace(/\r$/, ''))
 }
 
-type Compiled = { readonly size: number; readonly matches: (line: string) => boolean }
+type CompiledPattern = { readonly size: number; readonly matches: (line: string) => boolean }
 
-let last: { readonly pattern: string; readonly compiled: Compiled } | undefined
+let last: { readonly pattern: string; readonly compiled: CompiledPattern } | undefined
 
-function compile(pattern: string): Compiled | Extract<MatchAnswer, { invalid: string }> {
+function compile(pattern: string): CompiledPattern | Extract<MatchAnswer, { invalid: string }> {
   if (last?.pattern === pattern) return last.compiled
   try {
     const expression = RE2JS.compile(RE2JS.translateRegExp(pattern))

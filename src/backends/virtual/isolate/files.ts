@@ -6,10 +6,10 @@
 import { type BufferEncoding, type IFileSystem, InMemoryFs } from 'just-bash/browser'
 import { resolvePath, isSynthetic } from '../paths.ts'
 import type { ShellHost } from '../protocol.ts'
-import type { Entry } from '../sql-files.ts'
+import type { FileEntry } from '../sql-files.ts'
 
 type Encoding = Parameters<IFileSystem['readFile']>[1]
-type Stat = Awaited<ReturnType<IFileSystem['stat']>>
+type ShellStat = Awaited<ReturnType<IFileSystem['stat']>>
 
 const encodingOf = (options: Encoding): string => (typeof options === 'string' ? options : options?.encoding) ?? 'utf8'
 
@@ -19,7 +19,7 @@ const decode = (bytes: Uint8Array, encoding: string): string =>
 const encode = (content: string | Uint8Array, options: Encoding): Uint8Array =>
   typeof content === 'string' ? new Uint8Array(Buffer.from(content, encodingOf(options) as BufferEncoding)) : content
 
-const statOf = ({ path, kind, mode, size, modified }: Entry): Stat => ({
+const renderStat = ({ path, kind, mode, size, modified }: FileEntry): ShellStat => ({
   isFile: kind === 'file',
   isDirectory: kind === 'directory',
   isSymbolicLink: kind === 'link',
@@ -31,7 +31,7 @@ const statOf = ({ path, kind, mode, size, modified }: Entry): Stat => ({
 
 type Dirent = { name: string; isFile: boolean; isDirectory: boolean; isSymbolicLink: boolean }
 
-const direntOf = ({ path, kind }: Entry): Dirent => ({
+const getDirent = ({ path, kind }: FileEntry): Dirent => ({
   name: path.slice(path.lastIndexOf('/') + 1),
   isFile: kind === 'file',
   isDirectory: kind === 'directory',
@@ -88,7 +88,7 @@ function contentFiles(memory: InMemoryFs, ask: Ask): Required<Pick<IFileSystem, 
 function treeFiles(memory: InMemoryFs, ask: Ask): Omit<SyncFileSystem, ContentMethods> {
   const dirents = async (path: string): Promise<Dirent[]> => {
     if (isSynthetic(path)) return memory.readdirWithFileTypes(path)
-    const entries = (await ask<Entry[]>('list', path)).map(direntOf)
+    const entries = (await ask<FileEntry[]>('list', path)).map(getDirent)
     const hidden = unlistedFolders[resolvePath(path, '/')] ?? []
     return [...entries, ...hidden.map(directory)].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
@@ -96,8 +96,8 @@ function treeFiles(memory: InMemoryFs, ask: Ask): Omit<SyncFileSystem, ContentMe
     mkdirSync: (path, options) => (isSynthetic(path) ? memory.mkdirSync(path, options) : undefined),
     writeFileSync: (path, content) => (isSynthetic(path) ? memory.writeFileSync(path, content) : undefined),
     exists: (path) => (isSynthetic(path) ? memory.exists(path) : ask('exists', path)),
-    stat: async (path) => (isSynthetic(path) ? memory.stat(path) : statOf(await ask<Entry>('stat', path))),
-    lstat: async (path) => (isSynthetic(path) ? memory.lstat(path) : statOf(await ask<Entry>('lstat', path))),
+    stat: async (path) => (isSynthetic(path) ? memory.stat(path) : renderStat(await ask<FileEntry>('stat', path))),
+    lstat: async (path) => (isSynthetic(path) ? memory.lstat(path) : renderStat(await ask<FileEntry>('lstat', path))),
     mkdir: (path, options) =>
       isSynthetic(path) ? memory.mkdir(path, options) : ask('mkdir', path, options?.recursive ?? false),
     readdir: async (path) => (await dirents(path)).map(({ name }) => name),

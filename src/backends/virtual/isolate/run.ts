@@ -68,11 +68,15 @@ const abortedMessage = /bash: execution aborted\n$/
 const unavailableCommand = /command not available in browser environments\..*/g
 
 /** Internal state of just-bash that its types do not declare. */
-type State = { readonly exportedVars: ReadonlySet<string>; readonly functions: unknown; readonly arrays: unknown }
+type ShellVariables = {
+  readonly exportedVars: ReadonlySet<string>
+  readonly functions: unknown
+  readonly arrays: unknown
+}
 /** All fields but `state` are added by scripts/lib/just-bash.mjs. */
 type Internals = {
-  state: State
-  readonly finalState?: State
+  state: ShellVariables
+  readonly finalState?: ShellVariables
   pulse?: () => Promise<void> | undefined
   onStatement?: (result: Pick<BashExecResult, 'stdout' | 'stderr'>) => void
 }
@@ -129,9 +133,9 @@ function streamOutput(bash: Bash, host: ShellHost): (result: BashExecResult) => 
 
 type TimedResult = { readonly result: BashExecResult; readonly timedOut: boolean }
 
-type Script = ShellRequest & { readonly atExit: () => string }
+type ShellScript = ShellRequest & { readonly atExit: () => string }
 
-async function runWithTimeout(bash: Bash, host: ShellHost, request: Script): Promise<TimedResult> {
+async function runWithTimeout(bash: Bash, host: ShellHost, request: ShellScript): Promise<TimedResult> {
   const abort = new AbortController()
   const killed: BashExecResult = { stdout: '', stderr: '', exitCode: 137, env: {} }
   let timedOut = false
@@ -152,7 +156,7 @@ async function runWithTimeout(bash: Bash, host: ShellHost, request: Script): Pro
   return { result, timedOut }
 }
 
-async function runScript(bash: Bash, request: Script, signal: AbortSignal): Promise<BashExecResult> {
+async function runScript(bash: Bash, request: ShellScript, signal: AbortSignal): Promise<BashExecResult> {
   const stdin = request.stdin === undefined ? {} : { stdin: request.stdin }
   const result = await bash.exec(request.command, { rawScript: true, signal, ...stdin })
   const handler = request.atExit()

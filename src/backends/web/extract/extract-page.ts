@@ -56,9 +56,9 @@ export async function extractPage(request: ExtractRequest, context: ExtractConte
 
 const failure = (url: string, error: string): PageResult => ({ url, title: '', content: '', error })
 
-type Found = ExtractedPage & { readonly error?: string }
+type ExtractionResult = ExtractedPage & { readonly error?: string }
 
-async function readAddress(request: ExtractRequest, context: ExtractContext): Promise<Found> {
+async function readAddress(request: ExtractRequest, context: ExtractContext): Promise<ExtractionResult> {
   const choice = chooseExtract(context.deployment)
   if (choice.kind === 'unusable') return { title: '', content: '', error: choice.reason }
   if (choice.first !== undefined) {
@@ -76,7 +76,7 @@ async function readOtherwise(
   vendors: readonly string[],
   request: ExtractRequest,
   context: ExtractContext,
-): Promise<Found | undefined> {
+): Promise<ExtractionResult | undefined> {
   const rendered = await context.renderPage(page.url, request.signal)
   if (rendered && rendered.content.trim() !== '') return requireFinal(rendered, context)
   for (const id of vendors) {
@@ -86,11 +86,15 @@ async function readOtherwise(
   return undefined
 }
 
-async function askVendor(id: string, { url, signal }: ExtractRequest, context: ExtractContext): Promise<Found> {
+async function askVendor(
+  id: string,
+  { url, signal }: ExtractRequest,
+  context: ExtractContext,
+): Promise<ExtractionResult> {
   const { deployment, send } = context
   const vendor = findExtractVendor(id)
   const { baseUrl, keys } = deployment.vendor(id)
-  const failed = (detail: string): Found => ({
+  const failed = (detail: string): ExtractionResult => ({
     title: '',
     content: '',
     error: `${id} could not read the page: ${detail}.`,
@@ -116,13 +120,13 @@ async function requireFinal(page: ExtractedPage, context: ExtractContext): Promi
   return page
 }
 
-class BlockedAddress extends Error {
+class BlockedPage extends Error {
   override readonly name = 'BlockedAddress'
 }
 
 async function requireAllowed(url: string, { checkAddress }: ExtractContext): Promise<void> {
   const reason = await checkAddress(url)
-  if (reason !== undefined) throw new BlockedAddress(`${url.slice(0, 500)} may not be called: ${reason}`)
+  if (reason !== undefined) throw new BlockedPage(`${url.slice(0, 500)} may not be called: ${reason}`)
 }
 
 // Shortens the text of a page: its head and its tail, cut at ends of lines, and where the full text is.

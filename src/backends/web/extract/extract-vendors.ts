@@ -1,12 +1,12 @@
 /** Lists the vendors that read pages: how each is asked, and how its answer is read. Both are pure. */
 
-import { asObject, asText, bearer, joinTexts, type VendorRequest } from '../search/search-vendor.ts'
+import { asObject, asText, bearer, joinTexts, type SearchVendorRequest } from '../search/search-vendor.ts'
 
 export type ExtractedPage = { readonly url?: string; readonly title: string; readonly content: string }
 
 type ExtractVendor = {
   readonly id: string
-  readonly request: (access: { readonly baseUrl: string; readonly key: string }, url: string) => VendorRequest
+  readonly request: (access: { readonly baseUrl: string; readonly key: string }, url: string) => SearchVendorRequest
   /** Returns undefined for an answer in an unknown form, or the error that the answer holds. */
   readonly parse: (body: unknown) => ExtractedPage | { readonly error: string } | undefined
 }

@@ -25,7 +25,7 @@ type Ports = {
   readonly documents: Documents
   readonly schedule: ScheduleTimer
 }
-type Request = { readonly url: string; readonly signal: AbortSignal }
+type PageFetch = { readonly url: string; readonly signal: AbortSignal }
 
 const headersTimeoutMs = 15_000
 const timeoutMs = 30_000
@@ -49,7 +49,7 @@ const statusTexts: Readonly<Record<number, string>> = {
   451: 'the page is not available for legal reasons',
 }
 
-export async function fetchPage({ url, signal }: Request, ports: Ports): Promise<FetchedPage> {
+export async function fetchPage({ url, signal }: PageFetch, ports: Ports): Promise<FetchedPage> {
   const late = new AbortController()
   const abortAfter = (ms: number) =>
     ports.schedule(ms, () => late.abort(new DOMException(`nothing for ${ms} ms`, 'TimeoutError')))
@@ -90,7 +90,7 @@ const unreadable: Partial<Record<ContentKind, string>> = {
   binary: 'The address is a binary file, which is not read.',
 }
 
-async function render(found: WebContent, response: Response, request: Request, ports: Ports): Promise<FetchedPage> {
+async function render(found: WebContent, response: Response, request: PageFetch, ports: Ports): Promise<FetchedPage> {
   const { kind, bytes, isCut } = found
   const charset = charsetOf(response.headers.get('content-type') ?? '')
   const reason = unreadable[kind]
@@ -112,7 +112,7 @@ function renderText(url: string, text: string, isCut: boolean): FetchedPage {
 async function renderHtml(
   { bytes, isCut }: WebContent,
   charset: string | undefined,
-  { url, signal }: Request,
+  { url, signal }: PageFetch,
   { readPage }: Ports,
 ): Promise<FetchedPage> {
   const page = await readPage(bytes, { url, ...(charset !== undefined && { charset }) }, signal)
@@ -144,7 +144,7 @@ const refusalTexts = {
 async function renderDocument(
   kind: 'pdf' | 'docx' | 'xlsx' | 'pptx',
   bytes: Uint8Array,
-  { url, signal }: Request,
+  { url, signal }: PageFetch,
   { documents }: Ports,
 ): Promise<FetchedPage> {
   const answer = kind === 'pdf' ? await documents.pdf(bytes, signal) : await documents.office(bytes, kind, signal)

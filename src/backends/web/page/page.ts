@@ -31,10 +31,10 @@ export function openPageReader(loader: WorkerLoader | undefined): PageReader {
     })
 }
 
-type ReaderEntrypoint = { readonly read: ReadPage }
+type PageEntrypoint = { readonly read: ReadPage }
 
 async function loadIsolate(loader: WorkerLoader): Promise<ReadPage> {
   const isolate = { name: 'page', code: await pageCode(), entrypoint: 'Reader', limits: isolateLimits }
-  const entry = openIsolate<ReaderEntrypoint>({ loader, ...isolate })
+  const entry = openIsolate<PageEntrypoint>({ loader, ...isolate })
   return async (stream, request) => ({ ...(await entry.read(stream, request)) })
 }

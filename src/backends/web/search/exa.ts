@@ -6,7 +6,7 @@ import {
   joinTexts,
   type KeylessVendor,
   readHits,
-  type SearchHit,
+  type WebHit,
   type SearchVendor,
 } from './search-vendor.ts'
 
@@ -44,7 +44,7 @@ export const keylessExa: KeylessVendor = {
 }
 
 /** Blocks are separated by lines of three dashes and have lines `Title:`, `URL:` and `Highlights:`. */
-function readBlocks(text: string): readonly SearchHit[] | undefined {
+function readBlocks(text: string): readonly WebHit[] | undefined {
   const hits = text.split(/\n-{3}\n/).flatMap((block) => {
     const lines = block.split('\n').map((line) => line.trim())
     const after = (name: string) =>

@@ -1,15 +1,15 @@
 /** Defines a vendor of web searches: how it is asked, and how its answer is read. Both are pure. */
 
-export type SearchHit = { readonly title: string; readonly url: string; readonly description: string }
+export type WebHit = { readonly title: string; readonly url: string; readonly description: string }
 
-export type VendorRequest = {
+export type SearchVendorRequest = {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON with POST. Absent: the request is a GET. */
   readonly body?: object
 }
 
-export type SearchQuery = {
+export type WebQuery = {
   readonly query: string
   readonly count: number
   /** Random for each session, and nothing else: some vendors limit their free use by it. */
@@ -22,9 +22,9 @@ export type VendorError = { readonly error: string; readonly isLimited?: true }
 export type SearchVendor = {
   readonly id: string
   /** `key` is empty for keyless use. `baseUrl` has no slash at its end. */
-  readonly request: (access: { readonly baseUrl: string; readonly key: string }, query: SearchQuery) => VendorRequest
+  readonly request: (access: { readonly baseUrl: string; readonly key: string }, query: WebQuery) => SearchVendorRequest
   /** Returns undefined for an answer in an unknown form. */
-  readonly parse: (body: unknown) => readonly SearchHit[] | VendorError | undefined
+  readonly parse: (body: unknown) => readonly WebHit[] | VendorError | undefined
   /** Says what to change, for a failure that has a usual cause. */
   readonly explain?: (detail: string) => string | undefined
 }
@@ -36,18 +36,18 @@ export type KeylessVendor = SearchVendor & {
   readonly isMcp?: true
 }
 
-type Json = Readonly<Record<string, unknown>>
+type VendorJson = Readonly<Record<string, unknown>>
 
-export const asObject = (value: unknown): Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
+export const asObject = (value: unknown): VendorJson =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as VendorJson) : {}
 
 export const asText = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** Reads the entries of a list. Those without an address are left out. */
 export function readHits(
   list: unknown,
-  read: (entry: Json) => Readonly<Record<keyof SearchHit, unknown>>,
-): readonly SearchHit[] | undefined {
+  read: (entry: VendorJson) => Readonly<Record<keyof WebHit, unknown>>,
+): readonly WebHit[] | undefined {
   if (!Array.isArray(list)) return undefined
   return list.flatMap((entry) => {
     const { title, url, description } = read(asObject(entry))

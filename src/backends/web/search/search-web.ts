@@ -10,7 +10,7 @@ import { chooseSearch } from '#agent/routing/search-choice.ts'
 import { callVendor, type VendorCall } from '../call-vendor.ts'
 import { removeInvisible } from '../remove-invisible.ts'
 import type { WebSend } from '../web-send.ts'
-import type { KeylessVendor, SearchHit, SearchQuery, SearchVendor } from './search-vendor.ts'
+import type { KeylessVendor, WebHit, WebQuery, SearchVendor } from './search-vendor.ts'
 import { findSearchVendor, keylessRing } from './vendors.ts'
 
 export type SearchContext = {
@@ -66,7 +66,7 @@ const limitHits = (answer: SearchAnswer, limit: number): SearchAnswer =>
   answer.kind === 'found' ? { ...answer, hits: answer.hits.slice(0, limit) } : answer
 
 type Usable = Extract<ReturnType<typeof chooseSearch>, { kind: 'usable' }>
-type Attempt = {
+type SearchAttempt = {
   readonly vendor: SearchVendor
   readonly access: { readonly baseUrl: string; readonly key: string }
   readonly isMcp: boolean
@@ -91,7 +91,7 @@ async function ask(
   return { kind: 'failed', error: `Every web search is limited now. ${failures.join('; ')}.${advice}` }
 }
 
-function listAttempts({ vendors, isKeyless }: Usable, { deployment }: SearchContext): readonly Attempt[] {
+function listAttempts({ vendors, isKeyless }: Usable, { deployment }: SearchContext): readonly SearchAttempt[] {
   const keyed = vendors.flatMap((id) => {
     const vendor = findSearchVendor(id)
     const { baseUrl, keys } = deployment.vendor(id)
@@ -105,18 +105,18 @@ function rotateRing(): readonly KeylessVendor[] {
   return [...keylessRing.slice(start), ...keylessRing.slice(0, start)]
 }
 
-function keylessAttempt(vendor: KeylessVendor, deployment: ToolDeployment): Attempt {
+function keylessAttempt(vendor: KeylessVendor, deployment: ToolDeployment): SearchAttempt {
   const { isReplaced, baseUrl } = deployment.vendor(vendor.id)
   return { vendor, access: { baseUrl: isReplaced ? baseUrl : vendor.baseUrl, key: '' }, isMcp: vendor.isMcp ?? false }
 }
 
 type SearchOutcome =
-  | { readonly hits: readonly SearchHit[] }
+  | { readonly hits: readonly WebHit[] }
   | { readonly kind: 'limited' | 'failed'; readonly detail: string }
 
 async function callSearch(
-  { vendor, access, isMcp }: Attempt,
-  query: SearchQuery,
+  { vendor, access, isMcp }: SearchAttempt,
+  query: WebQuery,
   call: VendorCall,
 ): Promise<SearchOutcome> {
   const answer = await callVendor(vendor.request(access, query), call, isMcp)
@@ -129,7 +129,7 @@ async function callSearch(
 }
 
 /** Vendors may send whole pages as descriptions. */
-const bound = ({ title, url, description }: SearchHit, index: number) => ({
+const bound = ({ title, url, description }: WebHit, index: number) => ({
   title: removeInvisible(title).slice(0, 500),
   url: removeInvisible(url).slice(0, 2_000),
   description: removeInvisible(description).slice(0, maxDescriptionChars),

@@ -10,7 +10,7 @@ import { parseTargets } from '#agent/schedule/job/targets.ts'
 import type { InboundRequest } from '#channels/channel.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
 import { composePrompt, composeText } from '#channels/webhook/compose-prompt.ts'
-import { eventOf, isWanted } from '#channels/webhook/match-payload.ts'
+import { parseEvent, isWanted } from '#channels/webhook/match-payload.ts'
 import { verifyWebhook, type VerifiedWebhook } from '#channels/webhook/verify-webhook.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newRunId } from '#durable/platform/ids.ts'
@@ -31,7 +31,7 @@ export type WebhookOutcome =
   | { readonly kind: 'failed'; readonly detail: string }
 
 /** `key`: the same for every delivery of one event. */
-type Delivery = {
+type WebhookDelivery = {
   readonly webhook: LoadedWebhook
   readonly key: string
   readonly payload: unknown
@@ -49,13 +49,13 @@ export async function acceptWebhook(
   if (!verified) return { kind: 'refused' }
   const text = new TextDecoder().decode(request.body)
   const payload = parseJson(text) ?? { body: text }
-  const event = eventOf(payload, verified.event)
+  const event = parseEvent(payload, verified.event)
   const tenant = await fetchTenantSnapshot(env, tenantId)
   const isActive = status === 'active' && (tenant.access ?? fullAccess).status === 'active'
   if (!isActive || !isWanted(payload, event, settings)) return { kind: 'ignored' }
   const retryAfter = await tenantStub(env, tenantId).hooks.admit(authorityOf(webhook), id)
   if (retryAfter !== undefined) return { kind: 'too-many', retryAfter }
-  const key = await hashParts([id, await deliveryOf(env, webhook, verified)])
+  const key = await hashParts([id, await getDelivery(env, webhook, verified)])
   return perform(env, { webhook, key, payload, event, tenant })
 }
 
@@ -68,7 +68,7 @@ async function verify({ settings, secrets }: LoadedWebhook, request: InboundRequ
 }
 
 /** A copy of a request counts as the first one that had its signature, whatever name it carries. */
-async function deliveryOf(
+async function getDelivery(
   env: Env,
   webhook: LoadedWebhook,
   { delivery = crypto.randomUUID(), proof }: VerifiedWebhook,
@@ -78,7 +78,7 @@ async function deliveryOf(
   return chats.claimDelivery(authorityOf(webhook), await hashParts([webhook.id, proof]), delivery)
 }
 
-function perform(env: Env, delivery: Delivery): Promise<WebhookOutcome> {
+function perform(env: Env, delivery: WebhookDelivery): Promise<WebhookOutcome> {
   const { job, deliver_only: isMessage } = delivery.webhook.settings
   if (job !== null) return runJob(env, delivery, job)
   return isMessage ? sendMessage(env, delivery) : beginTurn(env, delivery)
@@ -88,9 +88,9 @@ function perform(env: Env, delivery: Delivery): Promise<WebhookOutcome> {
 const authorityOf = ({ tenantId, id }: LoadedWebhook) =>
   ({ ...systemAuthority(tenantId, { kind: 'job', id }, ['chat']), taint: 'untrusted' }) as const
 
-async function beginTurn(env: Env, { webhook, key, payload, event, tenant }: Delivery): Promise<WebhookOutcome> {
+async function beginTurn(env: Env, { webhook, key, payload, event, tenant }: WebhookDelivery): Promise<WebhookOutcome> {
   const { tenantId, name, settings } = webhook
-  const target = await targetOf(env, webhook)
+  const target = await getTarget(env, webhook)
   if (target && 'error' in target) return { kind: 'failed', detail: target.error }
   const sessionId = `ses_${key}`
   const submitted = await sessionStub(env, tenantId, sessionId).inbound.submitWebhook({
@@ -116,7 +116,7 @@ async function beginTurn(env: Env, { webhook, key, payload, event, tenant }: Del
   }
 }
 
-async function runJob(env: Env, { webhook, key }: Delivery, job: string): Promise<WebhookOutcome> {
+async function runJob(env: Env, { webhook, key }: WebhookDelivery, job: string): Promise<WebhookOutcome> {
   const authority = systemAuthority(webhook.tenantId, { kind: 'job', id: webhook.id }, ['jobs'])
   const runId = `jobrun_${key}`
   const outcome = await tenantStub(env, webhook.tenantId).jobs.run(authority, job, runId)
@@ -128,8 +128,8 @@ async function runJob(env: Env, { webhook, key }: Delivery, job: string): Promis
 const deliveryTimeoutMs = 8_000
 const pollMs = 200
 
-async function sendMessage(env: Env, { webhook, key, payload }: Delivery): Promise<WebhookOutcome> {
-  const chat = await targetOf(env, webhook)
+async function sendMessage(env: Env, { webhook, key, payload }: WebhookDelivery): Promise<WebhookOutcome> {
+  const chat = await getTarget(env, webhook)
   if (!chat || 'error' in chat) return { kind: 'failed', detail: chat?.error ?? 'The webhook has no chat.' }
   const authority = authorityOf(webhook)
   const session = sessionStub(env, webhook.tenantId, await chatSessionId(chat.connection, chat))
@@ -147,7 +147,7 @@ async function sendMessage(env: Env, { webhook, key, payload }: Delivery): Promi
 }
 
 /** Resolved again each time: the home chat of a platform may change, and a chat may move. */
-async function targetOf(
+async function getTarget(
   env: Env,
   { tenantId, settings: { deliver } }: LoadedWebhook,
 ): Promise<ChatOrigin | { readonly error: string } | undefined> {

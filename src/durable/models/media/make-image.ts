@@ -4,7 +4,7 @@ import { log } from '#agent/core/log.ts'
 import type { MediaChoice } from '#agent/routing/media-vendors.ts'
 import { createImageBindingCall, type ImageRequest, imageVendors, parseImageBinding } from '#backends/media/images.ts'
 import { createResultRequest, createStatusRequest, isQueueDone, parseQueued } from '#backends/media/queue.ts'
-import { MediaFailure, type MediaSource, type VendorAccess, type VendorRequest } from '#backends/media/vendor.ts'
+import { MediaFailure, type MediaSource, type MediaAccess, type MediaRequest } from '#backends/media/vendor.ts'
 import { clock } from '#durable/platform/clock.ts'
 import {
   askVendor,
@@ -16,7 +16,7 @@ import {
   runBinding,
 } from './vendor-transport.ts'
 
-type Choice = MediaChoice<'image'>
+type ImageChoice = MediaChoice<'image'>
 
 export type ImageJob = {
   readonly request: Omit<ImageRequest, 'model'>
@@ -33,7 +33,7 @@ const pollTimeoutMs = 30_000
 
 export async function makeImages(
   transport: MediaTransport,
-  choice: Choice,
+  choice: ImageChoice,
   job: ImageJob,
 ): Promise<readonly MadeFile[]> {
   const { provider, model } = choice
@@ -52,7 +52,7 @@ export async function makeImages(
 
 const readImages = (
   transport: MediaTransport,
-  provider: Choice['provider'],
+  provider: ImageChoice['provider'],
   sources: readonly MediaSource[],
 ): Promise<readonly MadeFile[]> =>
   Promise.all(
@@ -69,7 +69,7 @@ async function makeByBinding(transport: MediaTransport, request: ImageRequest): 
 
 async function followQueue(
   transport: MediaTransport,
-  choice: Choice,
+  choice: ImageChoice,
   { request, queuedId, onQueued }: ImageJob & { readonly request: ImageRequest },
 ): Promise<unknown> {
   const id = queuedId ?? (await startJob(transport, choice, request))
@@ -83,8 +83,8 @@ async function followQueue(
   throw new MediaFailure('unknown', `FAL has not finished ${id} in time. It may still be paid.`)
 }
 
-async function startJob(transport: MediaTransport, choice: Choice, request: ImageRequest): Promise<string> {
-  const create = (access: VendorAccess) => imageVendors.fal.createRequest(request, access)
+async function startJob(transport: MediaTransport, choice: ImageChoice, request: ImageRequest): Promise<string> {
+  const create = (access: MediaAccess) => imageVendors.fal.createRequest(request, access)
   const answer = await askVendor(transport, choice, create, { vendor: 'FAL' })
   try {
     return parseQueued(await readJson('FAL', answer))
@@ -95,9 +95,9 @@ async function startJob(transport: MediaTransport, choice: Choice, request: Imag
 }
 
 /** Returns the answer of a job. Undefined while FAL works, and when it cannot be asked: the job is paid and goes on. */
-async function pollQueue(transport: MediaTransport, choice: Choice, id: string): Promise<unknown> {
+async function pollQueue(transport: MediaTransport, choice: ImageChoice, id: string): Promise<unknown> {
   const { model } = choice
-  const ask = async (create: (access: VendorAccess) => VendorRequest): Promise<unknown> =>
+  const ask = async (create: (access: MediaAccess) => MediaRequest): Promise<unknown> =>
     readJson('FAL', await askVendor(transport, choice, create, { vendor: 'FAL', timeoutMs: pollTimeoutMs }))
   const state = await ask((access) => createStatusRequest(model, id, access)).catch(ignoreFailure)
   if (!isQueueDone(state)) return undefined
@@ -115,7 +115,7 @@ function ignoreFailure(error: unknown): undefined {
 /** Returns the image of a job in a queue. Undefined while it cannot be read. Throws for a job that has failed. */
 export async function readQueuedImage(
   transport: MediaTransport,
-  choice: Choice,
+  choice: ImageChoice,
   id: string,
 ): Promise<MadeFile | undefined> {
   const answer = await pollQueue(transport, choice, id)

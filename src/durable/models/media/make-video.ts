@@ -1,7 +1,7 @@
 /** Starts videos, asks how far they are, and reads the result. */
 
 import type { MediaChoice } from '#agent/routing/media-vendors.ts'
-import type { VendorAccess, VendorRequest } from '#backends/media/vendor.ts'
+import type { MediaAccess, MediaRequest } from '#backends/media/vendor.ts'
 import { type VideoRequest, videoVendors } from '#backends/media/video.ts'
 import {
   askVendor,
@@ -13,18 +13,18 @@ import {
   requireType,
 } from './vendor-transport.ts'
 
-type Choice = MediaChoice<'video'>
+type VideoChoice = MediaChoice<'video'>
 
 const ask = (
   transport: MediaTransport,
-  choice: Choice,
-  create: (access: VendorAccess) => VendorRequest,
+  choice: VideoChoice,
+  create: (access: MediaAccess) => MediaRequest,
 ): Promise<Response> => askVendor(transport, choice, create, { vendor: choice.provider })
 
 /** Returns the id of the job at the vendor. */
 export async function startVideo(
   transport: MediaTransport,
-  choice: Choice,
+  choice: VideoChoice,
   request: Omit<VideoRequest, 'model'>,
 ): Promise<string> {
   const { provider, model } = choice
@@ -34,7 +34,11 @@ export async function startVideo(
 }
 
 /** Undefined while the vendor works. Throws for a job that has failed. */
-export async function readVideo(transport: MediaTransport, choice: Choice, id: string): Promise<MadeFile | undefined> {
+export async function readVideo(
+  transport: MediaTransport,
+  choice: VideoChoice,
+  id: string,
+): Promise<MadeFile | undefined> {
   const { provider, model } = choice
   const vendor = videoVendors[provider]
   const job = { model, id }

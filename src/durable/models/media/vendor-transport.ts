@@ -5,11 +5,11 @@ import { parseJson } from '#agent/core/parse-json.ts'
 import { detectMediaType, type DetectedType } from '#agent/core/media/detect-media-type.ts'
 import {
   type BindingCall,
-  failureOf,
+  getFailure,
   MediaFailure,
   type MediaSource,
-  type VendorAccess,
-  type VendorRequest,
+  type MediaAccess,
+  type MediaRequest,
 } from '#backends/media/vendor.ts'
 import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
@@ -37,7 +37,7 @@ type SendOptions = { readonly vendor: string; readonly timeoutMs?: number; reado
 export async function askVendor(
   transport: MediaTransport,
   choice: Pick<MediaChoice, 'baseUrl' | 'keys'>,
-  create: (access: VendorAccess) => VendorRequest,
+  create: (access: MediaAccess) => MediaRequest,
   options: SendOptions,
 ): Promise<Response> {
   let failure = new MediaFailure('not_configured', `${options.vendor} has no key.`)
@@ -52,13 +52,13 @@ export async function askVendor(
 
 async function send(
   { guardedFetch, signal }: MediaTransport,
-  { url, method, headers, body }: VendorRequest,
+  { url, method, headers, body }: MediaRequest,
   { vendor, timeoutMs = sendTimeoutMs, maxBytes = maxAnswerBytes }: SendOptions,
 ): Promise<Response | MediaFailure> {
   try {
     const limits = { timeoutMs, maxBytes, isTrusted: true, ports: 'service' } as const
     const { response } = await guardedFetch({ url, method, headers, body, signal, ...limits })
-    return response.ok ? response : failureOf(vendor, response, await response.text())
+    return response.ok ? response : getFailure(vendor, response, await response.text())
   } catch (error) {
     throw lostAnswer(vendor, error)
   }

@@ -2,7 +2,7 @@
 
 import { actorOf } from '#agent/core/permission/audit.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
-import type { Capabilities } from '#channels/channel.ts'
+import type { ChannelCapabilities } from '#channels/channel.ts'
 import { createConnections } from '#db/channel-connections.ts'
 import { loadChannel } from '#channels/channels.ts'
 import { type VoiceMode, voiceModes } from '#channels/settings.ts'
@@ -16,7 +16,7 @@ const removed = reply('The channel of this chat was removed.')
 
 export const platformCommand: CommandHandler = async (session) => {
   const { origin } = session.meta
-  const connection = await connectionOf(session, origin)
+  const connection = await getConnection(session, origin)
   if (!origin || !connection) return removed
   if ('refused' in connection) return reply(`The channel of this chat cannot be used: ${connection.refused}`)
   const { id, status, account, channel } = connection
@@ -31,7 +31,7 @@ export const platformCommand: CommandHandler = async (session) => {
   )
 }
 
-async function connectionOf({ outside, tenantId }: Session, origin: ChatOrigin | undefined) {
+async function getConnection({ outside, tenantId }: Session, origin: ChatOrigin | undefined) {
   const connection = origin && (await loadConnection(outside.env, origin.connection, clock.now()))
   return connection && 'tenantId' in connection && connection.tenantId !== tenantId ? undefined : connection
 }
@@ -39,7 +39,7 @@ async function connectionOf({ outside, tenantId }: Session, origin: ChatOrigin |
 const describeChat = ({ isGroup, person }: ChatOrigin): string =>
   isGroup ? `a group${person === undefined ? '' : ', with your own session'}` : 'a direct chat'
 
-function describeAbilities({ edit, typing, buttons, threads, files }: Capabilities): string {
+function describeAbilities({ edit, typing, buttons, threads, files }: ChannelCapabilities): string {
   const has = { text: true, edits: edit, typing, buttons, threads }
   const names = Object.entries(has).flatMap(([name, value]) => (value ? [name] : []))
   return [...names, ...(files ? [`files up to ${files.maxBytes / 1_000_000} MB`] : [])].join(', ')

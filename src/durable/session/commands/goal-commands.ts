@@ -19,7 +19,7 @@ import { saveGoal } from '../core/save-goal.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 
-type Action = (session: Session, call: CommandCall, rest: string) => CommandReply
+type GoalCommandAction = (session: Session, call: CommandCall, rest: string) => CommandReply
 
 export const goalCommand: CommandHandler = (session, call) => {
   const [word = ''] = call.words
@@ -44,7 +44,7 @@ export const subgoalCommand: CommandHandler = (session, { text }) => {
 const noGoal = reply('There is no goal. /goal TEXT sets one.')
 
 /** The words after `/goal` that are no text of a goal. */
-const actions: Readonly<Record<string, Action>> = {
+const actions: Readonly<Record<string, GoalCommandAction>> = {
   draft: (session, call, text) =>
     text ? keep(session, newGoal(session, call, { text, at: 'draft' })) : usageReply('goal'),
   start: (session, call) => withGoal(session, (goal) => startGoal(session, call, goal)),
@@ -74,7 +74,7 @@ function keep(session: Session, goal: Goal): CommandReply {
 /** A change by a person: a verdict about the goal before it does not count. */
 const change = (session: Session, goal: Goal): CommandReply => keep(session, { ...goal, version: goal.version + 1 })
 
-function setField(field: ContractField): Action {
+function setField(field: ContractField): GoalCommandAction {
   return (session, _call, text) =>
     withGoal(session, (goal) =>
       change(session, { ...goal, contract: { ...goal.contract, [field]: text || undefined } }),

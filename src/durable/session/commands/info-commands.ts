@@ -6,7 +6,7 @@ import { modelId } from '#agent/core/request/turn-settings.ts'
 import { contextTokens } from '#durable/turn/context-tokens.ts'
 import { sessionUsage } from '#durable/storage/session-record.ts'
 import { runView } from '../views/api-views.ts'
-import { statusOf } from '#durable/turn/pending-requests.ts'
+import { getStatus } from '#durable/turn/pending-requests.ts'
 import type { Session } from '../session.ts'
 import { describeTurns, describeUsage } from './describe.ts'
 import { reply, type CommandHandler } from './command.ts'
@@ -28,7 +28,7 @@ function describeStatus(session: Session): string {
   const lines = [
     `Session: ${sessionId}`,
     `Title: ${meta.title ?? 'none'}`,
-    `Status: ${statusOf(session)}${activity}`,
+    `Status: ${getStatus(session)}${activity}`,
     `Model: ${currentModel(session)}`,
     `Context: about ${contextTokens(session)} tokens`,
     ...(queued ? [`Queued: ${describeTurns(queued)}`] : []),

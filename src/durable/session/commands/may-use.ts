@@ -8,9 +8,9 @@ import type { InboundSubmission } from '../intake/inbound.ts'
 import type { Session } from '../session.ts'
 import type { CommandCall } from './command.ts'
 
-type Caller = Pick<CommandCall, 'authority' | 'rights'>
+type CommandCaller = Pick<CommandCall, 'authority' | 'rights'>
 
-export function mayUse({ tenant, meta }: Session, command: CommandSpec, { authority, rights }: Caller): boolean {
+export function mayUse({ tenant, meta }: Session, command: CommandSpec, { authority, rights }: CommandCaller): boolean {
   const held = narrowByRoles(authority, tenant.access.roles)
   if (command.isForChats && !meta.origin) return false
   if (held.principal.kind !== 'person') return hasScope(held, command.scope)
@@ -18,7 +18,7 @@ export function mayUse({ tenant, meta }: Session, command: CommandSpec, { author
 }
 
 /** Undefined for messages of keys. */
-export function rightsOf(message: { readonly kind: string }): CommandRights | undefined {
+export function listRights(message: { readonly kind: string }): CommandRights | undefined {
   if (!isInbound(message)) return undefined
   const { authority, origin, commands } = message
   const { principal } = authority

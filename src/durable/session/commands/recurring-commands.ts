@@ -22,7 +22,7 @@ export const heartbeatCommand: CommandHandler = (session, call) =>
 
 export const loopCommand: CommandHandler = (session, call) => manage(session, call, 'loop') ?? setLoop(session, call)
 
-type Kind = 'heartbeat' | 'loop'
+type RecurringKind = 'heartbeat' | 'loop'
 
 function setHeartbeat(session: Session, { text, authority }: CommandCall): CommandReply {
   const { ms, text: prompt } = splitDuration(text)
@@ -45,7 +45,7 @@ function setLoop(session: Session, { text, authority }: CommandCall): CommandRep
 }
 
 /** Undefined when the text sets a new one. */
-function manage(session: Session, { text, authority }: CommandCall, kind: Kind): CommandReply | undefined {
+function manage(session: Session, { text, authority }: CommandCall, kind: RecurringKind): CommandReply | undefined {
   const one = session.meta[kind]
   const word = text.toLowerCase()
   if (!['', 'show', 'status', 'pause', 'resume', 'clear', 'stop'].includes(word)) return undefined
@@ -65,13 +65,13 @@ function manage(session: Session, { text, authority }: CommandCall, kind: Kind):
   }
 }
 
-function store(session: Session, kind: Kind, one: Heartbeat | Loop): CommandReply {
+function store(session: Session, kind: RecurringKind, one: Heartbeat | Loop): CommandReply {
   session.updateMeta({ [kind]: one })
   session.arm()
   return reply(describe(kind, one))
 }
 
-function describe(kind: Kind, { prompt, everyMs, state, ticks, nextAt }: Heartbeat | Loop): string {
+function describe(kind: RecurringKind, { prompt, everyMs, state, ticks, nextAt }: Heartbeat | Loop): string {
   const interval = everyMs === undefined ? 'paced by the model' : `every ${renderDuration(everyMs)}`
   const position =
     state.at === 'active'

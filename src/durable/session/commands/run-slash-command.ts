@@ -13,7 +13,7 @@ import type { Intake, Submitted } from '../intake/intake.ts'
 import type { RequestSubmission } from '../intake/request.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandFallback, type CommandHandler, type CommandReply, reply } from './command.ts'
-import { mayUse, rightsOf } from './may-use.ts'
+import { mayUse, listRights } from './may-use.ts'
 import {
   type CommandName,
   type CommandSpec,
@@ -41,7 +41,7 @@ function parseSlashCommand(message: WrittenSubmission): CommandCall | undefined 
   const { kind } = authority.principal
   const parsed = kind === 'key' || kind === 'person' ? parseCommand(textOf(message)) : undefined
   if (!parsed) return undefined
-  const rights = rightsOf(message)
+  const rights = listRights(message)
   return { authority, runId, ...parsed, words: splitWords(parsed.text), ...(rights && { rights }) }
 }
 
@@ -83,9 +83,9 @@ export async function runSlashCommand(
   return applyReply(session, { message, intake, given })
 }
 
-type Given = { readonly message: WrittenSubmission; readonly intake: Intake; readonly given: CommandReply }
+type CommandInput = { readonly message: WrittenSubmission; readonly intake: Intake; readonly given: CommandReply }
 
-function applyReply(session: Session, { message, intake, given }: Given): CommandOutcome {
+function applyReply(session: Session, { message, intake, given }: CommandInput): CommandOutcome {
   switch (given.kind) {
     case 'text':
       return { kind: 'answered', submitted: storeAnswer(session, { message, intake, ...given }) }
@@ -108,7 +108,7 @@ async function createFor(session: Session, intake: Intake): Promise<void> {
   session.turns.arm()
 }
 
-type Answering = {
+type CommandAnswering = {
   readonly message: WrittenSubmission
   readonly intake: Intake
   readonly text: string
@@ -116,7 +116,7 @@ type Answering = {
 }
 
 /** Stores the answer in one write with what the command has changed, if the command answered at once. */
-function storeAnswer(session: Session, { message, intake, text, file }: Answering): Submitted {
+function storeAnswer(session: Session, { message, intake, text, file }: CommandAnswering): Submitted {
   const { runId } = message
   const shown = text.length > maxAnswerChars ? `${text.slice(0, maxAnswerChars)}…` : text
   const response = message.kind === 'inbound' ? undefined : message.options.response
@@ -164,10 +164,10 @@ function withText(message: WrittenSubmission, text: string, mode: RequestSubmiss
   return { ...message, message: changed, ...(mode && { busyMode: mode }) }
 }
 
-type Answer = CommandReply | undefined
+type CommandAnswer = CommandReply | undefined
 
 /** Undefined when the message is no command after all, but begins with a path. */
-type Answerer = () => Answer | Promise<Answer>
+type Answerer = () => CommandAnswer | Promise<CommandAnswer>
 
 /** Loads the code of the command. The answer itself then begins without a wait. */
 async function prepareAnswer(session: Session, call: CommandCall): Promise<Answerer> {
@@ -177,12 +177,16 @@ async function prepareAnswer(session: Session, call: CommandCall): Promise<Answe
   return () => answerKnown(session, call, { command, run: commandHandlers[command.name] })
 }
 
-type Found = {
+type KnownCommand = {
   readonly command: CommandSpec & { readonly name: CommandName }
   readonly run: CommandHandler
 }
 
-function answerKnown(session: Session, call: CommandCall, { command, run }: Found): Answer | Promise<Answer> {
+function answerKnown(
+  session: Session,
+  call: CommandCall,
+  { command, run }: KnownCommand,
+): CommandAnswer | Promise<CommandAnswer> {
   if (!mayUse(session, command, call)) return refuse(session, command, call)
   if (command.busy === 'refuse' && session.store.hasOpenTurn)
     return reply('A turn is running. Send /stop first, or wait.')
@@ -193,7 +197,7 @@ async function answerUnknown(
   session: Session,
   call: CommandCall,
   fallbacks: readonly CommandFallback[],
-): Promise<Answer> {
+): Promise<CommandAnswer> {
   for (const fallback of fallbacks) {
     const skill = {
       name: call.name,

@@ -6,8 +6,8 @@ import type { Session } from '../session.ts'
 import { type CommandHandler, type CommandReply, reply, usageReply } from './command.ts'
 
 const formats = ['md', 'html', 'json'] as const
-type Format = (typeof formats)[number]
-const parseFormat = (word: string): Format | undefined => formats.find((format) => format === word)
+type SaveFormat = (typeof formats)[number]
+const parseFormat = (word: string): SaveFormat | undefined => formats.find((format) => format === word)
 
 /** The file is held in memory. */
 const maxBytes = 20_000_000
@@ -26,7 +26,7 @@ export const saveCommand: CommandHandler = async (session, { words, authority })
 }
 
 /** Undefined for a conversation that is too large. */
-async function renderTranscript(session: Session, format: Format, saidOnly: boolean): Promise<string | undefined> {
+async function renderTranscript(session: Session, format: SaveFormat, saidOnly: boolean): Promise<string | undefined> {
   const { exportSession } = await import('../copies/export.ts')
   const options = { format, hasFiles: false, saidOnly }
   const decoder = new TextDecoder()
@@ -39,7 +39,7 @@ async function renderTranscript(session: Session, format: Format, saidOnly: bool
   return text + decoder.decode()
 }
 
-async function storeFile(session: Session, format: Format, text: string): Promise<CommandReply> {
+async function storeFile(session: Session, format: SaveFormat, text: string): Promise<CommandReply> {
   const time = new Date(clock.now()).toISOString().slice(0, 19).replaceAll(':', '-')
   const path = `exports/conversation-${time}.${format}`
   const { userFiles, resolve } = session.toolRuntime.backend

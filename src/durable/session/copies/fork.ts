@@ -26,7 +26,7 @@ export type SessionCopy = {
   readonly bytes: number
 }
 
-type Row = {
+type CopiedPage = {
   readonly n: number
   readonly runId: string
   readonly entries: readonly Entry[]
@@ -65,18 +65,18 @@ async function* rowLines(journal: Journal, rows: readonly { readonly n: number }
   for (const { n } of rows) {
     const { row, turn } = journal.row(n)
     const { runId, entries } = row
-    const copied: Row = { n, runId, entries, ...(turn?.stage.at === 'done' && { turn }) }
+    const copied: CopiedPage = { n, runId, entries, ...(turn?.stage.at === 'done' && { turn }) }
     yield `${JSON.stringify(copied)}\n`
   }
 }
 
-async function* parseRows(lines: ReadableStream<Uint8Array>): AsyncGenerator<Row> {
+async function* parseRows(lines: ReadableStream<Uint8Array>): AsyncGenerator<CopiedPage> {
   let open = ''
   for await (const text of lines.pipeThrough(new TextDecoderStream())) {
     const [first = '', ...others] = text.split('\n')
     open += first
     for (const line of others) {
-      yield JSON.parse(open) as Row
+      yield JSON.parse(open) as CopiedPage
       open = line
     }
   }
@@ -209,7 +209,7 @@ export async function cancelCopy({ rows, files }: Pick<SessionCopy, 'rows' | 'fi
 }
 
 async function ownedRow(
-  { n, runId, entries: given }: Row,
+  { n, runId, entries: given }: CopiedPage,
   copyImages: ReturnType<typeof imageCopier> | undefined,
 ): Promise<StepRow> {
   const entries: Entry[] = []

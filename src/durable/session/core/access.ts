@@ -7,7 +7,7 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import { type Access, type AccessRefusal, findRefusal, type Holder, holderOf } from '#agent/core/permission/access.ts'
+import { type Access, type AccessRefusal, findRefusal, type Holder, getHolder } from '#agent/core/permission/access.ts'
 import { closeCodes } from '#agent/public-api/access-refusal.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { TenantDO } from '#durable/tenant/tenant-object.ts'
@@ -131,7 +131,7 @@ export class SessionAccess {
   #stopTurn(): void {
     const { store, tenant, turns, driver } = this.#options.session
     if (!store.hasOpenTurn || store.turn().stopRequested) return
-    const refusal = findRefusal(tenant.access, holderOf(store.turn().options.authority, 'chat'))
+    const refusal = findRefusal(tenant.access, getHolder(store.turn().options.authority, 'chat'))
     // A turn that waits stays while the tenant is not active: it may go on later.
     if (refusal && (driver.isDriving || refusal === 'key-revoked' || refusal === 'role-changed')) turns.stop(refusal)
   }

@@ -62,10 +62,10 @@ export async function orUnreachable<T>(work: () => Promise<T>): Promise<T | Unre
   }
 }
 
-type Current = { readonly all: Checkpoints; readonly now: readonly Checkpoint[] }
+type CurrentCheckpoints = { readonly all: Checkpoints; readonly now: readonly Checkpoint[] }
 
 /** Undefined when the backend keeps no checkpoints. Expired ones are left out. */
-async function currentCheckpoints(session: Session): Promise<Current | undefined> {
+async function currentCheckpoints(session: Session): Promise<CurrentCheckpoints | undefined> {
   const all = await session.toolRuntime.backend.checkpoints()
   const oldest = clock.now() - checkpointLimits.ageMs
   return all && { all, now: (await all.list()).filter(({ at }) => at >= oldest) }
@@ -111,9 +111,9 @@ export async function diffSince(session: Session, { n, to, path }: DiffRequest):
   return parts.view()
 }
 
-type Pair = readonly [from: Checkpoint, to: Checkpoint | undefined]
+type CheckpointPair = readonly [from: Checkpoint, to: Checkpoint | undefined]
 
-function pairOf({ now }: Current, n: number, to: number | undefined): Pair | undefined {
+function pairOf({ now }: CurrentCheckpoints, n: number, to: number | undefined): CheckpointPair | undefined {
   const [from, until] = [now[n - 1], now[(to ?? 0) - 1]]
   if (!from || (to !== undefined && (!until || to > n))) return undefined
   return [from, until]

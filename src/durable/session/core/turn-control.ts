@@ -9,7 +9,7 @@ import { requestStop } from '#agent/loop/turn-changes.ts'
 import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
 import { callerCalls, isSuspended, isWaitingForSubagents } from '#agent/core/turn.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { armAlarm, leaseMs, type Schedule } from '#durable/platform/schedule.ts'
+import { armAlarm, leaseMs, type WakeSchedule } from '#durable/platform/schedule.ts'
 import { beginConversation } from '#durable/storage/conversation-span.ts'
 import { sessionUsage } from '#durable/storage/session-record.ts'
 import { nextTurn, type TurnRequest } from '#durable/turn/next-turn.ts'
@@ -24,12 +24,12 @@ import type { Session } from '../session.ts'
 export class TurnControl {
   readonly #session: Session
   readonly #storage: DurableObjectStorage
-  readonly #wakes: () => Schedule['wakes']
+  readonly #wakes: () => WakeSchedule['wakes']
   #schedule = schedules.newSchedule
   #injectionAfter = 0
 
   /** `wakes`: the times of all reasons to wake. */
-  constructor(session: Session, storage: DurableObjectStorage, wakes: () => Schedule['wakes']) {
+  constructor(session: Session, storage: DurableObjectStorage, wakes: () => WakeSchedule['wakes']) {
     this.#session = session
     this.#storage = storage
     this.#wakes = wakes

@@ -18,7 +18,7 @@ import type { RequestSubmission } from './request.ts'
 import { prepareSlashDecisions, type SlashDecisions } from './slash-decision.ts'
 
 /** `failed`: the client reports an error. */
-export type CallResult = {
+export type ClientResult = {
   readonly callId: string
   readonly content: readonly (TextPart | ImagePart)[]
   readonly failed: boolean
@@ -34,7 +34,7 @@ export type ContinueSubmission = Pick<
   readonly kind: 'continue'
   /** The run that waits. Absent: the last one of the session. */
   readonly continues?: string | undefined
-  readonly results: readonly CallResult[]
+  readonly results: readonly ClientResult[]
   readonly approvals: readonly GivenDecision[]
   readonly message?: UserMessage | undefined
 }
@@ -69,7 +69,7 @@ export function continueIntake(session: Session, submission: ContinueSubmission)
       const isWaiting = turn?.id === session.store.current()?.id && turn && callerCalls(turn.stage).length > 0
       if (!isWaiting && !message) return { runId, status: 'nothing' }
       const answers = { results: received, decisions: [...decisions, ...(typed?.decisions ?? [])], isCaller: true }
-      return joinOpenTurn(session, { ...joiningOf(submission), answers }, typed ? undefined : message)
+      return joinOpenTurn(session, { ...getJoining(submission), answers }, typed ? undefined : message)
     },
   }
 }
@@ -78,7 +78,7 @@ function continuedTurn(session: Session, { continues }: ContinueSubmission): Tur
   return continues === undefined ? session.store.current() : turnOf(session, continues)
 }
 
-const joiningOf = ({ runId, busyMode, options, authority }: ContinueSubmission) => ({
+const getJoining = ({ runId, busyMode, options, authority }: ContinueSubmission) => ({
   runId,
   mode: busyMode,
   options: { ...options, authority },
@@ -99,7 +99,7 @@ function findAnswered(turn: Turn, { runId, results }: ContinueSubmission): Submi
 }
 
 /** Bounds, redacts and stores the results of the calls that wait. */
-async function receiveResults(session: Session, turn: Turn, results: readonly CallResult[]) {
+async function receiveResults(session: Session, turn: Turn, results: readonly ClientResult[]) {
   const names = new Map(callerCalls(turn.stage).map(({ id, name }) => [id, name]))
   const messages = results.flatMap(({ callId, content, failed }): ToolMessage[] => {
     const name = names.get(callId)

@@ -172,14 +172,14 @@ async function readContext(
 }
 
 /** A session that a group shares names its speakers. */
-function lineOf({ origin, name, text, edits }: InboundSubmission): string {
+function renderLine({ origin, name, text, edits }: InboundSubmission): string {
   const shown = edits === undefined ? text : `[My message now reads:]\n${text}`
   return origin.isGroup && origin.person === undefined ? renderSpeaker(name, shown) : shown
 }
 
 function composeMessage(session: Session, submission: InboundSubmission, context: readonly GroupLine[]) {
   recordEvent(session, submission)
-  const line = lineOf(submission)
+  const line = renderLine(submission)
   // Another message may have taken some of the lines meanwhile.
   const { groupThrough = 0 } = session.meta
   const fresh = context.filter(({ n }) => n > groupThrough)

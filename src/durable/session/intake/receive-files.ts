@@ -49,7 +49,7 @@ export async function receiveFiles(
     const path = pathOfFile(runId, file, n)
     await writeIncomingFiles(session, [{ path, bytes: file.bytes }])
     const title = reference.isQuoted ? 'File of the message replied to' : 'Attached file'
-    notes.push(`\n[${title}: ${path} (${file.mediaType})]${await contentOf(session, reference, file)}`)
+    notes.push(`\n[${title}: ${path} (${file.mediaType})]${await renderContent(session, reference, file)}`)
     const image =
       file.bytes.length <= maxImageBytes && imageTypes.has(file.mediaType) ? await imageOf(session, file) : undefined
     if (image) images.push(image)
@@ -91,14 +91,14 @@ function reportUnread(session: Session, { kind, name }: MediaReference, fetched:
 }
 
 /** The content of a short text, or the spoken words. Empty for other files. */
-async function contentOf(session: Session, { kind }: MediaReference, file: ReceivedFile): Promise<string> {
-  if (kind === 'voice') return transcriptOf(session, file)
+async function renderContent(session: Session, { kind }: MediaReference, file: ReceivedFile): Promise<string> {
+  if (kind === 'voice') return renderTranscript(session, file)
   const isText = /^(text\/|application\/(json|xml|yaml|x-yaml|toml))/.test(file.mediaType)
   if (!isText || file.bytes.length > maxInlineBytes) return ''
   return `\n[It contains:]\n${new TextDecoder().decode(file.bytes)}`
 }
 
-async function transcriptOf({ toolRuntime }: Session, { bytes, mediaType }: ReceivedFile): Promise<string> {
+async function renderTranscript({ toolRuntime }: Session, { bytes, mediaType }: ReceivedFile): Promise<string> {
   const said = await toolRuntime.paidMedia.transcribe({ bytes, mime: mediaType })
   if (said.kind === 'text') return `\n[Said in it:]\n${said.text}`
   return said.reason === 'not_configured'

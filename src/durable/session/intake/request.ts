@@ -115,22 +115,22 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
 
 const tooLarge = (runId: string): Submitted => ({ runId, status: 'too-large' })
 
-type Check = { readonly isRecheck: boolean; readonly eventsSince: number }
+type RepeatCheck = { readonly isRecheck: boolean; readonly eventsSince: number }
 
-function findOutcome(session: Session, submission: RequestSubmission, { isRecheck, eventsSince }: Check) {
+function findOutcome(session: Session, submission: RequestSubmission, { isRecheck, eventsSince }: RepeatCheck) {
   const { runId, idempotency, target } = submission
   const mayHaveJoined = idempotency === 'repeat' || isRecheck
   const earlier =
     idempotency === 'none'
       ? undefined
-      : (outcomeOf(session, runId) ?? (mayHaveJoined ? findJoinedRun(session, runId, eventsSince) : undefined))
+      : (getOutcome(session, runId) ?? (mayHaveJoined ? findJoinedRun(session, runId, eventsSince) : undefined))
   if (earlier) return earlier
   const isSuperseded = target.kind === 'after' && isRecheck && !isLastRun(session, target.runId)
   return isSuperseded ? { runId, status: 'superseded' as const } : undefined
 }
 
 /** The run of an earlier try. */
-function outcomeOf(session: Session, runId: string): Submitted | undefined {
+function getOutcome(session: Session, runId: string): Submitted | undefined {
   const run = runOf(session, runId)
   if (!run) return undefined
   if (run.status === 'queued') return { runId, status: 'queued' }

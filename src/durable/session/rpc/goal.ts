@@ -62,7 +62,13 @@ export class GoalSubject extends RpcTarget {
     const { text, state = 'active' } = body
     return this.#host.with(authority, (session) => {
       const { meta, store } = session
-      const given = { text, ...partsOf(body), state: { at: state }, authority, judgedRun: store.current()?.id } as const
+      const given = {
+        text,
+        ...parseParts(body),
+        state: { at: state },
+        authority,
+        judgedRun: store.current()?.id,
+      } as const
       saveGoal(session, createGoal({ ...given, startsNow: state === 'active' }, (meta.goal?.version ?? 0) + 1))
       return viewOf(session)
     })
@@ -74,7 +80,7 @@ export class GoalSubject extends RpcTarget {
       const { goal } = session.meta
       if (!goal) return null
       const text = change.text ?? goal.text
-      const changed = { ...goal, text, ...partsOf(change, goal), version: goal.version + 1 }
+      const changed = { ...goal, text, ...parseParts(change, goal), version: goal.version + 1 }
       const moved = moveTo(session, { goal: changed, authority }, change)
       if (!moved) return 'no-process'
       saveGoal(session, moved)
@@ -94,7 +100,7 @@ export class GoalSubject extends RpcTarget {
 
 const viewOf = ({ meta }: Session): GoalView | null => (meta.goal ? goalView(meta.goal) : null)
 
-const partsOf = (
+const parseParts = (
   { contract, criteria, gates }: GoalParts,
   held?: Goal,
 ): Pick<Goal, 'contract' | 'criteria' | 'gates'> => ({

@@ -9,7 +9,7 @@ import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { rebuildPrompt } from '#durable/turn/prepare-turn.ts'
 import { assumedWindow, type ContextView, readContext } from '../views/read-context.ts'
 import { type RunView, sessionView, type SessionView } from '../views/api-views.ts'
-import { type SessionStatus, statusOf } from '#durable/turn/pending-requests.ts'
+import { type SessionStatus, getStatus } from '#durable/turn/pending-requests.ts'
 import { tightenSettings } from '#agent/policy/settings/tighten-settings.ts'
 import { expandToolsets } from '#tools/tools-for.ts'
 import type { Session } from '../session.ts'
@@ -51,7 +51,7 @@ export class InfoSubject extends RpcTarget {
   }
 
   get(authority: Authority): Promise<SessionView | undefined> {
-    return this.#host.with(authority, (session) => sessionView(session.record(), statusOf(session)))
+    return this.#host.with(authority, (session) => sessionView(session.record(), getStatus(session)))
   }
 
   /** With what runs and waits, and how full the context is. */
@@ -62,7 +62,7 @@ export class InfoSubject extends RpcTarget {
   /** Does not read history, because lists call it for many sessions. */
   status(authority: Authority): SessionStatus {
     const { session } = this.#host
-    return this.#host.isOwn(authority) && session.exists ? statusOf(session) : 'idle'
+    return this.#host.isOwn(authority) && session.exists ? getStatus(session) : 'idle'
   }
 
   /** Creating a session that exists changes nothing. */
@@ -106,7 +106,7 @@ export class InfoSubject extends RpcTarget {
   /** Deletes an ephemeral session after its answer, unless its run waits for the caller. */
   async deleteUnstored(authority: Authority): Promise<void> {
     await this.#host.with(authority, async (session) => {
-      if (session.meta.ephemeral && statusOf(session) !== 'waiting') await this.#host.delete()
+      if (session.meta.ephemeral && getStatus(session) !== 'waiting') await this.#host.delete()
     })
   }
 
@@ -150,7 +150,7 @@ async function readSessionDetail(session: Session): Promise<SessionDetail> {
   const run = store.hasOpenTurn ? runOf(session, store.turn().id) : undefined
   const model = session.promptModel(store.current()?.options.model ?? meta.model ?? undefined)
   return {
-    ...sessionView(session.record(), statusOf(session)),
+    ...sessionView(session.record(), getStatus(session)),
     event_seq: store.shownThrough(),
     run: run ? { run_id: run.run_id, status: run.status, activity: run.activity, started_at: run.started_at } : null,
     queued: store

@@ -86,12 +86,12 @@ async function notifyChat(session: Session, { key, chat, text }: ChatNotice): Pr
   if (origin?.connection !== chat.connection) return undefined
   const { chatOutbox } = session
   if (!chatOutbox.outbox.listByRun(key).length) chatOutbox.sendNotice(text, key, { format: 'markdown' })
-  return stateOf(chatOutbox.outbox.listByRun(key).map(({ deliveryState }) => deliveryState))
+  return getState(chatOutbox.outbox.listByRun(key).map(({ deliveryState }) => deliveryState))
 }
 
 type DeliveryState = ReturnType<Session['chatOutbox']['outbox']['listByRun']>[number]['deliveryState']
 
-function stateOf(parts: readonly DeliveryState[]): NoticeState {
+function getState(parts: readonly DeliveryState[]): NoticeState {
   if (parts.some(({ state }) => state === 'prepared' || state === 'sending')) return { kind: 'sending' }
   const failed = parts.find(({ state }) => state !== 'sent')
   return failed ? { kind: 'failed', error: failed.error ?? failed.state } : { kind: 'sent' }
@@ -118,9 +118,9 @@ function runScript(session: Session, env: Env, script: JobScript): Promise<Scrip
   return work
 }
 
-type Work = { readonly script: JobScript; readonly rows: ScriptRows }
+type ScriptWork = { readonly script: JobScript; readonly rows: ScriptRows }
 
-async function perform(session: Session, env: Env, { script, rows }: Work): Promise<ScriptOutcome> {
+async function perform(session: Session, env: Env, { script, rows }: ScriptWork): Promise<ScriptOutcome> {
   const { backend } = session.toolRuntime
   const refusal = await findRefusal(session, script)
   if (refusal !== undefined) return { kind: 'refused', reason: refusal }

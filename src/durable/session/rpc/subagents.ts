@@ -6,7 +6,7 @@ import type { SteerOutcome, SubagentReport, SubagentRole, SubagentStatus } from 
 import type { SessionHost } from '../session-host.ts'
 import { startSubagent, statusOfSubagent, steerSubagent } from '../subagents/child-side.ts'
 import { type FileChanges, findChanges, packFiles } from '../subagents/files.ts'
-import type { ChildStart, ChildStatus, StartOutcome } from '../subagents/parent-session.ts'
+import type { ChildStart, ChildStatus, SubagentStart } from '../subagents/parent-session.ts'
 import { log } from '#agent/core/log.ts'
 import { iso } from '../views/api-views.ts'
 import type { ChildRow } from '../subagents/child-rows.ts'
@@ -24,8 +24,8 @@ export class SubagentsSubject extends RpcTarget {
   // --- called by the parent
 
   /** Starts this session as a subagent. Repeating it changes nothing. */
-  start(authority: Authority, start: ChildStart): Promise<StartOutcome> {
-    return this.#host.asCaller(authority, async (): Promise<StartOutcome> => {
+  start(authority: Authority, start: ChildStart): Promise<SubagentStart> {
+    return this.#host.asCaller(authority, async (): Promise<SubagentStart> => {
       const { session, env } = this.#host
       return this.#host.isOwn(authority)
         ? startSubagent(session, start, env)

@@ -132,11 +132,11 @@ function failedGates({ journal }: Session, { gates, gateRun = '' }: Goal): reado
   const messages = journal.entriesOfRun(gateRun).map(({ message }) => message)
   return gates.filter((_command, n) => {
     const result = messages.find((message) => message.role === 'tool' && message.callId === gateId(n))
-    return !result || exitCodeOf(textIn(result)) !== 0
+    return !result || parseExitCode(textIn(result)) !== 0
   })
 }
 
-function exitCodeOf(result: string): unknown {
+function parseExitCode(result: string): unknown {
   try {
     return (JSON.parse(result) as { readonly exit_code?: unknown }).exit_code
   } catch {

@@ -1,6 +1,6 @@
 /** Starts a turn of the session itself, with the rights of the person who asked for it. */
 
-import { findRefusal, holderOf } from '#agent/core/permission/access.ts'
+import { findRefusal, getHolder } from '#agent/core/permission/access.ts'
 import { actAs, type Authority } from '#agent/core/permission/authority.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import { type MessageSource, userText } from '#agent/core/message.ts'
@@ -12,7 +12,7 @@ import { submit } from '../submit.ts'
 
 /** Why nothing may be started for the person who asked for it. Undefined: it may. */
 export function refusalFor({ tenant }: Session, authority: Authority): string | undefined {
-  switch (findRefusal(tenant.access, holderOf(authority, 'chat'))) {
+  switch (findRefusal(tenant.access, getHolder(authority, 'chat'))) {
     case 'key-revoked':
       return 'The key that it was set with has been revoked.'
     case 'role-changed':

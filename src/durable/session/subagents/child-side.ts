@@ -9,9 +9,9 @@ import type { RequestSubmission } from '../intake/request.ts'
 import { turnOf } from '../views/segments.ts'
 import type { Session } from '../session.ts'
 import { submit } from '../submit.ts'
-import { reportOf } from './ended-report.ts'
+import { renderReport } from './ended-report.ts'
 import { receiveFiles } from './files.ts'
-import type { ChildStart, ChildStatus, StartOutcome } from './parent-session.ts'
+import type { ChildStart, ChildStatus, SubagentStart } from './parent-session.ts'
 import { sessionStub } from '#durable/platform/addresses.ts'
 
 /** Creates the session, copies the files of the parent into it and starts its run. Each step can be repeated. */
@@ -19,7 +19,7 @@ export async function startSubagent(
   session: Session,
   child: ChildStart,
   env: Pick<Env, 'SESSION' | 'BLOBS'>,
-): Promise<StartOutcome> {
+): Promise<SubagentStart> {
   await session.tenant.update(child.tenant)
   if (!session.exists && !(await session.load())) {
     if (session.turns.isClosing) return { kind: 'refused', reason: 'its session was deleted.' }
@@ -28,7 +28,7 @@ export async function startSubagent(
   }
   if (!session.meta.subagent) return { kind: 'refused', reason: 'there is another session with its id.' }
   if (child.copiesFiles) await copyFiles(session, child, env)
-  return outcomeOf(await submit(session, commandOf(child), env.BLOBS))
+  return getOutcome(await submit(session, createCommand(child), env.BLOBS))
 }
 
 /** An interrupted copy begins again. */
@@ -41,7 +41,7 @@ async function copyFiles(session: Session, { authority }: ChildStart, env: Pick<
   session.updateMeta({ subagent: { ...link, hasFiles: true } })
 }
 
-function outcomeOf(submitted: Submitted | undefined): StartOutcome {
+function getOutcome(submitted: Submitted | undefined): SubagentStart {
   switch (submitted?.status) {
     case 'running':
     case 'ended':
@@ -57,7 +57,7 @@ function outcomeOf(submitted: Submitted | undefined): StartOutcome {
   }
 }
 
-const commandOf = ({ authority, runId, tenant, message, options, spec }: ChildStart): RequestSubmission => ({
+const createCommand = ({ authority, runId, tenant, message, options, spec }: ChildStart): RequestSubmission => ({
   kind: 'request',
   authority,
   runId,
@@ -73,8 +73,8 @@ const commandOf = ({ authority, runId, tenant, message, options, spec }: ChildSt
 export function statusOfSubagent(session: Session, runId: string): ChildStatus {
   const turn = turnOf(session, runId)
   if (!turn) return { kind: 'missing' }
-  const report = reportOf(session, turn)
-  return report ? { kind: 'ended', report } : { kind: 'running', progress: progressOf(session, turn) }
+  const report = renderReport(session, turn)
+  return report ? { kind: 'ended', report } : { kind: 'running', progress: estimateProgress(session, turn) }
 }
 
 export async function steerSubagent(
@@ -99,7 +99,7 @@ export async function steerSubagent(
   return outcome?.status === 'joined' ? 'sent' : 'missed'
 }
 
-function progressOf({ store }: Session, turn: Turn): SubagentProgress {
+function estimateProgress({ store }: Session, turn: Turn): SubagentProgress {
   const { stage } = turn
   const calls = stage.at === 'tools' ? stage.calls : []
   const running = calls.filter(({ state }) => state === 'running').map(({ name }) => name)

@@ -54,7 +54,7 @@ async function deliverOne(delivering: Delivering, ended: readonly EndedRow[]): P
   const [first] = ended
   if (!first) return undefined
   if (first.callId === undefined) return deliverInBackground(delivering, ended)
-  const place = placeOf(session, first)
+  const place = getPlace(session, first)
   // The call is about to wait: the end of the driver comes here again.
   if (place === 'starting') return clock.now() + startingRetryMs
   if (place === 'away') return deliverToCall(delivering, ended, first.callId)
@@ -63,7 +63,7 @@ async function deliverOne(delivering: Delivering, ended: readonly EndedRow[]): P
 }
 
 /** The call of a delegation: it waits, it is being made, or it is over. */
-function placeOf({ store }: Session, { delegation, callId }: ChildRow): 'away' | 'starting' | 'gone' {
+function getPlace({ store }: Session, { delegation, callId }: ChildRow): 'away' | 'starting' | 'gone' {
   const turn = store.current()
   if (!turn || turn.stage.at !== 'tools' || turn.stopRequested) return 'gone'
   const step = store.lastMessageSeq()
@@ -72,7 +72,7 @@ function placeOf({ store }: Session, { delegation, callId }: ChildRow): 'away' |
   return call.state === 'away' ? 'away' : 'starting'
 }
 
-export const isAwaited = (session: Session, row: ChildRow): boolean => placeOf(session, row) !== 'gone'
+export const isAwaited = (session: Session, row: ChildRow): boolean => getPlace(session, row) !== 'gone'
 
 const retryAfterMs = 5_000
 const startingRetryMs = 1_000
@@ -96,7 +96,7 @@ async function deliverToCall(
   await failpoint('before-subagent-results')
   const [first] = ended
   // Nothing is awaited from here on: the result and the marks are one write.
-  if (!bounded || !first || placeOf(session, first) !== 'away') return clock.now() + retryAfterMs
+  if (!bounded || !first || getPlace(session, first) !== 'away') return clock.now() + retryAfterMs
   markDelivered(rows, ended)
   deliverResult(session, bounded)
   return undefined

@@ -15,13 +15,13 @@ export function endedReport(session: Session): SubagentReport | undefined {
   const { subagent: link } = meta
   const current = store.current()
   const turn = link && (current?.id === link.runId ? current : journal.turnOfRun(link.runId))
-  return turn && reportOf(session, turn)
+  return turn && renderReport(session, turn)
 }
 
 const maxTrace = 100
 
 /** Undefined while the run goes on. */
-export function reportOf({ meta, journal }: Session, turn: Turn): SubagentReport | undefined {
+export function renderReport({ meta, journal }: Session, turn: Turn): SubagentReport | undefined {
   const { stage } = turn
   if (stage.at !== 'done') return undefined
   const entries = journal.entriesOfRun(turn.id)
@@ -32,7 +32,7 @@ export function reportOf({ meta, journal }: Session, turn: Turn): SubagentReport
   const usage = totalUsage({ ...turn, usage: runUsage(meta, turn) })
   const [key] = Object.keys(turn.usage.by ?? {})
   return {
-    status: statusOf(turn),
+    status: getStatus(turn),
     output: end.output,
     ...(end.error !== undefined && { error: end.error }),
     exitReason: end.exit_reason,
@@ -40,19 +40,19 @@ export function reportOf({ meta, journal }: Session, turn: Turn): SubagentReport
     apiCalls: timesUsed(turn, modelCallUse),
     usage,
     durationMs: Math.max(0, stage.endedAt - turn.startedAt),
-    toolTrace: traceOf(entries),
+    toolTrace: getTrace(entries),
     missedSteers: meta.subagent?.missed ?? [],
   }
 }
 
-function statusOf({ stage }: Turn): SubagentStatus {
+function getStatus({ stage }: Turn): SubagentStatus {
   if (stage.at !== 'done') return 'unknown'
   if (isCancelled(stage.outcome)) return 'interrupted'
   return stage.outcome === 'failed' ? 'failed' : 'completed'
 }
 
 /** The last calls with their sizes. */
-function traceOf(entries: readonly Entry[]): readonly SubagentCall[] {
+function getTrace(entries: readonly Entry[]): readonly SubagentCall[] {
   const inputs = new Map<string, string>()
   const trace: SubagentCall[] = []
   for (const { message } of entries) {

@@ -8,7 +8,7 @@ import type { Session } from '../session.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 
 /** Paths are relative to the workspace. `base`: the digest of the copied file that was changed or deleted. */
-export type FileChange = {
+export type SubagentFileChange = {
   readonly path: string
   readonly change: 'created' | 'modified' | 'deleted'
   readonly base?: string
@@ -16,7 +16,7 @@ export type FileChange = {
 }
 
 export type FileChanges = {
-  readonly list: readonly FileChange[]
+  readonly list: readonly SubagentFileChange[]
   /** A tar archive of the created and modified files. Absent when there are none. */
   readonly archive?: ReadableStream<Uint8Array>
 }
@@ -26,7 +26,7 @@ const maxCopiedBytes = 50 * 1024 * 1024
 
 /** The files of a workspace as a tar archive: up to 50 MB. */
 export const packFiles = (session: Session): ReadableStream<Uint8Array> =>
-  byteStream(pack(withinSize(filesOf(session, () => true))))
+  byteStream(pack(withinSize(createFiles(session, () => true))))
 
 async function* withinSize(entries: AsyncIterable<SnapshotEntry>): AsyncGenerator<SnapshotEntry> {
   let left = maxCopiedBytes
@@ -63,9 +63,9 @@ async function* recorded(
 /** The differences from the copied files. */
 export async function findChanges(session: Session): Promise<FileChanges> {
   const base = readBaseline(session.sql)
-  const list: FileChange[] = []
+  const list: SubagentFileChange[] = []
   const seen = new Set<string>()
-  for await (const { path, kind, ...entry } of filesOf(session, () => true)) {
+  for await (const { path, kind, ...entry } of createFiles(session, () => true)) {
     if (kind !== 'file' || !('bytes' in entry)) continue
     seen.add(path)
     const digest = await digestOf(entry.bytes)
@@ -80,11 +80,11 @@ export async function findChanges(session: Session): Promise<FileChanges> {
   }
   for (const [path, digest] of base) if (!seen.has(path)) list.push({ path, change: 'deleted', base: digest })
   const wanted = new Set(list.flatMap(({ path, change }) => (change === 'deleted' ? [] : [path])))
-  return { list, ...(wanted.size && { archive: byteStream(pack(filesOf(session, (path) => wanted.has(path)))) }) }
+  return { list, ...(wanted.size && { archive: byteStream(pack(createFiles(session, (path) => wanted.has(path)))) }) }
 }
 
 /** The entries of the workspace with relative paths. A host is not started for a session that never had files. */
-async function* filesOf(session: Session, isWanted: (path: string) => boolean): AsyncGenerator<SnapshotEntry> {
+async function* createFiles(session: Session, isWanted: (path: string) => boolean): AsyncGenerator<SnapshotEntry> {
   const { sql, meta, toolRuntime } = session
   if (meta.machine === undefined && !hasWorkspaceFiles(sql)) return
   const { backend } = toolRuntime

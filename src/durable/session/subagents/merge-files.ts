@@ -9,7 +9,7 @@ import type { SubagentFile, SubagentReport } from '#agent/core/subagent.ts'
 import { unpack } from '#backends/tar.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import type { ChildRow, ChildRows } from './child-rows.ts'
-import { digestOf, type FileChange, type FileChanges } from './files.ts'
+import { digestOf, type SubagentFileChange, type FileChanges } from './files.ts'
 import { withinLimit } from './reach.ts'
 import type { Session } from '../session.ts'
 import { type SessionStub } from '#durable/platform/addresses.ts'
@@ -75,11 +75,11 @@ async function copyChanges({ session, stubOf }: Merging, { id, index }: ChildRow
 }
 
 /** `other`: the folder for versions of files that have changed here too. */
-type Target = { readonly files: Files; readonly root: string; readonly other: string }
+type MergeTarget = { readonly files: Files; readonly root: string; readonly other: string }
 
 async function writeChange(
-  { files, root, other }: Target,
-  change: FileChange,
+  { files, root, other }: MergeTarget,
+  change: SubagentFileChange,
   bytes: Uint8Array,
 ): Promise<SubagentFile> {
   const path = `${root}/${change.path}`
@@ -88,7 +88,7 @@ async function writeChange(
   return { path: change.path, change: isFree ? change.change : 'conflict' }
 }
 
-async function removeChange({ files, root }: Target, change: FileChange): Promise<SubagentFile> {
+async function removeChange({ files, root }: MergeTarget, change: SubagentFileChange): Promise<SubagentFile> {
   const path = `${root}/${change.path}`
   const isFree = await isUnchanged(files, path, change)
   if (isFree) await files.remove(path)
@@ -96,7 +96,7 @@ async function removeChange({ files, root }: Target, change: FileChange): Promis
 }
 
 /** Whether the file is still the one that was copied, or the change is here already. */
-async function isUnchanged(files: Files, path: string, { base, digest }: FileChange): Promise<boolean> {
+async function isUnchanged(files: Files, path: string, { base, digest }: SubagentFileChange): Promise<boolean> {
   const bytes = await files.read(path)
   const current = bytes && (await digestOf(bytes))
   return current === base || current === digest

@@ -23,7 +23,7 @@ export type ChildStart = {
 }
 
 /** `refused`: it can never start. */
-export type StartOutcome =
+export type SubagentStart =
   | { readonly kind: 'started' }
   | { readonly kind: 'over-limit'; readonly limit: string; readonly retryAfterMs: number }
   | { readonly kind: 'refused'; readonly reason: string }

@@ -9,7 +9,7 @@ import { failpoint } from '#durable/platform/failpoint.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { type ChildRow, type ChildRows, isRunning } from './child-rows.ts'
 import { lostReport } from './end-child.ts'
-import type { StartOutcome } from './parent-session.ts'
+import type { SubagentStart } from './parent-session.ts'
 import { withinLimit } from './reach.ts'
 import { chooseGrant, createStart, limitsOf } from './start-child.ts'
 import type { Session } from '../session.ts'
@@ -79,7 +79,7 @@ async function start(starting: Starting, id: string): Promise<void> {
     if (row.stop !== undefined) return await stopUnstarted(starting, row, row.stop)
     await failpoint('before-subagent')
     const request = createStart(session, row, tenant, row.state.grant)
-    const outcome = await withinLimit<StartOutcome>(async () =>
+    const outcome = await withinLimit<SubagentStart>(async () =>
       starting.stubOf(id).subagents.start(request.authority, request),
     )
     await failpoint('after-subagent')
@@ -92,7 +92,7 @@ async function start(starting: Starting, id: string): Promise<void> {
   }
 }
 
-function applyOutcome({ rows, end }: Starting, id: string, outcome: StartOutcome): void {
+function applyOutcome({ rows, end }: Starting, id: string, outcome: SubagentStart): void {
   const row = rows.get(id)
   if (!row || !isRunning(row)) return
   switch (outcome.kind) {

@@ -32,15 +32,15 @@ export type MessageList = {
 /** Above this no further row is added: a page is one RPC message, of at most 32 MiB. */
 const maxPageChars = 4_000_000
 
-type Part = {
+type PagePart = {
   /** Oldest first. */
   readonly entries: readonly Entry[]
   /** The newest summary among the rows that were read. */
   readonly found?: Entry | undefined
   readonly hasMore: boolean
 }
-type Parts = { readonly older: Part; readonly newer: Part }
-const nothing: Part = { entries: [], hasMore: false }
+type PageParts = { readonly older: PagePart; readonly newer: PagePart }
+const nothing: PagePart = { entries: [], hasMore: false }
 
 export function listMessages(session: Session, page: MessagePage): MessageList {
   const { journal, store } = session
@@ -55,7 +55,7 @@ export function listMessages(session: Session, page: MessagePage): MessageList {
   }
 }
 
-function viewsOf({ journal, sessionId, meta }: Session, { before, preview }: MessagePage, { older, newer }: Parts) {
+function viewsOf({ journal, sessionId, meta }: Session, { before, preview }: MessagePage, { older, newer }: PageParts) {
   const entries = [...older.entries, ...newer.entries]
   const last = entries.at(-1)?.seq
   const later = journal.summaryFrom(before ?? last ?? Number.MAX_SAFE_INTEGER)
@@ -64,7 +64,7 @@ function viewsOf({ journal, sessionId, meta }: Session, { before, preview }: Mes
   return preview === undefined ? views : views.map((view) => toPreview(view, preview))
 }
 
-const hasNewer = ({ store }: Session, { before }: MessagePage, { newer }: Parts): boolean =>
+const hasNewer = ({ store }: Session, { before }: MessagePage, { newer }: PageParts): boolean =>
   newer.hasMore || (before !== undefined && store.lastMessageSeq() >= before)
 
 export function getMessage({ journal, sessionId, meta }: Session, seq: number): MessageView | undefined {
@@ -75,7 +75,7 @@ export function getMessage({ journal, sessionId, meta }: Session, seq: number): 
 function readParts(
   journal: Session['journal'],
   { limit, before = Number.MAX_SAFE_INTEGER, after, around }: MessagePage,
-): Parts {
+): PageParts {
   if (around !== undefined) {
     const half = Math.floor(limit / 2)
     return { older: readOlder(journal, around, half), newer: readNewer(journal, around - 1, limit - half) }
@@ -87,7 +87,7 @@ function readParts(
 
 const hasBefore = (journal: Session['journal'], seq: number): boolean => readOlder(journal, seq, 0).hasMore
 
-function readOlder(journal: Session['journal'], before: number, limit: number): Part {
+function readOlder(journal: Session['journal'], before: number, limit: number): PagePart {
   const newestFirst: Entry[] = []
   let found: Entry | undefined
   let length = 0
@@ -102,12 +102,12 @@ function readOlder(journal: Session['journal'], before: number, limit: number): 
   return part(newestFirst, limit, { found, hasMore: newestFirst.length > limit })
 }
 
-const part = (newestFirst: readonly Entry[], limit: number, rest: Omit<Part, 'entries'>): Part => ({
+const part = (newestFirst: readonly Entry[], limit: number, rest: Omit<PagePart, 'entries'>): PagePart => ({
   entries: newestFirst.slice(0, limit).toReversed(),
   ...rest,
 })
 
-function readNewer(journal: Session['journal'], after: number, limit: number): Part {
+function readNewer(journal: Session['journal'], after: number, limit: number): PagePart {
   const entries: Entry[] = []
   let found: Entry | undefined
   let length = 0

@@ -23,10 +23,10 @@ export type ConversationMatch =
   | { readonly kind: 'last' | 'earlier' }
   | { readonly kind: 'waiting'; readonly segment: number }
 
-type Asked = { readonly runId: string; readonly segment: number; readonly claimed: ClaimedAnswer }
+type MatchRequest = { readonly runId: string; readonly segment: number; readonly claimed: ClaimedAnswer }
 
 /** Undefined when the run said something else, was undone or never was. */
-export function matchConversation(session: Session, asked: Asked): ConversationMatch | undefined {
+export function matchConversation(session: Session, asked: MatchRequest): ConversationMatch | undefined {
   const { runId, segment, claimed } = asked
   const aside = session.journal.asides.find(runId)
   if (aside) return isLastRun(session, runId) && squeeze(aside.text) === claimed.text ? { kind: 'last' } : undefined

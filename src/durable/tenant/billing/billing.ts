@@ -17,7 +17,7 @@ import {
   noAmount,
   type Over,
   plus,
-  spansOf,
+  listSpans,
   Spending,
   type Demand,
 } from './spending.ts'
@@ -123,7 +123,7 @@ export class TenantBilling extends TenantPart {
     if (this.#spending.isCounting || !this.#isLimited) return
     const { history, tenantId } = this.#options
     const now = clock.now()
-    const { day, month } = spansOf(now)
+    const { day, month } = listSpans(now)
     try {
       const totals = await sumUsageSince(history, tenantId, { month: month.from, day: day.from, without: runId })
       if (!this.#spending.isCounting) this.#spending.start(totals, now)

@@ -17,7 +17,7 @@ const schema = [
 ]
 
 /** Start and end of the UTC day and month of a time. */
-export function spansOf(now: number) {
+export function listSpans(now: number) {
   const date = new Date(now)
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
   return {
@@ -55,7 +55,7 @@ export type RunSpending = { readonly spent: Amount; readonly held: Amount }
 /** `isFixed`: the call costs exactly this amount, so it must fit into the limits. */
 export type Demand = RunSpending & { readonly call: Amount; readonly isFixed?: boolean }
 
-type OpenRun = RunSpending & { readonly at: number }
+type SpendingRun = RunSpending & { readonly at: number }
 type OpenRow = { run: string; at: number; tokens: number; usd: number; held_tokens: number; held_usd: number }
 
 /** After this time a reservation counts as spent: its session has crashed, or reports a very long call later. */
@@ -68,7 +68,7 @@ export class Spending {
   /** Cached sums of the rows, for the day that began at `since`. */
   #sums: { readonly since: number; day: Amount; month: Amount } | undefined
   /** Cached rows of open runs. */
-  readonly #open: Map<string, OpenRun>
+  readonly #open: Map<string, SpendingRun>
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
@@ -88,7 +88,7 @@ export class Spending {
 
   /** Starts the counters with the totals of history. */
   start({ day, month }: Totals, now: number): void {
-    const spans = spansOf(now)
+    const spans = listSpans(now)
     this.#sql.exec('DELETE FROM spent')
     this.#put(markerRow, Number.MAX_SAFE_INTEGER, noAmount)
     this.#put('before today', spans.month.from, minus(month, day))
@@ -129,7 +129,7 @@ export class Spending {
     if (this.#open.delete(run)) this.#sql.exec('DELETE FROM open_run WHERE run = ?', run)
     const [known = noAmount] = this.#sql.exec<Amount>('SELECT tokens, usd FROM spent WHERE run = ?', run).toArray()
     this.#put(run, at, amount)
-    if (this.#sums?.since !== spansOf(at).day.from) return void (this.#sums = undefined)
+    if (this.#sums?.since !== listSpans(at).day.from) return void (this.#sums = undefined)
     const { since, day, month } = this.#sums
     const more = { tokens: amount.tokens - known.tokens, usd: amount.usd - known.usd }
     this.#sums = { since, day: plus(day, more), month: plus(month, more) }
@@ -167,7 +167,7 @@ export class Spending {
   listUse(limits: Limits, now: number): readonly LimitUse[] {
     const totals = this.totals(now)
     const reserved = this.#reserved(now)
-    const spans = spansOf(now)
+    const spans = listSpans(now)
     return counted.flatMap(({ limit, span, unit }) => {
       const max = limits[limit]
       return max === undefined
@@ -177,7 +177,7 @@ export class Spending {
   }
 
   totals(now: number): Totals {
-    const spans = spansOf(now)
+    const spans = listSpans(now)
     if (this.#sums?.since !== spans.day.from) {
       this.#sql.exec('DELETE FROM spent WHERE at < ?', spans.month.from)
       this.#sums = { since: spans.day.from, day: this.#sum(spans.day.from), month: this.#sum(spans.month.from) }
@@ -224,7 +224,7 @@ export class Spending {
     )
   }
 
-  #putOpen(run: string, open: OpenRun): void {
+  #putOpen(run: string, open: SpendingRun): void {
     const { spent, held, at } = open
     this.#open.set(run, open)
     const values = [run, at, spent.tokens, spent.usd, held.tokens, held.usd]
@@ -232,13 +232,13 @@ export class Spending {
   }
 }
 
-const toOpenRun = ({ at, tokens, usd, held_tokens, held_usd }: OpenRow): OpenRun => ({
+const toOpenRun = ({ at, tokens, usd, held_tokens, held_usd }: OpenRow): SpendingRun => ({
   at,
   spent: { tokens, usd },
   held: { tokens: held_tokens, usd: held_usd },
 })
 
-const isExpired = ({ at }: OpenRun, now: number): boolean => now - at >= reservationMs
+const isExpired = ({ at }: SpendingRun, now: number): boolean => now - at >= reservationMs
 
 /** The row that exists while the counters are complete. */
 const markerRow = 'counting'

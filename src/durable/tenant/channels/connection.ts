@@ -84,7 +84,7 @@ async function openConnection(env: Env, stored: Connection): Promise<LoadedConne
   if (unsealed.kind === 'unreadable') return { refused: unsealed.reason }
   rememberSecrets(tenantId, `channel ${id}`, Object.values(JSON.parse(unsealed.secret) as Secrets))
   return {
-    ...accessOf(env, channel, stored, JSON.parse(unsealed.secret) as Secrets),
+    ...getAccess(env, channel, stored, JSON.parse(unsealed.secret) as Secrets),
     id,
     tenantId,
     status,
@@ -96,7 +96,7 @@ async function openConnection(env: Env, stored: Connection): Promise<LoadedConne
 }
 
 /** Builds the part of a connection that the channel port needs. */
-function accessOf(env: Env, channel: Channel, stored: Connection, secrets: Secrets): ChannelConnection {
+function getAccess(env: Env, channel: Channel, stored: Connection, secrets: Secrets): ChannelConnection {
   const apiBase = variablesOf(env)[channel.apiBase.variable] || channel.apiBase.url
   const { address } = channelSettings.parse(stored.settings)
   return {
@@ -136,7 +136,7 @@ const mailSender =
 
 /** Builds it from a stored connection. Secrets that cannot be opened are left out. */
 export const unsealConnection = async (env: Env, channel: Channel, stored: Connection): Promise<ChannelConnection> =>
-  accessOf(env, channel, stored, await unsealSecrets(env, stored))
+  getAccess(env, channel, stored, await unsealSecrets(env, stored))
 
 export const connectionOwner = (tenant: string, id: string): SecretOwner => ({ tenant, kind: 'channel', id })
 

@@ -2,13 +2,13 @@
 
 import { createConnections, webhookPlatform } from '#db/channel-connections.ts'
 
-type Found = { readonly id: string; readonly platform: string; readonly settings: unknown }
+type ConnectionMatch = { readonly id: string; readonly platform: string; readonly settings: unknown }
 
 /** By its id, else the only active one of a platform. */
 export async function findConnection(
   { env, tenantId }: { readonly env: Env; readonly tenantId: string },
   name: string,
-): Promise<Found | { readonly error: string }> {
+): Promise<ConnectionMatch | { readonly error: string }> {
   const connections = createConnections(env.DB, tenantId)
   const byId = await connections.get(name)
   if (byId && byId.platform !== webhookPlatform) return byId

@@ -1,11 +1,11 @@
 /** Holds the WebSockets that listen to a tenant. They hibernate with the tenant's object. */
 
-import { type Access, findRefusal, holderOf } from '#agent/core/permission/access.ts'
+import { type Access, findRefusal, getHolder } from '#agent/core/permission/access.ts'
 import { hasScope } from '#agent/core/permission/authority.ts'
 import { closeCodes } from '#agent/public-api/access-refusal.ts'
 import { authorityHeader, decodeAuthority } from '#durable/platform/authority-header.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { readerOf, tagsOf } from '#durable/platform/reader-tags.ts'
+import { createReader, listTags } from '#durable/platform/reader-tags.ts'
 import type { ChangeCheck } from '../tenant-part.ts'
 import type { TenantPush } from '../push/push.ts'
 import type { TenantEvent } from './tenant-event.ts'
@@ -49,18 +49,18 @@ export class TenantSockets {
     const { mayChange, ctx, access } = this.#options
     const authority = decodeAuthority(request.headers.get(authorityHeader))
     const mayRead = authority && mayChange(authority) && hasScope(authority, 'read')
-    if (!mayRead || findRefusal(access(), holderOf(authority, 'read'))) return new Response(null, { status: 404 })
+    if (!mayRead || findRefusal(access(), getHolder(authority, 'read'))) return new Response(null, { status: 404 })
     if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
     if (ctx.getWebSockets().length >= maxSockets) return new Response(null, { status: 429 })
     const { 0: client, 1: server } = new WebSocketPair()
-    ctx.acceptWebSocket(server, tagsOf(authority))
+    ctx.acceptWebSocket(server, listTags(authority))
     return new Response(null, { status: 101, webSocket: client })
   }
 
   /** Closes the sockets of readers who may not read any more. */
   closeRefused(access: Access): void {
     for (const socket of this.#open) {
-      const refusal = findRefusal(access, readerOf(this.#options.ctx.getTags(socket)))
+      const refusal = findRefusal(access, createReader(this.#options.ctx.getTags(socket)))
       if (refusal) socket.close(closeCodes[refusal], refusal)
     }
   }

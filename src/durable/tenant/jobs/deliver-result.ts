@@ -35,7 +35,7 @@ export type DeliveryContext = {
 }
 
 /** `later`: the attempt failed, and the next one may succeed. `sending`: it is accepted, and will be looked for. */
-type Attempt =
+type DeliveryAttempt =
   | { readonly kind: 'sent' }
   | { readonly kind: 'sending' }
   | { readonly kind: 'later'; readonly error: string }
@@ -66,7 +66,7 @@ export async function deliverResult(context: DeliveryContext, stored: JobDeliver
   settle(context, delivery, attempt)
 }
 
-function settle({ rows, fail }: DeliveryContext, delivery: JobDelivery, attempt: Attempt): void {
+function settle({ rows, fail }: DeliveryContext, delivery: JobDelivery, attempt: DeliveryAttempt): void {
   const { key, attempts } = delivery
   const now = clock.now()
   switch (attempt.kind) {
@@ -88,7 +88,7 @@ function settle({ rows, fail }: DeliveryContext, delivery: JobDelivery, attempt:
   }
 }
 
-function tryDelivery(context: DeliveryContext, delivery: JobDelivery): Promise<Attempt> {
+function tryDelivery(context: DeliveryContext, delivery: JobDelivery): Promise<DeliveryAttempt> {
   const { to } = delivery
   switch (to.kind) {
     case 'session':
@@ -104,7 +104,11 @@ function tryDelivery(context: DeliveryContext, delivery: JobDelivery): Promise<A
   }
 }
 
-async function deliverToSession(context: DeliveryContext, delivery: JobDelivery, sessionId: string): Promise<Attempt> {
+async function deliverToSession(
+  context: DeliveryContext,
+  delivery: JobDelivery,
+  sessionId: string,
+): Promise<DeliveryAttempt> {
   const { key, text, authority } = delivery
   const outcome = await context.acceptMessage(sessionId, authority, { key, text })
   if (outcome === undefined) return { kind: 'failed', error: 'There is no such session.' }
@@ -115,14 +119,18 @@ async function notifyChat(
   { sessionOf }: DeliveryContext,
   { key, text, authority }: JobDelivery,
   { sessionId, chat }: { readonly sessionId: string; readonly chat: ChatOrigin },
-): Promise<Attempt> {
+): Promise<DeliveryAttempt> {
   const state = await sessionOf(sessionId).notify(authority, { key, chat, text })
   return state ?? { kind: 'failed', error: 'The session of the chat does not exist any more.' }
 }
 
-type ChatTarget = Extract<Destination, { readonly kind: 'chat' }>
+type DeliveryChat = Extract<Destination, { readonly kind: 'chat' }>
 
-async function deliverToChat(context: DeliveryContext, delivery: JobDelivery, target: ChatTarget): Promise<Attempt> {
+async function deliverToChat(
+  context: DeliveryContext,
+  delivery: JobDelivery,
+  target: DeliveryChat,
+): Promise<DeliveryAttempt> {
   const found = await findConnection(context, target.connection)
   if ('error' in found) return { kind: 'failed', error: found.error }
   const { moved_chats: moved } = channelSettings.parse(found.settings)
@@ -139,7 +147,11 @@ async function deliverToChat(context: DeliveryContext, delivery: JobDelivery, ta
   return notifyChat(context, delivery, { sessionId, chat: { ...place, chat, isGroup } })
 }
 
-async function deliverToHome(context: DeliveryContext, delivery: JobDelivery, platform: string): Promise<Attempt> {
+async function deliverToHome(
+  context: DeliveryContext,
+  delivery: JobDelivery,
+  platform: string,
+): Promise<DeliveryAttempt> {
   const home = context.findHome(platform)
   return home
     ? notifyChat(context, delivery, home)
@@ -150,7 +162,7 @@ async function callWebhook(
   { env, tenantId, guardedFetch }: DeliveryContext,
   { key, run, jobName, text, attempts }: JobDelivery,
   url: string,
-): Promise<Attempt> {
+): Promise<DeliveryAttempt> {
   const { jobId, slot, status, error, sessionId } = run
   const body = JSON.stringify({
     type: 'job.run',

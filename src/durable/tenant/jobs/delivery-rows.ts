@@ -32,8 +32,8 @@ const schema = [
   'CREATE INDEX IF NOT EXISTS job_delivery_due ON job_delivery(at)',
 ]
 
-type Raw = { body: string }
-const deliveryOf = ({ body }: Raw): JobDelivery => JSON.parse(body) as JobDelivery
+type DeliveryBody = { body: string }
+const deliveryOf = ({ body }: DeliveryBody): JobDelivery => JSON.parse(body) as JobDelivery
 
 export class DeliveryRows {
   readonly #sql: SqlStorage
@@ -63,7 +63,7 @@ export class DeliveryRows {
 
   listDue(now: number, limit: number): readonly JobDelivery[] {
     return this.#sql
-      .exec<Raw>('SELECT body FROM job_delivery WHERE at <= ? ORDER BY at LIMIT ?', now, limit)
+      .exec<DeliveryBody>('SELECT body FROM job_delivery WHERE at <= ? ORDER BY at LIMIT ?', now, limit)
       .toArray()
       .map(deliveryOf)
   }

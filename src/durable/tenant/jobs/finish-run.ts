@@ -13,10 +13,10 @@ export type FinishContext = {
   readonly deliveries: DeliveryRows
 }
 
-export type Ending = { readonly result: RunResult; readonly isBlocked?: true | undefined; readonly now: number }
+export type RunEnding = { readonly result: RunResult; readonly isBlocked?: true | undefined; readonly now: number }
 
 /** Does nothing when the run has ended before. */
-export function finishRun(context: FinishContext, run: OpenRun, { result, isBlocked, now }: Ending): void {
+export function finishRun(context: FinishContext, run: OpenRun, { result, isBlocked, now }: RunEnding): void {
   const { plan, seen: _seen, error: _error, ...record } = run
   const ended: EndedRun = { ...record, ...result, finishedAt: now }
   if (!context.runs.end(ended)) return
@@ -46,14 +46,14 @@ export function announceRun(context: FinishContext, job: Job, run: EndedRun): vo
   addDeliveries(context, { run, plan: job.plan, failureStreak: 0, now: run.finishedAt })
 }
 
-type Result = {
+type FinishedRun = {
   readonly run: EndedRun
   readonly plan: JobPlan
   readonly failureStreak: number
   readonly now: number
 }
 
-function addDeliveries({ deliveries }: FinishContext, { run, plan, failureStreak, now }: Result): void {
+function addDeliveries({ deliveries }: FinishContext, { run, plan, failureStreak, now }: FinishedRun): void {
   const text = renderDelivery(run, { name: plan.name, isVerbatim: plan.isScriptOnly, failureStreak })
   if (text === undefined) return
   const { id, jobId, slot, status, error, sessionId } = run
@@ -85,7 +85,7 @@ function listDestinations(plan: JobPlan): readonly { readonly to: Destination; r
   const parsed = parseTargets(plan.deliver)
   const targets = parsed.ok ? parsed.targets : []
   const found = targets.flatMap((target) => {
-    const to = destinationOf(target, plan)
+    const to = createDestination(target, plan)
     return to ? [{ to, target: renderTarget(target) }] : []
   })
   const attached = plan.origin?.sessionId
@@ -94,7 +94,7 @@ function listDestinations(plan: JobPlan): readonly { readonly to: Destination; r
   return [...found, { to: { kind: 'session', sessionId: attached }, target: `session:${attached}` }]
 }
 
-function destinationOf(target: Target, { origin }: JobPlan): Destination | undefined {
+function createDestination(target: Target, { origin }: JobPlan): Destination | undefined {
   switch (target.kind) {
     case 'local':
       return undefined

@@ -12,8 +12,8 @@ const schema = [
   'CREATE INDEX IF NOT EXISTS job_name ON job(name)',
 ]
 
-type Raw = { n: number; at: number | null; body: string }
-const rowOf = ({ n, at, body }: Raw): JobRow => ({ n, at: at ?? undefined, job: JSON.parse(body) as Job })
+type JobBody = { n: number; at: number | null; body: string }
+const rowOf = ({ n, at, body }: JobBody): JobRow => ({ n, at: at ?? undefined, job: JSON.parse(body) as Job })
 
 export class JobRows {
   readonly #sql: SqlStorage
@@ -30,17 +30,17 @@ export class JobRows {
   }
 
   get(id: string): JobRow | undefined {
-    return this.#sql.exec<Raw>('SELECT n, at, body FROM job WHERE id = ?', id).toArray().map(rowOf)[0]
+    return this.#sql.exec<JobBody>('SELECT n, at, body FROM job WHERE id = ?', id).toArray().map(rowOf)[0]
   }
 
   findByName(name: string): JobRow | undefined {
-    return this.#sql.exec<Raw>('SELECT n, at, body FROM job WHERE name = ? LIMIT 1', name).toArray().map(rowOf)[0]
+    return this.#sql.exec<JobBody>('SELECT n, at, body FROM job WHERE name = ? LIMIT 1', name).toArray().map(rowOf)[0]
   }
 
   /** Newest first, older than the row `before`. */
   list(limit: number, before = Number.MAX_SAFE_INTEGER): readonly JobRow[] {
     const query = 'SELECT n, at, body FROM job WHERE n < ? ORDER BY n DESC LIMIT ?'
-    return this.#sql.exec<Raw>(query, before, limit).toArray().map(rowOf)
+    return this.#sql.exec<JobBody>(query, before, limit).toArray().map(rowOf)
   }
 
   add(job: Job, at: number | undefined): void {
@@ -75,7 +75,7 @@ export class JobRows {
   listDue(now: number, limit: number): readonly (JobRow & { readonly at: number })[] {
     const query = 'SELECT n, at, body FROM job WHERE at <= ? ORDER BY at LIMIT ?'
     return this.#sql
-      .exec<Raw & { at: number }>(query, now, limit)
+      .exec<JobBody & { at: number }>(query, now, limit)
       .toArray()
       .map((raw) => ({ ...rowOf(raw), at: raw.at }))
   }

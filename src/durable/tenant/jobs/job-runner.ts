@@ -13,7 +13,7 @@ import { type DeliveryContext, deliverResult } from './deliver-result.ts'
 import { DeliveryRows, type JobDelivery } from './delivery-rows.ts'
 import { announceRun, finishRun } from './finish-run.ts'
 import type { JobRows } from './job-rows.ts'
-import { advanceRun, type RunContext } from './run-job.ts'
+import { advanceRun, type JobRunContext } from './run-job.ts'
 import type { OpenRun, RunRows } from './run-rows.ts'
 import type { SessionJobs } from './session-port.ts'
 
@@ -138,7 +138,7 @@ export class JobRunner {
     return { jobs, runs, deliveries: this.#deliveries }
   }
 
-  #runContext(): RunContext {
+  #runContext(): JobRunContext {
     return {
       ...this.#options,
       finish: (run, result, isBlocked) => {

@@ -25,18 +25,18 @@ export type JobsOptions = Omit<RunnerOptions, 'jobs' | 'runs'> & {
   readonly checkTargets: (authority: Authority, change: JobChange) => Promise<JobFault | undefined>
 }
 
-type Refused = { readonly kind: 'unknown' } | { readonly kind: 'foreign' }
+type RefusedChange = { readonly kind: 'unknown' } | { readonly kind: 'foreign' }
 type Changed = { readonly kind: 'changed'; readonly job: JobView }
-export type JobCreated = Changed | Refused | JobFault | { readonly kind: 'full'; readonly maxJobs: number }
-export type JobChanged = Changed | Refused | JobFault
+export type JobCreated = Changed | RefusedChange | JobFault | { readonly kind: 'full'; readonly maxJobs: number }
+export type JobChanged = Changed | RefusedChange | JobFault
 export type RunRequested =
   | { readonly kind: 'claimed'; readonly run: JobRunView; readonly job: JobView }
-  | Refused
+  | RefusedChange
   | { readonly kind: 'busy' }
 
 /** `next`: the position of the next page. */
 export type Listed<T> = { readonly data: readonly T[]; readonly next: number | undefined }
-type Page = { readonly limit: number; readonly before?: number | undefined }
+type JobPage = { readonly limit: number; readonly before?: number | undefined }
 
 const unknown = { kind: 'unknown' } as const
 const foreign = { kind: 'foreign' } as const
@@ -165,7 +165,7 @@ export class TenantJobs extends TenantPart implements ScheduledPart {
   }
 
   /** Newest first. */
-  list(authority: Authority, { limit, before }: Page): Listed<JobView> {
+  list(authority: Authority, { limit, before }: JobPage): Listed<JobView> {
     this.requireOwn(authority)
     if (!hasScope(authority, 'jobs')) return { data: [], next: undefined }
     const found: JobRow[] = []
@@ -182,7 +182,7 @@ export class TenantJobs extends TenantPart implements ScheduledPart {
   }
 
   /** Newest first. Undefined for an unknown job. */
-  runs(authority: Authority, reference: string, { limit, before }: Page): Listed<JobRunView> | undefined {
+  runs(authority: Authority, reference: string, { limit, before }: JobPage): Listed<JobRunView> | undefined {
     const row = this.#find(authority, reference)
     if (!row) return undefined
     const rows = this.#runs.list(row.job.id, limit + 1, before)

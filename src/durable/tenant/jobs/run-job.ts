@@ -22,7 +22,7 @@ import type { JobPlan } from '#agent/schedule/job/job.ts'
 import { diffTexts } from '#agent/schedule/job/text-diff.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 
-export type RunContext = {
+export type JobRunContext = {
   readonly jobs: JobRows
   readonly runs: RunRows
   readonly sessionOf: (sessionId: string) => SessionJobs
@@ -42,7 +42,7 @@ const scriptTimeoutMs = 3_600_000
 const pollMs = 60_000
 const maxOutputChars = 50_000
 
-export async function advanceRun(context: RunContext, run: OpenRun): Promise<void> {
+export async function advanceRun(context: JobRunContext, run: OpenRun): Promise<void> {
   if (run.status === 'running') return pollRun(context, run)
   const expired = findTimeout(run)
   if (expired) return context.finish(run, expired)
@@ -77,7 +77,7 @@ function findTimeout({ error, claimedAt }: OpenRun): RunResult | undefined {
 
 type Monitored = { readonly seen?: OpenRun['seen']; readonly material?: Material['monitor'] }
 
-async function runMonitor(context: RunContext, run: OpenRun): Promise<Monitored | { readonly result: RunResult }> {
+async function runMonitor(context: JobRunContext, run: OpenRun): Promise<Monitored | { readonly result: RunResult }> {
   const { monitor } = run.plan
   if (!monitor) return {}
   const read = await readMonitor(context, run, monitor)
@@ -91,7 +91,7 @@ async function runMonitor(context: RunContext, run: OpenRun): Promise<Monitored 
 
 /** A monitor that fails is no change. */
 async function readMonitor(
-  context: RunContext,
+  context: JobRunContext,
   run: OpenRun,
   monitor: NonNullable<OpenRun['plan']['monitor']>,
 ): Promise<string | { readonly result: RunResult }> {
@@ -106,7 +106,7 @@ async function readMonitor(
   return verdict.kind === 'output' ? verdict.text : ''
 }
 
-async function runScript(context: RunContext, run: OpenRun) {
+async function runScript(context: JobRunContext, run: OpenRun) {
   const { script } = run.plan
   if (script === undefined) return undefined
   const verdict = await execute(context, run, { key: 'script', command: script })
@@ -118,12 +118,12 @@ async function runScript(context: RunContext, run: OpenRun) {
 }
 
 async function execute(
-  { sessionOf }: RunContext,
+  { sessionOf }: JobRunContext,
   run: OpenRun,
   { key, command }: { readonly key: string; readonly command: string },
 ): Promise<ScriptVerdict | { readonly result: RunResult }> {
   const session = sessionOf(run.sessionId ?? '')
-  const outcome = await session.runScript(authorityOf(run), jobSession(run), {
+  const outcome = await session.runScript(createAuthority(run), jobSession(run), {
     key,
     command,
     timeoutMs: scriptTimeoutMs,
@@ -153,7 +153,7 @@ function judgeOutcome(outcome: ScriptOutcome | undefined): ScriptVerdict | { rea
 // --- the turn
 
 async function gatherMaterial(
-  { jobs, loadSkills }: RunContext,
+  { jobs, loadSkills }: JobRunContext,
   run: OpenRun,
   { monitored, scripted }: { readonly monitored: Monitored; readonly scripted: string | undefined },
 ): Promise<Material> {
@@ -166,7 +166,7 @@ async function gatherMaterial(
   }
 }
 
-async function startTurn(context: RunContext, claimed: OpenRun, material: Material): Promise<void> {
+async function startTurn(context: JobRunContext, claimed: OpenRun, material: Material): Promise<void> {
   const { plan, sessionId = '' } = claimed
   // The id is stored before the turn begins: a repeat has the same one.
   const runId = claimed.runId ?? newRunId(sessionId)
@@ -175,7 +175,7 @@ async function startTurn(context: RunContext, claimed: OpenRun, material: Materi
   context.runs.update(run, clock.now() + pollMs)
   const isTainted =
     material.contexts.length > 0 || material.scriptOutput !== undefined || material.monitor !== undefined
-  const outcome = await context.sessionOf(sessionId).start(authorityOf(run, isTainted), jobSession(run), {
+  const outcome = await context.sessionOf(sessionId).start(createAuthority(run, isTainted), jobSession(run), {
     runId,
     text: renderPrompt(plan.prompt, material),
     instructions: jobInstructions,
@@ -202,9 +202,9 @@ function rememberSeen(jobs: JobRows, { jobId, seen }: OpenRun): void {
   if (row && seen) jobs.put({ ...row.job, seen })
 }
 
-async function pollRun({ sessionOf, runs, finish }: RunContext, run: OpenRun): Promise<void> {
+async function pollRun({ sessionOf, runs, finish }: JobRunContext, run: OpenRun): Promise<void> {
   await failpoint('job-running')
-  const outcome = await sessionOf(run.sessionId ?? '').outcome(authorityOf(run), run.runId ?? '')
+  const outcome = await sessionOf(run.sessionId ?? '').outcome(createAuthority(run), run.runId ?? '')
   const current = runs.getOpen(run.id)
   if (!current) return
   switch (outcome.kind) {
@@ -223,7 +223,7 @@ async function pollRun({ sessionOf, runs, finish }: RunContext, run: OpenRun): P
 }
 
 /** A run may do what the job may, with its toolsets only, and less when strangers have written its material. */
-function authorityOf({ plan, jobId }: OpenRun, isTainted = false): Authority {
+function createAuthority({ plan, jobId }: OpenRun, isTainted = false): Authority {
   const own: Authority = { ...plan.authority, principal: { kind: 'job', id: jobId } }
   return narrow(own, {
     ...(plan.toolsets && { toolBounds: [plan.toolsets] }),

@@ -41,8 +41,8 @@ const maxEnded = 1_000
 /** Old runs are deleted after so many new ones. */
 const pruneEvery = 50
 
-type Raw = { body: string }
-const runOf = ({ body }: Raw): JobRun => JSON.parse(body) as JobRun
+type RunBody = { body: string }
+const runOf = ({ body }: RunBody): JobRun => JSON.parse(body) as JobRun
 const isOpen = (run: JobRun): run is OpenRun => run.status === 'claimed' || run.status === 'running'
 
 export class RunRows {
@@ -70,7 +70,7 @@ export class RunRows {
   }
 
   get(id: string): JobRun | undefined {
-    return this.#sql.exec<Raw>('SELECT body FROM job_run WHERE id = ?', id).toArray().map(runOf)[0]
+    return this.#sql.exec<RunBody>('SELECT body FROM job_run WHERE id = ?', id).toArray().map(runOf)[0]
   }
 
   hasSlot(job: string, slot: number): boolean {
@@ -85,12 +85,12 @@ export class RunRows {
 
   findOpenOfJob(job: string): OpenRun | undefined {
     const query = 'SELECT body FROM job_run WHERE job = ? AND check_at IS NOT NULL LIMIT 1'
-    return this.#sql.exec<Raw>(query, job).toArray().map(runOf).find(isOpen)
+    return this.#sql.exec<RunBody>(query, job).toArray().map(runOf).find(isOpen)
   }
 
   findOpenOfSession(session: string): OpenRun | undefined {
     const query = 'SELECT body FROM job_run WHERE check_at IS NOT NULL AND session = ?'
-    return this.#sql.exec<Raw>(query, session).toArray().map(runOf).find(isOpen)
+    return this.#sql.exec<RunBody>(query, session).toArray().map(runOf).find(isOpen)
   }
 
   /** Newest first, older than the run with the position `before`. */
@@ -100,7 +100,7 @@ export class RunRows {
     before = Number.MAX_SAFE_INTEGER,
   ): readonly { readonly n: number; readonly run: JobRun }[] {
     return this.#sql
-      .exec<Raw & { n: number }>(
+      .exec<RunBody & { n: number }>(
         'SELECT n, body FROM job_run WHERE job = ? AND n < ? ORDER BY n DESC LIMIT ?',
         job,
         before,
@@ -148,7 +148,7 @@ export class RunRows {
 
   listDue(now: number, limit: number): readonly OpenRun[] {
     const query = 'SELECT body FROM job_run WHERE check_at <= ? ORDER BY check_at LIMIT ?'
-    return this.#sql.exec<Raw>(query, now, limit).toArray().map(runOf).filter(isOpen)
+    return this.#sql.exec<RunBody>(query, now, limit).toArray().map(runOf).filter(isOpen)
   }
 
   firstCheckAt(): number | undefined {

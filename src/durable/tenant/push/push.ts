@@ -3,7 +3,7 @@
 import { type Access, findRefusal, keyOf, withoutRules } from '#agent/core/permission/access.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
-import { readerOf, tagsOf } from '#durable/platform/reader-tags.ts'
+import { createReader, listTags } from '#durable/platform/reader-tags.ts'
 import type { SecretOwner } from '#durable/platform/seal.ts'
 import type { TenantEvent } from '../events/tenant-event.ts'
 import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
@@ -77,7 +77,7 @@ export class TenantPush extends TenantPart {
   subscribe(authority: Authority, subscription: NewSubscription): void {
     this.requireOwn(authority, 'read')
     const others = this.#stored.list.filter(({ endpoint }) => endpoint !== subscription.endpoint)
-    const list = [...others, { ...subscription, reader: tagsOf(authority) }].slice(-maxSubscriptions)
+    const list = [...others, { ...subscription, reader: listTags(authority) }].slice(-maxSubscriptions)
     this.#store({ ...this.#stored, list })
   }
 
@@ -97,7 +97,7 @@ export class TenantPush extends TenantPart {
     const notices = this.isWanted ? listNotices(events) : []
     if (!notices.length) return
     const access = this.#options.access()
-    const isRefused = ({ reader }: PushSubscription) => findRefusal(access, readerOf(reader)) !== undefined
+    const isRefused = ({ reader }: PushSubscription) => findRefusal(access, createReader(reader)) !== undefined
     const { list, vapid } = this.#stored
     const subscriptions = list.filter((one) => !openKeys.has(one.reader[0] ?? '') && !isRefused(one))
     this.#remove(list.filter(isRefused).map(({ endpoint }) => endpoint))

@@ -22,12 +22,12 @@ export async function createVapidPair(): Promise<VapidPair> {
   }
 }
 
-type Claim = { readonly endpoint: string; readonly contact: string; readonly now: number }
+type PushClaim = { readonly endpoint: string; readonly contact: string; readonly now: number }
 
 /** Returns the header `Authorization` for a push service. `contact`: an address of the operator. */
 export async function signVapid(
   { publicKey, privateKey }: VapidPair,
-  { endpoint, contact, now }: Claim,
+  { endpoint, contact, now }: PushClaim,
 ): Promise<string> {
   const jwk = JSON.parse(privateKey) as JsonWebKey
   const key = await crypto.subtle.importKey('jwk', jwk, algorithm, false, ['sign'])

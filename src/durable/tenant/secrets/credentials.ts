@@ -48,7 +48,7 @@ export class TenantCredentials extends TenantPart {
   }
 
   /** For the operator: replaces the sealed text of a credential, unless it has changed meanwhile. Its key stays the same. */
-  reseal(authority: Authority, { id, before, sealed, mark }: Resealed): boolean {
+  reseal(authority: Authority, { id, before, sealed, mark }: ResealedCredential): boolean {
     if (!this.mayChange(authority, 'admin')) return false
     const stored = this.#stored() ?? noCredentials
     if (!stored.list.some((one) => one.id === id && one.sealed === before)) return false
@@ -85,6 +85,6 @@ export class TenantCredentials extends TenantPart {
   }
 }
 
-type Resealed = Pick<Credential, 'id' | 'sealed' | 'mark'> & { readonly before: string }
+type ResealedCredential = Pick<Credential, 'id' | 'sealed' | 'mark'> & { readonly before: string }
 
 const noCredentials: StoredCredentials = { revision: 0, list: [] }

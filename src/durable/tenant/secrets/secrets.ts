@@ -40,7 +40,7 @@ export class TenantSecrets extends TenantPart {
   }
 
   /** For the operator: replaces the sealed text of a secret, unless it has changed meanwhile. Its value stays the same. */
-  reseal(authority: Authority, { name, before, sealed }: Resealed): boolean {
+  reseal(authority: Authority, { name, before, sealed }: ResealedSecret): boolean {
     if (!this.mayChange(authority, 'admin')) return false
     if (!this.#list().some((one) => one.name === name && one.sealed === before)) return false
     this.#store(this.#list().map((one) => (one.name === name ? { ...one, sealed } : one)))
@@ -75,4 +75,4 @@ export class TenantSecrets extends TenantPart {
   }
 }
 
-type Resealed = Pick<TenantSecret, 'name' | 'sealed'> & { readonly before: string }
+type ResealedSecret = Pick<TenantSecret, 'name' | 'sealed'> & { readonly before: string }

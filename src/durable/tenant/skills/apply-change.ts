@@ -5,16 +5,16 @@ import { splitFrontMatter } from '#agent/skills/split-front-matter.ts'
 import { explainBadSkillPath, explainUnwritablePath, skillFile } from '#agent/skills/skill-names.ts'
 import { replaceText } from '#tools/file/patch/replace-text.ts'
 
-export type Applied =
+export type AppliedChange =
   | { readonly ok: true; readonly files: readonly SkillContent[] }
   | { readonly ok: false; readonly error: string }
 
-const refused = (error: string): Applied => ({ ok: false, error })
+const refused = (error: string): AppliedChange => ({ ok: false, error })
 
 /** Changes of the whole skill, which `delete` is not. */
-export type FileChange = Exclude<SkillChange, { readonly action: 'delete' }>
+export type SkillFileChange = Exclude<SkillChange, { readonly action: 'delete' }>
 
-export function applyChange(files: readonly SkillContent[], change: FileChange): Applied {
+export function applyChange(files: readonly SkillContent[], change: SkillFileChange): AppliedChange {
   switch (change.action) {
     case 'create':
       return replaceFile([], skillFile, withCategory(change.content, change.category))
@@ -31,14 +31,14 @@ export function applyChange(files: readonly SkillContent[], change: FileChange):
   }
 }
 
-function replaceFile(files: readonly SkillContent[], path: string, text: string): Applied {
+function replaceFile(files: readonly SkillContent[], path: string, text: string): AppliedChange {
   const file = { path, bytes: new TextEncoder().encode(text) }
   return { ok: true, files: [...files.filter((one) => one.path !== path), file] }
 }
 
 type Patch = Extract<SkillChange, { readonly action: 'patch' }>
 
-function patchFile(files: readonly SkillContent[], { path, from, to, all }: Patch): Applied {
+function patchFile(files: readonly SkillContent[], { path, from, to, all }: Patch): AppliedChange {
   const bad = explainBadSkillPath(path)
   if (bad !== undefined) return refused(bad)
   const file = files.find((one) => one.path === path)
@@ -49,7 +49,7 @@ function patchFile(files: readonly SkillContent[], { path, from, to, all }: Patc
   return refused([error, ...locations].join('\n'))
 }
 
-function removeFile(files: readonly SkillContent[], path: string): Applied {
+function removeFile(files: readonly SkillContent[], path: string): AppliedChange {
   if (path === skillFile) return refused(`${skillFile} is the skill itself. Use the action delete for the whole skill.`)
   const kept = files.filter((one) => one.path !== path)
   return kept.length < files.length ? { ok: true, files: kept } : refused(`There is no ${path}. ${listFiles(files)}`)

@@ -2,7 +2,7 @@
 
 import type { SkillContent, SkillFinding, SkillHead, SkillSource, SkillVerdict } from '#agent/core/skills/skill.ts'
 import { explainBadSkillPath, skillFile } from '#agent/skills/skill-names.ts'
-import { findSuspicious, verdictOf } from '#agent/skills/skill-verdict.ts'
+import { findSuspicious, getVerdict } from '#agent/skills/skill-verdict.ts'
 import { loadSkillModule } from '#backends/modules.ts'
 
 const maxFiles = 100
@@ -16,16 +16,16 @@ export type CheckedSkill = {
   readonly findings: readonly SkillFinding[]
 }
 
-type Checked = CheckedSkill | { readonly ok: false; readonly error: string }
+type SkillCheck = CheckedSkill | { readonly ok: false; readonly error: string }
 
-const wrong = (error: string): Checked => ({ ok: false, error })
+const wrong = (error: string): SkillCheck => ({ ok: false, error })
 
 /** `name`: the name that the skill must have. */
 export async function checkSkill(
   files: readonly SkillContent[],
   source: SkillSource,
   name: string | undefined,
-): Promise<Checked> {
+): Promise<SkillCheck> {
   const badFile = explainBadFiles(files)
   if (badFile !== undefined) return wrong(badFile)
   const main = files.find(({ path }) => path === skillFile)
@@ -41,7 +41,7 @@ export async function checkSkill(
     return text === undefined ? [] : [{ path, text }]
   })
   const findings = findSuspicious(texts, source)
-  return { ok: true, head: parsed.head, verdict: verdictOf(findings), findings }
+  return { ok: true, head: parsed.head, verdict: getVerdict(findings), findings }
 }
 
 function explainBadFiles(files: readonly SkillContent[]): string | undefined {

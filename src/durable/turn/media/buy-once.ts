@@ -11,7 +11,7 @@ import type { MediaHost } from './media-host.ts'
 import type { MediaRow } from './media-rows.ts'
 import { type KeptRow, type Made, storeKept, type StoredRow } from './store-media.ts'
 
-export type Offer = {
+export type MediaOffer = {
   readonly id: string
   readonly use: MediaUse
   readonly choice: Pick<MediaChoice, 'provider' | 'model' | 'usd'>
@@ -26,9 +26,9 @@ type Buying = { readonly queuedId: string | undefined; readonly onQueued: (id: s
 /** The name of a call. Models use ids of calls again in later steps. */
 export const callKey = ({ step }: Pick<MediaHost, 'step'>, callId: string): string => `${step()} ${callId}`
 
-const modelOf = ({ choice }: Offer): string => `${choice.provider}/${choice.model}`
+const modelOf = ({ choice }: MediaOffer): string => `${choice.provider}/${choice.model}`
 
-function usageOf(offer: Offer): Usage {
+function estimateUsage(offer: MediaOffer): Usage {
   const { choice, units, use } = offer
   const costUsd = (choice.usd ?? 0) * units
   const costStatus = choice.usd === undefined ? 'unknown' : 'estimated'
@@ -40,7 +40,7 @@ export type QueuedRow = MediaRow & { readonly queuedId: string }
 
 export async function buyOnce(
   host: MediaHost,
-  offer: Offer,
+  offer: MediaOffer,
   buy: (buying: Buying) => Promise<Made>,
 ): Promise<StoredRow | QueuedRow> {
   const known = host.rows.get(offer.id)
@@ -63,7 +63,7 @@ type Obtaining = { readonly known: MediaRow | undefined; readonly buy: (buying: 
 /** Longer than the time limit of a tool: the alarm and a call never follow the same job. */
 const handOverMs = 300_000
 
-async function obtain(host: MediaHost, offer: Offer, { known, buy }: Obtaining): Promise<KeptRow | QueuedRow> {
+async function obtain(host: MediaHost, offer: MediaOffer, { known, buy }: Obtaining): Promise<KeptRow | QueuedRow> {
   if (known && known.queuedId === undefined) throw lostCall()
   const bill = known ? undefined : await openBill(host, offer)
   host.rows.put(known ?? { id: offer.id, state: 'sent', model: modelOf(offer), tries: 0 })
@@ -77,7 +77,7 @@ async function obtain(host: MediaHost, offer: Offer, { known, buy }: Obtaining):
   }
 }
 
-function putQueued({ rows, arm }: MediaHost, offer: Offer, queuedId: string): void {
+function putQueued({ rows, arm }: MediaHost, offer: MediaOffer, queuedId: string): void {
   const { id, choice, stem } = offer
   const startedAt = clock.now()
   const late = { use: 'image', provider: choice.provider, name: choice.model, startedAt, stem } as const
@@ -86,7 +86,7 @@ function putQueued({ rows, arm }: MediaHost, offer: Offer, queuedId: string): vo
   arm()
 }
 
-type Failed = { readonly error: unknown; readonly bill: Bill | undefined }
+type FailedPurchase = { readonly error: unknown; readonly bill: Bill | undefined }
 
 const kindOf = (error: unknown) => (error instanceof MediaFailure ? error.kind : 'unknown')
 
@@ -94,7 +94,7 @@ const kindOf = (error: unknown) => (error instanceof MediaFailure ? error.kind :
 const paidKinds: ReadonlySet<string> = new Set(['unknown', 'unreadable'])
 
 /** Returns a job that goes on without its call. Throws every other failure. */
-function endFailed(host: MediaHost, id: string, { error, bill }: Failed): QueuedRow {
+function endFailed(host: MediaHost, id: string, { error, bill }: FailedPurchase): QueuedRow {
   const kind = kindOf(error)
   const row = host.rows.get(id)
   const job = row?.queuedId === undefined ? undefined : { ...row, queuedId: row.queuedId }
@@ -120,7 +120,7 @@ export const lostCall = (): MediaFailure =>
 /** When the object ends while it stores. */
 const storeAgainMs = 60_000
 
-const keep = (host: MediaHost, offer: Offer, made: Made): KeptRow =>
+const keep = (host: MediaHost, offer: MediaOffer, made: Made): KeptRow =>
   keepBytes(host, { id: offer.id, model: modelOf(offer), stem: offer.stem }, made)
 
 type Unkept = Pick<MediaRow, 'id' | 'model' | 'late' | 'queuedId'> & { readonly stem: string }
@@ -149,13 +149,13 @@ type Bill = { readonly pay: () => void; readonly cancel: () => void }
  * Reserves the cost and notes it, so that a crash does not lose it. Throws when a limit leaves no room: then nothing is
  * sent.
  */
-export async function openBill(host: MediaHost, offer: Offer): Promise<Bill> {
+export async function openBill(host: MediaHost, offer: MediaOffer): Promise<Bill> {
   const billing = host.billing()
   const { choice, units } = offer
   const usd = choice.usd === undefined ? undefined : choice.usd * units
   const reserved = await billing.reserve(host.openTurn(), { model: modelOf(offer), tokens: 0, usd, isFixed: true })
   if (!reserved.ok) throw new MediaFailure('limit', explainRefusal(reserved.failure, modelOf(offer)))
-  const usage = usageOf(offer)
+  const usage = estimateUsage(offer)
   const note = { id: billing.notes.nextId(), usage }
   billing.notes.set(note)
   const isInTurn = host.openTurn() !== undefined

@@ -10,7 +10,7 @@ import { readVideo } from '#durable/models/media/make-video.ts'
 import type { MadeFile } from '#durable/models/media/vendor-transport.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { keepBytes } from './buy-once.ts'
-import { type MediaHost, requireMedia, transportOf } from './media-host.ts'
+import { type MediaHost, requireMedia, createTransport } from './media-host.ts'
 import type { LateJob, MediaRow } from './media-rows.ts'
 import { deleteScreenshot } from './screenshots.ts'
 import { describeFile, storeKept, type StoredRow } from './store-media.ts'
@@ -66,7 +66,7 @@ async function follow(host: MediaHost, row: MediaRow): Promise<LateResult | unde
 /** Undefined while the vendor works. */
 function readLate(host: MediaHost, late: LateJob, id: string): Promise<MadeFile | undefined> {
   const wanted = { provider: late.provider, model: late.name }
-  const transport = transportOf(host)
+  const transport = createTransport(host)
   if (late.use === 'image') return readQueuedImage(transport, requireMedia(host, 'image', wanted), id)
   return readVideo(transport, requireMedia(host, 'video', wanted), id)
 }

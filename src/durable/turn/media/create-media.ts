@@ -10,8 +10,8 @@ import { makeSpeech } from '#durable/models/media/make-speech.ts'
 import { buyOnce, callKey } from './buy-once.ts'
 import { loadPictures } from './load-picture.ts'
 import type { MediaRow } from './media-rows.ts'
-import { type MediaHost, requireMedia, transportOf } from './media-host.ts'
-import { describeFile, stemOf } from './store-media.ts'
+import { type MediaHost, requireMedia, createTransport } from './media-host.ts'
+import { describeFile, renderStem } from './store-media.ts'
 
 export function createImage(host: MediaHost, order: ImageOrder, { callId, signal }: MediaCall): Promise<MediaAnswer> {
   return orRefused(async () => {
@@ -20,21 +20,21 @@ export function createImage(host: MediaHost, order: ImageOrder, { callId, signal
     const job = host.rows.get(id)?.late
     const choice = requireMedia(host, 'image', job && { provider: job.provider, model: job.name })
     const images = await loadPictures(host, order.images, signal)
-    const transport = transportOf(host, signal)
+    const transport = createTransport(host, signal)
     const request = { prompt: order.prompt, aspect: order.aspect, images }
     const offer = {
       id,
       use: 'image',
       choice,
       units: 1,
-      stem: stemOf(order.prompt, 'image'),
+      stem: renderStem(order.prompt, 'image'),
     } as const
     const bought = await buyOnce(host, offer, async (buying) => {
       const [first] = await makeImages(transport, choice, { request, ...buying })
       if (!first) throw new MediaFailure('failed', `${choice.provider} sent no image.`)
       return first
     })
-    return answerOf(host, bought)
+    return getAnswer(host, bought)
   })
 }
 
@@ -53,14 +53,14 @@ export function createSpeech(host: MediaHost, order: SpeechOrder, { callId, sign
       use: 'speech',
       choice,
       units: order.text.length / pricedChars,
-      stem: stemOf(order.text, 'speech'),
+      stem: renderStem(order.text, 'speech'),
     } as const
     const { text, speed, instructions } = order
     const format = order.format ?? defaultFormat(host, choice.provider)
     const bought = await buyOnce(host, offer, () =>
-      makeSpeech(transportOf(host, signal), choice, { text, voice, format, speed, instructions }),
+      makeSpeech(createTransport(host, signal), choice, { text, voice, format, speed, instructions }),
     )
-    return answerOf(host, bought)
+    return getAnswer(host, bought)
   })
 }
 
@@ -70,7 +70,7 @@ const voicePlatforms: ReadonlySet<string> = new Set(['telegram', 'whatsapp', 'di
 const defaultFormat = ({ platform }: MediaHost, provider: MediaProvider<'speech'>): SoundFormat | undefined =>
   voicePlatforms.has(platform() ?? '') && listSpeechFormats(provider).includes('opus') ? 'opus' : undefined
 
-async function answerOf(host: MediaHost, row: MediaRow): Promise<MediaAnswer> {
+async function getAnswer(host: MediaHost, row: MediaRow): Promise<MediaAnswer> {
   const { file, model, state, queuedId = '' } = row
   if (!file) return { kind: 'started', workId: queuedId, model }
   const note = 'It is paid and kept, and appears in the workspace as soon as its storage answers.'

@@ -1,7 +1,7 @@
 /** Prepares an image for a model that sees, and asks one about it. */
 
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
-import type { LookRequest, Refusal, Vision } from '#agent/core/media/media.ts'
+import type { LookRequest, MediaRefusal, Vision } from '#agent/core/media/media.ts'
 import { type ImagePart, userText } from '#agent/core/message.ts'
 import { isOversizedImage } from '#agent/providers/shared/images/image-limits.ts'
 import { type ImageInput } from '#backends/media/images.ts'
@@ -24,7 +24,7 @@ export async function lookAt(host: MediaHost, request: LookRequest, signal: Abor
   }
 }
 
-const refusal = (error: string, reason: string): Refusal => ({ kind: 'refused', error, reason })
+const refusal = (error: string, reason: string): MediaRefusal => ({ kind: 'refused', error, reason })
 
 async function crop({ env }: MediaHost, picture: ImageInput, region: LookRequest['region']): Promise<ImageInput> {
   if (!region) return picture

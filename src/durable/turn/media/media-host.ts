@@ -34,7 +34,7 @@ export function requireMedia<Use extends MediaUse>(
   return choice
 }
 
-export const transportOf = ({ env, guardedFetch }: MediaHost, signal?: AbortSignal): MediaTransport => ({
+export const createTransport = ({ env, guardedFetch }: MediaHost, signal?: AbortSignal): MediaTransport => ({
   env,
   guardedFetch,
   signal,

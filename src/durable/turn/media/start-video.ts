@@ -7,8 +7,8 @@ import { startVideo } from '#durable/models/media/make-video.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { callKey, lostCall, openBill } from './buy-once.ts'
 import { loadPicture } from './load-picture.ts'
-import { type MediaHost, requireMedia, transportOf } from './media-host.ts'
-import { stemOf } from './store-media.ts'
+import { type MediaHost, requireMedia, createTransport } from './media-host.ts'
+import { renderStem } from './store-media.ts'
 
 const firstPollMs = 15_000
 
@@ -36,9 +36,9 @@ async function begin(host: MediaHost, order: VideoOrder, { callId, signal }: Med
   host.rows.put({ id, state: 'sent', model, tries: 0 })
   try {
     const { prompt, aspect } = order
-    const queuedId = await startVideo(transportOf(host, signal), choice, { prompt, aspect, seconds, image })
+    const queuedId = await startVideo(createTransport(host, signal), choice, { prompt, aspect, seconds, image })
     const startedAt = clock.now()
-    const late = { provider, name, startedAt, stem: stemOf(prompt, 'video') }
+    const late = { provider, name, startedAt, stem: renderStem(prompt, 'video') }
     host.rows.put({ id, state: 'queued', model, tries: 0, queuedId, late, nextAt: startedAt + firstPollMs })
     bill.pay()
     host.arm()

@@ -36,7 +36,7 @@ async function placeFile(
 const maxStemChars = 40
 
 /** A file name from the beginning of a text. */
-export function stemOf(text: string, otherwise: string): string {
+export function renderStem(text: string, otherwise: string): string {
   const words =
     text
       .slice(0, 200)

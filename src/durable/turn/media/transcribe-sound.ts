@@ -5,7 +5,7 @@ import { estimateSeconds } from '#backends/media/join-sound.ts'
 import { MediaFailure } from '#backends/media/vendor.ts'
 import { transcribe } from '#durable/models/media/transcribe.ts'
 import { lostCall, openBill } from './buy-once.ts'
-import { type MediaHost, requireMedia, transportOf } from './media-host.ts'
+import { type MediaHost, requireMedia, createTransport } from './media-host.ts'
 import type { MediaRows } from './media-rows.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 
@@ -25,7 +25,7 @@ const maxSeconds = 3_600
 
 export async function transcribeVoice(host: MediaHost, voice: VoiceMessage): Promise<VoiceText> {
   try {
-    return { kind: 'text', text: await textOf(host, voice, `voice ${await sha256Hex(voice.bytes)}`) }
+    return { kind: 'text', text: await renderText(host, voice, `voice ${await sha256Hex(voice.bytes)}`) }
   } catch (error) {
     if (!(error instanceof MediaFailure)) throw error
     return { kind: 'refused', error: error.message, reason: error.kind }
@@ -35,7 +35,7 @@ export async function transcribeVoice(host: MediaHost, voice: VoiceMessage): Pro
 /** A row without a text is one of a call that runs here, or that an eviction has interrupted. */
 const running = new WeakMap<MediaRows, Map<string, Promise<string>>>()
 
-async function textOf(host: MediaHost, voice: VoiceMessage, id: string): Promise<string> {
+async function renderText(host: MediaHost, voice: VoiceMessage, id: string): Promise<string> {
   const { rows } = host
   const known = rows.get(id)
   if (known?.text !== undefined) return known.text
@@ -58,7 +58,11 @@ async function buyText(host: MediaHost, { bytes, mime: named, signal }: VoiceMes
   const model = `${choice.provider}/${choice.model}`
   host.rows.put({ id, state: 'sent', model, tries: 0 })
   try {
-    const { text } = await transcribe(transportOf(host, signal), choice, { bytes, mime, name: `voice.${extension}` })
+    const { text } = await transcribe(createTransport(host, signal), choice, {
+      bytes,
+      mime,
+      name: `voice.${extension}`,
+    })
     bill.pay()
     host.rows.put({ id, state: 'done', model, tries: 0, text })
     return text

@@ -30,12 +30,12 @@ export function buildPrompt(
   { model, authority = session.asker(), isFresh = false, parts = promptParts }: BuildOptions = {},
 ): BuiltPrompt | Promise<BuiltPrompt> {
   const build = (material: PromptMaterial | undefined) =>
-    buildWith(contextOf(session, { model, authority }, material), parts)
+    buildWith(createContext(session, { model, authority }, material), parts)
   const material = session.promptMaterial(isFresh)
   return isSync(material) ? build(material) : Promise.resolve(material).then(build)
 }
 
-function contextOf(
+function createContext(
   session: TurnSession,
   { model, authority }: { readonly model: string | undefined; readonly authority: Authority },
   material: PromptMaterial | undefined,

@@ -5,7 +5,7 @@
 
 import type { Message, ToolMessage } from '#agent/core/message.ts'
 import type { Authority, Exposure } from '#agent/core/permission/authority.ts'
-import { exposureOf, exposureOfAuthority, exposureOfMessages, joinExposures } from '#agent/policy/approval/exposure.ts'
+import { getExposure, exposureOfAuthority, exposureOfMessages, joinExposures } from '#agent/policy/approval/exposure.ts'
 import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 
 export type ExposureLog = {
@@ -24,13 +24,13 @@ export type ReadingRun = {
   readonly transcript: readonly Message[]
 }
 
-type Metadata = {
+type ExposureMetadata = {
   readonly meta: () => Pick<SessionMetadata, 'exposure'>
   readonly updateMeta: (change: Pick<SessionMetadata, 'exposure'>) => void
 }
 
 export function openExposureLog(
-  { meta, updateMeta }: Metadata,
+  { meta, updateMeta }: ExposureMetadata,
   { id: runId, authority, transcript }: ReadingRun,
 ): ExposureLog {
   const stored = (): Exposure => {
@@ -50,7 +50,7 @@ export function openExposureLog(
     now,
     note(input, { name, content }) {
       const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
-      add(exposureOf(name, input, text))
+      add(getExposure(name, input, text))
     },
     add,
     authority: opening.isForeign || opening.isPrivate ? { ...authority, exposure: opening } : authority,

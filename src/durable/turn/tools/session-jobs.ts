@@ -24,13 +24,13 @@ export function createSessionJobs({ env, tenantId, sessionId, chat }: SessionJob
     create: async (authority, fields, key) => {
       const origin = chat()
       const id = (await hashParts([key])).slice(0, jobIdChars)
-      return answerOf(
+      return getAnswer(
         await stub().create(authority, fields, { id, origin: { sessionId, ...(origin && { chat: origin }) } }),
       )
     },
-    update: async (authority, reference, fields) => answerOf(await stub().update(authority, reference, fields)),
+    update: async (authority, reference, fields) => getAnswer(await stub().update(authority, reference, fields)),
     change: async (authority, reference, to) =>
-      answerOf(await (to === 'pause' ? stub().pause(authority, reference) : stub().resume(authority, reference))),
+      getAnswer(await (to === 'pause' ? stub().pause(authority, reference) : stub().resume(authority, reference))),
     run: async (authority, reference, key) => {
       const outcome = await stub().run(authority, reference, `jobrun_${await hashParts([key])}`)
       if (outcome.kind === 'claimed') return { kind: 'started', job: outcome.job, run: outcome.run }
@@ -47,7 +47,7 @@ export function createSessionJobs({ env, tenantId, sessionId, chat }: SessionJob
 const unknownJob = 'There is no such job. The action list shows the jobs.'
 const refused = (error: string): JobAnswer => ({ kind: 'refused', error })
 
-function answerOf(outcome: JobCreated | JobChanged): JobAnswer {
+function getAnswer(outcome: JobCreated | JobChanged): JobAnswer {
   switch (outcome.kind) {
     case 'changed':
       return { kind: 'done', job: outcome.job }

@@ -9,7 +9,7 @@ import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import type { ServiceName, SessionFacts, Tool, Toolbox } from '#agent/core/tool.ts'
 import { tools as builtIn } from '#tools/index.ts'
-import { presetOf, workspaceToolsets } from '#tools/toolsets.ts'
+import { getPreset, workspaceToolsets } from '#tools/toolsets.ts'
 import { toolsFor, type Withheld } from '#tools/tools-for.ts'
 import type { ToolScope } from './turn-scope.ts'
 
@@ -23,12 +23,12 @@ type Origin = {
   readonly facts: SessionFacts
 }
 
-export type SessionTools = { readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] }
+export type OfferedTools = { readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] }
 
 const noTenantTools: readonly Tool[] = []
 /** Choices kept per set of tenant tools. Sharing also shares what is counted and rendered once for a toolbox. */
 const maxChoices = 1_000
-const choices = new WeakMap<readonly Tool[], BoundedMap<string, SessionTools>>()
+const choices = new WeakMap<readonly Tool[], BoundedMap<string, OfferedTools>>()
 
 /**
  * Resolves the tools of a turn. Tools of the client hide ours with the same names, and ours that act on a workspace:
@@ -38,7 +38,7 @@ export function turnTools(
   settings: Settings,
   { scope, ...facts }: Pick<Origin, 'source' | 'services' | 'facts' | 'unavailable'> & { readonly scope: ToolScope },
   tenantTools?: readonly Tool[],
-): SessionTools {
+): OfferedTools {
   const { toolBounds: bounds, clientTools, keptToolsets = [] } = scope
   const origin = { ...facts, ...(bounds && { bounds }) }
   if (!clientTools) return sessionTools(settings, origin, tenantTools)
@@ -56,12 +56,12 @@ export function sessionTools(
   { toolsets }: Settings,
   origin: Origin,
   tenantTools: readonly Tool[] = noTenantTools,
-): SessionTools {
+): OfferedTools {
   let cached = choices.get(tenantTools)
   if (!cached) choices.set(tenantTools, (cached = new BoundedMap(maxChoices)))
   const key = JSON.stringify([
     toolsets ?? {},
-    presetOf(origin.source),
+    getPreset(origin.source),
     origin.services,
     origin.bounds ?? [],
     origin.withheld,
@@ -77,7 +77,7 @@ function choose(
   { toolsets }: Pick<Settings, 'toolsets'>,
   { source, services, bounds, withheld, facts, unavailable = [] }: Origin,
   tenantTools: readonly Tool[],
-): SessionTools {
+): OfferedTools {
   const { toolbox } = toolsFor({
     builtIn,
     tenantTools,

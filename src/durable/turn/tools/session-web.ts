@@ -1,6 +1,6 @@
 /** Gives tools the web: searches and pages, by the vendors and the guarded fetch of the tenant. */
 
-import type { SearchAnswer, Web } from '#agent/core/vendor/web.ts'
+import type { SearchAnswer, WebPort } from '#agent/core/vendor/web.ts'
 import type { Documents } from '#agent/core/media/document.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -9,14 +9,14 @@ import { createTenantAddressGuard } from '#durable/tenant/tenant-fetch.ts'
 import type { PageReader } from '#backends/web/page/page.ts'
 import type { ToolPorts } from './tool-ports.ts'
 
-type ShownPage = { readonly url: string; readonly html: string }
+type RenderedPage = { readonly url: string; readonly html: string }
 
 /** `showPage`: returns a page as a browser shows it. Undefined: there is none. */
 export function createSessionWeb(
   ports: ToolPorts,
   documents: Documents,
-  showPage: (url: string, signal: AbortSignal) => Promise<ShownPage | undefined>,
-): Web {
+  showPage: (url: string, signal: AbortSignal) => Promise<RenderedPage | undefined>,
+): WebPort {
   // Says nothing about the session or its tenant.
   const sessionId = newNonce()
   let readPage: PageReader | undefined

@@ -2,14 +2,14 @@
 
 import { byteOrderMark, removeByteOrderMark } from './byte-order-mark.ts'
 import { findHintedStarts } from './hinted-lines.ts'
-import type { Span } from './normalised-search.ts'
+import type { MatchSpan } from './normalised-search.ts'
 import { describeClosestLine, fitReplacement, describeLocation } from './replace-text.ts'
 import { matchStrategies, type MatchStrategy } from './match-strategies.ts'
 import type { Hunk } from './parse-patch.ts'
 
-export type Applied = { readonly text: string } | { readonly error: string }
+export type AppliedHunks = { readonly text: string } | { readonly error: string }
 
-export function applyHunks(text: string, hunks: readonly Hunk[]): Applied {
+export function applyHunks(text: string, hunks: readonly Hunk[]): AppliedHunks {
   if (!text.startsWith(byteOrderMark)) return applyInOrder(text, hunks)
   const unmarkedHunks = hunks.map((hunk) => ({
     ...hunk,
@@ -20,7 +20,7 @@ export function applyHunks(text: string, hunks: readonly Hunk[]): Applied {
   return 'error' in result ? result : { text: byteOrderMark + result.text }
 }
 
-function applyInOrder(text: string, hunks: readonly Hunk[]): Applied {
+function applyInOrder(text: string, hunks: readonly Hunk[]): AppliedHunks {
   // Hunks have plain newlines. A file with Windows line ends is converted, patched and converted back.
   const hasWindowsLines = text.includes('\r\n') && !/[^\r]\n/.test(text)
   let current = hasWindowsLines ? text.replaceAll('\r\n', '\n') : text
@@ -54,9 +54,9 @@ function applyHunk(text: string, hunk: Hunk, from: number): HunkResult {
   return 'error' in match ? match : replaceSpan(text, hunk, match)
 }
 
-type Place = { readonly strategy: MatchStrategy; readonly span: Span }
+type HunkMatch = { readonly strategy: MatchStrategy; readonly span: MatchSpan }
 
-function findPlace(text: string, hunk: Hunk, start: number): Place | { readonly error: string } {
+function findPlace(text: string, hunk: Hunk, start: number): HunkMatch | { readonly error: string } {
   const before = hunk.before.join('\n')
   // A hunk without hints may be out of order, so the whole file is searched as well.
   const match = locateLines(text, before, start) ?? (hunk.hints.length === 0 ? locateLines(text, before, 0) : undefined)
@@ -66,12 +66,12 @@ function findPlace(text: string, hunk: Hunk, start: number): Place | { readonly 
   return { strategy: match.strategy, span }
 }
 
-type Match = { readonly strategy: MatchStrategy; readonly spans: readonly Span[] }
+type HunkSpans = { readonly strategy: MatchStrategy; readonly spans: readonly MatchSpan[] }
 
 /** Matches whole lines only, because a hunk never changes a part of a line. */
-function locateLines(text: string, passage: string, from: number): Match | undefined {
+function locateLines(text: string, passage: string, from: number): HunkSpans | undefined {
   const tail = text.slice(from)
-  const isWholeLines = ({ start, end }: Span): boolean =>
+  const isWholeLines = ({ start, end }: MatchSpan): boolean =>
     (start === 0 || tail[start - 1] === '\n') && (end === tail.length || tail[end] === '\n')
   for (const strategy of matchStrategies) {
     const spans = strategy.locate(tail, passage).filter(isWholeLines)
@@ -81,12 +81,12 @@ function locateLines(text: string, passage: string, from: number): Match | undef
   return undefined
 }
 
-const describeAmbiguity = (text: string, spans: readonly Pick<Span, 'start'>[]): string => {
+const describeAmbiguity = (text: string, spans: readonly Pick<MatchSpan, 'start'>[]): string => {
   const candidates = spans.slice(0, 5).map(({ start }) => describeLocation(text, start))
   return `it fits ${spans.length} places; name one by "@@ a line above it" or more context: ${candidates.join('; ')}`
 }
 
-function replaceSpan(text: string, hunk: Hunk, { strategy, span }: Place): HunkResult {
+function replaceSpan(text: string, hunk: Hunk, { strategy, span }: HunkMatch): HunkResult {
   const [from, to] = [hunk.before.join('\n'), hunk.after.join('\n')]
   const lines = fitReplacement(strategy, text.slice(span.start, span.end), { from, to })
   // When a hunk only deletes lines, their last newline is deleted as well.

@@ -10,14 +10,14 @@ import {
   findNormalised,
   normaliseForm,
   replaceTypography,
-  type Span,
+  type MatchSpan,
 } from './normalised-search.ts'
 
 export type MatchStrategy = {
   readonly name: string
   /** Matches by similarity. Such a match may be used for one replacement, not for replacing all occurrences. */
   readonly isApproximate: boolean
-  readonly locate: (text: string, passage: string) => readonly Span[]
+  readonly locate: (text: string, passage: string) => readonly MatchSpan[]
 }
 
 const exactStrategy = (name: string, locate: MatchStrategy['locate']): MatchStrategy => ({
@@ -59,9 +59,9 @@ const escapedCharacters: Readonly<Record<string, string>> = {
 export const unescapeText = (text: string): string =>
   text.replace(/\\([ntr"'\\])/g, (_, letter: string) => escapedCharacters[letter] ?? letter)
 
-type Line = { readonly text: string; readonly start: number; readonly end: number }
+type SourceLine = { readonly text: string; readonly start: number; readonly end: number }
 
-function splitWithOffsets(text: string): Line[] {
+function splitWithOffsets(text: string): SourceLine[] {
   let start = 0
   return text.split('\n').map((line) => {
     const span = { text: line, start, end: start + line.length }
@@ -71,8 +71,8 @@ function splitWithOffsets(text: string): Line[] {
 }
 
 /** Finds the runs of `count` lines that pass, without overlaps. A span excludes the newline of its last line. */
-function findRuns(lines: readonly Line[], count: number, passes: (at: number) => boolean): Span[] {
-  const found: Span[] = []
+function findRuns(lines: readonly SourceLine[], count: number, passes: (at: number) => boolean): MatchSpan[] {
+  const found: MatchSpan[] = []
   for (let i = 0; i + count <= lines.length; i++) {
     const [first, last] = [lines[i], lines[i + count - 1]]
     if (!first || !last || !passes(i)) continue
@@ -86,10 +86,10 @@ function findRuns(lines: readonly Line[], count: number, passes: (at: number) =>
 const splitPassage = (passage: string): string[] => passage.replace(/\n$/, '').split('\n')
 
 /** A passage that ends with a newline replaces the newline of the match as well. */
-const includeTrailingNewline = (text: string, passage: string, spans: readonly Span[]): Span[] =>
+const includeTrailingNewline = (text: string, passage: string, spans: readonly MatchSpan[]): MatchSpan[] =>
   spans.map(({ start, end }) => ({ start, end: passage.endsWith('\n') && text[end] === '\n' ? end + 1 : end }))
 
-function matchLines(text: string, passage: string, normalise: (line: string) => string): Span[] {
+function matchLines(text: string, passage: string, normalise: (line: string) => string): MatchSpan[] {
   const passageLines = splitPassage(passage).map(normalise)
   if (passageLines.every((line) => line === '')) return []
   const lines = splitWithOffsets(text)
@@ -101,13 +101,13 @@ function matchLines(text: string, passage: string, normalise: (line: string) => 
 }
 
 /** Typography and composed letters may differ, and in whole lines the spaces too. */
-function matchUnicode(text: string, passage: string): readonly Span[] {
+function matchUnicode(text: string, passage: string): readonly MatchSpan[] {
   const spans = findNormalised(text, passage, replaceTypography)
   return spans.length > 0 ? spans : matchLines(text, passage, (line) => normaliseForm(line.trim()).text)
 }
 
 /** The first and the last line may differ in surrounding whitespace. */
-function matchTrimmedBoundary(text: string, passage: string): Span[] {
+function matchTrimmedBoundary(text: string, passage: string): MatchSpan[] {
   const passageLines = splitPassage(passage)
   const last = passageLines.length - 1
   const normalise = (line: string, i: number): string => (i === 0 || i === last ? line.trim() : line)
@@ -120,7 +120,7 @@ function matchTrimmedBoundary(text: string, passage: string): Span[] {
 }
 
 /** The first and the last line match, and the lines between them are similar. */
-function matchBlockAnchor(text: string, passage: string): Span[] {
+function matchBlockAnchor(text: string, passage: string): MatchSpan[] {
   const passageLines = splitPassage(passage).map((line) => line.trim())
   if (passageLines.length < 3) return []
   const lines = splitWithOffsets(text)
@@ -141,7 +141,7 @@ const minSimilarLineShare = 0.5
 const maxLineComparisons = 20_000
 
 /** At least half of the lines are similar, and one of them is the first or the last line. */
-function matchContext(text: string, passage: string): Span[] {
+function matchContext(text: string, passage: string): MatchSpan[] {
   const passageLines = splitPassage(passage).map((line) => line.trim())
   const lines = splitWithOffsets(text)
   if (passageLines.length < 2 || lines.length * passageLines.length > maxLineComparisons) return []

@@ -1,6 +1,6 @@
 /** Searches a normalised copy of a text and returns positions in the original. */
 
-export type Span = { readonly start: number; readonly end: number }
+export type MatchSpan = { readonly start: number; readonly end: number }
 
 /** Character `i` of the normalised text stands for `starts[i]` to `ends[i]` of the original. */
 export type NormalisedText = {
@@ -10,15 +10,19 @@ export type NormalisedText = {
 }
 
 /** Finds every occurrence, without overlaps. */
-export function findAll(text: string, passage: string): Span[] {
-  const found: Span[] = []
+export function findAll(text: string, passage: string): MatchSpan[] {
+  const found: MatchSpan[] = []
   if (passage === '') return found
   for (let at = text.indexOf(passage); at >= 0; at = text.indexOf(passage, at + passage.length))
     found.push({ start: at, end: at + passage.length })
   return found
 }
 
-export function findNormalised(text: string, passage: string, normalise: (text: string) => NormalisedText): Span[] {
+export function findNormalised(
+  text: string,
+  passage: string,
+  normalise: (text: string) => NormalisedText,
+): MatchSpan[] {
   const normalisedPassage = normalise(passage).text
   if (normalisedPassage.trim() === '') return []
   const { text: normalised, starts, ends } = normalise(text)

@@ -10,7 +10,7 @@ export type Hunk = {
   readonly after: readonly string[]
 }
 
-export type FileChange =
+export type PatchOperation =
   | { readonly do: 'add'; readonly path: string; readonly content: string }
   | { readonly do: 'delete'; readonly path: string }
   | { readonly do: 'update'; readonly path: string; readonly moveTo?: string; readonly hunks: readonly Hunk[] }
@@ -24,11 +24,11 @@ export const listPatchPaths = (patch: string): string[] =>
     return path === undefined ? [] : [path.trim()]
   })
 
-type Section = { readonly action: string; readonly path: string; readonly lines: string[] }
+type PatchSection = { readonly action: string; readonly path: string; readonly lines: string[] }
 
 /** Returns the changes, or an error text. */
-export function parsePatch(patch: string): readonly FileChange[] | string {
-  const sections: Section[] = []
+export function parsePatch(patch: string): readonly PatchOperation[] | string {
+  const sections: PatchSection[] = []
   for (const line of patch.replaceAll('\r\n', '\n').split('\n')) {
     if (/^\*\*\* (Begin|End) Patch\s*$/.test(line)) continue
     const header = fileHeader.exec(line.trimEnd())
@@ -39,7 +39,7 @@ export function parsePatch(patch: string): readonly FileChange[] | string {
   }
   if (sections.length === 0)
     return 'The patch names no file: "*** Add File: ", "*** Update File: " or "*** Delete File: ".'
-  const changes: FileChange[] = []
+  const changes: PatchOperation[] = []
   for (const section of sections) {
     const change = parseSection(section)
     if (typeof change === 'string') return change
@@ -48,14 +48,14 @@ export function parsePatch(patch: string): readonly FileChange[] | string {
   return changes
 }
 
-function parseSection({ action, path, lines }: Section): FileChange | string {
+function parseSection({ action, path, lines }: PatchSection): PatchOperation | string {
   const content = lines.at(-1) === '' ? lines.slice(0, -1) : lines
   if (action === 'Delete') return { do: 'delete', path }
   if (action === 'Add') return parseAddition(path, content)
   return parseUpdate(path, content)
 }
 
-function parseUpdate(path: string, lines: readonly string[]): FileChange | string {
+function parseUpdate(path: string, lines: readonly string[]): PatchOperation | string {
   const moveTo = moveHeader.exec(lines[0]?.trimEnd() ?? '')?.[1]?.trim()
   const hunks = parseHunks(moveTo === undefined ? lines : lines.slice(1))
   if (typeof hunks === 'string') return `${path}: ${hunks}`
@@ -63,7 +63,7 @@ function parseUpdate(path: string, lines: readonly string[]): FileChange | strin
   return { do: 'update', path, hunks, ...(moveTo !== undefined && { moveTo }) }
 }
 
-function parseAddition(path: string, lines: readonly string[]): FileChange | string {
+function parseAddition(path: string, lines: readonly string[]): PatchOperation | string {
   const invalidLine = lines.find((line) => !line.startsWith('+'))
   if (invalidLine !== undefined)
     return `${path}: every line of a new file begins with "+", not: ${invalidLine.slice(0, 80)}`

@@ -5,23 +5,23 @@ import type { ToolResult } from '#agent/core/tool.ts'
 import { fail } from '../../tool-result.ts'
 import { isTextFile, readEditableFile } from '../read-text-file.ts'
 import { applyHunks } from './apply-hunks.ts'
-import type { FileChange } from './parse-patch.ts'
+import type { PatchOperation } from './parse-patch.ts'
 
 /** `before` is undefined for a new file, `after` for a deleted one. Paths are canonical. */
-export type Edit = {
+export type FileEdit = {
   readonly path: string
   readonly before: string | undefined
   readonly after: string | undefined
 }
 
-export type EditPlan = { readonly edits: readonly Edit[] }
+export type EditPlan = { readonly edits: readonly FileEdit[] }
 
 /** The state of files after the earlier changes of the same patch, by path. */
-type DraftEdits = Map<string, Edit>
+type DraftEdits = Map<string, FileEdit>
 
 export async function planEdits(
   backend: ExecutionBackend,
-  changes: readonly FileChange[],
+  changes: readonly PatchOperation[],
 ): Promise<EditPlan | ToolResult> {
   const draft: DraftEdits = new Map()
   for (const change of changes) {
@@ -36,7 +36,7 @@ const nothingWritten = 'Nothing was written.'
 async function addChange(
   backend: ExecutionBackend,
   draft: DraftEdits,
-  change: FileChange,
+  change: PatchOperation,
 ): Promise<ToolResult | undefined> {
   const path = backend.resolve(change.path)
   if (change.do === 'add') return addNewFile(backend, draft, path, change.content)
@@ -69,7 +69,7 @@ async function addNewFile(
   return undefined
 }
 
-async function loadDraft(backend: ExecutionBackend, draft: DraftEdits, path: string): Promise<Edit | ToolResult> {
+async function loadDraft(backend: ExecutionBackend, draft: DraftEdits, path: string): Promise<FileEdit | ToolResult> {
   const drafted = draft.get(path)
   if (drafted?.after !== undefined) return drafted
   if (drafted) return fail(`${path} is deleted earlier in this patch. ${nothingWritten}`)

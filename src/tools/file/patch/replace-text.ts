@@ -3,7 +3,7 @@
 import { similarity } from '../similarity.ts'
 import { isNumbered, removeLineNumbers } from '../numbered-lines.ts'
 import { byteOrderMark, removeByteOrderMark } from './byte-order-mark.ts'
-import type { Span } from './normalised-search.ts'
+import type { MatchSpan } from './normalised-search.ts'
 import { transferEdit } from './transfer-edit.ts'
 import { matchStrategies, type MatchStrategy, unescapeText } from './match-strategies.ts'
 
@@ -65,9 +65,9 @@ function replaceMatches(text: string, { from, to, all }: Replacement): ReplaceRe
   return { text: result + text.slice(position), strategy: strategy.name, count: spans.length }
 }
 
-type Match = { readonly strategy: MatchStrategy; readonly spans: readonly Span[] }
+type TextMatch = { readonly strategy: MatchStrategy; readonly spans: readonly MatchSpan[] }
 
-function findMatch(text: string, passage: string): Match | undefined {
+function findMatch(text: string, passage: string): TextMatch | undefined {
   for (const strategy of matchStrategies) {
     const spans = strategy.locate(text, passage)
     if (spans.length > 0) return { strategy, spans }

@@ -8,9 +8,9 @@ import { diffArrays } from 'diff'
 import { similarity } from '../similarity.ts'
 import { normaliseForm } from './normalised-search.ts'
 
-type Edit = { readonly from: string; readonly to: string }
+type TextEdit = { readonly from: string; readonly to: string }
 
-export function transferEdit(found: string, { from, to }: Edit): string {
+export function transferEdit(found: string, { from, to }: TextEdit): string {
   const [oldLines, newLines, foundLines] = [from, to, found].map(splitPassage) as [string[], string[], string[]]
   const indentation = createIndentation(oldLines, foundLines)
   const lines = pairLines(oldLines, newLines).map(({ line, old }) => {
@@ -20,13 +20,13 @@ export function transferEdit(found: string, { from, to }: Edit): string {
     const indent = indentOf(line) === indentOf(quoted) ? indentOf(kept) : indentOf(indentation.convert(line))
     return indent + transferWithinLine(kept.trimStart(), quoted.trimStart(), line.trimStart())
   })
-  return lines.join('\n') + endOf(found, { from, to })
+  return lines.join('\n') + getEnd(found, { from, to })
 }
 
 /** A newline at the end of a passage does not add an empty line. Without a text there is no line. */
 const splitPassage = (text: string): string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'))
 
-function endOf(found: string, { from, to }: Edit): string {
+function getEnd(found: string, { from, to }: TextEdit): string {
   const changes = from.endsWith('\n') !== to.endsWith('\n')
   return (changes ? to : found).endsWith('\n') && to !== '' ? '\n' : ''
 }

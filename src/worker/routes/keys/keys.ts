@@ -14,7 +14,7 @@ import { AppError, notFound } from '../../errors.ts'
 import { requireGivable } from '../../input/given-rights.ts'
 import { pageByKey } from '../../input/page.ts'
 import { adminKeyId } from '../../login/key-identity.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../../shapes.ts'
 import { keyShape, toKeyView } from './key-view.ts'
@@ -43,7 +43,7 @@ function requireHeld(authority: Authority, wanted: readonly Scope[], param: stri
 const ownRole = ({ entitlements = [] }: Authority) => (entitlements.length === 1 ? entitlements[0]?.role : undefined)
 
 /** A key lasts no longer than the key that made it. */
-async function resolveExpiry({ env, authority, tenant }: Call<unknown, unknown>, asked: number | null) {
+async function resolveExpiry({ env, authority, tenant }: RouteCall<unknown, unknown>, asked: number | null) {
   const id = keyOf(authority)
   if (id === adminKeyId && tenant.id === ownerTenant) return asked
   const own = (await createTenants(env.DB).listKeys(tenant.id)).find((one) => one.id === id)

@@ -5,10 +5,10 @@ import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError } from '../../errors.ts'
 import { streamEvents } from '../../event-bridge.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
 
-async function listen({ env, tenant, authority }: Call<unknown, unknown>): Promise<Response> {
+async function listen({ env, tenant, authority }: RouteCall<unknown, unknown>): Promise<Response> {
   const headers = { upgrade: 'websocket', [authorityHeader]: encodeAuthority(authority) }
   const answer = await tenantStub(env, tenant.id).fetch(new Request('https://tenant/events', { headers }))
   if (answer.status === 429)

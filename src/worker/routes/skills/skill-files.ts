@@ -7,7 +7,7 @@ import { invalid } from '../../errors.ts'
 import { respondWithFile } from '../../files/file-response.ts'
 import { readBytes } from '../../input/body.ts'
 import { requireStorageAdmission } from '../../limits.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
 import { ok } from '../../shapes.ts'
 import { requireStored, storedSkillShape } from './skill-shapes.ts'
@@ -23,7 +23,7 @@ const acceptQuery = z.strictObject({
 })
 
 /** Throws 404 for a path that no file of a skill can have. */
-function parsePath({ web }: Call<unknown, unknown>): string {
+function parsePath({ web }: RouteCall<unknown, unknown>): string {
   const raw = new URL(web.req.url).pathname.split('/').slice(segmentsBeforePath).join('/')
   let decoded: string
   try {
@@ -36,7 +36,7 @@ function parsePath({ web }: Call<unknown, unknown>): string {
   return decoded
 }
 
-const skillsOf = ({ env, tenant }: Call<unknown, unknown>) => tenantStub(env, tenant.id).skills
+const skillsOf = ({ env, tenant }: RouteCall<unknown, unknown>) => tenantStub(env, tenant.id).skills
 
 export const skillFileRoutes = [
   route({

@@ -10,7 +10,7 @@ import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { requireStorageAdmission } from '../../limits.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
 import { created, ok } from '../../shapes.ts'
 import { requireStored, storedSkillShape } from './skill-shapes.ts'
@@ -41,7 +41,7 @@ const updateShape = z.object({
   hash: z.string().describe('Of the files at the address.'),
 })
 
-type SkillCall = Pick<Call<unknown, unknown>, 'env' | 'tenant' | 'web' | 'authority'>
+type SkillCall = Pick<RouteCall<unknown, unknown>, 'env' | 'tenant' | 'web' | 'authority'>
 
 const skillsOf = ({ env, tenant }: SkillCall) => tenantStub(env, tenant.id).skills
 

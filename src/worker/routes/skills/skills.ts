@@ -8,7 +8,7 @@ import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError } from '../../errors.ts'
 import { pageByPosition } from '../../input/page.ts'
 import { requireStorageAdmission } from '../../limits.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
 import { created, listOf, longPageQuery, ok } from '../../shapes.ts'
 import { fullSkillShape, requireStored, skillShape, storedSkillShape, toSkillView } from './skill-shapes.ts'
@@ -35,7 +35,8 @@ const listQuery = z.strictObject({
   archived: z.enum(['true', 'false']).optional().describe('Default: both.'),
 })
 
-const skillsOf = ({ env, tenant }: Pick<Call<unknown, unknown>, 'env' | 'tenant'>) => tenantStub(env, tenant.id).skills
+const skillsOf = ({ env, tenant }: Pick<RouteCall<unknown, unknown>, 'env' | 'tenant'>) =>
+  tenantStub(env, tenant.id).skills
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -205,7 +206,7 @@ export const skillRoutes = [
   }),
 ]
 
-async function readSkill(call: Call<unknown, unknown>) {
+async function readSkill(call: RouteCall<unknown, unknown>) {
   const found = await skillsOf(call).read(call.authority, call.param('name'))
   return found && { summary: found.summary, files: found.files, listed: found.listed }
 }

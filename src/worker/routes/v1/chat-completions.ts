@@ -14,8 +14,8 @@ import type { SessionDO } from '#durable/session/session-object.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { parseAnswerFormat } from '../../answer-format.ts'
 import { isGeneratedSession } from '#agent/core/session-name.ts'
-import { completeHistory, type Conversation, splitMessages } from '../../chat/messages.ts'
-import { type Chat, chatSchema, completionShape } from '../../chat/schema.ts'
+import { completeHistory, type ChatConversation, splitMessages } from '../../chat/messages.ts'
+import { type ChatRequest, chatSchema, completionShape } from '../../chat/schema.ts'
 import { type ConversationHashes, hashConversation } from '../../chat/conversation-hash.ts'
 import { findConversation, type FoundConversation, recordContinuation } from '../../chat/find-conversation.ts'
 import { type ClientToolOptions, parseClientTools } from '../../chat/tools.ts'
@@ -29,7 +29,7 @@ import { limitToolsets, namedToolsets } from '../../input/limit-toolsets.ts'
 import { readWithSessionSettings } from '../../input/settings-patch.ts'
 import { maxPauseMs, parseTurnOptions } from '../../input/turn-options.ts'
 import { resolveFiles } from '../../files/uploads.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { addressSession } from '../../sessions.ts'
 import { idempotencyOf, submitAndStream, submitUntilSegment, Superseded } from '../../submit.ts'
 
@@ -58,7 +58,7 @@ export const chatRoutes = [
   }),
 ]
 
-type ChatCall = Call<unknown, Chat>
+type ChatCall = RouteCall<unknown, ChatRequest>
 
 async function chat(call: ChatCall): Promise<Response> {
   const stored = call.web.req.header('x-talaria-session-id') ?? call.web.req.header('x-hermes-session-id')
@@ -79,15 +79,15 @@ async function chat(call: ChatCall): Promise<Response> {
 }
 
 /** Results of tools reach only the run that waits for them, not a copy of its session. */
-async function findContinued(call: ChatCall, { last }: Conversation, hashes: ConversationHashes) {
+async function findContinued(call: ChatCall, { last }: ChatConversation, hashes: ConversationHashes) {
   const found = await findConversation(call, hashes)
   return found?.kind === 'branch' && last.role === 'tool' ? undefined : found
 }
 
-type Asked = {
+type CompletionRequest = {
   readonly call: ChatCall
   readonly clientTools: ClientToolOptions
-  readonly conversation: Conversation
+  readonly conversation: ChatConversation
   readonly message: UserMessage | undefined
   readonly files: RequestSubmission['files'] | undefined
   /** The session that the header names. */
@@ -96,11 +96,11 @@ type Asked = {
   readonly found?: FoundConversation | undefined
 }
 
-async function serve(asked: Asked): Promise<Response> {
+async function serve(asked: CompletionRequest): Promise<Response> {
   const { call, found } = asked
   const { env, tenant } = call
   const { authority, sessionOptions } = await readSessionOptions(asked)
-  const ids = await idsOf(asked)
+  const ids = await listIds(asked)
   const session = addressSession(env, tenant.id, ids.sessionId)
   const client = nameClient(call, session, ids)
   const request = {
@@ -115,7 +115,7 @@ async function serve(asked: Asked): Promise<Response> {
     idempotency: found?.kind === 'join' ? ('repeat' as const) : idempotencyOf(ids),
     ...(client && { client }),
   }
-  const command = commandOf(asked, request, ids)
+  const command = createCommand(asked, request, ids)
   const submit = () => answer(asked, { session, command, ids })
   if (found?.kind !== 'branch') return submit()
   const source = addressSession(env, tenant.id, found.sessionId)
@@ -124,7 +124,7 @@ async function serve(asked: Asked): Promise<Response> {
 }
 
 /** The settings of the session that goes on count, too. */
-async function readSessionOptions({ call, stored, found }: Asked) {
+async function readSessionOptions({ call, stored, found }: CompletionRequest) {
   const { env, tenant, body } = call
   const known = stored ?? found?.sessionId
   const session = known === undefined ? undefined : addressSession(env, tenant.id, known)
@@ -133,21 +133,25 @@ async function readSessionOptions({ call, stored, found }: Asked) {
   return { authority, sessionOptions: session ? await readWithSessionSettings(session, call, read) : read(tenant) }
 }
 
-function idsOf({ call, stored, found }: Asked): Promise<RequestIds> | RequestIds {
+function listIds({ call, stored, found }: CompletionRequest): Promise<RequestIds> | RequestIds {
   if (found?.kind === 'join') return joinedIds(found)
   // Elsewhere the path names the session. Here it is a header, so it becomes part of the hashed body.
   if (stored !== undefined) return claimIds({ ...call, bodyText: `${stored}\n${call.bodyText}` }, stored)
   return claimIds(call, found?.kind === 'continue' ? found.sessionId : undefined)
 }
 
-function commandOf(asked: Asked, request: RequestFields, ids: RequestIds): RequestSubmission | ContinueSubmission {
+function createCommand(
+  asked: CompletionRequest,
+  request: CompletionFields,
+  ids: RequestIds,
+): RequestSubmission | ContinueSubmission {
   const { stored, found } = asked
   if (stored !== undefined) return commandByName(asked, request)
   return found && !ids.replayed ? commandByWords(asked, request, found) : commandOfNew(asked, request, ids)
 }
 
 /** A session that the client names is created when it does not exist. A generated id is only found. */
-function commandByName({ conversation, message, files, stored = '' }: Asked, request: RequestFields) {
+function commandByName({ conversation, message, files, stored = '' }: CompletionRequest, request: CompletionFields) {
   if (conversation.results.length) return continueRun(request, conversation, message)
   const target = isGeneratedSession(stored) ? undefined : { isNewId: false }
   return startRun(request, conversation, { message, files, target })
@@ -155,15 +159,15 @@ function commandByName({ conversation, message, files, stored = '' }: Asked, req
 
 /** A new session expires when nothing continues it. */
 const commandOfNew = (
-  { conversation, message, files, found }: Asked,
-  request: RequestFields,
+  { conversation, message, files, found }: CompletionRequest,
+  request: CompletionFields,
   { replayed }: RequestIds,
 ) => startRun(request, conversation, { message, files, target: { isNewId: !replayed, oneShot: !found } })
 
 /** The session that was found continues, or its copy does. */
 function commandByWords(
-  asked: Asked,
-  request: RequestFields,
+  asked: CompletionRequest,
+  request: CompletionFields,
   found: FoundConversation,
 ): RequestSubmission | ContinueSubmission {
   const { conversation, files } = asked
@@ -176,7 +180,7 @@ function commandByWords(
 }
 
 /** Everything that the user said since the last answer, because the session has only what came before. */
-function latestMessage({ conversation: { history }, message }: Asked): UserMessage | undefined {
+function latestMessage({ conversation: { history }, message }: CompletionRequest): UserMessage | undefined {
   const from = history.findLastIndex(({ role }) => role !== 'user') + 1
   const earlier = history.slice(from).filter((one) => one.role === 'user')
   return message && earlier.length
@@ -184,15 +188,15 @@ function latestMessage({ conversation: { history }, message }: Asked): UserMessa
     : message
 }
 
-type RequestFields = Omit<RequestSubmission, 'kind' | 'message' | 'files' | 'busyMode' | 'target'>
+type CompletionFields = Omit<RequestSubmission, 'kind' | 'message' | 'files' | 'busyMode' | 'target'>
 
 /**
  * Continues the run that waits for these results. A run that was found without a session header is named by `continues`;
  * otherwise it is the last one of the session.
  */
 const continueRun = (
-  request: RequestFields,
-  { results }: Conversation,
+  request: CompletionFields,
+  { results }: ChatConversation,
   message: UserMessage | undefined,
   continues?: string,
 ): ContinueSubmission => ({
@@ -205,7 +209,7 @@ const continueRun = (
   ...(message && { message }),
 })
 
-type Start = {
+type CompletionStart = {
   readonly message: UserMessage | undefined
   readonly files: RequestSubmission['files']
   /** Absent: the session exists. */
@@ -214,9 +218,9 @@ type Start = {
 
 /** Starts a run with the last message. The messages before it are the history of a new session. */
 function startRun(
-  request: RequestFields,
-  conversation: Conversation,
-  { message, files, target }: Start,
+  request: CompletionFields,
+  conversation: ChatConversation,
+  { message, files, target }: CompletionStart,
 ): RequestSubmission {
   const { history, opening } = completeHistory(conversation, 'messages')
   return {
@@ -231,33 +235,40 @@ function startRun(
 }
 
 /** Undefined when the client brings results only. */
-const parseLast = ({ last, instructions }: Conversation): UserMessage | undefined =>
+const parseLast = ({ last, instructions }: ChatConversation): UserMessage | undefined =>
   last.role === 'user' ? parseUserMessage(last.content, [], 'messages', instructions) : undefined
 
-const contentOf = ({ last }: Conversation) => (last.role === 'user' ? last.content : '')
+const contentOf = ({ last }: ChatConversation) => (last.role === 'user' ? last.content : '')
 
 const specOf = ({ oneShot = false }: { readonly oneShot?: boolean }) => ({ source: 'api', ...(oneShot && { oneShot }) })
 
 /** Remembers the run while it begins. A failure costs the continuity of this conversation, not the answer. */
-async function recordStart({ call, hashes, found }: Asked, { sessionId, runId }: RequestIds): Promise<void> {
+async function recordStart(
+  { call, hashes, found }: CompletionRequest,
+  { sessionId, runId }: RequestIds,
+): Promise<void> {
   const isLater = found?.kind === 'join' || (found?.kind === 'continue' && found.segment !== undefined)
   if (hashes && !isLater) await recordContinuation(call, hashes, { sessionId, runId, segment: 0 })
 }
 
 /** A message to a waiting run is answered by that run, or by one that is queued behind it: only the session knows. */
-async function recordContinued({ call, hashes, found, message }: Asked, ids: RequestIds, runId: string): Promise<void> {
+async function recordContinued(
+  { call, hashes, found, message }: CompletionRequest,
+  ids: RequestIds,
+  runId: string,
+): Promise<void> {
   if (!hashes || !message || found?.kind !== 'continue' || found.segment === undefined) return
   const segment = runId === found.runId ? found.segment : 0
   await recordContinuation(call, hashes, { sessionId: ids.sessionId, runId, segment })
 }
 
-type Answering = {
+type AnsweredChat = {
   readonly session: DurableObjectStub<SessionDO>
   readonly command: RequestSubmission | ContinueSubmission
   readonly ids: RequestIds
 }
 
-async function answer(asked: Asked, { session, command, ids }: Answering): Promise<Response> {
+async function answer(asked: CompletionRequest, { session, command, ids }: AnsweredChat): Promise<Response> {
   const { body } = asked.call
   const head = {
     id: `chatcmpl-${ids.runId.slice('run_'.length)}`,
@@ -292,7 +303,7 @@ async function answer(asked: Asked, { session, command, ids }: Answering): Promi
 
 const toUnixSeconds = (time: string | null) => (time === null ? undefined : Math.floor(Date.parse(time) / 1_000))
 
-function mergeTurnOptions(body: Chat, sessionOptions: TurnOptions, instructions: string): TurnOptions {
+function mergeTurnOptions(body: ChatRequest, sessionOptions: TurnOptions, instructions: string): TurnOptions {
   const maxTokens = body.max_completion_tokens ?? sessionOptions.maxTokens
   const effort = sessionOptions.reasoningEffort ?? body.reasoning?.effort
   const answerFormat = parseAnswerFormat(body.response_format, 'response_format')

@@ -8,7 +8,7 @@ import { parseAllMessages } from '../../responses/response-input.ts'
 import { resolveReferences } from '../../responses/resolve-references.ts'
 import { conversationItemShape, conversationItemsShape } from '../../responses/response-shape.ts'
 import { jsonResponse } from '../../responses/respond.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
 import { requireFound, addressSession } from '../../sessions.ts'
 import { conversationParam, itemParam } from '../../openapi/path-params.ts'
@@ -145,15 +145,15 @@ export const conversationRoutes = [
 
 type Item = { readonly id: string }
 
-const subject = ({ env, tenant, param }: Call<unknown, unknown>) =>
+const subject = ({ env, tenant, param }: RouteCall<unknown, unknown>) =>
   addressSession(env, tenant.id, param('id')).openaiConversation
 
-async function listItems(call: Call<unknown, unknown>): Promise<readonly Item[]> {
+async function listItems(call: RouteCall<unknown, unknown>): Promise<readonly Item[]> {
   return JSON.parse(requireFound(await subject(call).items(call.authority))) as readonly Item[]
 }
 
 /** System text belongs to requests: a session keeps its own. */
-async function parseMessages(call: Call<unknown, unknown>, given: readonly object[]) {
+async function parseMessages(call: RouteCall<unknown, unknown>, given: readonly object[]) {
   const parsed = await resolveReferences(call, parseItems(given as z.infer<typeof responseInput>))
   const { messages, system } = parseAllMessages(parsed, '')
   if (system) throw invalid('Messages of role system are not stored. Send instructions with each response.', 'items')

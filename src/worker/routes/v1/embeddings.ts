@@ -14,7 +14,7 @@ import { addCost, highestCost } from '#durable/models/pricing.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { AppError, invalid, runFailed } from '../../errors.ts'
 import { reservePaidCall } from '../../media/paid-call.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
 
@@ -31,7 +31,7 @@ const body = z.strictObject({
   dimensions: z.int().min(1).max(100_000).nullish(),
   user: z.string().nullish(),
 })
-type EmbeddingsCall = Call<unknown, z.infer<typeof body>>
+type EmbeddingsCall = RouteCall<unknown, z.infer<typeof body>>
 
 const shape = z.object({
   object: z.literal('list'),
@@ -79,7 +79,7 @@ async function createEmbeddings(call: EmbeddingsCall): Promise<Response> {
     throw runFailed(renderFailure(result.failure, 'There are no embeddings'), {})
   }
   const used = result.tokens ?? promptTokens
-  await paid.bill(usageOf(model, used, result))
+  await paid.bill(estimateUsage(model, used, result))
   return Response.json({
     object: 'list',
     data: result.vectors.map((vector, index) => ({
@@ -122,7 +122,11 @@ function findModel({ env, tenant, web, body: { model } }: EmbeddingsCall): Route
   )
 }
 
-function usageOf(model: Route, input: number, { cost, tokens: reported }: Pick<Embeddings, 'cost' | 'tokens'>): Usage {
+function estimateUsage(
+  model: Route,
+  input: number,
+  { cost, tokens: reported }: Pick<Embeddings, 'cost' | 'tokens'>,
+): Usage {
   const counts =
     cost === undefined
       ? addCost({ ...noUsage, input, costStatus: 'unknown' }, model)

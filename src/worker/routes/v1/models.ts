@@ -13,14 +13,14 @@ import { mixtureNames, resolveMixture } from '#durable/models/mixture-of-agents.
 import { listModelIds } from '#durable/models/model-routes.ts'
 import { pageByPosition } from '../../input/page.ts'
 import { explainSmallWindow, hasTooSmallWindow, resolveRequestedModel } from '../../input/requested-model.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { longPageQuery, ok } from '../../shapes.ts'
 import { nameSchemas } from '../../schema-names.ts'
 import { modelParam } from '../../openapi/path-params.ts'
 
 const toModelObject = (id: string, owner: string) => ({ id, object: 'model', created: 0, owned_by: owner })
 
-const getSources = ({ env, tenant, web }: Pick<Call<unknown, unknown>, 'env' | 'tenant' | 'web'>): Sources =>
+const getSources = ({ env, tenant, web }: Pick<RouteCall<unknown, unknown>, 'env' | 'tenant' | 'web'>): Sources =>
   sourcesFor(env, tenant, (work) => web.executionCtx.waitUntil(work))
 
 /** Suspended keys do not count: they become usable again. */

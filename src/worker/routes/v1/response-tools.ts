@@ -14,7 +14,7 @@ import { parseAllMessages } from '../../responses/response-input.ts'
 import { parseClientTools } from '../../responses/client-tools.ts'
 import { resolveReferences } from '../../responses/resolve-references.ts'
 import { responseUsageShape } from '../../responses/response-shape.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
 import { requireFound, addressSession } from '../../sessions.ts'
 
@@ -31,7 +31,7 @@ const compactionShape = z.object({
 })
 const countShape = z.object({ object: z.literal('response.input_tokens'), input_tokens: z.int() })
 
-type ToolCall = Call<unknown, z.infer<typeof shared>>
+type ToolListCall = RouteCall<unknown, z.infer<typeof shared>>
 
 export const responseToolRoutes = [
   route({
@@ -58,7 +58,7 @@ export const responseToolRoutes = [
   }),
 ]
 
-async function compact(call: ToolCall): Promise<Response> {
+async function compact(call: ToolListCall): Promise<Response> {
   const { authority, body } = call
   const { session, of, messages } = await readConversation(call)
   if (!messages.length && !body.previous_response_id && !body.conversation)
@@ -76,7 +76,7 @@ async function compact(call: ToolCall): Promise<Response> {
   })
 }
 
-async function countInput(call: ToolCall): Promise<Response> {
+async function countInput(call: ToolListCall): Promise<Response> {
   const { session, of, messages, system } = await readConversation(call)
   const tools = parseClientTools(call.body).clientTools ?? []
   const tokens = await session.responses.countTokens(call.authority, of, { messages, system, tools })
@@ -84,7 +84,7 @@ async function countInput(call: ToolCall): Promise<Response> {
 }
 
 /** The session that the request names or would start, and what the request adds to it. */
-async function readConversation(call: ToolCall) {
+async function readConversation(call: ToolListCall) {
   const { env, tenant, body } = call
   const { model } = parseTurnOptions(body, env, tenant, { openAiNames: true })
   const items = await resolveReferences(call, body.input === undefined ? [] : parseItems(body.input))
@@ -92,7 +92,7 @@ async function readConversation(call: ToolCall) {
   return { session: await findSession(call), of: { tenant, spec: { model: model ?? null } }, messages, system }
 }
 
-async function findSession(call: ToolCall) {
+async function findSession(call: ToolListCall) {
   const { env, authority, tenant, body } = call
   const { previous_response_id: previous, conversation } = body
   if (conversation) {

@@ -14,7 +14,7 @@ import { eventStreamHeaders, idempotencyKeyHeader, lastEventIdHeader, toolsetsHe
 import { claimIds, replayHeaders } from '../../idempotency.ts'
 import { inputSchema, maxTextChars, parseUserMessage } from '../../input/input.ts'
 import { responseInput } from '../../responses/response-items.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { requireFound, addressSession } from '../../sessions.ts'
 import { acceptedShape, runShape, ok } from '../../shapes.ts'
 import { follow, idempotencyOf, submitNow } from '../../submit.ts'
@@ -154,7 +154,7 @@ export const runRoutes = [
 type FoundRun = { readonly session: DurableObjectStub<SessionDO>; readonly run: RunView }
 
 /** Throws the same 404 for an unknown run, a malformed id and a run of another tenant. */
-async function findRun({ env, authority, tenant, param }: Call<unknown, unknown>): Promise<FoundRun> {
+async function findRun({ env, authority, tenant, param }: RouteCall<unknown, unknown>): Promise<FoundRun> {
   const id = param('id')
   const sessionId = sessionOfRun(id)
   if (sessionId === undefined) throw notFound()
@@ -162,7 +162,7 @@ async function findRun({ env, authority, tenant, param }: Call<unknown, unknown>
   return { session, run: requireFound((await session.runs.get(authority, id)) ?? undefined) }
 }
 
-function startRun(call: Call<unknown, z.infer<typeof newRun>>): Promise<Response> {
+function startRun(call: RouteCall<unknown, z.infer<typeof newRun>>): Promise<Response> {
   const { input, conversation_history: history, session_id: name, max_tokens: maxTokens, ...options } = call.body
   const items = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
   const body = {
@@ -179,7 +179,7 @@ function startRun(call: Call<unknown, z.infer<typeof newRun>>): Promise<Response
   })
 }
 
-async function steerRun(call: Call<unknown, { readonly input: z.infer<typeof inputSchema> }>): Promise<Response> {
+async function steerRun(call: RouteCall<unknown, { readonly input: z.infer<typeof inputSchema> }>): Promise<Response> {
   const { session, run } = await findRun(call)
   if (run.exit_reason !== null || run.status === 'queued')
     throw new AppError(409, 'conflict', 'This run is not running. Send the message to its session.')
@@ -201,7 +201,10 @@ async function steerRun(call: Call<unknown, { readonly input: z.infer<typeof inp
 }
 
 /** Throws when the run does not wait for exactly one approval. */
-async function findOnlyApproval({ env, authority, tenant }: Call<unknown, unknown>, runId: string): Promise<string> {
+async function findOnlyApproval(
+  { env, authority, tenant }: RouteCall<unknown, unknown>,
+  runId: string,
+): Promise<string> {
   const waiting = (await tenantStub(env, tenant.id).pending.list(authority)).filter(
     (item) => isApproval(item) && item.run_id === runId,
   )

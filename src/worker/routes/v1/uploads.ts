@@ -6,7 +6,7 @@ import { readForm } from '../../input/form.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { respondWithFile } from '../../files/file-response.ts'
 import { requireStorageAdmission } from '../../limits.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { pageLimit, ok } from '../../shapes.ts'
 import {
   findUpload,
@@ -144,7 +144,7 @@ export const uploadRoutes = [
   }),
 ]
 
-async function createUpload(call: Call<unknown, unknown>): Promise<Response> {
+async function createUpload(call: RouteCall<unknown, unknown>): Promise<Response> {
   const { env, tenant, web } = call
   const blobs = requireBlobs(env)
   const form = await readForm(web.req.raw, 'file')

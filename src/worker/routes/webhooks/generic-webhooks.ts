@@ -20,7 +20,7 @@ import {
   statusRoutes,
 } from '../../connections/connection-routes.ts'
 import { invalid } from '../../errors.ts'
-import { type Call, route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { nameSchemas } from '../../schema-names.ts'
 import { requireEncryptionKey } from '../../secrets/require-encryption-key.ts'
 import { requireFound } from '../../sessions.ts'
@@ -59,7 +59,7 @@ const fields = {
   job: changeable.job.optional(),
 }
 
-type Settings = z.infer<typeof webhookSettings>
+type StoredWebhookSettings = z.infer<typeof webhookSettings>
 
 const view = (stored: Connection) => ({
   id: stored.id,
@@ -77,7 +77,11 @@ async function getWebhook(call: ConnectionCall): Promise<Connection> {
 }
 
 /** A target that does not exist would be found out with the first event, when nobody looks. */
-async function requireUsable(call: Call<unknown, unknown>, settings: Settings, given: string | undefined) {
+async function requireUsable(
+  call: RouteCall<unknown, unknown>,
+  settings: StoredWebhookSettings,
+  given: string | undefined,
+) {
   const { env, tenant, authority } = call
   if (given !== undefined && settings.signature === 'standard' && !decodeKey(given))
     throw invalid('The secret of `standard` is base64, like whsec_….', 'secret')
@@ -88,7 +92,7 @@ async function requireUsable(call: Call<unknown, unknown>, settings: Settings, g
   if (settings.deliver !== null) await requireChat(call, settings.deliver)
 }
 
-async function requireChat({ env, tenant }: Call<unknown, unknown>, deliver: string): Promise<void> {
+async function requireChat({ env, tenant }: RouteCall<unknown, unknown>, deliver: string): Promise<void> {
   const parsed = parseTargets(deliver)
   const [target, ...others] = parsed.ok ? parsed.targets : []
   if ((target?.kind !== 'chat' && target?.kind !== 'home') || others.length)

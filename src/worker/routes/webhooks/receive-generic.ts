@@ -4,12 +4,12 @@ import { acceptWebhook, type WebhookOutcome } from '#durable/channels/webhooks/a
 import { loadWebhook } from '#durable/channels/webhooks/load-webhook.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { readBytes } from '../../input/body.ts'
-import type { Web } from '../../route.ts'
+import type { RequestContext } from '../../route.ts'
 
 const maxBytes = 1024 * 1024
 const webhookId = /^wh_[a-f0-9]{32}$/
 
-export async function receiveGenericWebhook(web: Web): Promise<Response> {
+export async function receiveGenericWebhook(web: RequestContext): Promise<Response> {
   const receivedAt = Date.now()
   const id = web.req.param('connection') ?? ''
   const webhook = webhookId.test(id) ? await loadWebhook(web.env, id, receivedAt) : undefined

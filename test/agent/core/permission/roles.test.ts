@@ -1,7 +1,7 @@
 /** Tests what roles take away from keys, login rules and people, and that nothing adds to it later. */
 
 import { describe, expect, it } from 'vitest'
-import { findRefusal, fullAccess, holderOf } from '#agent/core/permission/access.ts'
+import { findRefusal, fullAccess, getHolder } from '#agent/core/permission/access.ts'
 import { type Entitlement, type Rights, scopes } from '#agent/core/permission/authority.ts'
 import {
   findDeletedRole,
@@ -103,7 +103,7 @@ describe('an authority', () => {
 })
 
 describe('a turn or a stream', () => {
-  const held = holderOf(resolveAuthority(identity(holding('guest')), roles), 'chat')
+  const held = getHolder(resolveAuthority(identity(holding('guest')), roles), 'chat')
   it.each<[string, Roles | undefined, string | undefined]>([
     ['goes on while the role gives its scope', roles, undefined],
     ['goes on while the roles are not known', undefined, undefined],
@@ -114,7 +114,7 @@ describe('a turn or a stream', () => {
   })
 
   it('of a key without a role goes on whatever the roles are', () => {
-    const plain = holderOf(resolveAuthority(identity({ scopes: ['chat'] }), roles), 'chat')
+    const plain = getHolder(resolveAuthority(identity({ scopes: ['chat'] }), roles), 'chat')
     expect(findRefusal({ ...fullAccess, roles: {} }, plain)).toBe(undefined)
   })
 })

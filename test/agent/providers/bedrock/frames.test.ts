@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { crc32, createFrameDecoder, type Frame } from '#agent/providers/bedrock/frames.ts'
+import { crc32, createFrameDecoder, type BedrockFrame } from '#agent/providers/bedrock/frames.ts'
 import { encodeFrame, eventFrame } from '../fixtures/bedrock.ts'
 
 describe('createFrameDecoder', { timeout: 60_000 }, () => {
-  const decodeAll = (bytes: Uint8Array): readonly Frame[] => [...createFrameDecoder()(bytes)]
+  const decodeAll = (bytes: Uint8Array): readonly BedrockFrame[] => [...createFrameDecoder()(bytes)]
 
   it('uses the checksum of AWS and zip', () => {
     expect(crc32(new TextEncoder().encode('123456789'))).toBe(0xcbf43926)

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { StreamBroken } from '#agent/core/dialect.ts'
 import type { FailureKind } from '#agent/core/failure.ts'
 import { ErrorInBody } from '#agent/providers/shared/error-in-body.ts'
-import { type CallContext, classifyError } from '#agent/providers/errors/classify-error.ts'
+import { type ErrorContext, classifyError } from '#agent/providers/errors/classify-error.ts'
 import { type PhraseGroup, phrases } from '#agent/providers/errors/phrases.ts'
 
 const now = Date.UTC(2026, 10, 21, 12, 0, 0)
-const smallCall: CallContext = {
+const smallCall: ErrorContext = {
   promptTokens: 1_000,
   contextWindow: 200_000,
   messageCount: 4,
@@ -18,7 +18,7 @@ const smallCall: CallContext = {
 
 const error = (status: number | undefined, message: string, more: object = {}) =>
   Object.assign(new Error(message), { ...(status && { status }), ...more })
-const kindOf = (thrown: unknown, context: Partial<CallContext> = {}) =>
+const kindOf = (thrown: unknown, context: Partial<ErrorContext> = {}) =>
   classifyError(thrown, { ...smallCall, ...context }).kind
 
 describe('classifyError() reads the status together with the message', () => {

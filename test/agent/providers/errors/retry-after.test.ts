@@ -1,10 +1,10 @@
 /** Tests parsing of retry times through classifyError(), with the headers and bodies that providers send. */
 
 import { describe, expect, it } from 'vitest'
-import { type CallContext, classifyError } from '#agent/providers/errors/classify-error.ts'
+import { type ErrorContext, classifyError } from '#agent/providers/errors/classify-error.ts'
 
 const now = Date.UTC(2026, 10, 21, 12, 0, 0)
-const smallCall: CallContext = {
+const smallCall: ErrorContext = {
   promptTokens: 1_000,
   contextWindow: 200_000,
   messageCount: 4,
@@ -16,7 +16,7 @@ const smallCall: CallContext = {
 
 const error = (status: number | undefined, message: string, more: object = {}) =>
   Object.assign(new Error(message), { ...(status && { status }), ...more })
-const kindOf = (thrown: unknown, context: Partial<CallContext> = {}) =>
+const kindOf = (thrown: unknown, context: Partial<ErrorContext> = {}) =>
   classifyError(thrown, { ...smallCall, ...context }).kind
 
 describe('the retry time of an error', () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { DialectReply } from '#agent/core/dialect.ts'
-import type { ReadOptions } from '#agent/providers/shared/read-body.ts'
+import type { BodyReadOptions } from '#agent/providers/shared/read-body.ts'
 import { readMessagesStream } from '#agent/providers/anthropic/stream.ts'
 import { readChatStream } from '#agent/providers/openai/chat-stream.ts'
 import { readResponsesStream } from '#agent/providers/openai/responses-stream.ts'
@@ -10,7 +10,7 @@ import { readConverseStream } from '#agent/providers/bedrock/stream.ts'
 import { eventFrame as frame } from '../fixtures/bedrock.ts'
 import { skipSleep } from '../support/chunked-response.ts'
 
-type Read = (response: Response, options: ReadOptions) => Promise<DialectReply>
+type Read = (response: Response, options: BodyReadOptions) => Promise<DialectReply>
 
 const encoder = new TextEncoder()
 const event = (data: object) => encoder.encode(`data: ${JSON.stringify(data)}\n\n`)

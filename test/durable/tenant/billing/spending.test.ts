@@ -2,7 +2,7 @@
 
 import { runInDurableObject } from 'cloudflare:test'
 import { describe, expect, it } from 'vitest'
-import { spansOf, Spending } from '#durable/tenant/billing/spending.ts'
+import { listSpans, Spending } from '#durable/tenant/billing/spending.ts'
 import { bindings } from '#test/worker/client.ts'
 
 const noon = Date.UTC(2026, 10, 21, 12)
@@ -128,7 +128,7 @@ describe('spending', () => {
 })
 
 it('spans are UTC days and months', () => {
-  expect(spansOf(Date.UTC(2026, 11, 31, 23, 59))).toEqual({
+  expect(listSpans(Date.UTC(2026, 11, 31, 23, 59))).toEqual({
     day: { from: Date.UTC(2026, 11, 31), to: Date.UTC(2027, 0, 1) },
     month: { from: Date.UTC(2026, 11, 1), to: Date.UTC(2027, 0, 1) },
   })

@@ -3,7 +3,7 @@
  * because the answer is validated against the original schema anyway.
  */
 
-type Schema = Readonly<Record<string, unknown>>
+type ClosedSchema = Readonly<Record<string, unknown>>
 
 const keptKeywords = ['type', 'title', 'description', 'enum', 'const', 'required', '$ref', 'default'] as const
 /** Keywords with a list or an object of schemas. `oneOf` becomes `anyOf`. */
@@ -19,7 +19,7 @@ class Inexpressible extends Error {}
  * Returns undefined for schemas that the subset cannot express: with open objects, tuples, recursion or no type. An
  * object that says nothing about further properties is closed.
  */
-export function toClosedSchema(schema: Schema): Schema | undefined {
+export function toClosedSchema(schema: ClosedSchema): ClosedSchema | undefined {
   try {
     if (isRecursive(schema)) return undefined
     return closeSchema(schema, 0)
@@ -29,12 +29,12 @@ export function toClosedSchema(schema: Schema): Schema | undefined {
   }
 }
 
-const toSchema = (value: unknown): Schema => {
+const toSchema = (value: unknown): ClosedSchema => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Inexpressible()
-  return value as Schema
+  return value as ClosedSchema
 }
 
-function closeSchema(schema: Schema, depth: number): Schema {
+function closeSchema(schema: ClosedSchema, depth: number): ClosedSchema {
   if (depth > maxDepth || isOpen(schema)) throw new Inexpressible()
   const closeAll = (schemas: unknown) => mapSchemas(schemas, (one) => closeSchema(one, depth + 1))
   const { properties, items, format, minItems } = schema
@@ -51,18 +51,18 @@ function closeSchema(schema: Schema, depth: number): Schema {
 }
 
 /** Maps the schemas of a list, or the values of an object. */
-function mapSchemas(schemas: unknown, change: (schema: Schema) => Schema): unknown {
+function mapSchemas(schemas: unknown, change: (schema: ClosedSchema) => ClosedSchema): unknown {
   if (Array.isArray(schemas)) return schemas.map((one) => change(toSchema(one)))
   return Object.fromEntries(Object.entries(toSchema(schemas)).map(([name, one]) => [name, change(toSchema(one))]))
 }
 
-const isObjectSchema = ({ type, properties }: Schema): boolean =>
+const isObjectSchema = ({ type, properties }: ClosedSchema): boolean =>
   properties !== undefined || type === 'object' || (Array.isArray(type) && type.includes('object'))
 
 const structural = ['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'enum', 'const', 'properties'] as const
 
 /** Whether the schema accepts what a closed schema cannot list, or says nothing about the type. */
-function isOpen(schema: Schema): boolean {
+function isOpen(schema: ClosedSchema): boolean {
   const { additionalProperties: more, patternProperties, prefixItems, items } = schema
   if (patternProperties !== undefined || prefixItems !== undefined || Array.isArray(items)) return true
   if (more !== undefined && more !== false) return true
@@ -71,7 +71,7 @@ function isOpen(schema: Schema): boolean {
 }
 
 /** Whether a definition leads back to itself, or a reference names something else than a definition. */
-function isRecursive(schema: Schema): boolean {
+function isRecursive(schema: ClosedSchema): boolean {
   const targets = new Map<string, readonly string[]>()
   for (const group of ['$defs', 'definitions'] as const)
     for (const [name, definition] of Object.entries(schema[group] ?? {}))

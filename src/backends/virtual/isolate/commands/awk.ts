@@ -3,7 +3,7 @@
  * pipe goes to a file, which the command reads after the program has ended.
  */
 
-import { type Command, command, type Context, type ExecResult, originalCommand, readText } from './io.ts'
+import { type Command, command, type CommandContext, type ExecResult, originalCommand, readText } from './io.ts'
 
 const pipePattern = /(\bprintf?\b(?:[^"|;{}\n]|"(?:[^"\\\n]|\\.)*"){0,150})\|\s*("(?:[^"\\\n]|\\.)*")/g
 
@@ -31,7 +31,7 @@ function withoutPipes(program: string): ProgramWithoutPipes {
 }
 
 /** Replaces `-f file` by the text of the file. */
-async function withProgram(args: readonly string[], context: Context): Promise<string[]> {
+async function withProgram(args: readonly string[], context: CommandContext): Promise<string[]> {
   const at = args.findIndex((arg, i) => arg.startsWith('-f') && !/^-[vF]$/.test(args[i - 1] ?? ''))
   if (at < 0) return [...args]
   const attached = (args[at] ?? '').slice(2)
@@ -98,7 +98,7 @@ function complete(program: string, operands: readonly string[]) {
   }
 }
 
-async function run(originalArgs: string[], context: Context): Promise<ExecResult> {
+async function run(originalArgs: string[], context: CommandContext): Promise<ExecResult> {
   const given = await withProgram(originalArgs, context)
   const at = given.findIndex((arg, i) => !arg.startsWith('-') && !/^-[vF]$/.test(given[i - 1] ?? ''))
   const completed = complete(given[at] ?? '', at < 0 ? [] : given.slice(at + 1))

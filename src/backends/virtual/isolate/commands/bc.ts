@@ -4,13 +4,13 @@ import { add, compare, type Decimal, decimal, divide, maxScale, multiply, negate
 import { power, remainder, rescale, formatDecimal, squareRoot } from './decimal.ts'
 import { type Command, command, parse, readText, textResult } from './io.ts'
 
-type State = { scale: number; readonly variables: Map<string, Decimal> }
-type Operator = (a: Decimal, b: Decimal, scale: number) => Decimal
+type BcState = { scale: number; readonly variables: Map<string, Decimal> }
+type BcOperator = (a: Decimal, b: Decimal, scale: number) => Decimal
 
 const truth = (value: boolean): Decimal => ({ digits: value ? 1n : 0n, scale: 0 })
 
 /** Lowest precedence first. */
-const operatorLevels: readonly Readonly<Record<string, Operator>>[] = [
+const operatorLevels: readonly Readonly<Record<string, BcOperator>>[] = [
   {
     '==': (a, b) => truth(compare(a, b) === 0),
     '!=': (a, b) => truth(compare(a, b) !== 0),
@@ -36,7 +36,7 @@ function tokens(statement: string): string[] {
   return found
 }
 
-function evaluate(state: State, queue: string[]): Decimal {
+function evaluate(state: BcState, queue: string[]): Decimal {
   const level = (depth: number): Decimal => {
     const operators = operatorLevels[depth]
     if (!operators) return signed()
@@ -61,7 +61,7 @@ function evaluate(state: State, queue: string[]): Decimal {
   return level(0)
 }
 
-function atom(state: State, queue: string[], expression: () => Decimal): Decimal {
+function atom(state: BcState, queue: string[], expression: () => Decimal): Decimal {
   const token = queue.shift() ?? ''
   if (/^[\d.]/.test(token)) return decimal(token)
   if (token === 'sqrt' && queue[0] === '(') return squareRoot(atom(state, queue, expression), state.scale)
@@ -74,7 +74,7 @@ function atom(state: State, queue: string[], expression: () => Decimal): Decimal
 }
 
 /** Returns the line to print, or '' after an assignment. */
-function execute(state: State, statement: string): string {
+function execute(state: BcState, statement: string): string {
   const queue = tokens(statement)
   if (queue.length === 0 || queue[0] === 'quit') return ''
   const name = queue[1] === '=' && /^[a-z]/.test(queue[0] ?? '') ? queue[0] : undefined
@@ -89,7 +89,7 @@ function execute(state: State, statement: string): string {
 
 export const bc: Command = command('bc', async (args, context) => {
   const { flags, rest } = parse(args, '')
-  const state: State = { scale: flags.has('l') ? 20 : 0, variables: new Map() }
+  const state: BcState = { scale: flags.has('l') ? 20 : 0, variables: new Map() }
   const source = await readText(context, rest[0] ?? '-')
   let output = ''
   try {

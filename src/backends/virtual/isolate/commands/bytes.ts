@@ -1,9 +1,9 @@
 /** Implements dd, od and openssl (dgst, rand). */
 
-import { type Command, command, errorResult, type Context, parse, pathIn, readBytes, textResult } from './io.ts'
-import { byteResult, deviceBytes, exceedsDeviceLimit, sizeOf } from './text.ts'
+import { type Command, command, errorResult, type CommandContext, parse, pathIn, readBytes, textResult } from './io.ts'
+import { byteResult, deviceBytes, exceedsDeviceLimit, parseSize } from './text.ts'
 
-async function input(context: Context, name: string | undefined, maxBytes: number): Promise<Uint8Array> {
+async function input(context: CommandContext, name: string | undefined, maxBytes: number): Promise<Uint8Array> {
   const device = name === undefined ? undefined : deviceBytes(name, maxBytes)
   return device ?? readBytes(context, name ?? '-')
 }
@@ -15,7 +15,7 @@ const reportOn = (bytes: Uint8Array, size: number): string => {
 
 const dd = command('dd', async (args, context) => {
   const option = new Map(args.map((arg) => [arg.slice(0, arg.indexOf('=')), arg.slice(arg.indexOf('=') + 1)]))
-  const size = sizeOf(option.get('bs') ?? option.get('ibs') ?? '512')
+  const size = parseSize(option.get('bs') ?? option.get('ibs') ?? '512')
   const skip = Number(option.get('skip') ?? 0) * size
   const end = option.has('count') ? skip + Number(option.get('count')) * size : Number.POSITIVE_INFINITY
   if (exceedsDeviceLimit(option.get('if') ?? '', end)) return errorResult('dd', 'more than 16 MiB of a device')
@@ -35,7 +35,7 @@ type WriteOptions = {
   readonly keeps: boolean
 }
 
-async function writeAt(context: Context, { target, bytes, at, keeps }: WriteOptions): Promise<void> {
+async function writeAt(context: CommandContext, { target, bytes, at, keeps }: WriteOptions): Promise<void> {
   const path = pathIn(context, target)
   if (path === '/dev/null') return
   const exists = (at > 0 || keeps) && (await context.fs.exists(path))
@@ -58,13 +58,13 @@ const escapeNames: Readonly<Record<number, string>> = {
 }
 const octal = (value: number, width: number): string => value.toString(8).padStart(width, '0')
 
-type Format = { readonly size: number; readonly show: (value: number) => string }
+type NumberFormat = { readonly size: number; readonly show: (value: number) => string }
 
 const printable = (value: number): string =>
   (value >= 32 && value < 127 ? String.fromCharCode(value) : (escapeNames[value] ?? octal(value, 3))).padStart(4)
 
 const decimalWidths = [0, 3, 5, 8, 10]
-const formatters: Readonly<Record<string, (width: number) => Format['show']>> = {
+const formatters: Readonly<Record<string, (width: number) => NumberFormat['show']>> = {
   a: () => printable,
   c: () => printable,
   x: (width) => (value) => ` ${value.toString(16).padStart(width * 2, '0')}`,
@@ -73,7 +73,7 @@ const formatters: Readonly<Record<string, (width: number) => Format['show']>> = 
   u: (width) => (value) => ` ${String(value).padStart(decimalWidths[width] ?? 10)}`,
 }
 
-function formatOf(type: string): Format | undefined {
+function parseFormat(type: string): NumberFormat | undefined {
   const [, letter = '', size = ''] = /^([acdoux])(\d?)/.exec(type) ?? []
   const width = /[ac]/.test(letter) ? 1 : Number(size || 4)
   const show = formatters[letter]?.(width)
@@ -95,7 +95,7 @@ const addressFormats: Readonly<Record<string, (at: number) => string>> = {
 const dumpType = (flags: ReadonlySet<string>): string => shortTypes.find(([flag]) => flags.has(flag))?.[1] ?? 'o2'
 
 /** Renders sixteen bytes as little-endian numbers. */
-function row(bytes: Uint8Array, { size, show }: Format): string {
+function row(bytes: Uint8Array, { size, show }: NumberFormat): string {
   let line = ''
   for (let i = 0; i < bytes.byteLength; i += size) {
     let value = 0
@@ -112,7 +112,7 @@ const dumpTooLong = 'more than 2 MiB: select a part with -j and -N'
 const od = command('od', async (args, context) => {
   const { flags, values, rest } = parse(args, 'AtNjw')
   const type = values.get('t') ?? dumpType(flags)
-  const format = formatOf(type)
+  const format = parseFormat(type)
   if (!format) return errorResult('od', `invalid type string '${type}'`)
   const skip = Number(values.get('j') ?? 0)
   const end = skip + Number(values.get('N') ?? Number.POSITIVE_INFINITY)
@@ -134,7 +134,7 @@ const hashNames: Readonly<Record<string, string>> = {
   sha512: 'SHA-512',
 }
 
-async function digest(context: Context, args: readonly string[]): Promise<ReturnType<typeof textResult>> {
+async function digest(context: CommandContext, args: readonly string[]): Promise<ReturnType<typeof textResult>> {
   const algorithm = args.map((arg) => arg.replace(/^-+/, '')).find((name) => hashNames[name]) ?? 'sha256'
   const names = args.filter((arg) => !arg.startsWith('-') && !hashNames[arg])
   const bare = args.includes('-r')

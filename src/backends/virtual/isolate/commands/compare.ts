@@ -3,11 +3,11 @@
 import { diffArrays } from 'diff'
 
 /** Lines `[fromA, toA)` of the first text became `[fromB, toB)` of the second. */
-export type Change = { readonly fromA: number; readonly toA: number; readonly fromB: number; readonly toB: number }
+export type LineChange = { readonly fromA: number; readonly toA: number; readonly fromB: number; readonly toB: number }
 export type Comparison = {
   readonly a: readonly string[]
   readonly b: readonly string[]
-  readonly changes: readonly Change[]
+  readonly changes: readonly LineChange[]
 }
 
 /** After this many differences everything between the common ends is reported as replaced. */
@@ -25,7 +25,7 @@ export function compare(
   const inner = [a.slice(start, a.length - end), b.slice(start, b.length - end)] as const
   const parts = diffArrays(inner[0], inner[1], { comparator: same, maxEditLength: maxEdits })
   if (!parts) return { a, b, changes: [{ fromA: start, toA: a.length - end, fromB: start, toB: b.length - end }] }
-  const changes: Change[] = []
+  const changes: LineChange[] = []
   let [atA, atB] = [start, start]
   for (const { added, removed, count = 0 } of parts) {
     const [fromA, fromB] = [atA, atB]
@@ -57,8 +57,8 @@ const prefixLines = (lines: readonly string[], mark: string): string =>
   lines.map((line) => `${mark}${line}${line.endsWith('\n') ? '' : '\n\\ No newline at end of file\n'}`).join('')
 
 /** Changes with less than twice the context between them belong to one hunk. */
-function groupChanges(changes: readonly Change[], context: number): Change[][] {
-  const groups: Change[][] = []
+function groupChanges(changes: readonly LineChange[], context: number): LineChange[][] {
+  const groups: LineChange[][] = []
   for (const change of changes) {
     const before = groups.at(-1)?.at(-1)
     if (before && change.fromA - before.toA <= context * 2) groups.at(-1)?.push(change)

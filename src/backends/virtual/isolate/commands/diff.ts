@@ -5,7 +5,7 @@ import {
   type Command,
   command,
   errorResult,
-  type Context,
+  type CommandContext,
   type ExecResult,
   parse,
   type Parsed,
@@ -17,7 +17,7 @@ import {
 /** For larger inputs only whether they differ is reported. */
 const maxComparedBytes = 8 * 1024 * 1024
 
-type Outcome = { readonly out: string; readonly differs: boolean }
+type DiffOutcome = { readonly out: string; readonly differs: boolean }
 
 function lineNormalizer({ flags }: Parsed): (line: string) => string {
   const has = (short: string, long: string): boolean => flags.has(short) || flags.has(long)
@@ -41,9 +41,13 @@ function withoutBlankChanges({ a, b, changes }: Comparison): Comparison {
 const isUnified = ({ flags, values }: Parsed): boolean =>
   flags.has('u') || flags.has('unified') || values.has('U') || values.has('unified')
 
-type Pair = { readonly one: string; readonly other: string; readonly heading: string }
+type FilePair = { readonly one: string; readonly other: string; readonly heading: string }
 
-function differences(options: Parsed, { one, other, heading }: Pair, texts: readonly [string, string]): Outcome {
+function differences(
+  options: Parsed,
+  { one, other, heading }: FilePair,
+  texts: readonly [string, string],
+): DiffOutcome {
   const normal = lineNormalizer(options)
   const [a, b] = [linesOf(texts[0]), linesOf(texts[1])]
   const whole = compare(a, b, (x, y) => x === y || normal(x) === normal(y))
@@ -57,7 +61,7 @@ function differences(options: Parsed, { one, other, heading }: Pair, texts: read
 const isBinary = (bytes: Uint8Array): boolean => bytes.subarray(0, 8192).includes(0)
 const equal = (a: Uint8Array, b: Uint8Array): boolean => a.byteLength === b.byteLength && Buffer.compare(a, b) === 0
 
-async function diffFiles(context: Context, options: Parsed, pair: Pair): Promise<Outcome> {
+async function diffFiles(context: CommandContext, options: Parsed, pair: FilePair): Promise<DiffOutcome> {
   const { one, other } = pair
   const absent = options.flags.has('N') || options.flags.has('new-file')
   const bytes = async (name: string): Promise<Uint8Array> => {
@@ -78,16 +82,16 @@ async function diffFiles(context: Context, options: Parsed, pair: Pair): Promise
   return { out: `Files ${one} and ${other} differ\n`, differs: true }
 }
 
-const isDirectory = async (context: Context, name: string): Promise<boolean> => {
+const isDirectory = async (context: CommandContext, name: string): Promise<boolean> => {
   const path = pathIn(context, name)
   return name !== '-' && (await context.fs.exists(path)) && (await context.fs.stat(path)).isDirectory
 }
 
-async function diffTrees(context: Context, options: Parsed, one: string, other: string): Promise<Outcome> {
+async function diffTrees(context: CommandContext, options: Parsed, one: string, other: string): Promise<DiffOutcome> {
   const read = async (name: string): Promise<ReadonlySet<string>> =>
     new Set(await context.fs.readdir(pathIn(context, name)))
   const [left, right] = [await read(one), await read(other)]
-  const results: Outcome[] = []
+  const results: DiffOutcome[] = []
   for (const name of [...new Set([...left, ...right])].toSorted())
     if ((left.has(name) && right.has(name)) || options.flags.has('N'))
       results.push(await diffPair(context, options, `${one}/${name}`, `${other}/${name}`))
@@ -95,7 +99,7 @@ async function diffTrees(context: Context, options: Parsed, one: string, other: 
   return { out: results.map(({ out }) => out).join(''), differs: results.some(({ differs }) => differs) }
 }
 
-async function diffPair(context: Context, options: Parsed, one: string, other: string): Promise<Outcome> {
+async function diffPair(context: CommandContext, options: Parsed, one: string, other: string): Promise<DiffOutcome> {
   if (!(await isDirectory(context, one)) || !(await isDirectory(context, other)))
     return diffFiles(context, options, { one, other, heading: headingOf(options, one, other) })
   if (options.flags.has('r') || options.flags.has('recursive')) return diffTrees(context, options, one, other)
@@ -105,7 +109,7 @@ async function diffPair(context: Context, options: Parsed, one: string, other: s
 const headingOf = ({ flags }: Parsed, one: string, other: string): string =>
   `diff ${[...flags].map((flag) => (flag.length > 1 ? `--${flag} ` : `-${flag} `)).join('')}${one} ${other}\n`
 
-async function run(args: string[], context: Context): Promise<ExecResult> {
+async function run(args: string[], context: CommandContext): Promise<ExecResult> {
   const options = parse(args, 'UxI')
   const [one, other] = options.rest
   if (one === undefined || other === undefined) return errorResult('diff', 'missing operand', 2)

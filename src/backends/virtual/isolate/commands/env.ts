@@ -1,6 +1,6 @@
 /** Implements env: `env A=1 command`, `env -i`, `env -u NAME`. */
 
-import { type Command, command, type Context, type ExecResult, quote } from './io.ts'
+import { type Command, command, type CommandContext, type ExecResult, quote } from './io.ts'
 
 type EnvOptions = {
   readonly clear: boolean
@@ -21,7 +21,7 @@ function parseArguments(args: readonly string[]): EnvOptions {
   return options
 }
 
-async function run(args: string[], context: Context): Promise<ExecResult> {
+async function run(args: string[], context: CommandContext): Promise<ExecResult> {
   const { clear, set, drop, next } = parseArguments(args)
   const inherited = clear ? {} : { ...context.exportedEnv }
   for (const name of drop) delete inherited[name]

@@ -1,6 +1,15 @@
 /** Implements realpath, mktemp, truncate, install and df. */
 
-import { type Command, command, errorResult, type Context, parse, pathIn, textResult, withoutErrno } from './io.ts'
+import {
+  type Command,
+  command,
+  errorResult,
+  type CommandContext,
+  parse,
+  pathIn,
+  textResult,
+  withoutErrno,
+} from './io.ts'
 
 const realpath = command('realpath', async (args, context) => {
   const { rest, flags, values } = parse(args, '')
@@ -41,7 +50,11 @@ const unitBytes: Readonly<Record<string, number>> = { '': 1, K: 1024, M: 1024 **
 /** Limit because the isolate has 128 MB of memory. */
 const maxTruncateBytes = 30 * 1024 ** 2
 
-async function truncateOne(context: Context, path: string, size: { sign: string; bytes: number }): Promise<void> {
+async function truncateOne(
+  context: CommandContext,
+  path: string,
+  size: { sign: string; bytes: number },
+): Promise<void> {
   const whole = pathIn(context, path)
   const before = (await context.fs.exists(whole)) ? await context.fs.readFileBuffer(whole) : new Uint8Array()
   const change = size.sign === '-' ? -size.bytes : size.bytes
@@ -61,7 +74,7 @@ const truncate = command('truncate', async (args, context) => {
   return textResult('')
 })
 
-const isDirectory = async ({ fs }: Context, path: string): Promise<boolean> =>
+const isDirectory = async ({ fs }: CommandContext, path: string): Promise<boolean> =>
   (await fs.exists(path)) && (await fs.stat(path)).isDirectory
 
 type Installation = {
@@ -71,7 +84,7 @@ type Installation = {
   readonly mode: number
 }
 
-async function installOne(context: Context, source: string, options: Installation): Promise<void> {
+async function installOne(context: CommandContext, source: string, options: Installation): Promise<void> {
   const path = options.into ? `${options.target}/${source.slice(source.lastIndexOf('/') + 1)}` : options.target
   if (options.parents) await context.fs.mkdir(path.slice(0, path.lastIndexOf('/')) || '/', { recursive: true })
   await context.fs.writeFile(path, await context.fs.readFileBuffer(pathIn(context, source)))

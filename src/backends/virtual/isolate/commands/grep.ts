@@ -8,7 +8,7 @@ import {
   type Command,
   command,
   errorResult,
-  type Context,
+  type CommandContext,
   type ExecResult,
   originalCommand,
   parse,
@@ -70,7 +70,7 @@ const supportedFlags = new Set('PEoqivnclhHwxs')
 const isNamed = (flags: ReadonlySet<string>, files: number): boolean =>
   !flags.has('h') && (files > 1 || flags.has('H') || flags.has('l'))
 
-async function grepWithBacktracking(context: Context, args: readonly string[]): Promise<ExecResult | undefined> {
+async function grepWithBacktracking(context: CommandContext, args: readonly string[]): Promise<ExecResult | undefined> {
   const { flags, values, rest } = parse(args, 'emABC')
   const [source = '', names] = values.has('e') ? [values.get('e'), rest] : [rest[0], rest.slice(1)]
   const isSupported =
@@ -121,7 +121,7 @@ function addDotPrefix(args: readonly string[], result: ExecResult): ExecResult {
   return { ...result, stdout: result.stdout.replace(/^(?!--$|\.\/)(?=.)/gm, './') }
 }
 
-async function run(args: string[], context: Context, implied: string): Promise<ExecResult> {
+async function run(args: string[], context: CommandContext, implied: string): Promise<ExecResult> {
   try {
     const own = await grepWithBacktracking(context, implied === '' ? args : [implied, ...args])
     if (own) return own

@@ -2,7 +2,7 @@
 
 import { type Command, defineCommand, type ExecResult, type ResolvedCommandContext } from 'just-bash/browser'
 
-export type Context = ResolvedCommandContext
+export type CommandContext = ResolvedCommandContext
 export type { Command, ExecResult }
 export { defineCommand as command }
 
@@ -20,24 +20,29 @@ export const errorResult = (name: string, message: string, exitCode = 1): ExecRe
 })
 
 /** Returns the command of just-bash that ours replaces. */
-export function originalCommand({ origCommand }: Context): (args: string[]) => Promise<ExecResult> {
+export function originalCommand({ origCommand }: CommandContext): (args: string[]) => Promise<ExecResult> {
   if (!origCommand) throw new Error('there is no built-in command of this name')
   return origCommand
 }
 
 /** Decodes standard input, which has one character per byte. */
-export const stdinBytes = ({ stdin }: Context): Uint8Array => new Uint8Array(Buffer.from(String(stdin), 'latin1'))
+export const stdinBytes = ({ stdin }: CommandContext): Uint8Array =>
+  new Uint8Array(Buffer.from(String(stdin), 'latin1'))
 
-export const pathIn = (context: Context, path: string): string => context.fs.resolvePath(context.cwd, path)
+export const pathIn = (context: CommandContext, path: string): string => context.fs.resolvePath(context.cwd, path)
 
-export const readBytes = (context: Context, path: string): Promise<Uint8Array> =>
+export const readBytes = (context: CommandContext, path: string): Promise<Uint8Array> =>
   path === '-' ? Promise.resolve(stdinBytes(context)) : context.fs.readFileBuffer(pathIn(context, path))
 
-export const readText = async (context: Context, path: string): Promise<string> =>
+export const readText = async (context: CommandContext, path: string): Promise<string> =>
   new TextDecoder().decode(await readBytes(context, path))
 
 /** Whether the inputs have more lines than a command may process without yielding. */
-export async function isLongerThan(maxLines: number, names: readonly string[], context: Context): Promise<boolean> {
+export async function isLongerThan(
+  maxLines: number,
+  names: readonly string[],
+  context: CommandContext,
+): Promise<boolean> {
   let lines = 0
   for (const name of names.length > 0 ? names : ['-']) {
     if (name !== '-' && !(await context.fs.exists(pathIn(context, name)))) continue
@@ -52,8 +57,8 @@ export const withoutErrno = (error: unknown): string =>
 export const quote = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`
 
 /** Parsed options: flags, and values of the letters in `valued`, which are attached or follow. */
-export type Options = { readonly flags: ReadonlySet<string>; readonly values: ReadonlyMap<string, string> }
-export type Parsed = Options & { readonly rest: readonly string[] }
+export type GivenOptions = { readonly flags: ReadonlySet<string>; readonly values: ReadonlyMap<string, string> }
+export type Parsed = GivenOptions & { readonly rest: readonly string[] }
 
 export function parse(args: readonly string[], valued: string): Parsed {
   const flags = new Set<string>()

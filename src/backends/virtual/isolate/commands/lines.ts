@@ -4,7 +4,7 @@ import {
   type Command,
   command,
   errorResult,
-  type Context,
+  type CommandContext,
   isLongerThan,
   originalCommand,
   parse,
@@ -35,7 +35,7 @@ function shuffle<T>(items: T[]): T[] {
 }
 
 const maxRange = 100_000
-async function candidates(args: ReturnType<typeof parse>, context: Context): Promise<string[] | undefined> {
+async function candidates(args: ReturnType<typeof parse>, context: CommandContext): Promise<string[] | undefined> {
   const range = /^(\d+)-(\d+)$/.exec(args.values.get('i') ?? '')
   if (!range) return args.flags.has('e') ? [...args.rest] : toLines(await readText(context, args.rest[0] ?? '-'))
   const [low, high] = [Number(range[1]), Number(range[2])]

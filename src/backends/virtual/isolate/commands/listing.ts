@@ -4,7 +4,7 @@ import {
   type Command,
   command,
   errorResult,
-  type Context,
+  type CommandContext,
   type ExecResult,
   originalCommand,
   pathIn,
@@ -13,7 +13,7 @@ import {
 
 const isOption = (arg: string): boolean => arg.length > 1 && arg.startsWith('-')
 
-const isDirectory = async ({ fs }: Context, path: string): Promise<boolean> =>
+const isDirectory = async ({ fs }: CommandContext, path: string): Promise<boolean> =>
   (await fs.exists(path)) && (await fs.stat(path)).isDirectory
 
 /** Files are listed together and before directories; just-bash puts an empty line between any two operands. */

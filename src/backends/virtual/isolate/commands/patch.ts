@@ -1,7 +1,7 @@
 /** Implements patch for unified diffs. A file is written only when all of its hunks apply. */
 
 import { applyPatch, parsePatch, reversePatch, type StructuredPatch } from 'diff'
-import { type Command, command, errorResult, type Context, parse, pathIn, readText, textResult } from './io.ts'
+import { type Command, command, errorResult, type CommandContext, parse, pathIn, readText, textResult } from './io.ts'
 
 const strip = (name: string, count: number): string => name.split('/').slice(count).join('/')
 
@@ -10,9 +10,14 @@ function target(part: StructuredPatch, count: number | undefined): string {
   return count === undefined ? (name ?? '').slice((name ?? '').lastIndexOf('/') + 1) : strip(name ?? '', count)
 }
 
-type Outcome = { readonly text: string; readonly failed: boolean }
+type PatchOutcome = { readonly text: string; readonly failed: boolean }
 
-async function applyOne(context: Context, part: StructuredPatch, name: string, dry: boolean): Promise<Outcome> {
+async function applyOne(
+  context: CommandContext,
+  part: StructuredPatch,
+  name: string,
+  dry: boolean,
+): Promise<PatchOutcome> {
   const path = pathIn(context, name)
   const exists = await context.fs.exists(path)
   const result = applyPatch(exists ? await context.fs.readFile(path) : '', part, { fuzzFactor: 2 })
@@ -24,7 +29,7 @@ async function applyOne(context: Context, part: StructuredPatch, name: string, d
 }
 
 /** Returns the parts of a patch, or an error message. */
-function partsOf(source: string, reverse: boolean): StructuredPatch[] | string {
+function parseParts(source: string, reverse: boolean): StructuredPatch[] | string {
   try {
     const parts = parsePatch(source).filter(({ hunks }) => hunks.length > 0)
     if (parts.length === 0) return '**** Only garbage was found in the patch input.'
@@ -39,9 +44,9 @@ export const patch: Command = command('patch', async (args, context) => {
   const option = (short: string, long: string): string | undefined => values.get(short) ?? values.get(long)
   const source = await readText(context, option('i', 'input') ?? rest[1] ?? '-')
   const count = option('p', 'strip')
-  const parts = partsOf(source, flags.has('R') || flags.has('reverse'))
+  const parts = parseParts(source, flags.has('R') || flags.has('reverse'))
   if (typeof parts === 'string') return errorResult('patch', parts, 2)
-  const outcomes: Outcome[] = []
+  const outcomes: PatchOutcome[] = []
   for (const part of parts) {
     const name = rest[0] ?? target(part, count === undefined ? undefined : Number(count))
     const directory = option('d', 'directory')

@@ -1,6 +1,6 @@
 /** Makes numeric escapes of printf and echo -e produce bytes, also when the result is not UTF-8. */
 
-import { type Command, command, type Context, type ExecResult, originalCommand } from './io.ts'
+import { type Command, command, type CommandContext, type ExecResult, originalCommand } from './io.ts'
 import { byteResult } from './text.ts'
 
 /** Unassigned characters, one for each byte above 127, which pass through just-bash unchanged. */
@@ -40,7 +40,7 @@ function placeholdersToBytes(result: ExecResult): ExecResult {
   }
 }
 
-const run = async (context: Context, args: string[]): Promise<ExecResult> =>
+const run = async (context: CommandContext, args: string[]): Promise<ExecResult> =>
   placeholdersToBytes(await originalCommand(context)(args))
 
 const printf = command('printf', async (args, context) => {

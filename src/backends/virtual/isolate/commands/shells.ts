@@ -1,10 +1,14 @@
 /** Makes bash and sh accept options before the script, as `set` statements. */
 
-import { type Command, command, type Context, type ExecResult, originalCommand, pathIn } from './io.ts'
+import { type Command, command, type CommandContext, type ExecResult, originalCommand, pathIn } from './io.ts'
 
-type Invocation = { readonly settings: readonly string[]; readonly inline: boolean; readonly rest: readonly string[] }
+type ShellInvocation = {
+  readonly settings: readonly string[]
+  readonly inline: boolean
+  readonly rest: readonly string[]
+}
 
-function parseArguments(args: readonly string[]): Invocation {
+function parseArguments(args: readonly string[]): ShellInvocation {
   const settings: string[] = []
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? ''
@@ -18,7 +22,7 @@ function parseArguments(args: readonly string[]): Invocation {
   return { settings, inline: false, rest: [] }
 }
 
-async function run(args: string[], context: Context): Promise<ExecResult> {
+async function run(args: string[], context: CommandContext): Promise<ExecResult> {
   const { settings, inline, rest } = parseArguments(args)
   const [script, ...others] = rest
   if (inline) return originalCommand(context)(['-c', [...settings, script ?? ''].join('\n'), ...others])

@@ -4,7 +4,7 @@ import {
   type Command,
   command,
   errorResult,
-  type Context,
+  type CommandContext,
   type ExecResult,
   pathIn,
   readBytes,
@@ -116,7 +116,12 @@ function isExcluded(path: string, patterns: readonly string[]): boolean {
 
 type Member = { readonly path: string; readonly name: string }
 
-async function collect(context: Context, options: TarOptions, member: Member, entries: SnapshotEntry[]): Promise<void> {
+async function collect(
+  context: CommandContext,
+  options: TarOptions,
+  member: Member,
+  entries: SnapshotEntry[],
+): Promise<void> {
   const { path, name } = member
   if (isExcluded(name, options.exclude)) return
   const stat = await context.fs.lstat(path)
@@ -143,7 +148,7 @@ const sizeOf = (entry: SnapshotEntry): number => (entry.kind === 'file' ? entry.
 
 const listName = ({ path, kind }: SnapshotEntry): string => `${path}${kind === 'directory' ? '/' : ''}\n`
 
-async function create(context: Context, options: TarOptions): Promise<ExecResult> {
+async function create(context: CommandContext, options: TarOptions): Promise<ExecResult> {
   if (options.names.length === 0) return errorResult('tar', 'Cowardly refusing to create an empty archive', 2)
   const entries: SnapshotEntry[] = []
   const root = pathIn(context, options.directory)
@@ -167,7 +172,7 @@ const listVerbose = (entry: SnapshotEntry): string => {
   return `${type}${letters.join('')} user/user ${String(sizeOf(entry)).padStart(9)} ${date} ${listName(entry)}`
 }
 
-async function extractOne(context: Context, root: string, name: string, entry: SnapshotEntry): Promise<void> {
+async function extractOne(context: CommandContext, root: string, name: string, entry: SnapshotEntry): Promise<void> {
   const path = context.fs.resolvePath(root, name)
   // An entry must not be written outside of the directory, as with `..` in its name.
   if (path !== root && !path.startsWith(root === '/' ? '/' : `${root}/`))
@@ -185,7 +190,7 @@ async function extractOne(context: Context, root: string, name: string, entry: S
   await context.fs.chmod(path, entry.mode)
 }
 
-async function readArchive(context: Context, options: TarOptions): Promise<ExecResult> {
+async function readArchive(context: CommandContext, options: TarOptions): Promise<ExecResult> {
   const stored = await readBytes(context, options.file)
   const bytes = stored[0] === 0x1f && stored[1] === 0x8b ? await gunzip(stored) : stored
   const named = (path: string): boolean =>

@@ -4,7 +4,7 @@ import {
   type Command,
   command,
   errorResult,
-  type Context,
+  type CommandContext,
   type ExecResult,
   isLongerThan,
   originalCommand,
@@ -19,7 +19,7 @@ import {
 const maxDeviceBytes = 16 * 1024 * 1024
 const unitBytes: Readonly<Record<string, number>> = { '': 1, k: 1024, K: 1024, M: 1024 ** 2, b: 512, kB: 1000, MB: 1e6 }
 
-export function sizeOf(text: string): number {
+export function parseSize(text: string): number {
   const [, digits = '', unit = ''] = /^(\d+)([a-zA-Z]*)$/.exec(text) ?? []
   return Number(digits || Number.NaN) * (unitBytes[unit] ?? Number.NaN)
 }
@@ -44,7 +44,7 @@ export const byteResult = (bytes: Uint8Array): ExecResult => ({
   stdoutKind: 'bytes',
 })
 
-async function allButLast(context: Context, names: readonly string[], count: number): Promise<ExecResult> {
+async function allButLast(context: CommandContext, names: readonly string[], count: number): Promise<ExecResult> {
   const lines = (await readText(context, names[0] ?? '-')).split(/(?<=\n)/)
   return textResult(lines.slice(0, Math.max(0, lines.length - count)).join(''))
 }
@@ -52,7 +52,7 @@ async function allButLast(context: Context, names: readonly string[], count: num
 const head = command('head', async (args, context) => {
   const { values, rest } = parse(args, 'nc')
   const count = values.get('c') ?? values.get('bytes')
-  const device = rest.length === 1 && count !== undefined ? deviceBytes(rest[0] ?? '', sizeOf(count)) : undefined
+  const device = rest.length === 1 && count !== undefined ? deviceBytes(rest[0] ?? '', parseSize(count)) : undefined
   if (device) return byteResult(device)
   const lines = values.get('n') ?? values.get('lines') ?? ''
   if (lines.startsWith('-') && rest.length < 2) return allButLast(context, rest, Number(lines.slice(1)))

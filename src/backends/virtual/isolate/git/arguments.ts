@@ -1,6 +1,6 @@
 /** Parses the arguments of a git subcommand into flags, values and operands. */
 
-import { type Call, commitOf, fatal } from './repository.ts'
+import { type GitCall, getCommit, fatal } from './repository.ts'
 
 export type Arguments = {
   /** Letters and long names, without dashes. */
@@ -12,7 +12,7 @@ export type Arguments = {
   /** Before and after `--`. */
   readonly rest: readonly string[]
   readonly after: readonly string[] | undefined
-  readonly revisionsAndPaths: (call: Call) => Promise<readonly [string[], string[]]>
+  readonly revisionsAndPaths: (call: GitCall) => Promise<readonly [string[], string[]]>
 }
 
 /** Long options that take the next argument as value when they have no `=`. */
@@ -89,14 +89,14 @@ function asArguments({ flags, values, rest, after }: ParsedArguments): Arguments
 
 /** Without `--`, operands are revisions up to the first that names none; the others are paths. */
 async function splitRevisionsAndPaths(
-  call: Call,
+  call: GitCall,
   rest: readonly string[],
   after?: readonly string[],
 ): Promise<readonly [string[], string[]]> {
   if (after) return [[...rest], [...after]]
   const isRevision = async (word: string): Promise<boolean> => {
     for (const part of word.split(/\.{2,3}/)) {
-      const found = part === '' || (await commitOf(call.repository, part).catch(() => undefined))
+      const found = part === '' || (await getCommit(call.repository, part).catch(() => undefined))
       if (found === undefined) return false
     }
     return true

@@ -4,12 +4,12 @@ import * as git from 'isomorphic-git'
 import type { Arguments } from './arguments.ts'
 import {
   branchOf,
-  type Call,
-  commitOf,
+  type GitCall,
+  getCommit,
   fatal,
   GitError,
   headOf,
-  identityOf,
+  getIdentity,
   type Repository,
   shortOid,
 } from './repository.ts'
@@ -17,21 +17,21 @@ import { restoreFiles } from './staging.ts'
 
 export type GitOutput = { readonly stdout?: string; readonly stderr?: string }
 
-async function listRemoteBranches({ repository }: Call): Promise<string[]> {
+async function listRemoteBranches({ repository }: GitCall): Promise<string[]> {
   const names: string[] = []
   for (const { remote } of await git.listRemotes({ ...repository }))
     for (const name of await git.listBranches({ ...repository, remote })) names.push(`${remote}/${name}`)
   return names.filter((name) => !name.endsWith('/HEAD'))
 }
 
-async function listBranches(call: Call, options: Arguments): Promise<string> {
+async function listBranches(call: GitCall, options: Arguments): Promise<string> {
   const { repository } = call
   const current = await branchOf(repository)
   const local = options.flag('r') ? [] : await git.listBranches({ ...repository })
   const lines: string[] = []
   const details = async (name: string): Promise<string> => {
     if (!options.flag('v', 'vv')) return ''
-    const { oid, commit } = await git.readCommit({ ...repository, oid: await commitOf(repository, name) })
+    const { oid, commit } = await git.readCommit({ ...repository, oid: await getCommit(repository, name) })
     return ` ${shortOid(oid)} ${commit.message.split('\n')[0] ?? ''}`
   }
   const head = await headOf(repository)
@@ -43,11 +43,11 @@ async function listBranches(call: Call, options: Arguments): Promise<string> {
   return lines.map((line) => `${line}\n`).join('')
 }
 
-async function deleteBranch(call: Call, name: string, options: Arguments): Promise<string> {
+async function deleteBranch(call: GitCall, name: string, options: Arguments): Promise<string> {
   const { repository } = call
   if (name === (await branchOf(repository)))
     throw new GitError(`error: Cannot delete branch '${name}' checked out at '${repository.dir}'`, 1)
-  const oid = await commitOf(repository, `refs/heads/${name}`).catch(() => undefined)
+  const oid = await getCommit(repository, `refs/heads/${name}`).catch(() => undefined)
   if (oid === undefined) throw new GitError(`error: branch '${name}' not found.`, 1)
   const head = await headOf(repository)
   const merged =
@@ -66,7 +66,7 @@ async function currentName(repository: Repository): Promise<GitOutput> {
   return { stdout: name === undefined ? '' : `${name}\n` }
 }
 
-export async function branch(call: Call, options: Arguments): Promise<GitOutput> {
+export async function branch(call: GitCall, options: Arguments): Promise<GitOutput> {
   const { repository } = call
   const [name, start] = options.rest
   if (options.flag('show-current')) return currentName(repository)
@@ -90,24 +90,24 @@ export async function branch(call: Call, options: Arguments): Promise<GitOutput>
   return {}
 }
 
-async function create(call: Call, name: string, start: string | undefined, force = false): Promise<void> {
+async function create(call: GitCall, name: string, start: string | undefined, force = false): Promise<void> {
   const { repository } = call
   if ((await git.listBranches({ ...repository })).includes(name) && !force)
     throw fatal(`a branch named '${name}' already exists`)
   if (!/^(?![./-])(?!.*(\.\.|[\s~^:?*[\\]|\/$|\.lock$))/.test(name)) throw fatal(`'${name}' is not a valid branch name`)
-  const oid = await commitOf(repository, start ?? 'HEAD')
+  const oid = await getCommit(repository, start ?? 'HEAD')
   await git.writeRef({ ...repository, ref: `refs/heads/${name}`, value: oid, force: true })
 }
 
 /** Checks out a branch, a commit or a remote branch. Fails when local changes would be lost. */
-async function checkoutRef(call: Call, name: string, force: boolean): Promise<string> {
+async function checkoutRef(call: GitCall, name: string, force: boolean): Promise<string> {
   const { repository, context } = call
   const current = await branchOf(repository)
   if (name === current) return `Already on '${name}'\n`
   const before = await headOf(repository)
   const local = (await git.listBranches({ ...repository })).includes(name)
-  const remote = local ? false : (await commitOf(repository, `origin/${name}`).catch(() => undefined)) !== undefined
-  const ref = local || remote ? name : await commitOf(repository, name)
+  const remote = local ? false : (await getCommit(repository, `origin/${name}`).catch(() => undefined)) !== undefined
+  const ref = local || remote ? name : await getCommit(repository, name)
   try {
     await git.checkout({ ...repository, ref, force })
   } catch (error) {
@@ -125,14 +125,19 @@ async function checkoutRef(call: Call, name: string, force: boolean): Promise<st
 const previousBranchFile = ({ gitdir }: Repository): string => `${gitdir}/PREVIOUS_BRANCH`
 
 /** A branch, or the commit of a detached head. */
-async function previousBranch({ context, repository }: Call): Promise<string> {
+async function previousBranch({ context, repository }: GitCall): Promise<string> {
   const path = previousBranchFile(repository)
   const name = (await context.fs.exists(path)) ? await context.fs.readFile(path) : ''
   if (name === '') throw fatal('there is no previous branch')
   return name
 }
 
-async function createAndCheckout(call: Call, name: string, start: string | undefined, force: boolean): Promise<string> {
+async function createAndCheckout(
+  call: GitCall,
+  name: string,
+  start: string | undefined,
+  force: boolean,
+): Promise<string> {
   const { repository, context } = call
   const before = await branchOf(repository)
   if ((await headOf(repository)) === undefined && start === undefined)
@@ -147,7 +152,7 @@ async function createAndCheckout(call: Call, name: string, start: string | undef
   return `Switched to a new branch '${name}'\n`
 }
 
-export async function switchTo(call: Call, options: Arguments): Promise<GitOutput> {
+export async function switchTo(call: GitCall, options: Arguments): Promise<GitOutput> {
   const quiet = options.flag('q', 'quiet')
   const made = options.value('c', 'b', 'C', 'B')
   const [name] = options.rest
@@ -160,7 +165,7 @@ export async function switchTo(call: Call, options: Arguments): Promise<GitOutpu
   return quiet ? {} : { stderr }
 }
 
-export async function checkout(call: Call, options: Arguments): Promise<GitOutput> {
+export async function checkout(call: GitCall, options: Arguments): Promise<GitOutput> {
   if (options.value('b', 'B') !== undefined) return switchTo(call, options)
   const [revisions, paths] = options.rest[0] === '-' ? [['-'], []] : await withRemote(call, options)
   if (paths.length === 0) return revisions.length === 0 ? {} : switchTo(call, options)
@@ -170,9 +175,9 @@ export async function checkout(call: Call, options: Arguments): Promise<GitOutpu
     : { stderr: `Updated ${count} path${count === 1 ? '' : 's'} from the index\n` }
 }
 
-async function withRemote(call: Call, options: Arguments): Promise<readonly [readonly string[], readonly string[]]> {
+async function withRemote(call: GitCall, options: Arguments): Promise<readonly [readonly string[], readonly string[]]> {
   const [first = ''] = options.rest
-  const remote = await commitOf(call.repository, `origin/${first}`).catch(() => undefined)
+  const remote = await getCommit(call.repository, `origin/${first}`).catch(() => undefined)
   const divided = options.revisionsAndPaths(call)
   return remote && !options.after
     ? divided.catch(() => [[first], []] as const)
@@ -183,7 +188,7 @@ async function withRemote(call: Call, options: Arguments): Promise<readonly [rea
       })
 }
 
-export async function tag(call: Call, options: Arguments): Promise<GitOutput> {
+export async function tag(call: GitCall, options: Arguments): Promise<GitOutput> {
   const { repository } = call
   const [name, start] = options.rest
   if (name === undefined || options.flag('l', 'list'))
@@ -194,7 +199,7 @@ export async function tag(call: Call, options: Arguments): Promise<GitOutput> {
     await git.deleteTag({ ...repository, ref: name })
     return { stdout: `Deleted tag '${name}' (was ${shortOid(oid)})\n` }
   }
-  const object = await commitOf(repository, start ?? 'HEAD')
+  const object = await getCommit(repository, start ?? 'HEAD')
   const force = options.flag('f', 'force')
   if ((await git.listTags({ ...repository })).includes(name) && !force) throw fatal(`tag '${name}' already exists`)
   const message = options.value('m', 'message')
@@ -205,7 +210,7 @@ export async function tag(call: Call, options: Arguments): Promise<GitOutput> {
       ref: name,
       object,
       message: `${message}\n`,
-      tagger: await identityOf(call, 'COMMITTER'),
+      tagger: await getIdentity(call, 'COMMITTER'),
       force,
     })
   return {}

@@ -5,21 +5,25 @@ import { compare, type Comparison, linesOf, unifiedHunks } from '../commands/com
 import type { Repository } from './repository.ts'
 
 export type Side = { readonly mode: string; readonly oid: string; readonly text: () => Promise<string> }
-export type FileChange = { readonly path: string; readonly before: Side | undefined; readonly after: Side | undefined }
+export type TreeChange = { readonly path: string; readonly before: Side | undefined; readonly after: Side | undefined }
 
 /** A commit by its hash, or `undefined` for the state before the first. */
-export type State = { readonly of: 'commit'; readonly oid: string | undefined } | { readonly of: 'index' | 'files' }
+export type TreeState = { readonly of: 'commit'; readonly oid: string | undefined } | { readonly of: 'index' | 'files' }
 
 const emptyTreeOid = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
-const walkerOf = (state: State) => {
+const createWalker = (state: TreeState) => {
   if (state.of === 'commit') return git.TREE({ ref: state.oid ?? emptyTreeOid })
   return state.of === 'index' ? git.STAGE() : git.WORKDIR()
 }
 
 const decoder = new TextDecoder()
 
-async function sideOf(repository: Repository, entry: git.WalkerEntry | null, state: State): Promise<Side | undefined> {
+async function getSide(
+  repository: Repository,
+  entry: git.WalkerEntry | null,
+  state: TreeState,
+): Promise<Side | undefined> {
   if (!entry || (await entry.type()) !== 'blob') return undefined
   const oid = (await entry.oid()) ?? ''
   const read = async (): Promise<string> => {
@@ -31,73 +35,73 @@ async function sideOf(repository: Repository, entry: git.WalkerEntry | null, sta
   return { mode: isLink ? '120000' : mode & 0o111 ? '100755' : '100644', oid, text: read }
 }
 
-type Pair = readonly [git.WalkerEntry | null, git.WalkerEntry | null]
+type EntryPair = readonly [git.WalkerEntry | null, git.WalkerEntry | null]
 
 const isTree = async (entry: git.WalkerEntry | null): Promise<boolean> =>
   entry !== null && (await entry.type()) === 'tree'
 
-type Walk = {
-  readonly states: readonly [State, State]
+type ChangeWalk = {
+  readonly states: readonly [TreeState, TreeState]
   readonly isWanted: (path: string) => boolean
   /** Paths of the working tree that are compared even when the first state does not have them. */
   readonly tracked: ReadonlySet<string> | undefined
 }
 
 /** Whether a path is an untracked file, or excluded by the caller. */
-const isExcluded = ({ states, isWanted, tracked }: Walk, path: string, before: git.WalkerEntry | null): boolean =>
+const isExcluded = ({ states, isWanted, tracked }: ChangeWalk, path: string, before: git.WalkerEntry | null): boolean =>
   !isWanted(path) || (states[1].of === 'files' && !before && !tracked?.has(path))
 
 const isSame = (before: Side | undefined, after: Side | undefined): boolean =>
   before?.oid === after?.oid && before?.mode === after?.mode
 
-const isUntracked = ({ states, tracked }: Walk, before: git.WalkerEntry | null): boolean =>
+const isUntracked = ({ states, tracked }: ChangeWalk, before: git.WalkerEntry | null): boolean =>
   states[1].of === 'files' && !before && !tracked
 
 /** Returns the change of one file; `null` skips an untracked directory. */
 async function changeAt(
   repository: Repository,
-  walk: Walk,
+  walk: ChangeWalk,
   path: string,
-  [a, b]: Pair,
-): Promise<FileChange | null | undefined> {
+  [a, b]: EntryPair,
+): Promise<TreeChange | null | undefined> {
   const { states } = walk
   if (path === '.') return undefined
   if ((await isTree(a)) || (await isTree(b))) return isUntracked(walk, a) ? null : undefined
   if (isExcluded(walk, path, a)) return undefined
-  const before = await sideOf(repository, a, states[0])
-  const after = await sideOf(repository, b, states[1])
+  const before = await getSide(repository, a, states[0])
+  const after = await getSide(repository, b, states[1])
   return isSame(before, after) ? undefined : { path, before, after }
 }
 
 /** Sorted by path, without untracked files. */
 export async function changesBetween(
   repository: Repository,
-  states: readonly [State, State],
+  states: readonly [TreeState, TreeState],
   isWanted: (path: string) => boolean = () => true,
-): Promise<FileChange[]> {
+): Promise<TreeChange[]> {
   const [from, to] = states
   const tracked = to.of === 'files' && from.of !== 'index' ? new Set(await git.listFiles({ ...repository })) : undefined
   const walk = { states, isWanted, tracked }
   const found = (await git.walk({
     ...repository,
-    trees: [walkerOf(from), walkerOf(to)],
+    trees: [createWalker(from), createWalker(to)],
     map: (path, [a = null, b = null]) => changeAt(repository, walk, path, [a, b]),
-    reduce: async (parent: FileChange | undefined, children: (FileChange | FileChange[])[]) => [
+    reduce: async (parent: TreeChange | undefined, children: (TreeChange | TreeChange[])[]) => [
       ...(parent ? [parent] : []),
       ...children.flat(),
     ],
-  })) as FileChange[] | undefined
+  })) as TreeChange[] | undefined
   return (found ?? []).filter(({ before, after }) => before || after).toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
 const isBinary = (text: string): boolean => text.slice(0, 8000).includes('\0')
 
-async function comparisonOf({ before, after }: FileChange): Promise<Comparison | undefined> {
+async function getComparison({ before, after }: TreeChange): Promise<Comparison | undefined> {
   const [a, b] = [(await before?.text()) ?? '', (await after?.text()) ?? '']
   return isBinary(a) || isBinary(b) ? undefined : compare(linesOf(a), linesOf(b))
 }
 
-function heading({ path, before, after }: FileChange): string {
+function heading({ path, before, after }: TreeChange): string {
   const lines = [`diff --git a/${path} b/${path}`]
   if (!before) lines.push(`new file mode ${after?.mode ?? ''}`)
   else if (!after) lines.push(`deleted file mode ${before.mode}`)
@@ -108,33 +112,33 @@ function heading({ path, before, after }: FileChange): string {
   return `${lines.join('\n')}\n`
 }
 
-async function patchOf(change: FileChange, context = 3): Promise<string> {
+async function renderPatch(change: TreeChange, context = 3): Promise<string> {
   const { path, before, after } = change
   if (before?.oid === after?.oid) return heading(change)
-  const comparison = await comparisonOf(change)
+  const comparison = await getComparison(change)
   const [from, to] = [before ? `a/${path}` : '/dev/null', after ? `b/${path}` : '/dev/null']
   if (!comparison) return `${heading(change)}Binary files ${from} and ${to} differ\n`
   const hunks = unifiedHunks(comparison, context, true)
   return heading(change) + (hunks === '' ? '' : `--- ${from}\n+++ ${to}\n${hunks}`)
 }
 
-export async function patchesOf(changes: readonly FileChange[], context = 3): Promise<string> {
+export async function renderPatches(changes: readonly TreeChange[], context = 3): Promise<string> {
   const patches: string[] = []
-  for (const change of changes) patches.push(await patchOf(change, context))
+  for (const change of changes) patches.push(await renderPatch(change, context))
   return patches.join('')
 }
 
-export const letterOf = ({ before, after }: FileChange): string => {
+export const renderLetter = ({ before, after }: TreeChange): string => {
   if (!before) return 'A'
   return after ? 'M' : 'D'
 }
 
 type Count = { readonly path: string; readonly added: number; readonly removed: number; readonly binary: boolean }
 
-async function countsOf(changes: readonly FileChange[]): Promise<Count[]> {
+async function countCounts(changes: readonly TreeChange[]): Promise<Count[]> {
   const counts: Count[] = []
   for (const change of changes) {
-    const comparison = await comparisonOf(change)
+    const comparison = await getComparison(change)
     const sum = (pick: (one: Comparison['changes'][number]) => number): number =>
       (comparison?.changes ?? []).reduce((total, one) => total + pick(one), 0)
     const [added, removed] = [sum(({ fromB, toB }) => toB - fromB), sum(({ fromA, toA }) => toA - fromA)]
@@ -156,12 +160,12 @@ function summary(counts: readonly Count[]): string {
 
 const statWidth = 80
 
-export async function statOf(
-  changes: readonly FileChange[],
+export async function renderStat(
+  changes: readonly TreeChange[],
   options: { readonly short: boolean } = { short: false },
 ): Promise<string> {
   if (changes.length === 0) return ''
-  const counts = await countsOf(changes)
+  const counts = await countCounts(changes)
   if (options.short) return summary(counts)
   const widest = Math.max(...counts.map(({ path }) => path.length))
   const digits = String(Math.max(...counts.map(({ added, removed }) => added + removed))).length
@@ -179,7 +183,7 @@ export async function statOf(
 }
 
 /** Renders ` create mode 100644 f` for new files and ` delete mode …` for deleted ones. */
-export const modesOf = (changes: readonly FileChange[]): string =>
+export const listModes = (changes: readonly TreeChange[]): string =>
   changes
     .flatMap(({ path, before, after }) => {
       if (!before) return [` create mode ${after?.mode ?? ''} ${path}\n`]

@@ -1,23 +1,23 @@
 /** Implements the git command: parses its global options and runs a subcommand. */
 
 import * as library from 'isomorphic-git'
-import { type Command, command, type Context, type ExecResult, pathIn, textResult } from '../commands/io.ts'
+import { type Command, command, type CommandContext, type ExecResult, pathIn, textResult } from '../commands/io.ts'
 import { type Arguments, parseArguments } from './arguments.ts'
 import { type GitOutput, branch, checkout, switchTo, tag } from './branches.ts'
 import { commit } from './commit.ts'
 import { log, show } from './history.ts'
 import { merge, stash } from './merging.ts'
 import { clone, fetch, pull, push } from './network.ts'
-import { type Call, fatal, findRepository, GitError } from './repository.ts'
+import { type GitCall, fatal, findRepository, GitError } from './repository.ts'
 import { config, diff, init, lsFiles, remote, revParse } from './setup.ts'
 import { add, mv, reset, restore, rm } from './staging.ts'
 import { longStatus, shortStatus } from './status.ts'
 
-type Run = (call: Call, options: Arguments) => Promise<GitOutput & { readonly exitCode?: number }>
-type Subcommand = { readonly valued: string; readonly run: Run }
+type GitRun = (call: GitCall, options: Arguments) => Promise<GitOutput & { readonly exitCode?: number }>
+type Subcommand = { readonly valued: string; readonly run: GitRun }
 
 const printed =
-  (write: (call: Call, options: Arguments) => Promise<string>): Run =>
+  (write: (call: GitCall, options: Arguments) => Promise<string>): GitRun =>
   async (call, options) => ({ stdout: await write(call, options) })
 
 const status = printed((call, options) => {
@@ -59,16 +59,16 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
 }
 
 /** Subcommands that need no repository. */
-const withoutRepository: Readonly<Record<string, (context: Context, options: Arguments) => Promise<string>>> = {
+const withoutRepository: Readonly<Record<string, (context: CommandContext, options: Arguments) => Promise<string>>> = {
   clone,
   config,
   init,
 }
 
-type Invocation = { readonly context: Context; readonly verb: string; readonly args: readonly string[] }
+type GitInvocation = { readonly context: CommandContext; readonly verb: string; readonly args: readonly string[] }
 
 /** `-C dir`, `-c key=value` and `--no-pager` come before the command. */
-function parseInvocation(args: readonly string[], context: Context): Invocation {
+function parseInvocation(args: readonly string[], context: CommandContext): GitInvocation {
   let cwd = context.cwd
   let i = 0
   for (; i < args.length && (args[i] ?? '').startsWith('-'); i++) {
@@ -81,7 +81,7 @@ function parseInvocation(args: readonly string[], context: Context): Invocation 
 
 const helpText = `usage: git <command> [<args>]\n\nAvailable here: ${[...Object.keys(withoutRepository), ...Object.keys(subcommands)].toSorted().join(', ')}\n`
 
-async function run({ context, verb, args }: Invocation): Promise<ExecResult> {
+async function run({ context, verb, args }: GitInvocation): Promise<ExecResult> {
   if (verb === 'version') return textResult(`git version 2.39.5 (isomorphic-git ${library.version()})\n`)
   if (verb === 'help') return textResult(helpText, 1)
   const outside = withoutRepository[verb]

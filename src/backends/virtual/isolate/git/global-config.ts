@@ -1,6 +1,6 @@
 /** Reads and writes the user's settings in ~/.gitconfig. */
 
-import type { Context } from '../commands/io.ts'
+import type { CommandContext } from '../commands/io.ts'
 
 const configPath = '/workspace/.gitconfig'
 
@@ -25,15 +25,15 @@ const split = (path: string): readonly [string, string] => [
   path.slice(path.lastIndexOf('.') + 1),
 ]
 
-const load = async ({ fs }: Context): Promise<Sections> =>
+const load = async ({ fs }: CommandContext): Promise<Sections> =>
   parse((await fs.exists(configPath)) ? await fs.readFile(configPath) : '')
 
-export async function readGlobal(context: Context, path: string): Promise<string | undefined> {
+export async function readGlobal(context: CommandContext, path: string): Promise<string | undefined> {
   const [section, key] = split(path)
   return (await load(context)).get(section)?.get(key)
 }
 
-export async function writeGlobal(context: Context, path: string, value: string | undefined): Promise<void> {
+export async function writeGlobal(context: CommandContext, path: string, value: string | undefined): Promise<void> {
   const sections = await load(context)
   const [section, key] = split(path)
   const entries = sections.get(section) ?? new Map<string, string>()
@@ -50,7 +50,7 @@ export async function writeGlobal(context: Context, path: string, value: string 
   await context.fs.writeFile(configPath, texts.join(''))
 }
 
-export async function listGlobal(context: Context): Promise<string[]> {
+export async function listGlobal(context: CommandContext): Promise<string[]> {
   return [...(await load(context))].flatMap(([section, entries]) =>
     [...entries].map(([key, value]) => `${section}.${key}=${value}`),
   )

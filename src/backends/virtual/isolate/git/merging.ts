@@ -2,14 +2,14 @@
 
 import * as git from 'isomorphic-git'
 import type { Arguments } from './arguments.ts'
-import { changesBetween, modesOf, statOf } from './changes.ts'
-import { branchOf, type Call, commitOf, fatal, GitError, headOf, identityOf, shortOid } from './repository.ts'
-import { setUnmerged, statusOf } from './status.ts'
+import { changesBetween, listModes, renderStat } from './changes.ts'
+import { branchOf, type GitCall, getCommit, fatal, GitError, headOf, getIdentity, shortOid } from './repository.ts'
+import { setUnmerged, getStatus } from './status.ts'
 
 const ourMarker = 'HEAD'
 
 /** Names our side HEAD in conflict markers, as git does. */
-async function renameMarkers({ context, repository }: Call, paths: readonly string[], ours: string): Promise<void> {
+async function renameMarkers({ context, repository }: GitCall, paths: readonly string[], ours: string): Promise<void> {
   for (const path of paths) {
     const file = `${repository.dir}/${path}`
     const text = await context.fs.readFile(file)
@@ -18,7 +18,7 @@ async function renameMarkers({ context, repository }: Call, paths: readonly stri
 }
 
 async function writeConflict(
-  call: Call,
+  call: GitCall,
   error: InstanceType<typeof git.Errors.MergeConflictError>,
   name: string,
   theirs: string,
@@ -40,7 +40,7 @@ async function writeConflict(
   })
 }
 
-async function abort(call: Call): Promise<string> {
+async function abort(call: GitCall): Promise<string> {
   const { repository, context } = call
   if (!(await context.fs.exists(`${repository.gitdir}/MERGE_HEAD`)))
     throw fatal('There is no merge to abort (MERGE_HEAD missing).')
@@ -50,15 +50,15 @@ async function abort(call: Call): Promise<string> {
   return ''
 }
 
-export async function merge(call: Call, options: Arguments): Promise<string> {
+export async function merge(call: GitCall, options: Arguments): Promise<string> {
   const { repository } = call
   if (options.flag('abort')) return abort(call)
   const [name] = options.rest
   if (name === undefined) throw fatal('No remote for the current branch.')
-  const [ours, theirs] = [await headOf(repository), await commitOf(repository, name).catch(() => undefined)]
+  const [ours, theirs] = [await headOf(repository), await getCommit(repository, name).catch(() => undefined)]
   if (theirs === undefined) throw new GitError(`merge: ${name} - not something we can merge`, 1)
   if (ours === undefined) throw fatal('nothing to merge into: there is no commit yet')
-  const { rows } = await statusOf(call)
+  const { rows } = await getStatus(call)
   if (rows.length > 0)
     throw new GitError(
       'error: Your local changes would be overwritten by merge.\nPlease commit your changes or stash them before you merge.\nAborting',
@@ -67,9 +67,9 @@ export async function merge(call: Call, options: Arguments): Promise<string> {
   return mergeInto(call, options, { name, ours, theirs })
 }
 
-type Pair = { readonly name: string; readonly ours: string; readonly theirs: string }
+type MergePair = { readonly name: string; readonly ours: string; readonly theirs: string }
 
-async function mergeInto(call: Call, options: Arguments, { name, ours, theirs }: Pair): Promise<string> {
+async function mergeInto(call: GitCall, options: Arguments, { name, ours, theirs }: MergePair): Promise<string> {
   const { repository } = call
   const branch = await branchOf(repository)
   try {
@@ -81,8 +81,8 @@ async function mergeInto(call: Call, options: Arguments, { name, ours, theirs }:
       fastForward: !options.flag('no-ff'),
       fastForwardOnly: options.flag('ff-only'),
       message: options.value('m', 'message') ?? `Merge branch '${name}'\n`,
-      author: await identityOf(call, 'AUTHOR'),
-      committer: await identityOf(call, 'COMMITTER'),
+      author: await getIdentity(call, 'AUTHOR'),
+      committer: await getIdentity(call, 'COMMITTER'),
     })
     if (result.alreadyMerged) return 'Already up to date.\n'
     await git.checkout({ ...repository, ref: branch ?? theirs, force: true })
@@ -93,7 +93,7 @@ async function mergeInto(call: Call, options: Arguments, { name, ours, theirs }:
     const heading = result.fastForward
       ? `Updating ${shortOid(ours)}..${shortOid(theirs)}\nFast-forward\n`
       : "Merge made by the 'ort' strategy.\n"
-    return options.flag('q', 'quiet') ? '' : heading + (await statOf(changes)) + modesOf(changes)
+    return options.flag('q', 'quiet') ? '' : heading + (await renderStat(changes)) + listModes(changes)
   } catch (error) {
     if (error instanceof git.Errors.MergeConflictError) throw await writeConflict(call, error, name, theirs)
     if (error instanceof git.Errors.FastForwardError) throw fatal('Not possible to fast-forward, aborting.')
@@ -113,16 +113,16 @@ const stashOperations: Readonly<Record<string, StashOp>> = {
 }
 
 /** Sets the user's name and email, because the library's stash reads them only from the settings. */
-async function ensureIdentity(call: Call): Promise<void> {
-  const { name, email } = await identityOf(call, 'AUTHOR')
+async function ensureIdentity(call: GitCall): Promise<void> {
+  const { name, email } = await getIdentity(call, 'AUTHOR')
   if ((await git.getConfig({ ...call.repository, path: 'user.name' })) !== undefined) return
   await git.setConfig({ ...call.repository, path: 'user.name', value: name })
   await git.setConfig({ ...call.repository, path: 'user.email', value: email })
 }
 
-async function pushStash(call: Call, message: string | undefined): Promise<string> {
+async function pushStash(call: GitCall, message: string | undefined): Promise<string> {
   const { repository } = call
-  if ((await statusOf(call)).rows.length === 0) return 'No local changes to save\n'
+  if ((await getStatus(call)).rows.length === 0) return 'No local changes to save\n'
   await ensureIdentity(call)
   await git.stash({ ...repository, op: 'push', ...(message !== undefined && { message }) })
   const head = (await headOf(repository)) ?? ''
@@ -132,7 +132,7 @@ async function pushStash(call: Call, message: string | undefined): Promise<strin
   return `Saved working directory and index state ${message === undefined ? about : `On ${branch}: ${message}`}\n`
 }
 
-export async function stash(call: Call, options: Arguments): Promise<string> {
+export async function stash(call: GitCall, options: Arguments): Promise<string> {
   const [word = 'push', which = ''] = options.rest
   const op = stashOperations[word]
   if (!op) throw fatal(`unknown stash command: ${word}`)

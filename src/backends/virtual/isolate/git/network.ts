@@ -1,15 +1,15 @@
 /** Implements git clone, fetch, pull and push over the shell's fetch. */
 
 import * as git from 'isomorphic-git'
-import { type Context, pathIn } from '../commands/io.ts'
+import { type CommandContext, pathIn } from '../commands/io.ts'
 import type { Arguments } from './arguments.ts'
 import type { GitOutput } from './branches.ts'
-import { branchOf, type Call, fatal, identityOf, type Repository, repositoryAt } from './repository.ts'
+import { branchOf, type GitCall, fatal, getIdentity, type Repository, repositoryAt } from './repository.ts'
 
 const noNetwork = (url: string) => fatal(`unable to access '${url}': this host has no network`)
 
 /** Makes an HTTP client of the shell's fetch, which checks addresses. */
-function httpOf({ fetch: shellFetch }: Context, url: string): git.HttpClient {
+function createHttp({ fetch: shellFetch }: CommandContext, url: string): git.HttpClient {
   if (!shellFetch) throw noNetwork(url)
   return {
     async request({ url: address, method = 'GET', headers = {}, body }) {
@@ -33,10 +33,10 @@ function httpOf({ fetch: shellFetch }: Context, url: string): git.HttpClient {
   }
 }
 
-export async function clone(context: Context, options: Arguments): Promise<string> {
+export async function clone(context: CommandContext, options: Arguments): Promise<string> {
   const [url, directory] = options.rest
   if (url === undefined) throw fatal('You must specify a repository to clone.')
-  const http = httpOf(context, url)
+  const http = createHttp(context, url)
   const name =
     directory ??
     url
@@ -60,18 +60,18 @@ export async function clone(context: Context, options: Arguments): Promise<strin
   return ''
 }
 
-async function remoteOf(repository: Repository, name: string | undefined): Promise<{ remote: string; url: string }> {
+async function getRemote(repository: Repository, name: string | undefined): Promise<{ remote: string; url: string }> {
   const remote = name ?? 'origin'
   const configured = (await git.listRemotes({ ...repository })).find((one) => one.remote === remote)
   if (!configured) throw fatal(`'${remote}' does not appear to be a git repository`)
   return configured
 }
 
-export async function fetch({ context, repository }: Call, options: Arguments): Promise<GitOutput> {
-  const { remote, url } = await remoteOf(repository, options.rest[0])
+export async function fetch({ context, repository }: GitCall, options: Arguments): Promise<GitOutput> {
+  const { remote, url } = await getRemote(repository, options.rest[0])
   await git.fetch({
     ...repository,
-    http: httpOf(context, url),
+    http: createHttp(context, url),
     remote,
     prune: options.flag('p', 'prune'),
     tags: options.flag('tags'),
@@ -79,19 +79,19 @@ export async function fetch({ context, repository }: Call, options: Arguments): 
   return { stderr: options.flag('q', 'quiet') ? '' : `From ${url}\n` }
 }
 
-export async function pull(call: Call, options: Arguments): Promise<GitOutput> {
+export async function pull(call: GitCall, options: Arguments): Promise<GitOutput> {
   const { context, repository } = call
-  const { remote, url } = await remoteOf(repository, options.rest[0])
+  const { remote, url } = await getRemote(repository, options.rest[0])
   const ref = options.rest[1] ?? (await branchOf(repository))
   const before = await git.resolveRef({ ...repository, ref: 'HEAD' }).catch(() => undefined)
   await git.pull({
     ...repository,
-    http: httpOf(context, url),
+    http: createHttp(context, url),
     remote,
     ...(ref !== undefined && { ref, remoteRef: ref }),
     fastForwardOnly: options.flag('ff-only'),
-    author: await identityOf(call, 'AUTHOR'),
-    committer: await identityOf(call, 'COMMITTER'),
+    author: await getIdentity(call, 'AUTHOR'),
+    committer: await getIdentity(call, 'COMMITTER'),
   })
   const after = await git.resolveRef({ ...repository, ref: 'HEAD' })
   return {
@@ -100,10 +100,10 @@ export async function pull(call: Call, options: Arguments): Promise<GitOutput> {
   }
 }
 
-export async function push({ context, repository }: Call, options: Arguments): Promise<GitOutput> {
-  const { remote, url } = await remoteOf(repository, options.rest[0])
+export async function push({ context, repository }: GitCall, options: Arguments): Promise<GitOutput> {
+  const { remote, url } = await getRemote(repository, options.rest[0])
   const ref = options.rest[1] ?? (await branchOf(repository))
-  const http = httpOf(context, url)
+  const http = createHttp(context, url)
   const result = await git.push({
     ...repository,
     http,

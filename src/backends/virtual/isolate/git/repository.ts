@@ -1,7 +1,7 @@
 /** Opens a repository on the shell's files, and resolves revisions, paths and identities. */
 
 import * as git from 'isomorphic-git'
-import { type Context, pathIn } from '../commands/io.ts'
+import { type CommandContext, pathIn } from '../commands/io.ts'
 import { readGlobal } from './global-config.ts'
 
 export type Repository = {
@@ -11,7 +11,7 @@ export type Repository = {
   readonly cache: object
 }
 
-export type Call = { readonly context: Context; readonly repository: Repository }
+export type GitCall = { readonly context: CommandContext; readonly repository: Repository }
 
 /** An error of a git command: its message on stderr and its exit code. */
 export class GitError extends Error {
@@ -49,7 +49,7 @@ let statCount = 0
  * The clock may stand still between two writes, so that equal times do not prove equal contents. Each call returns
  * another change time, so that git compares contents.
  */
-function statOf(stat: Awaited<ReturnType<Context['fs']['stat']>>): GitStat {
+function renderStat(stat: Awaited<ReturnType<CommandContext['fs']['stat']>>): GitStat {
   return {
     size: stat.size,
     mode: stat.isSymbolicLink ? 0o120000 : (stat.mode & 0o777) | (stat.isDirectory ? 0o040000 : 0o100000),
@@ -65,7 +65,7 @@ function statOf(stat: Awaited<ReturnType<Context['fs']['stat']>>): GitStat {
   }
 }
 
-function gitFiles({ fs }: Context) {
+function gitFiles({ fs }: CommandContext) {
   type Encoding = string | { encoding?: string } | undefined
   const wantsText = (options: Encoding): boolean =>
     (typeof options === 'string' ? options : options?.encoding) === 'utf8'
@@ -85,15 +85,15 @@ function gitFiles({ fs }: Context) {
         throw Object.assign(new Error(path), { code: 'ENOTEMPTY' })
       await withErrorCode(fs.rm(path, { recursive: true }))
     },
-    stat: async (path: string) => statOf(await withErrorCode(fs.stat(path))),
-    lstat: async (path: string) => statOf(await withErrorCode(fs.lstat(path))),
+    stat: async (path: string) => renderStat(await withErrorCode(fs.stat(path))),
+    lstat: async (path: string) => renderStat(await withErrorCode(fs.lstat(path))),
     readlink: (path: string) => withErrorCode(fs.readlink(path)),
     symlink: (target: string, path: string) => withErrorCode(fs.symlink(target, path)),
     chmod: (path: string, mode: number) => withErrorCode(fs.chmod(path, mode)),
   }
 }
 
-export const repositoryAt = (context: Context, dir: string): Repository => ({
+export const repositoryAt = (context: CommandContext, dir: string): Repository => ({
   fs: { promises: gitFiles(context) },
   dir,
   gitdir: dir === '/' ? '/.git' : `${dir}/.git`,
@@ -101,7 +101,7 @@ export const repositoryAt = (context: Context, dir: string): Repository => ({
 })
 
 /** Finds the repository that contains the working directory. */
-export async function findRepository(context: Context): Promise<Repository> {
+export async function findRepository(context: CommandContext): Promise<Repository> {
   for (let dir = context.cwd; ; dir = dir.replace(/\/[^/]*$/, '') || '/') {
     if (await context.fs.exists(dir === '/' ? '/.git' : `${dir}/.git`)) return repositoryAt(context, dir)
     if (dir === '/') throw fatal('not a git repository (or any of the parent directories): .git')
@@ -109,7 +109,7 @@ export async function findRepository(context: Context): Promise<Repository> {
 }
 
 /** Converts a path to one relative to the repository; '.' is its root. */
-export function repositoryPath({ context, repository }: Call, path: string): string {
+export function repositoryPath({ context, repository }: GitCall, path: string): string {
   const whole = pathIn(context, path)
   if (whole === repository.dir) return '.'
   const start = repository.dir === '/' ? '/' : `${repository.dir}/`
@@ -138,9 +138,9 @@ export function pathMatcher(paths: readonly string[]): (path: string) => boolean
 const ancestorPattern = /[~^]\d*/g
 
 /** Resolves a revision to a commit: branch, tag or (abbreviated) hash, with ~n and ^n. */
-export async function commitOf(repository: Repository, name: string): Promise<string> {
+export async function getCommit(repository: Repository, name: string): Promise<string> {
   const base = name.replace(ancestorPattern, '')
-  let oid = await baseOf(repository, base === '' || base === '@' ? 'HEAD' : base, name)
+  let oid = await getBase(repository, base === '' || base === '@' ? 'HEAD' : base, name)
   for (const [step] of name.slice(base.length).matchAll(ancestorPattern)) {
     const count = step.length > 1 ? Number(step.slice(1)) : 1
     for (let i = 0; i < (step.startsWith('~') ? count : 1); i++) {
@@ -156,7 +156,7 @@ export async function commitOf(repository: Repository, name: string): Promise<st
 const unknown = (name: string): GitError =>
   fatal(`ambiguous argument '${name}': unknown revision or path not in the working tree.`)
 
-async function baseOf(repository: Repository, base: string, whole: string): Promise<string> {
+async function getBase(repository: Repository, base: string, whole: string): Promise<string> {
   const found = await git.resolveRef({ ...repository, ref: base }).catch(() => undefined)
   const expanded = found ?? (await expandedOid(repository, base))
   const oid = expanded ?? (await git.resolveRef({ ...repository, ref: `remotes/${base}` }).catch(() => undefined))
@@ -172,14 +172,14 @@ const expandedOid = (repository: Repository, oid: string): Promise<string | unde
     : Promise.resolve(undefined)
 
 export const headOf = (repository: Repository): Promise<string | undefined> =>
-  commitOf(repository, 'HEAD').catch(() => undefined)
+  getCommit(repository, 'HEAD').catch(() => undefined)
 
 /** `undefined` on a detached head. */
 export async function branchOf(repository: Repository): Promise<string | undefined> {
   return (await git.currentBranch({ ...repository })) ?? undefined
 }
 
-export type Identity = {
+export type GitIdentity = {
   readonly name: string
   readonly email: string
   readonly timestamp: number
@@ -187,7 +187,7 @@ export type Identity = {
 }
 
 /** Parses `1767225600 +0100` or a date into seconds and minutes west of UTC. */
-function timeOf(text: string | undefined): { timestamp: number; timezoneOffset: number } {
+function renderTime(text: string | undefined): { timestamp: number; timezoneOffset: number } {
   const [, seconds, sign, hours, minutes] = /^@?(\d+)(?: ([+-])(\d{2})(\d{2}))?$/.exec(text ?? '') ?? []
   const west = (sign === '-' ? 1 : -1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0))
   if (seconds !== undefined) return { timestamp: Number(seconds), timezoneOffset: west === 0 ? 0 : west }
@@ -196,14 +196,17 @@ function timeOf(text: string | undefined): { timestamp: number; timezoneOffset: 
 }
 
 /** Resolves the author or committer: from variables, the repository, the user's settings, or a default. */
-export async function identityOf({ context, repository }: Call, role: 'AUTHOR' | 'COMMITTER'): Promise<Identity> {
+export async function getIdentity(
+  { context, repository }: GitCall,
+  role: 'AUTHOR' | 'COMMITTER',
+): Promise<GitIdentity> {
   const fromEnvironment = (field: string): string | undefined => context.exportedEnv?.[`GIT_${role}_${field}`]
   const setting = async (path: string): Promise<string | undefined> =>
     ((await git.getConfig({ ...repository, path })) as string | undefined) ?? (await readGlobal(context, path))
   return {
     name: fromEnvironment('NAME') ?? (await setting('user.name')) ?? 'user',
     email: fromEnvironment('EMAIL') ?? (await setting('user.email')) ?? 'user@localhost',
-    ...timeOf(fromEnvironment('DATE')),
+    ...renderTime(fromEnvironment('DATE')),
   }
 }
 

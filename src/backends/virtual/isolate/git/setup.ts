@@ -1,15 +1,15 @@
 /** Implements git init, config, remote, rev-parse, ls-files and diff. */
 
 import * as git from 'isomorphic-git'
-import { type Context, pathIn } from '../commands/io.ts'
+import { type CommandContext, pathIn } from '../commands/io.ts'
 import type { Arguments } from './arguments.ts'
-import { changesBetween, type State } from './changes.ts'
+import { changesBetween, type TreeState } from './changes.ts'
 import { listGlobal, readGlobal, writeGlobal } from './global-config.ts'
 import { changesText } from './history.ts'
 import {
   branchOf,
-  type Call,
-  commitOf,
+  type GitCall,
+  getCommit,
   fatal,
   findRepository,
   GitError,
@@ -20,7 +20,7 @@ import {
   shortOid,
 } from './repository.ts'
 
-export async function init(context: Context, options: Arguments): Promise<string> {
+export async function init(context: CommandContext, options: Arguments): Promise<string> {
   const dir = pathIn(context, options.rest[0] ?? '.')
   const repository = repositoryAt(context, dir)
   const exists = await context.fs.exists(repository.gitdir)
@@ -32,7 +32,7 @@ export async function init(context: Context, options: Arguments): Promise<string
   return options.flag('q', 'quiet') ? '' : `${word} Git repository in ${repository.gitdir}/\n`
 }
 
-async function listConfig({ context, repository }: Call): Promise<string> {
+async function listConfig({ context, repository }: GitCall): Promise<string> {
   const text = await context.fs.readFile(`${repository.gitdir}/config`)
   let section = ''
   const own = text.split('\n').flatMap((line) => {
@@ -45,14 +45,19 @@ async function listConfig({ context, repository }: Call): Promise<string> {
 }
 
 /** Reads or writes the user's settings, also without a repository. */
-async function globalConfig(context: Context, options: Arguments, path?: string, value?: string): Promise<string> {
+async function globalConfig(
+  context: CommandContext,
+  options: Arguments,
+  path?: string,
+  value?: string,
+): Promise<string> {
   if (path === undefined) return readOut((await listGlobal(context)).join('\n'))
   if (value === undefined && !options.flag('unset')) return readOut(await readGlobal(context, path))
   await writeGlobal(context, path, value)
   return ''
 }
 
-export async function config(context: Context, options: Arguments): Promise<string> {
+export async function config(context: CommandContext, options: Arguments): Promise<string> {
   const [path, value] = /^[sg]et$/.test(options.rest[0] ?? '') ? options.rest.slice(1) : options.rest
   if (options.flag('global', 'system')) return globalConfig(context, options, path, value)
   const repository = await findRepository(context)
@@ -70,7 +75,7 @@ function readOut(value: string | undefined): string {
   return `${value}\n`
 }
 
-export async function remote({ repository }: Call, options: Arguments): Promise<string> {
+export async function remote({ repository }: GitCall, options: Arguments): Promise<string> {
   const [verb, name = '', url = ''] = options.rest
   const remotes = await git.listRemotes({ ...repository })
   const existing = remotes.find(({ remote: one }) => one === name)
@@ -93,20 +98,20 @@ export async function remote({ repository }: Call, options: Arguments): Promise<
   return ''
 }
 
-export async function revParse({ repository }: Call, options: Arguments): Promise<string> {
+export async function revParse({ repository }: GitCall, options: Arguments): Promise<string> {
   if (options.flag('show-toplevel')) return `${repository.dir}\n`
   if (options.flag('git-dir', 'absolute-git-dir')) return `${repository.gitdir}\n`
   if (options.flag('is-inside-work-tree')) return 'true\n'
   const lines: string[] = []
   for (const name of options.rest) {
-    const oid = await commitOf(repository, name)
+    const oid = await getCommit(repository, name)
     if (options.flag('abbrev-ref')) lines.push(name === 'HEAD' ? ((await branchOf(repository)) ?? 'HEAD') : name)
     else lines.push(options.flag('short') ? shortOid(oid) : oid)
   }
   return lines.map((line) => `${line}\n`).join('')
 }
 
-export async function lsFiles(call: Call, options: Arguments): Promise<string> {
+export async function lsFiles(call: GitCall, options: Arguments): Promise<string> {
   const isWanted = pathMatcher([...options.rest, ...(options.after ?? [])].map((path) => repositoryPath(call, path)))
   if (options.flag('o', 'others')) {
     const matrix = await git.statusMatrix({ ...call.repository })
@@ -122,16 +127,16 @@ export async function lsFiles(call: Call, options: Arguments): Promise<string> {
 }
 
 /** Resolves the two states that git diff compares. */
-async function statesOf(
-  { repository }: Call,
+async function listStates(
+  { repository }: GitCall,
   options: Arguments,
   revisions: readonly string[],
-): Promise<readonly [State, State]> {
+): Promise<readonly [TreeState, TreeState]> {
   const [range, second] = revisions
   const [first, other] = range?.includes('..') ? range.split(/\.{2,3}/) : [range, second]
-  const at = async (name: string | undefined): Promise<State> => ({
+  const at = async (name: string | undefined): Promise<TreeState> => ({
     of: 'commit',
-    oid: await commitOf(repository, name || 'HEAD'),
+    oid: await getCommit(repository, name || 'HEAD'),
   })
   if (other !== undefined) return [await at(first), await at(other)]
   if (options.flag('cached', 'staged'))
@@ -139,10 +144,10 @@ async function statesOf(
   return [first === undefined ? { of: 'index' } : await at(first), { of: 'files' }]
 }
 
-export async function diff(call: Call, options: Arguments): Promise<{ stdout: string; differs: boolean }> {
+export async function diff(call: GitCall, options: Arguments): Promise<{ stdout: string; differs: boolean }> {
   const [revisions, paths] = await options.revisionsAndPaths(call)
   const isWanted = pathMatcher(paths.map((path) => repositoryPath(call, path)))
-  const changes = await changesBetween(call.repository, await statesOf(call, options, revisions), isWanted)
+  const changes = await changesBetween(call.repository, await listStates(call, options, revisions), isWanted)
   const differs = changes.length > 0 && options.flag('exit-code', 'quiet')
   return { stdout: options.flag('quiet') ? '' : await changesText(options, changes, true), differs }
 }

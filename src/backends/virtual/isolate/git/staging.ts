@@ -6,8 +6,8 @@ import type { Arguments } from './arguments.ts'
 import { changesBetween } from './changes.ts'
 import {
   branchOf,
-  type Call,
-  commitOf,
+  type GitCall,
+  getCommit,
   fatal,
   GitError,
   headOf,
@@ -15,9 +15,9 @@ import {
   pathMatcher,
   shortOid,
 } from './repository.ts'
-import { setUnmerged, statusOf, listUnmerged } from './status.ts'
+import { setUnmerged, getStatus, listUnmerged } from './status.ts'
 
-async function clearUnmerged(call: Call, paths: readonly string[]): Promise<void> {
+async function clearUnmerged(call: GitCall, paths: readonly string[]): Promise<void> {
   const unmerged = await listUnmerged(call)
   if (unmerged.length > 0)
     await setUnmerged(
@@ -27,7 +27,7 @@ async function clearUnmerged(call: Call, paths: readonly string[]): Promise<void
 }
 
 /** Adds everything below these paths that differs from the index. */
-export async function stage(call: Call, isSelected: (path: string) => boolean, tracked: boolean): Promise<string[]> {
+export async function stage(call: GitCall, isSelected: (path: string) => boolean, tracked: boolean): Promise<string[]> {
   const { repository } = call
   const conflicts = new Set(await listUnmerged(call))
   const matrix = await git.statusMatrix({ ...repository, filter: (path) => isSelected(path) })
@@ -44,7 +44,7 @@ export async function stage(call: Call, isSelected: (path: string) => boolean, t
 }
 
 /** Throws unless the path exists, is tracked or is a pattern, and is not ignored (without `force`). */
-async function requireAddable(call: Call, name: string, tracked: readonly string[], force: boolean): Promise<void> {
+async function requireAddable(call: GitCall, name: string, tracked: readonly string[], force: boolean): Promise<void> {
   const filepath = repositoryPath(call, name)
   const exists = await call.context.fs.exists(pathIn(call.context, name))
   if (!exists && !/[*?[]/.test(name) && !tracked.some(pathMatcher([filepath])))
@@ -59,7 +59,7 @@ async function requireAddable(call: Call, name: string, tracked: readonly string
   if (ignored) await git.add({ ...call.repository, filepath, force })
 }
 
-export async function add(call: Call, options: Arguments): Promise<string> {
+export async function add(call: GitCall, options: Arguments): Promise<string> {
   const update = options.flag('u', 'update')
   const names = [...options.rest, ...(options.after ?? [])]
   if (names.length === 0 && !update && !options.flag('A', 'all'))
@@ -71,7 +71,7 @@ export async function add(call: Call, options: Arguments): Promise<string> {
   return options.flag('v', 'verbose') ? staged.map((path) => `add '${path}'\n`).join('') : ''
 }
 
-export async function rm(call: Call, options: Arguments): Promise<string> {
+export async function rm(call: GitCall, options: Arguments): Promise<string> {
   const files = await git.listFiles({ ...call.repository })
   const removed: string[] = []
   for (const name of [...options.rest, ...(options.after ?? [])]) {
@@ -90,7 +90,7 @@ export async function rm(call: Call, options: Arguments): Promise<string> {
   return options.flag('q', 'quiet') ? '' : removed.map((path) => `rm '${path}'\n`).join('')
 }
 
-export async function mv(call: Call, options: Arguments): Promise<string> {
+export async function mv(call: GitCall, options: Arguments): Promise<string> {
   const { context, repository } = call
   const [sources, destination] = [options.rest.slice(0, -1), options.rest.at(-1) ?? '']
   const target = pathIn(context, destination)
@@ -113,13 +113,17 @@ export async function mv(call: Call, options: Arguments): Promise<string> {
 }
 
 /** Overwrites files of the working tree with those of a commit or the index. */
-export async function restoreFiles(call: Call, source: string | undefined, names: readonly string[]): Promise<number> {
+export async function restoreFiles(
+  call: GitCall,
+  source: string | undefined,
+  names: readonly string[],
+): Promise<number> {
   const { repository, context } = call
   const isSelected = pathMatcher(names.map((name) => repositoryPath(call, name)))
   const from =
     source === undefined
       ? ({ of: 'index' } as const)
-      : ({ of: 'commit', oid: await commitOf(repository, source) } as const)
+      : ({ of: 'commit', oid: await getCommit(repository, source) } as const)
   const changes = await changesBetween(repository, [from, { of: 'files' }], isSelected)
   const all =
     source === undefined ? await git.listFiles({ ...repository }) : await git.listFiles({ ...repository, ref: source })
@@ -138,7 +142,7 @@ export async function restoreFiles(call: Call, source: string | undefined, names
 }
 
 /** Resets the index to a commit, below these paths. */
-async function unstage(call: Call, ref: string | undefined, isSelected: (path: string) => boolean): Promise<void> {
+async function unstage(call: GitCall, ref: string | undefined, isSelected: (path: string) => boolean): Promise<void> {
   const { repository } = call
   const changes = await changesBetween(repository, [{ of: 'commit', oid: ref }, { of: 'index' }], isSelected)
   for (const { path, before } of changes)
@@ -146,7 +150,7 @@ async function unstage(call: Call, ref: string | undefined, isSelected: (path: s
     else await git.remove({ ...repository, filepath: path })
 }
 
-export async function restore(call: Call, options: Arguments): Promise<string> {
+export async function restore(call: GitCall, options: Arguments): Promise<string> {
   const names = [...options.rest, ...(options.after ?? [])]
   if (names.length === 0) throw fatal('you must specify path(s) to restore')
   const source = options.value('source', 's')
@@ -154,23 +158,23 @@ export async function restore(call: Call, options: Arguments): Promise<string> {
   if (staged)
     await unstage(
       call,
-      source === undefined ? await headOf(call.repository) : await commitOf(call.repository, source),
+      source === undefined ? await headOf(call.repository) : await getCommit(call.repository, source),
       pathMatcher(names.map((name) => repositoryPath(call, name))),
     )
   if (!staged || options.flag('worktree', 'W')) await restoreFiles(call, source, names)
   return ''
 }
 
-async function moveBranch(call: Call, oid: string): Promise<void> {
+async function moveBranch(call: GitCall, oid: string): Promise<void> {
   const branch = await branchOf(call.repository)
   const ref = branch === undefined ? 'HEAD' : `refs/heads/${branch}`
   await git.writeRef({ ...call.repository, ref, value: oid, force: true })
 }
 
-export async function reset(call: Call, options: Arguments): Promise<string> {
+export async function reset(call: GitCall, options: Arguments): Promise<string> {
   const { repository } = call
   const [revisions, paths] = await options.revisionsAndPaths(call)
-  const target = revisions[0] === undefined ? await headOf(repository) : await commitOf(repository, revisions[0])
+  const target = revisions[0] === undefined ? await headOf(repository) : await getCommit(repository, revisions[0])
   if (paths.length > 0) {
     await unstage(call, target, pathMatcher(paths.map((path) => repositoryPath(call, path))))
     return listUnstaged(call, options)
@@ -183,14 +187,14 @@ export async function reset(call: Call, options: Arguments): Promise<string> {
   return listUnstaged(call, options)
 }
 
-async function listUnstaged(call: Call, options: Arguments): Promise<string> {
-  const { rows } = await statusOf(call)
+async function listUnstaged(call: GitCall, options: Arguments): Promise<string> {
+  const { rows } = await getStatus(call)
   const changed = rows.filter(({ files }) => files !== ' ')
   if (options.flag('q', 'quiet') || changed.length === 0) return ''
   return `Unstaged changes after reset:\n${changed.map(({ path, files }) => `${files}\t${path}\n`).join('')}`
 }
 
-async function resetHard(call: Call, oid: string, options: Arguments): Promise<string> {
+async function resetHard(call: GitCall, oid: string, options: Arguments): Promise<string> {
   const { repository, context } = call
   const branch = await branchOf(repository)
   await git.checkout({ ...repository, ref: branch ?? oid, force: true })

@@ -1,10 +1,15 @@
 /** Computes staged, changed and untracked files, and renders git status. */
 
 import * as git from 'isomorphic-git'
-import { branchOf, type Call, headOf, repositoryPath, pathMatcher, type Repository } from './repository.ts'
+import { branchOf, type GitCall, headOf, repositoryPath, pathMatcher, type Repository } from './repository.ts'
 
 /** `index`: compared with HEAD; `files`: compared with the index. */
-export type Row = { readonly path: string; readonly index: string; readonly files: string; readonly from?: string }
+export type StatusRow = {
+  readonly path: string
+  readonly index: string
+  readonly files: string
+  readonly from?: string
+}
 
 const unchanged = ' '
 
@@ -23,29 +28,29 @@ function filesLetter(workdir: number, stage: number): string {
 /** The file that lists paths with unresolved conflicts, which git stores in its index. */
 const unmergedFile = 'UNMERGED'
 
-export async function listUnmerged({ context, repository }: Call): Promise<string[]> {
+export async function listUnmerged({ context, repository }: GitCall): Promise<string[]> {
   const path = `${repository.gitdir}/${unmergedFile}`
   return (await context.fs.exists(path)) ? (await context.fs.readFile(path)).split('\n').filter(Boolean) : []
 }
 
-export async function setUnmerged({ context, repository }: Call, paths: readonly string[]): Promise<void> {
+export async function setUnmerged({ context, repository }: GitCall, paths: readonly string[]): Promise<void> {
   const path = `${repository.gitdir}/${unmergedFile}`
   if (paths.length > 0) await context.fs.writeFile(path, paths.join('\n'))
   else await context.fs.rm(path, { force: true })
 }
 
 export type Status = {
-  readonly rows: readonly Row[]
+  readonly rows: readonly StatusRow[]
   readonly untracked: readonly string[]
   readonly conflicts: readonly string[]
 }
 
-export async function statusOf(call: Call, paths: readonly string[] = []): Promise<Status> {
+export async function getStatus(call: GitCall, paths: readonly string[] = []): Promise<Status> {
   const { repository } = call
   const isWanted = pathMatcher(paths.map((path) => repositoryPath(call, path)))
   const conflicts = (await listUnmerged(call)).filter(isWanted)
   const matrix = (await git.statusMatrix({ ...repository })).filter(([path]) => isWanted(path))
-  const rows: Row[] = []
+  const rows: StatusRow[] = []
   const untracked: string[] = []
   for (const [path, head, workdir, stage] of matrix) {
     if (conflicts.includes(path)) continue
@@ -71,7 +76,7 @@ function collapseFolders(untracked: readonly string[], tracked: readonly string[
 }
 
 /** Reports a new file with the content of a deleted one as renamed. */
-async function detectRenames(repository: Repository, rows: readonly Row[]): Promise<Row[]> {
+async function detectRenames(repository: Repository, rows: readonly StatusRow[]): Promise<StatusRow[]> {
   const [deleted, added] = [rows.filter(({ index }) => index === 'D'), rows.filter(({ index }) => index === 'A')]
   if (deleted.length === 0 || added.length === 0) return [...rows]
   const head = await headOf(repository)
@@ -103,10 +108,10 @@ async function stagedOids(repository: Repository, paths: ReadonlySet<string>): P
   return oids
 }
 
-const nameOf = ({ path, from }: Row): string => (from === undefined ? path : `${from} -> ${path}`)
+const nameOf = ({ path, from }: StatusRow): string => (from === undefined ? path : `${from} -> ${path}`)
 
-export async function shortStatus(call: Call, paths: readonly string[], withBranch: boolean): Promise<string> {
-  const { rows, untracked, conflicts } = await statusOf(call, paths)
+export async function shortStatus(call: GitCall, paths: readonly string[], withBranch: boolean): Promise<string> {
+  const { rows, untracked, conflicts } = await getStatus(call, paths)
   const lines = [
     ...rows.map((row) => [row.path, `${row.index}${row.files} ${nameOf(row)}`] as const),
     ...conflicts.map((path) => [path, `UU ${path}`] as const),
@@ -124,9 +129,9 @@ const changeLabels: Readonly<Record<string, string>> = {
   R: 'renamed:    ',
 }
 
-type Section = { readonly title: string; readonly hints: readonly string[]; readonly lines: readonly string[] }
+type StatusSection = { readonly title: string; readonly hints: readonly string[]; readonly lines: readonly string[] }
 
-const renderSection = ({ title, hints, lines }: Section): string =>
+const renderSection = ({ title, hints, lines }: StatusSection): string =>
   lines.length === 0
     ? ''
     : `${[`${title}:`, ...hints.map((hint) => `  (${hint})`), ...lines.map((line) => `\t${line}`)].join('\n')}\n\n`
@@ -141,8 +146,8 @@ function renderSummary({ rows, untracked, conflicts }: Status, born: boolean): s
     : 'nothing to commit (create/copy files and use "git add" to track)\n'
 }
 
-export async function longStatus(call: Call, paths: readonly string[] = []): Promise<string> {
-  const status = await statusOf(call, paths)
+export async function longStatus(call: GitCall, paths: readonly string[] = []): Promise<string> {
+  const status = await getStatus(call, paths)
   const { rows, untracked, conflicts } = status
   const head = await headOf(call.repository)
   const branch = await branchOf(call.repository)
@@ -151,7 +156,7 @@ export async function longStatus(call: Call, paths: readonly string[] = []): Pro
   const unstage = head
     ? 'use "git restore --staged <file>..." to unstage'
     : 'use "git rm --cached <file>..." to unstage'
-  const sections: Section[] = [
+  const sections: StatusSection[] = [
     {
       title: 'Changes to be committed',
       hints: [unstage],

@@ -47,9 +47,12 @@ export async function readPage(stream: ReadableStream<Uint8Array>, { url, charse
   }
 }
 
-type Metadata = { readonly title?: string; readonly date?: string; readonly language?: string }
+type PageMetadata = { readonly title?: string; readonly date?: string; readonly language?: string }
 
-function readMetadata(head: string, base: string): Metadata & { readonly title: string; readonly refresh?: string } {
+function readMetadata(
+  head: string,
+  base: string,
+): PageMetadata & { readonly title: string; readonly refresh?: string } {
   const refresh = resolve(attribute(head, refreshTag), base)
   const found = defined({ date: attribute(head, dateTag), language: attribute(head, languageTag) })
   return { ...found, title: titleOf(head, base), ...(refresh && { refresh }) }
@@ -59,7 +62,7 @@ function readMetadata(head: string, base: string): Metadata & { readonly title: 
 const defined = (values: Readonly<Record<string, string | null | undefined>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value ? [[name, value]] : [])))
 
-type Article = { readonly content: string; readonly metadata: Metadata }
+type Article = { readonly content: string; readonly metadata: PageMetadata }
 
 /** Undefined when the page has none, or is too large to look for it. */
 function findArticle(html: string, size: HtmlSize): Article | undefined {

@@ -25,9 +25,9 @@ const failed = (error: string, details?: Readonly<Record<string, unknown>>): Bro
 
 const noPage = 'No page is open. Open one with browser_navigate.'
 
-type Call = BrowserCall & { readonly mayEvaluate: boolean }
+type ActingCall = BrowserCall & { readonly mayEvaluate: boolean }
 
-export async function act(host: BrowserHost, action: BrowserAction, call: Call): Promise<BrowserAnswer> {
+export async function act(host: BrowserHost, action: BrowserAction, call: ActingCall): Promise<BrowserAnswer> {
   try {
     if (action.kind === 'console' && action.expression !== undefined && !call.mayEvaluate)
       return failed('Expressions are switched off here (setting browser.allow_expressions). Use browser_snapshot.')
@@ -228,10 +228,10 @@ const releaseBrowser = async (host: BrowserHost): Promise<void> =>
 const maxShownChars = 15_000
 const maxStoredChars = 2_000_000
 
-type Store = { readonly files: Pick<Files, 'write'>; readonly callId: string }
+type ScreenshotStore = { readonly files: Pick<Files, 'write'>; readonly callId: string }
 
 /** Shortens what a page shows to what a model needs at once. All of it is stored in a file of the workspace. */
-async function limitText(text: string, { files, callId }: Store): Promise<string> {
+async function limitText(text: string, { files, callId }: ScreenshotStore): Promise<string> {
   if (text.length <= maxShownChars) return text
   const end = text.lastIndexOf('\n', maxShownChars)
   const shown = text.slice(0, end > maxShownChars / 2 ? end : maxShownChars)

@@ -15,7 +15,7 @@ import {
   openBrowserbase,
   openEndpoint,
   openSteel,
-  type VendorOptions,
+  type BrowserVendorOptions,
 } from '#backends/browser/vendors.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { seal, unseal } from '#durable/platform/seal.ts'
@@ -61,7 +61,10 @@ export function openVendor(host: BrowserHost, backend?: BrowserBackend): Browser
   }
 }
 
-function vendorOptions({ deployment, guardedFetch, ...host }: BrowserHost, id: 'browserbase' | 'steel'): VendorOptions {
+function vendorOptions(
+  { deployment, guardedFetch, ...host }: BrowserHost,
+  id: 'browserbase' | 'steel',
+): BrowserVendorOptions {
   const { baseUrl, keys, isReplaced } = deployment().vendor(id)
   const { check } = createTenantAddressGuard(host.env, host.tenantId, host.runInBackground)
   return {

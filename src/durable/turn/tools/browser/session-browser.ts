@@ -11,7 +11,7 @@ import { BrowserRow } from './browser-row.ts'
 
 export type { BrowserSession } from './browser-host.ts'
 
-type ShownPage = { readonly url: string; readonly html: string }
+type BrowsedPage = { readonly url: string; readonly html: string }
 
 export class SessionBrowser implements Browser {
   readonly #host: BrowserHost
@@ -52,12 +52,12 @@ export class SessionBrowser implements Browser {
    * Opens an address and returns its document as scripts have made it. Undefined: there is no browser, it shows a page of
    * the model's, or it failed.
    */
-  async read(url: string, signal: AbortSignal): Promise<ShownPage | undefined> {
+  async read(url: string, signal: AbortSignal): Promise<BrowsedPage | undefined> {
     const { disabled = [] } = this.#host.deployment().settings.toolsets ?? {}
     return disabled.includes('browser') ? undefined : this.#enqueue(() => this.#read(url, signal))
   }
 
-  async #read(url: string, signal: AbortSignal): Promise<ShownPage | undefined> {
+  async #read(url: string, signal: AbortSignal): Promise<BrowsedPage | undefined> {
     if (this.#host.row.get()?.at === 'open' && !this.#isForReading) return undefined
     this.#isForReading = true
     const call = { callId: 'web_extract', signal }
