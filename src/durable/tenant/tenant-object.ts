@@ -7,7 +7,6 @@ import { DurableObject } from 'cloudflare:workers'
 import { listChanges } from '#agent/core/permission/audit.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
 import { ownerTenant } from '#db/schema.ts'
-import { clock } from '#durable/platform/clock.ts'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
 import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { withLogContext } from '#durable/platform/log-context.ts'
@@ -23,7 +22,7 @@ import { TenantClaims } from './claims.ts'
 import { TenantConversations } from './conversations.ts'
 import { TenantCredentials } from './secrets/credentials.ts'
 import { TenantDataKeys } from './secrets/data-keys.ts'
-import { TenantDeletions } from './deletions.ts'
+import { erasedMessage, TenantDeletions } from './deletions.ts'
 import { effectiveLimits } from './effective-limits.ts'
 import { TenantImageDescriptions } from './image-descriptions.ts'
 import { TenantEvents } from './events/tenant-events.ts'
@@ -317,12 +316,16 @@ export class TenantDO extends DurableObject<Env> {
     }
   }
 
-  /** Deletes everything that is stored here, and then this instance. */
+  /**
+   * Deletes everything that is stored here, and then this instance: it never returns, and the caller gets the error
+   * `erasedMessage`. A tenant that takes the id meanwhile never meets what this instance remembers.
+   */
   async erase(authority: Authority): Promise<void> {
     if (!this.#mayChange(authority, 'admin')) throw new Error('The call is not for this tenant.')
     await this.ctx.storage.deleteAlarm()
     await this.ctx.storage.deleteAll()
-    this.ctx.waitUntil(clock.wait(10).then(() => this.ctx.abort('The tenant was deleted.')))
+    await this.ctx.storage.sync()
+    this.ctx.abort(erasedMessage)
   }
 
   #settingsChanged({ authority, before, after }: SettingsChange): void {

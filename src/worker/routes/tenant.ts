@@ -62,6 +62,7 @@ const day = z
   .string()
   .regex(/^\d{4}(-\d{2}){0,2}$/)
   .refine((text) => readDay(text) !== undefined)
+  .meta({ example: '2026-06' })
   .optional()
 
 type FilterQuery = Readonly<
@@ -131,7 +132,7 @@ export const tenantRoutes = [
       before: day.describe('Before the beginning of this year, month or day (UTC).'),
       source: z.string().min(1).max(64).optional().describe('Only sessions that began there.'),
       session: z.string().min(1).max(128).optional().describe('Only this session.'),
-      role: z.enum(['user', 'assistant', 'tool']).optional(),
+      role: z.enum(['user', 'assistant', 'tool']).optional().describe('Only messages of this role.'),
       from: z.string().trim().min(1).max(80).optional().describe('Only messages of this person in a group.'),
     }),
     responses: ok('The best message of each turn that matches', listOf(hitShape)),
