@@ -36,15 +36,18 @@ async function testAll(filter) {
 }
 
 /** Resolves with the exit code. */
-const run = (command, args) => new Promise((resolve) => start(command, args, 'inherit', resolve))
+function run(command, args) {
+  return new Promise((resolve) => start(command, args, 'inherit', resolve))
+}
 
 /** Resolves with the exit code and all that was printed. */
-const output = (command, args) =>
-  new Promise((resolve) => {
+function output(command, args) {
+  return new Promise((resolve) => {
     let text = ''
     const child = start(command, args, ['ignore', 'pipe', 'pipe'], (code) => resolve({ code, text }))
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (text += String(part)))
   })
+}
 
 function start(command, args, stdio, onEnd) {
   const child = spawn(command, args, { cwd: root, stdio, shell: process.platform === 'win32' })
