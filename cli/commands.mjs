@@ -86,6 +86,18 @@ export const commands = {
     options: { bundled: flag, overwrite: flag },
     load: () => import('./commands/import.mjs'),
   },
+  backup: {
+    usage: 'backup FOLDER [--tenant ID | --all] [--passphrase-file FILE]',
+    says: 'write tenants into a folder, sealed; for the owner',
+    options: { tenant: text, all: flag, 'passphrase-file': text },
+    load: () => import('./commands/backup.mjs'),
+  },
+  restore: {
+    usage: 'restore FOLDER [--tenant ID] [--passphrase-file FILE]',
+    says: 'bring a backup into empty tenants, and compare',
+    options: { tenant: text, 'passphrase-file': text },
+    load: () => import('./commands/restore.mjs'),
+  },
   doctor: {
     usage: 'doctor',
     says: 'check the connection, the key and the deployment',

@@ -1,10 +1,11 @@
 // `node scripts/build-worker.mjs [index|with-sandbox|with-native-sandbox|bench-rows] [--in-process]`: writes dist/worker or
 // another folder of dist, which wrangler serves and deploys as it is (`no_bundle`). Skips the work when the output is newer
 // than all sources.
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { bindsLoader, bundleWorker } from './lib/bundle-worker.mjs'
 import { root } from './lib/root.mjs'
+import { assetFolder, writeAssets } from './lib/isolate-assets.mjs'
 import { outputFolder, sourceOf } from './lib/worker-entries.mjs'
 
 await import('./build-isolate.mjs')
@@ -28,13 +29,15 @@ function age(path) {
 const variant = hasLoader ? 'isolates' : 'in-process'
 
 const isFresh = () =>
+  existsSync(assetFolder) &&
   age(stamp) > 0 &&
   readFileSync(stamp, 'utf8') === variant &&
   age(stamp) > Math.max(age(sourceOf(entry)), ...sources.map((path) => age(join(root, path))))
 
 if (!isFresh()) {
   // esbuild has printed the errors.
-  const { outputFiles } = await bundleWorker({ entry, hasLoader }).catch(() => process.exit(1))
+  const { outputFiles, assets } = await bundleWorker({ entry, hasLoader }).catch(() => process.exit(1))
+  writeAssets(assets)
   mkdirSync(folder, { recursive: true })
   for (const { path, contents } of outputFiles) {
     mkdirSync(dirname(path), { recursive: true })

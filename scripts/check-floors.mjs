@@ -71,7 +71,7 @@ const orders = {
       'shield.ts',
     ],
     ['input'],
-    ['chat', 'files', 'secrets', 'login'],
+    ['chat', 'files', 'secrets', 'login', 'backup'],
     ['auth.ts', 'submit.ts', 'fork.ts', 'event-bridge.ts', 'tenant-export.ts'],
     ['route.ts'],
     ['media', 'responses', 'connections'],

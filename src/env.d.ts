@@ -61,6 +61,6 @@ declare module 'node:async_hooks' {
   }
 }
 declare module '*.isolate.txt' {
-  const text: string
-  export default text
+  const code: import('#backends/isolate-code.ts').StoredCode
+  export default code
 }

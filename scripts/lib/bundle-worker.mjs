@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
+import { codeAsAssets } from './isolate-assets.mjs'
 import { packagePlugins } from './package-plugins.mjs'
 import { root } from './root.mjs'
 import { outputFolder, sourceOf } from './worker-entries.mjs'
@@ -27,8 +28,14 @@ const withoutTwins = {
 export const bindsLoader = (config = readFileSync(join(root, 'wrangler.toml'), 'utf8')) =>
   /^\s*binding\s*=\s*["']LOADER["']/m.test(config)
 
-/** Returns esbuild's result with its metafile. Writes nothing. */
-export const bundleWorker = ({ entry = 'index', minify = false, hasLoader = bindsLoader() } = {}) =>
+/** Returns esbuild's result with its metafile, and the static assets that belong to it. Writes nothing. */
+export async function bundleWorker({ entry = 'index', minify = false, hasLoader = bindsLoader() } = {}) {
+  const assets = new Map()
+  const plugins = [codeAsAssets(assets)]
+  return { ...(await bundle({ entry, minify, hasLoader, plugins })), assets }
+}
+
+const bundle = ({ entry, minify, hasLoader, plugins }) =>
   build({
     entryPoints: [{ in: sourceOf(entry), out: 'index' }],
     absWorkingDir: root,
@@ -50,7 +57,7 @@ export const bundleWorker = ({ entry = 'index', minify = false, hasLoader = bind
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
     loader: { '.txt': 'text', '.md': 'text', '.wasm': 'copy' },
-    plugins: [...packagePlugins, ...(hasLoader ? [withoutTwins] : [])],
+    plugins: [...plugins, ...packagePlugins, ...(hasLoader ? [withoutTwins] : [])],
     // Nothing reads the names of functions. Keeping them costs bytes, and time for every closure.
     keepNames: false,
     // Our code does not use `process`. The OpenAI SDK does; its use would load node:util, 10 ms of every start.

@@ -1,6 +1,6 @@
 /** Types of what scripts/build-isolate.mjs builds: the code of isolates, as text for the Worker Loader. */
 
 declare module '*.isolate.txt' {
-  const code: string
+  const code: import('#backends/isolate-code.ts').StoredCode
   export default code
 }

@@ -3,6 +3,7 @@
  * (scripts/build-isolate.mjs).
  */
 
+import { readCode } from './isolate-code.ts'
 import type { ShellPolicy } from '#agent/core/permission/shell-policy.ts'
 import type { IndexedSkill } from '#agent/core/skills/skill-material.ts'
 import type { SkillModule } from './skills/protocol.ts'
@@ -46,10 +47,10 @@ export const loadWorkersAi = () => import('./dialects/workers-ai.ts')
 export const loadJose = () => import('./jose/part.ts')
 
 /** Code of isolates. Its first line is a hash of the rest. */
-export const shellCode = async () => (await import('./dist/bash.isolate.txt')).default
-export const pdfCode = async () => (await import('./dist/pdf.isolate.txt')).default
-export const officeCode = async () => (await import('./dist/office.isolate.txt')).default
-export const pageCode = async () => (await import('./dist/page.isolate.txt')).default
-export const searchCode = async () => (await import('./dist/search.isolate.txt')).default
-export const compilerCode = async () => (await import('./dist/compile.isolate.txt')).default
-export const runnerCode = async () => (await import('./dist/run.isolate.txt')).default
+export const shellCode = () => readCode(import('./dist/bash.isolate.txt'))
+export const pdfCode = () => readCode(import('./dist/pdf.isolate.txt'))
+export const officeCode = () => readCode(import('./dist/office.isolate.txt'))
+export const pageCode = () => readCode(import('./dist/page.isolate.txt'))
+export const searchCode = () => readCode(import('./dist/search.isolate.txt'))
+export const compilerCode = () => readCode(import('./dist/compile.isolate.txt'))
+export const runnerCode = () => readCode(import('./dist/run.isolate.txt'))

@@ -4,6 +4,7 @@ import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError, renderError } from './errors.ts'
 import type { App, OpenRoute, ApiRoute, RequestContext } from './route.ts'
 import { adminRoutes } from './routes/admin.ts'
+import { backupRoutes } from './routes/backup.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { attachmentRoutes } from './routes/attachments.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -99,6 +100,7 @@ export const routes: readonly ApiRoute[] = [
   ...keyRoutes,
   ...createToolRoutes(() => [...openRoutes, ...routes]),
   ...adminRoutes,
+  ...backupRoutes,
   ...loginRoutes,
   ...loginPageRoutes,
   ...healthRoutes,

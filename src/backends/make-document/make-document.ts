@@ -3,6 +3,7 @@
  * the isolate crashes.
  */
 
+import { readCode } from '../isolate-code.ts'
 import type { DocumentBytes, DocumentKind, DocumentWriter } from '#agent/core/media/document-writer.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import { removeIllegal } from './legal-text.ts'
@@ -58,12 +59,12 @@ type WriteDocument = (content: string) => Promise<DocumentBytes>
 
 /** Imports the code of the isolates that write documents, one library each, and the font and the program that some need. */
 const writerCode: Readonly<Record<DocumentKind, () => Promise<string>>> = {
-  xlsx: async () => (await import('../dist/write-xlsx.isolate.txt')).default,
-  docx: async () => (await import('../dist/write-docx.isolate.txt')).default,
-  pptx: async () => (await import('../dist/write-pptx.isolate.txt')).default,
-  pdf: async () => (await import('../dist/write-pdf.isolate.txt')).default,
-  svg: async () => (await import('../dist/write-svg.isolate.txt')).default,
-  png: async () => (await import('../dist/write-png.isolate.txt')).default,
+  xlsx: () => readCode(import('../dist/write-xlsx.isolate.txt')),
+  docx: () => readCode(import('../dist/write-docx.isolate.txt')),
+  pptx: () => readCode(import('../dist/write-pptx.isolate.txt')),
+  pdf: () => readCode(import('../dist/write-pdf.isolate.txt')),
+  svg: () => readCode(import('../dist/write-svg.isolate.txt')),
+  png: () => readCode(import('../dist/write-png.isolate.txt')),
 }
 
 type Assets = Readonly<Record<string, WorkerLoaderModule>>
@@ -75,11 +76,11 @@ const latinOnly = /^[\0-\u00ff]*$/
 async function loadAssets(kind: DocumentKind, content: string): Promise<Assets> {
   if (kind === 'pdf') return { 'font.ttf': { data: latinOnly.test(content) ? new ArrayBuffer(0) : await loadFont() } }
   if (kind !== 'png') return {}
-  const packed = (await import('../dist/resvg-wasm.isolate.txt')).default
+  const packed = await readCode(import('../dist/resvg-wasm.isolate.txt'))
   return { 'font.ttf': { data: await loadFont() }, 'resvg.wasm': { wasm: await unpack(packed) } }
 }
 
-const loadFont = async (): Promise<ArrayBuffer> => unpack((await import('../dist/font-sans.isolate.txt')).default)
+const loadFont = async (): Promise<ArrayBuffer> => unpack(await readCode(import('../dist/font-sans.isolate.txt')))
 
 /** Base64 of gzip: small in the bundle, where text needs no rule of its own. */
 const unpack = (packed: string): Promise<ArrayBuffer> =>

@@ -15,6 +15,7 @@ import { TenantAccess } from './access.ts'
 import type { ScheduledParts } from '#durable/platform/part-schedule.ts'
 import { TenantAlarm } from './alarm.ts'
 import { TenantAudit } from './audit.ts'
+import { TenantBackup } from './backup.ts'
 import { TenantBilling } from './billing/billing.ts'
 import { TenantChats } from './channels/chats.ts'
 import { TenantHooks } from './channels/hooks.ts'
@@ -53,6 +54,9 @@ import { SkillRows } from './skills/skill-rows.ts'
 import { TenantSkills } from './skills/skills.ts'
 import { TenantWindows } from './windows.ts'
 import { sessionStub, tenantOfName } from '#durable/platform/addresses.ts'
+
+/** Enough for the answer to leave. */
+const restartDelayMs = 100
 
 export class TenantDO extends DurableObject<Env> {
   readonly #id = tenantOfName(this.ctx.id.name)
@@ -185,8 +189,18 @@ export class TenantDO extends DurableObject<Env> {
     armAlarm: () => this.armAlarm(),
   })
 
+  readonly #backup = new TenantBackup({
+    mayChange: this.#mayChange,
+    storage: this.ctx.storage,
+    restart: () => this.#restart(),
+  })
+
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, inJurisdiction(env))
+  }
+
+  get backup(): TenantBackup {
+    return this.#backup
   }
 
   get deletions(): TenantDeletions {
@@ -338,6 +352,12 @@ export class TenantDO extends DurableObject<Env> {
   }
 
   /** Opens a WebSocket with the events of the tenant. */
+  /** Ends this object after the answer of the call. The next call constructs it from its tables. */
+  #restart(): void {
+    this.armAlarm()
+    setTimeout(() => this.ctx.abort('The tenant was restored.'), restartDelayMs)
+  }
+
   override fetch(request: Request): Response {
     return this.#sockets.serve(request)
   }

@@ -1,17 +1,17 @@
 /** `/api/admin`: manages tenants and API keys, for the owner of the deployment. */
 
 import * as z from 'zod'
-import { type Authority, scopes } from '#agent/core/permission/authority.ts'
-import { actorOf, createAuditEvent } from '#agent/core/permission/audit.ts'
+import { scopes } from '#agent/core/permission/authority.ts'
+import { actorOf } from '#agent/core/permission/audit.ts'
 import { limitsSchema, roleName } from '#agent/core/settings.ts'
 import { ownerTenant } from '#db/schema.ts'
-import { writeAuditEvents } from '#db/audit-log.ts'
 import { type Tenant, createTenants } from '#db/tenants.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { clearKeyCache } from '../auth.ts'
 import { AppError, notFound } from '../errors.ts'
 import { needsScopesOrRole, requireGivable, unknownTenant } from '../input/given-rights.ts'
+import { recordForTenant } from '../input/record-for-tenant.ts'
 import { tenantId } from '../input/tenant-id.ts'
 import { keyShape, toKeyView } from './keys/key-view.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
@@ -37,17 +37,6 @@ const tag = 'Administration'
 const toTenantView = ({ createdAt, ...tenant }: Tenant) => ({ ...tenant, created_at: iso(createdAt) })
 const iso = (ms: number) => new Date(ms).toISOString()
 const tenantExists = (id: string) => new AppError(409, 'conflict', `A tenant ${id} already exists.`, { param: 'id' })
-
-/** Writes the entry of an action of the operator to the logs of the tenant and of the operator, before it takes place. */
-async function recordForTenant(
-  env: Env,
-  kind: 'tenant.exported' | 'tenant.key_rotated',
-  subject: string,
-  authority: Authority,
-): Promise<void> {
-  const event = { at: Date.now(), kind, actor: actorOf(authority), subject, details: { tenant: subject } }
-  for (const log of new Set([subject, ownerTenant])) await writeAuditEvents(env.DB, log, [createAuditEvent(event)])
-}
 
 export const adminRoutes = [
   route({

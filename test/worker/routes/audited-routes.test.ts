@@ -242,6 +242,21 @@ const audited: Readonly<Record<string, Case>> = {
     by: 'operator',
     path: ({ tenant }) => `/api/admin/tenants/${tenant}/export`,
   },
+  'GET /api/admin/tenants/{id}/backup/rows': {
+    kind: 'tenant.exported',
+    by: 'operator',
+    path: ({ tenant }) => `/api/admin/tenants/${tenant}/backup/rows`,
+  },
+  'GET /api/admin/tenants/{id}/backup/state': {
+    kind: 'tenant.exported',
+    by: 'operator',
+    path: ({ tenant }) => `/api/admin/tenants/${tenant}/backup/state`,
+  },
+  'PUT /api/admin/tenants/{id}/backup/rows': {
+    kind: 'tenant.restored',
+    by: 'operator',
+    path: ({ tenant }) => `/api/admin/tenants/${tenant}/backup/rows`,
+  },
   'DELETE /api/admin/tenants/{id}': {
     kind: 'tenant.deleted',
     by: 'operator',
@@ -259,6 +274,8 @@ const unaudited: readonly RegExp[] = [
   /^\w+ \/api\/(?:memory|jobs)(?:$|\/)/,
   // The page signs in with a key, as every request does.
   /^\w+ \/api\/login(?:$|\/links$)/,
+  // Parts of a restore, whose first part writes the entry.
+  /^PUT \/api\/admin\/tenants\/\{id\}\/backup\/(?:state|sessions|blob)/,
   // A browser of the key itself.
   /^\w+ \/api\/push$/,
   // Reads the account of a bot.

@@ -15,6 +15,7 @@ export const auditActions = [
   'tenant.created',
   'tenant.changed',
   'tenant.exported',
+  'tenant.restored',
   'tenant.deleted',
   'tenant.key_rotated',
   'settings.changed',

@@ -101,7 +101,7 @@ export class IncomingCopy {
   }
 
   /** A repeated call waits for the first one. */
-  async receive(copy: SessionCopy, spec: NewSession): Promise<void> {
+  async receive(copy: SessionCopy, spec: NewSession | 'as-it-was'): Promise<void> {
     const { exists } = this.#options.session()
     const isRepeat = exists || this.#receiving !== undefined
     if (!exists) this.#receiving ??= this.#receive(copy, spec).finally(() => (this.#receiving = undefined))
@@ -120,7 +120,7 @@ export class IncomingCopy {
     return this.#options.session().journal.metadata()?.arriving === true
   }
 
-  async #receive(copy: SessionCopy, spec: NewSession): Promise<void> {
+  async #receive(copy: SessionCopy, spec: NewSession | 'as-it-was'): Promise<void> {
     const { session, storage, blobs } = this.#options
     if (this.#isIncomplete) await this.#discard()
     await storage.setAlarm(clock.now() + leaseMs)
@@ -164,10 +164,31 @@ const discardRetryMs = 10 * 60_000
 async function receiveCopy(
   session: Session,
   { meta, rows, files }: SessionCopy,
-  spec: NewSession,
+  spec: NewSession | 'as-it-was',
   blobs: R2Bucket | undefined,
 ): Promise<void> {
-  // The chat, the expiry, and what a person has allowed belong to the original.
+  const { goal: _goal, heartbeat: _heartbeat, loop: _loop, ...copied } = meta
+  const arriving = {
+    // What a session starts by itself ends with the original.
+    ...(spec === 'as-it-was' ? copied : metadataOfFork(copied, spec)),
+    id: session.sessionId,
+    tenantId: session.tenantId,
+    // The copy gets a host of its own, of the same kind.
+    ...(meta.machine && { machine: { kind: meta.machine.kind, been: meta.machine.been } }),
+    arriving: true,
+  } as const
+  session.adopt(arriving, [])
+  // The images of a restored session are restored under their own keys.
+  const copyImages = spec === 'as-it-was' || !blobs ? undefined : imageCopier(blobs, session)
+  for await (const row of parseRows(rows)) session.journal.putStep(await ownedRow(row, copyImages), row.turn)
+  await session.toolRuntime.backend.restore(withRoot(unpack(files)))
+  const { arriving: _arriving, ...arrived } = session.meta
+  session.adopt(arrived, [])
+  await session.billing.reportStorage()
+}
+
+/** The chat, the expiry, and what a person has allowed belong to the original. */
+function metadataOfFork(meta: SessionMetadata, spec: NewSession): SessionMetadata {
   const {
     origin: _origin,
     ephemeral: _ephemeral,
@@ -178,28 +199,14 @@ async function receiveCopy(
     archived: _archived,
     ...rest
   } = meta
-  // So does what the session starts by itself.
-  const { goal: _goal, heartbeat: _heartbeat, loop: _loop, ...copied } = rest
-  const arriving = {
-    ...copied,
-    id: session.sessionId,
-    tenantId: session.tenantId,
+  return {
+    ...rest,
     title: spec.title ?? meta.title,
     source: spec.source ?? meta.source,
     parentId: spec.parentId ?? null,
-    // The copy gets a host of its own, of the same kind.
-    ...(meta.machine && { machine: { kind: meta.machine.kind, been: meta.machine.been } }),
     createdAt: clock.now(),
-    arriving: true,
     ...(spec.ephemeral && { ephemeral: true }),
-  } as const
-  session.adopt(arriving, [])
-  const copyImages = blobs && imageCopier(blobs, session)
-  for await (const row of parseRows(rows)) session.journal.putStep(await ownedRow(row, copyImages), row.turn)
-  await session.toolRuntime.backend.restore(withRoot(unpack(files)))
-  const { arriving: _arriving, ...arrived } = session.meta
-  session.adopt(arrived, [])
-  await session.billing.reportStorage()
+  }
 }
 
 /** Cancels the streams of a copy that is not read. */

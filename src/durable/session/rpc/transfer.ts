@@ -34,6 +34,16 @@ export class TransferSubject extends RpcTarget {
     })
   }
 
+  /** Creates this session from a copy of it, with what a copy for another session leaves out. Repeating it changes nothing. */
+  async restore(authority: Authority, copy: SessionCopy): Promise<true | undefined> {
+    return this.#host.asCaller(authority, async () => {
+      if (!this.#host.isOwn(authority)) return void (await cancelCopy(copy))
+      await this.#host.incomingCopy.receive(copy, 'as-it-was')
+      await this.#host.view()
+      return true
+    })
+  }
+
   async export(authority: Authority, options: ExportOptions): Promise<ReturnType<typeof exportSession> | undefined> {
     const transfer = await import('../copies/export.ts')
     return this.#host.with(authority, (session) => transfer.exportSession(session, options, this.#host.env.BLOBS))

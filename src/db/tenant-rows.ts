@@ -1,0 +1,43 @@
+/** Reads and writes the rows of a tenant for backups: keys, logins, channels, audit log and kept usage. */
+
+/** History and its search index are not among them: the objects of sessions write both again. */
+const tables = ['api_key', 'login', 'channel', 'audit', 'usage_kept'] as const
+type Table = (typeof tables)[number]
+type Row = Readonly<Record<string, string | number | null>>
+export type TenantRow = { readonly table: Table; readonly row: Row }
+
+const pageRows = 500
+
+/** In the order of their insertion. `num` of the audit log is the database's own. */
+export async function* readTenantRows(db: D1Database, tenantId: string): AsyncGenerator<TenantRow> {
+  for (const table of tables) {
+    let after = 0
+    for (;;) {
+      const page = await db
+        .prepare(`SELECT rowid AS position, * FROM ${table} WHERE tenant_id = ? AND rowid > ? ORDER BY rowid LIMIT ?`)
+        .bind(tenantId, after, pageRows)
+        .all<Row & { readonly position: number }>()
+      for (const { position, num: _num, ...row } of page.results) {
+        after = position
+        yield { table, row }
+      }
+      if (page.results.length < pageRows) break
+    }
+  }
+}
+
+/** A row that exists stays as it is. `tenantId` is that of every row. */
+export async function writeTenantRows(db: D1Database, tenantId: string, rows: readonly TenantRow[]): Promise<void> {
+  if (rows.length) await db.batch(rows.map((one) => insert(db, tenantId, one)))
+}
+
+function insert(db: D1Database, tenantId: string, { table, row }: TenantRow): D1PreparedStatement {
+  const values = { ...row, tenant_id: tenantId }
+  const columns = Object.keys(values)
+  if (!tables.includes(table) || !columns.every((name) => /^[a-z_]{1,40}$/.test(name)))
+    throw new Error('The row is not of a backup.')
+  const marks = columns.map(() => '?').join(', ')
+  return db
+    .prepare(`INSERT OR IGNORE INTO ${table} (${columns.join(', ')}) VALUES (${marks})`)
+    .bind(...Object.values(values))
+}

@@ -1,0 +1,83 @@
+/** The part of the tenant's object that backs up its tables and restores them into the object of an empty tenant. */
+
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { textStream } from '#durable/platform/byte-stream.ts'
+import { dumpTables, loadTables } from '#durable/platform/table-dump.ts'
+import { type ChangeCheck, TenantPart } from './tenant-part.ts'
+
+/** What only matters while it happens, or is made again. */
+const transient = new Set([
+  'active',
+  'audit_outbox',
+  'browser',
+  'claim',
+  'claimed_delivery',
+  'conversation',
+  'image_description',
+  'open_run',
+  'pairing_guesses',
+  'stored',
+  'tenant_deletion',
+  'unattended',
+  'waiting',
+  'watcher',
+])
+
+/** A tenant with rows in one of these is in use. */
+const telling = ['job', 'memory', 'skill']
+
+const maxStateBytes = 64 * 2 ** 20
+
+export type TenantBackupOptions = {
+  readonly mayChange: ChangeCheck
+  readonly storage: DurableObjectStorage
+  /** Called when the tables were replaced: values in memory are stale. */
+  readonly restart: () => void
+}
+
+export class TenantBackup extends TenantPart {
+  readonly #options: TenantBackupOptions
+
+  constructor(options: TenantBackupOptions) {
+    super(options.mayChange)
+    this.#options = options
+  }
+
+  /** Lines for `write`. */
+  read(authority: Authority): ReadableStream<Uint8Array> {
+    this.requireOwn(authority, 'admin')
+    return textStream(this.#lines())
+  }
+
+  /** One state of all tables: they are small, and nothing changes between two rows. */
+  async *#lines(): AsyncGenerator<string> {
+    for (const line of Array.from(dumpTables(this.#options.storage.sql, transient))) yield line
+  }
+
+  /** Replaces the tables, all or none. Returns false when the tenant is in use. */
+  async write(authority: Authority, lines: ReadableStream<Uint8Array>): Promise<boolean> {
+    const { storage, restart } = this.#options
+    this.requireOwn(authority, 'admin')
+    const text = await readLimited(lines)
+    if (this.#isInUse()) return false
+    storage.transactionSync(() => loadTables(storage.sql, text.split('\n').filter(Boolean)))
+    restart()
+    return true
+  }
+
+  #isInUse(): boolean {
+    const { sql } = this.#options.storage
+    const exists = (name: string) =>
+      sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name).toArray().length > 0
+    return telling.some((name) => exists(name) && sql.exec(`SELECT 1 FROM ${name} LIMIT 1`).toArray().length > 0)
+  }
+}
+
+async function readLimited(lines: ReadableStream<Uint8Array>): Promise<string> {
+  let text = ''
+  for await (const part of lines.pipeThrough(new TextDecoderStream())) {
+    text += part
+    if (text.length > maxStateBytes) throw new Error('The state of the tenant is too large.')
+  }
+  return text
+}

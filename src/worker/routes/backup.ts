@@ -1,0 +1,239 @@
+/** `/api/admin/tenants/{id}/backup`: reads and restores a tenant in parts (docs/design/backups.md). */
+
+import * as z from 'zod'
+import { createD1History } from '#db/history.ts'
+import { readTenantRows, type TenantRow, writeTenantRows } from '#db/tenant-rows.ts'
+import { createTenants } from '#db/tenants.ts'
+import { textStream } from '#durable/platform/byte-stream.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { blobPrefix, tenantStub } from '#durable/platform/addresses.ts'
+import { clearKeyCache } from '../auth.ts'
+import { readLines } from '../backup/read-lines.ts'
+import { decodeSession, encodeSession } from '../backup/session-lines.ts'
+import { AppError, invalid, notFound } from '../errors.ts'
+import { recordForTenant } from '../input/record-for-tenant.ts'
+import { sessionParam, tenantParam } from '../openapi/path-params.ts'
+import { type RouteCall, route } from '../route.ts'
+import { addressSession, requireFound } from '../sessions.ts'
+import { listOf, ok, pageQuery } from '../shapes.ts'
+
+const tag = 'Administration'
+const base = '/api/admin/tenants/:id/backup'
+const lines = { 'content-type': 'application/x-ndjson; charset=utf-8', 'x-content-type-options': 'nosniff' }
+const asLines = { 200: { description: 'Lines of JSON', type: 'application/x-ndjson' } }
+const done = { 204: { description: 'Restored' } }
+
+const keyQuery = z.strictObject({
+  key: z.string().min(1).max(900).describe('The key of the object within the tenant, as the list of objects names it.'),
+})
+
+/** Rows that are written together. D1 takes up to 100 values in one of them. */
+const batchRows = 50
+
+type AnyCall = RouteCall<unknown, unknown>
+
+async function requireTenant({ env, param }: Pick<AnyCall, 'env' | 'param'>): Promise<string> {
+  return requireFound(await createTenants(env.DB).get(param('id'))).id
+}
+
+/** The operator acts for the tenant. */
+const operatorOf = ({ authority }: Pick<AnyCall, 'authority'>, tenantId: string) => ({ ...authority, tenantId })
+
+/** A part may be empty: a tenant without keys, a file without bytes. */
+const bodyOf = ({ web }: Pick<AnyCall, 'web'>): ReadableStream<Uint8Array> =>
+  web.req.raw.body ?? (new Response('').body as ReadableStream<Uint8Array>)
+
+const inUse = () =>
+  new AppError(
+    409,
+    'conflict',
+    'The tenant is in use. Restore into a new tenant, or one without memory, skills and jobs.',
+  )
+
+export const backupRoutes = [
+  route({
+    method: 'get',
+    path: `${base}/rows`,
+    id: 'getBackupRows',
+    params: { id: tenantParam },
+    scope: 'admin',
+    tag,
+    summary: 'Keys (as hashes), logins, channels, audit log and kept usage of a tenant',
+    responses: asLines,
+    handle: async (call) => {
+      const id = await requireTenant(call)
+      await recordForTenant(call.env, 'tenant.exported', id, call.authority)
+      return new Response(textStream(rowLines(call.env.DB, id)), { headers: lines })
+    },
+  }),
+  route({
+    method: 'put',
+    path: `${base}/rows`,
+    id: 'writeBackupRows',
+    params: { id: tenantParam },
+    scope: 'admin',
+    tag,
+    summary: 'Restore these rows. Rows that exist stay as they are',
+    responses: done,
+    handle: async (call) => {
+      const id = await requireTenant(call)
+      await recordForTenant(call.env, 'tenant.restored', id, call.authority)
+      let open: TenantRow[] = []
+      for await (const line of readLines(bodyOf(call))) {
+        open.push(JSON.parse(line) as TenantRow)
+        if (open.length < batchRows) continue
+        await writeTenantRows(call.env.DB, id, open)
+        open = []
+      }
+      await writeTenantRows(call.env.DB, id, open)
+      clearKeyCache()
+      return new Response(null, { status: 204 })
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${base}/state`,
+    id: 'getBackupState',
+    params: { id: tenantParam },
+    scope: 'admin',
+    tag,
+    summary: 'Settings, memory, skills, jobs, people and sealed secrets of a tenant',
+    responses: asLines,
+    handle: async (call) => {
+      const id = await requireTenant(call)
+      await recordForTenant(call.env, 'tenant.exported', id, call.authority)
+      return new Response(await tenantStub(call.env, id).backup.read(call.authority), { headers: lines })
+    },
+  }),
+  route({
+    method: 'put',
+    path: `${base}/state`,
+    id: 'writeBackupState',
+    params: { id: tenantParam },
+    scope: 'admin',
+    tag,
+    summary: 'Restore them. The tenant must have no memory, skills and jobs',
+    responses: done,
+    handle: async (call) => {
+      const id = await requireTenant(call)
+      await recordForTenant(call.env, 'tenant.restored', id, call.authority)
+      if (!(await tenantStub(call.env, id).backup.write(call.authority, bodyOf(call)))) throw inUse()
+      forgetSnapshot(id)
+      return new Response(null, { status: 204 })
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${base}/sessions`,
+    id: 'listBackupSessions',
+    params: { id: tenantParam },
+    scope: 'admin',
+    tag,
+    summary: 'The sessions of a tenant',
+    query: z.strictObject(pageQuery),
+    responses: ok('Sessions, newest first', listOf(z.object({ id: z.string(), updated_at: z.iso.datetime() }))),
+    handle: async (call) => {
+      const { limit = 100, cursor } = call.query
+      const found = await createD1History(call.env.DB, await requireTenant(call)).listSessions({ limit, cursor })
+      const data = found.data.map(({ id, updatedAt }) => ({ id, updated_at: new Date(updatedAt).toISOString() }))
+      return Response.json({ data, next_cursor: found.nextCursor ?? null })
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${base}/sessions/:session`,
+    id: 'getBackupSession',
+    params: { id: tenantParam, session: sessionParam },
+    scope: 'admin',
+    tag,
+    summary: 'One session with its conversation and files',
+    responses: asLines,
+    handle: async (call) => {
+      const id = await requireTenant(call)
+      const copy = await addressSession(call.env, id, call.param('session')).transfer.copy(operatorOf(call, id))
+      return new Response(encodeSession(requireFound(copy)), { headers: lines })
+    },
+  }),
+  route({
+    method: 'put',
+    path: `${base}/sessions/:session`,
+    id: 'writeBackupSession',
+    params: { id: tenantParam, session: sessionParam },
+    scope: 'admin',
+    tag,
+    summary: 'Restore a session. One that exists stays as it is',
+    responses: done,
+    handle: async (call) => {
+      const id = await requireTenant(call)
+      const copy = await decodeSession(bodyOf(call))
+      if (!copy) throw invalid('The first line must describe the session.', 'body')
+      const session = addressSession(call.env, id, call.param('session'))
+      requireFound(await session.transfer.restore(operatorOf(call, id), copy))
+      return new Response(null, { status: 204 })
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${base}/blobs`,
+    id: 'listBackupBlobs',
+    params: { id: tenantParam },
+    scope: 'admin',
+    tag,
+    summary: 'The stored objects of a tenant: attachments, media, files of skills',
+    query: z.strictObject(pageQuery),
+    responses: ok('Objects', listOf(z.object({ key: z.string(), bytes: z.int(), etag: z.string() }))),
+    handle: async (call) => {
+      const { limit = 100, cursor } = call.query
+      const prefix = blobPrefix(await requireTenant(call))
+      const found = await call.env.BLOBS?.list({ prefix, limit, ...(cursor && { cursor }) })
+      const data = (found?.objects ?? [])
+        .map(({ key, size, etag }) => ({ key: key.slice(prefix.length), bytes: size, etag }))
+        .filter(({ key }) => !isMadeAgain(key))
+      return Response.json({ data, next_cursor: found?.truncated ? found.cursor : null })
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${base}/blob`,
+    id: 'getBackupBlob',
+    params: { id: tenantParam },
+    scope: 'admin',
+    tag,
+    summary: 'The bytes of a stored object',
+    query: keyQuery,
+    responses: { 200: { description: 'The bytes', type: 'application/octet-stream' } },
+    handle: async (call) => {
+      const found = await call.env.BLOBS?.get(blobPrefix(await requireTenant(call)) + call.query.key)
+      if (!found) throw notFound()
+      const headers = new Headers({ 'content-type': 'application/octet-stream', 'x-content-type-options': 'nosniff' })
+      if (found.httpMetadata?.contentType) headers.set('x-stored-type', found.httpMetadata.contentType)
+      return new Response(found.body, { headers })
+    },
+  }),
+  route({
+    method: 'put',
+    path: `${base}/blob`,
+    id: 'writeBackupBlob',
+    params: { id: tenantParam },
+    scope: 'admin',
+    tag,
+    summary: 'Restore a stored object',
+    query: keyQuery,
+    responses: done,
+    handle: async (call) => {
+      const { env, query, web } = call
+      if (!env.BLOBS) throw new AppError(501, 'not_configured', 'This deployment has no BLOBS.')
+      const contentType = web.req.header('x-stored-type')
+      const options = contentType ? { httpMetadata: { contentType } } : {}
+      await env.BLOBS.put(blobPrefix(await requireTenant(call)) + query.key, web.req.raw.body ?? '', options)
+      return new Response(null, { status: 204 })
+    },
+  }),
+]
+
+async function* rowLines(db: D1Database, tenantId: string): AsyncGenerator<string> {
+  for await (const row of readTenantRows(db, tenantId)) yield `${JSON.stringify(row)}\n`
+}
+
+/** Files of workspaces come with their session; checkpoints, uploads in parts and kept answers are not backed up. */
+const isMadeAgain = (key: string): boolean => /^s\/[^/]+\/(?:files|checkpoints)\/|^(?:answers|uploads)\//.test(key)

@@ -1,0 +1,132 @@
+/** Tests `talaria backup` and `talaria restore` between two servers: everything arrives, and what changed on the way is found. */
+
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTenant, server as source } from './support/here.ts'
+import { deleteState, root, type Server, startServer } from './support/server.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'talaria-backup-'))
+const passphrase = 'correct horse battery'
+let target: Server
+let tenant: Awaited<ReturnType<typeof createTenant>>
+let session: string
+
+beforeAll(async () => {
+  ;[target, tenant] = await Promise.all([startServer(), createTenant()])
+  session = await fill()
+}, 180_000)
+afterAll(async () => {
+  await target?.stop()
+  if (target) deleteState(target.state)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type At = { readonly url: string; readonly key: string }
+const ofTenant = (url: string): At => ({ url, key: tenant.key ?? '' })
+
+async function request<T>(at: At, method: string, path: string, body?: unknown): Promise<T> {
+  const headers = { authorization: `Bearer ${at.key}`, 'content-type': 'application/json' }
+  const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+  const answer = await fetch(`${at.url}${path}`, init)
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
+  return (await answer.json().catch(() => undefined)) as T
+}
+
+/** A conversation with a file, a memory, a skill, a job and a setting. */
+async function fill(): Promise<string> {
+  const at = ofTenant(source.url)
+  const { id } = await request<{ id: string }>(at, 'POST', '/api/sessions', { title: 'Kept', model: 'demo/agent' })
+  await request(at, 'POST', `/api/sessions/${id}/chat`, { input: 'write a.txt: hello' })
+  await request(at, 'PATCH', `/api/sessions/${id}`, { pinned: true })
+  const skill = '---\nname: kept-skill\ndescription: Kept.\n---\nDo it.'
+  await request(at, 'POST', '/api/skills', { name: 'kept-skill', content: skill })
+  await request(at, 'POST', '/api/jobs', { name: 'kept', schedule: '0 0 1 1 *', prompt: 'Greet.' })
+  await request(at, 'PATCH', '/api/settings', { timezone: 'Europe/Berlin' })
+  return id
+}
+
+function talaria(at: At, ...args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    TALARIA_URL: at.url,
+    TALARIA_API_KEY: at.key,
+    TALARIA_BACKUP_PASSPHRASE: passphrase,
+  }
+  const child = spawn(process.execPath, [join(root, 'bin/talaria.mjs'), ...args], { env })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => void (output += String(text)))
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
+}
+
+const backUp = () => talaria(source, 'backup', folder, '--tenant', tenant.id)
+const restore = () => talaria(target, 'restore', folder, '--tenant', tenant.id)
+const files = () => readdirSync(join(folder, tenant.id)).filter((name) => name.endsWith('.sealed'))
+
+describe('a backup', { timeout: 120_000 }, () => {
+  it('is sealed, and a repetition takes only what has changed', async () => {
+    const first = await backUp()
+    expect(first.code, first.output).toBe(0)
+    expect(first.output).toMatch(/1 sessions/)
+    const sealed = files().map((name) => readFileSync(join(folder, tenant.id, name)))
+    expect(sealed.length).toBeGreaterThanOrEqual(3)
+    expect(Buffer.concat(sealed).includes('hello')).toBe(false)
+    const again = await backUp()
+    expect(again.output).toMatch(/2 fetched/)
+  })
+
+  it('arrives whole on another server: conversation, files, skill, job, settings and keys', async () => {
+    const { code, output } = await restore()
+    expect(output).toMatch(/1 sessions, .* 0 differ/)
+    expect(code).toBe(0)
+    const [from, to] = [ofTenant(source.url), ofTenant(target.url)]
+    // Events are not restored: they were for those who listened.
+    const messages = (at: At) => request<{ data: unknown[] }>(at, 'GET', `/api/sessions/${session}/messages`)
+    expect((await messages(to)).data).toEqual((await messages(from)).data)
+    for (const path of ['/api/settings', '/api/memory', '/api/jobs'])
+      expect(await request(to, 'GET', path), path).toEqual(await request(from, 'GET', path))
+    const kept = await request<{ title: string; pinned: boolean }>(to, 'GET', `/api/sessions/${session}`)
+    expect(kept).toMatchObject({ title: 'Kept', pinned: true })
+    const file = await fetch(`${target.url}/api/sessions/${session}/files/a.txt`, {
+      headers: { authorization: `Bearer ${to.key}` },
+    })
+    expect(await file.text()).toBe('hello')
+    expect(JSON.stringify(await request(to, 'GET', '/api/skills/kept-skill'))).toContain('Do it.')
+    const found = await request<{ data: unknown[] }>(to, 'GET', '/api/search?q=hello')
+    expect(found.data).toHaveLength(1)
+    await request(to, 'POST', `/api/sessions/${session}/chat`, { input: 'read a.txt' })
+  })
+
+  it('does not go into a tenant that is in use', async () => {
+    const { code, output } = await restore()
+    expect(code).toBe(2)
+    expect(output).toMatch(/has sessions\. Restore into an empty one/)
+  })
+
+  it('is not restored when a file or the list was changed, or with another passphrase', async () => {
+    const list = join(folder, tenant.id, 'entries.jsonl')
+    const whole = readFileSync(list, 'utf8')
+    writeFileSync(
+      list,
+      whole
+        .split('\n')
+        .filter((line) => !line.includes('"end"'))
+        .join('\n'),
+    )
+    expect((await restore()).output).toMatch(/not complete/)
+    writeFileSync(list, whole.replaceAll(/"sha256":"./g, '"sha256":"x'))
+    expect((await restore()).output).toMatch(/list was changed/)
+    writeFileSync(list, whole)
+    const other = join(folder, 'other.txt')
+    writeFileSync(other, 'another passphrase')
+    const refused = await talaria(target, 'restore', folder, '--tenant', tenant.id, '--passphrase-file', other)
+    expect(refused.output).toMatch(/not that of the backup/)
+  })
+
+  it('is for the owner alone', async () => {
+    const { code } = await talaria(ofTenant(source.url), 'backup', join(folder, 'x'), '--tenant', tenant.id)
+    expect(code).toBe(4)
+  })
+})
