@@ -75,7 +75,7 @@ function isAttribution(lines: readonly string[], at: number): boolean {
   return candidates.some((one, n) => introducesQuote(one) && quoteFollows(lines, at + 1 + n))
 }
 
-const address = /[^\s<>()]{1,100}@[^\s<>()]{1,100}\.[^\s<>()]{2,30}/
+const address = /(?<![^\s<>()@])[^\s<>()@]{1,100}@[^\s<>()@]{1,100}\.[^\s<>()@.]{2,30}/
 const yearAndTime = /\p{Nd}{4}.{0,60}\p{Nd}{1,2}[:.]\p{Nd}{2}|\p{Nd}{1,2}[:.]\p{Nd}{2}.{0,60}\p{Nd}{4}/u
 
 /** In any language: a line with an address or a date, and a colon at its end. */

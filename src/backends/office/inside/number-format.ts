@@ -36,7 +36,7 @@ export function listNumberKinds(styles: string): readonly NumberKind[] {
 function classifyFormat(id: number, code: string | undefined): NumberKind {
   if (code === undefined) return builtInKinds.find(([from, to]) => id >= from && id <= to)?.[2] ?? 'plain'
   const [section = ''] = removeLiterals(code).split(';')
-  const letters = section.replaceAll(/\[[^\]]*\]/g, '').toLowerCase()
+  const letters = section.replaceAll(/\[[^\][]*\]/g, '').toLowerCase()
   if (/\[(?:h+|m+|s+)\]/i.test(section)) return 'duration'
   if (/general|standard|@/.test(letters)) return 'plain'
   return letters.includes('%') ? 'percent' : classifyLetters(letters)

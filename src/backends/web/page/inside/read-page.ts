@@ -91,12 +91,20 @@ function coversPage(article: string, page: string, title: string): boolean {
   return all.filter((line) => lines.has(line)).length >= all.length * minCoverage
 }
 
+const markdownLink = /\[[^\][\n]{0,500}\]\([^()\s]{0,2000}\)/g
+
 /** The letters and digits of each line, without those of links. */
 const listTextLines = (markdown: string): readonly string[] =>
   markdown
     .slice(0, maxCountedChars)
     .split('\n')
-    .map((line) => line.replaceAll(/\[[^\]\n]{0,500}\]\([^()\s]{0,2000}\)/g, '').replaceAll(/[^\p{L}\p{N}]+/gu, ''))
+    // Twice: a link may hold a picture.
+    .map((line) =>
+      line
+        .replaceAll(markdownLink, '')
+        .replaceAll(markdownLink, '')
+        .replaceAll(/[^\p{L}\p{N}]+/gu, ''),
+    )
     .filter((line) => line.length > 1)
 
 const isBeyondBounds = (size: HtmlSize): boolean =>
