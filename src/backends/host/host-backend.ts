@@ -26,6 +26,7 @@ export function hostBackend(options: HostOptions): PortableBackend {
       list: async (path) => (await open()).files.list(path),
       remove: async (path) => (await open()).files.remove(path),
       move: async (from, to) => (await open()).files.move(from, to),
+      links: async (isDeep) => (await (await open()).files.links?.(isDeep)) ?? [],
       search: async (query) => (await open()).files.search(query),
     },
     jobs: {
