@@ -41,7 +41,8 @@ describe('a call of another tenant', () => {
       if (subject === 'access') return Promise.resolve(target[method]!(foreign)).catch(() => undefined)
       if (method.startsWith('submit'))
         return target[method]!(requestCommand('hi', { authority: foreign, target: { kind: 'existing' } }))
-      if (method === 'paste') return target[method]!(foreign, { meta: {}, rows: streams(), files: streams() }, {})
+      if (['paste', 'restore'].includes(method))
+        return target[method]!(foreign, { meta: {}, rows: streams(), files: streams() }, {})
       return target[method]!(foreign, {})
     }
     for (const method of methods) {
