@@ -2,9 +2,18 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { model, says, until } from '../support/scripted-model.ts'
-import { applyMigrations, call } from './client.ts'
+import { applyMigrations, call as callAs, newTenant, type RequestOptions } from './client.ts'
 
-beforeAll(applyMigrations)
+/** Other files search and import in the tenants that they share. */
+let key: string
+
+beforeAll(async () => {
+  await applyMigrations()
+  key = (await newTenant()).key
+})
+
+const call = <T = Record<string, unknown>>(method: string, path: string, options: RequestOptions = {}) =>
+  callAs<T>(method, path, { key, ...options })
 
 type Found = {
   readonly data: readonly { readonly session_id: string; readonly message_id: string; readonly at: string }[]
