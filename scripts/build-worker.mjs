@@ -1,4 +1,4 @@
-// `node scripts/build-worker.mjs [index|with-sandbox|with-native-sandbox|bench-rows] [--in-process]`: writes dist/worker or
+// `node scripts/build-worker.mjs [index|in-process|with-sandbox|with-native-sandbox|bench-rows]`: writes dist/worker or
 // another folder of dist, which wrangler serves and deploys as it is (`no_bundle`). Skips the work when the output is newer
 // than all sources.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -10,10 +10,8 @@ import { outputFolder, sourceOf } from './lib/worker-entries.mjs'
 
 await import('./build-isolate.mjs')
 
-const options = process.argv.slice(2)
-const [entry = 'index'] = options.filter((option) => !option.startsWith('--'))
-/** `--in-process`: for a deployment without the binding LOADER, whatever wrangler.toml says. */
-const hasLoader = !options.includes('--in-process') && bindsLoader()
+const [entry = 'index'] = process.argv.slice(2)
+const hasLoader = entry !== 'in-process' && bindsLoader()
 const folder = outputFolder(entry)
 /** Written last: a build that was interrupted is done again. */
 const stamp = join(folder, '.built')

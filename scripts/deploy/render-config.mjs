@@ -31,7 +31,8 @@ export function renderConfig(plain, facts) {
 function withTwins(config) {
   const hasLoader = config.worker_loaders?.some(({ binding }) => binding === 'LOADER')
   if (hasLoader || !config.build?.command) return config
-  return { ...config, build: { ...config.build, command: `${config.build.command} --in-process` } }
+  const main = config.main.replace('dist/worker/', 'dist/worker-in-process/')
+  return { ...config, main, build: { ...config.build, command: `${config.build.command} in-process` } }
 }
 
 const isWorkersDev = (url) => new URL(url).hostname.endsWith('.workers.dev')

@@ -21,10 +21,13 @@ export const codeAsAssets = (assets) => ({
   },
 })
 
-/** Writes the assets of a build and removes those of earlier ones. */
+/** Writes the assets of a build and removes their earlier versions. Another build may need files of its own. */
 export function writeAssets(assets) {
   mkdirSync(assetFolder, { recursive: true })
   const present = new Set(readdirSync(assetFolder))
   for (const [name, bytes] of assets) if (!present.has(name)) writeFileSync(join(assetFolder, name), bytes)
-  for (const name of present) if (!assets.has(name)) rmSync(join(assetFolder, name))
+  const bases = new Set([...assets.keys()].map(baseOf))
+  for (const name of present) if (bases.has(baseOf(name)) && !assets.has(name)) rmSync(join(assetFolder, name))
 }
+
+const baseOf = (name) => name.replace(/-[0-9a-f]{16}\.txt$/, '')

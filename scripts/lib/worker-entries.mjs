@@ -4,6 +4,8 @@ import { root } from './root.mjs'
 /** The entries that can be built, each with its folder in dist. */
 const entries = {
   index: { source: 'src/worker/index.ts', folder: 'worker' },
+  /** For a deployment without the binding LOADER. A folder of its own, because servers of this tree watch the other. */
+  'in-process': { source: 'src/worker/index.ts', folder: 'worker-in-process' },
   'with-sandbox': { source: 'src/worker/with-sandbox.ts', folder: 'with-sandbox' },
   'with-native-sandbox': { source: 'src/worker/with-native-sandbox.ts', folder: 'with-native-sandbox' },
   /** The worker of the benchmark that counts rows. */

@@ -36,6 +36,7 @@ export function renderReferencePage(routes: readonly (ApiRoute | OpenRoute)[]): 
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <title>Talaria API</title>
+<link rel="icon" href="/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/docs/page.css">
 </head>
 <body>

@@ -46,8 +46,9 @@ describe('the configuration of a deployment', () => {
   it('builds the worker with the code of isolates where there is no Worker Loader', () => {
     const { command } = plain.build
     expect(render().build.command).toBe(command)
-    expect(render({ plan: 'free' }).build.command).toBe(`${command} --in-process`)
-    expect(render({ wrangler: { worker_loaders: null } }).build.command).toBe(`${command} --in-process`)
+    expect(render({ plan: 'free' }).build.command).toBe(`${command} in-process`)
+    expect(render({ plan: 'free' }).main).toBe('dist/worker-in-process/index.js')
+    expect(render({ wrangler: { worker_loaders: null } }).build.command).toBe(`${command} in-process`)
   })
 
   it('puts the bucket into the jurisdiction and names it to the objects', () => {
