@@ -107,6 +107,8 @@ async function readSlide(archive: ZipArchive, slide: Part, budget: WorkBudget): 
 
 /** A slide has an id of its own beside that of its relationship. */
 function findRelation(attributes: string, { relations }: Part): string | undefined {
-  const ids = [...attributes.matchAll(/(?<![\w.-])[\w.-]{1,40}:id\s{0,9}=\s{0,9}["']([^"']{0,200})["']/g)].map(([, id = '']) => id)
+  const ids = [...attributes.matchAll(/(?<![\w.-])[\w.-]{1,40}:id\s{0,9}=\s{0,9}["']([^"']{0,200})["']/g)].map(
+    ([, id = '']) => id,
+  )
   return ids.map((id) => relations.get(id)?.target).find((target) => target !== undefined)
 }
