@@ -24,7 +24,7 @@ interface Env {
   readonly CORS_ORIGINS?: string
   /** The address under which platforms reach this deployment. */
   readonly PUBLIC_URL?: string
-  /** Where all objects must stay. */
+  /** The jurisdiction of all objects. */
   readonly JURISDICTION?: DurableObjectJurisdiction
   readonly AUX_MODEL?: string
   readonly FAILPOINTS?: string

@@ -77,7 +77,7 @@ export type HistorySession = {
   readonly updated_at: string
 }
 
-/** What narrows a search. Times are milliseconds since 1970: `from` on, and before `to`. */
+/** The filter of a search. Times are milliseconds since 1970: `from` on, and before `to`. */
 export type SearchFilter = {
   readonly from?: number | undefined
   readonly to?: number | undefined

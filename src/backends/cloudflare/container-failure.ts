@@ -31,7 +31,7 @@ function toFailure(error: unknown): SandboxFailure {
   const { reason, phase, retryable = own, retryAfterMs, error: cause } = context
   const details = [reason, cause].filter((text) => text !== undefined && !message.includes(text))
   const text = details.length ? `${message} (${details.join(': ')})` : message
-  // Whatever fails while a container starts has not run.
+  // A command that fails while the container starts has not run.
   if (phase === 'startup')
     return {
       code: 'CONTAINER_UNAVAILABLE',

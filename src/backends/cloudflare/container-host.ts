@@ -5,7 +5,7 @@ import type { Egress } from './egress.ts'
 /** Methods throw. An error may have `errorResponse`, as the errors of the SDK do (`toFailure`). */
 export type ContainerHost = {
   readonly applyEgress: (egress: Egress) => Promise<void>
-  /** What the platform says. A container that is paused runs. */
+  /** The answer of the platform. A paused container counts as running. */
   readonly isRunning: () => boolean
   /** Runs a bash script in a process of its own, and starts the container if needed. The output may be cut. */
   readonly exec: (script: string, timeoutMs: number) => Promise<{ readonly stdout: string }>

@@ -43,7 +43,7 @@ export type NativeContainerOptions = {
 type Certificates = {
   /** The certificate of the platform, which signs the connections that it intercepts. */
   readonly authority: string
-  /** Where distributions keep the certificates that they trust. */
+  /** The paths of the certificates that distributions trust. */
   readonly systemBundles: readonly string[]
 }
 const defaultCertificates: Certificates = {

@@ -40,7 +40,7 @@ const fileFields = {
 }
 const point = z.object({ latitude: z.number(), longitude: z.number() })
 const named = z.object({ title: z.string().optional() })
-/** Where a forwarded message comes from. */
+/** The origin of a forwarded message. */
 const origin = z.object({
   sender_user: user.optional(),
   sender_user_name: z.string().optional(),

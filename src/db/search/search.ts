@@ -123,7 +123,7 @@ function takeFirstOfPages(candidates: readonly PageCandidate[]): readonly Histor
   return [...hits.values()]
 }
 
-/** What turns a row into a candidate. `isIndexed`: the index says that the row has the term. */
+/** Turns a row into a candidate. `isIndexed`: the index says that the row has the term. */
 type Reading = {
   readonly matchers: readonly SnippetMatcher[]
   readonly filter: SearchFilter

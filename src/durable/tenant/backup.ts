@@ -5,7 +5,7 @@ import { textStream } from '#durable/platform/byte-stream.ts'
 import { dumpTables, loadTables } from '#durable/platform/table-dump.ts'
 import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 
-/** What only matters while it happens, or is made again. */
+/** Tables that a restored tenant does not need: their rows are transient, or are made again. */
 const transient = new Set([
   'active',
   'audit_outbox',

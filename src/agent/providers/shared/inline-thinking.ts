@@ -22,7 +22,7 @@ const maxHeldSpace = 1_000
 export class InlineThinkingReader {
   readonly #pass: (piece: ThinkingPiece) => void
   #state: 'start' | 'thinking' | 'text' = 'start'
-  /** What is not passed on yet: a tag may begin in it. */
+  /** Text that is not passed on yet, because a tag may begin in it. */
   #held = ''
   /** The text that was passed on, while a closing tag may still turn it into thinking. */
   #passed: string | undefined = ''

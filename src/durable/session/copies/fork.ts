@@ -169,7 +169,7 @@ async function receiveCopy(
 ): Promise<void> {
   const { goal: _goal, heartbeat: _heartbeat, loop: _loop, ...copied } = meta
   const arriving = {
-    // What a session starts by itself ends with the original.
+    // Turns that a session starts by itself end with the original.
     ...(spec === 'as-it-was' ? copied : metadataOfFork(copied, spec)),
     id: session.sessionId,
     tenantId: session.tenantId,
