@@ -76,11 +76,12 @@ function isAttribution(lines: readonly string[], at: number): boolean {
 }
 
 const address = /(?<![^\s<>()@])[^\s<>()@]{1,100}@[^\s<>()@]{1,100}\.[^\s<>()@.]{2,30}/
-const yearAndTime = /\p{Nd}{4}.{0,60}\p{Nd}{1,2}[:.]\p{Nd}{2}|\p{Nd}{1,2}[:.]\p{Nd}{2}.{0,60}\p{Nd}{4}/u
+const year = /(?<!\p{Nd})\p{Nd}{4}(?!\p{Nd})/u
+const timeOfDay = /(?<!\p{Nd})\p{Nd}{1,2}[:.]\p{Nd}{2}(?!\p{Nd})/u
 
 /** In any language: a line with an address or a date, and a colon at its end. */
 const introducesQuote = (line: string): boolean =>
-  /[:：]$/.test(line) && /\p{Nd}/u.test(line) && (address.test(line) || yearAndTime.test(line))
+  /[:：]$/.test(line) && /\p{Nd}/u.test(line) && (address.test(line) || (year.test(line) && timeOfDay.test(line)))
 
 const quoteFollows = (lines: readonly string[], at: number): boolean =>
   lines
