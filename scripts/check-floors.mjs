@@ -165,7 +165,6 @@ for (const file of files) {
 /** Exports that only tests use, with the reason. */
 const testExports = new Map([
   ['src/channels/channels.ts addPlatforms', 'a platform of the tests shows that the core names none'],
-  ['src/channels/sms/sms-text.ts countSegments', 'measures what a rendered text message costs'],
   ['src/durable/platform/clock.ts replaceClock', 'tests replace the clock instead of waiting'],
   ['src/tools/define-tool.ts defineSchemaTool', 'a tool of the tests shows that tenants may bring tools'],
   ['src/worker/login/verify-login.ts clearKeySets', 'tests of one isolate need the state of a new one'],

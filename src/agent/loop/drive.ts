@@ -6,9 +6,10 @@
 import type { Perform, Store, View } from '#agent/core/ports.ts'
 import type { Step } from '#agent/core/step.ts'
 import { enter } from './enter.ts'
-import { next } from './next.ts'
 import { resume } from './resume.ts'
 import { settle } from './settle.ts'
+import { stopOutcome, type Turn } from '#agent/core/turn.ts'
+import { beforeModel } from './policies.ts'
 
 export type Machine = { readonly store: Store; readonly perform: Perform; readonly view: () => View }
 
@@ -33,4 +34,44 @@ export async function drive({ store, perform, view: readView }: Machine): Promis
       if (at === 'done' || (step.do === 'run-tools' && at === 'tools')) store.write()
     }
   }
+}
+
+/**
+ * Decides the next step from the stage of the turn. Pure: the same turn and view always give the same step, also after
+ * a crash.
+ */
+function next(turn: Turn, view: View): Step {
+  const { stage } = turn
+  switch (stage.at) {
+    case 'ready':
+      return stepBeforeModel(turn, view)
+
+    case 'waiting':
+      return view.now < stage.until && !turn.stopRequested
+        ? { do: 'rest', until: stage.until }
+        : stepBeforeModel(turn, view)
+
+    case 'tools': {
+      if (turn.stopRequested) return { do: 'finish', outcome: stopOutcome(turn) }
+      const calls = stage.calls.filter((call) => call.state === 'planned')
+      return calls.length ? { do: 'run-tools', calls: view.selectConcurrent(calls) } : { do: 'rest' }
+    }
+
+    case 'compressing':
+      return { do: 'compress' }
+
+    case 'calling-model':
+      throw new Error('A model call is in flight. resume() settles it before anything else happens.')
+
+    case 'done':
+      return { do: 'rest' }
+  }
+}
+
+function stepBeforeModel(turn: Turn, view: View): Step {
+  for (const policy of beforeModel) {
+    const step = policy(turn, view)
+    if (step) return step
+  }
+  return { do: 'call-model', tools: true, ...(turn.say !== undefined && { say: turn.say }) }
 }

@@ -11,8 +11,7 @@ import {
   type ToolCall,
   type Turn,
 } from '#agent/core/turn.ts'
-import type { IncomingReply, IncomingResult } from '#agent/policy/policy.ts'
-import { applyPolicies } from './apply.ts'
+import type { IncomingReply, IncomingResult, Ruling } from '#agent/policy/policy.ts'
 import { afterEffect, onReply } from './policies.ts'
 import { endSegment } from './segment.ts'
 import { closeBatch, settleCall, shortenResult } from './settle-calls.ts'
@@ -68,4 +67,21 @@ function acceptResult({ turn, result }: IncomingResult, view: View): Commit {
     case 'failure':
       throw new Error('The policy `recover` settles every failure.')
   }
+}
+
+type Policy<Incoming> = (incoming: Incoming, view: View) => Ruling<Incoming>
+
+/** Each policy gets the changes of those before it. The first commit ends the list. */
+export function applyPolicies<Incoming extends object>(
+  policies: readonly Policy<Incoming>[],
+  incoming: Incoming,
+  view: View,
+): { readonly commit: Commit } | { readonly accepted: Incoming } {
+  let accepted = incoming
+  for (const policy of policies) {
+    const ruling = policy(accepted, view)
+    if (ruling && 'commit' in ruling) return { commit: ruling.commit as Commit }
+    accepted = { ...accepted, ...ruling }
+  }
+  return { accepted }
 }

@@ -3,12 +3,13 @@
  * disposable host without a network, unless the line itself has just written or fetched the code.
  */
 
-import { isGlob, isKnown, isLiteral, isUnknown, renderField, type Field } from '#agent/path-policy/field.ts'
+import { type Field, isGlob, isKnown, isLiteral, isUnknown, renderField } from '#agent/path-policy/field.ts'
 import { findWriteProblem, getZone } from '#agent/path-policy/judge-path.ts'
 import {
   codeOptions,
   destructiveTask,
   destructiveWord,
+  type Manager,
   managers,
   packageRunners,
   projectTools,
@@ -16,16 +17,77 @@ import {
   testWord,
   toolFiles,
   toolOptions,
-  type Manager,
 } from './allow-list/tools.ts'
 import { leavesMachine } from './allow-list/network.ts'
 import { checkRead, checkWrite, isOutsideWorkspace, resolvePaths } from './check-paths.ts'
-import { parseGrammar, readOptions, type Grammar, type CommandOptions, type ValueRole } from './match-options.ts'
+import { type CommandOptions, type Grammar, parseGrammar, readOptions, type ValueRole } from './match-options.ts'
 import { findHardline, isDestructive } from './hardline.ts'
 import { findInWords } from './scan-literals.ts'
-import { isHarmlessJavaScript, isHarmlessPython } from './languages/one-liners.ts'
 import { recordWritten } from './simple-command.ts'
-import { addHiddenCode, addLiteral, addUnknownCode, type SimpleCommand, type CommandOutput } from './shell-state.ts'
+import { addHiddenCode, addLiteral, addUnknownCode, type CommandOutput, type SimpleCommand } from './shell-state.ts'
+
+const pythonNames = new Set(
+  'import from as print len str int float list dict set tuple sorted sum min max range enumerate zip map filter any all abs round repr type isinstance bool True False None for in if else elif and or not is lambda return while break continue pass json math datetime time statistics collections itertools sys version version_info stdin stdout stderr read readline readlines loads load dumps indent sort_keys ensure_ascii keys values items get join split splitlines strip lstrip rstrip lower upper title replace startswith endswith append extend count index sort reverse reversed add pi sqrt floor ceil log sin cos now today date isoformat strftime argv maxsize platform end sep write Counter defaultdict most_common mean median key value name names item line lines data obj result total row rows word words text num nums left right'.split(
+    ' ',
+  ),
+)
+const javaScriptNames = new Set(
+  'console log JSON stringify parse process version versions node platform arch const let if else for of in return true false null undefined typeof length map filter reduce join split slice trim toFixed toString toUpperCase toLowerCase Math max min floor ceil round sqrt PI Number String Boolean Date now toISOString keys values entries Object includes startsWith endsWith require name dependencies devDependencies scripts engines main type uptime pid'.split(
+    ' ',
+  ),
+)
+
+/** Removes string contents; undefined when a string does not end or is code itself. */
+function removeStrings(code: string, prefixes: RegExp): string | undefined {
+  let outside = ''
+  for (let at = 0; at < code.length; at++) {
+    const char = code[at] ?? ''
+    if (char === '`' || char === '\\') return undefined
+    if (char === '#') return undefined
+    if (char !== '"' && char !== "'") {
+      outside += char
+      continue
+    }
+    if (prefixes.test(outside)) return undefined
+    const end = code.indexOf(char, at + 1)
+    if (end === -1 || code.slice(at, end).includes('\\') || code.slice(at, end).includes('\n')) return undefined
+    outside += '""'
+    at = end
+  }
+  return outside
+}
+
+const hasOnlyAllowedNames = (outside: string, allowed: ReadonlySet<string>): boolean =>
+  (outside.match(/[A-Za-z_$\u0080-\uFFFF][\w$\u0080-\uFFFF]*/g) ?? []).every(
+    (name) => allowed.has(name) || /^[a-zA-Z]$/.test(name),
+  )
+
+/**
+ * Recognises code on a command line that only computes and prints: every name in it is on a short list, and no listed
+ * name reaches files, programs or the network.
+ */
+function isHarmlessPython(code: string): boolean {
+  if (code.length > 2000) return false
+  // A prefix makes a string code (f) or changes its end (r).
+  const outside = removeStrings(code, /[A-Za-z]$/)
+  return (
+    outside !== undefined &&
+    hasOnlyAllowedNames(outside, pythonNames) &&
+    !/\bfrom\s+(?!json|math|datetime|collections|itertools|statistics)/.test(outside)
+  )
+}
+
+function isHarmlessJavaScript(code: string): boolean {
+  if (code.length > 2000 || /\[\s*["']|\bconstructor\b/.test(code) || code.includes('//') || code.includes('/*'))
+    return false
+  const outside = removeStrings(code, /(?!)/)
+  if (outside === undefined || !hasOnlyAllowedNames(outside, javaScriptNames)) return false
+  const requireCalls = code.match(/\brequire\b[^)]*\)?/g) ?? []
+  return (
+    requireCalls.every((call) => /^require\((['"])\.{1,2}\/[\w./-]*\.json\1\)$/.test(call)) &&
+    !/\[[^\]\d]/.test(outside)
+  )
+}
 
 /** Removes versions from names: `python3.12`. */
 const toListedName = (name: string): string => name.replace(/^(python|pip|ruby|php|lua|node|perl)[\d.]+$/, '$1')

@@ -1,7 +1,7 @@
 /** Implements the channel port for SMS through Twilio. */
 
 import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
-import type { SendOutcome } from '#agent/core/delivery.ts'
+import type { MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
 import {
   type Channel,
   type ChannelConnection,
@@ -10,15 +10,127 @@ import {
   type OutboundMessage,
   type Received,
   refused,
+  type Registration,
 } from '../channel.ts'
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
 import { computeHmac } from '../hmac.ts'
 import { isPhoneNumber } from '../is-phone-number.ts'
 import { isSameSecret } from '../is-same-secret.ts'
-import { registerNumber } from './register-number.ts'
-import { maxTextChars, renderSms } from './sms-text.ts'
 import { authorizationOf, callTwilio, unreachable } from './twilio-api.ts'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { parseMarkdown } from '../text/parse-markdown.ts'
+import { writeLinkAddresses } from '../text/plain-links.ts'
+import { splitEncoded } from '../text/split-encoded.ts'
+
+// Writes plain text for SMS and counts its segments. A text of the GSM alphabet has 153 characters in each segment of
+// a long message; any other character makes it UCS-2 with 67.
+
+/** Twilio accepts 1600 characters. Many carriers join no more than ten segments. */
+const maxTextChars = 1_600
+const maxSegments = 10
+/** Room for a line in front of a message, in UCS-2 units. */
+const prefixUnits = 80
+
+const gsm = new Set(
+  '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà',
+)
+/** Characters that take two places of the GSM alphabet. */
+const gsmPairs = new Set('^{}\\[~]|€\f')
+
+const isGsm = (text: string): boolean => {
+  for (const char of text) if (!gsm.has(char) && !gsmPairs.has(char)) return false
+  return true
+}
+
+/** The places that a text takes: septets of the GSM alphabet, or units of UCS-2. */
+function countUnits(text: string): number {
+  let units = 0
+  for (const char of text) units += gsmPairs.has(char) ? 2 : 1
+  return units
+}
+
+export function countSegments(text: string): number {
+  if (!isGsm(text)) return text.length <= 70 ? 1 : Math.ceil(text.length / 67)
+  const units = countUnits(text)
+  return units <= 160 ? 1 : Math.ceil(units / 153)
+}
+
+/**
+ * The size in GSM places. One that needs UCS-2 counts 153/67 for each unit, so that one limit serves both. A pair that
+ * does not fit into a segment moves to the next one; the room in front covers that.
+ */
+const sizeOf = ({ text }: MessageChunk): number =>
+  isGsm(text) ? countUnits(text) : Math.ceil((text.length * 153) / 67)
+
+const maxUnits = 153 * maxSegments - Math.ceil((prefixUnits * 153) / 67)
+
+/** Typographic characters of models and of our own parser, which would more than double the price of a message. */
+const replacements: Readonly<Record<string, string>> = {
+  '‘': "'",
+  '’': "'",
+  '‚': "'",
+  '“': '"',
+  '”': '"',
+  '„': '"',
+  '–': '-',
+  '—': '-',
+  '−': '-',
+  '…': '...',
+  '•': '-',
+  '·': '-',
+  '☐': '[ ]',
+  '☑': '[x]',
+  '→': '->',
+  '←': '<-',
+  '\u00a0': ' ',
+  '\u202f': ' ',
+  '\u2009': ' ',
+}
+const replaceable = new RegExp(`[${Object.keys(replacements).join('')}]`, 'g')
+
+export const renderSms = (source: string, format: 'markdown' | 'plain'): readonly MessageChunk[] => {
+  const text = format === 'plain' ? source : writeLinkAddresses(parseMarkdown(source, { hasColumns: false })).text
+  const simple = format === 'plain' ? text : text.replace(replaceable, (char) => replacements[char] ?? char)
+  return splitEncoded({ text: simple, spans: [] }, { max: maxUnits, size: sizeOf })
+}
+
+type TwilioNumber = { readonly sid?: string; readonly sms_url?: string }
+
+/**
+ * Services (`MG…`) and short codes have other APIs, a number may belong to another account, and Twilio takes https alone. Then a person enters the
+ * address, which is no failure of the channel.
+ */
+const byHand = (url: string): Registration => ({
+  ok: true,
+  detail: `Enter the address at Twilio, as the webhook for incoming messages (HTTP POST): ${url}`,
+})
+
+/** Names the webhook of a channel at Twilio, as the address for incoming messages of its number. */
+async function registerNumber(connection: ChannelConnection, isOn: boolean): Promise<Registration> {
+  const { webhookUrl: url } = connection
+  const number = url.startsWith('https://') ? await findNumber(connection) : undefined
+  if (number?.sid === undefined) return byHand(url)
+  // An address that somebody else entered stays.
+  if (!isOn && number.sms_url !== url) return { ok: true, detail: 'Twilio has another address.' }
+  const changed = await callTwilio(connection, 'POST', `/IncomingPhoneNumbers/${encodeURIComponent(number.sid)}.json`, {
+    SmsUrl: isOn ? url : '',
+    SmsMethod: 'POST',
+  })
+  if (changed.kind === 'failed') return { ok: false, detail: changed.outcome.detail }
+  return { ok: true, detail: isOn ? 'Twilio sends the messages of the number here.' : 'Twilio forgot the address.' }
+}
+
+async function findNumber(connection: ChannelConnection): Promise<TwilioNumber | undefined> {
+  const from = connection.secrets['from'] ?? ''
+  if (!from.startsWith('+')) return undefined
+  const query = new URLSearchParams({ PhoneNumber: from })
+  const found = await callTwilio(connection, 'GET', `/IncomingPhoneNumbers.json?${query.toString()}`)
+  if (found.kind === 'failed') return undefined
+  const { incoming_phone_numbers: numbers } = found.result as {
+    readonly incoming_phone_numbers?: readonly TwilioNumber[]
+  }
+  return numbers?.[0]
+}
 
 const maxMedia = 10
 

@@ -2,12 +2,13 @@
 
 import { parseJson } from '#agent/core/parse-json.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
-import type { SendOutcome } from '#agent/core/delivery.ts'
+import type { MessageChunk, SendOutcome, TextSpan } from '#agent/core/delivery.ts'
 import {
   type Channel,
   type ChannelConnection,
   type ChatAddress,
   type FetchedMedia,
+  type OutboundFile,
   type OutboundMessage,
   refused,
   type Registration,
@@ -17,9 +18,8 @@ import { fetchMediaFrom } from '../fetch-media.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { splitText } from '../text/split-text.ts'
-import { type BotApiResult, callBotApi, fileUrl } from './bot-api.ts'
-import { addressFields, fileForm, messageFields } from './outbound.ts'
 import { parseUpdate } from './parse-update.ts'
+import { type ApiAnswer, busyWaitMs, callApi, classifyStatus, joinUrl } from '../call-api.ts'
 
 const textLimit = { max: 4_096, unit: 'utf16' } as const
 /** Room for a line in front of a message. */
@@ -159,3 +159,146 @@ async function resolveTarget(connection: ChannelConnection, { chat, thread }: Ch
   const address = { chat: String(id ?? chat), ...(thread !== undefined && { thread }) }
   return { kind: 'found', address, isGroup: type !== 'private' }
 }
+
+// Calls Telegram's Bot API and classifies its answers. The address contains the token, so no error text may contain
+// the address.
+
+type BotAnswer = {
+  readonly ok?: boolean
+  readonly result?: unknown
+  readonly description?: string
+  readonly parameters?: { readonly retry_after?: number; readonly migrate_to_chat_id?: number }
+}
+
+type BotApiResult =
+  | { readonly kind: 'done'; readonly result: unknown }
+  | Exclude<SendOutcome, { kind: 'sent' }>
+  /** The topic does not exist any more; the chat does. */
+  | { readonly kind: 'no-thread'; readonly detail: string }
+  /** The file is no image that Telegram shows. */
+  | { readonly kind: 'no-photo'; readonly detail: string }
+
+const tokenOf = ({ secrets }: ChannelConnection) => secrets['bot_token'] ?? ''
+
+/** `body`: an object becomes JSON, a form is sent as it is. */
+async function callBotApi(
+  connection: ChannelConnection,
+  method: string,
+  body: object | FormData,
+): Promise<BotApiResult> {
+  const content =
+    body instanceof FormData
+      ? { body }
+      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  const url = joinUrl(connection.apiBase, `bot${tokenOf(connection)}/${method}`)
+  const answer = await callApi(url, { method: 'POST', ...content })
+  if (answer.kind === 'ambiguous') return answer
+  const parsed = (answer.body ?? {}) as BotAnswer
+  return parsed.ok === true ? { kind: 'done', result: parsed.result } : classifyFailure(answer, parsed)
+}
+
+/** The address of a file, from the path that `getFile` has returned. */
+const fileUrl = (connection: ChannelConnection, path: string): string =>
+  joinUrl(connection.apiBase, `file/bot${tokenOf(connection)}/${path}`)
+
+function classifyFailure(answer: ApiAnswer, { description = '', parameters }: BotAnswer): BotApiResult {
+  const { status } = answer
+  const byStatus = classifyStatus(answer, description)
+  if (status === 429) return { ...byStatus, kind: 'retry', waitMs: busyWaitMs(answer, parameters?.retry_after) }
+  const movedTo = parameters?.migrate_to_chat_id
+  if (Number.isSafeInteger(movedTo)) return { kind: 'moved', to: String(movedTo), detail: byStatus.detail }
+  return status < 400 || status >= 500 ? byStatus : classifyRefusal(status, description, byStatus.detail)
+}
+
+const refusals: readonly (readonly [
+  RegExp,
+  'no-thread' | 'gone' | 'too_long' | 'no-photo' | 'format' | 'forbidden',
+])[] = [
+  [/thread not found|TOPIC_(DELETED|CLOSED)/i, 'no-thread'],
+  [/message to edit not found|can't be edited|MESSAGE_ID_INVALID/i, 'gone'],
+  [/is too (?:long|big)|MESSAGE_TOO_LONG|too large/i, 'too_long'],
+  [/PHOTO_|IMAGE_PROCESS_FAILED|wrong type of the web page/i, 'no-photo'],
+  [/parse entities|entit(y|ies)/i, 'format'],
+  [/chat not found|peer_id|kicked|upgraded to a supergroup|not enough rights|have no rights/i, 'forbidden'],
+]
+
+function classifyRefusal(status: number, description: string, detail: string): BotApiResult {
+  if (/message is not modified/i.test(description)) return { kind: 'done', result: undefined }
+  if (status === 413) return { kind: 'too_long', detail }
+  const [, kind] = refusals.find(([pattern]) => pattern.test(description)) ?? []
+  return { kind: kind ?? (status === 400 ? 'fatal' : 'forbidden'), detail }
+}
+
+/** Larger images are sent as documents. */
+const maxPhotoBytes = 10_000_000
+
+/** Builds the requests that send messages and files to Telegram. */
+const addressFields = ({ chat, thread }: ChatAddress) => ({
+  chat_id: Number(chat),
+  ...(thread !== undefined && { message_thread_id: Number(thread) }),
+})
+
+export function messageFields(message: OutboundMessage): object {
+  const { address, chunk, editedMessageId } = message
+  const { buttons } = chunk
+  const content = {
+    text: chunk.text,
+    ...(chunk.spans.length > 0 && { entities: chunk.spans.map(entityOf) }),
+    // A preview makes Telegram fetch the address, which could leak what the conversation contains.
+    link_preview_options: { is_disabled: true },
+    ...(buttons && { reply_markup: { inline_keyboard: keyboardOf(buttons) } }),
+  }
+  if (editedMessageId !== undefined)
+    return { chat_id: Number(address.chat), message_id: Number(editedMessageId), ...content }
+  return { ...addressFields(address), ...content, ...replyFields(message) }
+}
+
+const replyFields = ({ replyToMessageId }: OutboundMessage) =>
+  replyToMessageId !== undefined && {
+    reply_parameters: { message_id: Number(replyToMessageId), allow_sending_without_reply: true },
+  }
+
+const methods = {
+  photo: 'sendPhoto',
+  voice: 'sendVoice',
+  audio: 'sendAudio',
+  video: 'sendVideo',
+  document: 'sendDocument',
+} as const
+
+/** Telegram shows only some formats natively; every other file is a document. */
+function renderField({ kind, mime, bytes }: OutboundFile): keyof typeof methods {
+  if (kind === 'image' && /^image\/(jpeg|png|webp)$/.test(mime) && bytes.length <= maxPhotoBytes) return 'photo'
+  if (kind === 'voice' && /^audio\/(ogg|mpeg|mp4|x-m4a)/.test(mime)) return 'voice'
+  if (kind === 'audio' && /^audio\/(mpeg|mp4|x-m4a)/.test(mime)) return 'audio'
+  return kind === 'video' && mime === 'video/mp4' ? 'video' : 'document'
+}
+
+export function fileForm(message: OutboundMessage, file: OutboundFile) {
+  const field = renderField(file)
+  const form = new FormData()
+  for (const [name, value] of Object.entries({ ...addressFields(message.address), ...replyFields(message) }))
+    form.set(name, typeof value === 'object' ? JSON.stringify(value) : String(value))
+  // The text of a file is the note that it may have arrived before.
+  const caption = message.chunk.text.trim()
+  if (caption) form.set('caption', caption)
+  form.set(field, new File([file.bytes], file.name, { type: file.mime }))
+  return { method: methods[field], form }
+}
+
+const keyboardOf = (buttons: NonNullable<MessageChunk['buttons']>) =>
+  buttons.map((row) => row.map(({ label, data }) => ({ text: label, callback_data: data })))
+
+const entityTypes: Readonly<Record<TextSpan['type'], string>> = {
+  bold: 'bold',
+  italic: 'italic',
+  underline: 'underline',
+  strikethrough: 'strikethrough',
+  spoiler: 'spoiler',
+  code: 'code',
+  pre: 'pre',
+  link: 'text_link',
+  quote: 'blockquote',
+}
+
+const entityOf = ({ type, ...rest }: TextSpan) => ({ type: entityTypes[type], ...rest })

@@ -6,7 +6,7 @@
 import { log } from '#agent/core/log.ts'
 import type { Button, ChatOrigin, DeliveryRecord, MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
 import * as policy from '#agent/policy/delivery-attempt.ts'
-import type { ChannelCapabilities, OutboundMessage } from '#channels/channel.ts'
+import type { ChannelCapabilities, OutboundFile, OutboundMessage } from '#channels/channel.ts'
 import { loadChannel } from '#channels/channels.ts'
 import { splitText, withPrefix } from '#channels/text/split-text.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -15,9 +15,12 @@ import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { leaseMs } from '#durable/platform/schedule.ts'
 import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import type { Outbox, OutboxRow, RowSource } from './outbox.ts'
-import { type FileSource, readOutboundFile } from './outbound-file.ts'
 import { withRowNumber } from './pending-request-message.ts'
 import { firstChunk, renderSafely } from './preview.ts'
+import type { Files } from '#agent/core/backend.ts'
+import { mediaTypeOf } from '#agent/core/media/media-type.ts'
+import { mediaKindOf } from '#agent/core/media/media-reference.ts'
+import { createLink } from '#durable/platform/signed-links.ts'
 
 export type RowSenderOptions = {
   readonly env: Env
@@ -345,4 +348,53 @@ function withChoices(text: string, buttons: readonly Button[]): string {
 function withoutHint(text: string, buttons: readonly Button[]): string {
   const plain = text.replace('Press a button, or write', 'Write')
   return plain.includes('/approve') ? plain : `${plain}\n${buttons.map(({ label }) => `- ${label}`).join('\n')}`
+}
+
+/** The workspace of a session. */
+type FileSource = {
+  readonly tenantId: string
+  readonly sessionId: string
+  readonly resolve: (path: string) => string
+  readonly userFiles: Pick<Files, 'read' | 'stat'>
+  /** Returns why a file of an answer may not be sent, in words for the chat. */
+  readonly findProblem: (path: string) => Promise<string | undefined>
+}
+
+/** The object has 128 MB of memory. */
+const maxReadBytes = 30_000_000
+
+/** `isOfAnswer`: the model names the file, not the person. */
+type FileRequest = { readonly path: string; readonly maxBytes: number; readonly isOfAnswer: boolean }
+
+/** Undefined for a path that is no file of the workspace. */
+async function readOutboundFile(
+  env: Env,
+  source: FileSource,
+  { path, maxBytes, isOfAnswer }: FileRequest,
+): Promise<{ readonly file: OutboundFile } | { readonly text: string } | undefined> {
+  const { resolve, userFiles, findProblem } = source
+  const resolved = resolve(path)
+  const root = `${resolve('.')}/`
+  const stat = resolved.startsWith(root) ? await userFiles.stat(resolved) : undefined
+  if (stat?.type !== 'file') return undefined
+  const problem = isOfAnswer ? await findProblem(path) : undefined
+  if (problem !== undefined) return { text: problem }
+  const relative = resolved.slice(root.length)
+  const name = relative.split('/').at(-1) ?? relative
+  const bytes =
+    stat.size > 0 && stat.size <= Math.min(maxBytes, maxReadBytes) ? await userFiles.read(resolved) : undefined
+  if (bytes) {
+    const mime = mediaTypeOf(relative)
+    // Speech in Ogg is what platforms show as a voice message.
+    const kind = mime === 'audio/ogg' ? 'voice' : mediaKindOf(mime)
+    return { file: { kind, name, mime, bytes: Uint8Array.from(bytes) } }
+  }
+  return describeFile(env, source, relative)
+}
+
+async function describeFile(env: Env, { tenantId, sessionId }: FileSource, relative: string) {
+  const name = relative.split('/').at(-1) ?? relative
+  const link = await createLink(env, { tenantId, sessionId, path: relative }, clock.now())
+  const origin = env.PUBLIC_URL?.replace(/\/{1,20}$/, '')
+  return { text: link && origin ? `${name}: ${origin}${link}` : `${name} is in the workspace: ${relative}` }
 }

@@ -11,16 +11,18 @@ import type { Admission } from '#durable/tenant/effective-limits.ts'
 import { isUnattendedTurn, startsItself } from '#agent/policy/unattended.ts'
 import { isWaitingForCaller } from '#durable/turn/pending-requests.ts'
 import { type Preparation, prepareTurn } from '#durable/turn/prepare-turn.ts'
-import { type ContinueSubmission, continueIntake } from './intake/continue.ts'
-import { type InjectedSubmission, injectedIntake } from './intake/injected.ts'
-import { type InboundSubmission, inboundIntake } from './intake/inbound.ts'
-import type { Intake, Submitted } from './intake/intake.ts'
-import { type RequestSubmission, requestIntake } from './intake/request.ts'
-import { type RetrySubmission, retryIntake } from './intake/retry.ts'
-import { type SelfStartedSubmission, selfStartedIntake } from './intake/self-started.ts'
-import { type WebhookSubmission, webhookIntake } from './intake/webhook.ts'
+import { continueIntake, type ContinueSubmission } from './intake/continue.ts'
+import { injectedIntake, type InjectedSubmission, isIdle } from './intake/injected.ts'
+import { inboundIntake, type InboundSubmission } from './intake/inbound.ts'
+import type { Composed, Intake, Submitted } from './intake/intake.ts'
+import { requestIntake, type RequestSubmission } from './intake/request.ts'
+import { webhookIntake, type WebhookSubmission } from './intake/webhook.ts'
 import { runSlashCommand, writtenText } from './commands/run-slash-command.ts'
 import type { Session } from './session.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { runOf } from './views/read-session.ts'
+import { undoTurns } from './core/undo.ts'
 
 export type Submission =
   | RequestSubmission
@@ -202,4 +204,53 @@ function start(session: Session, intake: Intake, { recalled, ...preparation }: P
   session.turns.start({ runId, ...composed, message: opening }, preparation)
   void failpoint('accepted')
   return { runId, status: 'running' }
+}
+
+// Submits a turn that the session starts by itself: for its goal, its heartbeat or its loop.
+
+type SelfStartedSubmission = {
+  readonly kind: 'self-started'
+  readonly authority: Authority
+  readonly runId: string
+  /** Called in the stretch that opens the turn. Undefined when the turn is not wanted any more. */
+  readonly compose: () => Composed | undefined
+}
+
+/** It never joins a turn: a message of a person goes first. */
+const selfStartedIntake = (session: Session, { runId, compose }: SelfStartedSubmission): Intake => ({
+  runId,
+  open: async () => {
+    await session.ensureTenant()
+    return session.exists && 'exists'
+  },
+  findOutcome: () => undefined,
+  compose: () => (isIdle(session) ? compose() : undefined),
+  join: () => ({ runId, status: 'busy' }),
+})
+
+type RetrySubmission = {
+  readonly kind: 'retry'
+  readonly authority: Authority
+  readonly runId: string
+  readonly tenant: TenantSnapshot
+}
+
+/** Submits the last turn once more: its messages are undone, and its user message starts a new run. */
+function retryIntake(session: Session, { authority, runId, tenant }: RetrySubmission): Intake {
+  return {
+    runId,
+    open: async () => {
+      if (!session.exists && !(await session.load())) return false
+      await session.tenant.update(tenant)
+      return 'exists'
+    },
+    // A repeated request finds the run that the first one started.
+    findOutcome: () => (runOf(session, runId) ? { runId, status: 'ended' } : undefined),
+    compose: () => {
+      const [last] = undoTurns(session, 1).turns
+      // A retry runs with the rights of its caller, not of the one who began the turn.
+      return last && { message: last.message, options: { ...last.options, authority } }
+    },
+    join: () => ({ runId, status: 'busy' }),
+  }
 }

@@ -1,15 +1,17 @@
 /** Chooses the tools of one session for the settings and the authority of a turn. */
 
-import type { Tool, Toolbox } from '#agent/core/tool.ts'
+import type { ServiceName, SessionFacts, Tool, Toolbox } from '#agent/core/tool.ts'
 import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import { loadShellPolicy } from '#backends/modules.ts'
-import { tools as builtInTools } from '#tools/index.ts'
-import { listUnavailable } from '#tools/tools-for.ts'
+import { tools as builtInTools, tools as builtIn } from '#tools/index.ts'
+import { listUnavailable, toolsFor, type Withheld } from '#tools/tools-for.ts'
 import type { TenantKeys } from '#durable/models/credentials.ts'
 import type { SessionServices, ToolRuntimeOptions } from './session-services.ts'
-import { type OfferedTools, turnTools } from './tools/session-tools.ts'
 import { isSameScope, type ToolScope } from './tools/turn-scope.ts'
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { getPreset, workspaceToolsets } from '#tools/toolsets.ts'
 
 type ToolboxChoice = {
   readonly settings: Settings
@@ -61,4 +63,91 @@ export class SessionToolbox {
     this.#last = { settings, keys, tenantTools, scope, selected }
     return selected
   }
+}
+
+// Resolves the tools of a turn and renders them for the model: the agent's own, which sessions with the same choice
+// share, and those of its client.
+
+type Origin = {
+  readonly source: string
+  readonly services: readonly ServiceName[]
+  /** Those of the authority of the turn. */
+  readonly bounds?: Authority['toolBounds']
+  readonly withheld?: Withheld
+  readonly unavailable?: readonly string[]
+  readonly facts: SessionFacts
+}
+
+type OfferedTools = { readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] }
+
+const noTenantTools: readonly Tool[] = []
+/** Choices kept per set of tenant tools. Sharing also shares what is counted and rendered once for a toolbox. */
+const maxChoices = 1_000
+const choices = new WeakMap<readonly Tool[], BoundedMap<string, OfferedTools>>()
+
+/**
+ * Resolves the tools of a turn. Tools of the client hide ours with the same names, and ours that act on a workspace:
+ * the client has its own.
+ */
+function turnTools(
+  settings: Settings,
+  { scope, ...facts }: Pick<Origin, 'source' | 'services' | 'facts' | 'unavailable'> & { readonly scope: ToolScope },
+  tenantTools?: readonly Tool[],
+): OfferedTools {
+  const { toolBounds: bounds, clientTools, keptToolsets = [] } = scope
+  const origin = { ...facts, ...(bounds && { bounds }) }
+  if (!clientTools) return sessionTools(settings, origin, tenantTools)
+  const except = [...(settings.api?.toolsets_with_client_tools ?? []), ...keptToolsets]
+  const own = sessionTools(settings, { ...origin, withheld: { toolsets: workspaceToolsets, except } }, tenantTools)
+  const names = new Set(clientTools.map(({ name }) => name))
+  return {
+    tools: new Map([...own.tools].filter(([name]) => !names.has(name))),
+    schemas: [...own.schemas.filter(({ name }) => !names.has(name)), ...clientTools],
+  }
+}
+
+/** `tenantTools`: the same array as long as the tools are the same. */
+export function sessionTools(
+  { toolsets }: Settings,
+  origin: Origin,
+  tenantTools: readonly Tool[] = noTenantTools,
+): OfferedTools {
+  let cached = choices.get(tenantTools)
+  if (!cached) choices.set(tenantTools, (cached = new BoundedMap(maxChoices)))
+  const key = JSON.stringify([
+    toolsets ?? {},
+    getPreset(origin.source),
+    origin.services,
+    origin.bounds ?? [],
+    origin.withheld,
+    origin.unavailable ?? [],
+    origin.facts,
+  ])
+  let chosen = cached.get(key)
+  if (!chosen) cached.set(key, (chosen = choose({ toolsets }, origin, tenantTools)))
+  return chosen
+}
+
+function choose(
+  { toolsets }: Pick<Settings, 'toolsets'>,
+  { source, services, bounds, withheld, facts, unavailable = [] }: Origin,
+  tenantTools: readonly Tool[],
+): OfferedTools {
+  const { toolbox } = toolsFor({
+    builtIn,
+    tenantTools,
+    source,
+    enabled: toolsets?.enabled,
+    disabled: toolsets?.disabled,
+    bounds,
+    withheld,
+    unavailable,
+    services: new Set(services),
+  })
+  const schemas = [...toolbox.values()].map(({ name, description, describeWith, inputSchema }) => ({
+    name,
+    description: describeWith ? description + describeWith(toolbox, facts) : description,
+    inputSchema,
+  }))
+  return { tools: toolbox, schemas }
 }

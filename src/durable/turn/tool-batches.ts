@@ -7,7 +7,7 @@ import { redactJson } from '#agent/core/secrets/redaction.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import type { Result, ToolCall } from '#agent/core/turn.ts'
 import { createReachableHistory } from '#db/history.ts'
-import { type CallProgress, type DispatchOptions, dispatch, concurrentCalls } from '#tools/dispatch.ts'
+import { type CallProgress, concurrentCalls, dispatch, type DispatchOptions } from '#tools/dispatch.ts'
 import { cutMiddle, maxLimits, openBatch, type ResultLimits, spillText } from '#tools/limit-result.ts'
 import { checkPermission, type PermissionContext } from '#tools/check-permission.ts'
 import { attachmentPrefix, storeResultImages, storeToolImages } from '#durable/workspace/attachments.ts'
@@ -15,14 +15,25 @@ import { failpoint } from '#durable/platform/failpoint.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newNonce } from '#durable/platform/ids.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
-import { FolderHints } from './folder-hints.ts'
 import { type ProgramLog, withPrograms } from './programs.ts'
 import type { SessionServices, ToolRuntimeOptions } from './session-services.ts'
 import type { SessionToolbox } from './session-toolbox.ts'
 import { type ExposureLog, openExposureLog, type ReadingRun } from './tools/exposure-log.ts'
-import { addFixHints } from './tools/fix-hints.ts'
-import { listTouchedPaths } from './tools/touched-paths.ts'
 import type { ToolScope } from './tools/turn-scope.ts'
+import { fenceUntrusted } from '#agent/untrusted/fence.ts'
+import { getFailureSignature } from '#agent/skills/learning/fixes.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import {
+  contextFileNames,
+  foldersTo,
+  listContextFiles,
+  maxHintAncestors,
+  maxHintChars,
+} from '#agent/prompt/context-files.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { readFolder, readText, renderContextFile } from './prompt/context-files.ts'
 
 export type BatchRunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly settings: Settings
@@ -146,3 +157,175 @@ export class ToolBatches {
     return Promise.all(batch.messages().map((message) => storeToolImages(message, env.BLOBS, prefix)))
   }
 }
+
+/** Absolute paths. For a command it is the directory where the command ended. */
+function listTouchedPaths(
+  calls: readonly ToolCall[],
+  id: string,
+  { toolbox, services }: Pick<DispatchOptions, 'toolbox' | 'services'>,
+): readonly string[] {
+  const call = calls.find((each) => each.id === id)
+  const tool = call && toolbox.get(call.name)
+  if (!tool?.needs.includes('backend')) return []
+  const touched = tool.touches(call?.input, services)
+  if (touched === 'nothing') return []
+  return touched === 'alone' ? [services.shell?.read().cwd ?? '/'] : touched
+}
+
+type FixHintOptions = {
+  readonly env: Pick<Env, 'TENANT'>
+  readonly authority: Authority
+  readonly isEnabled: boolean
+}
+
+/** A hint is a help: a tenant that cannot be reached changes no result. */
+async function* addFixHints(
+  results: AsyncIterable<Result>,
+  calls: readonly ToolCall[],
+  options: FixHintOptions,
+): AsyncGenerator<Result> {
+  for await (const result of results) {
+    const hint = options.isEnabled && result.of === 'tool' ? await findHint(result, calls, options) : undefined
+    if (hint === undefined || result.of !== 'tool') yield result
+    else
+      yield {
+        ...result,
+        message: { ...result.message, content: [...result.message.content, { type: 'text', text: hint }] },
+      }
+  }
+}
+
+async function findHint(
+  { message }: Extract<Result, { of: 'tool' }>,
+  calls: readonly ToolCall[],
+  { env, authority }: FixHintOptions,
+): Promise<string | undefined> {
+  const call = calls.find(({ id }) => id === message.callId)
+  const signature = call && getFailureSignature(call, message)
+  if (signature === undefined) return undefined
+  try {
+    const found = await tenantStub(env, authority.tenantId).fixes.find(authority, signature)
+    if (!found) return undefined
+    const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
+    const known = fenceUntrusted(`${found.failed}\nwas fixed by:\n${found.fix}`, {
+      source: 'an earlier session',
+      nonce,
+    })
+    return `\n[Such a failure was fixed before (${found.uses} times). Try it if it fits.]\n${known}`
+  } catch (error) {
+    log.warn('learning.fixes_unreadable', 'Fixes of earlier failures could not be read.', { error })
+    return undefined
+  }
+}
+
+type HintOptions = {
+  readonly backend: Pick<ExecutionBackend, 'files' | 'capabilities' | 'kind'>
+  readonly meta: () => SessionMetadata
+  readonly updateMeta: (change: Partial<SessionMetadata>) => void
+  readonly redact: (text: string) => string
+}
+
+/** Folders whose hint is remembered. The oldest may get it a second time. */
+const maxRemembered = 100
+/** A shorter rest of the room is left for the next result. */
+const minRoomChars = 500
+
+/**
+ * Adds the context file of a folder to the first result of a tool that works there, such as the AGENTS.md of a
+ * repository that was cloned after the prompt was built. Each folder gets its hint once.
+ */
+export class FolderHints {
+  readonly #options: HintOptions
+  /**
+   * Folders of a host that had no context file in this turn: each listing is a request. The rows of the virtual
+   * workspace are listed each time.
+   */
+  readonly #empty = new Set<string>()
+  #runId = ''
+
+  constructor(options: HintOptions) {
+    this.#options = options
+  }
+
+  /** Called with every batch of a run. */
+  begin(runId: string): void {
+    if (runId !== this.#runId) this.#empty.clear()
+    this.#runId = runId
+  }
+
+  /** Adds hints to the results of calls. `pathsOf`: absolute paths that the call with this id works on. */
+  async *addTo(results: AsyncIterable<Result>, pathsOf: (callId: string) => readonly string[]): AsyncGenerator<Result> {
+    for await (const result of results) {
+      const hint = result.of === 'tool' ? await this.#tryRender(pathsOf(result.message.callId)) : ''
+      if (result.of !== 'tool' || !hint) yield result
+      else {
+        const content = [...result.message.content, { type: 'text' as const, text: hint }]
+        yield { ...result, message: { ...result.message, content } }
+      }
+    }
+  }
+
+  /** A hint is a help: a workspace that cannot be read changes no result. */
+  async #tryRender(paths: readonly string[]): Promise<string> {
+    try {
+      return await this.#render(paths)
+    } catch (error) {
+      if (isOwnReset(error)) throw error
+      log.warn('hints.unread', 'The context files of a folder cannot be read.', { error })
+      return ''
+    }
+  }
+
+  async #render(paths: readonly string[]): Promise<string> {
+    const { files, capabilities, kind } = this.#options.backend
+    const folders = this.#listNewFolders(capabilities.root, paths)
+    if (!folders.length) return ''
+    const found = await Promise.all(folders.map((path) => readFolder(files, path)))
+    const hints: string[] = []
+    const given: string[] = []
+    let room = maxHintChars
+    for (const folder of found) {
+      const file = await this.#readFile(folder)
+      if (!file) {
+        if (kind !== 'virtual') this.#empty.add(folder.path)
+      } else if (paths.includes(file.path)) given.push(folder.path)
+      else if (room >= minRoomChars) {
+        const name = file.path.slice(capabilities.root.length + 1)
+        hints.push(renderContextFile({ name, text: file.text }, room, this.#options.redact).text)
+        given.push(folder.path)
+        room -= file.text.length
+      }
+    }
+    this.#remember(given)
+    return hints.join('\n')
+  }
+
+  /** The closest folder comes first. The prompt has the files of the root, if there were any. */
+  #listNewFolders(root: string, paths: readonly string[]): readonly string[] {
+    const { hintedFolders = [], promptRecord } = this.#options.meta()
+    const isRootKnown = promptRecord?.layers.some(({ name }) => name === 'workspace') ?? false
+    const known = new Set([...hintedFolders, ...(isRootKnown ? [root] : [])])
+    const around = paths
+      .filter((path) => path === root || path.startsWith(`${root}/`))
+      .flatMap((path) => foldersTo(root, path).slice(-(maxHintAncestors + 1)))
+    return [...new Set(around)]
+      .filter((folder) => !known.has(folder) && !this.#empty.has(folder) && !contextFileNames.has(nameOf(folder)))
+      .toSorted((a, b) => b.length - a.length)
+  }
+
+  async #readFile(folder: Awaited<ReturnType<typeof readFolder>>) {
+    for (const [path = ''] of listContextFiles([folder])) {
+      const text = await readText(this.#options.backend.files, path)
+      if (text !== undefined) return { path, text }
+    }
+    return undefined
+  }
+
+  #remember(folders: readonly string[]): void {
+    if (!folders.length) return
+    const { hintedFolders = [] } = this.#options.meta()
+    this.#options.updateMeta({ hintedFolders: [...hintedFolders, ...folders].slice(-maxRemembered) })
+  }
+}
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)

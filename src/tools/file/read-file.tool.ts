@@ -4,11 +4,15 @@ import * as z from 'zod'
 import { assessReads } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { readImage } from './read-image.ts'
-import { splitLines, renderNumberedLines } from './numbered-lines.ts'
-import { readDocument } from './documents/read-document.ts'
-import { isUnchangedPage } from './unchanged-page.ts'
+import { renderNumberedLines, splitLines } from './numbered-lines.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
 import { isTextFile, readTextFile, type TextFile } from './read-text-file.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import type { OfficeFormat } from '#agent/core/media/document.ts'
+import type { ToolResult } from '#agent/core/tool.ts'
+import { fail } from '../tool-result.ts'
+import { type DocumentReader, type DocumentText, extractPdfText } from './documents/pdf-text.ts'
 
 const maxLines = 2000
 const maxChars = 100_000
@@ -86,3 +90,89 @@ function createHint({ lines, offset, next, size }: ReadPosition): string | undef
     ? `Large file: find the place with search_files first, then read around it. ${hint}`
     : hint
 }
+
+// Remembers which pages of files the model has read, so that read_file can leave out an unchanged page. The memory
+// belongs to the backend object of a session. After an eviction every page is shown again.
+
+type EarlierPage = { readonly hash: number; readonly callId: string; readonly wasOmitted: boolean }
+
+const maxPages = 200
+const shownPages = new WeakMap<ExecutionBackend, Map<string, EarlierPage>>()
+
+type ShownText = {
+  readonly path: string
+  readonly offset: number
+  readonly limit: number
+  readonly text: string
+}
+
+/**
+ * True when the model has read this page and its last read of it was not left out: a model that reads a page a third
+ * time no longer has it in context. A call that runs again after a crash counts as one read.
+ */
+function isUnchangedPage(backend: ExecutionBackend, callId: string, { path, offset, limit, text }: ShownText): boolean {
+  const shown = shownPages.get(backend) ?? new Map<string, EarlierPage>()
+  shownPages.set(backend, shown)
+  const key = `${offset},${limit},${path}`
+  const before = shown.get(key)
+  const hash = hash53(text)
+  const stubbed = before !== undefined && before.hash === hash && !before.wasOmitted && before.callId !== callId
+  shown.delete(key)
+  shown.set(key, { hash, callId, wasOmitted: stubbed })
+  const [oldest] = shown.keys()
+  if (shown.size > maxPages && oldest !== undefined) shown.delete(oldest)
+  return stubbed
+}
+
+const maxFileBytes = 50 * 1024 * 1024
+
+const officeFormats: ReadonlySet<string> = new Set<OfficeFormat>(['docx', 'xlsx', 'pptx', 'ipynb'])
+const isOffice = (format: string): format is OfficeFormat => officeFormats.has(format)
+
+/** Formats without a reader, with the advice for the model. */
+const unreadableFormats: Readonly<Record<string, string>> = {
+  doc: 'Old Word files cannot be read here. Ask for it as .docx or text.',
+  xls: 'Old Excel files cannot be read here. Ask for it as .xlsx or CSV.',
+  ppt: 'Old presentations cannot be read here. Ask for it as .pptx or text.',
+}
+
+type RenderedDocument = TextFile & { readonly format: string }
+
+/** Returns undefined for a file that is not a document: the caller reads it as text. */
+async function readDocument(
+  reader: DocumentReader,
+  requestedPath: string,
+): Promise<RenderedDocument | ToolResult | undefined> {
+  const { backend } = reader
+  const path = backend.resolve(requestedPath)
+  const format = extensionOf(path)
+  const stat = isDocument(format) ? await backend.files.stat(path) : undefined
+  if (stat?.type !== 'file') return undefined
+  const failWithReason = (reason: string): ToolResult =>
+    fail(`${requestedPath}${reason}`, { is_binary: format !== 'ipynb', file_size: stat.size })
+  if (unreadableFormats[format] !== undefined) return failWithReason(`: ${unreadableFormats[format]}`)
+  if (stat.size > maxFileBytes) return failWithReason(' is larger than 50 MB. Split it first.')
+  const bytes = (await backend.files.read(path)) ?? new Uint8Array()
+  const document = isOffice(format) ? await extractText(bytes, format, reader) : await extractPdfText(bytes, reader)
+  if ('text' in document) return { path, text: document.text, size: bytes.byteLength, format }
+  // A damaged notebook can still be read as text, a damaged archive cannot.
+  return format === 'ipynb' ? undefined : failWithReason(document.reason)
+}
+
+const extensionOf = (path: string): string => /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
+const isDocument = (format: string): boolean => format === 'pdf' || isOffice(format) || format in unreadableFormats
+
+async function extractText(
+  bytes: Uint8Array,
+  format: OfficeFormat,
+  { documents, signal }: DocumentReader,
+): Promise<DocumentText> {
+  const answer = await documents.office(bytes, format, signal)
+  return 'text' in answer ? answer : { reason: refusalReasons[answer.refused](format) }
+}
+
+const refusalReasons = {
+  damaged: (format: string) => ` is not a valid .${format} file.`,
+  stopped: () => ' takes too much time or memory to be read. Split it, or ask for its text.',
+  size: () => ' is too large to be read here. Split it, or ask for its text.',
+} as const

@@ -1,14 +1,15 @@
 /** Renders the OpenAPI document from the route records, which also mount and validate the routes. */
 
-import type { OpenRoute, ApiRoute } from '../route.ts'
+import type { ApiRoute, OpenRoute } from '../route.ts'
 import { apiVersion } from '#agent/public-api/version.ts'
-import { Components, type Json } from './components.ts'
+import { Components, type Json, refTo } from './components.ts'
 import { listErrorKinds, renderErrorReferences, renderErrorResponses } from './error-responses.ts'
-import { makeExample } from './examples.ts'
 import { renderHeaderParameters, renderPathParameters, renderQueryParameters, SharedParameters } from './parameters.ts'
 import { samples } from './samples.ts'
-import { addStreams, getEvent, toPascalCase } from './streams.ts'
-import { renderTags } from './tags.ts'
+import type * as z from 'zod'
+import { chunkShape, responseEvents } from './openai-events.ts'
+import { sessionEvents } from './session-events.ts'
+import { tenantEvents } from './tenant-events.ts'
 
 const eventStream = 'text/event-stream'
 
@@ -191,4 +192,135 @@ function listHeaders({ headers: accepted = [] }: AnyRoute, path: string): Json |
   ]
   if (!names.length) return undefined
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+const discriminated = 'The data of one server-sent event. `type` is the name of the event.'
+
+/** Adds the events of each kind of stream to the components: one component per event, and a union of them. */
+function addStreams(components: Components): void {
+  components.add('ChatCompletionChunk', components.convert(chunkShape, 'output'))
+  addUnion(components, 'SessionEvent', sessionEvents)
+  addUnion(components, 'TenantEvent', tenantEvents, 'Tenant')
+  addUnion(components, 'ResponseStreamEvent', responseEvents)
+}
+
+function addUnion(
+  components: Components,
+  name: string,
+  events: Readonly<Record<string, z.ZodType>>,
+  prefix = '',
+): void {
+  const members = Object.entries(events).map(([type, schema]) =>
+    components.add(`${prefix}${toPascalCase(type)}Event`, components.convert(schema, 'output')),
+  )
+  components.add(name, { description: discriminated, oneOf: members.map(refTo) })
+}
+
+/** The schema of the events of a stream. OpenAPI 3.1 describes the data of one event. */
+const getEvent = (path: string): Json => {
+  if (path === '/v1/chat/completions') return refTo('ChatCompletionChunk')
+  if (path === '/api/events') return refTo('TenantEvent')
+  return refTo(path.startsWith('/v1/responses') ? 'ResponseStreamEvent' : 'SessionEvent')
+}
+
+const toPascalCase = (word: string): string =>
+  word.replace(/(?:^|[^A-Za-z0-9]+)(\w?)/g, (_, letter: string) => letter.toUpperCase())
+
+const descriptions: Readonly<Record<string, string>> = {
+  OpenAI: 'The API of OpenAI. Official SDKs and clients work unchanged: set the base URL to `/v1` of this deployment.',
+  Runs: 'Runs that outlive their request. Every run of the tenant is found here by its id, wherever it began.',
+  Sessions: 'Conversations with their workspaces: list, create, change, copy, shorten, export, delete.',
+  Chat: 'Messages to a session, its events, and the runs that answer.',
+  Files: 'The workspace of a session, and files by signed links.',
+  Checkpoints: 'Earlier states of a workspace, and the way back to them.',
+  Approvals: 'Tool calls that a person has to allow.',
+  Questions: 'Questions of the agent that a person has to answer.',
+  Search: 'Full text over the history of the tenant.',
+  Tools: 'Tools and toolsets of the agent, and what missing ones need.',
+  Skills: 'Instructions for kinds of work that the agent loads when it needs them.',
+  Memory: 'Facts that the agent keeps between sessions, and profiles of the people it works for.',
+  Jobs: 'Prompts and scripts that run at their times, and the records of their runs.',
+  Settings: 'Preferences and policy of the tenant.',
+  Credentials: 'Provider keys of the tenant, and secrets for commands. They are write-only.',
+  Push: 'Messages to browsers that are not open: what waits for a person, and ends of runs.',
+  Channels: 'Connections to messaging platforms, their webhooks, and the people who may write.',
+  Webhooks: 'Addresses to which other services deliver events, and what happens with them.',
+  Keys: 'Keys of the tenant, for its own scripts and devices.',
+  Usage: 'Tokens, cost and limits of the tenant, and the hosts that its agents call.',
+  'Sign-in': 'The cookie of the page, links that sign in once, and the rights of a key.',
+  Audit: 'Who did and decided what.',
+  Administration: 'Tenants, keys and login rules, for the owner of the deployment.',
+  Health: 'Whether the deployment works, and what it has.',
+  Documents: 'This document.',
+}
+
+/** The tags in use. One without a description comes last. */
+function renderTags(used: ReadonlySet<string>): readonly object[] {
+  const known = Object.keys(descriptions).filter((name) => used.has(name))
+  const others = [...used].filter((name) => !Object.hasOwn(descriptions, name))
+  return [...known, ...others].map((name) => ({
+    name,
+    ...(Object.hasOwn(descriptions, name) && { description: descriptions[name] }),
+  }))
+}
+
+const time = '2026-11-22T10:00:00.000Z'
+const maxDepth = 8
+
+type Examples = { readonly components: Components; readonly requiredOnly: boolean }
+
+/**
+ * Makes examples from schemas. A named schema may say the fields that mean something (`nameSchemas`); every other field
+ * gets the smallest value that fits.
+ */
+function makeExample(schema: Json, examples: Examples, depth = 0): unknown {
+  const resolved = examples.components.resolve(schema)
+  const key = ['example', 'const', 'default'].find((one) => one in resolved)
+  if (key !== undefined) return resolved[key]
+  if (Array.isArray(resolved['enum'])) return resolved['enum'][0] as unknown
+  if (depth > maxDepth || typesOf(resolved).includes('null')) return null
+  const choices = listChoices(resolved)
+  if (!choices.length) return makeOfType(resolved, examples, depth)
+  return choices.some((one) => one['type'] === 'null') ? null : makeExample(choices[0] ?? {}, examples, depth + 1)
+}
+
+const listChoices = ({ oneOf, anyOf, allOf }: Json) => (oneOf ?? anyOf ?? allOf ?? []) as readonly Json[]
+
+const typesOf = ({ type }: Json): readonly string[] => (Array.isArray(type) ? type : [type]).map(String)
+
+function makeOfType(schema: Json, examples: Examples, depth: number): unknown {
+  switch (typesOf(schema)[0]) {
+    case 'object':
+      return makeObject(schema, examples, depth)
+    case 'array':
+      return schema['maxItems'] === 0 ? [] : [makeExample((schema['items'] ?? {}) as Json, examples, depth + 1)]
+    case 'integer':
+    case 'number':
+      return Math.max(Number(schema['minimum'] ?? 0), Number(schema['exclusiveMinimum'] ?? -1) + 1)
+    case 'boolean':
+      return false
+    case 'string':
+      return makeString(schema)
+    default:
+      return {}
+  }
+}
+
+function makeString({ format, minLength = 0 }: Json): string {
+  if (format === 'date-time') return time
+  return format === 'date' ? '2026-11-22' : 'text'.padEnd(Number(minLength), 't')
+}
+
+/** Optional fields of responses are shown only where a value says something. */
+function makeObject(schema: Json, examples: Examples, depth: number): Json {
+  const { properties = {}, required = [] } = schema as {
+    properties?: Record<string, Json>
+    required?: readonly string[]
+  }
+  const known = examples.components.knownFields(schema)
+  const isShown = (field: string) => required.includes(field) || (field in known && !examples.requiredOnly)
+  const shown = Object.entries(properties).filter(([field]) => isShown(field))
+  return Object.fromEntries(
+    shown.map(([field, one]) => [field, field in known ? known[field] : makeExample(one, examples, depth + 1)]),
+  )
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { applyPolicies } from '#agent/loop/apply.ts'
+import { applyPolicies } from '#agent/loop/settle.ts'
 import { newTurn } from '#agent/core/turn.ts'
 import type { Ruling } from '#agent/policy/policy.ts'
 import { LoopHarness } from '../support/scripted.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isReadOnly } from '#agent/shell-policy/is-read-only.ts'
+import { isReadOnly } from '#agent/shell-policy/shell-policy.ts'
 
 it.each([
   'ls -la',

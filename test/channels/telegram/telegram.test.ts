@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fileForm } from '#channels/telegram/outbound.ts'
+import { fileForm } from '#channels/telegram/telegram.ts'
 import { telegram } from '#channels/telegram/telegram.ts'
 
 describe('telegram', () => {

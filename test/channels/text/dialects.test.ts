@@ -7,13 +7,13 @@ import { describe, expect, it } from 'vitest'
 import type { MessageChunk, TextSpan } from '#agent/core/delivery.ts'
 import { encodeDiscord, renderDiscord } from '#channels/discord/discord-markdown.ts'
 import { encodePlain, renderEmail } from '#channels/email/email-text.ts'
-import { countSegments, renderSms } from '#channels/sms/sms-text.ts'
+import { countSegments, renderSms } from '#channels/sms/sms.ts'
 import { encodeMrkdwn, renderMrkdwn, renderSections } from '#channels/slack/mrkdwn.ts'
-import { messageFields } from '#channels/telegram/outbound.ts'
+import { messageFields } from '#channels/telegram/telegram.ts'
 import { telegram } from '#channels/telegram/telegram.ts'
 import { encodeHtml } from '#channels/text/encode-html.ts'
 import { parseMarkdown } from '#channels/text/parse-markdown.ts'
-import { encodeWhatsapp, renderWhatsapp } from '#channels/whatsapp/whatsapp-text.ts'
+import { encodeWhatsapp, renderWhatsapp } from '#channels/whatsapp/whatsapp.ts'
 
 const { RENDERED_DOCS = '2000', RENDERED_SEED = '1' } =
   (globalThis as { process?: { env: Record<string, string> } }).process?.env ?? {}

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Catalog, lookUpModel, emptyCatalog } from '#agent/providers/catalog/model-lookup.ts'
 import { createModelCatalog } from '#db/model-catalog.ts'
-import { loadCatalog } from '#durable/models/catalog-refresh.ts'
+import { loadCatalog } from '#durable/models/catalog.ts'
 import { fails, model, says } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, newTenant } from '../../worker/client.ts'
 

@@ -6,7 +6,7 @@ import { textIn } from '#agent/core/message.ts'
 import type { Result } from '#agent/core/turn.ts'
 import { maxHintChars } from '#agent/prompt/context-files.ts'
 import { createMetadata, type SessionMetadata } from '#durable/storage/session-metadata.ts'
-import { FolderHints } from '#durable/turn/folder-hints.ts'
+import { FolderHints } from '#durable/turn/tool-batches.ts'
 import { memoryBackend } from '../../tools/support/memory-backend.ts'
 
 const resultOf = (callId: string): Result => ({

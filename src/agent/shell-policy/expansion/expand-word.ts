@@ -3,15 +3,15 @@
  * per expansion.
  */
 
-import { forEachChild, parse, type ArithmeticExpression, type SyntaxNode, type Word, type WordPart } from 'unbash'
+import { type ArithmeticExpression, forEachChild, parse, type SyntaxNode, type Word, type WordPart } from 'unbash'
 import {
   anyCharacter,
   anyCharacters,
   anyNumber,
   anyText,
   anyWords,
-  isLiteral,
   type Field,
+  isLiteral,
 } from '#agent/path-policy/field.ts'
 import { getHome } from '#agent/path-policy/vital-paths.ts'
 import { expandBraces } from './expand-braces.ts'
@@ -19,13 +19,12 @@ import { applyOperation, type Operands } from './parameter-operation.ts'
 import {
   addLiteral,
   addUnknownCode,
-  maxCandidates,
   type CommandOutput,
-  type WordParts,
   type JudgeScope,
+  maxCandidates,
   type ShellValue,
+  type WordParts,
 } from '../shell-state.ts'
-import { splitFields, type WordPieces } from './split-fields.ts'
 import { judgeVariable } from '../variables.ts'
 
 const maxWords = 1_000
@@ -318,4 +317,41 @@ export function judgeEvaluated(scope: JudgeScope, text: Field, label: string, de
 export function judgeInside(scope: JudgeScope, node: SyntaxNode): void {
   if (node.type === 'CommandExpansion' || node.type === 'ProcessSubstitution') readSubstitution(scope, node)
   else forEachChild(node, (child) => judgeInside(scope, child))
+}
+
+/** `split`: the shell splits the text at separators. `fields`: several words, as of `"$@"`. */
+type WordPiece = { readonly text: Field; readonly split: boolean } | { readonly fields: readonly Field[] }
+type WordPieces = readonly WordPiece[]
+
+/** `ifs` is undefined when its value is not known. */
+function splitFields(pieces: WordPieces, ifs: string | undefined): readonly Field[] {
+  const fields: Field[] = []
+  let current: Field | undefined
+  const splitInto = (text: Field): void => {
+    for (const char of text) {
+      if (ifs?.includes(char)) {
+        if (current !== undefined) fields.push(current)
+        current = undefined
+      } else current = (current ?? '') + (activeCharacters[char] ?? char)
+    }
+  }
+  for (const piece of pieces) {
+    if ('fields' in piece) {
+      piece.fields.forEach((field, i) => {
+        if (i > 0 && current !== undefined) fields.push(current)
+        current = i > 0 ? field : (current ?? '') + field
+      })
+    } else if (!piece.split) current = (current ?? '') + piece.text
+    else if (ifs === undefined) current = (current ?? '') + anyWords
+    else splitInto(piece.text)
+  }
+  return current === undefined ? fields : [...fields, current]
+}
+
+/** These characters are patterns when a variable is expanded without quotes. */
+const activeCharacters: Readonly<Record<string, string>> = {
+  '*': anyCharacters,
+  '?': anyCharacter,
+  '[': anyCharacters,
+  [anyText]: anyWords,
 }

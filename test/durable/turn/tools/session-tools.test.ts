@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sessionTools } from '#durable/turn/tools/session-tools.ts'
+import { sessionTools } from '#durable/turn/session-toolbox.ts'
 import { echoTool } from '#test/tools/support/echo-tool.ts'
 
 describe('the tools of a session', () => {

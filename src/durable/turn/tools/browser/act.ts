@@ -7,15 +7,28 @@ import { CdpError, type CdpFailure } from '#backends/browser/cdp.ts'
 import { BrowserProblem } from '#backends/browser/element.ts'
 import type { PageAction } from '#backends/browser/perform.ts'
 import { openPage, usePage } from '#backends/browser/use-page.ts'
-import type { BrowserVendor } from '#backends/browser/vendors.ts'
+import {
+  acceptSocket,
+  type AcquiredBrowser,
+  type BrowserVendor,
+  type BrowserVendorOptions,
+  type BrowserWires,
+  openBinding,
+  openBrowserbase,
+  openEndpoint,
+  openSteel,
+} from '#backends/browser/vendors.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { createNetwork, openVendor, sealUrl, toAcquired } from './browser-vendor.ts'
 import { type BrowserHost, getKeepAliveMs } from './browser-host.ts'
 import { systemAuthority } from '#agent/core/permission/authority.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import type { Files } from '#agent/core/backend.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { noUsage, tallyKey, usageOfCall } from '#agent/core/usage.ts'
+import { cdpVariable, resolveBrowser } from '#agent/policy/resolve-browser.ts'
+import type { NetworkGuard } from '#backends/browser/request-guard.ts'
+import { seal, unseal } from '#durable/platform/seal.ts'
+import { createTenantAddressGuard } from '#durable/tenant/tenant-fetch.ts'
 
 const failed = (error: string, details?: Readonly<Record<string, unknown>>): BrowserAnswer => ({
   kind: 'failed',
@@ -297,4 +310,95 @@ function billBrowser(host: BrowserHost, state: Exclude<BrowserState, { at: 'clos
   const usage = usageOfCall(counts, tallyKey(modelOf(state.backend), 'browser'))
   billing.addSideCall({ id: billing.notes.nextId(), usage })
   return { billedAt }
+}
+
+const requestTimeoutMs = 30_000
+
+/** The addresses of the endpoint and of sockets come from the deployment, or were judged before. */
+const wires: BrowserWires = {
+  schedule: clock.schedule,
+  openSocket: async (url) =>
+    acceptSocket(
+      await fetch(url.replace(/^ws/, 'http'), {
+        headers: { upgrade: 'websocket' },
+        redirect: 'manual',
+        signal: AbortSignal.timeout(requestTimeoutMs),
+      }),
+    ),
+  fetch: (url, init) => fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(requestTimeoutMs) }),
+}
+
+/** `backend`: of a browser that runs. Without it: of a new one. */
+function openVendor(host: BrowserHost, backend?: BrowserBackend): BrowserVendor {
+  const deployment = host.deployment()
+  const kind = backend ?? resolveBrowser(deployment)
+  switch (kind) {
+    case undefined:
+      throw new BrowserProblem('There is no browser in this deployment.')
+    case 'binding': {
+      if (!host.env.BROWSER) throw new CdpError('gone', 'The binding BROWSER is gone.')
+      return openBinding(host.env.BROWSER, getKeepAliveMs(host), wires)
+    }
+    case 'cdp': {
+      const url = deployment.variable(cdpVariable)
+      if (!url) throw new CdpError('gone', `${cdpVariable} is gone.`)
+      return openEndpoint({ url, reachesPrivate: deployment.variable('BROWSER_CDP_GUARDED') !== 'true' }, wires)
+    }
+    case 'browserbase':
+      return openBrowserbase(vendorOptions(host, kind), deployment.variable('BROWSERBASE_PROJECT_ID'), wires)
+    case 'steel':
+      return openSteel(vendorOptions(host, kind), wires)
+  }
+}
+
+function vendorOptions(
+  { deployment, guardedFetch, ...host }: BrowserHost,
+  id: 'browserbase' | 'steel',
+): BrowserVendorOptions {
+  const { baseUrl, keys, isReplaced } = deployment().vendor(id)
+  const { check } = createTenantAddressGuard(host.env, host.tenantId, host.runInBackground)
+  return {
+    baseUrl,
+    key: keys[0] ?? '',
+    ask: async (url, { method = 'GET', headers, body }) =>
+      (
+        await guardedFetch({
+          url,
+          method,
+          ...(headers && { headers }),
+          body,
+          isTrusted: true,
+          timeoutMs: requestTimeoutMs,
+        })
+      ).response,
+    requireAllowed: async (url) => {
+      const reason = isReplaced ? undefined : await check(url)
+      if (reason !== undefined)
+        throw new BrowserProblem(`The vendor named an address that may not be called: ${reason}.`)
+    },
+  }
+}
+
+/** Judges the requests of the page by the guard of the tenant. */
+function createNetwork(host: BrowserHost, { signal }: BrowserCall): NetworkGuard {
+  const { check, mappedHosts } = createTenantAddressGuard(host.env, host.tenantId, host.runInBackground)
+  return {
+    check,
+    mappedHosts,
+    fetch: async (request) => (await host.guardedFetch({ ...request, signal, timeoutMs: requestTimeoutMs })).response,
+  }
+}
+
+const ownerOf = ({ tenantId: tenant, sessionId: id }: BrowserHost) => ({ tenant, kind: 'browser', id })
+
+const sealUrl = (host: BrowserHost, url: string): Promise<string> => seal(host.env, url, ownerOf(host))
+
+async function toAcquired(
+  host: BrowserHost,
+  { sessionId, sealedUrl }: Pick<OpenBrowser, 'sessionId' | 'sealedUrl'>,
+): Promise<AcquiredBrowser> {
+  if (sealedUrl === undefined) return { sessionId }
+  const opened = await unseal(host.env, sealedUrl, ownerOf(host))
+  if (opened.kind !== 'opened') throw new CdpError('gone', opened.reason)
+  return { sessionId, url: opened.secret }
 }
