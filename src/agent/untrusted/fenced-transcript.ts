@@ -6,9 +6,7 @@
 import { hash53 } from '#agent/core/hash53.ts'
 import type { Message, ToolMessage, UserMessage } from '#agent/core/message.ts'
 import { fenceUntrusted, minFencedChars } from './fence.ts'
-
-/** Pages, browsers, foreign servers and texts in images: what their tools return was written by strangers. */
-export const isUntrustedTool = (name: string): boolean => /^(?:web|browser|mcp|vision)_/.test(name)
+import { marksOfMessage } from './result-marks.ts'
 
 /** The same message each time, so that what is computed once for a message stays valid, and its bytes too. */
 const rendered = new WeakMap<Message, Message>()
@@ -19,10 +17,15 @@ export function fenceTranscript(transcript: readonly Message[]): readonly Messag
     : transcript
 }
 
+/** The dispatcher gives a nonce to each foreign result. Results that are older than marks are known by their tool. */
 function needsFence(message: Message): message is UserMessage | ToolMessage {
   if (message.role === 'user') return message.recalled !== undefined
-  return message.role === 'tool' && (message.nonce !== undefined || isUntrustedTool(message.name))
+  if (message.role !== 'tool') return false
+  return message.nonce !== undefined || (message.marks === undefined && isFencedTool(message))
 }
+
+const isFencedTool = (message: ToolMessage): boolean =>
+  /^(?:web|browser|mcp|vision)_/.test(message.name) && marksOfMessage(message).isForeign === true
 
 function render(message: UserMessage | ToolMessage): Message {
   let known = rendered.get(message)

@@ -1,5 +1,6 @@
 /** Delivers messages that nobody typed into a session, and starts turns with what waits once the session is idle. */
 
+import { noMarks } from '#agent/core/marks.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { systemAuthority } from '#agent/core/permission/authority.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -30,7 +31,7 @@ export async function continueMedia(session: Session): Promise<void> {
   if ((paidMedia.getNextWake() ?? Infinity) > clock.now()) return
   const authority = systemAuthority(session.tenantId, { kind: 'process', id: session.sessionId })
   for (const { key, text, confirm } of await paidMedia.continueDue()) {
-    await inject(session, authority, { key, source: 'process', text, startsTurn: true })
+    await inject(session, authority, { key, source: 'process', text, startsTurn: true, marks: noMarks })
     confirm()
   }
 }

@@ -3,7 +3,17 @@
  * toolsets and the authority of the turn, acts as a principal of its own, and never touches the conversation.
  */
 
-import { hasScope, actAs, type Authority, narrow } from '#agent/core/permission/authority.ts'
+import { joinMarks, type Marks } from '#agent/core/marks.ts'
+import { marksOfMessages } from '#agent/untrusted/result-marks.ts'
+import { sessionMarks } from '#durable/turn/turn-marks.ts'
+import {
+  hasScope,
+  actAs,
+  type Authority,
+  marksOfAuthority,
+  narrow,
+  withMarks,
+} from '#agent/core/permission/authority.ts'
 import { keyOf } from '#agent/core/permission/access.ts'
 import type { Entry } from '#agent/core/history.ts'
 import { log } from '#agent/core/log.ts'
@@ -41,7 +51,8 @@ const maxRows = 60
 export async function learnFromTurn(session: Session, env: Env): Promise<void> {
   const authority = session.store.current()?.options.authority
   if (!authority || !isOfPerson(session, authority)) return
-  const repeated = await recordFixes(session, env, authority)
+  const read = sessionMarks(session)
+  const repeated = await recordFixes(session, env, withMarks(authority, read))
   if (session.settings.learning?.review === false || session.store.hasOpenTurn) return
   const model = chooseModel(session, env)
   const entries = model === undefined ? [] : listUnreviewed(session)
@@ -50,7 +61,12 @@ export async function learnFromTurn(session: Session, env: Env): Promise<void> {
   if (repeated.length === 0 && !isReviewDue(entries, intervalOf(session))) return
   // Stored before the review begins: a part is reviewed once, and lost when the start fails.
   session.updateMeta({ reviewedThrough: last.seq })
-  await submitReview(session, env, { model, entries, repeated, authority: reviewAuthority(authority) })
+  await submitReview(session, env, {
+    model,
+    entries,
+    repeated,
+    authority: reviewAuthority(withMarks(authority, joinMarks(read, marksOfEntries(entries)))),
+  })
 }
 
 /** Returns the fixes that were used often enough for a skill. The demo model repeats what it was told, so nothing is kept. */
@@ -97,7 +113,7 @@ async function submitReview(
     authority,
     runId: newRunId(sessionId),
     tenant,
-    message: userText(text, 'subagent'),
+    message: userText(text, 'subagent', marksOfAuthority(authority)),
     options: { model, instructions: reviewInstructions, maxTurns: maxReviewCalls },
     busyMode: 'queue',
     idempotency: 'none',
@@ -120,6 +136,8 @@ function isOfPerson({ meta, store }: Session, authority: Authority): boolean {
   const isKept = !meta.ephemeral && !meta.oneShot && classifySource(meta.source) === 'interactive'
   return isAnswered && isAsked && isKept && hasScope(authority, 'write') && authority.taint === 'none'
 }
+
+const marksOfEntries = (entries: readonly Entry[]): Marks => marksOfMessages(entries.map(({ message }) => message))
 
 function listUnreviewed({ journal, meta }: Session): readonly Entry[] {
   const { reviewedThrough = 0 } = meta

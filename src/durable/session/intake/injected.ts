@@ -4,6 +4,7 @@
  */
 
 import { actAs, type Authority, narrow } from '#agent/core/permission/authority.ts'
+import { allMarks, joinMarks } from '#agent/core/marks.ts'
 import { type UserMessage, userText } from '#agent/core/message.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -79,8 +80,13 @@ function composeTurn(session: Session): { message: UserMessage; options: TurnOpt
   const ofProcess = actAs(turnAuthority(session), { kind: 'process', id: sessionId })
   const due = chooseDue(injected.waiting())
   injected.markTaken(due)
-  const news = toolRuntime.processes.takeNotice()
-  const message = joinTexts([...due.map((one) => userText(one.text, one.source)), ...(news ? [news] : [])])
+  const notice = toolRuntime.processes.takeNotice()
+  // A process reads the workspace, and one that may have fetched something has marked all files.
+  const news = notice && { ...notice, marks: toolRuntime.fileMarks.all() }
+  const message = joinTexts([
+    ...due.map((one) => userText(one.text, one.source, one.marks ?? allMarks)),
+    ...(news ? [news] : []),
+  ])
   const authorities = [...due.map(({ authority }) => authority), ...(news ? [ofProcess] : [])]
   const [authority, ...others] = authorities
   if (!message || !authority) return undefined
@@ -100,7 +106,8 @@ function chooseDue(waiting: readonly WaitingMessage[]): readonly WaitingMessage[
 function joinTexts([first, ...others]: readonly UserMessage[]): UserMessage | undefined {
   if (!first) return undefined
   const separated = others.flatMap(({ content }) => [{ type: 'text' as const, text: '\n\n' }, ...content])
-  return { ...first, content: [...first.content, ...separated] }
+  const marks = joinMarks(...[first, ...others].map((one) => one.marks ?? allMarks))
+  return { ...first, content: [...first.content, ...separated], marks }
 }
 
 /** The options of an earlier request that hold for the whole conversation. Its client is not here any more. */

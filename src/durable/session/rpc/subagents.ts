@@ -1,5 +1,6 @@
 /** RPC subject `subagents`: what a parent and its subagents call at each other, and the tree for the API. */
 
+import type { Marks } from '#agent/core/marks.ts'
 import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type {
@@ -55,10 +56,7 @@ export class SubagentsSubject extends RpcTarget {
     return status ?? { kind: 'missing' }
   }
 
-  async steer(
-    authority: Authority,
-    steer: { readonly runId: string; readonly key: string; readonly message: string },
-  ): Promise<SteerOutcome> {
+  async steer(authority: Authority, steer: SubagentSteer): Promise<SteerOutcome> {
     return (await this.#host.with(authority, (session) => steerSubagent(session, authority, steer))) ?? 'missed'
   }
 
@@ -242,10 +240,13 @@ function statusOfSubagent(session: Session, runId: string): ChildStatus {
   return report ? { kind: 'ended', report } : { kind: 'running', progress: estimateProgress(session, turn) }
 }
 
+/** `marks`: of the parent that writes the message. */
+type SubagentSteer = { readonly runId: string; readonly key: string; readonly message: string; readonly marks: Marks }
+
 async function steerSubagent(
   session: Session,
   authority: Authority,
-  { runId, key, message }: { readonly runId: string; readonly key: string; readonly message: string },
+  { runId, key, message, marks }: SubagentSteer,
 ): Promise<SteerOutcome> {
   await session.ensureTenant()
   const tenant = session.tenant.snapshot
@@ -255,7 +256,7 @@ async function steerSubagent(
     authority,
     runId: key,
     tenant,
-    message: userText(message, 'subagent'),
+    message: userText(message, 'subagent', marks),
     options: { authority },
     busyMode: 'steer',
     idempotency: 'repeat',

@@ -3,6 +3,7 @@
  * message of their own. The rows are marked in the write that delivers.
  */
 
+import { allMarks, joinMarks, type Marks, privateMarks } from '#agent/core/marks.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import type { SubagentFile, SubagentReport } from '#agent/core/subagent.ts'
 import {
@@ -94,6 +95,7 @@ async function deliverToCall(
     name: 'delegate_task',
     content: [{ type: 'text', text: JSON.stringify(results) }],
     failed: false,
+    marks: marksOfReports(ended),
   }
   const [bounded] = await session.toolRuntime.receiveResults([message], turnScope(session))
   const admission = await session.billing.admitAgain(session.store.turn().id)
@@ -121,6 +123,7 @@ async function deliverInBackground(delivering: Delivering, ended: readonly Ended
         name: 'delegate_task',
         content: [{ type: 'text', text }],
         failed: false,
+        marks: marksOfReports(ended),
       },
     ],
     turnScope(session),
@@ -133,10 +136,14 @@ async function deliverInBackground(delivering: Delivering, ended: readonly Ended
     source: 'subagent',
     text: bounded,
     startsTurn: true,
+    marks: marksOfReports(ended),
   })
   markDelivered(rows, ended)
   return undefined
 }
+
+const marksOfReports = (ended: readonly EndedRow[]): Marks =>
+  joinMarks(...ended.map(({ state }) => state.report.marks ?? allMarks))
 
 function markDelivered(rows: ChildRows, ended: readonly EndedRow[]): void {
   for (const { id } of ended) {
@@ -175,7 +182,7 @@ async function renderTask({ toolRuntime }: Session, row: EndedRow, maxChars: num
   const { report } = state
   const { output } = report
   const isLong = output.length > maxChars
-  const path = isLong ? await toolRuntime.spill(id, output).catch(() => undefined) : undefined
+  const path = isLong ? await toolRuntime.spill(id, output, report.marks).catch(() => undefined) : undefined
   const summary = isLong ? renderSpilled(output, maxChars, path ?? 'its session') : output
   const errors = task.outputSchema && (await findProblems(task.outputSchema, report))
   return { index, id, task, report, summary, ...(errors && { schemaErrors: errors }) }
@@ -244,13 +251,18 @@ async function tryCopy(merging: Merging, row: ChildRow): Promise<Partial<Subagen
   }
 }
 
-async function copyChanges({ session, stubOf }: Merging, { id, index }: ChildRow): Promise<readonly SubagentFile[]> {
+async function copyChanges(
+  { session, stubOf }: Merging,
+  { id, index, state }: ChildRow,
+): Promise<readonly SubagentFile[]> {
   const { list, archive } = await withinLimit<FileChanges>(async () =>
     stubOf(id).subagents.changes(session.ownAuthority),
   )
   const changes = new Map(list.filter(({ path }) => isInside(path)).map((change) => [change.path, change]))
   const { files, capabilities } = session.toolRuntime.backend
-  const target = { files, root: capabilities.root, other: `/tmp/subagents/${index}` }
+  const marks = joinMarks(privateMarks, (state.at === 'ended' && state.report.marks) || allMarks)
+  const mark = (path: string) => session.toolRuntime.fileMarks.set(path, marks)
+  const target = { files, root: capabilities.root, other: `/tmp/subagents/${index}`, mark }
   const done: SubagentFile[] = []
   for await (const entry of archive ? unpack(archive) : []) {
     const change = changes.get(entry.path)
@@ -261,16 +273,24 @@ async function copyChanges({ session, stubOf }: Merging, { id, index }: ChildRow
 }
 
 /** `other`: the folder for versions of files that have changed here too. */
-type MergeTarget = { readonly files: Files; readonly root: string; readonly other: string }
+type MergeTarget = {
+  readonly files: Files
+  readonly root: string
+  readonly other: string
+  /** Gives a file the marks of the subagent. */
+  readonly mark: (path: string) => void
+}
 
 async function writeChange(
-  { files, root, other }: MergeTarget,
+  { files, root, other, mark }: MergeTarget,
   change: SubagentFileChange,
   bytes: Uint8Array,
 ): Promise<SubagentFile> {
   const path = `${root}/${change.path}`
   const isFree = await isUnchanged(files, path, change)
-  await files.write(isFree ? path : `${other}/${change.path}`, bytes)
+  const written = isFree ? path : `${other}/${change.path}`
+  mark(written)
+  await files.write(written, bytes)
   return { path: change.path, change: isFree ? change.change : 'conflict' }
 }
 

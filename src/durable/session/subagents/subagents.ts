@@ -6,6 +6,8 @@
 import { log } from '#agent/core/log.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { textIn } from '#agent/core/message.ts'
+import { withMarks } from '#agent/core/permission/authority.ts'
+import { sessionMarks } from '#durable/turn/turn-marks.ts'
 import type {
   Spawned,
   SpawnRequest,
@@ -123,12 +125,18 @@ export class SessionSubagents implements Subagents {
     if (row.state.at === 'ended') return 'missed'
     if (row.state.at === 'queued' || !row.state.isStarted) {
       const context = [row.task.context, message].filter(Boolean).join('\n\n')
-      if (row.state.at === 'queued') this.rows.put({ ...row, task: { ...row.task, context } })
+      const authority = withMarks(row.authority, sessionMarks(this.#options.session))
+      if (row.state.at === 'queued') this.rows.put({ ...row, authority, task: { ...row.task, context } })
       if (row.state.at === 'queued') return 'sent'
     }
     const { session } = this.#options
     const key = newRunId(id, hash53(`${session.store.turn().id} ${callId}`).toString(16).padStart(16, '0'))
-    return this.#stubOf(id).subagents.steer(childAuthority(session, row), { runId: row.runId, key, message })
+    return this.#stubOf(id).subagents.steer(childAuthority(session, row), {
+      runId: row.runId,
+      key,
+      message,
+      marks: sessionMarks(session),
+    })
   }
 
   stop(id?: string): number | undefined {
