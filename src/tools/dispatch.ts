@@ -120,6 +120,16 @@ async function runCall(call: ToolCall, options: DispatchOptions, concurrent: num
   const decided = permitted.decision && { decision: permitted.decision }
   if (permitted.do === 'later') return { of: 'later', callId: call.id, awaits: permitted.awaits, ...decided }
   if (permitted.do === 'refuse') return { of: 'tool', message: refusalMessage(call, permitted.refusal), ...decided }
+  const result = await runPermitted(call, tool, options, concurrent)
+  return { ...result, ...decided }
+}
+
+async function runPermitted(
+  call: ToolCall,
+  tool: Tool,
+  options: DispatchOptions,
+  concurrent: number,
+): Promise<DispatchResult> {
   const reported: Marks[] = []
   const settleMarks = await options.marks?.begin(call, tool, options.services)
   await options.failpoint?.('before')
@@ -130,10 +140,10 @@ async function runCall(call: ToolCall, options: DispatchOptions, concurrent: num
     limitToolTime(tool.timeoutMs?.(call.input), concurrent),
   )
   await options.failpoint?.('after')
-  if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later, ...decided }
+  if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later }
   const message = toMessage(call, outcome, options)
   const marks = settleMarks?.(message, joinMarks(...reported, options.nestedMarks?.(call.id)))
-  return { of: 'tool', message: marks ? markResult(message, marks, options) : message, ...decided }
+  return { of: 'tool', message: marks ? markResult(message, marks, options) : message }
 }
 
 /** The fence follows from the mark. */

@@ -1,6 +1,6 @@
 /** Defines messages. Every dialect translates to and from these types. */
 
-import type { Marks } from './marks.ts'
+import { type Marks, noMarks } from './marks.ts'
 
 export type TextPart = { readonly type: 'text'; readonly text: string }
 /** `data` is base64 without a prefix, or an https or R2 (`blob:`) address when `mediaType` is followed by `;url`. */
@@ -94,6 +94,7 @@ export const errorResult = (call: { readonly id: string; readonly name: string }
   name: call.name,
   content: [{ type: 'text', text: JSON.stringify({ error }) }],
   failed: true,
+  marks: noMarks,
 })
 
 export const callsIn = (message: AssistantMessage): ToolCallPart[] =>

@@ -65,7 +65,7 @@ function toolNamed(name: string): Tool {
     run: async (input: Readonly<Record<string, unknown>>, { addMarks }: CallContext) => {
       // Of what subagents, skills and earlier sessions hold.
       if (input['marks']) addMarks?.(input['marks'] as Marks)
-      return (input['result'] as object | undefined) ?? input
+      return (input['result'] as Readonly<Record<string, unknown>> | undefined) ?? input
     },
   } as const
   if (/^(?:read_file|write_file|search_files|patch)$/.test(name))
@@ -111,7 +111,7 @@ type Options = {
   /** Of the workspace before. */
   readonly fileMarks?: FileMarksRecord
   /** The session began before there were marks. */
-  readonly isOlder?: true
+  readonly isOlder?: boolean
 }
 
 type Meta = ReturnType<Parameters<typeof openMarkLog>[0]['meta']>

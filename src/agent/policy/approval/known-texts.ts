@@ -49,11 +49,11 @@ const typedSources: ReadonlySet<string | undefined> = new Set([undefined, 'goal'
 
 function typedIn(message: Message): string {
   if (message.role === 'tool') return message.name === 'clarify' ? answerIn(textIn(message)) : ''
-  if (message.role !== 'user' || !typedSources.has(message.source)) return ''
-  const { isForeign } = message.marks ?? noMarks
-  if (!isForeign) return textIn(message)
+  if (message.role !== 'user') return ''
   const [first] = message.content
-  return message.startsTyped && first?.type === 'text' ? first.text : ''
+  if (message.startsTyped) return first?.type === 'text' ? first.text : ''
+  const { isForeign } = message.marks ?? noMarks
+  return isForeign || !typedSources.has(message.source) ? '' : textIn(message)
 }
 
 /** The result has the question too, which the model has written. */

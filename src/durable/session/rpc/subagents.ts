@@ -2,7 +2,7 @@
 
 import type { Marks } from '#agent/core/marks.ts'
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Authority, marksOfAuthority } from '#agent/core/permission/authority.ts'
 import type {
   SteerOutcome,
   SubagentProgress,
@@ -19,7 +19,7 @@ import type { ChildRow } from '../subagents/child-rows.ts'
 import { withinLimit } from '../subagents/reach.ts'
 import { sessionStub } from '#durable/platform/addresses.ts'
 import { modelCallUse, timesUsed, type Turn } from '#agent/core/turn.ts'
-import { userText } from '#agent/core/message.ts'
+import { type UserMessage, userText } from '#agent/core/message.ts'
 import type { Submitted } from '../intake/intake.ts'
 import type { RequestSubmission } from '../intake/request.ts'
 import { turnOf } from '../views/segments.ts'
@@ -220,12 +220,18 @@ function getOutcome(submitted: Submitted | undefined): SubagentStart {
   }
 }
 
+/** A goal that was written before anything foreign was read counts as typed: nobody outside has dictated it. */
+const openingOf = (text: string, marks: Marks): UserMessage => ({
+  ...userText(text, 'subagent', marks),
+  ...(!marks.isForeign && { startsTyped: true }),
+})
+
 const createCommand = ({ authority, runId, tenant, message, options, spec }: ChildStart): RequestSubmission => ({
   kind: 'request',
   authority,
   runId,
   tenant,
-  message: userText(message, 'subagent'),
+  message: openingOf(message, marksOfAuthority(authority)),
   options,
   busyMode: 'queue',
   // Every attempt to start has the same run id.
