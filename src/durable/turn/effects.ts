@@ -33,11 +33,15 @@ import type { Summariser } from './compression/summariser.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { ImageDescriber } from './describe-images.ts'
 import { openFenceFilter, removeFences } from '#agent/untrusted/fence-filter.ts'
+import { openLinkFilter, withholdLinks } from '#agent/untrusted/link-filter.ts'
 import type { AnswerFormat } from '#agent/core/request/model-parameters.ts'
 import { loadSchemaValidator } from '#backends/modules.ts'
 
 /** The model and the key of one call. */
 export type ChosenModel = { readonly route: Route; readonly endpoint: Endpoint }
+
+/** Whether an address was typed or read before. */
+export type IsKnownLink = (url: URL) => boolean
 
 export type ModelEffects = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
@@ -64,6 +68,8 @@ export type ModelEffects = {
   /** Makes a side call, which a stop of the turn cancels. */
   readonly side: SideCall
   readonly summariser: Summariser
+  /** Tells the addresses that an answer may have. Absent, or undefined for the turn: any. */
+  readonly knownLinks?: (turn: Turn) => IsKnownLink | undefined
   /** Absent: no provider searches the web by itself. */
   readonly serverSearch?: ServerSearch
   /** Masks secrets of the tenant in the message of a failure. */
@@ -155,7 +161,8 @@ async function callReserved(
   const output = { text: '', thinking: '', searches: 0, isRequested: false, isOver: false }
   // Drops the deltas of an attempt that has failed or was cancelled.
   const isGivenUp = () => output.isOver || controller.signal.aborted
-  const { shown, onTextDiscarded } = showDeltas(output, { turn, stream, isGivenUp })
+  const isKnownLink = model.knownLinks?.(turn)
+  const { shown, onTextDiscarded } = showDeltas(output, { turn, stream, isGivenUp, isKnownLink })
   const release = model.lease(chosen)
   try {
     controller.signal.throwIfAborted()
@@ -171,7 +178,7 @@ async function callReserved(
     const { message: written, usage } = await send(call, model)
     shown.end()
     stream.end({ flush: true })
-    const message = withoutFences(written)
+    const message = withCleanText(written, isKnownLink)
     const answer = await checkAnswer(message, turn)
     if (!callsIn(message).length) await failpoint('before-final')
     const billed = billCall(usage, billing.estimate(renderReply(message)), chosen)
@@ -203,11 +210,16 @@ async function callReserved(
 }
 
 type ModelOutput = { text: string; thinking: string; readonly searches: number }
-type ShownTurn = { readonly turn: Turn; readonly stream: StreamEffects; readonly isGivenUp: () => boolean }
+type ShownTurn = {
+  readonly turn: Turn
+  readonly stream: StreamEffects
+  readonly isGivenUp: () => boolean
+  readonly isKnownLink: IsKnownLink | undefined
+}
 
 /** Passes the deltas of a call on, without fences, and collects them in `output`. */
-function showDeltas(output: ModelOutput, { turn, stream, isGivenUp }: ShownTurn) {
-  const shown = openFenceFreeStream((delta) => {
+function showDeltas(output: ModelOutput, { turn, stream, isGivenUp, isKnownLink }: ShownTurn) {
+  const shown = openCleanStream(isKnownLink, (delta) => {
     if (isGivenUp()) return
     output[delta.of] += delta.text
     if (!isHeldBack(delta, turn)) stream.append(delta)
@@ -325,10 +337,10 @@ async function compress(turn: Turn, { model }: TurnEffects): Promise<Extract<Res
   return result.of === 'summary' ? { ...result, usage: noUsage } : result
 }
 
-// Keeps fences out of what a model call shows and stores. It is the one place between the models and all readers:
-// streams, chats and the transcript get what passes here.
+// Keeps fences and unknown links out of what a model call shows and stores. It is the one place between the models and
+// all readers: streams, chats and the transcript get what passes here.
 
-type FenceFreeStream = {
+type CleanStream = {
   readonly push: (delta: Delta) => void
   /** Drops the text that was kept back. */
   readonly discardText: () => void
@@ -336,27 +348,36 @@ type FenceFreeStream = {
   readonly end: () => void
 }
 
-/** Text and thinking are separate streams: a fence may begin in both. */
-function openFenceFreeStream(pass: (delta: Delta) => void): FenceFreeStream {
+/** Text and thinking are separate streams: a fence may begin in both. Nobody follows links of thinking. */
+function openCleanStream(isKnownLink: IsKnownLink | undefined, pass: (delta: Delta) => void): CleanStream {
+  const openLinks = () => isKnownLink && openLinkFilter(isKnownLink)
   const filters = { text: openFenceFilter(), thinking: openFenceFilter() }
+  let links = openLinks()
   const passText = (of: Delta['of'], text: string) => {
-    if (text) pass({ of, text })
+    const shown = of === 'text' && links ? links.push(text) : text
+    if (shown) pass({ of, text: shown })
   }
   return {
     push: ({ of, text }) => passText(of, filters[of].push(text)),
-    discardText: () => void (filters.text = openFenceFilter()),
+    discardText: () => {
+      filters.text = openFenceFilter()
+      links = openLinks()
+    },
     end: () => {
       passText('thinking', filters.thinking.flush())
       passText('text', filters.text.flush())
+      const rest = links?.flush()
+      if (rest) pass({ of: 'text', text: rest })
     },
   }
 }
 
 /** Thinking with a signature stays as it is: providers reject it otherwise. */
-function withoutFences(message: AssistantMessage): AssistantMessage {
+function withCleanText(message: AssistantMessage, isKnownLink: IsKnownLink | undefined): AssistantMessage {
   const content = message.content.map((part) => {
     if (part.type === 'call' || (part.type === 'thinking' && part.sealed)) return part
-    const text = removeFences(part.text)
+    const plain = removeFences(part.text)
+    const text = part.type === 'text' && isKnownLink ? withholdLinks(plain, isKnownLink) : plain
     return text === part.text ? part : { ...part, text }
   })
   return content.every((part, index) => part === message.content[index]) ? message : { ...message, content }

@@ -2,6 +2,7 @@
 
 import { type Catalog, emptyCatalog } from '#agent/providers/catalog/model-lookup.ts'
 import type { Failure } from '#agent/core/failure.ts'
+import { holdsBoth } from '#agent/core/marks.ts'
 import type { Message } from '#agent/core/message.ts'
 import { newTurn, type Turn } from '#agent/core/turn.ts'
 import { getTimeLeftMs } from '#agent/policy/time-limit.ts'
@@ -25,7 +26,8 @@ import { tenantStub, blobPrefix } from '#durable/platform/addresses.ts'
 import { loadImages } from '#durable/workspace/attachments.ts'
 import { imageShrinker, shrinkOversizedImages, shrinkImages } from '#durable/workspace/shrink-images.ts'
 import { contextTokens } from './context-tokens.ts'
-import type { ChosenModel, ModelEffects } from './effects.ts'
+import type { ChosenModel, IsKnownLink, ModelEffects } from './effects.ts'
+import { turnMarks } from './turn-marks.ts'
 import { turnAuthority } from './turn-authority.ts'
 import { loopLimits } from './loop-limits.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
@@ -73,6 +75,7 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
     redact: (text) => redactorFor(env, session.tenantId).redact(text),
     ...sideCalls,
     serverSearch: createServerSearch(session),
+    knownLinks: (turn) => findKnownLinks(session, turn),
     summariser: createSummariser(session, env, { routesOf, side: sideCalls.side }),
   }
 }
@@ -103,6 +106,13 @@ function listIdleLimits(session: TurnSession, route: Route): IdleLimits {
   const isWhole = (turn.repairs.stream ?? repairsFor(session.tenantId, route).stream) === 'off'
   const around = { reasoning: route.isReasoning, promptTokens: contextTokens(session), remainingMs, isWhole }
   return idleLimits(session.settings.agent, around)
+}
+
+/** After foreign and private data an answer has only links that were typed or read. Undefined: any. */
+function findKnownLinks(session: TurnSession, turn: Turn): IsKnownLink | undefined {
+  const marks = turnMarks(session, turn)
+  if (session.settings.approvals?.mode === 'off' || !holdsBoth(marks.now())) return undefined
+  return (url) => marks.texts().hasTyped(url) || marks.texts().hasRead(url)
 }
 
 async function renderTranscript(session: TurnSession, env: Env): Promise<readonly Message[]> {
