@@ -14,7 +14,7 @@ export const schemaVersion: SchemaVersion = { version: 2, readableFrom: 1 }
 /** The pause before an object that cannot be read is opened again: its alarm may be a turn or a job. */
 const reopenMs = 300_000
 
-export const newerSchemaMessage = 'The object was written by newer code.'
+const newerSchemaMessage = 'The object was written by newer code.'
 
 /**
  * Ends an object that newer code has written and this code cannot read. Its alarm stays set, so that its work goes on
