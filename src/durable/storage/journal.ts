@@ -5,6 +5,7 @@
  */
 
 import { type SchemaVersion, schemaVersion } from '#durable/platform/schema-version.ts'
+import { fromStoredTurn, type StoredTurn, toStoredTurn } from './stored-turn.ts'
 import type { Entry } from '#agent/core/history.ts'
 import type { UserMessage } from '#agent/core/message.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
@@ -155,7 +156,7 @@ export class Journal {
       row.n,
       row.runId,
       row.events.at(-1)?.[0] ?? 0,
-      turn ? JSON.stringify(turn) : null,
+      turn ? JSON.stringify(toStoredTurn(turn)) : null,
       JSON.stringify(row.events),
       `[${row.texts.join(',')}]`,
     )
@@ -378,7 +379,7 @@ function parseRows(rows: readonly RawEntries[]): RowEntries[] {
   return rows.map(({ n, entries }, i) => ({ n, entries: all[i] as Entry[], length: entries.length }))
 }
 
-const turnOf = (raw: RawStep) => (raw.turn === null ? undefined : (JSON.parse(raw.turn) as Turn))
+const turnOf = (raw: RawStep) => (raw.turn === null ? undefined : fromStoredTurn(JSON.parse(raw.turn) as StoredTurn))
 
 function createRow(raw: RawStep): StepRow {
   const entries = JSON.parse(raw.entries) as Entry[]
