@@ -4,6 +4,7 @@
  */
 
 import { clock } from './clock.ts'
+import { isObjectReset } from './object-reset.ts'
 
 /** The arguments of a repetition. Undefined: the call must not be repeated, because it may have run. */
 export type Repeat = (args: readonly unknown[]) => readonly unknown[] | undefined
@@ -18,11 +19,10 @@ const unknownMethodDelayMs = 1_000
 export const isUnknownMethod = (error: unknown): boolean =>
   error instanceof TypeError && error.message.startsWith('The RPC receiver does not implement')
 
-/** Whether the platform says that another attempt may work. It also says so of calls that have run. */
+/** Whether another attempt may work: the connection was lost, or the object is restarted. The call may have run. */
 const isRetryable = (error: unknown): boolean =>
   error instanceof Error &&
-  'retryable' in error &&
-  error.retryable === true &&
+  (('retryable' in error && error.retryable === true) || isObjectReset(error)) &&
   !('overloaded' in error && error.overloaded === true)
 
 const delayOf = (delayMs: number): number => delayMs * (0.5 + Math.random())
