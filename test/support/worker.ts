@@ -3,6 +3,7 @@
 import { SessionDO as Session } from '#durable/session/session-object.ts'
 import { TenantDO as Tenant } from '#durable/tenant/tenant-object.ts'
 import worker from '#worker/index.ts'
+import { countObjects, countRequest } from './billed-requests.ts'
 import { type BilledRows, countRows } from './billed-rows.ts'
 import { deployment } from './deployment.ts'
 import { withDatabaseOutage, withSlowBlobs, withTenantDatabaseOutage, withTenantOutage } from './outage.ts'
@@ -20,14 +21,14 @@ const bound = () => ({
 })
 
 export default {
-  fetch: (request, env, context) => worker.fetch(request, { ...env, ...bound() }, context),
+  fetch: (request, env, context) => worker.fetch(request, { ...countObjects(env), ...bound() }, context),
   email: (message, env, context) => worker.email(message, env, context),
 } satisfies ExportedHandler<Env>
 
 /** The tenant's object of the product. Tests can fail its database (outage.ts). */
 export class TenantDO extends Tenant {
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, { ...env, DB: withTenantDatabaseOutage(env.DB) })
+    super(ctx, { ...countObjects(env), DB: withTenantDatabaseOutage(env.DB) })
   }
 }
 
@@ -41,11 +42,17 @@ export class SessionDO extends Session {
     const counted = countRows(ctx, env)
     const outside = {
       DB: withDatabaseOutage(counted.env.DB),
-      TENANT: withTenantOutage(env.TENANT),
+      TENANT: withTenantOutage(countObjects(env).TENANT),
+      SESSION: countObjects(env).SESSION,
       ...blobs,
       ...bound(),
     }
     super(ctx, { ...env, ...outside, ...(auxModel !== undefined && { AUX_MODEL: auxModel }) })
     this.billedRows = counted.rows
+  }
+
+  override alarm(): Promise<void> {
+    countRequest('SESSION alarm')
+    return super.alarm()
   }
 }
