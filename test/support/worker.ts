@@ -6,7 +6,13 @@ import worker from '#worker/index.ts'
 import { countObjects, countRequest } from './billed-requests.ts'
 import { type BilledRows, countRows } from './billed-rows.ts'
 import { deployment } from './deployment.ts'
-import { withDatabaseOutage, withSlowBlobs, withTenantDatabaseOutage, withTenantOutage } from './outage.ts'
+import {
+  withDatabaseOutage,
+  withDeployments,
+  withSlowBlobs,
+  withTenantDatabaseOutage,
+  withTenantOutage,
+} from './outage.ts'
 
 export { FilesObject } from '../backends/support/files-object.ts'
 export { ConnectionDO } from '#durable/channels/connection-object.ts'
@@ -21,7 +27,11 @@ const bound = () => ({
 })
 
 export default {
-  fetch: (request, env, context) => worker.fetch(request, { ...countObjects(env), ...bound() }, context),
+  fetch: (request, env, context) => {
+    const { SESSION, TENANT } = countObjects(env)
+    const objects = { SESSION: withDeployments(SESSION), TENANT: withDeployments(TENANT) }
+    return worker.fetch(request, { ...env, ...objects, ...bound() }, context)
+  },
   email: (message, env, context) => worker.email(message, env, context),
 } satisfies ExportedHandler<Env>
 
@@ -40,10 +50,11 @@ export class SessionDO extends Session {
     const { auxModel = env.AUX_MODEL } = deployment
     const blobs = env.BLOBS && { BLOBS: withSlowBlobs(env.BLOBS) }
     const counted = countRows(ctx, env)
+    const objects = countObjects(env)
     const outside = {
       DB: withDatabaseOutage(counted.env.DB),
-      TENANT: withTenantOutage(countObjects(env).TENANT),
-      SESSION: countObjects(env).SESSION,
+      SESSION: withDeployments(objects.SESSION),
+      TENANT: withTenantOutage(withDeployments(objects.TENANT)),
       ...blobs,
       ...bound(),
     }

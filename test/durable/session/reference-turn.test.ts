@@ -59,6 +59,6 @@ it('a turn of 30 s with three model calls and two tools asks the objects twice',
   await readEvents(await send()).waitForClose()
   await until(async () => (await alarmOf(id, tenant.id)) === null)
   const second = (await billed(id, tenant.id)).alarms - first
-  // One sets the lease, one deletes the alarm. The long turn outlives its lease.
-  expect([first - created, second]).toEqual([3, 2])
+  // One sets the lease, one deletes the alarm.
+  expect([first - created, second]).toEqual([2, 2])
 })
