@@ -4,6 +4,7 @@
  * A plain turn writes its row twice: before the call and after it.
  */
 
+import { type SchemaVersion, schemaVersion } from '#durable/platform/schema-version.ts'
 import { fromStoredTurn, type StoredTurn, toStoredTurn } from './stored-turn.ts'
 import type { Entry } from '#agent/core/history.ts'
 import type { UserMessage } from '#agent/core/message.ts'
@@ -63,6 +64,20 @@ type RawStep = {
   entries: string
 }
 
+/** The metadata as stored, with the version of the code that wrote it. */
+type MetadataRow = SessionMetadata & { readonly schema?: SchemaVersion }
+
+function readMetadataRow(sql: SqlStorage): MetadataRow | undefined {
+  const [row] = sql.exec<{ entries: string }>('SELECT entries FROM step WHERE n = 0').toArray()
+  return row && (JSON.parse(row.entries) as MetadataRow)
+}
+
+/** The version of the code that wrote the session. Undefined for an empty object, and for the first version. */
+export function readSessionSchema(sql: SqlStorage): SchemaVersion | undefined {
+  const [table] = sql.exec("SELECT name FROM sqlite_master WHERE name = 'step'").toArray()
+  return table && readMetadataRow(sql)?.schema
+}
+
 export class Journal {
   readonly #sql: SqlStorage
   readonly #tables: Set<string>
@@ -97,9 +112,10 @@ export class Journal {
   }
 
   metadata(): SessionMetadata | undefined {
-    if (!this.#hasSteps) return undefined
-    const [row] = this.#sql.exec<{ entries: string }>('SELECT entries FROM step WHERE n = 0').toArray()
-    return row && (JSON.parse(row.entries) as SessionMetadata)
+    const row = this.#hasSteps ? readMetadataRow(this.#sql) : undefined
+    if (!row) return undefined
+    const { schema: _schema, ...meta } = row
+    return meta
   }
 
   putMetadata(meta: SessionMetadata): void {
@@ -110,7 +126,7 @@ export class Journal {
     }
     this.#sql.exec(
       "INSERT INTO step VALUES (0, '', 0, 1, NULL, '[]', ?) ON CONFLICT DO UPDATE SET entries = excluded.entries",
-      JSON.stringify(meta),
+      JSON.stringify({ ...meta, schema: schemaVersion }),
     )
   }
 

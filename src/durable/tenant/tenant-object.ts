@@ -11,6 +11,7 @@ import { armFailpoints } from '#durable/platform/failpoint.ts'
 import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { withLogContext } from '#durable/platform/log-context.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
+import { refuseNewerSchema } from '#durable/platform/schema-version.ts'
 import { TenantAccess } from './access.ts'
 import type { ScheduledParts } from '#durable/platform/part-schedule.ts'
 import { TenantAlarm } from './alarm.ts'
@@ -197,6 +198,7 @@ export class TenantDO extends DurableObject<Env> {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, inJurisdiction(env))
+    refuseNewerSchema(ctx, this.#values.schema)
   }
 
   get backup(): TenantBackup {
