@@ -3,9 +3,16 @@
 import { SessionDO as Session } from '#durable/session/session-object.ts'
 import { TenantDO as Tenant } from '#durable/tenant/tenant-object.ts'
 import worker from '#worker/index.ts'
+import { countObjects, countRequest } from './billed-requests.ts'
 import { type BilledRows, countRows } from './billed-rows.ts'
 import { deployment } from './deployment.ts'
-import { withDatabaseOutage, withSlowBlobs, withTenantDatabaseOutage, withTenantOutage } from './outage.ts'
+import {
+  withDatabaseOutage,
+  withDeployments,
+  withSlowBlobs,
+  withTenantDatabaseOutage,
+  withTenantOutage,
+} from './outage.ts'
 
 export { FilesObject } from '../backends/support/files-object.ts'
 export { ConnectionDO } from '#durable/channels/connection-object.ts'
@@ -20,14 +27,18 @@ const bound = () => ({
 })
 
 export default {
-  fetch: (request, env, context) => worker.fetch(request, { ...env, ...bound() }, context),
+  fetch: (request, env, context) => {
+    const { SESSION, TENANT } = countObjects(env)
+    const objects = { SESSION: withDeployments(SESSION), TENANT: withDeployments(TENANT) }
+    return worker.fetch(request, { ...env, ...objects, ...bound() }, context)
+  },
   email: (message, env, context) => worker.email(message, env, context),
 } satisfies ExportedHandler<Env>
 
 /** The tenant's object of the product. Tests can fail its database (outage.ts). */
 export class TenantDO extends Tenant {
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, { ...env, DB: withTenantDatabaseOutage(env.DB) })
+    super(ctx, { ...countObjects(env), DB: withTenantDatabaseOutage(env.DB) })
   }
 }
 
@@ -39,13 +50,20 @@ export class SessionDO extends Session {
     const { auxModel = env.AUX_MODEL } = deployment
     const blobs = env.BLOBS && { BLOBS: withSlowBlobs(env.BLOBS) }
     const counted = countRows(ctx, env)
+    const objects = countObjects(env)
     const outside = {
       DB: withDatabaseOutage(counted.env.DB),
-      TENANT: withTenantOutage(env.TENANT),
+      SESSION: withDeployments(objects.SESSION),
+      TENANT: withTenantOutage(withDeployments(objects.TENANT)),
       ...blobs,
       ...bound(),
     }
     super(ctx, { ...env, ...outside, ...(auxModel !== undefined && { AUX_MODEL: auxModel }) })
     this.billedRows = counted.rows
+  }
+
+  override alarm(): Promise<void> {
+    countRequest('SESSION alarm')
+    return super.alarm()
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import { hash53 } from '#agent/core/hash53.ts'
-import type { Message, ToolMessage, UserMessage } from '#agent/core/message.ts'
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from '#agent/core/message.ts'
 import { fenceUntrusted, minFencedChars } from './fence.ts'
 import { marksOfMessage } from './result-marks.ts'
 
@@ -12,16 +12,31 @@ import { marksOfMessage } from './result-marks.ts'
 const rendered = new WeakMap<Message, Message>()
 
 export function fenceTranscript(transcript: readonly Message[]): readonly Message[] {
-  return transcript.some(needsFence)
-    ? transcript.map((message) => (needsFence(message) ? render(message) : message))
-    : transcript
+  /** Calls of the last reply that the client has run. Its tools may have the names of ours. */
+  let ofClient: ReadonlySet<string> = noCalls
+  let isChanged = false
+  const fenced = transcript.map((message) => {
+    if (message.role === 'assistant') ofClient = listClientCalls(message)
+    if (!needsFence(message, ofClient)) return message
+    isChanged = true
+    return render(message)
+  })
+  return isChanged ? fenced : transcript
+}
+
+const noCalls: ReadonlySet<string> = new Set()
+
+function listClientCalls(message: AssistantMessage): ReadonlySet<string> {
+  const ids = message.content.flatMap((part) => (part.type === 'call' && part.owner === 'client' ? [part.id] : []))
+  return ids.length ? new Set(ids) : noCalls
 }
 
 /** The dispatcher gives a nonce to each foreign result. Results that are older than marks are known by their tool. */
-function needsFence(message: Message): message is UserMessage | ToolMessage {
+function needsFence(message: Message, ofClient: ReadonlySet<string>): message is UserMessage | ToolMessage {
   if (message.role === 'user') return message.recalled !== undefined
   if (message.role !== 'tool') return false
-  return message.nonce !== undefined || (message.marks === undefined && isFencedTool(message))
+  const isOlder = message.marks === undefined && !ofClient.has(message.callId)
+  return message.nonce !== undefined || (isOlder && isFencedTool(message))
 }
 
 const isFencedTool = (message: ToolMessage): boolean =>

@@ -37,20 +37,25 @@ export function openLinkFilter(isKnown: (url: URL) => boolean): LinkFilter {
     return text
   }
 
+  /** Takes the address at the beginning of the held text. Undefined: it has not ended. */
+  function takeLink(minChars: number, isEnd: boolean): string | undefined {
+    const end = findEnd(held, minChars)
+    if (end < 0 && !isEnd && held.length <= maxHeldChars) return undefined
+    const link = end < 0 ? held : held.slice(0, end)
+    held = held.slice(link.length)
+    // The middle of another scheme, or of a path.
+    const isPart = link.startsWith('//') && /[\w:/]/.test(before)
+    return fence !== '' || isPart ? link : render(link, isKnown)
+  }
+
   function take(isEnd: boolean): string {
     let shown = ''
-    for (;;) {
-      const found = linkStart.exec(held)
-      if (!found) break
+    for (let found = linkStart.exec(held); found; found = linkStart.exec(held)) {
       shown += pass(held.slice(0, found.index))
       held = held.slice(found.index)
-      const end = findEnd(held, found[0].length)
-      if (end < 0 && !isEnd && held.length <= maxHeldChars) return shown
-      const link = end < 0 ? held : held.slice(0, end)
-      held = held.slice(link.length)
-      // The middle of another scheme, or of a path.
-      const isOpened = fence === '' && !(link.startsWith('//') && /[\w:/]/.test(before))
-      shown += pass(isOpened ? render(link, isKnown) : link)
+      const link = takeLink(found[0].length, isEnd)
+      if (link === undefined) return shown
+      shown += pass(link)
     }
     const kept = isEnd ? 0 : (partialStart.exec(held)?.[0].length ?? 0)
     shown += pass(held.slice(0, held.length - kept))

@@ -11,6 +11,7 @@ import { armFailpoints } from '#durable/platform/failpoint.ts'
 import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { withLogContext } from '#durable/platform/log-context.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
+import { refuseNewerSchema } from '#durable/platform/schema-version.ts'
 import { TenantAccess } from './access.ts'
 import type { ScheduledParts } from '#durable/platform/part-schedule.ts'
 import { TenantAlarm } from './alarm.ts'
@@ -52,7 +53,7 @@ import { SharedStorage } from './shared-storage.ts'
 import { readSkillMaterial } from './skills/skill-material.ts'
 import { SkillRows } from './skills/skill-rows.ts'
 import { TenantSkills } from './skills/skills.ts'
-import { TenantWindows } from './windows.ts'
+import { ContextWindows } from './windows.ts'
 import { sessionStub, tenantOfName } from '#durable/platform/addresses.ts'
 
 /** Enough for the answer to leave. */
@@ -81,6 +82,7 @@ export class TenantDO extends DurableObject<Env> {
   readonly #skillRows = new SkillRows(this.#sql, this.env.BLOBS, this.#id)
   readonly #shared = new SharedStorage({
     tenantId: this.#id,
+    sql: this.#sql,
     values: this.#values,
     env: this.env,
     ownBytes: () => this.#skillRows.storedBytes(),
@@ -108,13 +110,14 @@ export class TenantDO extends DurableObject<Env> {
   readonly #credentials = new TenantCredentials(this.#mayChange, this.#values, this.#keyHealth, this.#audit)
   readonly #secrets = new TenantSecrets(this.#mayChange, this.#values, this.#audit)
   readonly #dataKeys = new TenantDataKeys(this.#mayChange, this.#values)
-  readonly #windows = new TenantWindows(this.#mayChange, this.#values)
+  readonly #windows = new ContextWindows(this.#mayChange, this.#values)
   readonly #push = new TenantPush({
     mayChange: this.#mayChange,
     values: this.#values,
     env: this.env,
     tenantId: this.#id,
     access: () => this.#access.get(),
+    onFirst: () => this.ctx.waitUntil(this.#access.listenersChanged()),
     runInBackground: (work) => this.ctx.waitUntil(work),
   })
   readonly #sockets = new TenantSockets({
@@ -122,6 +125,7 @@ export class TenantDO extends DurableObject<Env> {
     ctx: this.ctx,
     push: this.#push,
     access: () => this.#access.get(),
+    onFirst: () => this.ctx.waitUntil(this.#access.listenersChanged()),
   })
   readonly #events = new TenantEvents(this.#mayChange, this.#sockets)
   readonly #pending = new TenantPending(this.#mayChange, this.#sql, this.#sockets)
@@ -169,7 +173,9 @@ export class TenantDO extends DurableObject<Env> {
     roles: () => this.#settings.get().roles ?? {},
     sql: this.#sql,
     values: this.#values,
-    announce: (sessionId, access) => sessionStub(this.env, this.#id, sessionId).access.change(this.#announcer, access),
+    isWatched: () => this.#sockets.isWatched,
+    announce: (sessionId, { access, isWatched }) =>
+      sessionStub(this.env, this.#id, sessionId).access.change(this.#announcer, access, isWatched),
     onChange: (access) => this.#sockets.closeRefused(access),
     armAlarm: () => this.armAlarm(),
   })
@@ -197,6 +203,7 @@ export class TenantDO extends DurableObject<Env> {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, inJurisdiction(env))
+    refuseNewerSchema(ctx, this.#values.schema)
   }
 
   get backup(): TenantBackup {
@@ -251,7 +258,7 @@ export class TenantDO extends DurableObject<Env> {
     return this.#dataKeys
   }
 
-  get windows(): TenantWindows {
+  get windows(): ContextWindows {
     return this.#windows
   }
 

@@ -10,11 +10,12 @@ import {
   type ModelRequest,
 } from '#agent/core/dialect.ts'
 import type { Failure } from '#agent/core/failure.ts'
-import { offeredTools, type ToolSchema } from '#agent/core/request/tool-schema.ts'
+import { forbidsTools, offeredTools, type ToolSchema } from '#agent/core/request/tool-schema.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import { type AssistantMessage, callsIn, type Message, textIn } from '#agent/core/message.ts'
 import type { Perform } from '#agent/core/ports.ts'
 import type { Settings } from '#agent/core/settings.ts'
+import type { Marks } from '#agent/core/marks.ts'
 import type { Step } from '#agent/core/step.ts'
 import type { CheckedAnswer, Repairs, Result, ToolCall, Turn } from '#agent/core/turn.ts'
 import { addUsage, noUsage, type Usage } from '#agent/core/usage.ts'
@@ -41,7 +42,12 @@ import { loadSchemaValidator } from '#backends/modules.ts'
 export type ChosenModel = { readonly route: Route; readonly endpoint: Endpoint }
 
 /** Whether an address was typed or read before. */
-export type IsKnownLink = (url: URL) => boolean
+type IsKnownLink = (url: URL) => boolean
+
+/** `isKnownLink`: tells the addresses that the answer may have. Absent: any. */
+export type Reading = { readonly marks?: Marks; readonly isKnownLink?: IsKnownLink }
+
+const getReading = ({ getReading: get }: ModelEffects, turn: Turn): Reading => get?.(turn) ?? {}
 
 export type ModelEffects = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
@@ -68,8 +74,8 @@ export type ModelEffects = {
   /** Makes a side call, which a stop of the turn cancels. */
   readonly side: SideCall
   readonly summariser: Summariser
-  /** Tells the addresses that an answer may have. Absent, or undefined for the turn: any. */
-  readonly knownLinks?: (turn: Turn) => IsKnownLink | undefined
+  /** What the turn has read before the call. */
+  readonly getReading?: (turn: Turn) => Reading
   /** Absent: no provider searches the web by itself. */
   readonly serverSearch?: ServerSearch
   /** Masks secrets of the tenant in the message of a failure. */
@@ -161,8 +167,8 @@ async function callReserved(
   const output = { text: '', thinking: '', searches: 0, isRequested: false, isOver: false }
   // Drops the deltas of an attempt that has failed or was cancelled.
   const isGivenUp = () => output.isOver || controller.signal.aborted
-  const isKnownLink = model.knownLinks?.(turn)
-  const { shown, onTextDiscarded } = showDeltas(output, { turn, stream, isGivenUp, isKnownLink })
+  const reading = getReading(model, turn)
+  const { shown, onTextDiscarded } = showDeltas(output, { turn, stream, isGivenUp, reading })
   const release = model.lease(chosen)
   try {
     controller.signal.throwIfAborted()
@@ -178,7 +184,7 @@ async function callReserved(
     const { message: written, usage } = await send(call, model)
     shown.end()
     stream.end({ flush: true })
-    const message = withCleanText(written, isKnownLink)
+    const message = withReading(written, reading)
     const answer = await checkAnswer(message, turn)
     if (!callsIn(message).length) await failpoint('before-final')
     const billed = billCall(usage, billing.estimate(renderReply(message)), chosen)
@@ -214,12 +220,12 @@ type ShownTurn = {
   readonly turn: Turn
   readonly stream: StreamEffects
   readonly isGivenUp: () => boolean
-  readonly isKnownLink: IsKnownLink | undefined
+  readonly reading: Reading
 }
 
 /** Passes the deltas of a call on, without fences, and collects them in `output`. */
-function showDeltas(output: ModelOutput, { turn, stream, isGivenUp, isKnownLink }: ShownTurn) {
-  const shown = openCleanStream(isKnownLink, (delta) => {
+function showDeltas(output: ModelOutput, { turn, stream, isGivenUp, reading }: ShownTurn) {
+  const shown = openCleanStream(reading.isKnownLink, (delta) => {
     if (isGivenUp()) return
     output[delta.of] += delta.text
     if (!isHeldBack(delta, turn)) stream.append(delta)
@@ -261,27 +267,34 @@ async function requestFor(
   const defaults = model.defaults()
   const whole = await model.transcript()
   const transcript = repairs.images === 'unseen' ? hideImages(whole, await model.describeImages(whole)) : whole
-  const say = [await model.references(turn, transcript), step.say].filter((text) => text !== undefined)
+  const mayCall = mayCallTools(step, options)
+  const instructions = [await model.references(turn, transcript), step.instruction].filter((text) => text !== undefined)
   return {
     model: route.model,
     system: [model.system(turn), renderFormatInstruction(options.answerFormat, route.dialect, { quirks, repairs })]
       .filter(Boolean)
       .join('\n\n'),
     transcript,
-    tools: step.tools ? tools.schemas() : [],
-    ...(step.tools && renderToolRules(options)),
+    ...renderTools(mayCall ? tools.schemas() : [], options),
     draft,
-    say: say.length ? say.join('\n\n') : undefined,
+    instruction: instructions.length ? instructions.join('\n\n') : undefined,
     maxTokens: repairs.maxTokens ?? options.maxTokens ?? defaults.max_tokens,
     temperature: options.temperature ?? defaults.temperature,
     parameters: options.parameters,
     answerFormat: options.answerFormat,
     reasoningEffort: options.reasoningEffort ?? defaults.reasoning_effort,
     cache: route.cache,
-    serverSearch: step.tools && model.serverSearch?.isAllowed(turn),
+    serverSearch: mayCall && model.serverSearch?.isAllowed(turn),
     repairs,
   }
 }
+
+const mayCallTools = (step: ModelStep, options: TurnOptions): boolean => step.tools && !forbidsTools(options)
+
+const renderTools = (tools: readonly ToolSchema[], options: TurnOptions) => ({
+  tools,
+  ...(tools.length && renderToolRules(options)),
+})
 
 /** Without tools of the client there is nothing that it could require. */
 const renderToolRules = (options: TurnOptions): Pick<ModelRequest, 'toolChoice' | 'parallelToolCalls'> =>
@@ -370,6 +383,11 @@ function openCleanStream(isKnownLink: IsKnownLink | undefined, pass: (delta: Del
       if (rest) pass({ of: 'text', text: rest })
     },
   }
+}
+
+const withReading = (message: AssistantMessage, { marks, isKnownLink }: Reading): AssistantMessage => {
+  const clean = withCleanText(message, isKnownLink)
+  return marks ? { ...clean, marks } : clean
 }
 
 /** Thinking with a signature stays as it is: providers reject it otherwise. */

@@ -26,7 +26,7 @@ import { tenantStub, blobPrefix } from '#durable/platform/addresses.ts'
 import { loadImages } from '#durable/workspace/attachments.ts'
 import { imageShrinker, shrinkOversizedImages, shrinkImages } from '#durable/workspace/shrink-images.ts'
 import { contextTokens } from './context-tokens.ts'
-import type { ChosenModel, IsKnownLink, ModelEffects } from './effects.ts'
+import type { ChosenModel, ModelEffects, Reading } from './effects.ts'
 import { turnMarks } from './turn-marks.ts'
 import { turnAuthority } from './turn-authority.ts'
 import { loopLimits } from './loop-limits.ts'
@@ -75,7 +75,7 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
     redact: (text) => redactorFor(env, session.tenantId).redact(text),
     ...sideCalls,
     serverSearch: createServerSearch(session),
-    knownLinks: (turn) => findKnownLinks(session, turn),
+    getReading: (turn) => getReading(session, turn),
     summariser: createSummariser(session, env, { routesOf, side: sideCalls.side }),
   }
 }
@@ -108,11 +108,12 @@ function listIdleLimits(session: TurnSession, route: Route): IdleLimits {
   return idleLimits(session.settings.agent, around)
 }
 
-/** After foreign and private data an answer has only links that were typed or read. Undefined: any. */
-function findKnownLinks(session: TurnSession, turn: Turn): IsKnownLink | undefined {
-  const marks = turnMarks(session, turn)
-  if (session.settings.approvals?.mode === 'off' || !holdsBoth(marks.now())) return undefined
-  return (url) => marks.texts().hasTyped(url) || marks.texts().hasRead(url)
+/** After foreign and private data an answer has only links that were typed or read. */
+function getReading(session: TurnSession, turn: Turn): Reading {
+  const log = turnMarks(session, turn)
+  const marks = log.now()
+  if (session.settings.approvals?.mode === 'off' || !holdsBoth(marks)) return { marks }
+  return { marks, isKnownLink: (url) => log.texts().hasTyped(url) || log.texts().hasRead(url) }
 }
 
 async function renderTranscript(session: TurnSession, env: Env): Promise<readonly Message[]> {
