@@ -1,5 +1,6 @@
 /** Measures what a tenant stores in D1. */
 
+import { historyDb, type HistoryDb } from './shards/sharded-database.ts'
 import { createTenantDb } from './tenant-db.ts'
 
 /** `octet_length` reads the header of a row only, not its text. */
@@ -9,8 +10,9 @@ const sumHistory = `SELECT total(octet_length(page.body) + coalesce(octet_length
 const sumAudit = 'SELECT total(octet_length(body)) AS bytes FROM audit WHERE tenant_id = ?1'
 
 /** The bytes of history and audit log, without indexes. */
-export async function sumStoredBytes(db: D1Database, tenantId: string): Promise<number> {
-  const { statement, readAll } = createTenantDb(db, tenantId)
-  const results = await readAll<{ bytes: number }>([statement(sumHistory), statement(sumAudit)])
-  return results.reduce((sum, [row]) => sum + (row?.bytes ?? 0), 0)
+export async function sumStoredBytes(env: Env, tenantId: string): Promise<number> {
+  const sum = async (db: HistoryDb, sql: string) =>
+    (await createTenantDb(db, tenantId).read<{ bytes: number }>(sql))[0]?.bytes ?? 0
+  const [history, audit] = await Promise.all([sum(historyDb(env, tenantId), sumHistory), sum(env.DB, sumAudit)])
+  return history + audit
 }

@@ -13,7 +13,7 @@ import { blobPrefix, sessionBlobPattern } from '#durable/platform/addresses.ts'
 export type SharedStorageOptions = {
   readonly tenantId: string
   readonly values: StoredValues
-  readonly env: Pick<Env, 'DB' | 'BLOBS'>
+  readonly env: Env
   readonly limits: () => Limits
   /** Bytes of the tenant in rows of its own object. */
   readonly ownBytes: () => number
@@ -51,7 +51,7 @@ export class SharedStorage implements ScheduledPart {
 
   async wake(now: number): Promise<void> {
     const { env, tenantId, values } = this.#options
-    const [database, blobs] = await Promise.all([sumStoredBytes(env.DB, tenantId), sumBlobs(env.BLOBS, tenantId)])
+    const [database, blobs] = await Promise.all([sumStoredBytes(env, tenantId), sumBlobs(env.BLOBS, tenantId)])
     values.set(measuredName, { at: now, database, blobs } satisfies Measured)
   }
 
