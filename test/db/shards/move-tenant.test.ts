@@ -2,11 +2,11 @@
 
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openHistory } from '#db/history.ts'
+import { createD1History, openHistory } from '#db/history.ts'
 import { addUsage } from '#db/delete-pages.ts'
 import { noUsage } from '#agent/core/usage.ts'
 import { createTenantRemoval } from '#db/delete-tenant.ts'
-import { listHistoryDatabases, readHistoryName } from '#db/shards/history-databases.ts'
+import { findHistoryDatabase, listHistoryDatabases, readHistoryName } from '#db/shards/history-databases.ts'
 import { moveTenant } from '#db/shards/move-tenant.ts'
 import { historyDb } from '#db/shards/sharded-database.ts'
 import { createTenant, databases, FleetSession, fleet, migrateAll } from './fleet.ts'
@@ -35,6 +35,23 @@ const dbOf = (name: string) => listHistoryDatabases(fleet).find((one) => one.nam
 const otherThan = (name: string) => (name === 'HISTORY_1' ? 'HISTORY_2' : 'HISTORY_1')
 const search = async (tenant: string, query: string) =>
   (await openHistory(fleet, tenant).search(query, 50)).map((hit) => hit.session_id)
+
+/** The mean time of searches, through the check of the database and without it. */
+async function compareSearches(ids: readonly string[]): Promise<string> {
+  let [checked, direct] = [0, 0]
+  for (const id of ids)
+    for (let n = 1; n <= 5; n++) {
+      const { db } = await findHistoryDatabase(fleet, id)
+      const began = performance.now()
+      await createD1History(db, id).search(`message${n}`, 10)
+      const between = performance.now()
+      await openHistory(fleet, id).search(`message${n}`, 10)
+      direct += between - began
+      checked += performance.now() - between
+    }
+  const mean = (sum: number) => (sum / ids.length / 5).toFixed(1)
+  return `${tenants} tenants, ${messages} messages: a search takes ${mean(checked)} ms, ${mean(direct)} ms without the check`
+}
 
 describe('several databases', () => {
   it('are not asked for when none is bound', () => {
@@ -69,6 +86,7 @@ describe('several databases', () => {
     expect(await search(moved, `message${perWrite}`)).toEqual(expect.arrayContaining([`${moved}-one`, `${moved}-two`]))
     const foundByOther = await search(ids[1] ?? '', `message1 of ${moved}`)
     expect(foundByOther.filter((id) => !id.startsWith(`${ids[1]}-`))).toEqual([])
+    console.log(await compareSearches(ids.slice(0, 20)))
     const rows = await Promise.all(databases.map((db) => countRows(db, moved)))
     expect(rows.filter(Boolean)).toHaveLength(1)
   }, 3_600_000)
