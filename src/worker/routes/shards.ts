@@ -1,7 +1,6 @@
 /** `/api/admin/shards`: the databases that hold histories, and the move of a tenant between them (docs/design/scale.md). */
 
 import * as z from 'zod'
-import { LeftTooRecently, moveTenant } from '#db/shards/move-tenant.ts'
 import { listHistoryDatabases, listShards } from '#db/shards/history-databases.ts'
 import { maxDatabaseBytes, measureDatabases } from '#db/shards/measure-databases.ts'
 import { createTenants } from '#db/tenants.ts'
@@ -59,6 +58,7 @@ export const shardRoutes = [
       if (!listShards(env).length) throw new AppError(501, 'not_configured', 'The deployment has no HISTORY_1.')
       if (!listHistoryDatabases(env).some(({ name }) => name === database))
         throw invalid(`The deployment has no binding ${database}.`, 'database')
+      const { LeftTooRecently, moveTenant } = await import('#db/shards/move-tenant.ts')
       const step = await moveTenant(env, id, database).catch((error: unknown) => {
         if (!(error instanceof LeftTooRecently)) throw error
         throw new AppError(409, 'conflict', error.message, { param: 'database', retryAfter: 60 })
