@@ -44,8 +44,11 @@ export function checkPermission(
   tool: Tool,
   context: PermissionContext,
 ): PermissionResult | Promise<PermissionResult> {
-  const refresh = tool.assess && context.services.backend?.learn?.()
-  return refresh ? refresh.then(() => applyPolicy(call, tool, context)) : applyPolicy(call, tool, context)
+  const learning = tool.assess && context.services.backend?.learn?.()
+  const loading = context.egress?.load()
+  return learning || loading
+    ? Promise.all([learning, loading]).then(() => applyPolicy(call, tool, context))
+    : applyPolicy(call, tool, context)
 }
 
 function applyPolicy(

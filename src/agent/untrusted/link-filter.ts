@@ -107,10 +107,3 @@ function render(link: string, isKnown: (url: URL) => boolean): string {
 /** Nobody outside answers there. */
 const isLocal = ({ hostname }: URL): boolean =>
   /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|.*\.localhost)$/.test(hostname)
-
-/** Withholds addresses of a whole text. */
-export function withholdLinks(text: string, isKnown: (url: URL) => boolean): string {
-  if (!linkStart.test(text)) return text
-  const filter = openLinkFilter(isKnown)
-  return filter.push(text) + filter.flush()
-}

@@ -34,20 +34,20 @@ import type { Summariser } from './compression/summariser.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { ImageDescriber } from './describe-images.ts'
 import { openFenceFilter, removeFences } from '#agent/untrusted/fence-filter.ts'
-import { openLinkFilter, withholdLinks } from '#agent/untrusted/link-filter.ts'
+import type { LinkFilter } from '#agent/untrusted/link-filter.ts'
 import type { AnswerFormat } from '#agent/core/request/model-parameters.ts'
 import { loadSchemaValidator } from '#backends/modules.ts'
 
 /** The model and the key of one call. */
 export type ChosenModel = { readonly route: Route; readonly endpoint: Endpoint }
 
-/** Whether an address was typed or read before. */
-type IsKnownLink = (url: URL) => boolean
+type OpenLinks = () => LinkFilter
 
-/** `isKnownLink`: tells the addresses that the answer may have. Absent: any. */
-export type Reading = { readonly marks?: Marks; readonly isKnownLink?: IsKnownLink }
+/** `openLinks`: withholds addresses of the answer. Absent: it may have any. */
+export type Reading = { readonly marks?: Marks; readonly openLinks?: OpenLinks }
 
-const getReading = ({ getReading: get }: ModelEffects, turn: Turn): Reading => get?.(turn) ?? {}
+/** Returns at once for most turns. */
+const getReading = ({ getReading: get }: ModelEffects, turn: Turn): Reading | Promise<Reading> => get?.(turn) ?? {}
 
 export type ModelEffects = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
@@ -75,7 +75,7 @@ export type ModelEffects = {
   readonly side: SideCall
   readonly summariser: Summariser
   /** What the turn has read before the call. */
-  readonly getReading?: (turn: Turn) => Reading
+  readonly getReading?: (turn: Turn) => Reading | Promise<Reading>
   /** Absent: no provider searches the web by itself. */
   readonly serverSearch?: ServerSearch
   /** Masks secrets of the tenant in the message of a failure. */
@@ -151,23 +151,30 @@ async function callModel(step: ModelStep, turn: Turn, effects: TurnEffects): Pro
   const reserved = reserving instanceof Promise ? await reserving : reserving
   if (!reserved.ok) return { of: 'failure', failure: reserved.failure, key: chosen.endpoint.id }
   try {
-    return await callReserved(step, turn, effects, { chosen, controller })
+    const reading = getReading(model, turn)
+    const read = reading instanceof Promise ? await reading : reading
+    return await callReserved(step, turn, effects, { chosen, controller, reading: read })
   } finally {
     reserved.release()
   }
+}
+
+type ReservedCall = {
+  readonly chosen: ChosenModel
+  readonly controller: AbortController
+  readonly reading: Reading
 }
 
 async function callReserved(
   step: ModelStep,
   turn: Turn,
   effects: TurnEffects,
-  { chosen, controller }: { readonly chosen: ChosenModel; readonly controller: AbortController },
+  { chosen, controller, reading }: ReservedCall,
 ): Promise<ModelResult> {
   const { model, stream, billing } = effects
   const output = { text: '', thinking: '', searches: 0, isRequested: false, isOver: false }
   // Drops the deltas of an attempt that has failed or was cancelled.
   const isGivenUp = () => output.isOver || controller.signal.aborted
-  const reading = getReading(model, turn)
   const { shown, onTextDiscarded } = showDeltas(output, { turn, stream, isGivenUp, reading })
   const release = model.lease(chosen)
   try {
@@ -225,7 +232,7 @@ type ShownTurn = {
 
 /** Passes the deltas of a call on, without fences, and collects them in `output`. */
 function showDeltas(output: ModelOutput, { turn, stream, isGivenUp, reading }: ShownTurn) {
-  const shown = openCleanStream(reading.isKnownLink, (delta) => {
+  const shown = openCleanStream(reading.openLinks, (delta) => {
     if (isGivenUp()) return
     output[delta.of] += delta.text
     if (!isHeldBack(delta, turn)) stream.append(delta)
@@ -362,10 +369,9 @@ type CleanStream = {
 }
 
 /** Text and thinking are separate streams: a fence may begin in both. Nobody follows links of thinking. */
-function openCleanStream(isKnownLink: IsKnownLink | undefined, pass: (delta: Delta) => void): CleanStream {
-  const openLinks = () => isKnownLink && openLinkFilter(isKnownLink)
+function openCleanStream(openLinks: OpenLinks | undefined, pass: (delta: Delta) => void): CleanStream {
   const filters = { text: openFenceFilter(), thinking: openFenceFilter() }
-  let links = openLinks()
+  let links = openLinks?.()
   const passText = (of: Delta['of'], text: string) => {
     const shown = of === 'text' && links ? links.push(text) : text
     if (shown) pass({ of, text: shown })
@@ -374,7 +380,7 @@ function openCleanStream(isKnownLink: IsKnownLink | undefined, pass: (delta: Del
     push: ({ of, text }) => passText(of, filters[of].push(text)),
     discardText: () => {
       filters.text = openFenceFilter()
-      links = openLinks()
+      links = openLinks?.()
     },
     end: () => {
       passText('thinking', filters.thinking.flush())
@@ -385,17 +391,19 @@ function openCleanStream(isKnownLink: IsKnownLink | undefined, pass: (delta: Del
   }
 }
 
-const withReading = (message: AssistantMessage, { marks, isKnownLink }: Reading): AssistantMessage => {
-  const clean = withCleanText(message, isKnownLink)
+const withReading = (message: AssistantMessage, { marks, openLinks }: Reading): AssistantMessage => {
+  const clean = withCleanText(message, openLinks)
   return marks ? { ...clean, marks } : clean
 }
 
+const filterWhole = (text: string, { push, flush }: LinkFilter): string => push(text) + flush()
+
 /** Thinking with a signature stays as it is: providers reject it otherwise. */
-function withCleanText(message: AssistantMessage, isKnownLink: IsKnownLink | undefined): AssistantMessage {
+function withCleanText(message: AssistantMessage, openLinks: OpenLinks | undefined): AssistantMessage {
   const content = message.content.map((part) => {
     if (part.type === 'call' || (part.type === 'thinking' && part.sealed)) return part
     const plain = removeFences(part.text)
-    const text = part.type === 'text' && isKnownLink ? withholdLinks(plain, isKnownLink) : plain
+    const text = part.type === 'text' && openLinks ? filterWhole(plain, openLinks()) : plain
     return text === part.text ? part : { ...part, text }
   })
   return content.every((part, index) => part === message.content[index]) ? message : { ...message, content }

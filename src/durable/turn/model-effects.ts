@@ -2,7 +2,6 @@
 
 import { type Catalog, emptyCatalog } from '#agent/providers/catalog/model-lookup.ts'
 import type { Failure } from '#agent/core/failure.ts'
-import { holdsBoth } from '#agent/core/marks.ts'
 import type { Message } from '#agent/core/message.ts'
 import { newTurn, type Turn } from '#agent/core/turn.ts'
 import { getTimeLeftMs } from '#agent/policy/time-limit.ts'
@@ -109,11 +108,11 @@ function listIdleLimits(session: TurnSession, route: Route): IdleLimits {
 }
 
 /** After foreign and private data an answer has only links that were typed or read. */
-function getReading(session: TurnSession, turn: Turn): Reading {
+function getReading(session: TurnSession, turn: Turn): Reading | Promise<Reading> {
   const log = turnMarks(session, turn)
   const marks = log.now()
-  if (session.settings.approvals?.mode === 'off' || !holdsBoth(marks)) return { marks }
-  return { marks, isKnownLink: (url) => log.texts().hasTyped(url) || log.texts().hasRead(url) }
+  const opening = session.settings.approvals?.mode === 'off' ? undefined : log.openLinks()
+  return opening ? opening.then((openLinks) => ({ marks, openLinks })) : { marks }
 }
 
 async function renderTranscript(session: TurnSession, env: Env): Promise<readonly Message[]> {

@@ -1,25 +1,23 @@
 /**
  * Decides whether a call may send out what its turn has read. After foreign and private data, whatever leaves needs a
- * person, because a page may have asked for it. Nothing private is in addresses that stand word for word in what was read
- * or typed, and in queries of the person's words or of public ones. A choice among them is a channel too, so that they
- * are counted.
+ * person, because a page may have asked for it, unless nothing private is in it (outgoing-content.ts).
  */
 
 import { holdsBoth, type Marks } from '#agent/core/marks.ts'
 import type { Assessment } from '#agent/core/permission/approval.ts'
 import type { Risk } from '#agent/core/tool.ts'
 import { readText } from '#agent/untrusted/result-marks.ts'
-import type { KnownTexts } from './known-texts.ts'
 
-/** What a turn holds and knows. */
 export type EgressState = {
+  /** What the turn holds. */
   readonly now: () => Marks
-  readonly texts: () => KnownTexts
-  /** Counts a request without a question to this host. False when the turn has made `most` already. */
-  readonly take: (host: string, most: number) => boolean
+  /** Loads what `carriesNothing` needs, when the turn holds both marks. Undefined: nothing has to be awaited. */
+  readonly load: () => Promise<unknown> | undefined
+  /** Whether the call can have nothing private in it. Counts it. */
+  readonly carriesNothing: (send: Pick<PossibleSend, 'tool' | 'input'>) => boolean
 }
 
-type PossibleSend = {
+export type PossibleSend = {
   readonly tool: string
   readonly input: unknown
   readonly risk: Risk
@@ -27,21 +25,11 @@ type PossibleSend = {
   readonly isOnline: boolean
 }
 
-/** What a call sends. `choices`: it only chooses among what a page offers. Undefined: anything could be in it. */
-type Content = { readonly addresses?: readonly string[]; readonly texts?: readonly string[]; readonly choices?: string }
-
-/** Of one turn, once it holds both marks. */
-const maxPerHost = 4
-const maxAddresses = 20
-const maxQueries = 20
-const maxChoices = 20
-
 /** Lets a person decide about a call that could send out what the turn has read. */
 export function assessEgress(assessment: Assessment, send: PossibleSend, state: EgressState | undefined): Assessment {
   if (!state || assessment.verdict === 'hardline' || !leaves(send, assessment) || !holdsBoth(state.now()))
     return assessment
-  const content = describeContent(send)
-  if (content && carriesNothing(content, state)) return assessment
+  if (state.carriesNothing(send)) return assessment
   const reason = 'the turn has read foreign content and private data, and this call sends something out'
   return { ...assessment, verdict: 'ask', reasons: [...assessment.reasons, reason], needsPerson: true }
 }
@@ -57,63 +45,5 @@ function leaves({ tool, input, risk, isOnline }: PossibleSend, { leaves: isSent,
   return tool === 'process' && /^(?:write|submit)$/.test(readText(input, 'action'))
 }
 
-const imageOf = (input: unknown): string => readText(input, 'image_url').replace(/^MEDIA:\s?/, '')
+export const imageOf = (input: unknown): string => readText(input, 'image_url').replace(/^MEDIA:\s?/, '')
 const isWebAddress = (text: string): boolean => /^https?:/i.test(text)
-
-const contents: Readonly<Record<string, (input: unknown) => Content | undefined>> = {
-  web_search: (input) => ({ texts: [readText(input, 'query')] }),
-  web_extract: (input) => ({ addresses: addressesOf(input) }),
-  browser_navigate: (input) => ({ addresses: [readText(input, 'url')] }),
-  vision_analyze: (input) => ({ addresses: [imageOf(input)], texts: [readText(input, 'question')] }),
-  browser_type: (input) => ({ texts: [readText(input, 'text')] }),
-  browser_dialog: (input) => ({ texts: [readText(input, 'prompt_text')] }),
-  // Printable keys spell a text.
-  browser_press: (input) => (readText(input, 'key').length > 1 ? { choices: 'browser' } : undefined),
-  browser_console: (input) => (readText(input, 'expression') === '' ? {} : undefined),
-  browser_click: () => ({ choices: 'browser' }),
-  browser_back: () => ({ choices: 'browser' }),
-  browser_scroll: () => ({}),
-  browser_snapshot: () => ({}),
-  browser_get_images: () => ({}),
-  browser_vision: () => ({}),
-  terminal: (input) => describeFetch(readText(input, 'command')),
-}
-
-const describeContent = ({ tool, input }: PossibleSend): Content | undefined =>
-  Object.hasOwn(contents, tool) ? contents[tool]?.(input) : undefined
-
-function addressesOf(input: unknown): readonly string[] {
-  const { urls } = (typeof input === 'object' && input !== null ? input : {}) as { readonly urls?: unknown }
-  return Array.isArray(urls) ? urls.map(String) : [typeof urls === 'string' ? urls : '']
-}
-
-/** A command that only fetches addresses as they are written in it. Options with values could carry something. */
-function describeFetch(command: string): Content | undefined {
-  const [, addresses = ''] =
-    /^\s*(?:curl|wget|git\s+clone)(?:\s+-(?:[fsSLkqIi]{1,8}|-(?:fail|silent|location|quiet|head|depth[ =]1|compressed)))*((?:\s+["']?https?:\/\/[^\s"'`$\\<>|;&(){}*]+["']?)+)\s*$/.exec(
-      command.slice(0, 4_000),
-    ) ?? []
-  const listed = addresses.trim().split(/\s+/).filter(Boolean)
-  return listed.length ? { addresses: listed.map((one) => one.replace(/^["']|["']$/g, '')) } : undefined
-}
-
-function carriesNothing({ addresses = [], texts = [], choices }: Content, state: EgressState): boolean {
-  const known = state.texts()
-  const urls = addresses.map((address) => URL.parse(/^[a-z]+:/i.test(address) ? address : `https://${address}`))
-  const areKnown = urls.every((url) => url && (known.hasTyped(url) || known.hasRead(url)))
-  if (!areKnown || !texts.every((text) => text === '' || known.isPublicQuery(text))) return false
-  const counted = urls.flatMap((url) => (url && !known.hasTyped(url) ? [url] : []))
-  return (
-    counted.every((url) => state.take(`site ${siteOf(url)}`, maxPerHost) && state.take('sites', maxAddresses)) &&
-    texts.every((text) => text === '' || state.take('queries', maxQueries)) &&
-    (choices === undefined || state.take(choices, maxChoices))
-  )
-}
-
-/** Names below one domain belong to one owner. */
-function siteOf({ hostname }: URL): string {
-  if (/^[\d.]+$|:/.test(hostname)) return hostname
-  const labels = hostname.split('.')
-  const isNational = (labels.at(-1) ?? '').length === 2 && (labels.at(-2) ?? '').length <= 3
-  return labels.slice(isNational ? -3 : -2).join('.')
-}

@@ -3,16 +3,17 @@
  * long as its messages, or a summary of them, are sent to models.
  */
 
-import { joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
+import { holdsBoth, joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
 import type { Message, ToolMessage } from '#agent/core/message.ts'
 import { type Authority, marksOfAuthority, withMarks } from '#agent/core/permission/authority.ts'
 import type { PromptRecord } from '#agent/core/prompt-layer.ts'
 import type { Services, Tool } from '#agent/core/tool.ts'
 import type { ToolCall } from '#agent/core/turn.ts'
-import { collectTexts, type KnownTexts } from '#agent/policy/approval/known-texts.ts'
+import type { KnownTexts } from '#agent/policy/approval/known-texts.ts'
 import type { EgressState } from '#agent/policy/approval/egress.ts'
 import { getResultMarks, getWriteReach, marksOfMessages, readText } from '#agent/untrusted/result-marks.ts'
-import { loadShellPolicy } from '#backends/modules.ts'
+import type { LinkFilter } from '#agent/untrusted/link-filter.ts'
+import { loadEgressPart, loadShellPolicy, readEgressPart } from '#backends/modules.ts'
 import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { type FileMarks, openFileMarks } from '#durable/workspace/file-marks.ts'
 
@@ -20,6 +21,8 @@ export type MarkLog = EgressState & {
   readonly now: () => Marks
   /** Adds marks that no message has: a search of the provider. */
   readonly add: (marks: Marks) => void
+  /** Of the text of an answer, once both marks are held. Undefined: any address may be in it. */
+  readonly openLinks: () => Promise<() => LinkFilter> | undefined
   /** The authority for a call, and for all that it starts. */
   readonly authority: () => Authority
   /** Called before a call runs. Marks the files that it may write, and returns the marks of its result. */
@@ -35,6 +38,8 @@ export type ReadingRun = {
   /** The messages that its model has read, as they were stored. */
   readonly transcript: readonly Message[]
 }
+
+type EgressPart = Awaited<ReturnType<typeof loadEgressPart>>
 
 type LogMetadata = {
   readonly meta: () => Pick<SessionMetadata, 'exposure' | 'fileMarks' | 'promptRecord'>
@@ -58,18 +63,31 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, trans
     if (after.isForeign !== known.isForeign || after.isPrivate !== known.isPrivate)
       updateMeta({ exposure: { ...known, ...after } })
   }
+  const collect = (part: EgressPart | undefined): KnownTexts => {
+    if (!part) throw new Error('The part for what leaves is not loaded.')
+    return (texts ??= part.collectTexts([...transcript, ...recent]))
+  }
+  const take = (host: string, most: number) => {
+    const known = stored()
+    const count = (known.sent?.[host] ?? 0) + 1
+    if (count > most) return false
+    updateMeta({ exposure: { ...known, sent: { ...known.sent, [host]: count } } })
+    return true
+  }
   return {
     now,
     add,
     authority: () => withMarks(authority, now()),
-    texts: () => (texts ??= collectTexts([...transcript, ...recent])),
-    take(host, most) {
-      const known = stored()
-      const count = (known.sent?.[host] ?? 0) + 1
-      if (count > most) return false
-      updateMeta({ exposure: { ...known, sent: { ...known.sent, [host]: count } } })
-      return true
-    },
+    load: () => (holdsBoth(now()) && !readEgressPart() ? loadEgressPart() : undefined),
+    carriesNothing: (send) =>
+      readEgressPart()?.carriesNothing(send, { texts: () => collect(readEgressPart()), take }) === true,
+    openLinks: () =>
+      holdsBoth(now())
+        ? loadEgressPart().then((part) => {
+            const known = collect(part)
+            return () => part.openLinkFilter((url) => known.hasTyped(url) || known.hasRead(url))
+          })
+        : undefined,
     async begin(call, tool, services) {
       const isFetching = await isFetchingCommand(call, services)
       const read = marksOfFiles(files, call, tool, services)
