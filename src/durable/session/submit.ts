@@ -22,7 +22,7 @@ import type { Session } from './session.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { runOf } from './views/read-session.ts'
-import { undoTurns } from './core/undo.ts'
+import { repeatOptions, undoTurns } from './core/undo.ts'
 
 export type Submission =
   | RequestSubmission
@@ -248,8 +248,7 @@ function retryIntake(session: Session, { authority, runId, tenant }: RetrySubmis
     findOutcome: () => (runOf(session, runId) ? { runId, status: 'ended' } : undefined),
     compose: () => {
       const [last] = undoTurns(session, 1).turns
-      // A retry runs with the rights of its caller, not of the one who began the turn.
-      return last && { message: last.message, options: { ...last.options, authority } }
+      return last && { message: last.message, options: repeatOptions(session, last.options, authority) }
     },
     join: () => ({ runId, status: 'busy' }),
   }

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import type { TurnAuthority } from '#agent/core/permission/contribution.ts'
 import { modelId } from '#agent/core/request/turn-settings.ts'
 import { sessionNamePattern } from '#agent/core/session-name.ts'
 import { maxScheduleChars } from '../parse-schedule.ts'
@@ -100,8 +100,8 @@ export type JobPlan = {
   readonly maxTurns?: number
   readonly maxUsd?: number
   readonly origin?: JobOrigin
-  /** That of the creator, in the name of the job. */
-  readonly authority: Authority
+  /** What everybody may who has made or changed the job, in the name of the job. */
+  readonly authority: TurnAuthority
 }
 
 export type JobState = 'scheduled' | 'paused' | 'completed'

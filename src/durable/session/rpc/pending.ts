@@ -24,7 +24,7 @@ export class PendingSubject extends RpcTarget {
       await session.ensureTenant()
       const item = findPending(session, request)
       const isAnswered = item !== undefined && isQuestion(item)
-      if (isAnswered) deliverAnswer(session, item, answer)
+      if (isAnswered) deliverAnswer(session, item, answer, authority)
       await session.pendingList.tryPublish()
       return isAnswered || (wasCalled(session.journal, request) ? false : undefined)
     })

@@ -256,7 +256,7 @@ async function steerSubagent(
     runId: key,
     tenant,
     message: userText(message, 'subagent'),
-    options: { authority },
+    options: {},
     busyMode: 'steer',
     idempotency: 'repeat',
     target: { kind: 'existing' },

@@ -1,5 +1,6 @@
 /** Builds a job from the fields of a request, or says what is wrong with them. */
 
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { actAs, type Authority, hasScope, narrow } from '#agent/core/permission/authority.ts'
 import { scan } from '#agent/untrusted/injection-scan.ts'
 import { resolveZone } from '#agent/schedule/civil-time.ts'
@@ -142,7 +143,7 @@ const emptyPlan = ({ origin, authority, defaultModel }: BuildContext): JobPlan =
   contextFrom: [],
   isContinuous: false,
   isAttached: false,
-  authority: jobAuthority(authority),
+  authority: combineAuthorities([jobAuthority(authority)]),
   expectedModel: defaultModel,
   ...optional('origin', origin),
 })
@@ -166,7 +167,7 @@ function buildPlan(change: JobChange, before: JobPlan, context: BuildContext): J
     contextFrom: choose(change.context_from, before.contextFrom),
     isContinuous: choose(change.continuity, before.isContinuous),
     isAttached: choose(change.attach_to_session, before.isAttached),
-    authority: narrow(jobAuthority(context.authority), before.authority),
+    authority: combineAuthorities([jobAuthority(context.authority), before.authority]),
     ...optional('model', pinned.id),
     ...optional('expectedModel', pinned.id === undefined ? expectedModel(change, before, context) : undefined),
     ...optional('script', script),
