@@ -4,7 +4,7 @@ import type { Machine } from '#agent/loop/drive.ts'
 import type { Entry, SessionRecord } from '#agent/core/history.ts'
 import { log } from '#agent/core/log.ts'
 import type { Message } from '#agent/core/message.ts'
-import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
+import { type Authority, holderOf, systemAuthority } from '#agent/core/permission/authority.ts'
 import type { PromptMaterial } from '#agent/core/prompt-layer.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import { newTurn, type Turn } from '#agent/core/turn.ts'
@@ -200,9 +200,10 @@ export class Session implements TurnSession {
   }
 
   /** Creates the session in memory; its first write stores it. `history`: what the request of a client repeats. */
-  create(spec: NewSession, history: readonly Message[] = []): void {
+  create(spec: NewSession, by: Authority, history: readonly Message[] = []): void {
     if (this.#meta) return
-    this.#meta = createMetadata({ id: this.sessionId, tenantId: this.tenantId }, spec, clock.now())
+    const { sessionId: id, tenantId } = this
+    this.#meta = createMetadata({ id, tenantId }, spec, { owner: holderOf(by), now: clock.now() })
     this.projection.startAt(0, 'nothing')
     if (!history.length) return
     this.updateMeta({ repeatedThrough: history.length })

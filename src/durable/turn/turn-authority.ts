@@ -1,6 +1,8 @@
 /** Reads the authority of the open or last turn of a session. */
 
 import { combineAuthorities, type TurnAuthority } from '#agent/core/permission/contribution.ts'
+import { holderOf } from '#agent/core/permission/authority.ts'
+import type { Turn } from '#agent/core/turn.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import type { TurnSession } from './turn-session.ts'
 
@@ -25,4 +27,9 @@ export function leastAuthority({ tenantId, sessionId, meta }: TurnSession): Turn
       taint: 'none',
     },
   ])
+}
+
+/** For whom a call that was allowed for the session may run again: the one who was asked, or this turn when several were. */
+export function granteeOf({ id, options: { authority } }: Turn): string {
+  return !authority || authority.isShared ? `run:${id}` : holderOf(authority)
 }

@@ -17,14 +17,9 @@ export const combineAuthorities = ([first, ...others]: Contributors): TurnAuthor
 
 /** Returns the authority of work after another one has contributed to it: the same object when that changes nothing. */
 export function joinAuthority(held: TurnAuthority, by: Authority): TurnAuthority {
-  const narrowed = narrow(held, { ...by, scopes: withChat(by.scopes) })
-  const channel = held.channel && by.channel && !isEqual(held.channel, by.channel) ? nowhere : narrowed.channel
-  const rights = { ...narrowed, ...(channel && { channel }) }
-  const isLess = !isEqual(rightsOf(rights), rightsOf(held))
-  const isOtherRole = by.entitlements !== undefined && !isEqual(by.entitlements, held.entitlements)
-  const own = isLess || isOtherRole ? [rightsOf(by)] : []
-  const contributors = addNew(held.contributors ?? [], [...own, ...(by.contributors ?? [])])
-  const isShared = held.isShared || by.isShared || holderOf(held) !== holderOf(by)
+  const rights = intersect(held, by)
+  const contributors = listContributors(held, by, rights)
+  const isShared = held.isShared ?? by.isShared ?? (holderOf(held) === holderOf(by) ? undefined : true)
   const joint: TurnAuthority = {
     ...rights,
     isCombined: true,
@@ -32,6 +27,21 @@ export function joinAuthority(held: TurnAuthority, by: Authority): TurnAuthority
     ...(isShared && { isShared }),
   }
   return isEqual(joint, held) ? held : joint
+}
+
+function intersect(held: Authority, by: Authority): Authority {
+  const narrowed = narrow(held, { ...by, scopes: withChat(by.scopes) })
+  const isElsewhere = held.channel && by.channel && !isEqual(held.channel, by.channel)
+  return isElsewhere ? { ...narrowed, channel: nowhere } : narrowed
+}
+
+/** Whoever took nothing away, and has no role that may do so later, need not be known. */
+function listContributors(held: Authority, by: Authority, joint: Authority): readonly ContributedRights[] {
+  const isLess = !isEqual(rightsOf(joint), rightsOf(held))
+  const hasOtherRole = by.entitlements !== undefined && !isEqual(by.entitlements, held.entitlements)
+  const { contributors: known = [] } = held
+  const { contributors: brought = [] } = by
+  return addNew(known, [...(isLess || hasOtherRole ? [rightsOf(by)] : []), ...brought])
 }
 
 /** Returns the authority after a child has handed back who contributed to it. The limits of the child itself do not count. */

@@ -88,8 +88,8 @@ export type JobPlan = {
   /** The default model when the job was made or last accepted it. */
   readonly expectedModel?: string
   readonly script?: string
-  /** The creator may approve commands: its scripts need no further approval. */
-  readonly hasApprovedScripts: boolean
+  /** The hashes (SHA-256) of scripts that somebody with the scope `approve` has written into the job. */
+  readonly approvedScripts: readonly string[]
   readonly isScriptOnly: boolean
   readonly monitor?: { readonly kind: 'script' | 'url'; readonly text: string }
   readonly contextFrom: readonly string[]

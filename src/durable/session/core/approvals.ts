@@ -1,5 +1,6 @@
 /** Records a person's decision about a pending approval of a session. */
 
+import { granteeOf } from '#durable/turn/turn-authority.ts'
 import { allowCall, narrowTurn, settlePendingCall } from '#agent/loop/turn-changes.ts'
 import { type ApprovalAnswer, type ApprovalDecision, isRiskAbove } from '#agent/core/permission/approval.ts'
 import { type Authority, chatName, hasScope } from '#agent/core/permission/authority.ts'
@@ -116,9 +117,10 @@ async function storeGrant(
 ): Promise<void> {
   if (decision === 'session' || decision === 'always') {
     // The settings of this turn were read before the new rule: the session grant covers the rest of it.
-    const grant = `${tool}: ${rule}`
-    const grants = session.meta.grants ?? []
-    if (!grants.includes(grant)) session.updateMeta({ grants: [...grants, grant].slice(-500) })
+    const grant = { holder: granteeOf(session.store.turn()), call: `${tool}: ${rule}` }
+    const { grants = [] } = session.meta
+    const isKnown = grants.some(({ holder, call }) => holder === grant.holder && call === grant.call)
+    if (!isKnown) session.updateMeta({ grants: [...grants, grant].slice(-500) })
   }
   if (decision !== 'always') return
   const { channel } = authority

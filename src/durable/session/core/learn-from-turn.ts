@@ -52,7 +52,6 @@ export async function learnFromTurn(session: Session, env: Env): Promise<void> {
   // Stored before the review begins: a part is reviewed once, and lost when the start fails.
   session.updateMeta({ reviewedThrough: last.seq })
   const joint = combineAuthorities([authority, ...listAuthorities(session, entries)])
-  if (!hasScope(joint, 'write')) return
   await submitReview(session, env, { model, entries, repeated, authority: reviewAuthority(joint) })
 }
 
@@ -94,7 +93,7 @@ async function submitReview(
   { model, entries, repeated, authority }: Review,
 ): Promise<void> {
   const tenant = session.tenant.snapshot
-  if (!tenant) return
+  if (!tenant || !hasScope(authority, 'write')) return
   const sessionId = newSessionId()
   const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
   const redactor = redactorFor(env, session.tenantId)

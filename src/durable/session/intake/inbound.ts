@@ -83,7 +83,7 @@ export function inboundIntake(session: Session, submission: InboundSubmission): 
       if (!session.exists && !(await session.load())) {
         // There is no message that could be edited.
         if (submission.edits !== undefined) return false
-        session.create({ source: origin.platform, origin })
+        session.create({ source: origin.platform, origin }, authority)
       }
       followMove(session, submission)
       if (!isKnown(session, submission)) resetIfDue(session, submission.reset)

@@ -57,8 +57,7 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
   const { runId, busyMode, target, tenant, files = [] } = submission
   const message =
     submission.message.role === 'user' ? withFileNames(submission.message, runId, files) : submission.message
-  const authority = combineAuthorities([submission.authority])
-  const options = { ...withFileReader(submission.options, files), authority }
+  const options = ownedOptions(submission)
   const history = target.kind === 'create' ? target.history : []
   const imagePrefix = attachmentPrefix(session.tenantId, session.sessionId)
   let stored = message
@@ -101,7 +100,7 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
       if (stored !== message) await discardImages(stored, message, blobs)
     },
     create: () => {
-      if (target.kind === 'create') session.create(target.spec, storedHistory)
+      if (target.kind === 'create') session.create(target.spec, submission.authority, storedHistory)
     },
     placeFiles,
     compose: () => ({ message: stored, options }),
@@ -114,6 +113,11 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
     },
   }
 }
+
+const ownedOptions = ({ options, files = [], authority }: RequestSubmission) => ({
+  ...withFileReader(options, files),
+  authority: combineAuthorities([authority]),
+})
 
 const tooLarge = (runId: string): Submitted => ({ runId, status: 'too-large' })
 

@@ -36,7 +36,7 @@ export function webhookIntake(session: Session, submission: WebhookSubmission): 
       return session.exists || (await session.load()) ? 'exists' : 'new'
     },
     findOutcome: () => (inboundEvents.has(key) ? { runId, status: 'duplicate' } : undefined),
-    create: () => session.create({ source: 'webhook', title, origin }),
+    create: () => session.create({ source: 'webhook', title, origin }, authority),
     compose: () => {
       inboundEvents.record(key, clock.now())
       return { message: userText(text, 'webhook'), options: { authority: combineAuthorities([authority]) } }

@@ -32,7 +32,7 @@ export class PendingSubject extends RpcTarget {
 
   /** Decides an approval. Undefined also when there never was such a call. */
   decide(authority: Authority, request: string, answer: ApprovalAnswer): Promise<DecideResult | undefined> {
-    return this.#host.with(authority, async (session) => {
+    return this.#host.withAny(authority, async (session) => {
       await session.ensureTenant()
       const tenant = tenantStub(this.#host.env, session.tenantId)
       const decided = await decideApproval(session, { authority, tenant }, request, answer)

@@ -21,7 +21,7 @@ const jobOf = (n: number): Job => ({
     prompt: 'Report.',
     deliver: 'local',
     skills: [],
-    hasApprovedScripts: false,
+    approvedScripts: [],
     isScriptOnly: false,
     contextFrom: [],
     isContinuous: false,
