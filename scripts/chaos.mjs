@@ -1,7 +1,7 @@
-// `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --schedules N --trees N --documents N --seed N]`: runs simulations of the turn machine
+// `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --schedules N --trees N --documents N --deployed-turns N --seed N]`: runs simulations of the turn machine
 // with failures, hostile requests to every route, variants of destructive commands, all conformance cases of each vendor's
 // backend, next runs of schedules against a brute-force search, documents in the dialects of messaging platforms, properties
-// with values that no run has tried, the crash matrix, and random kills of a real server. Takes minutes. The last line is
+// with values that no run has tried, turns during deployments, an upgrade and a rollback, the crash matrix, and random kills of a real server. Takes minutes. The last line is
 // the sum.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     schedules: { type: 'string', default: '100000' },
     trees: { type: 'string', default: '20' },
     documents: { type: 'string', default: '20000' },
+    'deployed-turns': { type: 'string', default: '500' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
     help: { type: 'boolean', default: false },
   },
@@ -39,7 +40,7 @@ const folder = mkdtempSync(join(tmpdir(), 'talaria-chaos-'))
 try {
   if (values.help)
     console.log(
-      'npm run chaos -- [--kills 20] [--simulations 100000] [--fuzz 20000] [--mutations 20000] [--schedules 100000] [--trees 20] [--documents 20000] [--seed N]; 0 leaves a part out',
+      'npm run chaos -- [--kills 20] [--simulations 100000] [--fuzz 20000] [--mutations 20000] [--schedules 100000] [--trees 20] [--documents 20000] [--deployed-turns 500] [--seed N]; 0 leaves a part out',
     )
   else process.exitCode = await chaos(values)
 } finally {
@@ -75,13 +76,19 @@ function renderedDocuments(documents, seed) {
     : []
 }
 
+function turnsDuringDeployments(turns) {
+  if (!Number(turns)) return []
+  const args = ['--project', 'isolated', 'test/durable/session/deployments.test.ts']
+  return [{ name: 'turns during deployments', env: { DEPLOYED_TURNS: turns }, args }]
+}
+
 async function chaos(numbers) {
   for (const [name, value] of Object.entries(numbers))
     if (typeof value === 'string' && !/^\d+$/.test(value))
       throw new Error(`--${name} has to be a number, not "${value}"`)
   const { kills, simulations, fuzz, mutations, schedules, trees, documents, seed } = numbers
   console.log(
-    `seed ${seed}: ${simulations} simulations, ${fuzz} hostile requests, ${mutations} variants of commands, ${schedules} next runs, ${trees} trees of subagents, ${documents} documents for each dialect, new values for properties, the crash matrix, ${kills} random kills`,
+    `seed ${seed}: ${simulations} simulations, ${fuzz} hostile requests, ${mutations} variants of commands, ${schedules} next runs, ${trees} trees of subagents, ${documents} documents for each dialect, new values for properties, ${numbers['deployed-turns']} turns during deployments, an upgrade, the crash matrix, ${kills} random kills`,
   )
   const parts = [
     ...(Number(simulations)
@@ -123,6 +130,8 @@ async function chaos(numbers) {
       : []),
     ...renderedDocuments(documents, seed),
     { name: 'properties', env: { PROPERTY_SEED: seed }, args: ['--project', 'pure', ...properties] },
+    ...turnsDuringDeployments(numbers['deployed-turns']),
+    { name: 'upgrade and rollback', env: {}, args: [...config, 'test/chaos/upgrade.test.mjs'] },
     { name: 'crash matrix', env: {}, args: [...config, 'test/chaos/kill.test.mjs', 'test/chaos/delivery.test.mjs'] },
     ...(Number(kills)
       ? [{ name: 'random kills', env: { KILLS: kills, SEED: seed }, args: [...config, 'test/chaos/random.test.mjs'] }]

@@ -3,6 +3,7 @@
 import { log } from '#agent/core/log.ts'
 import { createErrorBody } from '#agent/public-api/error-body.ts'
 import { isObjectReset } from '#durable/platform/object-reset.ts'
+import { isUnknownMethod } from '#durable/platform/retry-calls.ts'
 import type { FailureCode, RunFailure } from '#agent/public-api/run-failure.ts'
 
 export type ErrorCode =
@@ -102,8 +103,9 @@ function toUnexpectedError(error: unknown): AppError {
 
 /** How messages of the runtime and of D1 begin. */
 const transientMessage =
-  /^(?:D1_ERROR: )?(?:network connection lost|durable object is overloaded|D1 DB |cannot resolve D1 DB |internal error(?:;| in D1 | while starting up D1 ))/i
+  /^(?:D1_ERROR: )?(?:network connection lost|the object was written by newer code|durable object is overloaded|D1 DB |cannot resolve D1 DB |internal error(?:;| in D1 | while starting up D1 ))/i
 
 const isTransient = (error: unknown): boolean =>
   isObjectReset(error) ||
+  isUnknownMethod(error) ||
   (error instanceof Error && ('retryable' in error || 'overloaded' in error || transientMessage.test(error.message)))

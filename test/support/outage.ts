@@ -96,6 +96,43 @@ export const withTenantOutage = (namespace: Env['TENANT']): Env['TENANT'] =>
     },
   })
 
+/** The error with which the test runner resets all objects has none of the fields that the platform's has. */
+const markReset = (error: unknown): never => {
+  const isReset = error instanceof Error && error.message.includes('abortAllDurableObjects')
+  throw isReset ? Object.assign(error, { remote: true, retryable: true, durableObjectReset: true }) : error
+}
+
+type Members = Readonly<Record<string | symbol, unknown>>
+
+/** Makes errors of reset objects look as those of a deployment. */
+export const withDeployments = <Namespace extends Env['TENANT'] | Env['SESSION']>(namespace: Namespace): Namespace =>
+  new Proxy(namespace, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (name !== 'getByName') return typeof value === 'function' ? value.bind(target) : value
+      return (id: string) => markCalls(target.getByName(id))
+    },
+  })
+
+const own = new Set<string | symbol>(['id', 'name', 'constructor', 'then'])
+
+const markCalls = <Stub extends object>(stub: Stub): Stub => {
+  const member = (subject: Members, name: string | symbol): object =>
+    new Proxy(() => undefined, {
+      get: (_, next) => (next === 'then' ? undefined : member(subject[name] as Members, next)),
+      apply: (_target, _this, args: readonly unknown[]) => {
+        const method = subject as Readonly<Record<string | symbol, (...given: readonly unknown[]) => Promise<unknown>>>
+        return method[name]!(...args).catch(markReset)
+      },
+    })
+  return new Proxy(stub, {
+    get: (target, name) =>
+      typeof name === 'symbol' || own.has(name)
+        ? (Reflect.get(target, name, target) as unknown)
+        : member(target as Members, name),
+  })
+}
+
 export const withSlowBlobs = (bucket: R2Bucket): R2Bucket =>
   new Proxy(bucket, {
     get(target, name) {

@@ -5,7 +5,13 @@ import { TenantDO as Tenant } from '#durable/tenant/tenant-object.ts'
 import worker from '#worker/index.ts'
 import { type BilledRows, countRows } from './billed-rows.ts'
 import { deployment } from './deployment.ts'
-import { withDatabaseOutage, withSlowBlobs, withTenantDatabaseOutage, withTenantOutage } from './outage.ts'
+import {
+  withDatabaseOutage,
+  withDeployments,
+  withSlowBlobs,
+  withTenantDatabaseOutage,
+  withTenantOutage,
+} from './outage.ts'
 
 export { FilesObject } from '../backends/support/files-object.ts'
 export { ConnectionDO } from '#durable/channels/connection-object.ts'
@@ -20,7 +26,10 @@ const bound = () => ({
 })
 
 export default {
-  fetch: (request, env, context) => worker.fetch(request, { ...env, ...bound() }, context),
+  fetch: (request, env, context) => {
+    const objects = { SESSION: withDeployments(env.SESSION), TENANT: withDeployments(env.TENANT) }
+    return worker.fetch(request, { ...env, ...objects, ...bound() }, context)
+  },
   email: (message, env, context) => worker.email(message, env, context),
 } satisfies ExportedHandler<Env>
 
@@ -41,7 +50,8 @@ export class SessionDO extends Session {
     const counted = countRows(ctx, env)
     const outside = {
       DB: withDatabaseOutage(counted.env.DB),
-      TENANT: withTenantOutage(env.TENANT),
+      SESSION: withDeployments(env.SESSION),
+      TENANT: withTenantOutage(withDeployments(env.TENANT)),
       ...blobs,
       ...bound(),
     }

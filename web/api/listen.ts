@@ -4,6 +4,7 @@
  * proxies) it uses server-sent events.
  */
 
+import { reconnectDelayMs } from '../model/reconnect-delay.ts'
 import { loadMe } from './me.ts'
 
 export type Connection = 'connecting' | 'open' | 'closed'
@@ -18,8 +19,6 @@ type Options<Event> = {
   readonly onState: (state: Connection) => void
 }
 
-const minDelayMs = 500
-const maxDelayMs = 15_000
 const streamFromFailure = 2
 const eventTypes = [
   'session.changed',
@@ -78,12 +77,12 @@ export function listen<Event extends Numbered>({ url, after, onEvent, onState }:
   }
   const retry = (isRefused: boolean) => {
     if (isClosed) return
+    const isLost = state === 'open'
     setState('closed')
     // The browser does not give the status of a refusal. A request does, and signs out after a 401.
     if (isRefused) void loadMe()
     end()
-    const delay = Math.min(maxDelayMs, minDelayMs * 2 ** failures++)
-    timer = setTimeout(open, delay * (0.75 + Math.random() / 2))
+    timer = setTimeout(open, reconnectDelayMs(isLost, failures++))
   }
   /** Does not wait for the next attempt, nor for that of the browser for a stream, which may be seconds away. */
   const retryNow = () => {

@@ -66,7 +66,7 @@ export type ModelRequest = {
   /** The beginning of the requested answer; sent after the transcript as an assistant message. */
   readonly draft?: string | undefined
   /** An instruction that is sent last as a user message, in this request only. */
-  readonly say?: string | undefined
+  readonly instruction?: string | undefined
   readonly maxTokens?: number | undefined
   readonly temperature?: number | undefined
   readonly reasoningEffort?: string | undefined

@@ -5,10 +5,10 @@ import type { Outcome, ToolCall } from './turn.ts'
 
 export type Step =
   /**
-   * `say` is an instruction after the transcript for this call only; it is never stored. `halted`: the reason why the
+   * `instruction` comes after the transcript for this call only; it is never stored. `halted`: the reason why the
    * tools stop although the budget has steps left.
    */
-  | { readonly do: 'call-model'; readonly tools: boolean; readonly say?: string; readonly halted?: string }
+  | { readonly do: 'call-model'; readonly tools: boolean; readonly instruction?: string; readonly halted?: string }
   | { readonly do: 'run-tools'; readonly calls: readonly ToolCall[] }
   | { readonly do: 'compress' }
   /** `notice`: the last message of the turn. Default: that it was stopped. */

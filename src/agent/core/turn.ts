@@ -42,7 +42,7 @@ export type ToolCall = {
 /** The position of the turn. In the stages that end in -ing an effect may be in flight. */
 export type Stage =
   | { readonly at: 'ready' }
-  | { readonly at: 'calling-model'; readonly since: number; readonly tools: boolean; readonly say?: string }
+  | { readonly at: 'calling-model'; readonly since: number; readonly tools: boolean; readonly instruction?: string }
   | { readonly at: 'compressing'; readonly since: number; readonly focus?: string }
   | { readonly at: 'tools'; readonly calls: readonly ToolCall[] }
   | { readonly at: 'waiting'; readonly since: number; readonly until: number; readonly why: Failure['kind'] }
@@ -136,17 +136,17 @@ export type Turn = {
   /** The text so far of an answer that the next call continues. */
   readonly draft?: string
   /** The text of a reply that only updated the todo list or the like. It is the answer if an empty reply follows. */
-  readonly said?: string
+  readonly fallbackAnswer?: string
   readonly notes: readonly Note[]
   /** Crashes of the object during an effect of this turn: since the last progress, and in total. */
-  readonly deaths: { readonly here: number; readonly total: number }
+  readonly crashes: { readonly here: number; readonly total: number }
   readonly guard: GuardState
   /** Approval decisions about calls, oldest first. */
   readonly decisions?: readonly ApprovalDecision[]
   /** The number of completed calls by tool. */
   readonly ran: Readonly<Record<string, number>>
   /** An instruction to the model for its next call only; never stored in the transcript. */
-  readonly say?: string
+  readonly nextInstruction?: string
   /** The number of partly streamed answers that were discarded, and the last reason. */
   readonly restarts: { readonly count: number; readonly reason: string }
   readonly usage: Usage
@@ -233,7 +233,7 @@ export const newTurn = (id: string, startedAt: number, limit: number, options: T
   repairs: {},
   waited: 0,
   notes: [],
-  deaths: { here: 0, total: 0 },
+  crashes: { here: 0, total: 0 },
   guard: initialGuard,
   ran: {},
   restarts: { count: 0, reason: '' },
@@ -275,10 +275,10 @@ export const modelCallUse = 'model call'
 
 export const timesUsed = (turn: Turn, remedy: string): number => turn.used[remedy] ?? 0
 
-/** Adds the usage of a successful call, and starts the counts of deaths and attempts anew. */
+/** Adds the usage of a successful call, and starts the counts of crashes and attempts anew. */
 export const countProgress = (turn: Turn, usage: Usage): Turn => ({
   ...turn,
-  deaths: { ...turn.deaths, here: 0 },
+  crashes: { ...turn.crashes, here: 0 },
   route: { ...turn.route, attempt: 0 },
   usage: addUsage(turn.usage, usage),
 })
@@ -289,7 +289,7 @@ export const totalUsage = ({ usage, delegated }: Pick<Turn, 'usage' | 'delegated
 
 /** Moves the turn to its last stage, without what was meant for a next model call. */
 export function endTurn(turn: Turn, outcome: Outcome, now: number, failure?: Failure): Turn {
-  const { draft: _draft, say: _say, ...rest } = turn
+  const { draft: _draft, nextInstruction: _instruction, ...rest } = turn
   return { ...rest, stage: { at: 'done', outcome, endedAt: now, ...(failure && { failure }) } }
 }
 

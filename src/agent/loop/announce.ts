@@ -49,7 +49,7 @@ export function announce(
 
 function recoveryEvents(before: Turn, turn: Turn, fromSeq: number): Event[] {
   const events: Event[] = []
-  const wasInterrupted = before.deaths.total !== turn.deaths.total
+  const wasInterrupted = before.crashes.total !== turn.crashes.total
   if (before.restarts.count !== turn.restarts.count)
     events.push({ type: 'turn.restarted', from_seq: fromSeq, reason: turn.restarts.reason })
   else if (wasInterrupted)

@@ -73,5 +73,9 @@ function stepBeforeModel(turn: Turn, view: View): Step {
     const step = policy(turn, view)
     if (step) return step
   }
-  return { do: 'call-model', tools: true, ...(turn.say !== undefined && { say: turn.say }) }
+  return {
+    do: 'call-model',
+    tools: true,
+    ...(turn.nextInstruction !== undefined && { instruction: turn.nextInstruction }),
+  }
 }

@@ -12,12 +12,12 @@ export function enter(before: Turn, step: Exclude<Step, { do: 'rest' }>, view: V
   const turn = endPersonWait(changed, view.now)
   switch (step.do) {
     case 'call-model': {
-      const { say: _said, ...rest } = countUse(turn, modelCallUse)
+      const { nextInstruction: _instruction, ...rest } = countUse(turn, modelCallUse)
       const stage = {
         at: 'calling-model',
         since: view.now,
         tools: step.tools,
-        ...(step.say !== undefined && { say: step.say }),
+        ...(step.instruction !== undefined && { instruction: step.instruction }),
       } as const
       return { turn: { ...rest, stage }, ...drainInbox(view) }
     }

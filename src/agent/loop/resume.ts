@@ -43,24 +43,24 @@ export function resume(turn: Turn, view: View): Commit {
 }
 
 function resumeCalls(turn: Turn, after: Turn, view: View): Commit {
-  const resumed = closeBatch({ turn: mapCalls(after, (call) => resumeCall(call, turn.deaths.here)) }, view)
+  const resumed = closeBatch({ turn: mapCalls(after, (call) => resumeCall(call, turn.crashes.here)) }, view)
   return endSegment(turn, resumed, view)
 }
 
-/** Counts the death of the object when an effect was in flight. */
+/** Counts a crash of the object when an effect was in flight. */
 function countDeath(turn: Turn, now: number): Turn {
   if (describeInFlight(turn) === undefined) return turn
-  const counted = { ...turn, deaths: { here: turn.deaths.here + 1, total: turn.deaths.total + 1 } }
+  const counted = { ...turn, crashes: { here: turn.crashes.here + 1, total: turn.crashes.total + 1 } }
   // Recovery adds its own note about a lost model call or summary.
   return turn.stage.at === 'tools' ? addNote(counted, now, 'go on', describeRestart(turn)) : counted
 }
 
 /** Plans a repeatable call again, unless the object crashed too often during it. */
-function resumeCall(call: ToolCall, deaths: number): ToolCall {
+function resumeCall(call: ToolCall, crashes: number): ToolCall {
   if (call.state !== 'running') return call
   const { id, name, input, effect, granted } = call
   const text = effect === 'once' ? lostRead : lostCall
-  return effect === 'effect' || effect === 'once' || deaths >= 3
+  return effect === 'effect' || effect === 'once' || crashes >= 3
     ? { id, name, input, effect, state: 'settled', result: errorResult(call, text + describeNested(call)) }
     : { id, name, input, effect, ...(granted !== undefined && { granted }), state: 'planned' }
 }

@@ -43,7 +43,7 @@ function settleResult(incoming: IncomingResult, view: View): Commit {
 function acceptResult({ turn, result }: IncomingResult, view: View): Commit {
   switch (result.of) {
     case 'tool':
-      return settleCall({ ...turn, deaths: { ...turn.deaths, here: 0 } }, result.message, view)
+      return settleCall({ ...turn, crashes: { ...turn.crashes, here: 0 } }, result.message, view)
 
     case 'shortened':
       return { turn: shortenResult(turn, result) }

@@ -28,13 +28,13 @@ export const requireAnswerFormat: OnReply = ({ turn, reply, checked }, view) => 
   const noted = addNote(countUse(turn, repairUse), view.now, repairUse, problems)
   // The thinking was streamed, the text was not.
   const restarts = thinkingIn(reply) ? { count: turn.restarts.count + 1, reason: repairUse } : turn.restarts
-  return { commit: { turn: { ...noted, restarts, stage: { at: 'ready' }, say: renderRepair(checked) } } }
+  return { commit: { turn: { ...noted, restarts, stage: { at: 'ready' }, nextInstruction: renderRepair(checked) } } }
 }
 
 /** Makes the repair without tools: more APIs enforce a format then. */
 export const answerWithoutTools: BeforeModel = (turn) =>
-  turn.say !== undefined && timesUsed(turn, repairUse) > 0
-    ? { do: 'call-model', tools: false, say: turn.say }
+  turn.nextInstruction !== undefined && timesUsed(turn, repairUse) > 0
+    ? { do: 'call-model', tools: false, instruction: turn.nextInstruction }
     : undefined
 
 const renderRepair = ({ text, problems }: CheckedAnswer): string =>

@@ -26,7 +26,7 @@ export const stopAtStepLimit: BeforeModel = (turn) => {
   const { closing } = turn.budget
   if (closing === 'summary') return { do: 'finish', outcome: 'out-of-budget', notice: noticeOfWork(turn) }
   const why = turn.guard.halted && closing === 'no' ? `${turn.guard.halted} ${instructions.no}` : instructions[closing]
-  return { do: 'call-model', tools: false, say: why }
+  return { do: 'call-model', tools: false, instruction: why }
 }
 
 /** Counts a reply, unless all its calls run code. */

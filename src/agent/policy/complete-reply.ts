@@ -5,7 +5,7 @@ import { countProgress } from '#agent/core/turn.ts'
 import type { OnReply } from './policy.ts'
 
 export const completeReply: OnReply = ({ turn, reply, usage }) => {
-  const { draft, said: _said, ...rest } = countProgress(turn, usage)
+  const { draft, fallbackAnswer: _fallback, ...rest } = countProgress(turn, usage)
   if (!draft) return { turn: rest }
   const others = reply.content.filter(({ type }) => type !== 'text')
   return { turn: rest, reply: { ...reply, content: [{ type: 'text', text: draft + textIn(reply) }, ...others] } }

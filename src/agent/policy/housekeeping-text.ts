@@ -11,5 +11,5 @@ const housekeepingTools: ReadonlySet<string> = new Set(['memory', 'todo', 'skill
 export const rememberHousekeepingText: OnReply = ({ turn, reply, calls }) => {
   const text = textIn(reply).trim()
   const isHousekeeping = calls.length > 0 && calls.every(({ name }) => housekeepingTools.has(name))
-  return text && isHousekeeping ? { turn: { ...turn, said: text } } : undefined
+  return text && isHousekeeping ? { turn: { ...turn, fallbackAnswer: text } } : undefined
 }

@@ -42,7 +42,7 @@ function askAgain(
   const noted = addNote(countUse(turn, name), at, name, 'the answer is not complete')
   const isSeen = dropped && (textIn(dropped) || thinkingIn(dropped))
   const restarts = isSeen ? { count: turn.restarts.count + 1, reason: name } : turn.restarts
-  return { turn: { ...noted, restarts, ...change, stage: { at: 'ready' }, say: instruction } }
+  return { turn: { ...noted, restarts, ...change, stage: { at: 'ready' }, nextInstruction: instruction } }
 }
 
 /** Continues a text that reached the length limit. All parts become one message. */
@@ -101,10 +101,10 @@ const noCalls: ReplyCheck = (turn, { reply }, { now }) =>
 /** Answers with the text that came with the previous tool calls (`housekeeping-text.ts`), or asks again once. */
 const emptyAfterTools: ReplyCheck = (turn, { reply }, { now, lastRole }) => {
   if (!isEmpty(reply) || lastRole !== 'tool') return undefined
-  if (turn.said !== undefined)
+  if (turn.fallbackAnswer !== undefined)
     return {
       turn: endTurn(turn, 'answered', now),
-      append: [{ role: 'assistant', content: [{ type: 'text', text: turn.said }], stop: 'end' }],
+      append: [{ role: 'assistant', content: [{ type: 'text', text: turn.fallbackAnswer }], stop: 'end' }],
     }
   return timesUsed(turn, 'empty after tools') < 1
     ? askAgain(turn, now, { name: 'empty after tools', instruction: instructions.emptyAfterTools }, reply)
@@ -200,7 +200,7 @@ const checks: readonly ReplyCheck[] = [
 /** Asks again for a reply that is no answer yet, or ends the turn after the last attempt. */
 export const retryIncompleteReply: OnReply = ({ turn, reply, usage }, view) => {
   if (isSpent(turn)) return undefined
-  const billed = { ...turn, usage: addUsage(turn.usage, usage), deaths: { ...turn.deaths, here: 0 } }
+  const billed = { ...turn, usage: addUsage(turn.usage, usage), crashes: { ...turn.crashes, here: 0 } }
   for (const check of checks) {
     const commit = check(billed, { reply, usage }, view)
     if (commit) return { commit }

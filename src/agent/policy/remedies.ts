@@ -57,9 +57,9 @@ export const waitTwice = waitUpTo({ ...standard, maxAttempts: 2 })
 export const waitOnce: Remedy = (turn, call, view) =>
   (call.failure.retryAfterMs ?? 0) > 30_000 ? undefined : waitUpTo({ ...standard, maxAttempts: 1 })(turn, call, view)
 
-/** Repeats a step that the death of the object interrupted, at once. Stops after three deaths without progress. */
+/** Repeats a step that a crash of the object interrupted, at once. Stops after three crashes without progress. */
 export const repeatStep: Remedy = (turn, _call, view) =>
-  turn.deaths.here < 3 && turn.deaths.total < 1_000
+  turn.crashes.here < 3 && turn.crashes.total < 1_000
     ? addNote({ ...turn, stage: ready }, view.now, 'repeat', describeRestart(turn))
     : undefined
 

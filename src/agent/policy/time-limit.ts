@@ -19,6 +19,6 @@ export const stopAtTimeLimit: BeforeModel = (turn, view) => {
   if (turn.guard.halted !== undefined || turn.budget.closing !== 'no' || !isTimeOver(turn, view, view.now))
     return undefined
   const halted = `The ${Math.round((view.limits.maxTurnMs ?? 0) / 1_000)} seconds allowed for this turn are over.`
-  const say = `${halted} Tools are switched off. Give your final answer now, from what you have.`
-  return { do: 'call-model', tools: false, say, halted }
+  const instruction = `${halted} Tools are switched off. Give your final answer now, from what you have.`
+  return { do: 'call-model', tools: false, instruction, halted }
 }

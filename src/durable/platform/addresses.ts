@@ -1,24 +1,29 @@
 /**
  * Builds the names of a tenant's objects and blobs. The prefix `t/<tenant>/` is the wall between tenants, so no other
- * file writes it.
+ * file writes it. Their stubs retry calls that the platform interrupts (retry-calls.ts).
  */
+
+import { repeatableConnectionCalls, repeatableSessionCalls, repeatableTenantCalls } from './repeatable-calls.ts'
+import { retryCalls } from './retry-calls.ts'
 
 const rootOf = (tenantId: string): string => `t/${tenantId}`
 
-export const tenantStub = ({ TENANT }: Pick<Env, 'TENANT'>, tenantId: string) => TENANT.getByName(rootOf(tenantId))
+export const tenantStub = ({ TENANT }: Pick<Env, 'TENANT'>, tenantId: string) =>
+  retryCalls(() => TENANT.getByName(rootOf(tenantId)), repeatableTenantCalls)
 
 /** The inverse of the name that `tenantStub` uses. Empty for an object without a name. */
 export const tenantOfName = (name: string | undefined): string => (name ?? '').slice(rootOf('').length)
 
 /** The session's id is not checked: `addressSession` of the worker does that for ids of clients. */
 export const sessionStub = ({ SESSION }: Pick<Env, 'SESSION'>, tenantId: string, sessionId: string) =>
-  SESSION.getByName(`${rootOf(tenantId)}/s/${sessionId}`)
+  retryCalls(() => SESSION.getByName(`${rootOf(tenantId)}/s/${sessionId}`), repeatableSessionCalls)
 
 export type SessionStub = ReturnType<typeof sessionStub>
 
 /** Undefined without the binding. */
 export const connectionStub = ({ CONNECTION }: Pick<Env, 'CONNECTION'>, tenantId: string, connectionId: string) =>
-  CONNECTION?.getByName(`${rootOf(tenantId)}/c/${connectionId}`)
+  CONNECTION &&
+  retryCalls(() => CONNECTION.getByName(`${rootOf(tenantId)}/c/${connectionId}`), repeatableConnectionCalls)
 
 /** `blobPrefix('a', 'uploads')` is `t/a/uploads/`. Without folders it covers all files of the tenant. */
 export const blobPrefix = (tenantId: string, ...folders: readonly string[]): string =>

@@ -7,6 +7,8 @@ import { DurableObject } from 'cloudflare:workers'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
 import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
+import { refuseNewerSchema } from '#durable/platform/schema-version.ts'
+import { readSessionSchema } from '#durable/storage/journal.ts'
 import { handleAlarm } from './alarm.ts'
 import { AccessSubject } from './rpc/access.ts'
 import { CheckpointsSubject } from './rpc/checkpoints.ts'
@@ -27,13 +29,14 @@ import { SessionHost } from './session-host.ts'
 import { serveStream } from './serve-stream.ts'
 
 export class SessionDO extends DurableObject<Env> {
-  readonly #host: SessionHost
-  readonly #subjects: ReturnType<typeof createSubjects>
+  readonly #host!: SessionHost
+  readonly #subjects!: ReturnType<typeof createSubjects>
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, inJurisdiction(env))
     armFailpoints(env.FAILPOINTS)
     redactLogs(env)
+    if (refuseNewerSchema(ctx, readSessionSchema(ctx.storage.sql))) return
     this.#host = new SessionHost(ctx, this.env)
     this.#subjects = createSubjects(this.#host)
   }

@@ -4,6 +4,8 @@
  * A plain turn writes its row twice: before the call and after it.
  */
 
+import { type SchemaVersion, schemaVersion } from '#durable/platform/schema-version.ts'
+import { fromStoredTurn, type StoredTurn, toStoredTurn } from './stored-turn.ts'
 import type { Entry } from '#agent/core/history.ts'
 import type { UserMessage } from '#agent/core/message.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
@@ -65,6 +67,20 @@ type RawStep = {
   entries: string
 }
 
+/** The metadata as stored, with the version of the code that wrote it. */
+type MetadataRow = SessionMetadata & { readonly schema?: SchemaVersion }
+
+function readMetadataRow(sql: SqlStorage): MetadataRow | undefined {
+  const [row] = sql.exec<{ entries: string }>('SELECT entries FROM step WHERE n = 0').toArray()
+  return row && (JSON.parse(row.entries) as MetadataRow)
+}
+
+/** The version of the code that wrote the session. Undefined for an empty object, and for the first version. */
+export function readSessionSchema(sql: SqlStorage): SchemaVersion | undefined {
+  const [table] = sql.exec("SELECT name FROM sqlite_master WHERE name = 'step'").toArray()
+  return table && readMetadataRow(sql)?.schema
+}
+
 export class Journal {
   readonly #sql: SqlStorage
   readonly #tables: Set<string>
@@ -99,9 +115,10 @@ export class Journal {
   }
 
   metadata(): SessionMetadata | undefined {
-    if (!this.#hasSteps) return undefined
-    const [row] = this.#sql.exec<{ entries: string }>('SELECT entries FROM step WHERE n = 0').toArray()
-    return row && (JSON.parse(row.entries) as SessionMetadata)
+    const row = this.#hasSteps ? readMetadataRow(this.#sql) : undefined
+    if (!row) return undefined
+    const { schema: _schema, ...meta } = row
+    return meta
   }
 
   putMetadata(meta: SessionMetadata): void {
@@ -112,7 +129,7 @@ export class Journal {
     }
     this.#sql.exec(
       "INSERT INTO step VALUES (0, '', 0, 1, NULL, '[]', ?) ON CONFLICT DO UPDATE SET entries = excluded.entries",
-      JSON.stringify(meta),
+      JSON.stringify({ ...meta, schema: schemaVersion }),
     )
   }
 
@@ -142,7 +159,7 @@ export class Journal {
       row.n,
       row.runId,
       row.events.at(-1)?.[0] ?? 0,
-      turn ? JSON.stringify(turn) : null,
+      turn ? JSON.stringify(toStoredTurn(turn)) : null,
       JSON.stringify(row.events),
       `[${row.texts.join(',')}]`,
     )
@@ -365,7 +382,7 @@ function parseRows(rows: readonly RawEntries[]): RowEntries[] {
   return rows.map(({ n, entries }, i) => ({ n, entries: all[i] as Entry[], length: entries.length }))
 }
 
-const turnOf = (raw: RawStep) => (raw.turn === null ? undefined : (JSON.parse(raw.turn) as Turn))
+const turnOf = (raw: RawStep) => (raw.turn === null ? undefined : fromStoredTurn(JSON.parse(raw.turn) as StoredTurn))
 
 function createRow(raw: RawStep): StepRow {
   const entries = JSON.parse(raw.entries) as Entry[]

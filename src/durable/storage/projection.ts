@@ -3,6 +3,7 @@
  * writes are keyed, so that repeating them changes nothing.
  */
 
+import { toStoredTurn } from './stored-turn.ts'
 import type { Entry, HistoryStore, KnownRecord, Page, SessionRecord, SpentTurn } from '#agent/core/history.ts'
 import { isOver, type Turn } from '#agent/core/turn.ts'
 import type { Usage } from '#agent/core/usage.ts'
@@ -200,7 +201,7 @@ function createPage(
     runId,
     at: entries.at(-1)?.at ?? 0,
     entries,
-    ...(turn && { turn: truncateTurnForHistory(turn, entries), usage: usageOf(turn) }),
+    ...(turn && { turn: toStoredTurn(truncateTurnForHistory(turn, entries)), usage: usageOf(turn) }),
     ...(turn?.options.model && { model: turn.options.model }),
     ...(isRepeated && { indexed: false }),
   }

@@ -1,9 +1,9 @@
 /** Rebuilds a session from history in an object that lost its storage: messages, settings, prompt and turns. */
 
 import type { HistoryStore, Page } from '#agent/core/history.ts'
-import type { Turn } from '#agent/core/turn.ts'
 import type { Journal, StepRow } from './journal.ts'
 import type { SessionMetadata } from './session-metadata.ts'
+import { fromStoredTurn, type StoredTurn } from './stored-turn.ts'
 
 /** Returns the last seq that history has. Undefined when history does not have the session. */
 export async function rebuild(journal: Journal, history: HistoryStore, sessionId: string): Promise<number | undefined> {
@@ -20,7 +20,8 @@ export async function rebuild(journal: Journal, history: HistoryStore, sessionId
   // Another call may have rebuilt the session during the wait.
   if (!journal.isBlank) return standing.through
   journal.putMetadata(meta)
-  for (const page of pages) journal.putStep(createRow(page), page.turn as Turn | undefined)
+  for (const page of pages)
+    journal.putStep(createRow(page), page.turn ? fromStoredTurn(page.turn as StoredTurn) : undefined)
   return standing.through
 }
 

@@ -11,6 +11,7 @@ import { armFailpoints } from '#durable/platform/failpoint.ts'
 import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { withLogContext } from '#durable/platform/log-context.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
+import { refuseNewerSchema } from '#durable/platform/schema-version.ts'
 import { TenantAccess } from './access.ts'
 import type { ScheduledParts } from '#durable/platform/part-schedule.ts'
 import { TenantAlarm } from './alarm.ts'
@@ -52,7 +53,7 @@ import { SharedStorage } from './shared-storage.ts'
 import { readSkillMaterial } from './skills/skill-material.ts'
 import { SkillRows } from './skills/skill-rows.ts'
 import { TenantSkills } from './skills/skills.ts'
-import { TenantWindows } from './windows.ts'
+import { ContextWindows } from './windows.ts'
 import { sessionStub, tenantOfName } from '#durable/platform/addresses.ts'
 
 /** Enough for the answer to leave. */
@@ -108,7 +109,7 @@ export class TenantDO extends DurableObject<Env> {
   readonly #credentials = new TenantCredentials(this.#mayChange, this.#values, this.#keyHealth, this.#audit)
   readonly #secrets = new TenantSecrets(this.#mayChange, this.#values, this.#audit)
   readonly #dataKeys = new TenantDataKeys(this.#mayChange, this.#values)
-  readonly #windows = new TenantWindows(this.#mayChange, this.#values)
+  readonly #windows = new ContextWindows(this.#mayChange, this.#values)
   readonly #push = new TenantPush({
     mayChange: this.#mayChange,
     values: this.#values,
@@ -197,6 +198,7 @@ export class TenantDO extends DurableObject<Env> {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, inJurisdiction(env))
+    refuseNewerSchema(ctx, this.#values.schema)
   }
 
   get backup(): TenantBackup {
@@ -251,7 +253,7 @@ export class TenantDO extends DurableObject<Env> {
     return this.#dataKeys
   }
 
-  get windows(): TenantWindows {
+  get windows(): ContextWindows {
     return this.#windows
   }
 

@@ -5,7 +5,7 @@ import { type ChangeCheck, TenantPart } from './tenant-part.ts'
 import type { Windows } from '#durable/models/learned-windows.ts'
 import type { StoredValues } from './stored-values.ts'
 
-export class TenantWindows extends TenantPart {
+export class ContextWindows extends TenantPart {
   readonly #values: StoredValues
 
   constructor(mayChange: ChangeCheck, values: StoredValues) {

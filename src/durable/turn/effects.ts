@@ -249,7 +249,7 @@ async function requestFor(
   const defaults = model.defaults()
   const whole = await model.transcript()
   const transcript = repairs.images === 'unseen' ? hideImages(whole, await model.describeImages(whole)) : whole
-  const say = [await model.references(turn, transcript), step.say].filter((text) => text !== undefined)
+  const instructions = [await model.references(turn, transcript), step.instruction].filter((text) => text !== undefined)
   return {
     model: route.model,
     system: [model.system(turn), renderFormatInstruction(options.answerFormat, route.dialect, { quirks, repairs })]
@@ -259,7 +259,7 @@ async function requestFor(
     tools: step.tools ? tools.schemas() : [],
     ...(step.tools && renderToolRules(options)),
     draft,
-    say: say.length ? say.join('\n\n') : undefined,
+    instruction: instructions.length ? instructions.join('\n\n') : undefined,
     maxTokens: repairs.maxTokens ?? options.maxTokens ?? defaults.max_tokens,
     temperature: options.temperature ?? defaults.temperature,
     parameters: options.parameters,

@@ -29,7 +29,7 @@ describe('a defect that needs two conditions', () => {
   const plantLostMessages = (harness: LoopHarness) => {
     const { save } = harness.store
     harness.store.save = (commit) => {
-      const loses = commit.drain?.length && commit.turn.deaths.total > 0
+      const loses = commit.drain?.length && commit.turn.crashes.total > 0
       save(loses ? { ...commit, append: (commit.append ?? []).filter(({ role }) => role !== 'user') } : commit)
     }
   }

@@ -89,7 +89,10 @@ describe('a turn', () => {
   it('asks again after an empty answer without storing the instruction', async () => {
     const harness = new LoopHarness([calls('read_file'), says(''), says('done')], { tools: [readFile] })
     await harness.run()
-    expect(harness.steps.at(-1)).toMatchObject({ do: 'call-model', say: expect.stringContaining('results are in') })
+    expect(harness.steps.at(-1)).toMatchObject({
+      do: 'call-model',
+      instruction: expect.stringContaining('results are in'),
+    })
     expect(roles(harness)).toEqual(['user', 'assistant', 'tool', 'assistant'])
   })
 

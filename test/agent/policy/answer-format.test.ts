@@ -46,10 +46,14 @@ describe('requireAnswerFormat', () => {
   it('asks once more with what is wrong, and stores nothing of the answer', () => {
     const next = askedAgain()
     expect(next.stage).toEqual({ at: 'ready' })
-    for (const part of [...wrong.problems, wrong.text]) expect(next.say).toContain(part)
+    for (const part of [...wrong.problems, wrong.text]) expect(next.nextInstruction).toContain(part)
     expect(next.notes.at(-1)?.why).toContain('/city is missing.')
     expect(next.restarts.count).toBe(0)
-    expect(answerWithoutTools(next, view)).toEqual({ do: 'call-model', tools: false, say: next.say })
+    expect(answerWithoutTools(next, view)).toEqual({
+      do: 'call-model',
+      tools: false,
+      instruction: next.nextInstruction,
+    })
   })
 
   it('announces that streamed thinking is discarded', () => expect(askedAgain(thinking).restarts.count).toBe(1))
@@ -72,7 +76,7 @@ describe('requireAnswerFormat', () => {
 
 it('keeps the tools of every other call', () => {
   expect(answerWithoutTools(turn, view)).toBeUndefined()
-  expect(answerWithoutTools({ ...turn, say: 'go on' }, view)).toBeUndefined()
-  const { say: _said, ...goesOn } = askedAgain()
+  expect(answerWithoutTools({ ...turn, nextInstruction: 'go on' }, view)).toBeUndefined()
+  const { nextInstruction: _said, ...goesOn } = askedAgain()
   expect(answerWithoutTools(goesOn, view)).toBeUndefined()
 })

@@ -74,7 +74,7 @@ it('tells the model about the step limit only when it is reached', async () => {
   await harness.run()
   const asked = harness.steps.flatMap((step) => (step.do === 'call-model' ? [step] : []))
   expect(asked.slice(0, -1)).toEqual(Array.from({ length: 9 }, () => ({ do: 'call-model', tools: true })))
-  expect(asked.at(-1)).toEqual({ do: 'call-model', tools: false, say: expect.stringContaining('used up') })
+  expect(asked.at(-1)).toEqual({ do: 'call-model', tools: false, instruction: expect.stringContaining('used up') })
   const told = harness.store.transcript().filter(({ role }) => role === 'tool')
   expect(JSON.stringify(told)).not.toMatch(/steps|budget/)
 })

@@ -12,7 +12,9 @@ const thinks = (stop: AssistantMessage['stop'] = 'end'): AssistantMessage => ({
   stop,
 })
 const saysIn = (harness: LoopHarness) =>
-  harness.steps.flatMap((step) => (step.do === 'call-model' && step.say !== undefined ? [step.say] : []))
+  harness.steps.flatMap((step) =>
+    step.do === 'call-model' && step.instruction !== undefined ? [step.instruction] : [],
+  )
 
 describe('an answer that was cut off', () => {
   it('is continued and becomes one message', async () => {

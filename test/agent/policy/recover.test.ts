@@ -164,7 +164,7 @@ describe('the time limit of a turn', () => {
     )
     expect((await harness.run()).stage).toMatchObject({ outcome: 'out-of-budget' })
     expect(harness.modelCalls).toBe(4)
-    expect(harness.steps.at(-1)).toMatchObject({ tools: false, say: expect.stringContaining('60 seconds') })
+    expect(harness.steps.at(-1)).toMatchObject({ tools: false, instruction: expect.stringContaining('60 seconds') })
     expect(last(harness)).toBe('All I have.')
   })
 

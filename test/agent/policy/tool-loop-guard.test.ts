@@ -66,7 +66,10 @@ describe('the fourth search when three are allowed', () => {
     expect(harness.ran.length).toBe(3)
     expect(results(harness)[3]).toContain('The limit of 3 calls of web_search')
     expect(turn.stage).toMatchObject({ outcome: 'out-of-budget' })
-    expect(harness.steps.at(-1)).toMatchObject({ tools: false, say: expect.stringContaining('The limit of 3 calls') })
+    expect(harness.steps.at(-1)).toMatchObject({
+      tools: false,
+      instruction: expect.stringContaining('The limit of 3 calls'),
+    })
     expect(textIn(harness.store.transcript().at(-1) as Message)).toBe('what I found')
     expect(turn.notes).toMatchObject([{ did: 'stop the tools' }])
   })

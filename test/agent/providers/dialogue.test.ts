@@ -146,7 +146,7 @@ describe('any stored history', longTest, () => {
     temperature: fc.constantFrom(undefined, 0.5),
     maxTokens: fc.constantFrom(1_000, 16_000),
     draft: fc.constantFrom(undefined, 'so far '),
-    say: fc.constantFrom(undefined, 'Go on now.'),
+    instruction: fc.constantFrom(undefined, 'Go on now.'),
     repairs: fc.constantFrom(
       {},
       { images: 'left-out' } as const,

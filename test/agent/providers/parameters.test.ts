@@ -295,7 +295,7 @@ describe('the format of the answer', () => {
   })
 
   it('leaves a draft to the instruction', () => {
-    expect(render('openai-chat', { answerFormat: object, draft: '{"a"', say: 'go on' }, native)).toEqual({})
+    expect(render('openai-chat', { answerFormat: object, draft: '{"a"', instruction: 'go on' }, native)).toEqual({})
   })
 
   it.each<readonly [string, object]>([

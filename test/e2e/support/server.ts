@@ -37,6 +37,8 @@ export type Start = {
   readonly port?: number
   readonly env?: Readonly<Record<string, string>>
   readonly args?: readonly string[]
+  /** A tree of other sources. Its dependencies are those of this one, so none are installed. */
+  readonly folder?: string
 }
 
 /** Creates a state folder on a real disk, so that crash tests prove durability. */
@@ -78,10 +80,12 @@ const environment = (extra: Start['env']): Record<string, string> => ({
   ...extra,
 })
 
-export async function startServer({ state = newState(), port, env, args = [] }: Start = {}): Promise<Server> {
+export async function startServer({ state = newState(), port, env, args = [], folder }: Start = {}): Promise<Server> {
   const at = port ?? (await freePort())
-  const child = spawn('npm', ['start', '--', '--port', String(at), '--persist-to', state, '--quiet-key', ...args], {
-    cwd: root,
+  const options = ['--port', String(at), '--persist-to', state, '--quiet-key', ...args]
+  const [program, first] = folder === undefined ? ['npm', ['start', '--']] : [process.execPath, ['scripts/start.mjs']]
+  const child = spawn(program, [...first, ...options], {
+    cwd: folder ?? root,
     env: environment(env),
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

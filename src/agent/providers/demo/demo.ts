@@ -64,12 +64,12 @@ export const demo: Dialect = {
   },
 }
 
-export function createReply({ transcript, tools, say }: ModelRequest): AssistantMessage {
+export function createReply({ transcript, tools, instruction }: ModelRequest): AssistantMessage {
   const lastUserIndex = transcript.findLastIndex(isRequest)
   const results = transcript.slice(lastUserIndex + 1).filter((message) => message.role === 'tool')
   if (results.length) return createText(results.map(reportResult).join('\n\n'))
   const userMessage = lastUserIndex < 0 ? '' : readRequest(transcript[lastUserIndex] as Message)
-  if (say !== undefined && !tools.length) return createText(`You said: ${userMessage}`)
+  if (instruction !== undefined && !tools.length) return createText(`You said: ${userMessage}`)
   const toolRequest = matchRule(userMessage)
   const help = renderHelp(tools)
   if (!toolRequest) return createText(userMessage ? `You said: ${userMessage}\n\n${help}` : help)

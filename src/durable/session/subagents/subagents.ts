@@ -235,6 +235,8 @@ export class SessionSubagents implements Subagents {
 
   async #tendAll(): Promise<void> {
     const { session } = this.#options
+    // Without subagents there is nothing to wake for: moving the alarm is a write.
+    if (!this.#hasUndelivered()) return
     try {
       do {
         this.#isTendingAgain = false
@@ -249,8 +251,12 @@ export class SessionSubagents implements Subagents {
     if (session.exists && !session.turns.isClosing) session.turns.arm()
   }
 
+  #hasUndelivered(): boolean {
+    return this.rows.all().some(({ isDelivered }) => !isDelivered)
+  }
+
   async #tendOnce(): Promise<void> {
-    if (!this.rows.all().some(({ isDelivered }) => !isDelivered)) return
+    if (!this.#hasUndelivered()) return
     await this.#options.session.tenant.load()
     this.#stopUnawaited()
     await Promise.all(this.#unfinished().map((row) => this.#tendOne(row)))

@@ -72,8 +72,8 @@ describe('renderMessagesBody', { timeout: 60_000 }, () => {
     const options = fc.constantFrom<Partial<ModelRequest>>(
       {},
       { cache: '5m' },
-      { say: 'now' },
-      { draft: 'so', say: 'on' },
+      { instruction: 'now' },
+      { draft: 'so', instruction: 'on' },
     )
     fc.assert(
       fc.property(steps, fc.array(options, { minLength: 3, maxLength: 3 }), (history, [a = {}, b = {}, c = {}]) => {
@@ -149,7 +149,7 @@ describe('renderMessagesBody', { timeout: 60_000 }, () => {
     ],
     [
       'not on the text for this request only',
-      { cache: '5m', say: 'quick' },
+      { cache: '5m', instruction: 'quick' },
       {},
       [
         `tools.1 ${fiveMinuteMark}`,

@@ -130,7 +130,7 @@ describe('renderConverseBody', () => {
     ],
     [
       'before the text for this request only',
-      { cache: '5m', say: 'quick' },
+      { cache: '5m', instruction: 'quick' },
       { cacheMarks: 'native' },
       ['tools.2', 'system.1', 'messages.3.2', 'messages.4.2'],
     ],

@@ -96,7 +96,10 @@ describe('images in tool results', () => {
   })
 
   it('are in the next user message', () => {
-    const { messages } = renderJson({ transcript: [helloMessage, assistantMessage, imageResult], say: 'Go on.' })
+    const { messages } = renderJson({
+      transcript: [helloMessage, assistantMessage, imageResult],
+      instruction: 'Go on.',
+    })
     expect(messages.at(-1)).toEqual({
       role: 'user',
       content: [

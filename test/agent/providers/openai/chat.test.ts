@@ -57,7 +57,7 @@ describe('renderChatBody', () => {
   })
 
   it('ends with the draft and the text for this request only', () => {
-    const messages = renderJson({ draft: 'Once upon', say: 'Go on.' }).messages
+    const messages = renderJson({ draft: 'Once upon', instruction: 'Go on.' }).messages
     expect(messages.slice(-2)).toEqual([
       { role: 'assistant', content: 'Once upon' },
       { role: 'user', content: 'Go on.' },
@@ -105,8 +105,8 @@ describe('renderChatBody', () => {
     const grown: Message[] = [helloMessage]
     const steps: readonly (readonly [Message[], Partial<ModelRequest>])[] = [
       [[assistantMessage, lookResult], {}],
-      [[], { say: 'and now?' }],
-      [[], { draft: 'so far ', say: 'go on' }],
+      [[], { instruction: 'and now?' }],
+      [[], { draft: 'so far ', instruction: 'go on' }],
       [[userText('über 漢字 😀')], {}],
       [[userText('x'.repeat(100_000))], {}],
       [[], { temperature: 1 }],

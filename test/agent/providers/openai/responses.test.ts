@@ -115,7 +115,7 @@ describe('renderResponsesBody', () => {
   it('has one cache key per conversation', () => {
     const key = (transcript: readonly Message[], more = {}) => renderJson({ transcript, ...more }).prompt_cache_key
     const one = key([helloMessage])
-    expect(key([helloMessage, assistantText('hi'), userText('x')], { say: 'Go on.' })).toBe(one)
+    expect(key([helloMessage, assistantText('hi'), userText('x')], { instruction: 'Go on.' })).toBe(one)
     expect(key([userText('hallo')])).not.toBe(one)
     expect(key([helloMessage], { system: 'Be brief.' })).not.toBe(one)
   })
@@ -133,7 +133,7 @@ describe('renderResponsesBody', () => {
   })
 
   it('ends with the draft and the text for this request only', () => {
-    expect(renderJson({ draft: 'Once upon', say: 'Go on.' }).input.slice(-2)).toEqual([
+    expect(renderJson({ draft: 'Once upon', instruction: 'Go on.' }).input.slice(-2)).toEqual([
       { type: 'message', role: 'assistant', content: 'Once upon' },
       { type: 'message', role: 'user', content: 'Go on.' },
     ])
@@ -143,8 +143,8 @@ describe('renderResponsesBody', () => {
     const growing: Message[] = [helloMessage]
     const steps: readonly (readonly [readonly Message[], Partial<ModelRequest>, Quirks?])[] = [
       [[assistant(sealedThinking('rs_1'), callPart('c1')), toolResult('c1', 'one')], {}],
-      [[], { say: 'and now?' }],
-      [[], { draft: 'so far ', say: 'go on' }],
+      [[], { instruction: 'and now?' }],
+      [[], { draft: 'so far ', instruction: 'go on' }],
       [[userText('über 漢字 😀')], {}, { systemRole: 'developer' }],
       [[userText('x'.repeat(100_000))], {}],
       [[], { repairs: { thinking: 'left-out' } }],
@@ -223,8 +223,8 @@ describe('any stored history', () => {
         fc.array(messages, { maxLength: 12 }).map(removeDuplicateReasoning),
         fc.constantFrom<Partial<ModelRequest>>(
           {},
-          { say: 'Go on.' },
-          { draft: 'so far', say: 'on' },
+          { instruction: 'Go on.' },
+          { draft: 'so far', instruction: 'on' },
           { repairs: { thinking: 'left-out', toolContent: 'text' } },
           { repairs: { images: 'left-out' } },
         ),

@@ -143,11 +143,13 @@ export const requests: Readonly<Record<string, RequestCase>> & { readonly 'a gre
     request: createRequest([userText('hello')], { repairs: { longContext: 'off' } }),
   },
   'a draft to continue': {
-    request: createRequest([userText('tell')], { draft: 'Once upon', say: 'Go on.' }),
+    request: createRequest([userText('tell')], { draft: 'Once upon', instruction: 'Go on.' }),
     mustContain: ['Once upon', 'Go on.'],
   },
   'a text for this request only, after results': {
-    request: createRequest([userText('go'), assistantCalls('c1'), toolResult('c1', 'one')], { say: 'Be brief.' }),
+    request: createRequest([userText('go'), assistantCalls('c1'), toolResult('c1', 'one')], {
+      instruction: 'Be brief.',
+    }),
     mustContain: ['one', 'Be brief.'],
   },
   'arguments that are not JSON': {
@@ -182,7 +184,7 @@ export const requests: Readonly<Record<string, RequestCase>> & { readonly 'a gre
         },
         toolResult('c1', loneSurrogate),
       ],
-      { system: `kind${loneSurrogate}`, draft: `so ${loneSurrogate}`, say: 'on' },
+      { system: `kind${loneSurrogate}`, draft: `so ${loneSurrogate}`, instruction: 'on' },
     ),
     mustNotContain: ['\\ud83d'],
   },

@@ -55,7 +55,7 @@ describe('a request to the binding', () => {
       (await readRecorded(helloResponse, options)).run.options.extraHeaders?.['x-session-affinity']
     const one = await affinity()
     expect(one).toMatch(/^talaria-\w+$/)
-    expect(await affinity({ request: { say: 'Go on.' } })).toBe(one)
+    expect(await affinity({ request: { instruction: 'Go on.' } })).toBe(one)
     expect(await affinity({ request: { transcript: [userText('hallo')] } })).not.toBe(one)
     expect(await affinity({ quirks: { cacheMarks: 'none' } })).toBe(undefined)
   })
