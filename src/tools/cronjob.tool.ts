@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import type { Assessment } from '#agent/core/permission/approval.ts'
 import type { Risk } from '#agent/core/tool.ts'
-import { parseTargets, renderTarget, type Target } from '#agent/schedule/job/targets.ts'
+import { parseTargets, renderTarget } from '#agent/schedule/job/targets.ts'
 import type { JobAnswer, JobScheduler } from '#agent/core/job-scheduler.ts'
 import { type JobChange, jobChangeSchema, jobFields } from '#agent/schedule/job/job.ts'
 import { defineTool } from './define-tool.ts'
@@ -50,11 +50,10 @@ function riskOf({ action, script, monitor_script: monitor, monitor_url: url, del
   return url ? 'net' : 'write'
 }
 
-/** What is sent to others: to addresses and chats, and not to a conversation of the tenant. */
+/** The addresses to which results are sent. Chats are judged when the job is stored, which knows whose chat it is. */
 function listOutside(deliver: string | undefined): readonly string[] {
   const parsed = deliver === undefined ? undefined : parseTargets(deliver)
-  const isOutside = ({ kind }: Target) => kind === 'webhook' || kind === 'chat' || kind === 'home'
-  return parsed?.ok ? parsed.targets.filter(isOutside).map(renderTarget) : []
+  return parsed?.ok ? parsed.targets.filter(({ kind }) => kind === 'webhook').map(renderTarget) : []
 }
 
 /** Scripts run and results are sent later without any question, so a person has to see them now. */

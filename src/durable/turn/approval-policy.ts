@@ -22,7 +22,7 @@ import type { SideCall } from '#durable/models/side-call.ts'
 
 const maxJudgeTokens = 512
 
-export type PolicyOrigin = SessionOrigin & { readonly grants?: readonly SessionGrant[] | undefined }
+type PolicyOrigin = SessionOrigin & { readonly grants?: readonly SessionGrant[] | undefined }
 
 /** Combines settings, grants, decisions and roles into the policy by which the dispatcher judges a call. */
 export function createApprovalPolicy(

@@ -1,6 +1,6 @@
 /** Refuses a request that amounts to a tool call which its authority may not make. */
 
-import { judgeAction, type OrderedAction } from '#durable/turn/judge-action.ts'
+import { judgeAction, type OrderedAction } from '#tools/judge-action.ts'
 import { AppError } from '../errors.ts'
 import type { RouteCall } from '../route.ts'
 

@@ -5,7 +5,7 @@
 
 import { actAs, type Authority, narrow, systemAuthority } from '#agent/core/permission/authority.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
-import { judgeAction } from '#durable/turn/judge-action.ts'
+import { judgeAction } from '#tools/judge-action.ts'
 import { sendAction } from '#tools/tool-names.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import { fullAccess } from '#agent/core/permission/access.ts'

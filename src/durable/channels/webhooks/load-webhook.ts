@@ -48,7 +48,7 @@ export async function loadWebhook(env: Env, id: string, now: number): Promise<Lo
 /** The name in the stored settings. It is a text, because changes of settings are merged field by field. */
 const authorsField = 'authors'
 
-export const readAuthors = (settings: unknown): TurnAuthority | undefined => {
+const readAuthors = (settings: unknown): TurnAuthority | undefined => {
   const text = (settings as { readonly [authorsField]?: string } | null)?.[authorsField]
   return text === undefined ? undefined : (JSON.parse(text) as TurnAuthority)
 }

@@ -1,6 +1,6 @@
 /** Defines what a run of a job asks of sessions. The session of a run is its own, and its name has the job and the slot. */
 
-import type { OrderedAction } from '#durable/turn/judge-action.ts'
+import type { OrderedAction } from '#tools/judge-action.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { ScriptEnd } from '#agent/schedule/job/script-output.ts'

@@ -3,24 +3,29 @@
  * scripts and monitors of jobs, deliveries, and paid requests of the API. Nobody is asked.
  */
 
-import { sendAction, transcribeAction } from '#tools/tool-names.ts'
+import { sendAction, transcribeAction } from './tool-names.ts'
 import type { Assessment } from '#agent/core/permission/approval.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import type { Risk, Services, Tool } from '#agent/core/tool.ts'
-import { assessByRisk, hashCall } from '#agent/policy/approval/approval.ts'
-import { clock } from '#durable/platform/clock.ts'
-import { checkPermission } from '#tools/check-permission.ts'
-import { tools as builtInTools } from '#tools/index.ts'
-import { toolsFor } from '#tools/tools-for.ts'
-import { createApprovalPolicy, type PolicyOrigin } from './approval-policy.ts'
+import {
+  type ApprovalPolicy,
+  appliesToSession,
+  assessByRisk,
+  hashCall,
+  type SessionOrigin,
+} from '#agent/policy/approval/approval.ts'
+import { isUnattendedSource } from '#agent/policy/unattended.ts'
+import { checkPermission } from './check-permission.ts'
+import { tools as builtInTools } from './index.ts'
+import { toolsFor } from './tools-for.ts'
 
 /** `isOrdered`: a person who may allow it has ordered exactly this, so that only what nobody may allow is refused. */
 export type OrderedAction = { readonly tool: string; readonly input: unknown; readonly isOrdered: boolean }
 
 export type ActionScope = {
   readonly settings: Settings
-  readonly origin: PolicyOrigin
+  readonly origin: SessionOrigin
   /** With the roles as they are now. */
   readonly authority: Authority
   /** Those of a session, whose files and directory count. Absent: the action needs none. */
@@ -56,17 +61,17 @@ export async function judgeAction(action: OrderedAction, scope: ActionScope): Pr
   const tool = actions.get(name)
   if (!tool || !isOffered(tool, scope))
     return { status: 'refused', error: `Not run: it amounts to ${name}, and that tool is not allowed here.` }
-  const { services, authority, settings, origin } = scope
+  const { services } = scope
   const location = services ? `${services.backend.kind} ${services.shell.read().cwd}` : ''
   const call = { id: '', name, input, state: 'planned' as const, effect: tool.effect }
   const granted = isOrdered && { granted: hashCall({ tool: name, input, location }) }
-  const policy = createApprovalPolicy(settings, origin, undefined, { maxRisk: authority.maxRisk })
   const judged = await checkPermission({ ...call, ...granted }, services ? tool : withoutAssessment(tool), {
     services: services ?? {},
-    policy: () => policy,
+    policy: () => createPolicy(scope),
     describeLocation: () => location,
     judge: () => Promise.resolve('escalate'),
-    now: clock.now,
+    // The decision is not recorded.
+    now: () => 0,
   })
   if (judged.do === 'run') return undefined
   if (judged.do === 'later')
@@ -75,6 +80,19 @@ export async function judgeAction(action: OrderedAction, scope: ActionScope): Pr
   return waitsForPerson.has(by)
     ? { status: 'pending', error: `It needs approval: ${reason}.` }
     : { status: 'refused', error: judged.refusal.error }
+}
+
+/** What was allowed for a session was allowed for calls of its turns. */
+function createPolicy({ settings, origin, authority }: ActionScope): ApprovalPolicy {
+  const { mode, rules = [], unattended = 'deny' } = settings.approvals ?? {}
+  return {
+    mode,
+    rules: rules.filter((rule) => appliesToSession(rule, origin)),
+    grants: [],
+    decisions: [],
+    maxRisk: authority.maxRisk,
+    ...(isUnattendedSource(origin.source) && { unattended }),
+  }
 }
 
 const waitsForPerson: ReadonlySet<string> = new Set(['nobody', 'denials'])
