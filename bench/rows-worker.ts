@@ -1,14 +1,16 @@
 /**
- * The worker of the product, plus a route that returns the rows that storage and D1 bill. The benchmark starts it in
- * place of the product's entry where it counts rows; the product itself has neither the counters nor the route.
+ * The worker of the product, plus routes that return what the platform bills: rows of storage and D1, and requests to
+ * objects. The benchmark starts it in place of the product's entry where it counts them; the product itself has neither
+ * the counters nor the routes.
  */
 
 import { SessionDO as Session } from '#durable/session/session-object.ts'
+import { TenantDO as Tenant } from '#durable/tenant/tenant-object.ts'
 import worker from '#worker/index.ts'
+import { countObjects, countRequest, objectRequests } from '../test/support/billed-requests.ts'
 import { type BilledRows, countD1, countRows, newRowCount } from '../test/support/billed-rows.ts'
 
 export { ConnectionDO } from '#durable/channels/connection-object.ts'
-export { TenantDO } from '#durable/tenant/tenant-object.ts'
 
 /** Rows that D1 billed for statements of the worker itself. */
 const workerRows = newRowCount()
@@ -19,8 +21,13 @@ const objectOf = (env: Env, session: string) =>
 export default {
   async fetch(request, env, context) {
     const { pathname, searchParams } = new URL(request.url)
+    if (pathname === '/api/bench/requests') {
+      const counts = Object.fromEntries(objectRequests)
+      objectRequests.clear()
+      return Response.json(counts)
+    }
     if (pathname !== '/api/bench/rows')
-      return worker.fetch(request, { ...env, DB: countD1(env.DB, workerRows) }, context)
+      return worker.fetch(request, { ...countObjects(env), DB: countD1(env.DB, workerRows) }, context)
     const session = searchParams.get('session')
     return Response.json(session ? await objectOf(env, session).billedRows() : { d1: workerRows })
   },
@@ -31,11 +38,27 @@ export class SessionDO extends Session {
 
   constructor(ctx: DurableObjectState, env: Env) {
     const counted = countRows(ctx, env)
-    super(ctx, counted.env)
+    super(ctx, countObjects(counted.env))
     this.#rows = counted.rows
+  }
+
+  override alarm(): Promise<void> {
+    countRequest('SESSION alarm')
+    return super.alarm()
   }
 
   billedRows(): BilledRows {
     return this.#rows()
+  }
+}
+
+export class TenantDO extends Tenant {
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, countObjects(env))
+  }
+
+  override alarm(): Promise<void> {
+    countRequest('TENANT alarm')
+    return super.alarm()
   }
 }

@@ -17,7 +17,7 @@ import { hostilePages } from './metrics/hostile-pages.ts'
 import { idleMemory } from './metrics/memory.ts'
 import { promptSize } from './metrics/prompt.ts'
 import { resumeLong } from './metrics/resume.ts'
-import { rowsWritten } from './metrics/rows.ts'
+import { referenceTurn, rowsWritten } from './metrics/rows.ts'
 import { search } from './metrics/search.ts'
 import { longTurn, perStep } from './metrics/tool-loop.ts'
 import { webhooks } from './metrics/webhooks.ts'
@@ -44,6 +44,7 @@ const metrics: readonly Metric[] = [
   webhooks,
   webPage,
   hostilePages,
+  referenceTurn,
 ]
 
 const { values, positionals } = parseArgs({

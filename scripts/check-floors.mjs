@@ -153,6 +153,10 @@ for (const file of files) {
     if (roomOf(to) !== room && target.startsWith('.')) offences.push(`${file} -> ${target} (leaves its room: #…)`)
   }
   if (orders[room]) offences.push(...checkOrder(room, file, source))
+  if (/AbortSignal\.timeout\b/.test(source))
+    offences.push(
+      `${file} -> AbortSignal.timeout (its timer keeps an object in memory and is billed: timeout.ts of durable/platform)`,
+    )
   // The address of an object or blob is the wall between tenants.
   if (file !== addresses && /`t\/\$|'t\/|getByName\(`|idFromName/.test(source))
     offences.push(`${file} builds an address of a tenant (${addresses} does)`)

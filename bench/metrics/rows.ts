@@ -1,11 +1,14 @@
-/** P10: counts the rows that the platform bills, in the object and in D1, indexes included. */
+/**
+ * P10: counts the rows that the platform bills, in the object and in D1, indexes included. P21: counts what the reference
+ * turn costs.
+ */
 
 import { json, sendMessage, type Target } from '../client.ts'
 import { atMost, times, type Metric, type Row } from '../metric.ts'
 import { loopOf } from './tool-loop.ts'
 
 type Counter = { readonly written: number; readonly read: number }
-type Rows = { readonly session: Counter; readonly d1: Counter }
+type Rows = { readonly session: Counter; readonly d1: Counter; readonly alarms: number }
 
 const settleMs = 1500
 const timeoutMs = 15_000
@@ -24,7 +27,16 @@ const rowsOf = async (target: Target, session: string): Promise<number> => {
   throw new Error('The row count of a session does not settle.')
 }
 
-type Sample = { readonly first: number; readonly plain: number; readonly step: number; readonly second: number }
+const alarmRowsOf = async (target: Target, session: string): Promise<number> =>
+  (await json<Rows>(target, 'GET', `/api/bench/rows?session=${encodeURIComponent(session)}`)).alarms
+
+type Sample = {
+  readonly first: number
+  readonly plain: number
+  readonly step: number
+  readonly second: number
+  readonly alarms: number
+}
 
 export const rowsWritten: Metric = {
   id: 'P10',
@@ -35,8 +47,10 @@ export const rowsWritten: Metric = {
     const sample = async (): Promise<Sample> => {
       const { session } = await sendMessage(target, 'Hello there. [[text 20]]')
       const first = await rowsOf(target, session)
+      const alarmsBefore = await alarmRowsOf(target, session)
       await sendMessage(target, 'Hello again. [[text 20]]', session)
       const plain = await rowsOf(target, session)
+      const alarms = (await alarmRowsOf(target, session)) - alarmsBefore
       await loopOf(stage.model, target, steps, session)
       const looped = await rowsOf(target, session)
       await sendMessage(target, `[[slow ttft=0 chunks=${seconds * 50} gap=20]]`, session)
@@ -47,6 +61,7 @@ export const rowsWritten: Metric = {
         plain: perTurn,
         step: (looped - plain - perTurn) / steps,
         second: Math.max(0, streamed - looped - perTurn) / seconds,
+        alarms,
       }
     }
     const samples = await times(quick ? 1 : 3, sample).finally(() => running.kill())
@@ -62,6 +77,63 @@ export const rowsWritten: Metric = {
       row('rows written, plain turn', 6, ({ plain }) => plain),
       row('rows written, tool step', 2, ({ step }) => step),
       row('rows written per second of streaming', 0, ({ second }) => second),
+      row('rows of the alarm, plain turn', 2, ({ alarms }) => alarms),
+    ]
+  },
+}
+
+/**
+ * Published prices in USD (docs/design/durable.md). An object that is idle and may hibernate is not billed for its time.
+ */
+const prices = { objectRequest: 0.15e-6, workerRequest: 0.3e-6, objectSecond: 0.128 * 12.5e-6, row: 1e-6 }
+
+/** The registration with the tenant's object. */
+const tenantRows = 1
+
+type Counts = Readonly<Record<string, number>>
+
+/** The reference turn: three model calls of 10 s and two steps with a tool. */
+export const referenceTurn: Metric = {
+  id: 'P21',
+  what: 'cost of the reference turn',
+  run: async (stage, { quick }) => {
+    const { target, running } = await stage.counting()
+    const sample = async () => {
+      const { session } = await sendMessage(target, 'Hello there. [[text 20]]')
+      const before = await rowsOf(target, session)
+      const alarmsBefore = await alarmRowsOf(target, session)
+      await json<Counts>(target, 'GET', '/api/bench/requests')
+      const { total } = await sendMessage(target, '[[tools 2 todo {}]] [[slow ttft=9000 chunks=20 gap=50]]', session)
+      const rows =
+        (await rowsOf(target, session)) - before + (await alarmRowsOf(target, session)) - alarmsBefore + tenantRows
+      const counts = await json<Counts>(target, 'GET', '/api/bench/requests')
+      // The bench asks the session for its rows.
+      const asked = Object.entries(counts).filter(([name]) => !name.includes('billedRows'))
+      return { requests: asked.reduce((sum, [, count]) => sum + count, 0), counts, rows, seconds: total / 1000 }
+    }
+    const samples = await times(quick ? 1 : 3, sample).finally(() => running.kill())
+    const usd = ({ requests, rows, seconds }: (typeof samples)[number]): number =>
+      1000 *
+      (prices.workerRequest + requests * prices.objectRequest + rows * prices.row + seconds * prices.objectSecond)
+    const note = samples.map(
+      ({ counts, rows, seconds }) => `${JSON.stringify(counts)}, ${rows} rows, ${seconds.toFixed(1)} s`,
+    )[0]
+    const shared = { metric: 'P21', ...(note !== undefined && { note }) }
+    return [
+      {
+        ...shared,
+        what: 'requests to objects, a turn of 30 s with 3 model calls and 2 tools',
+        unit: 'requests',
+        goal: atMost(12),
+        samples: samples.map(({ requests }) => requests),
+      },
+      {
+        ...shared,
+        what: '1000 such turns, without the model',
+        unit: 'USD',
+        goal: atMost(0.075),
+        samples: samples.map(usd),
+      },
     ]
   },
 }

@@ -131,8 +131,11 @@ export function normalizeIds<S extends z.infer<typeof settingsChange>>(
   }
 }
 
+/** The settings in the API. What the system keeps is not among them: it decides whose conversation a chat continues. */
+export const writableSettings = channelSettings.omit({ moved_chats: true })
+
 /** A change of some settings. */
-export const settingsChange = z.strictObject(fields).partial()
+export const settingsChange = z.strictObject(fields).omit({ moved_chats: true }).partial()
 
 /**
  * A person may chat, and nothing else. An admin of the channel also holds the policy scope, everybody may read where the

@@ -7,6 +7,7 @@ import { newRunId, newSessionId } from '#durable/platform/ids.ts'
 import { noteLogIds } from '#durable/platform/log-context.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from './errors.ts'
+import { identityOf } from '#agent/core/permission/authority.ts'
 import type { RouteCall } from './route.ts'
 import { sha256Base64 } from '#durable/platform/hash.ts'
 
@@ -31,7 +32,9 @@ export async function claimIds(call: KeyedCall, sessionId?: string): Promise<Req
   if (!key.trim() || key.length > 255)
     throw invalid('Idempotency-Key must have 1 to 255 characters.', 'Idempotency-Key')
   const tenant = tenantStub(call.env, call.tenant.id)
-  const name = `${call.web.req.method} ${call.web.req.path} ${key}`
+  // Another principal neither gets the stored answer nor blocks the key.
+  const holder = JSON.stringify(identityOf(call.authority.principal))
+  const name = `${holder} ${call.web.req.method} ${call.web.req.path} ${key}`
   const claim = await tenant.claims.claim(call.authority, name, await sha256Base64(call.bodyText), newIds)
   if (claim.kind === 'conflict')
     throw new AppError(409, 'idempotency_key_conflict', 'This Idempotency-Key was already used with another body.', {

@@ -35,7 +35,12 @@ function listSentTo(address: string): readonly SentMail[] {
 }
 
 async function deliver(from: string, to: string, headers: Readonly<Record<string, string>>, text: string) {
-  const all = { 'Authentication-Results': 'mx.test; dmarc=pass', From: `Anna <${from}>`, To: to, ...headers }
+  const all = {
+    'Authentication-Results': 'mx.cloudflare.net; dmarc=pass header.from=x.test',
+    From: `Anna <${from}>`,
+    To: to,
+    ...headers,
+  }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   const url = `${server.url}/cdn-cgi/handler/email?from=${from}&to=${to}`
   return fetch(url, { method: 'POST', body: `${lines.join('')}\r\n${text}` })

@@ -4,7 +4,8 @@
  */
 
 export type RowCount = { written: number; read: number }
-export type BilledRows = { readonly session: RowCount; readonly d1: RowCount }
+/** `alarms`: rows of the session's object that set or delete its alarm. */
+export type BilledRows = { readonly session: RowCount; readonly d1: RowCount; readonly alarms: number }
 
 export const newRowCount = (): RowCount => ({ written: 0, read: 0 })
 
@@ -20,6 +21,15 @@ export function countRows<E extends Bindings>(
 ): { readonly env: E; readonly rows: () => BilledRows } {
   const [session, d1] = [newRowCount(), newRowCount()]
   const { sql } = storage
+  let alarms = 0
+  for (const name of ['setAlarm', 'deleteAlarm'] as const) {
+    const write = storage[name].bind(storage) as (...given: readonly unknown[]) => Promise<void>
+    const counted = (...given: readonly unknown[]) => {
+      alarms++
+      return write(...given)
+    }
+    Object.defineProperty(storage, name, { value: counted })
+  }
   let cursor: { readonly rowsRead: number; readonly rowsWritten: number } | undefined
   // A cursor has read all its rows only when it is used up: each is counted when the next statement begins.
   const countCursor = () => {
@@ -42,7 +52,7 @@ export function countRows<E extends Bindings>(
   Object.defineProperty(storage, 'sql', { value: counted })
   const rows = () => {
     countCursor()
-    return { session: { ...session }, d1: { ...d1 } }
+    return { session: { ...session }, d1: { ...d1 }, alarms }
   }
   return { env: { ...env, DB: countD1(env.DB, d1) }, rows }
 }

@@ -3,6 +3,7 @@
 import { SessionDO as Session } from '#durable/session/session-object.ts'
 import { TenantDO as Tenant } from '#durable/tenant/tenant-object.ts'
 import worker from '#worker/index.ts'
+import { countObjects, countRequest } from './billed-requests.ts'
 import { type BilledRows, countRows } from './billed-rows.ts'
 import { deployment } from './deployment.ts'
 import {
@@ -27,7 +28,8 @@ const bound = () => ({
 
 export default {
   fetch: (request, env, context) => {
-    const objects = { SESSION: withDeployments(env.SESSION), TENANT: withDeployments(env.TENANT) }
+    const { SESSION, TENANT } = countObjects(env)
+    const objects = { SESSION: withDeployments(SESSION), TENANT: withDeployments(TENANT) }
     return worker.fetch(request, { ...env, ...objects, ...bound() }, context)
   },
   email: (message, env, context) => worker.email(message, env, context),
@@ -36,7 +38,7 @@ export default {
 /** The tenant's object of the product. Tests can fail its database (outage.ts). */
 export class TenantDO extends Tenant {
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, { ...env, DB: withTenantDatabaseOutage(env.DB) })
+    super(ctx, { ...countObjects(env), DB: withTenantDatabaseOutage(env.DB) })
   }
 }
 
@@ -48,14 +50,20 @@ export class SessionDO extends Session {
     const { auxModel = env.AUX_MODEL } = deployment
     const blobs = env.BLOBS && { BLOBS: withSlowBlobs(env.BLOBS) }
     const counted = countRows(ctx, env)
+    const objects = countObjects(env)
     const outside = {
       DB: withDatabaseOutage(counted.env.DB),
-      SESSION: withDeployments(env.SESSION),
-      TENANT: withTenantOutage(withDeployments(env.TENANT)),
+      SESSION: withDeployments(objects.SESSION),
+      TENANT: withTenantOutage(withDeployments(objects.TENANT)),
       ...blobs,
       ...bound(),
     }
     super(ctx, { ...env, ...outside, ...(auxModel !== undefined && { AUX_MODEL: auxModel }) })
     this.billedRows = counted.rows
+  }
+
+  override alarm(): Promise<void> {
+    countRequest('SESSION alarm')
+    return super.alarm()
   }
 }

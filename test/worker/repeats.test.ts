@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { Gate, hangs, model, says, until } from '../support/scripted-model.ts'
-import { call, applyMigrations, newSession, newTenant, type ErrorBody, request } from './client.ts'
+import { call, applyMigrations, newKey, newSession, newTenant, type ErrorBody, request } from './client.ts'
 
 beforeAll(applyMigrations)
 
@@ -58,6 +58,16 @@ describe('when the only place of concurrent_turns is taken', () => {
     const refused = await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'more' } })
     expect(refused.status).toBe(429)
   })
+})
+
+it('an Idempotency-Key belongs to the key that has used it', async () => {
+  const { id: tenant, key } = await newTenant()
+  const other = await newKey(tenant, ['chat', 'read', 'write'])
+  const create = (by: string, title: string) => sender(by)('/api/sessions', { title }, 'shared')
+  const [mine, theirs] = [await create(key, 'mine'), await create(other, 'theirs')]
+  expect([mine.status, theirs.status]).toEqual([201, 201])
+  expect(theirs.body.id).not.toBe(mine.body.id)
+  expect((await create(key, 'mine')).body.id).toBe(mine.body.id)
 })
 
 describe('a refused request releases its key:', () => {

@@ -3,6 +3,7 @@
  * in the image.
  */
 
+import { startDeadline } from '#durable/platform/timeout.ts'
 import { quote } from '../host/scripts.ts'
 import { createFailure, pausedReason } from './container-failure.ts'
 import type { ContainerHost } from './container-host.ts'
@@ -112,8 +113,7 @@ function openProcesses(options: NativeContainerOptions) {
     isTrusted = false
     renewedAt = 0
   }
-  const spawn = async (command: string[], timeoutMs: number, stdin?: ReadableStream) => {
-    const signal = AbortSignal.timeout(timeoutMs)
+  const spawn = async (command: string[], signal: AbortSignal, stdin?: ReadableStream) => {
     try {
       if (!container.running) await start()
       if (Date.now() - renewedAt > inactivityMs / renewals) await renew()
@@ -124,10 +124,15 @@ function openProcesses(options: NativeContainerOptions) {
     }
   }
   const run = async (command: string[], timeoutMs: number, stdin?: ReadableStream) => {
-    const process = await spawn(command, timeoutMs, stdin)
+    const deadline = startDeadline(timeoutMs)
+    const process = await spawn(command, deadline.signal, stdin).catch((error: unknown) => {
+      deadline.end()
+      throw error
+    })
     const renewing = setInterval(() => void renew().catch(() => undefined), inactivityMs / renewals)
     // Without waiting for the exit code, output may be cut. Waiting closes the input, too.
     const ended = process.exitCode.catch(() => undefined)
+    void ended.then(deadline.end)
     try {
       return { ended, stdout: await new Response(process.stdout).bytes() }
     } finally {

@@ -6,7 +6,7 @@ import type { HostPort, ScriptResult } from '../host/host-port.ts'
 import { requireSandboxId } from '../host/vendor-host.ts'
 import { vendorBackend } from '../host/vendor-backend.ts'
 import { openVendorSandbox, type HostVendorOptions } from '../host/vendor-sandbox.ts'
-import { type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
+import { discardBody, type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
 import type { PortableBackend } from '../portable-backend.ts'
 import { encodeEnvelope, decodeEnvelopes } from './envelopes.ts'
 
@@ -104,12 +104,12 @@ function createPort(options: E2bOptions): HostPort {
     async write(path, bytes) {
       const body = new FormData()
       body.append('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), 'file')
-      await requestEnvd('POST', file(path), { body, timeoutMs: 120_000 })
+      await discardBody(await requestEnvd('POST', file(path), { body, timeoutMs: 120_000 }))
     },
     async destroy() {
       const { id } = memory.read()
       sandbox.forget()
-      if (id !== undefined) await account.request('DELETE', `${api}/sandboxes/${id}`)
+      if (id !== undefined) await discardBody(await account.request('DELETE', `${api}/sandboxes/${id}`))
     },
   }
 }

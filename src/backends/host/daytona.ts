@@ -4,7 +4,7 @@ import type { HostPort } from './host-port.ts'
 import { requireSandboxId, requireVendorUrl } from './vendor-host.ts'
 import { vendorBackend } from './vendor-backend.ts'
 import { openVendorSandbox, pollUntil, type HostVendorOptions } from './vendor-sandbox.ts'
-import { requireFound, vendorApi, type VendorApi } from './vendor-api.ts'
+import { discardBody, requireFound, vendorApi, type VendorApi } from './vendor-api.ts'
 import type { PortableBackend } from '../portable-backend.ts'
 
 export type DaytonaOptions = HostVendorOptions & {
@@ -66,7 +66,7 @@ function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOption
       const found = await fetchSandbox(id)
       if (!found || found.state === 'destroyed' || found.state === 'destroying') return undefined
       if (found.state === 'stopped' || found.state === 'archived')
-        await request('POST', `${api}/sandbox/${id}/start`, { timeoutMs: 120_000 })
+        await discardBody(await request('POST', `${api}/sandbox/${id}/start`, { timeoutMs: 120_000 }))
       return waitUntilStarted(id)
     },
   })
@@ -98,15 +98,13 @@ function createPort(options: DaytonaOptions): HostPort {
     async write(path, bytes) {
       const body = new FormData()
       body.append('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), 'file')
-      requireFound(
-        await request('POST', file(await sandbox.get(), 'upload', path), { body, timeoutMs: 120_000 }),
-        vendor,
-      )
+      const url = file(await sandbox.get(), 'upload', path)
+      await discardBody(requireFound(await request('POST', url, { body, timeoutMs: 120_000 }), vendor))
     },
     async destroy() {
       const { id } = memory.read()
       sandbox.forget()
-      if (id !== undefined) await request('DELETE', `${api}/sandbox/${id}`)
+      if (id !== undefined) await discardBody(await request('DELETE', `${api}/sandbox/${id}`))
     },
   }
 }

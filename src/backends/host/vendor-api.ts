@@ -1,6 +1,7 @@
 /** Sends requests to the API of a vendor of sandboxes: one attempt, with a timeout, and failures as BackendError. */
 
 import { BackendError } from '#agent/core/backend.ts'
+import { fetchWithDeadline } from '#durable/platform/timeout.ts'
 
 export type VendorApi = {
   /** Undefined for a 404. */
@@ -28,16 +29,18 @@ const maxErrorChars = 300
 export function vendorApi({ vendor, headers, keyName, fetch: send }: VendorApiOptions): VendorApi {
   return {
     async request(method, url, { json, body, headers: more, timeoutMs = defaultTimeoutMs } = {}) {
-      const response = await send(url, {
+      const init = {
         method,
         headers: { ...headers, ...(json && { 'content-type': 'application/json' }), ...more },
         ...(json ? { body: JSON.stringify(json) } : body !== undefined && { body }),
         redirect: 'manual',
-        // Covers the body as well: a response that stalls must end.
-        signal: AbortSignal.timeout(timeoutMs),
-      }).catch((error: unknown) => {
-        throw unreachable(vendor, error instanceof Error ? error.message : String(error))
-      })
+      } as const
+      // Covers the body as well: a response that stalls must end.
+      const response = await fetchWithDeadline(timeoutMs, (signal) => send(url, { ...init, signal })).catch(
+        (error: unknown) => {
+          throw unreachable(vendor, error instanceof Error ? error.message : String(error))
+        },
+      )
       if (response.ok) return response
       if (response.status === 404) return void (await response.body?.cancel())
       throw await refusal(response, vendor, keyName)
@@ -74,4 +77,9 @@ export function requireFound<T>(value: T | undefined, vendor: string): T {
     `${vendor} does not have this sandbox any more.`,
     'Run the command again: it starts a new sandbox.',
   )
+}
+
+/** Ends a response that nobody reads: it would hold its connection and its timer. */
+export async function discardBody(response: Response | undefined): Promise<void> {
+  await response?.body?.cancel()
 }

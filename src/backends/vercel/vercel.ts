@@ -9,7 +9,7 @@ import { BackendError } from '#agent/core/backend.ts'
 import type { HostPort } from '../host/host-port.ts'
 import { vendorBackend } from '../host/vendor-backend.ts'
 import { openVendorSandbox, pollUntil, type HostVendorOptions } from '../host/vendor-sandbox.ts'
-import { type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
+import { discardBody, type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
 import type { PortableBackend } from '../portable-backend.ts'
 import { pack, toStream } from '../tar.ts'
 import { readCommandLog } from './follow.ts'
@@ -138,12 +138,12 @@ function createPort(options: VercelOptions): HostPort {
     async write(path, bytes) {
       const headers = { 'content-type': 'application/gzip', 'x-cwd': '/' }
       const body = await tarGz(path.replace(/^\/+/, ''), bytes)
-      await requestSession('/fs/write', { body, headers, timeoutMs: 120_000 })
+      await discardBody(await requestSession('/fs/write', { body, headers, timeoutMs: 120_000 }))
     },
     async destroy() {
       const { id } = memory.read()
       sandbox.forget()
-      if (id !== undefined) await client.request('DELETE', urls.named(id))
+      if (id !== undefined) await discardBody(await client.request('DELETE', urls.named(id)))
     },
   }
 }

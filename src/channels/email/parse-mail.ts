@@ -1,7 +1,8 @@
 /** Parses a mail that the deployment's address received. */
 
-import PostalMime, { type Attachment, type Email } from 'postal-mime'
+import PostalMime, { addressParser, type Attachment, type Email } from 'postal-mime'
 import type { CarriedFile, InboundEvent } from '../channel.ts'
+import { provesSender } from './authentication-results.ts'
 import { stripQuotedReply, textOfHtml } from './email-text.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
@@ -25,7 +26,7 @@ export async function parseMail(
 ): Promise<InboundEvent | undefined> {
   const mail = await PostalMime.parse(Uint8Array.from(raw)).catch(() => undefined)
   const from = mail && senderOf(mail)
-  if (!mail || !from || !isPerson(mail, from, envelope, ownAddress) || !isAuthenticated(mail)) return undefined
+  if (!mail || !from || !isPerson(mail, from, envelope, ownAddress) || !isAuthenticated(mail, from)) return undefined
   const text = textOf(mail)
   const files = parseFiles(mail)
   if (!text && !files.media.length) return undefined
@@ -47,7 +48,16 @@ export async function parseMail(
   }
 }
 
-const senderOf = (mail: Email): string | undefined => mail.from?.address?.toLowerCase()
+const plainAddress = /^[^\s@<>"(),:;\\]+@[^\s@<>"(),:;\\]+$/
+
+/** Undefined unless one header names one address: of several, a check may mean another than the one that is read. */
+function senderOf(mail: Email): string | undefined {
+  const [header, second] = mail.headers.filter(({ key }) => key === 'from')
+  if (!header || second) return undefined
+  const [sender, another] = addressParser(header.value)
+  const isOne = !another && sender?.address !== undefined && (header.value.match(/</g)?.length ?? 0) <= 1
+  return isOne && plainAddress.test(sender.address) ? sender.address.toLowerCase() : undefined
+}
 
 /** A conversation is named by the id of its first mail, which every answer repeats. */
 async function parseThread(mail: Email, raw: Uint8Array) {
@@ -99,14 +109,12 @@ function isPerson(mail: Email, from: string, envelope: MailEnvelope, ownAddress:
   )
 }
 
-/**
- * Cloudflare writes the result of its checks in front of the mail, so that the first header is its own. Without one, or
- * without a passed DMARC, anybody may have written the sender's name.
- */
-function isAuthenticated(mail: Email): boolean {
-  const [first] = mail.headers.filter(({ key }) => key === 'authentication-results')
-  return first !== undefined && /(?:^|[\s;])dmarc\s{0,5}=\s{0,5}pass(?:$|[\s;(])/i.test(first.value)
-}
+/** Without a proof, anybody may have written the sender's name. */
+const isAuthenticated = ({ headers }: Email, from: string): boolean =>
+  provesSender(
+    headers.filter(({ key }) => key === 'authentication-results').map(({ value }) => value),
+    from,
+  )
 
 /** Ids come from strangers and go back into headers, so nothing else passes. */
 const idsIn = (value: string | undefined): readonly string[] =>

@@ -7,6 +7,7 @@ import { type EmbeddingRequest, type Embeddings, fetchEmbeddings } from '#agent/
 import { orderKeys } from '#agent/routing/key-selection.ts'
 import type { Route } from '#agent/routing/route.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { withDeadline } from '#durable/platform/timeout.ts'
 import { getHealth, leaseKey, suspendKey } from './key-pool.ts'
 import { getOpenaiClient } from './lazy-dialect.ts'
 import { openEndpoint } from './provider-headers.ts'
@@ -56,9 +57,9 @@ async function attempt(call: EmbeddingCall, endpoint: Endpoint): Promise<Embeddi
   try {
     const opened = await openEndpoint(env, tenantId, endpoint)
     const client = await getOpenaiClient(opened)
-    const signal = AbortSignal.timeout(timeoutMs)
     const send = endpoint.isTenantAddress ? guardedSend : undefined
-    return { kind: 'embedded', ...(await fetchEmbeddings(request, client, { signal, send })) }
+    const embeddings = await withDeadline(timeoutMs, (signal) => fetchEmbeddings(request, client, { signal, send }))
+    return { kind: 'embedded', ...embeddings }
   } catch (error) {
     const { contextWindow, isReasoning, isAggregator } = route
     const facts = { promptTokens, messageCount: 1, isStalled: false, key: endpoint.key, now: clock.now() }

@@ -6,6 +6,7 @@
 import { type AddressRules, checkPublicAddress, normalizeHost } from '#agent/policy/network/network-address.ts'
 import { resolveNames } from './name-resolution.ts'
 import { createLoopMark, loopHeader } from './loop-mark.ts'
+import { fetchWithDeadline } from './timeout.ts'
 import { variablesOf } from './variables.ts'
 
 export type GuardedRequest = {
@@ -72,7 +73,7 @@ type FetchGuard = {
 
 export function createGuardedFetch(env: Env, options: GuardOptions = {}): GuardedFetch {
   const guard: FetchGuard = { env, send: (request) => fetch(request), record: () => undefined, ...options }
-  return (request) => follow(request, guard)
+  return (request) => fetchGuarded(request, guard)
 }
 
 type Hop = {
@@ -83,11 +84,23 @@ type Hop = {
   readonly isTrusted: boolean
 }
 
-async function follow(request: GuardedRequest, guard: FetchGuard): Promise<GuardedResponse> {
-  const { timeoutMs = defaultTimeoutMs } = request
-  const timeout = timeoutMs === Infinity ? undefined : AbortSignal.timeout(timeoutMs)
-  const signals = [request.signal, timeout].filter((signal) => signal !== undefined)
-  const signal = AbortSignal.any(signals)
+async function fetchGuarded(request: GuardedRequest, guard: FetchGuard): Promise<GuardedResponse> {
+  const { timeoutMs = defaultTimeoutMs, signal = null } = request
+  let url = request.url
+  const send = async (ends: AbortSignal | null) => {
+    const found = await follow(request, ends, guard)
+    url = found.url
+    return found.response
+  }
+  const response = timeoutMs === Infinity ? await send(signal) : await fetchWithDeadline(timeoutMs, send, signal)
+  return { response, url }
+}
+
+async function follow(
+  request: GuardedRequest,
+  signal: AbortSignal | null,
+  guard: FetchGuard,
+): Promise<GuardedResponse> {
   let hop: Hop = {
     url: request.url,
     method: (request.method ?? 'GET').toUpperCase(),
@@ -152,7 +165,11 @@ async function checkResolved({ hostname }: URL, { env }: FetchGuard): Promise<st
     : undefined
 }
 
-async function sendHop({ url, method, headers, body }: Hop, signal: AbortSignal, guard: FetchGuard): Promise<Response> {
+async function sendHop(
+  { url, method, headers, body }: Hop,
+  signal: AbortSignal | null,
+  guard: FetchGuard,
+): Promise<Response> {
   const mark = await createLoopMark(guard.env)
   const sent = new Headers(headers)
   sent.set(loopHeader, mark)

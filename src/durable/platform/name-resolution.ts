@@ -2,6 +2,7 @@
 
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { clock } from './clock.ts'
+import { withDeadline } from './timeout.ts'
 
 type DnsAnswer = {
   readonly Status?: number
@@ -26,13 +27,16 @@ export async function resolveNames(resolver: string, host: string): Promise<read
 
 async function query(resolver: string, name: string, type: string): Promise<readonly string[] | undefined> {
   try {
-    const response = await fetch(`${resolver}?${new URLSearchParams({ name, type }).toString()}`, {
-      headers: { accept: 'application/dns-json' },
-      redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
+    const answer = await withDeadline(timeoutMs, async (signal) => {
+      const response = await fetch(`${resolver}?${new URLSearchParams({ name, type }).toString()}`, {
+        headers: { accept: 'application/dns-json' },
+        redirect: 'manual',
+        signal,
+      })
+      return response.ok ? response.json<DnsAnswer>() : void (await response.body?.cancel())
     })
-    if (!response.ok) return void (await response.body?.cancel())
-    const { Answer: records = [] } = await response.json<DnsAnswer>()
+    if (!answer) return undefined
+    const { Answer: records = [] } = answer
     return records.filter((record) => record.type === typeA || record.type === typeAaaa).map(({ data }) => data)
   } catch {
     return undefined // The caller refuses a name that cannot be resolved.

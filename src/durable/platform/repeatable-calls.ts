@@ -101,6 +101,7 @@ export const repeatableTenantCalls: RepeatableCalls = {
     'access.get',
     'access.setStatus',
     'access.watch',
+    'access.watchWhileBusy',
     'access.unwatch',
     'access.watchers',
     'access.listSessions',

@@ -104,7 +104,7 @@ export async function handleAlarm(session: Session): Promise<void> {
     if (reason !== 'expiry' && !parts.isWaiting(reason, now)) await parts.wake(reason, now)
   if (session.driver.isDriving) await session.turns.rearm(clock.now())
   // The storage of a closing session may already belong to a new session.
-  else if (!session.turns.isClosing) session.turns.arm()
+  else if (!session.turns.isClosing) session.turns.armExactly()
 }
 
 /**

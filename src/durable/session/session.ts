@@ -115,7 +115,9 @@ export class Session implements TurnSession {
     const { tenantId, sessionId } = parseSessionAddress(ctx.id.name)
     this.tenantId = tenantId
     this.sessionId = sessionId
-    this.tenant = new SessionTenant(env, tenantId)
+    this.tenant = new SessionTenant(env, tenantId, () =>
+      this.tenantObject().access.watchWhileBusy(this.ownAuthority, sessionId),
+    )
     this.sql = ctx.storage.sql
     this.journal = new Journal(this.sql)
     this.#meta = this.journal.metadata()

@@ -18,22 +18,33 @@ export type TenantAccessOptions = {
   readonly values: StoredValues
   /** Those of the settings as they are now. */
   readonly roles: () => Roles
+  /** Whether anybody listens to the events of the tenant. */
+  readonly isWatched: () => boolean
   /** Tells a session about the change. Resolves to whether the session still watches. */
-  readonly announce: (sessionId: string, access: Access) => Promise<boolean>
+  readonly announce: (sessionId: string, change: AccessReport) => Promise<boolean>
   /** Called with every change, before it is announced. */
   readonly onChange: (access: Access) => void
   readonly armAlarm: () => void
 }
 
-/** `watcher`: sessions that do not look by themselves, because they hibernate. */
+/** `isWatched`: somebody listens to the events of the tenant. */
+export type AccessReport = { readonly access: Access; readonly isWatched: boolean }
+
+/**
+ * `watcher`: sessions that hibernate with open sockets, or that are paused. `busy`: sessions that run or stream; a row
+ * ends by its time, so that no session has to end it.
+ */
 const schema = [
   'CREATE TABLE IF NOT EXISTS revoked_key (id TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID',
   'CREATE TABLE IF NOT EXISTS watcher (session TEXT PRIMARY KEY) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS busy (session TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID',
 ]
 
 /** Older ones have left every cache long ago. */
 const maxRevokedKeys = 1_000
 const maxConcurrent = 50
+/** So long a busy session is told about changes. */
+export const busyWatchMs = 900_000
 /** The alarm repeats an announcement after this time. */
 const retryMs = 2_000
 /** Names of stored values. */
@@ -41,12 +52,13 @@ const statusName = 'status'
 const announcedName = 'announce'
 
 /** The tables of all parts with a column `session`. */
-const sessionTables = ['claim', 'stored', 'waiting', 'watcher']
+const sessionTables = ['busy', 'claim', 'stored', 'waiting', 'watcher']
 
 export class TenantAccess extends TenantPart implements ScheduledPart {
   readonly #options: TenantAccessOptions
   #hasTables = false
   #access: Access | undefined
+  #sweptAt = 0
 
   constructor(options: TenantAccessOptions) {
     super(options.mayChange)
@@ -102,18 +114,53 @@ export class TenantAccess extends TenantPart implements ScheduledPart {
 
   unwatch(authority: Authority, sessionId: string): void {
     this.requireOwn(authority)
-    this.#removeWatcher(sessionId)
-  }
-
-  #removeWatcher(sessionId: string): void {
     this.#sql.exec('DELETE FROM watcher WHERE session = ?', sessionId)
   }
 
+  /** Registers a session that runs or streams, for `busyWatchMs`. Returns the access as it is now. */
+  watchWhileBusy(authority: Authority, sessionId: string): AccessReport {
+    this.requireOwn(authority)
+    this.#sweepBusy()
+    // A later registration never has the time of an earlier one, by which an announcement knows the row that it saw.
+    const upsert = 'INSERT INTO busy VALUES (?, ?) ON CONFLICT DO UPDATE SET until = max(excluded.until, until + 1)'
+    this.#sql.exec(upsert, sessionId, clock.now() + busyWatchMs)
+    return this.#report()
+  }
+
+  #sweepBusy(): void {
+    const now = clock.now()
+    if (now - this.#sweptAt < busyWatchMs) return
+    this.#sweptAt = now
+    this.#sql.exec('DELETE FROM busy WHERE until < ?', now)
+  }
+
   watchers(): readonly string[] {
+    return [...new Set([...this.#hibernating(), ...this.#busy().keys()])]
+  }
+
+  #hibernating(): readonly string[] {
     return this.#sql
       .exec<{ session: string }>('SELECT session FROM watcher')
       .toArray()
       .map(({ session }) => session)
+  }
+
+  /** The sessions that run or stream, with the ends of their registrations. */
+  #busy(): ReadonlyMap<string, number> {
+    const query = 'SELECT session, until FROM busy WHERE until >= ?'
+    const rows = this.#sql.exec<{ session: string; until: number }>(query, clock.now()).toArray()
+    return new Map(rows.map(({ session, until }) => [session, until]))
+  }
+
+  /** Somebody has begun to listen to the events of the tenant: running sessions publish theirs from now on. */
+  async listenersChanged(): Promise<void> {
+    const told = [...this.#busy()].map(([sessionId, until]) => this.#tell(sessionId, this.#report(), until))
+    for (const { status } of await Promise.allSettled(told))
+      if (status === 'rejected') log.warn('access.unannounced', 'A session does not know that somebody listens.')
+  }
+
+  #report(): AccessReport {
+    return { access: this.get(), isWatched: this.#options.isWatched() }
   }
 
   /** Some of the sessions that this object knows: history may not have all of them. */
@@ -137,11 +184,11 @@ export class TenantAccess extends TenantPart implements ScheduledPart {
 
   async wake(): Promise<void> {
     const since = this.wakeAt()
-    const [access, sessions] = [this.get(), [...this.watchers()]]
+    const [report, sessions, busy] = [this.#report(), [...this.watchers()], this.#busy()]
     const failures: unknown[] = []
     const tellNext = async () => {
       for (let id = sessions.pop(); id !== undefined; id = sessions.pop())
-        await this.#tell(id, access).catch((error: unknown) => failures.push(error))
+        await this.#tell(id, report, busy.get(id)).catch((error: unknown) => failures.push(error))
     }
     await Promise.all(Array.from({ length: maxConcurrent }, tellNext))
     if (failures.length) throw new Error(`${failures.length} sessions could not be told.`, { cause: failures[0] })
@@ -149,8 +196,11 @@ export class TenantAccess extends TenantPart implements ScheduledPart {
     if (this.wakeAt() === since) this.#options.values.set(announcedName, 0)
   }
 
-  async #tell(sessionId: string, access: Access): Promise<void> {
-    if (!(await this.#options.announce(sessionId, access))) this.#removeWatcher(sessionId)
+  /** `until`: of the registration of a busy session. One that it has made meanwhile stays. */
+  async #tell(sessionId: string, report: AccessReport, until = 0): Promise<void> {
+    if (await this.#options.announce(sessionId, report)) return
+    this.#sql.exec('DELETE FROM watcher WHERE session = ?', sessionId)
+    this.#sql.exec('DELETE FROM busy WHERE session = ? AND until <= ?', sessionId, until)
   }
 
   /** The intent is stored first: the alarm repeats an announcement that fails or is interrupted. */

@@ -125,6 +125,7 @@ export class TenantLimits extends TenantPart {
       'INSERT INTO stored VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = excluded.bytes WHERE bytes <> excluded.bytes'
     if (bytes > 0) this.#sql.exec(upsert, sessionId, bytes)
     else this.#sql.exec('DELETE FROM stored WHERE session = ?', sessionId)
+    this.#shared.noteSession(sessionId, bytes)
   }
 
   /** Checks whether so many more bytes fit into `storage_bytes`. */

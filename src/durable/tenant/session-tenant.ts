@@ -12,11 +12,14 @@ import type { ToolCall } from '#agent/core/turn.ts'
 import { noKeys, openKeys, type TenantKeys } from '#durable/models/credentials.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { noSecrets, type OpenedSecrets, openSecrets } from '#durable/platform/tenant-secrets.ts'
+import { type AccessReport, busyWatchMs } from './access.ts'
 import { snapshotMaxAgeMs, shareSettings, type TenantSnapshot, fetchTenantSnapshot } from './tenant-snapshot.ts'
 import { clock } from '#durable/platform/clock.ts'
 
 /** The age at which a new turn loads new settings. */
 const settingsMaxAgeMs = 5_000
+/** A registration for changes of the access is renewed so long before its end. */
+const renewBeforeMs = 300_000
 /** A session that nobody watched asks again after this time. */
 const unwatchedMs = 60_000
 
@@ -28,17 +31,22 @@ export class SessionTenant {
   /** When the load of this access began, and the last try to load one. */
   #accessAt = 0
   #accessTriedAt = 0
+  /** Until then the tenant's object announces every change. */
+  #announcedUntil = 0
   #refreshingAccess: Promise<void> | undefined
   #isWatched = false
   #watchedAt = 0
   readonly #env: Env
   readonly #id: string
+  readonly #watchAccess: () => PromiseLike<AccessReport>
   #loadedAt = 0
   #lastTurnId = ''
 
-  constructor(env: Env, id: string) {
+  /** `watchAccess`: registers the session with the tenant's object, which announces changes for `busyWatchMs`. */
+  constructor(env: Env, id: string, watchAccess: () => PromiseLike<AccessReport>) {
     this.#env = env
     this.#id = id
+    this.#watchAccess = watchAccess
   }
 
   /** Whether the tenant may act, and its revoked keys: newer than the snapshot, which stays as it is for a turn. */
@@ -80,19 +88,49 @@ export class SessionTenant {
 
   /** Whether the access is too old to begin another step, also while a newer one is being loaded. */
   get isAccessStale(): boolean {
+    const now = clock.now()
+    if (now < this.#announcedUntil) return false
     if (this.#refreshingAccess) return true
-    return clock.now() - Math.max(this.#accessAt, this.#accessTriedAt) > snapshotMaxAgeMs
+    return now - Math.max(this.#accessAt, this.#accessTriedAt) > snapshotMaxAgeMs
   }
 
-  /** Loads the access when it is too old. The last one stays in use while the tenant cannot be reached. */
+  /** How long the access needs no look, because changes of it are announced. Zero: they are not. */
+  get announcedMs(): number {
+    return Math.max(0, this.#announcedUntil - renewBeforeMs - clock.now())
+  }
+
+  /** The tenant's object announces no further change. */
+  endAnnouncements(): void {
+    this.#announcedUntil = 0
+  }
+
+  /**
+   * Loads the access when it is too old, and has changes announced from then on: a long turn asks once. The last access
+   * stays in use while the tenant cannot be reached.
+   */
   async refreshAccess(): Promise<void> {
-    if (!this.isAccessStale) return
+    const isRenewalDue = this.#announcedUntil > 0 && this.announcedMs === 0
+    if (!this.isAccessStale && !isRenewalDue) return
     this.#refreshingAccess ??= this.#loadAccess().finally(() => (this.#refreshingAccess = undefined))
     return this.#refreshingAccess
   }
 
   async #loadAccess(): Promise<void> {
-    this.#accessTriedAt = clock.now()
+    const askedAt = clock.now()
+    this.#accessTriedAt = askedAt
+    try {
+      const { access, isWatched } = await this.#watchAccess()
+      this.setAccess(access, askedAt)
+      this.noteWatched(isWatched, askedAt)
+      this.#announcedUntil = askedAt + busyWatchMs
+    } catch (error) {
+      if (isOwnReset(error)) throw error
+      // During a deploy the tenant's object may be older than this one, and have no such method.
+      await this.#loadAccessOnly()
+    }
+  }
+
+  async #loadAccessOnly(): Promise<void> {
     try {
       const { access = fullAccess, isWatched = false, loadedAt } = await fetchTenantSnapshot(this.#env, this.#id)
       this.setAccess(access, loadedAt)

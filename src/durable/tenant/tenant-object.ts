@@ -82,6 +82,7 @@ export class TenantDO extends DurableObject<Env> {
   readonly #skillRows = new SkillRows(this.#sql, this.env.BLOBS, this.#id)
   readonly #shared = new SharedStorage({
     tenantId: this.#id,
+    sql: this.#sql,
     values: this.#values,
     env: this.env,
     ownBytes: () => this.#skillRows.storedBytes(),
@@ -116,6 +117,7 @@ export class TenantDO extends DurableObject<Env> {
     env: this.env,
     tenantId: this.#id,
     access: () => this.#access.get(),
+    onFirst: () => this.ctx.waitUntil(this.#access.listenersChanged()),
     runInBackground: (work) => this.ctx.waitUntil(work),
   })
   readonly #sockets = new TenantSockets({
@@ -123,6 +125,7 @@ export class TenantDO extends DurableObject<Env> {
     ctx: this.ctx,
     push: this.#push,
     access: () => this.#access.get(),
+    onFirst: () => this.ctx.waitUntil(this.#access.listenersChanged()),
   })
   readonly #events = new TenantEvents(this.#mayChange, this.#sockets)
   readonly #pending = new TenantPending(this.#mayChange, this.#sql, this.#sockets)
@@ -170,7 +173,9 @@ export class TenantDO extends DurableObject<Env> {
     roles: () => this.#settings.get().roles ?? {},
     sql: this.#sql,
     values: this.#values,
-    announce: (sessionId, access) => sessionStub(this.env, this.#id, sessionId).access.change(this.#announcer, access),
+    isWatched: () => this.#sockets.isWatched,
+    announce: (sessionId, { access, isWatched }) =>
+      sessionStub(this.env, this.#id, sessionId).access.change(this.#announcer, access, isWatched),
     onChange: (access) => this.#sockets.closeRefused(access),
     armAlarm: () => this.armAlarm(),
   })

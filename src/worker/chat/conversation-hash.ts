@@ -3,7 +3,7 @@
  * equal words of the same client have the same hash (docs/design/continuity.md).
  */
 
-import type { Principal } from '#agent/core/permission/authority.ts'
+import { identityOf } from '#agent/core/permission/authority.ts'
 import { squeeze } from '#durable/session/views/match-conversation.ts'
 import type { RouteCall } from '../route.ts'
 import { joinText } from './messages.ts'
@@ -51,10 +51,6 @@ function identify({ authority, body, web }: Speaking) {
   const headers = ['x-openwebui-user-id', 'x-openwebui-chat-id'].map((name) => web.req.header(name) ?? null)
   return [identityOf(authority.principal), user ?? null, safetyIdentifier ?? null, cacheKey ?? null, ...headers]
 }
-
-/** The rules and the name of a person may change between two requests. */
-const identityOf = (principal: Principal) =>
-  principal.kind === 'key' ? { kind: principal.kind, id: principal.id } : principal
 
 /** Undefined for an answer without content, which some clients leave out. */
 function normalize(message: ChatMessage): unknown {

@@ -3,7 +3,13 @@
 import type * as z from 'zod'
 import type { Channel, Registration, Secrets } from '#channels/channel.ts'
 import { listPlatforms, loadChannel } from '#channels/channels.ts'
-import { channelSettings, type ChannelSettings, normalizeIds, type settingsChange } from '#channels/settings.ts'
+import {
+  channelSettings,
+  type ChannelSettings,
+  normalizeIds,
+  type settingsChange,
+  type writableSettings,
+} from '#channels/settings.ts'
 import { type Connection, type ConnectionChange, isAddressTaken, webhookPlatform } from '#db/channel-connections.ts'
 import { checkSocket, keepSocket } from '#durable/channels/keep-socket.ts'
 import { forgetConnection, sealSecrets, unsealConnection, unsealSecrets } from '#durable/tenant/channels/connection.ts'
@@ -18,7 +24,7 @@ type NewChannel = {
   readonly platform: string
   readonly name?: string | undefined
   readonly secrets: Secrets
-  readonly settings: ChannelSettings
+  readonly settings: z.infer<typeof writableSettings>
 }
 type ChannelChange = {
   readonly name?: string | undefined
@@ -64,7 +70,7 @@ export async function createChannel(
 ): Promise<Registered & { readonly generated: Secrets }> {
   const { env, tenant } = call
   const channel = await requirePlatform(platform)
-  const settings = channel.normalizeId ? normalizeIds(written, channel.normalizeId) : written
+  const settings = channelSettings.parse(channel.normalizeId ? normalizeIds(written, channel.normalizeId) : written)
   requireChannelPolicy(call, undefined, settings)
   requireAddress(channel, settings)
   const generated = generateSecrets(channel, given)

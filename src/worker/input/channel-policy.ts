@@ -40,7 +40,8 @@ export function requireChannelPolicy(
       (name === 'admins' && after.admins.some((person) => !old.admins.includes(person))) ||
       (name === 'search_scope' && after.search_scope === 'tenant') ||
       (name === 'jobs' && rank(after.jobs) > rank(old.jobs)) ||
-      (name === 'same_person' && after.admins.length > 0) ||
+      // It hands the conversations of one person to another.
+      name === 'same_person' ||
       (!isNew && (name === 'role' || name === 'admin_role')),
   )
   if (policy && !hasScope(caller.authority, 'approve'))

@@ -1,7 +1,7 @@
 /** Serves `/api/channels`: the tenant's connections to messaging platforms. No response contains a secret. */
 
 import * as z from 'zod'
-import { channelSettings, settingsChange } from '#channels/settings.ts'
+import { channelSettings, settingsChange, writableSettings } from '#channels/settings.ts'
 import type { Connection } from '#db/channel-connections.ts'
 import {
   createChannel,
@@ -26,7 +26,7 @@ const channelShape = z.object({
   name: z.string(),
   status: z.enum(['active', 'paused']),
   webhook_url: z.string().describe('The address to which the platform has to send its updates.'),
-  settings: channelSettings,
+  settings: writableSettings,
   secrets: z.record(z.string(), z.string()).describe('The last four characters of each.'),
   generated: z.record(z.string(), z.string()).optional().describe('Secrets that were generated. Shown only here.'),
   registration: z
@@ -53,13 +53,18 @@ nameSchemas(
 const name = z.string().trim().min(1).max(200)
 const secretsField = z.record(z.string().max(100), z.string().max(4_096))
 
+function shownSettings({ settings }: Connection) {
+  const { moved_chats: _kept, ...shown } = channelSettings.parse(settings)
+  return shown
+}
+
 const view = (connection: Connection) => ({
   id: connection.id,
   platform: connection.platform,
   name: connection.name,
   status: connection.status,
   webhook_url: connection.webhookUrl,
-  settings: channelSettings.parse(connection.settings),
+  settings: shownSettings(connection),
   secrets: connection.endings,
   created_at: new Date(connection.createdAt).toISOString(),
 })
@@ -95,7 +100,7 @@ export const channelRoutes = [
       platform: z.string().max(100),
       name: name.optional(),
       secrets: secretsField.default({}),
-      settings: channelSettings.prefault({}),
+      settings: writableSettings.prefault({}),
     }),
     responses: created('The channel', channelShape),
     handle: async (call) => {

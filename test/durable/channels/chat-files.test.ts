@@ -1,3 +1,4 @@
+import { channelSettings } from '#channels/settings.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConnections } from '#db/channel-connections.ts'
 import { calls, Gate, says, until } from '../../support/scripted-model.ts'
@@ -13,7 +14,7 @@ import {
   receiveMessage,
   settleDeliveries,
 } from '../../support/chat.ts'
-import { applyMigrations, bindings, call, request } from '../../worker/client.ts'
+import { applyMigrations, bindings, request } from '../../worker/client.ts'
 import { listLines } from '../../worker/listen.ts'
 import { kill } from '../support/object.ts'
 
@@ -241,8 +242,10 @@ describe('a group that becomes a supergroup', () => {
     await chat.api.waitForText('Two.')
     expect(await listLines(await getSessionId(chat, '-5'))).toHaveLength(4)
     expect(chat.api.callsOf('sendMessage').map(({ body }) => body.chat_id)).toEqual([-5, -1005])
-    const { body } = await call<{ settings: object }>('GET', `/api/channels/${chat.channel}`)
-    expect(body.settings).toMatchObject({ allow_chats: ['-5', '-1005'], moved_chats: { '-1005': '-5' } })
+    expect(await settingsOf(chat.channel)).toMatchObject({
+      allow_chats: ['-5', '-1005'],
+      moved_chats: { '-1005': '-5' },
+    })
   })
 
   const moveOf = (from: number, to: number) =>
@@ -250,7 +253,7 @@ describe('a group that becomes a supergroup', () => {
       message: createMessage('', { text: undefined, chat: { id: from, type: 'group' }, migrate_to_chat_id: to }),
     })
   const settingsOf = async (channel: string) =>
-    (await call<{ settings: Record<string, unknown> }>('GET', `/api/channels/${channel}`)).body.settings
+    channelSettings.parse((await createConnections(bindings.DB, 'default').get(channel))?.settings)
 
   it.each([
     ['that is not allowed', { allow_chats: ['-7'] }],
@@ -268,14 +271,15 @@ describe('a group that becomes a supergroup', () => {
     await chat.api.waitForText('One.')
     await until(async () => {
       await postUpdate(chat, moveOf(-9, -1009))
-      return Object.keys((await settingsOf(chat.channel))['moved_chats'] as object).length
+      return Object.keys((await settingsOf(chat.channel)).moved_chats).length
     })
     expect(await settingsOf(chat.channel)).toMatchObject({ allow_chats: ['*'], moved_chats: { '-1009': '-9' } })
   })
 
   it('does not undo changes of the settings that its isolate has not seen, and keeps 1000 moves', async () => {
     const moved = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`-2${n}`, `-1${n}`]))
-    const chat = await createChat([], { allow_chats: ['-5'], moved_chats: moved })
+    const chat = await createChat([], { allow_chats: ['-5'] })
+    await createConnections(bindings.DB, 'default').update(chat.channel, { settings: { moved_chats: moved } })
     // The first one fetches the bot's account, and the second one leaves the connection in the cache.
     for (const text of ['x', 'y'])
       await postUpdate(chat, createUpdate({ message: createMessage(text, { chat: { id: -5, type: 'group' } }) }))
@@ -283,7 +287,7 @@ describe('a group that becomes a supergroup', () => {
     await postUpdate(chat, moveOf(-5, -1005))
     const { allow_chats: allowed, moved_chats: kept } = await settingsOf(chat.channel)
     expect(allowed).toEqual(['-5', '-6', '-1005'])
-    const names = Object.keys(kept as object)
+    const names = Object.keys(kept)
     expect([names.length, names.includes('-20'), names.at(-1)]).toEqual([1_000, false, '-1005'])
   })
 

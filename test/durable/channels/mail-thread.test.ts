@@ -13,7 +13,7 @@ const root = '<root@x.test>'
 let mails = 0
 
 async function receiveMail(to: string, text: string): Promise<void> {
-  const checked = 'Authentication-Results: mx.cloudflare.net; dmarc=pass'
+  const checked = 'Authentication-Results: mx.cloudflare.net; dmarc=pass header.from=x.test'
   const place = mails++ ? [`Message-ID: <${mails}@x.test>`, `References: ${root}`] : [`Message-ID: ${root}`]
   const header = [checked, 'From: anna@x.test', 'Subject: Report', ...place].join('\r\n')
   const raw = new TextEncoder().encode(`${header}\r\n\r\n${text}`)

@@ -1,6 +1,6 @@
 /** Tests that the quota of a tenant counts what it stores in D1 and R2, and counts nothing twice. */
 
-import { runDurableObjectAlarm } from 'cloudflare:test'
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { ownerAuthority } from '../../support/authority.ts'
@@ -70,6 +70,50 @@ it('counts history in D1, and refuses a turn over the limit', async () => {
     return answer.status === 429 ? answer : undefined
   })
   expect(refused.body.error).toMatchObject({ code: 'limit_exceeded', param: 'storage_bytes' })
+})
+
+it('measures again only what has changed, and an idle tenant is never woken', async () => {
+  const clock = createSkippingClock()
+  replaceClock(clock)
+  const { id, stub } = newObject()
+  const owner = ownerAuthority()
+  const report = (sessionId: string, bytes: number) => stub.limits.setStoredBytes(owner, { sessionId, bytes })
+  const alarm = () => runInDurableObject(stub, (_object, { storage }) => storage.getAlarm())
+  const measured = () =>
+    runInDurableObject(stub, (_object, { storage }) => {
+      const query = "SELECT body FROM kept WHERE name = 'shared bytes'"
+      const [row] = storage.sql.exec<{ body: string }>(query).toArray()
+      return row && (JSON.parse(row.body) as { blobs: number; isDue: boolean })
+    })
+  /** Lets the time of the next measurement come. */
+  const settle = async () => {
+    clock.pass(900_000)
+    return until(async () => {
+      await runDurableObjectAlarm(stub)
+      const { blobs, isDue } = (await measured()) ?? { isDue: true }
+      return !isDue && { blobs, alarm: await alarm() }
+    })
+  }
+  await stub.limits.set(owner, { storage_bytes: 1_000_000 })
+  expect(await alarm()).toBeNull()
+  for (const session of ['a', 'b']) {
+    await put(id, `s/${session}/attachments/1`, 100)
+    await report(session, 10)
+  }
+  expect(await settle()).toEqual({ blobs: 200, alarm: null })
+  clock.pass(30 * 86_400_000)
+  expect(await runDurableObjectAlarm(stub)).toBe(false)
+  // The weekly measurement of everything comes with the next activity.
+  await report('a', 11)
+  expect(await settle()).toEqual({ blobs: 200, alarm: null })
+  for (const session of ['a', 'b']) await put(id, `s/${session}/attachments/2`, 100)
+  await put(id, 'exports/1', 5)
+  await report('a', 12)
+  expect(await settle()).toEqual({ blobs: 305, alarm: null })
+  await report('b', 12)
+  expect(await settle()).toEqual({ blobs: 405, alarm: null })
+  await report('a', 0)
+  expect(await settle()).toEqual({ blobs: 205, alarm: null })
 })
 
 it('measures nothing without a limit', async () => {

@@ -53,7 +53,6 @@ describe('/api/channels', () => {
         busy_mode: 'interrupt',
         streaming: false,
         address: null,
-        moved_chats: {},
       }),
       secrets: { bot_token: 'mnop', webhook_secret: 'rs-1' },
       created_at: expect.any(String),
@@ -312,6 +311,7 @@ describe('who holds the scope approve in chats, and who may read beyond them,', 
     for (const [field, settings] of [
       ['settings.admins', { admins: ['1', '2'] }],
       ['settings.search_scope', { search_scope: 'tenant' }],
+      ['settings.same_person', { same_person: [['5', '6']] }],
     ] as const) {
       const answers = [
         await change(weak, settings),
@@ -324,6 +324,10 @@ describe('who holds the scope approve in chats, and who may read beyond them,', 
         expect([status, body.error.code, body.error.param]).toEqual([403, 'policy', field])
       expect((await change(key, settings)).status).toBe(200)
     }
+    // The system keeps which chat continues which: nobody writes that, and nobody reads it.
+    const moved = await change(key, { moved_chats: { '-2': '-1' } })
+    expect([moved.status, moved.body.error.code]).toEqual([400, 'invalid_request'])
+    expect(made.body['settings']).not.toHaveProperty('moved_chats')
     // Fewer rights, and settings that grant none, need no such key.
     for (const settings of [{ admins: ['1'] }, { search_scope: 'chat' }, { streaming: true }])
       expect((await change(weak, settings)).status).toBe(200)

@@ -84,7 +84,7 @@ type TestMail = {
 /** Returns why the mail was rejected. */
 async function receiveMail({ from = 'anna@x.test', to, lines = [], body = 'hi', deployment = env }: TestMail) {
   const rejected: string[] = []
-  const checked = 'Authentication-Results: mx.cloudflare.net; dmarc=pass'
+  const checked = 'Authentication-Results: mx.cloudflare.net; dmarc=pass header.from=x.test'
   const header = [checked, `From: ${from}`, 'Subject: S', 'Message-ID: <1@x.test>', ...lines].join('\r\n')
   const raw = bytesOf(`${header}\r\n\r\n${body}`)
   const context = createExecutionContext()

@@ -29,6 +29,10 @@ export type Principal =
   /** The parent session of a child. */
   | { readonly kind: 'session'; readonly id: string }
 
+/** Names a principal among those of its tenant. The rules and the name of a person may change between two requests. */
+export const identityOf = (principal: Principal) =>
+  principal.kind === 'key' ? { kind: principal.kind, id: principal.id } : principal
+
 /** The scopes of a key, a login rule or a person, limited by a role of the tenant's settings if there is one. */
 export type Entitlement = { readonly scopes: readonly Scope[]; readonly role?: string }
 

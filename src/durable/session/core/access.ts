@@ -2,8 +2,8 @@
  * Applies the access of the tenant and its keys to a session. A turn or a stream that may not go on ends, and a session
  * of a suspended tenant does nothing until the tenant is active again.
  *
- * A session that runs or streams looks every `checkIntervalMs`. One that hibernates with open sockets, or that is paused,
- * is told by the tenant's object.
+ * A session that runs or streams longer than `checkIntervalMs` registers with the tenant's object, which tells it about
+ * changes. One that hibernates with open sockets, or that is paused, is told too.
  */
 
 import { log } from '#agent/core/log.ts'
@@ -23,7 +23,7 @@ export type SessionAccessOptions = {
 
 export type HeldSocket = { readonly socket: WebSocket; readonly reader: Holder }
 
-/** With the age of a cached snapshot this stays below two seconds. */
+/** With the age of a cached snapshot this stays below two seconds. Repeated until the session is registered. */
 const checkIntervalMs = 750
 /** A paused session looks this often by itself, in case nobody told it. */
 const pausedIntervalMs = 3_600_000
@@ -42,9 +42,10 @@ export class SessionAccess {
     return this.#options.session.tenant.access.status !== 'active'
   }
 
-  /** Looks regularly as long as a turn runs or a stream is open. */
+  /** Has changes reported as long as a turn runs or a stream is open. */
   startChecks(): void {
-    this.#cancelCheck ??= clock.schedule(checkIntervalMs, () => this.#runCheck())
+    const pauseMs = Math.max(checkIntervalMs, this.#options.session.tenant.announcedMs)
+    this.#cancelCheck ??= clock.schedule(pauseMs, () => this.#runCheck())
   }
 
   /** Ends the checks when nothing needs them any more. */
@@ -75,11 +76,14 @@ export class SessionAccess {
   async change(access: Access): Promise<boolean> {
     const { session, sockets } = this.#options
     session.tenant.setAccess(access)
-    if (!session.exists) return false
-    this.apply()
-    if (this.isPaused) return true
-    session.turns.continueAfterPause()
-    return sockets().some(({ socket }) => socket.readyState === WebSocket.OPEN)
+    if (session.exists) {
+      this.apply()
+      if (this.isPaused) return true
+      session.turns.continueAfterPause()
+      if (this.#isBusy || sockets().some(({ socket }) => socket.readyState === WebSocket.OPEN)) return true
+    }
+    session.tenant.endAnnouncements()
+    return false
   }
 
   /** Called by the alarm before it starts anything. True when nothing may be started. */
@@ -124,8 +128,10 @@ export class SessionAccess {
   #runCheck(): void {
     this.#cancelCheck = undefined
     if (!this.#isBusy) return
-    this.startChecks()
-    this.#options.session.runInBackground(this.check())
+    const goOn = () => {
+      if (this.#isBusy) this.startChecks()
+    }
+    this.#options.session.runInBackground(this.check().finally(goOn))
   }
 
   #stopTurn(): void {

@@ -9,7 +9,7 @@ import { requestStop } from '#agent/loop/turn-changes.ts'
 import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
 import { callerCalls, isSuspended, isWaitingForSubagents } from '#agent/core/turn.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { armAlarm, leaseMs, type WakeSchedule } from '#durable/platform/schedule.ts'
+import { armAlarm, leaseMs, nextWake, type WakeSchedule } from '#durable/platform/schedule.ts'
 import { beginConversation } from '#durable/storage/conversation-span.ts'
 import { sessionUsage } from '#durable/storage/session-record.ts'
 import { nextTurn, type TurnRequest } from '#durable/turn/next-turn.ts'
@@ -174,8 +174,18 @@ export class TurnControl {
 
   // --- the alarm
 
-  /** Sets the alarm to the earliest reason to wake. Storage orders it with the writes of this stretch. */
+  /**
+   * Sets the alarm to the earliest reason to wake. Storage orders it with the writes of this stretch. While a turn runs
+   * or its rows are sent, an alarm that is earlier stays: moving it costs a row, and its handler sets it exactly.
+   */
   arm(): void {
+    const { armed, backsOffUntil } = this.#schedule
+    const isWorking = backsOffUntil === undefined && !this.isSettled
+    const isKept = isWorking && typeof armed === 'number' && armed > clock.now()
+    if (!isKept || (nextWake({ wakes: this.#wakes(), armed })?.at ?? Infinity) < armed) this.armExactly()
+  }
+
+  armExactly(): void {
     const armed = armAlarm(this.#storage, { wakes: this.#wakes(), armed: this.#schedule.armed })
     this.#schedule = { ...this.#schedule, armed }
   }
@@ -244,7 +254,7 @@ export class TurnControl {
       this.#schedule = schedules.projectionFailed(this.#schedule, clock.now())
     }
     // The storage of a closing session may already belong to a new session.
-    if (!this.isClosing) this.arm()
+    if (!this.isClosing) this.armExactly()
   }
 
   /** Publishes pending requests first, then waits for the title so that one page of history holds both. */

@@ -23,10 +23,13 @@ export class AccessSubject extends RpcTarget {
     await this.#host.ctx.storage.deleteAll()
   }
 
-  /** Resolves to whether this session needs the next report too. */
-  async change(authority: Authority, access: Access): Promise<boolean> {
+  /**
+   * Resolves to whether this session needs the next report too. `isWatched`: somebody listens to the events of the tenant.
+   */
+  async change(authority: Authority, access: Access, isWatched?: boolean): Promise<boolean> {
     this.#requireOwn(authority)
     forgetSnapshot(this.#host.session.tenantId)
+    if (isWatched !== undefined) this.#host.session.tenant.noteWatched(isWatched)
     return this.#host.session.access.change(access)
   }
 

@@ -14,6 +14,8 @@ type TenantSocketsOptions = {
   readonly mayChange: ChangeCheck
   readonly ctx: Pick<DurableObjectState, 'acceptWebSocket' | 'getWebSockets' | 'getTags'>
   readonly access: () => Access
+  /** Called when somebody begins to listen and nobody did before. */
+  readonly onFirst: () => void
   /** Gets the events that no socket of its keys receives. */
   readonly push: Pick<TenantPush, 'isWanted' | 'notify'>
 }
@@ -46,14 +48,16 @@ export class TenantSockets {
 
   /** Opens a socket for the reader whom the header names. */
   serve(request: Request): Response {
-    const { mayChange, ctx, access } = this.#options
+    const { mayChange, ctx, access, onFirst } = this.#options
     const authority = decodeAuthority(request.headers.get(authorityHeader))
     const mayRead = authority && mayChange(authority) && hasScope(authority, 'read')
     if (!mayRead || findRefusal(access(), getHolder(authority, 'read'))) return new Response(null, { status: 404 })
     if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
     if (ctx.getWebSockets().length >= maxSockets) return new Response(null, { status: 429 })
     const { 0: client, 1: server } = new WebSocketPair()
+    const isFirst = !this.isWatched
     ctx.acceptWebSocket(server, listTags(authority))
+    if (isFirst) onFirst()
     return new Response(null, { status: 101, webSocket: client })
   }
 

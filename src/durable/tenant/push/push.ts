@@ -32,6 +32,8 @@ export type TenantPushOptions = {
   readonly env: Env
   readonly tenantId: string
   readonly access: () => Access
+  /** Called when a browser subscribes and none had before. */
+  readonly onFirst: () => void
   readonly runInBackground: (work: Promise<unknown>) => void
 }
 
@@ -76,9 +78,11 @@ export class TenantPush extends TenantPart {
 
   subscribe(authority: Authority, subscription: NewSubscription): void {
     this.requireOwn(authority, 'read')
+    const isFirst = !this.isWanted
     const others = this.#stored.list.filter(({ endpoint }) => endpoint !== subscription.endpoint)
     const list = [...others, { ...subscription, reader: listTags(authority) }].slice(-maxSubscriptions)
     this.#store({ ...this.#stored, list })
+    if (isFirst) this.#options.onFirst()
   }
 
   /** Returns whether the key had subscribed this endpoint. */

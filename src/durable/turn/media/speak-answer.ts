@@ -2,6 +2,7 @@
 
 import { systemAuthority } from '#agent/core/permission/authority.ts'
 import { parseMarkdown } from '#channels/text/parse-markdown.ts'
+import { withDeadline } from '#durable/platform/timeout.ts'
 import { createSpeech } from './create-media.ts'
 import type { MediaHost } from './media-host.ts'
 
@@ -14,9 +15,10 @@ export async function speakAnswer(host: MediaHost, markdown: string, run: string
   const text = renderSpoken(markdown)
   if (!text) return undefined
   const authority = systemAuthority(host.tenantId, { kind: 'session', id: host.sessionId })
-  const call = { callId: `answer ${run}`, signal: AbortSignal.timeout(speechTimeoutMs), authority }
-  // Ids of runs are unique: the step of the session may have gone on.
-  const answer = await createSpeech({ ...host, step: () => 0 }, { text }, call)
+  const answer = await withDeadline(speechTimeoutMs, (signal) =>
+    // Ids of runs are unique: the step of the session may have gone on.
+    createSpeech({ ...host, step: () => 0 }, { text }, { callId: `answer ${run}`, signal, authority }),
+  )
   return answer.kind === 'made' ? answer.files[0]?.path : undefined
 }
 

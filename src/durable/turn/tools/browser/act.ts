@@ -19,6 +19,7 @@ import {
   openSteel,
 } from '#backends/browser/vendors.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { fetchWithDeadline, withDeadline } from '#durable/platform/timeout.ts'
 import { type BrowserHost, getKeepAliveMs } from './browser-host.ts'
 import { systemAuthority } from '#agent/core/permission/authority.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
@@ -319,13 +320,12 @@ const wires: BrowserWires = {
   schedule: clock.schedule,
   openSocket: async (url) =>
     acceptSocket(
-      await fetch(url.replace(/^ws/, 'http'), {
-        headers: { upgrade: 'websocket' },
-        redirect: 'manual',
-        signal: AbortSignal.timeout(requestTimeoutMs),
-      }),
+      await withDeadline(requestTimeoutMs, (signal) =>
+        fetch(url.replace(/^ws/, 'http'), { headers: { upgrade: 'websocket' }, redirect: 'manual', signal }),
+      ),
     ),
-  fetch: (url, init) => fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(requestTimeoutMs) }),
+  fetch: (url, init) =>
+    fetchWithDeadline(requestTimeoutMs, (signal) => fetch(url, { ...init, redirect: 'manual', signal })),
 }
 
 /** `backend`: of a browser that runs. Without it: of a new one. */

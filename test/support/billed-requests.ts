@@ -1,0 +1,51 @@
+/**
+ * Counts the requests to Durable Objects that the platform bills: each RPC call, each `fetch` and each alarm is one. The
+ * worker of the tests and that of the benchmark wrap their bindings with it.
+ */
+
+/** The number of requests by name, such as `TENANT.access.watchWhileBusy`. */
+export type RequestCounts = Map<string, number>
+
+export const objectRequests: RequestCounts = new Map()
+
+export function countRequest(name: string): void {
+  objectRequests.set(name, (objectRequests.get(name) ?? 0) + 1)
+}
+
+type Callable = (...given: readonly unknown[]) => unknown
+
+/** A stub, a part of it or a method: what is called is counted by its path. */
+function countCalls(member: object, owner: unknown, path: string): object {
+  return new Proxy(member, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof name === 'symbol' || name === 'then' || typeof value !== 'function') return value
+      return countCalls(value, target, `${path}.${name}`)
+    },
+    apply(target, _self, given: readonly unknown[]) {
+      countRequest(path)
+      return Reflect.apply(target as Callable, owner, given)
+    },
+  })
+}
+
+/** Wraps a namespace of objects. `name`: of its binding. */
+export const countNamespace = <N extends object>(namespace: N, name: string): N =>
+  new Proxy(namespace, {
+    get(target, method) {
+      const value: unknown = Reflect.get(target, method, target)
+      if (typeof value !== 'function') return value
+      if (method !== 'getByName' && method !== 'get') return value.bind(target) as unknown
+      return (...given: readonly unknown[]) =>
+        countCalls(Reflect.apply(value, target, given) as object, undefined, name)
+    },
+  })
+
+type Objects = { readonly SESSION: object; readonly TENANT: object }
+
+/** Counts the requests that the holder of these bindings sends. */
+export const countObjects = <E extends Objects>(env: E): E => ({
+  ...env,
+  SESSION: countNamespace(env.SESSION, 'SESSION'),
+  TENANT: countNamespace(env.TENANT, 'TENANT'),
+})
