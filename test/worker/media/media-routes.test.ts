@@ -273,6 +273,9 @@ describe('a long text', () => {
   })
 })
 
+/** One image of it costs $0.053. */
+const medium = { quality: 'medium', size: '1024x1024' }
+
 describe('money', () => {
   it('is in the usage of the tenant', async () => {
     const { key } = await newTenant()
@@ -304,7 +307,7 @@ describe('money', () => {
   it('that is spent sends nothing', async () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.08 } } })
-    const ask = () => call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox' } })
+    const ask = () => call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox', ...medium } })
     const answers = [await ask(), await ask()]
     expect(answers.map(({ status, body }) => [status, body.error?.param])).toEqual([
       [200, undefined],
@@ -325,8 +328,21 @@ describe('money', () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.06 } } })
     vendors.begin(() => Response.json({ error: { message: 'not allowed' } }, { status: 400 }))
-    const ask = () => call('POST', '/v1/images/generations', { key, body: { prompt: 'x' } })
+    const ask = () => call('POST', '/v1/images/generations', { key, body: { prompt: 'x', ...medium } })
     expect([(await ask()).status, (await ask()).status]).toEqual([400, 400])
+  })
+
+  it.each([
+    ['of the best quality', { quality: 'high' }],
+    ['of a quality that the vendor chooses', { quality: 'auto' }],
+    ['of many pixels', { size: '2048x2048' }],
+    ['that are several', { n: 2 }],
+  ])('images %s are refused before they are bought, when a limit has no room for them', async (_name, asked) => {
+    const { id, key } = await newTenant()
+    await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.08 } } })
+    const body = { prompt: 'a fox', ...medium, ...asked }
+    const answer = await call<ErrorBody>('POST', '/v1/images/generations', { key, body })
+    expect([answer.status, answer.body.error.param, vendors.calls.length]).toEqual([429, 'usd_per_day', 0])
   })
 })
 
