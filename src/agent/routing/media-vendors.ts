@@ -71,22 +71,27 @@ const pricedArea = 1_024 * 1_024
 /** The vendor chooses the size: the largest of the usual ones. */
 const unknownArea = 1_536 * 1_024
 
+type Prices = NonNullable<MediaModel['byQuality']>
+const isPriced = (prices: Prices, quality: string): quality is keyof Prices => Object.hasOwn(prices, quality)
+
+function areaOf(size: string): number | undefined {
+  const [, width = 0, height = 0] = (/^(\d{1,5})x(\d{1,5})$/.exec(size) ?? []).map(Number)
+  return width * height || undefined
+}
+
+/** A smaller image costs as much as the one that the price lists name. */
+const scale = (area: number): number => Math.max(1, area / pricedArea)
+
 /** Prices what a request asks for. The vendor may take its best quality where the request names none, or one of its own. */
-export function priceImage(
-  { provider, model, usd }: MediaChoice<'image'>,
-  { quality, size }: ImageOptions,
-): ImagePrice {
-  const prices = models.image[provider]?.find((one) => one.model === model)?.byQuality
+export function priceImage(choice: MediaChoice<'image'>, { quality, size }: ImageOptions): ImagePrice {
+  const { usd } = choice
+  const prices = models.image[choice.provider]?.find(({ model }) => model === choice.model)?.byQuality
   if (!prices) return { usd, maxUsd: usd }
-  const named = quality === 'low' || quality === 'medium' || quality === 'high' ? prices[quality] : undefined
-  const isChosen = quality == null || quality === 'auto'
-  const [, width, height] = (/^(\d{1,5})x(\d{1,5})$/.exec(size ?? '') ?? []).map(Number)
-  const area = width && height ? width * height : undefined
-  const factor = (pixels: number): number => Math.max(1, pixels / pricedArea)
-  return {
-    usd: (named ?? (isChosen ? prices.medium : prices.high)) * factor(area ?? pricedArea),
-    maxUsd: (named ?? prices.high) * factor(area ?? unknownArea),
-  }
+  const area = areaOf(size ?? '')
+  const asked = quality ?? 'auto'
+  const highest = isPriced(prices, asked) ? prices[asked] : prices.high
+  const probable = asked === 'auto' ? prices.medium : highest
+  return { usd: probable * scale(area ?? pricedArea), maxUsd: highest * scale(area ?? unknownArea) }
 }
 
 export type MediaChoice<Use extends MediaUse = MediaUse> = {
