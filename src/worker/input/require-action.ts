@@ -1,6 +1,6 @@
 /** Refuses a request that amounts to a tool call which its authority may not make. */
 
-import { judgeAction, type OrderedAction } from '#tools/judge-action.ts'
+import type { OrderedAction } from '#tools/judge-action.ts'
 import { AppError } from '../errors.ts'
 import type { RouteCall } from '../route.ts'
 
@@ -11,6 +11,7 @@ export async function requireAction(
   param: string,
 ): Promise<void> {
   const origin = { source: 'api' }
+  const { judgeAction } = await import('#tools/judge-action.ts')
   const refusal = await judgeAction(action, { settings: tenant.settings, origin, authority })
   if (refusal) throw new AppError(403, 'insufficient_scope', refusal.error, { param })
 }

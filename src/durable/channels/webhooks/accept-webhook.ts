@@ -5,7 +5,6 @@
 
 import { actAs, type Authority, narrow, systemAuthority } from '#agent/core/permission/authority.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
-import { judgeAction } from '#tools/judge-action.ts'
 import { sendAction } from '#tools/tool-names.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import { fullAccess } from '#agent/core/permission/access.ts'
@@ -159,9 +158,10 @@ async function sendMessage(env: Env, { webhook, key, payload, tenant }: WebhookD
 }
 
 /** The text leaves as it is filled in, so it is judged as a message that the authors of the webhook send. */
-function judgeSending(webhook: LoadedWebhook, { settings, access }: TenantSnapshot) {
+async function judgeSending(webhook: LoadedWebhook, { settings, access }: TenantSnapshot) {
   const authority = narrowByRoles(authorityOf(webhook), access?.roles)
   const action = { tool: sendAction, input: { target: webhook.settings.deliver }, isOrdered: true }
+  const { judgeAction } = await import('#tools/judge-action.ts')
   return judgeAction(action, { settings, origin: { source: 'webhook' }, authority })
 }
 

@@ -17,7 +17,7 @@ import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
 import type { ExecutionBackend } from '#agent/core/backend.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
-import { judgeAction, type OrderedAction } from '#tools/judge-action.ts'
+import type { OrderedAction } from '#tools/judge-action.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import { userText } from '#agent/core/message.ts'
@@ -174,6 +174,7 @@ async function findRefusal(session: Session, by: Authority, action: OrderedActio
   await backend.files.stat('.')
   const authority = narrowByRoles(by, session.tenant.access.roles)
   const { settings, meta, toolRuntime } = session
+  const { judgeAction } = await import('#tools/judge-action.ts')
   const refusal = await judgeAction(action, { settings, origin: meta, authority, services: toolRuntime.place })
   if (refusal === undefined) return undefined
   return refusal.status === 'pending'

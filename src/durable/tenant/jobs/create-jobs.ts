@@ -16,7 +16,7 @@ import { defaultModelOf } from './preflight.ts'
 import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
 import type { JobChange } from '#agent/schedule/job/job.ts'
 import { parseTargets, renderTarget, type Target } from '#agent/schedule/job/targets.ts'
-import { judgeAction, type OrderedAction } from '#tools/judge-action.ts'
+import type { OrderedAction } from '#tools/judge-action.ts'
 import { sendAction } from '#tools/tool-names.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import { isSent } from './deliver-result.ts'
@@ -136,6 +136,7 @@ async function findProblem(context: TargetContext, authority: Authority, target:
 const origin = { source: 'cron' } as const
 
 async function judge(settings: Settings, authority: Authority, action: OrderedAction): Promise<string | undefined> {
+  const { judgeAction } = await import('#tools/judge-action.ts')
   return (await judgeAction(action, { settings, origin, authority }))?.error
 }
 
