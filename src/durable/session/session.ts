@@ -53,7 +53,6 @@ import { createTurnMachine, type TurnMachine } from '#durable/turn/turn-machine.
 import type { TurnSession } from '#durable/turn/turn-session.ts'
 import type { DeliverMessage } from './subagents/parent-session.ts'
 import { SessionSubagents } from './subagents/subagents.ts'
-import { learnFromTurn } from './core/learn-from-turn.ts'
 import { recordDecisions } from './core/record-decisions.ts'
 import { SelfStartTimer } from './core/self-start-timer.ts'
 import { Titles } from './core/title.ts'
@@ -299,7 +298,8 @@ export class Session implements TurnSession {
   startReview(): void {
     const onFailure = (error: unknown) =>
       log.warn('learning.unstarted', 'A review of a conversation could not be started.', { error })
-    this.runInBackground(learnFromTurn(this, this.#env).catch(onFailure))
+    const review = async () => (await import('./core/learn-from-turn.ts')).learnFromTurn(this, this.#env)
+    this.runInBackground(review().catch(onFailure))
   }
 
   /** The platform keeps the object alive for the work. */
