@@ -11,7 +11,7 @@ import { newTurn, type Turn } from '#agent/core/turn.ts'
 import { noUsage } from '#agent/core/usage.ts'
 import { isUnattendedTurn } from '#agent/policy/unattended.ts'
 import type { Route } from '#agent/routing/route.ts'
-import { createD1History } from '#db/history.ts'
+import { openHistory } from '#db/history.ts'
 import { ChatOutbox } from '#durable/channels/chat-outbox.ts'
 import { SessionAnnouncer } from '#durable/events/session-announcer.ts'
 import { Streams } from '#durable/events/streams.ts'
@@ -190,7 +190,7 @@ export class Session implements TurnSession {
   async load(): Promise<boolean> {
     if (this.turns.isClosing) return false
     if (this.#meta) return this.exists
-    const through = await rebuild(this.journal, createD1History(this.#env.DB, this.tenantId), this.sessionId)
+    const through = await rebuild(this.journal, openHistory(this.#env, this.tenantId), this.sessionId)
     // It may have been deleted or loaded meanwhile: a turn that began in the other store must not be lost.
     if (this.turns.isClosing) return false
     if (this.#meta) return this.exists
@@ -392,7 +392,7 @@ export class Session implements TurnSession {
   #createProjection(): Projection {
     return new Projection({
       journal: this.journal,
-      history: () => createD1History(this.#env.DB, this.tenantId),
+      history: () => openHistory(this.#env, this.tenantId),
       record: () => this.record(),
       usageOf: (turn) => runUsage(this.meta, turn),
       repeatedThrough: () => this.meta.repeatedThrough ?? 0,
