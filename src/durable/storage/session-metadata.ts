@@ -44,6 +44,9 @@ export type NewSession = {
   readonly fileMarks?: FileMarksRecord | undefined
 }
 
+/** A call that was allowed for the session, as `tool: rule`. `holder`: for whom the turn acted that asked (turn-authority.ts). */
+export type SessionGrant = { readonly holder: string; readonly call: string }
+
 /** The last numbers that were assigned to messages and events. */
 export type LastNumbers = { readonly message: number; readonly event: number }
 
@@ -60,6 +63,8 @@ export type SubagentLink = {
 }
 
 export type SessionMetadata = Conversations & {
+  /** The key or person that has created the session, as `holderOf` names it. Absent in sessions that are older than this field. */
+  readonly owner?: string
   readonly subagent?: SubagentLink
   readonly id: string
   readonly tenantId: string
@@ -81,8 +86,8 @@ export type SessionMetadata = Conversations & {
   readonly shell?: ShellState
   /** The metadata that a client has given the session as a conversation. */
   readonly labels?: Readonly<Record<string, string>>
-  /** Calls that a person has allowed for this session, as `tool: rule`. */
-  readonly grants?: readonly string[]
+  /** Calls that were allowed for this session. */
+  readonly grants?: readonly SessionGrant[]
   readonly machine?: WorkspaceLocation
   /**
    * What the run has read (turn/tools/mark-log.ts), and how often it has sent something without a question, by host, since
@@ -134,9 +139,10 @@ export type SessionMetadata = Conversations & {
 export const createMetadata = (
   { id, tenantId }: Pick<SessionMetadata, 'id' | 'tenantId'>,
   { title, source, model, parentId, settings, origin, ephemeral, oneShot, subagent, jobRun, fileMarks }: NewSession,
-  now: number,
+  { owner, now }: { readonly owner: string; readonly now: number },
 ): SessionMetadata => ({
   id,
+  owner,
   tenantId,
   title: title ?? null,
   source: source ?? 'api',

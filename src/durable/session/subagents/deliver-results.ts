@@ -4,6 +4,7 @@
  */
 
 import { allMarks, joinMarks, type Marks, privateMarks } from '#agent/core/marks.ts'
+import { combineAuthorities, joinContributors } from '#agent/core/permission/contribution.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import type { SubagentFile, SubagentReport } from '#agent/core/subagent.ts'
 import {
@@ -105,7 +106,7 @@ async function deliverToCall(
   // Nothing is awaited from here on: the result and the marks are one write.
   if (!bounded || !first || getPlace(session, first) !== 'away') return clock.now() + retryAfterMs
   markDelivered(rows, ended)
-  deliverResult(session, bounded)
+  deliverResult(session, bounded, { contributors: listContributors(ended) })
   return undefined
 }
 
@@ -131,7 +132,8 @@ async function deliverInBackground(delivering: Delivering, ended: readonly Ended
   const bounded = message?.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('') ?? text
   await failpoint('before-subagent-results')
   // The key makes a repetition harmless.
-  await deliver(inNameOf(session, first.authority), {
+  const authority = joinContributors(combineAuthorities([first.authority]), listContributors(ended))
+  await deliver(inNameOf(session, authority), {
     key: first.delegation,
     source: 'subagent',
     text: bounded,
@@ -144,6 +146,8 @@ async function deliverInBackground(delivering: Delivering, ended: readonly Ended
 
 const marksOfReports = (ended: readonly EndedRow[]): Marks =>
   joinMarks(...ended.map(({ state }) => state.report.marks ?? allMarks))
+/** Whoever has written to a subagent has contributed to its result. */
+const listContributors = (ended: readonly EndedRow[]) => ended.flatMap(({ state }) => state.report.contributors ?? [])
 
 function markDelivered(rows: ChildRows, ended: readonly EndedRow[]): void {
   for (const { id } of ended) {

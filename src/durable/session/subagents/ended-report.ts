@@ -36,6 +36,7 @@ export function renderReport(session: Session, turn: Turn): SubagentReport | und
   )
   const usage = totalUsage({ ...turn, usage: runUsage(meta, turn) })
   const [key] = Object.keys(turn.usage.by ?? {})
+  const { contributors } = turn.options.authority ?? {}
   return {
     status: getStatus(turn),
     output: end.output,
@@ -48,6 +49,7 @@ export function renderReport(session: Session, turn: Turn): SubagentReport | und
     toolTrace: getTrace(entries),
     missedSteers: meta.subagent?.missed ?? [],
     marks: marksOfRun(session, turn),
+    ...(contributors && { contributors }),
   }
 }
 

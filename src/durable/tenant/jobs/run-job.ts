@@ -3,6 +3,7 @@
  * repeated after a crash: scripts and turns are keyed by the run, so that none of them runs twice.
  */
 
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { allMarks, foreignMarks, joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
 import { type Authority, narrow, withMarks } from '#agent/core/permission/authority.ts'
 import type { Sources } from '#agent/routing/route.ts'
@@ -96,15 +97,26 @@ async function readMonitor(
   run: OpenRun,
   monitor: NonNullable<OpenRun['plan']['monitor']>,
 ): Promise<string | { readonly result: RunResult }> {
-  if (monitor.kind === 'url')
-    return readAddress(context.guardedFetch, monitor.text).catch((error: unknown) => ({
-      result: { status: 'failed', error: `The monitored address could not be read: ${String(error)}` } as const,
-    }))
+  if (monitor.kind === 'url') return readMonitoredAddress(context, run, monitor.text)
   const verdict = await execute(context, run, { key: 'monitor', command: monitor.text })
   if ('result' in verdict) return verdict
   if (verdict.kind === 'failed') return { result: { status: 'failed', error: `Monitor: ${verdict.error}` } }
   // A monitor that prints nothing has seen an empty text.
   return verdict.kind === 'output' ? verdict.text : ''
+}
+
+async function readMonitoredAddress(
+  { sessionOf, guardedFetch }: JobRunContext,
+  run: OpenRun,
+  url: string,
+): Promise<string | { readonly result: RunResult }> {
+  const action = { tool: 'web_extract', input: { urls: [url] }, isOrdered: true }
+  const refusal = await sessionOf(run.sessionId ?? '').judge(createAuthority(run), jobSession(run), action)
+  const failed = (error: string) => ({ result: { status: 'failed', error } as const })
+  if (refusal !== null) return failed(`The monitored address was not read: ${refusal ?? 'the session is another one.'}`)
+  return readAddress(guardedFetch, url).catch((error: unknown) =>
+    failed(`The monitored address could not be read: ${String(error)}`),
+  )
 }
 
 async function runScript(context: JobRunContext, run: OpenRun) {
@@ -128,7 +140,7 @@ async function execute(
     key,
     command,
     timeoutMs: scriptTimeoutMs,
-    isApproved: run.plan.hasApprovedScripts,
+    isApproved: run.plan.approvedScripts.includes(await sha256Hex(command)),
   })
   return judgeOutcome(outcome)
 }
@@ -174,14 +186,14 @@ async function startTurn(context: JobRunContext, claimed: OpenRun, material: Mat
   const run = { ...claimed, runId }
   if (!context.runs.getOpen(run.id)) return
   context.runs.update(run, clock.now() + pollMs)
-  const outcome = await context
-    .sessionOf(sessionId)
-    .start(createAuthority(run, marksOfMaterial(material)), jobSession(run), {
-      runId,
-      text: renderPrompt(plan.prompt, material),
-      instructions: jobInstructions,
-      ...(plan.maxTurns !== undefined && { maxTurns: plan.maxTurns }),
-    })
+  const own = createAuthority(run, marksOfMaterial(material))
+  const authority = combineAuthorities([own, ...listAuthors(context.jobs, run)])
+  const outcome = await context.sessionOf(sessionId).start(authority, jobSession(run), {
+    runId,
+    text: renderPrompt(plan.prompt, material),
+    instructions: jobInstructions,
+    ...(plan.maxTurns !== undefined && { maxTurns: plan.maxTurns }),
+  })
   const now = clock.now()
   if (!context.runs.getOpen(run.id)) return
   if (!outcome)
@@ -268,6 +280,10 @@ function listContexts(jobs: JobRows, jobId: string, { contextFrom, isContinuous 
     }
   })
 }
+
+/** Those of the other jobs whose outputs the run reads. */
+const listAuthors = (jobs: JobRows, { plan: { contextFrom } }: OpenRun): readonly Authority[] =>
+  contextFrom.flatMap((reference) => (jobs.get(reference) ?? jobs.findByName(reference))?.job.plan.authority ?? [])
 
 const maxMonitoredBytes = 256 * 1024
 const monitorTimeoutMs = 30_000
