@@ -4,6 +4,7 @@
  * these, compare everything, and let the row of the tenant name the new database. Then the old rows are deleted.
  */
 
+import { warmRows } from '../cold-pages.ts'
 import { titleStatements, pageStatements } from '../append-pages.ts'
 import { deleteRowsOf } from '../delete-tenant.ts'
 import { deleteSession } from '../delete-pages.ts'
@@ -41,7 +42,8 @@ export async function moveTenant(env: Env, tenantId: string, to: string): Promis
   const from = await readHistoryName(env, tenantId)
   const target = createTenantDb(getHistoryDatabase(env, to).db, tenantId)
   if (from === to) return deleteOldRows(env, tenantId, to)
-  const move = { env, tenantId, to, source: createTenantDb(getHistoryDatabase(env, from).db, tenantId), target }
+  const source = createTenantDb(getHistoryDatabase(env, from).db, tenantId)
+  const move = { env, tenantId, to, source, target, blobs: env.BLOBS }
   const copied = await copySome(move, sessionsPerStep)
   if (copied.left > maxSessionsAtSwitch) return { status: 'copying', sessions: copied.left }
   return (await switchDatabase(move))
@@ -55,12 +57,14 @@ type Move = {
   readonly to: string
   readonly source: TenantDb
   readonly target: TenantDb
+  readonly blobs: R2Bucket | undefined
 }
 
 /** Copies sessions that differ. Returns how many still do. */
-async function copySome({ source, target }: Move, max: number): Promise<{ readonly left: number }> {
+async function copySome(move: Move, max: number): Promise<{ readonly left: number }> {
+  const { source, target } = move
   const ids = await listDifferences(source, target)
-  for (const id of ids.slice(0, max)) await copySession(source, target, id)
+  for (const id of ids.slice(0, max)) await copySession(move, id)
   await copyKeptUsage(source, target)
   return { left: Math.max(0, ids.length - max) }
 }
@@ -133,7 +137,8 @@ const selectSession = 'SELECT * FROM session WHERE tenant_id = ?1 AND id = ?2'
 const ownTitle = '(SELECT num << 20 FROM session WHERE tenant_id = ?1 AND id = ?2)'
 
 /** Makes the session in `target` equal to that in `source`. Pages with the same mark stay as they are. */
-async function copySession(source: TenantDb, target: TenantDb, id: string): Promise<void> {
+async function copySession(move: Move, id: string): Promise<void> {
+  const { source, target } = move
   const [row] = await source.read<SessionRow>(selectSession, id)
   if (!row) return void (await deleteSession(target, id))
   const { renderBaseForms } = await import('../search/word-forms.ts')
@@ -146,7 +151,7 @@ async function copySession(source: TenantDb, target: TenantDb, id: string): Prom
   const [wanted, held] = await Promise.all([readMarks(source, id), readMarks(target, id)])
   const missing = [...wanted].filter(([n, mark]) => held.get(n) !== mark).map(([n]) => n)
   for (let at = 0; at < missing.length; at += pagesPerRead)
-    for (const page of await readPages(source, row.num, missing.slice(at, at + pagesPerRead)))
+    for (const page of await readPages(move, row.num, missing.slice(at, at + pagesPerRead)))
       await target.write(pageStatements(target, titled, page, renderBaseForms))
   for (const n of held.keys()) if (!wanted.has(n)) await deletePage(target, id, n)
 }
@@ -171,13 +176,18 @@ async function readMarks({ read }: TenantDb, id: string): Promise<ReadonlyMap<nu
 
 type StoredPage = PageRow & { readonly last: number; readonly size: number; readonly mark: number }
 
-async function readPages({ read }: TenantDb, num: number, numbers: readonly number[]): Promise<readonly EncodedPage[]> {
+/** Text in R2 stays there. It is read for the search index. */
+async function readPages(
+  { source, blobs }: Pick<Move, 'source' | 'blobs'>,
+  num: number,
+  numbers: readonly number[],
+): Promise<readonly EncodedPage[]> {
   const keys = numbers.map((n) => num * keysPerSession + n)
   const marks = keys.map((_, n) => `?${n + 2}`).join(', ')
-  const rows = await read<StoredPage>(`SELECT * FROM page WHERE tenant_id = ?1 AND id IN (${marks})`, ...keys)
-  return rows.map((row) => {
-    const { last, size, mark, model, usage, turn, body } = row
-    return { page: decodePage(row), last, size, mark, model, usage, turn, body }
+  const rows = await source.read<StoredPage>(`SELECT * FROM page WHERE tenant_id = ?1 AND id IN (${marks})`, ...keys)
+  const warm = blobs ? await warmRows(rows, blobs) : rows
+  return rows.map(({ last, size, mark, model, usage, turn, body }, n) => {
+    return { page: decodePage(warm[n]!), last, size, mark, model, usage, turn, body }
   })
 }
 
