@@ -4,7 +4,7 @@ import type { Machine } from '#agent/loop/drive.ts'
 import type { Entry, SessionRecord } from '#agent/core/history.ts'
 import { log } from '#agent/core/log.ts'
 import type { Message } from '#agent/core/message.ts'
-import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
+import { type Authority, holderOf, systemAuthority } from '#agent/core/permission/authority.ts'
 import type { PromptMaterial } from '#agent/core/prompt-layer.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import { newTurn, type Turn } from '#agent/core/turn.ts'
@@ -53,7 +53,6 @@ import { createTurnMachine, type TurnMachine } from '#durable/turn/turn-machine.
 import type { TurnSession } from '#durable/turn/turn-session.ts'
 import type { DeliverMessage } from './subagents/parent-session.ts'
 import { SessionSubagents } from './subagents/subagents.ts'
-import { learnFromTurn } from './core/learn-from-turn.ts'
 import { recordDecisions } from './core/record-decisions.ts'
 import { SelfStartTimer } from './core/self-start-timer.ts'
 import { Titles } from './core/title.ts'
@@ -202,9 +201,10 @@ export class Session implements TurnSession {
   }
 
   /** Creates the session in memory; its first write stores it. `history`: what the request of a client repeats. */
-  create(spec: NewSession, history: readonly Message[] = []): void {
+  create(spec: NewSession, by: Authority, history: readonly Message[] = []): void {
     if (this.#meta) return
-    this.#meta = createMetadata({ id: this.sessionId, tenantId: this.tenantId }, spec, clock.now())
+    const { sessionId: id, tenantId } = this
+    this.#meta = createMetadata({ id, tenantId }, spec, { owner: holderOf(by), now: clock.now() })
     this.projection.startAt(0, 'nothing')
     if (!history.length) return
     this.updateMeta({ repeatedThrough: history.length })
@@ -298,7 +298,8 @@ export class Session implements TurnSession {
   startReview(): void {
     const onFailure = (error: unknown) =>
       log.warn('learning.unstarted', 'A review of a conversation could not be started.', { error })
-    this.runInBackground(learnFromTurn(this, this.#env).catch(onFailure))
+    const review = async () => (await import('./core/learn-from-turn.ts')).learnFromTurn(this, this.#env)
+    this.runInBackground(review().catch(onFailure))
   }
 
   /** The platform keeps the object alive for the work. */

@@ -1,5 +1,6 @@
 /** Answers `/v1/images/generations` as OpenAI does, with base64, and makes the images of edits. */
 
+import { requireAction } from '../input/require-action.ts'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { log } from '#agent/core/log.ts'
 import { type MediaChoice, priceImage } from '#agent/routing/media-vendors.ts'
@@ -27,6 +28,7 @@ export type ImagesBody = {
 export type EditedImages = Pick<ImageRequest, 'images' | 'mask'>
 
 export async function createImages(call: PaidRequest, body: ImagesBody, edited: EditedImages = {}): Promise<Response> {
+  await requireAction(call, { tool: 'image_generate', input: { prompt: body.prompt }, isOrdered: true }, 'model')
   const chosen = requireChoice(call, 'image', body.model ?? undefined)
   const { usd, maxUsd } = priceImage(chosen, body)
   const choice = { ...chosen, usd }
