@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, it } from 'vitest'
-import { coolPages } from '#db/cold-pages.ts'
+import { coolPages } from '#db/cool-pages.ts'
 import { openHistory } from '#db/history.ts'
 import { moveTenant } from '#db/shards/move-tenant.ts'
 import { historyDb } from '#db/shards/sharded-database.ts'

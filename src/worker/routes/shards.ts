@@ -92,7 +92,7 @@ export const shardRoutes = [
       const { BLOBS } = env
       if (!BLOBS) throw new AppError(501, 'not_configured', 'The deployment has no BLOBS.')
       const before = new Date().setUTCMonth(new Date().getUTCMonth() - months)
-      const { coolPages } = await import('#db/cold-pages.ts')
+      const { coolPages } = await import('#db/cool-pages.ts')
       const { pages, next = null } = await coolPages({ ...env, BLOBS }, id, { before, after })
       return Response.json({ id, pages, next })
     },
