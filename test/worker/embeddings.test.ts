@@ -71,6 +71,18 @@ describe('embeddings', () => {
     ])
   })
 
+  it('are bought once for an idempotency key', async () => {
+    const { key } = await newTenant()
+    const headers = { 'idempotency-key': 'embed-once' }
+    const ask = () => call<Answer>('POST', '/v1/embeddings', { key, headers, body: { model, input: 'a' } })
+    const [first, again] = [await ask(), await ask()]
+    expect(again.body).toEqual(first.body)
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    expect(sent).toHaveLength(1)
+    const other = await call<Answer>('POST', '/v1/embeddings', { key, headers, body: { model, input: 'b' } })
+    expect(other.body.error?.code).toBe('idempotency_key_conflict')
+  })
+
   it('are part of the usage of the tenant', async () => {
     const { key } = await newTenant()
     await ask(key, { model, input: [[1, 2, 3]] })

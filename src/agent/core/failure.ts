@@ -35,6 +35,7 @@ export type FailureKind =
   | 'long-context-beta' // the beta header for the long window is not allowed
   | 'invalid' // the request is malformed in some other way
   | 'invalid-output' // the answer does not match the requested format, not even after a repair
+  | 'too-many-calls' // one answer calls more tools of the client than a client accepts
   // the session itself
   | 'interrupted' // the object stopped during the call
   | 'aborted' // a stop or a new message cancelled the call
@@ -88,6 +89,7 @@ export const failureReasons: Readonly<Record<FailureKind, string>> = {
   'long-context-beta': 'the account may not use the long context',
   invalid: 'the provider rejected the request',
   'invalid-output': 'the model did not answer in the requested format, not even when it was told what is wrong',
+  'too-many-calls': 'the model called too many tools of the client at once',
   interrupted: 'the system restarted again and again at the same step',
   aborted: 'the call was cancelled',
   unconfigured: 'none of the models that are named can be asked',

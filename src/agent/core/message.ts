@@ -17,8 +17,10 @@ export type ToolCallPart = {
   readonly id: string
   readonly name: string
   readonly input: unknown
-  /** The arguments as the model wrote them; present only when they are not valid JSON. */
+  /** The arguments as they were written; present only when they are not valid JSON. */
   readonly raw?: string
+  /** The arguments as they were written; present only when they are JSON that differs from the JSON of `input`. */
+  readonly json?: string
   /** The tool is one that the caller of the run has offered. */
   readonly owner?: 'client'
   readonly sealed?: ProviderData
@@ -85,6 +87,10 @@ export const errorResult = (call: { readonly id: string; readonly name: string }
   content: [{ type: 'text', text: JSON.stringify({ error }) }],
   failed: true,
 })
+
+/** Returns the arguments as they were written. JSON of the input has other spaces, and rounds numbers. */
+export const argumentsOf = ({ input, json, raw }: Pick<ToolCallPart, 'input' | 'json' | 'raw'>): string =>
+  raw ?? json ?? JSON.stringify(input)
 
 export const callsIn = (message: AssistantMessage): ToolCallPart[] =>
   message.content.filter((part) => part.type === 'call')

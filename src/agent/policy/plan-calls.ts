@@ -3,11 +3,12 @@
  * checked later, when the call is about to run (approval.ts).
  */
 
-import { callsIn, errorResult, type ToolCallPart } from '#agent/core/message.ts'
+import { argumentsOf, callsIn, errorResult, type ToolCallPart } from '#agent/core/message.ts'
 import type { View } from '#agent/core/ports.ts'
 import { isClientTool } from '#agent/core/request/tool-schema.ts'
 import type { ToolCall, Turn } from '#agent/core/turn.ts'
 import type { OnReply } from './policy.ts'
+import { maxCalls } from './repair-tool-calls.ts'
 import { explainCallLimit } from './tool-loop-guard.ts'
 
 export const planCalls: OnReply = ({ turn, reply }, view) => ({ calls: planAll(turn, callsIn(reply), view) })
@@ -15,10 +16,13 @@ export const planCalls: OnReply = ({ turn, reply }, view) => ({ calls: planAll(t
 /** Plans calls in their order. */
 export function planAll(turn: Turn, parts: readonly ToolCallPart[], view: View): ToolCall[] {
   const counts: Record<string, number> = {}
-  return parts.map((part) => {
+  return parts.map((part, at) => {
     const earlier = counts[part.name] ?? 0
     counts[part.name] = earlier + 1
-    return plan(turn, part, view, earlier)
+    const call = plan(turn, part, view, earlier)
+    if (at < maxCalls || call.state !== 'planned') return call
+    const why = `Not run: one reply has at most ${maxCalls} calls. Send this one again.`
+    return { ...call, state: 'settled', result: errorResult(part, why) }
   })
 }
 
@@ -36,9 +40,10 @@ function plan(turn: Turn, part: ToolCallPart, view: View, earlierCalls: number):
   return { ...call, state: 'planned' }
 }
 
-/** The client judges the arguments. Those that are not valid JSON reach it as the model wrote them. */
-function waitForClient({ id, name, input, raw }: ToolCallPart, since: number): ToolCall {
-  const awaits = { kind: 'client', tool: name, input: raw ?? JSON.stringify(input), since } as const
+/** The client judges the arguments. They reach it as the model wrote them. */
+function waitForClient(part: ToolCallPart, since: number): ToolCall {
+  const { id, name } = part
+  const awaits = { kind: 'client', tool: name, input: argumentsOf(part), since } as const
   // The arguments are stored once, in the request.
   return { id, name, input: {}, effect: 'effect', state: 'away', awaits }
 }

@@ -67,6 +67,7 @@ const remedies: Record<FailureKind, readonly Remedy[]> = {
   invalid: [tellAnswerFormat, leaveOutParameters, leaveOutImages, nextModel],
   // The policy `requireAnswerFormat` has asked again.
   'invalid-output': [],
+  'too-many-calls': [],
   interrupted: [repeatStep],
   aborted: [],
   unconfigured: [nextModel],

@@ -1,33 +1,38 @@
 /**
- * Repairs the tool calls of a reply: corrects misspelled tool names, makes ids unique, and removes duplicate calls. Some
- * models send every call of a batch with the same id, or the same call several times.
+ * Repairs the tool calls of a reply: corrects misspelled tool names, makes ids unique, and removes duplicate calls of our
+ * tools. Some models send every call of a batch with the same id, or the same call several times.
  */
 
 import type { AssistantMessage } from '#agent/core/message.ts'
+import { giveUp } from './give-up.ts'
 import type { OnReply } from './policy.ts'
 import { isClientTool, offeredTools } from '#agent/core/request/tool-schema.ts'
 
-/** Calls of one reply. Each result costs a write of the whole turn. The model can ask for the others again. */
-const maxCalls = 128
+/** Calls of one reply. Each result costs a write of the whole turn. */
+export const maxCalls = 128
 
-export const repairToolCalls: OnReply = ({ turn, reply }, { toolbox }) => {
+export const repairToolCalls: OnReply = ({ turn, reply }, { toolbox, now }) => {
   const { options, segments = [] } = turn
   const known = new Set([...offeredTools(options).map(({ name }) => name), ...toolbox.keys()])
   // A client finds the results of the conversation by these ids.
   const ids = new Set(segments.flatMap(({ callIds }) => callIds))
-  const maxIds = ids.size + (options.parallelToolCalls === false ? 1 : maxCalls)
+  const maxIds = options.parallelToolCalls === false ? ids.size + 1 : Infinity
   const callKeys = new Set<string>()
   const content = reply.content.flatMap((part, i): AssistantMessage['content'] => {
     if (part.type !== 'call') return [part]
     if (ids.size === maxIds) return []
     const name = known.has(part.name) ? part.name : (repairToolName(part.name, known) ?? part.name)
+    const owner = isClientTool(options, name) && ({ owner: 'client' } as const)
     const key = `${name} ${part.raw ?? canonicalJson(part.input)}`
-    if (callKeys.has(key)) return []
+    // The client may mean two equal calls: to roll a die twice.
+    if (!owner && callKeys.has(key)) return []
     callKeys.add(key)
     const id = uniqueId(part.id || `call_${i}`, ids)
-    const owner = isClientTool(options, name) && ({ owner: 'client' } as const)
     return [{ ...part, name: name || 'invalid_tool_call', id, ...owner }]
   })
+  const ofClient = content.filter((part) => part.type === 'call' && part.owner === 'client').length
+  if (ofClient > maxCalls)
+    return { commit: giveUp(turn, { kind: 'too-many-calls', message: `${ofClient} of at most ${maxCalls}` }, now) }
   return { reply: { ...reply, content } }
 }
 

@@ -6,6 +6,7 @@
 import * as z from 'zod'
 import {
   type AssistantMessage,
+  argumentsOf,
   callsIn,
   type ImagePart,
   type Message,
@@ -18,7 +19,7 @@ import {
 import { parseCallArguments } from '#agent/providers/shared/call-arguments.ts'
 
 const textSchema = z.string().max(4_000_000)
-const idSchema = z.string().min(1).max(200)
+const idSchema = z.string().min(1).max(256)
 const sealedSchema = z.strictObject({ by: z.string().max(100), data: z.unknown() })
 const textPartSchema = z.strictObject({ type: z.literal('text'), text: textSchema })
 /** Accepts Base64 or an https URL. A storage address is refused, because it could name an image of another tenant. */
@@ -43,6 +44,8 @@ const partSchema = z.discriminatedUnion('type', [
     name: idSchema,
     input: z.unknown(),
     raw: textSchema.optional(),
+    json: textSchema.optional(),
+    owner: z.literal('client').optional(),
     sealed: sealedSchema.optional(),
   }),
 ])
@@ -116,7 +119,7 @@ function toPlainMessage(message: Message): ExportedMessage {
       const calls = callsIn(message).map((call) => ({
         id: call.id,
         type: 'function',
-        function: { name: call.name, arguments: call.raw ?? JSON.stringify(call.input) },
+        function: { name: call.name, arguments: argumentsOf(call) },
       }))
       const thinking = thinkingIn(message)
       return {

@@ -58,6 +58,7 @@ const answers: Partial<Record<FailureKind, FailureStatus>> = {
   unpriced: unsupported,
   invalid: [400, 'invalid_request'],
   'invalid-output': [422, 'invalid_output'],
+  'too-many-calls': [422, 'invalid_output'],
 }
 
 /** Undefined for a run that did not fail. A model that declines has answered: `finish_reason` says so. */

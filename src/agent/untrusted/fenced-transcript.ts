@@ -4,7 +4,7 @@
  */
 
 import { hash53 } from '#agent/core/hash53.ts'
-import type { Message, ToolMessage, UserMessage } from '#agent/core/message.ts'
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from '#agent/core/message.ts'
 import { fenceUntrusted, minFencedChars } from './fence.ts'
 
 /** Pages, browsers, foreign servers and texts in images: what their tools return was written by strangers. */
@@ -14,14 +14,29 @@ export const isUntrustedTool = (name: string): boolean => /^(?:web|browser|mcp|v
 const rendered = new WeakMap<Message, Message>()
 
 export function fenceTranscript(transcript: readonly Message[]): readonly Message[] {
-  return transcript.some(needsFence)
-    ? transcript.map((message) => (needsFence(message) ? render(message) : message))
-    : transcript
+  /** Calls of the last reply that the client has run. Its tools may have the names of ours. */
+  let ofClient: ReadonlySet<string> = noCalls
+  let isChanged = false
+  const fenced = transcript.map((message) => {
+    if (message.role === 'assistant') ofClient = listClientCalls(message)
+    if (!needsFence(message, ofClient)) return message
+    isChanged = true
+    return render(message)
+  })
+  return isChanged ? fenced : transcript
 }
 
-function needsFence(message: Message): message is UserMessage | ToolMessage {
+const noCalls: ReadonlySet<string> = new Set()
+
+function listClientCalls(message: AssistantMessage): ReadonlySet<string> {
+  const ids = message.content.flatMap((part) => (part.type === 'call' && part.owner === 'client' ? [part.id] : []))
+  return ids.length ? new Set(ids) : noCalls
+}
+
+function needsFence(message: Message, ofClient: ReadonlySet<string>): message is UserMessage | ToolMessage {
   if (message.role === 'user') return message.recalled !== undefined
-  return message.role === 'tool' && (message.nonce !== undefined || isUntrustedTool(message.name))
+  if (message.role !== 'tool') return false
+  return message.nonce !== undefined || (isUntrustedTool(message.name) && !ofClient.has(message.callId))
 }
 
 function render(message: UserMessage | ToolMessage): Message {

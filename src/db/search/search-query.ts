@@ -25,7 +25,7 @@ export type Term = { readonly text: string; readonly isPrefix: boolean; readonly
 export type Query = {
   /** A match has at least one of them. The rarer ones and the more of them, the better. */
   readonly terms: readonly Term[]
-  /** Each match has all of them. They are also among the terms. */
+  /** Each match has all of them. They are also among the terms, except the name of a person. */
   readonly required: readonly Term[]
   readonly excluded: readonly Term[]
   readonly filter: SearchFilter

@@ -59,13 +59,13 @@ export async function searchMessages(
   return searchIn(tenantDb, query, requested, options)
 }
 
-/** A person is demanded as a word too, so that their rows are found. */
+/** A person is demanded as a word beside the words of the query, so that their rows are found. */
 function parseFiltered(input: string, { now, filter: given = {} }: SearchOptions): Query {
   const query = parseQuery(input, now)
   const filter = { ...query.filter, ...given, ...intersectAll([query.filter, given]) }
   if (filter.person === undefined) return { ...query, filter }
   const name = { text: filter.person, isPrefix: false, forms: [] }
-  return { ...query, filter, terms: [...query.terms, name], required: [...query.required, name] }
+  return { ...query, filter, terms: query.terms.length ? query.terms : [name], required: [...query.required, name] }
 }
 
 const intersectAll = ([one, other]: readonly [Period, Period]): Period => {

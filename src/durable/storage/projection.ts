@@ -8,7 +8,7 @@ import type { Entry, HistoryStore, KnownRecord, Page, SessionRecord, SpentTurn }
 import { isOver, type Turn } from '#agent/core/turn.ts'
 import type { Usage } from '#agent/core/usage.ts'
 import { importRunId, type Journal, type StepRow } from './journal.ts'
-import type { Message } from '#agent/core/message.ts'
+import { argumentsOf, type Message } from '#agent/core/message.ts'
 import { maxPageBytes } from '#db/page-row.ts'
 import { fitsBytes, utf8Bytes } from '#durable/platform/row-size.ts'
 
@@ -240,7 +240,9 @@ function truncateParts(message: Message, maxChars: number): Message {
     if (part.type === 'text' || part.type === 'thinking') return { ...part, text: truncateMiddle(part.text, maxChars) }
     if (part.type === 'image') return { type: 'text', text: '[an image that was too large to store]' } as const
     const input = JSON.stringify(part.input)
-    return input.length <= maxChars ? part : { ...part, input: { cut: truncateMiddle(input, maxChars) } }
+    if (argumentsOf(part).length <= maxChars) return part
+    const { raw: _raw, json: _json, ...call } = part
+    return input.length <= maxChars ? call : { ...call, input: { cut: truncateMiddle(input, maxChars) } }
   })
   return { ...message, content } as Message
 }

@@ -53,7 +53,7 @@ export class SessionStore implements Store {
   #turn: Turn | undefined
   #row: StepRow | undefined
   /** Events in an undone row are published, but they are no part of the conversation. */
-  #isRowUndone = false
+  #startsRow = false
   #context: LoadedContext | undefined
   #inbox: InboxRow[]
   #lastSeq = 0
@@ -74,7 +74,7 @@ export class SessionStore implements Store {
     const newest = journal.newest()
     this.#turn = newest?.turn
     this.#row = newest?.row
-    this.#isRowUndone = newest?.isUndone ?? false
+    this.#startsRow = newest?.isUndone ?? false
     this.#inbox = journal.inbox()
     const { message, event: written } = lastNumbers(newest?.row, options.lastNumbers)
     this.#lastSeq = message
@@ -163,6 +163,14 @@ export class SessionStore implements Store {
     for (const message of messages) this.#append(runId, message)
   }
 
+  /** Each message becomes a row of its own, so that it can be undone alone. */
+  importRows(runId: string, messages: readonly Message[]): void {
+    for (const message of messages) {
+      this.#startsRow = true
+      this.#append(runId, message)
+    }
+  }
+
   addToInbox(item: InboxItem): number {
     const id = (this.#inbox.at(-1)?.id ?? 0) + 1
     this.#inbox = [...this.#inbox, this.#journal.putInbox(id, item)]
@@ -244,7 +252,7 @@ export class SessionStore implements Store {
   /** Removes the turns from message `from` on from the conversation. */
   undo(from: number): void {
     this.#journal.undo(from)
-    this.#isRowUndone = true
+    this.#startsRow = true
     this.#context = undefined
   }
 
@@ -303,9 +311,9 @@ export class SessionStore implements Store {
 
   /** A row ends with the model's reply, or when it is undone: the next entry starts another one. */
   #rowFor(entry: Entry): StepRow {
-    const row = this.#isRowUndone ? undefined : this.#row
+    const row = this.#startsRow ? undefined : this.#row
     if (row && isRowOf(row, entry)) return row
-    this.#isRowUndone = false
+    this.#startsRow = false
     return (this.#row = { n: entry.seq, runId: entry.runId, entries: [], texts: [], events: [] })
   }
 

@@ -10,7 +10,7 @@ import {
   type ModelRequest,
 } from '#agent/core/dialect.ts'
 import type { Failure } from '#agent/core/failure.ts'
-import { offeredTools, type ToolSchema } from '#agent/core/request/tool-schema.ts'
+import { forbidsTools, offeredTools, type ToolSchema } from '#agent/core/request/tool-schema.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import { type AssistantMessage, callsIn, type Message, textIn } from '#agent/core/message.ts'
 import type { Perform } from '#agent/core/ports.ts'
@@ -249,6 +249,7 @@ async function requestFor(
   const defaults = model.defaults()
   const whole = await model.transcript()
   const transcript = repairs.images === 'unseen' ? hideImages(whole, await model.describeImages(whole)) : whole
+  const mayCall = mayCallTools(step, options)
   const instructions = [await model.references(turn, transcript), step.instruction].filter((text) => text !== undefined)
   return {
     model: route.model,
@@ -256,8 +257,7 @@ async function requestFor(
       .filter(Boolean)
       .join('\n\n'),
     transcript,
-    tools: step.tools ? tools.schemas() : [],
-    ...(step.tools && renderToolRules(options)),
+    ...renderTools(mayCall ? tools.schemas() : [], options),
     draft,
     instruction: instructions.length ? instructions.join('\n\n') : undefined,
     maxTokens: repairs.maxTokens ?? options.maxTokens ?? defaults.max_tokens,
@@ -266,10 +266,17 @@ async function requestFor(
     answerFormat: options.answerFormat,
     reasoningEffort: options.reasoningEffort ?? defaults.reasoning_effort,
     cache: route.cache,
-    serverSearch: step.tools && model.serverSearch?.isAllowed(turn),
+    serverSearch: mayCall && model.serverSearch?.isAllowed(turn),
     repairs,
   }
 }
+
+const mayCallTools = (step: ModelStep, options: TurnOptions): boolean => step.tools && !forbidsTools(options)
+
+const renderTools = (tools: readonly ToolSchema[], options: TurnOptions) => ({
+  tools,
+  ...(tools.length && renderToolRules(options)),
+})
 
 /** Without tools of the client there is nothing that it could require. */
 const renderToolRules = (options: TurnOptions): Pick<ModelRequest, 'toolChoice' | 'parallelToolCalls'> =>

@@ -21,7 +21,7 @@ const textContent = partsOf(z.discriminatedUnion('type', [textPart]))
 const toolCall = z.object({
   id: z.string().max(200),
   type: z.literal('function').optional(),
-  function: z.object({ name: z.string().max(200), arguments: z.string() }),
+  function: z.object({ name: z.string().max(256), arguments: z.string() }),
 })
 
 const messageSchema = z.discriminatedUnion('role', [

@@ -5,7 +5,10 @@ import type { ToolChoice, ToolSchema } from '#agent/core/request/tool-schema.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import { AppError, invalid } from '../errors.ts'
 
-const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, 'Letters, digits, _ and -, at most 64 characters.')
+/** Longer names and other characters than a provider takes are encoded for it. */
+export const toolName = z
+  .string()
+  .regex(/^[A-Za-z0-9_.:/-]{1,256}$/, 'A name has 1 to 256 letters, digits, or one of _ - . : /')
 const functionTool = z.object({
   type: z.literal('function'),
   function: z.object({

@@ -4,9 +4,9 @@ import * as z from 'zod'
 import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import { serverLabel } from '#agent/public-api/responses/items.ts'
+import { toolName } from '../chat/tools.ts'
 import { AppError, invalid } from '../errors.ts'
 
-const toolName = z.string().regex(/^[A-Za-z0-9_.-]{1,128}$/, 'A name has 1 to 128 letters, digits, _, - or dots.')
 const functionTool = z.looseObject({
   type: z.literal('function'),
   name: toolName,

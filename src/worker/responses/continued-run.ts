@@ -8,7 +8,7 @@ import type { SessionDO } from '#durable/session/session-object.ts'
 import type { ConversationHashes } from '../chat/conversation-hash.ts'
 import { findConversation, type FoundConversation } from '../chat/find-conversation.ts'
 import { AppError, notFound } from '../errors.ts'
-import { requireFound, addressSession } from '../sessions.ts'
+import { addressSession } from '../sessions.ts'
 import { type CreateCall, getConversationName } from './response-body.ts'
 import type { ParsedInput } from './response-input.ts'
 
@@ -21,15 +21,31 @@ export type ResponseLocation = {
   readonly segment: number
 }
 
+export const unknownResponse = (id: string, status = 404): AppError =>
+  new AppError(status, 'previous_response_not_found', `Previous response with id ${JSON.stringify(id)} not found.`, {
+    param: 'previous_response_id',
+  })
+
+type LocatingCall = Pick<CreateCall, 'env' | 'authority' | 'unstored'>
+
 /** Throws 404 for a malformed id, as for an unknown one. */
-export function locateResponse(
-  { env, authority, unstored }: Pick<CreateCall, 'env' | 'authority' | 'unstored'>,
-  id: string,
-): ResponseLocation {
+export function locateResponse(call: LocatingCall, id: string): ResponseLocation {
+  const found = findLocation(call, id)
+  if (!found) throw notFound()
+  return found
+}
+
+/** The response that a request continues. Its id is part of the body, so the error has a code of its own. */
+function locatePrevious(call: LocatingCall, id: string): ResponseLocation {
+  const found = findLocation(call, id)
+  if (!found) throw unknownResponse(id)
+  return found
+}
+
+function findLocation({ env, authority, unstored }: LocatingCall, id: string): ResponseLocation | undefined {
   const sessionOfUnstored = unstored?.get(id)
   const parsed = parseResponseId(sessionOfUnstored === undefined ? id : `${id}.${sessionOfUnstored}`)
-  if (!parsed) throw notFound()
-  return { session: addressSession(env, authority.tenantId, parsed.sessionId), authority, ...parsed }
+  return parsed && { session: addressSession(env, authority.tenantId, parsed.sessionId), authority, ...parsed }
 }
 
 /** `at`: absent when the session has no run yet. */
@@ -48,7 +64,7 @@ export type ContinuedRun = {
 /** The session that the request names, which may not exist. */
 export function findSession(call: CreateCall): DurableObjectStub<SessionDO> | undefined {
   const { previous_response_id: previous, conversation } = call.body
-  if (previous) return locateResponse(call, previous).session
+  if (previous) return locatePrevious(call, previous).session
   return conversation ? addressSession(call.env, call.tenant.id, getConversationName(conversation)) : undefined
 }
 
@@ -56,9 +72,9 @@ export async function findContinuedRun(call: CreateCall, parsed: ParsedInput): P
   const { previous_response_id: previous, conversation } = call.body
   const ids = listIds(parsed)
   if (previous) {
-    const { session, authority, sessionId, runId, segment } = locateResponse(call, previous)
-    const at = requireFound((await session.responses.locate(authority, { runId, ...ids })) ?? undefined)
-    if (segment > at.segments) throw notFound()
+    const { session, authority, sessionId, runId, segment } = locatePrevious(call, previous)
+    const at = await session.responses.locate(authority, { runId, ...ids })
+    if (!at || segment > at.segments) throw unknownResponse(previous)
     return { session, sessionId, at, segment, isUnstored: call.unstored?.has(previous) === true }
   }
   if (!conversation) return findWaitingRun(call, parsed, ids)

@@ -37,8 +37,11 @@ const lacksOutput = (one: KnownInputItem): boolean =>
   (one as McpCallItem).output == null &&
   (one as McpCallItem).error == null
 
-/** Thinking stays with the run that had it, and a request for an approval is known by its answer. */
-const omitted: readonly ItemKind[] = ['rs', 'mcpr']
+/**
+ * Thinking stays with the run that had it, and a request for an approval is known by its answer. Both say what comes from
+ * the agent.
+ */
+const emptyItems: Partial<Record<ItemKind, string>> = { rs: 'reasoning', mcpr: 'mcp_approval_request' }
 
 async function resolve(
   { env, authority }: Pick<RouteCall<unknown, unknown>, 'env' | 'authority'>,
@@ -47,7 +50,8 @@ async function resolve(
   const { one, param } = placed
   const id = String(one.id ?? '')
   const parsed = parseItemId(id)
-  if (parsed && omitted.includes(parsed.kind)) return []
+  const type = parsed && emptyItems[parsed.kind]
+  if (type !== undefined) return [{ one: { type, id } as KnownInputItem, param }]
   const item = parsed && (await addressSession(env, authority.tenantId, parsed.sessionId).responses.item(authority, id))
   if (item) return parseItems([JSON.parse(item) as KnownInputItem]).map((found) => ({ ...found, param }))
   // A call that the client describes itself stays, without a result.

@@ -26,13 +26,17 @@ type Submission = {
   readonly command: ResponseCommand
 }
 
+/** The client waits for the answer: its run stops when it goes away, and does not pause for long. */
+function createWaitingCommand(call: CreateCall, { session, ids, command }: Submission): ResponseCommand {
+  const client = nameClient(call, session, ids)
+  return { ...command, options: { ...command.options, maxPauseMs }, ...(client && { client }) }
+}
+
 async function submitAndRender(call: CreateCall, { session, ids, command: given }: Submission): Promise<Response> {
   const { authority, body } = call
-  const client = body.background ? undefined : nameClient(call, session, ids)
-  const options = body.background ? given.options : { ...given.options, maxPauseMs }
-  const command: ResponseCommand = { ...given, options, ...(client && { client }) }
+  const command = body.background ? given : createWaitingCommand(call, { session, ids, command: given })
   const headers = { 'x-talaria-session-id': ids.sessionId, ...replayHeaders(ids) }
-  if (body.background) {
+  if (body.background && !body.stream) {
     const { runId, ...submitted } = await submitNow(session, command, ids)
     const segment = 'segment' in submitted ? (submitted.segment ?? 0) : 0
     const { json } = requireFound(await session.responses.get(authority, { runId, segment }))

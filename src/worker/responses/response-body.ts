@@ -79,6 +79,7 @@ function toResponseRequest(request: ResponseBody): ResponseRequest {
     isBackground: request.background === true ? true : null,
     isUnstored: request.store === false ? true : null,
     text: text && JSON.stringify(text),
+    parallelToolCalls: request.parallel_tool_calls === false ? false : null,
     toolChoice: request.tool_choice && JSON.stringify(request.tool_choice),
     reasoningSummary: reasoning?.summary,
     truncation: request.truncation,

@@ -46,7 +46,8 @@ export type ParsedInput = {
 
 export function parseInput(items: readonly PlacedItem[], instructions: string): ParsedInput {
   const system = renderSystemText(items, instructions)
-  const conversation = items.filter(({ one }) => !isSystem(one) && !isIgnored(one))
+  const conversation = items.filter(({ one }) => !isSystem(one))
+  // Also reasoning and requests for approval are the agent's: what follows them is new.
   const before = conversation.findLastIndex(({ one }) => !isNew(one)) + 1
   const added = conversation.slice(before)
   const parts = added
@@ -54,7 +55,7 @@ export function parseInput(items: readonly PlacedItem[], instructions: string): 
     .flatMap((one, at) => [...(at ? [blankLine] : []), ...toContentParts(one.content)])
   if (!added.length) throw invalid('The last item must be a message of role user, or the result of a call.', 'input')
   return {
-    history: parseHistory(conversation.slice(0, before)),
+    history: parseHistory(conversation.slice(0, before).filter(({ one }) => !isIgnored(one))),
     instructions: system,
     ...(parts.length && { message: parseUserMessage(parts, [], 'input', system) }),
     files: listFiles(parts),

@@ -22,7 +22,7 @@ const partSchema = z.discriminatedUnion('type', [
 const contentSchema = z.union([textSchema, z.array(partSchema).max(1_000)])
 const callId = z.string().min(1).max(200)
 const itemId = z.string().max(300).nullish()
-const toolName = z.string().max(200)
+const toolName = z.string().max(256)
 
 const messageSchema = z.looseObject({
   type: z.literal('message').optional(),

@@ -11,6 +11,7 @@ import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { requireLastingAccess } from '../access.ts'
 import { requireScope } from '../auth.ts'
 import { AppError, invalid, toAppError } from '../errors.ts'
+import { unknownResponse } from './continued-run.ts'
 import { parseJson, validate } from '../input/body.ts'
 import { requireRequestAdmission } from '../limits.ts'
 import type { RouteCall, RequestContext } from '../route.ts'
@@ -88,7 +89,7 @@ class ResponseSocket {
     } catch (error) {
       const { previous, streamId } = event ?? {}
       this.#forget(previous)
-      this.#sendError(previous !== undefined && isNotFound(error) ? unknownResponse(previous) : error, streamId)
+      this.#sendError(previous !== undefined && isNotFound(error) ? unknownResponse(previous, 400) : error, streamId)
     }
   }
 
@@ -206,11 +207,6 @@ function parseEvent(text: string): ClientEvent {
 type LastEvent = { readonly type: string; readonly response: { readonly id: string } }
 
 const isNotFound = (error: unknown): boolean => error instanceof AppError && error.status === 404
-
-const unknownResponse = (id: string) =>
-  new AppError(400, 'previous_response_not_found', `Previous response with id ${JSON.stringify(id)} not found.`, {
-    param: 'previous_response_id',
-  })
 
 const connectionLimit = () =>
   new AppError(400, 'websocket_connection_limit_reached', 'A connection lasts an hour. Open another one.')

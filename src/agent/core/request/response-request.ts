@@ -18,6 +18,8 @@ export type ResponseRequest = {
   /** The JSON of the fields `text` and `tool_choice`. */
   readonly text?: string
   readonly toolChoice?: string
+  /** Only when it is false: that is not the default. */
+  readonly parallelToolCalls?: false
   readonly reasoningSummary?: string
   readonly truncation?: 'auto' | 'disabled'
   readonly maxToolCalls?: number

@@ -17,5 +17,9 @@ type ToolOffer = { readonly clientTools?: readonly ToolSchema[]; readonly toolCh
 export const offeredTools = ({ clientTools = [], toolChoice }: ToolOffer): readonly ToolSchema[] =>
   toolChoice === 'none' ? [] : clientTools
 
+/** The caller has tools and forbids to call any: then it wants text, and no tool of ours either. */
+export const forbidsTools = ({ clientTools = [], toolChoice }: ToolOffer): boolean =>
+  toolChoice === 'none' && clientTools.length > 0
+
 export const isClientTool = (offer: ToolOffer, name: string): boolean =>
   offeredTools(offer).some((tool) => tool.name === name)

@@ -1,6 +1,6 @@
 /** Masks the secrets in messages, before anything is cut: half a secret would no longer be recognised. */
 
-import type { Message } from '#agent/core/message.ts'
+import type { Message, ToolCallPart } from '#agent/core/message.ts'
 
 export type Mask = (text: string) => string
 
@@ -9,10 +9,14 @@ export function maskMessage(message: Message, mask: Mask): Message {
   return {
     ...message,
     content: message.content.map((part) => {
-      if (part.type === 'call') return { ...part, input: maskTexts(part.input, mask) }
+      if (part.type === 'call') return maskCall(part, mask)
       return { ...part, text: mask(part.text) }
     }),
   }
+}
+
+function maskCall({ raw, json: _json, ...call }: ToolCallPart, mask: Mask): ToolCallPart {
+  return { ...call, input: maskTexts(call.input, mask), ...(raw !== undefined && { raw: mask(raw) }) }
 }
 
 const maskPart = <P extends { readonly type: string }>(part: P, mask: Mask): P =>

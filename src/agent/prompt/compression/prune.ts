@@ -63,7 +63,7 @@ function pruneCalls(message: AssistantMessage): AssistantMessage {
     if (part.type !== 'call') return part
     const input = shortenTexts(part.input)
     if (input === part.input && part.raw === undefined) return part
-    const { raw: _raw, ...call } = part
+    const { raw: _raw, json: _json, ...call } = part
     return { ...call, input }
   })
   return content.every((part, i) => part === message.content[i]) ? message : { ...message, content }

@@ -15,6 +15,7 @@ import type {
 import type { AssistantMessage, ImagePart, Message, TextPart, ToolMessage } from '#agent/core/message.ts'
 import type { Repairs } from '#agent/core/turn.ts'
 import type { RenderedBlock, BlockRenderer } from '../shared/alternating-body.ts'
+import { renderCallInput } from '../shared/call-arguments.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { stringifyWellFormed } from '../shared/well-formed.ts'
 import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
@@ -122,7 +123,7 @@ function renderAssistantPart(
   if (part.type === 'text') return renderCitedText(part.text, findSearchSeal(before, options))
   if (part.type === 'call')
     return [
-      { type: 'tool_use', id: encodeCallId(part.id), name: encodeToolName(part.name), input: toObject(part.input) },
+      { type: 'tool_use', id: encodeCallId(part.id), name: encodeToolName(part.name), input: renderCallInput(part) },
     ]
   if (part.search !== undefined) {
     const seal = findSearchSeal(part, options)
@@ -145,9 +146,6 @@ function renderCitedText(text: string, seal: SearchSeal | undefined): readonly B
   const citations = seal && 'citations' in seal ? [...seal.citations] : undefined
   return renderText(text).map((block) => (citations ? { ...block, citations } : block))
 }
-
-const toObject = (input: unknown): object =>
-  typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {}
 
 function renderToolResult(
   { callId, content, failed }: ToolMessage,

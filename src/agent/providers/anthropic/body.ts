@@ -108,7 +108,7 @@ const renderSimplifiedTool = (tool: ToolSchema): string =>
   stringifyWellFormed(toTool({ ...tool, inputSchema: simplifySchema(tool.inputSchema) }))
 
 const toTool = ({ name, description, inputSchema, strict }: ToolSchema) => ({
-  name,
+  name: encodeToolName(name),
   ...(description && { description }),
   input_schema: inputSchema,
   ...(strict && { strict }),

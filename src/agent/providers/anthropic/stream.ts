@@ -15,6 +15,7 @@ import type { AssistantMessage } from '#agent/core/message.ts'
 import { noUsage, type Usage } from '#agent/core/usage.ts'
 import type { SearchBlock, SearchSeal, ThinkingSeal } from './blocks.ts'
 import { parseCallArguments } from '../shared/call-arguments.ts'
+import { sliceObjects } from '../shared/json-slices.ts'
 import { toTokenCount } from '../shared/usage-numbers.ts'
 import { ErrorInBody } from '../shared/error-in-body.ts'
 import { createSearchPart, createSourcesPart, readSources } from '../shared/server-search.ts'
@@ -32,7 +33,8 @@ export async function readMessagesStream(
 ): Promise<DialectReply> {
   const builder = new MessageReplyBuilder({ onDelta, onServerSearch }, issuer)
   if (response.headers.get('content-type')?.includes('application/json')) {
-    builder.addWhole((await response.json()) as WholeMessage | ErrorEvent)
+    const text = await response.text()
+    builder.addWhole(JSON.parse(text) as WholeMessage | ErrorEvent, sliceObjects(text, 'content.*.input'))
     return builder.build()
   }
   const parser = createParser({
@@ -101,10 +103,14 @@ class MessageReplyBuilder implements ReplyBuilder {
     } else if (event.type === 'message_stop') this.isClosed = true
   }
 
-  /** Some servers ignore `stream` and send one JSON message. */
-  addWhole(message: WholeMessage | ErrorEvent): void {
+  /** Some servers ignore `stream` and send one JSON message. `inputs`: the arguments as they are written, by their block. */
+  addWhole(message: WholeMessage | ErrorEvent, inputs: ReadonlyMap<number, string>): void {
     if (message.type !== 'message') return this.add(message)
-    message.content.forEach((block, index) => this.#startPart(index, block as StartedBlock))
+    message.content.forEach((block, index) => {
+      this.#startPart(index, block as StartedBlock)
+      const part = this.#parts.get(index)
+      if (part?.kind === 'call') part.json = inputs.get(index) ?? ''
+    })
     this.#setStop(message.stop_reason, message.stop_details)
     this.#addUsage(message.usage)
   }

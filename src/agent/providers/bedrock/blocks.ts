@@ -3,6 +3,7 @@
 import type { AssistantMessage, ImagePart, Message, TextPart, ToolMessage } from '#agent/core/message.ts'
 import type { Repairs } from '#agent/core/turn.ts'
 import type { BlockRenderer } from '../shared/alternating-body.ts'
+import { renderCallInput } from '../shared/call-arguments.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { stringifyWellFormed } from '../shared/well-formed.ts'
 import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
@@ -103,7 +104,7 @@ function renderAssistantPart(
   if (part.type === 'text') return renderText(part.text)
   if (part.type === 'call')
     return [
-      { toolUse: { toolUseId: encodeCallId(part.id), name: encodeToolName(part.name), input: toObject(part.input) } },
+      { toolUse: { toolUseId: encodeCallId(part.id), name: encodeToolName(part.name), input: renderCallInput(part) } },
     ]
   if (!options.hasThinking || part.sealed?.by !== sealIssuer) return []
   const seal = part.sealed.data as BedrockSeal
@@ -111,9 +112,6 @@ function renderAssistantPart(
     ? [{ reasoningContent: { redactedContent: seal.redacted } }]
     : [{ reasoningContent: { reasoningText: { text: part.text, signature: seal.signature } } }]
 }
-
-const toObject = (input: unknown): object =>
-  typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {}
 
 function renderToolResult({ callId, content, failed }: ToolMessage, options: BedrockRenderOptions): ToolResultBlock {
   const isError = failed && options.hasStatus

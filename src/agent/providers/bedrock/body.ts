@@ -182,7 +182,9 @@ const renderSimplifiedTool = (tool: ToolSchema): string =>
   renderToolSpec({ ...tool, inputSchema: simplifySchema(tool.inputSchema) })
 
 const renderToolSpec = ({ name, description, inputSchema }: ToolSchema): string =>
-  stringifyWellFormed({ toolSpec: { name, ...(description && { description }), inputSchema: { json: inputSchema } } })
+  stringifyWellFormed({
+    toolSpec: { name: encodeToolName(name), ...(description && { description }), inputSchema: { json: inputSchema } },
+  })
 
 function renderSystem(system: string, cachePoint: string | undefined): readonly string[] {
   const text = toWellFormed(system)

@@ -4,6 +4,7 @@ import { type DialectReply, StreamBroken } from '#agent/core/dialect.ts'
 import type { AssistantMessage } from '#agent/core/message.ts'
 import { noUsage, type Usage } from '#agent/core/usage.ts'
 import { parseCallArguments } from '../shared/call-arguments.ts'
+import { sliceObjects } from '../shared/json-slices.ts'
 import { toTokenCount } from '../shared/usage-numbers.ts'
 import { sealIssuer, type BedrockSeal } from './blocks.ts'
 import { createFrameDecoder, type BedrockFrame } from './frames.ts'
@@ -30,7 +31,8 @@ export async function readConverseStream(
 export async function readConverseReply(response: Response, { onDelta }: BodyReadOptions): Promise<DialectReply> {
   if (!response.ok) throw await readBedrockError(response)
   const builder = new ConverseReplyBuilder(onDelta)
-  builder.addWhole((await response.json()) as WholeReply)
+  const text = await response.text()
+  builder.addWhole(JSON.parse(text) as WholeReply, sliceObjects(text, 'output.message.content.*.toolUse.input'))
   return builder.build()
 }
 
@@ -113,7 +115,8 @@ class ConverseReplyBuilder implements ReplyBuilder {
     }
   }
 
-  addWhole({ output, stopReason, usage }: WholeReply): void {
+  /** `inputs`: the arguments as they are written, by their block. */
+  addWhole({ output, stopReason, usage }: WholeReply, inputs: ReadonlyMap<number, string>): void {
     for (const [contentBlockIndex, block] of (output?.message?.content ?? []).entries()) {
       const { text, toolUse, reasoningContent: reasoning } = block
       if (toolUse) this.#startCall({ contentBlockIndex, start: { toolUse } })
@@ -121,7 +124,7 @@ class ConverseReplyBuilder implements ReplyBuilder {
         contentBlockIndex,
         delta: {
           ...(text !== undefined && { text }),
-          ...(toolUse && { toolUse: { input: JSON.stringify(toolUse.input ?? {}) } }),
+          ...(toolUse && { toolUse: { input: inputs.get(contentBlockIndex) ?? '{}' } }),
           ...(reasoning && { reasoningContent: reasoning.reasoningText ?? reasoning }),
         },
       })

@@ -14,9 +14,10 @@ import {
   type UserMessage,
 } from '#agent/core/message.ts'
 import type { Repairs } from '#agent/core/turn.ts'
+import { renderCallArguments } from '../shared/call-arguments.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
-import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
+import { toWellFormed } from '../shared/well-formed.ts'
 
 /** `ProviderData.by` of all parts that this dialect seals. */
 export const sealIssuer = 'openai-chat'
@@ -205,12 +206,11 @@ function renderAssistant(message: AssistantMessage, style: RenderStyle, mark?: C
   }
 }
 
-const renderCall = ({ id, name, input, raw, sealed }: ToolCallPart, nth: number, { sealedCalls }: RenderStyle) => ({
-  id: encodeCallId(id),
+const renderCall = (call: ToolCallPart, nth: number, { sealedCalls }: RenderStyle) => ({
+  id: encodeCallId(call.id),
   type: 'function',
-  // The provider requires JSON, also for arguments that were not JSON when the model wrote them.
-  function: { name: encodeToolName(name), arguments: raw === undefined ? stringifyWellFormed(input) : '{}' },
-  ...(sealedCalls && renderSeal(sealed, nth === 0 ? sealedCalls.unsealed : undefined)),
+  function: { name: encodeToolName(call.name), arguments: renderCallArguments(call) },
+  ...(sealedCalls && renderSeal(call.sealed, nth === 0 ? sealedCalls.unsealed : undefined)),
 })
 
 /** The first call of a message carries the seal. A call of another model gets the placeholder of the quirks. */

@@ -17,6 +17,7 @@ import {
   resolveStyle,
 } from './chat-messages.ts'
 import { readChatStream } from './chat-stream.ts'
+import { encodeToolName } from '../shared/call-id.ts'
 import type { GetClient } from './client.ts'
 import { sendOption } from '../shared/send-option.ts'
 import { selectServerSearch } from '../shared/server-search.ts'
@@ -196,7 +197,12 @@ function createToolRenderer({ repairs }: ModelRequest, { schemas }: Quirks): (to
       const { name, description, inputSchema, strict } = tool
       text = JSON.stringify({
         type: 'function',
-        function: { name, description, parameters: schemaConverters[variant](inputSchema), ...(strict && { strict }) },
+        function: {
+          name: encodeToolName(name),
+          description,
+          parameters: schemaConverters[variant](inputSchema),
+          ...(strict && { strict }),
+        },
       })
       toolCache[variant].set(tool, text)
     }

@@ -6,9 +6,10 @@
 import type OpenAI from 'openai'
 import type { AssistantMessage, ImagePart, Message, ProviderData, TextPart, ToolCallPart } from '#agent/core/message.ts'
 import type { Repairs } from '#agent/core/turn.ts'
+import { renderCallArguments } from '../shared/call-arguments.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
-import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
+import { toWellFormed } from '../shared/well-formed.ts'
 
 const dialectName = 'openai-responses'
 
@@ -118,12 +119,11 @@ function unseal(
   return sealed.data as Reasoning | Search | PhaseSeal
 }
 
-const renderCall = ({ id, name, input, raw }: ToolCallPart): ResponsesInputItem => ({
+const renderCall = (call: ToolCallPart): ResponsesInputItem => ({
   type: 'function_call',
-  call_id: encodeCallId(id),
-  name: encodeToolName(name),
-  // The provider requires JSON, also for arguments that were not JSON when the model wrote them.
-  arguments: raw === undefined ? stringifyWellFormed(input) : '{}',
+  call_id: encodeCallId(call.id),
+  name: encodeToolName(call.name),
+  arguments: renderCallArguments(call),
 })
 
 const maxImageBytes = 20 * 1024 * 1024

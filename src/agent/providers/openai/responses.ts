@@ -221,7 +221,7 @@ const renderSimplifiedTool = (tool: ToolSchema): string =>
 /** `strict` requires every field of a schema; ours have optional fields. */
 const toFunctionTool = ({ name, description, inputSchema, strict }: ToolSchema): OpenAI.Responses.FunctionTool => ({
   type: 'function',
-  name,
+  name: encodeToolName(name),
   description,
   parameters: inputSchema as Record<string, unknown>,
   strict: strict ?? false,

@@ -1,15 +1,20 @@
 /** Parses the arguments of a tool call. It repairs careless JSON, and never completes truncated JSON. */
 
+import type { ToolCallPart } from '#agent/core/message.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
 import { isTooDeeplyNested } from './nesting.ts'
 import { parseLenientJson } from './lenient-json.ts'
+import { stringifyWellFormed } from './well-formed.ts'
 
-/** `raw`: the original text, when it is not a valid arguments object. */
-export type CallArguments = { readonly input: unknown } | { readonly input: unknown; readonly raw: string }
+/** `raw` and `json`: the original text, when it is no object of JSON, or JSON that differs from that of the input. */
+export type CallArguments = { readonly input: unknown; readonly raw?: string; readonly json?: string }
 
 export function parseCallArguments(text: string): CallArguments {
   const trimmed = text.trim()
   if (trimmed === '' || trimmed === 'null' || trimmed === 'None') return { input: {} }
+  const valid = parseJson(trimmed)
+  if (isJsonObject(valid) && !isTooDeeplyNested(valid))
+    return { input: valid, ...(JSON.stringify(valid) !== text && { json: text }) }
   const input = parseObject(trimmed) ?? parseObject(unwrap(trimmed))
   return input && !isTooDeeplyNested(input) ? { input } : { input: {}, raw: text }
 }
@@ -77,3 +82,29 @@ function splitObjects(text: string): readonly string[] | undefined {
   }
   return depth === 0 && objects.length > 1 ? objects : undefined
 }
+
+type WrittenArguments = Pick<ToolCallPart, 'input' | 'json' | 'raw'>
+
+/**
+ * Renders the arguments of a call as JSON for a provider: as they were written, unless they are no JSON or hold lone
+ * surrogates, which providers refuse.
+ */
+export function renderCallArguments({ input, json, raw }: WrittenArguments): string {
+  if (raw !== undefined) return '{}'
+  const rendered = stringifyWellFormed(input)
+  return json === undefined || rendered !== JSON.stringify(input) ? rendered : json
+}
+
+/** Returns the input with its numbers as they were written, for requests that hold the arguments as an object. */
+export function renderCallInput({ input, json }: WrittenArguments): object {
+  if (!isJsonObject(input)) return {}
+  return json === undefined ? input : (JSON.parse(json, keepNumber as Reviver) as object)
+}
+
+type Reviver = (key: string, value: unknown) => unknown
+
+/** 1234567890123456789 and 1e400 are not the numbers of JavaScript that they are parsed to. */
+const keepNumber = (_key: string, value: unknown, { source }: { readonly source?: string }): unknown =>
+  typeof value === 'number' && source !== undefined && String(value) !== source
+    ? (JSON as unknown as { readonly rawJSON: (text: string) => object }).rawJSON(source)
+    : value

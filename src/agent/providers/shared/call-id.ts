@@ -16,6 +16,16 @@ export function encodeCallId(id: string): string {
   return `${id.replace(/[^\w-]/g, '_').slice(0, maxIdChars - hash.length - 1)}_${hash}`
 }
 
-/** Models invent tool names that no provider accepts in a request. */
-export const encodeToolName = (name: string): string =>
-  name.replace(/[^\w-]/g, '_').slice(0, maxNameChars) || 'invalid_tool_call'
+/** The end of an encoded name. A name that has it is encoded too, so that no two names become one. */
+const encodedEnd = /_h_[0-9a-z]+$/
+
+/**
+ * Encodes names that providers refuse: with dots, longer than 64 characters, or as models invent them. A reply is decoded
+ * by the tools that its request offered.
+ */
+export function encodeToolName(name: string): string {
+  if (/^[\w-]+$/.test(name) && name.length <= maxNameChars && !encodedEnd.test(name)) return name
+  if (name === '') return 'invalid_tool_call'
+  const end = `_h_${hash53(name).toString(36)}`
+  return name.replace(/[^\w-]/g, '_').slice(0, maxNameChars - end.length) + end
+}

@@ -5,6 +5,7 @@
 
 import type { Dialect } from '#agent/core/dialect.ts'
 import type { AssistantMessage } from '#agent/core/message.ts'
+import { encodeToolName } from './call-id.ts'
 import { InlineThinkingReader, type ThinkingPiece } from './inline-thinking.ts'
 
 export const repairReplies = (dialect: Dialect): Dialect => ({
@@ -19,7 +20,12 @@ export const repairReplies = (dialect: Dialect): Dialect => ({
     }
     try {
       const reply = await dialect.call(request, endpoint, { ...options, onDelta })
-      const offered = new Set(request.tools.map(({ name }) => name))
+      const names = request.tools.map(({ name }) => name)
+      // The provider knows the encoded names. One of them may be the name of another tool.
+      const offered = new Map([
+        ...names.map((name) => [name, name] as const),
+        ...names.map((name) => [encodeToolName(name), name] as const),
+      ])
       return { ...reply, message: renameCalls(separateThinking(reply.message), offered) }
     } finally {
       reader.end()
@@ -55,13 +61,10 @@ const namespace = /^(?:functions?|tools?|default_api)[.:/]/i
 /** Kimi counts its calls; gpt-oss continues with a mark of its own format. */
 const suffix = /(?::\d+|<\|.*)$/
 
-/** A name that is offered stays, whatever it looks like. */
-function renameCalls(message: AssistantMessage, offered: ReadonlySet<string>): AssistantMessage {
-  const resolve = (name: string): string => {
-    if (offered.has(name)) return name
-    const plain = name.trim().replace(suffix, '').replace(namespace, '')
-    return offered.has(plain) ? plain : name
-  }
+/** A name that is offered stays, whatever it looks like. `offered`: the names by themselves and as they are encoded. */
+function renameCalls(message: AssistantMessage, offered: ReadonlyMap<string, string>): AssistantMessage {
+  const resolve = (name: string): string =>
+    offered.get(name) ?? offered.get(name.trim().replace(suffix, '').replace(namespace, '')) ?? name
   const content = message.content.map((part) => {
     const name = part.type === 'call' ? resolve(part.name) : ''
     return part.type === 'call' && name !== part.name ? { ...part, name } : part

@@ -22,9 +22,10 @@ import { type ChatChunk, readChatStream } from '../openai/chat-stream.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { appendMessages, sanitiseIncrementally } from '../shared/sanitise.ts'
-import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
+import { toWellFormed } from '../shared/well-formed.ts'
 import { createAbortError, isAbortError } from '../shared/abort-error.ts'
 import { toText } from '../openai/chat-content.ts'
+import { renderCallArguments } from '../shared/call-arguments.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
 import { ErrorInBody } from '../shared/error-in-body.ts'
@@ -130,7 +131,7 @@ function renderMessages(request: ModelRequest): readonly BindingMessage[] {
 
 const toTool = ({ name, description, inputSchema }: ToolSchema) => ({
   type: 'function',
-  function: { name, description, parameters: inputSchema },
+  function: { name: encodeToolName(name), description, parameters: inputSchema },
 })
 
 const toSimplifiedTool = (tool: ToolSchema) => toTool({ ...tool, inputSchema: simplifySchema(tool.inputSchema) })
@@ -315,11 +316,10 @@ function renderAssistant(message: AssistantMessage): BindingMessage {
   return {
     role: 'assistant',
     content,
-    tool_calls: calls.map(({ id, name, input, raw }) => ({
-      id: encodeCallId(id),
+    tool_calls: calls.map((call) => ({
+      id: encodeCallId(call.id),
       type: 'function',
-      // The model requires JSON, also for arguments that were not JSON when the model wrote them.
-      function: { name: encodeToolName(name), arguments: raw === undefined ? stringifyWellFormed(input) : '{}' },
+      function: { name: encodeToolName(call.name), arguments: renderCallArguments(call) },
     })),
   }
 }

@@ -107,7 +107,7 @@ const renderTools = (options: TurnOptions, request: ResponseFields) => ({
     strict: strict ?? false,
   })),
   tool_choice: (parseField(request.toolChoice) ?? 'auto') as SdkResponse['tool_choice'],
-  parallel_tool_calls: options.parallelToolCalls ?? true,
+  parallel_tool_calls: request.parallelToolCalls ?? options.parallelToolCalls ?? true,
   max_tool_calls: request.maxToolCalls ?? null,
 })
 

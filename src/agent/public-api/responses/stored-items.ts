@@ -1,6 +1,7 @@
 /** Renders the items of a run from its stored messages: the same items, with the same ids, as the stream of the run. */
 
 import {
+  argumentsOf,
   type AssistantMessage,
   type Message,
   textIn,
@@ -92,7 +93,7 @@ const callsOf = ({ message }: StoredReply): readonly ToolCallPart[] =>
 const toRendered = (kind: 'mcp' | 'mcpr' | 'fc', position: ItemPosition, call: ToolCallPart): RenderedCall => ({
   id: createItemId(kind, position, callPart(call.id)),
   name: call.name,
-  json: call.raw ?? JSON.stringify(call.input),
+  json: argumentsOf(call),
 })
 
 /** The tool with which the agent asks a question. */

@@ -70,7 +70,7 @@ export async function runSlashCommand(
   if (!isWritten(message) || !call) return { kind: 'goes-on', change: {} }
   if (!session.exists) await createFor(session, intake)
   // The code is loaded first: what a command changes and its answer are one write, if it answers at once.
-  const answer = await prepareAnswer(session, call)
+  const answer = await prepareAnswer(session, call, isOfClient(message))
   if (!session.exists) return { kind: 'goes-on', change: {} }
   const repeated = intake.findOutcome(true)
   if (repeated) return { kind: 'answered', submitted: repeated }
@@ -170,10 +170,10 @@ type CommandAnswer = CommandReply | undefined
 type Answerer = () => CommandAnswer | Promise<CommandAnswer>
 
 /** Loads the code of the command. The answer itself then begins without a wait. */
-async function prepareAnswer(session: Session, call: CommandCall): Promise<Answerer> {
+async function prepareAnswer(session: Session, call: CommandCall, isForModel: boolean): Promise<Answerer> {
   const { commandHandlers, commandFallbacks } = await import('./run-commands.ts')
   const command = findCommand(call.name)
-  if (!command) return () => answerUnknown(session, call, commandFallbacks)
+  if (!command) return () => answerUnknown(session, call, { fallbacks: commandFallbacks, isForModel })
   return () => answerKnown(session, call, { command, run: commandHandlers[command.name] })
 }
 
@@ -193,10 +193,16 @@ function answerKnown(
   return run(session, call)
 }
 
+/** Clients of OpenAI's API have commands of their own, and models have some (`/no_think`): unknown ones go to the model. */
+const isOfClient = (message: WrittenSubmission): boolean =>
+  message.kind === 'continue' || (message.kind === 'request' && message.readsParts === true)
+
+type UnknownCommand = { readonly fallbacks: readonly CommandFallback[]; readonly isForModel: boolean }
+
 async function answerUnknown(
   session: Session,
   call: CommandCall,
-  fallbacks: readonly CommandFallback[],
+  { fallbacks, isForModel }: UnknownCommand,
 ): Promise<CommandAnswer> {
   for (const fallback of fallbacks) {
     const skill = {
@@ -210,7 +216,7 @@ async function answerUnknown(
     const found = mayUse(session, skill, call) ? await fallback.find(session, call) : undefined
     if (found) return found
   }
-  return isPathName(call.name) ? undefined : reply(await renderUnknown(session, call, fallbacks))
+  return isForModel || isPathName(call.name) ? undefined : reply(await renderUnknown(session, call, fallbacks))
 }
 
 function refuse({ meta }: Session, { name, scope, isForChats }: CommandSpec, { authority }: CommandCall): CommandReply {

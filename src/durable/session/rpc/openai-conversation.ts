@@ -7,6 +7,7 @@ import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { SessionHost } from '../session-host.ts'
 import type { Entry } from '#agent/core/history.ts'
 import { type ConversationItem, renderConversation } from '#agent/public-api/responses/stored-items.ts'
+import { parseItemId } from '#agent/public-api/responses/item-ids.ts'
 import { importRunId } from '#durable/storage/journal.ts'
 import { attachmentPrefix, storeMessageImages } from '#durable/workspace/attachments.ts'
 import type { Session } from '../session.ts'
@@ -33,7 +34,7 @@ export class OpenaiConversationSubject extends RpcTarget {
       const { session, env } = this.#host
       const { labels, messages } = content
       await session.tenant.update(tenant)
-      session.create({ source: 'api' })
+      session.create({ source: 'api' }, authority)
       session.updateMeta({ labels })
       if (messages.length) await appendMessages(session, messages, env.BLOBS)
       await this.#host.view()
@@ -108,7 +109,7 @@ async function appendMessages(
   if (store.hasOpenTurn) return undefined
   const before = store.lastMessageSeq()
   session.updateMeta({})
-  store.importMessages(importRunId, stored)
+  store.importRows(importRunId, stored)
   store.write()
   session.runInBackground(session.turns.project())
   return itemsOf(
@@ -117,13 +118,29 @@ async function appendMessages(
   )
 }
 
-/** Removes the turn of an item. `kept`: it is not in the last turn, or a turn is open. Undefined: no such item. */
+/** Removes the last item that was added without an answer. */
+function deleteAdded(session: Session, { seq, message }: Entry, id: string): 'deleted' | 'kept' {
+  const items = itemsOf(session, entriesOf(session)).filter((item) => parseItemId(item.id ?? '')?.seq === seq)
+  const [row] = session.journal.rowsNewestFirst()
+  if (!row || items.at(-1)?.id !== id) return 'kept'
+  const rest = row.entries.filter((entry) => entry.seq !== seq).map((entry) => entry.message)
+  if (items.length > 1) rest.push({ ...message, content: message.content.slice(0, -1) } as Message)
+  session.store.undo(row.n)
+  session.updateMeta({ retractedFrom: Math.min(row.n, session.meta.retractedFrom ?? row.n) })
+  if (rest.length) session.store.importRows(importRunId, rest)
+  session.store.write()
+  session.runInBackground(session.turns.project())
+  return 'deleted'
+}
+
+/** Removes the turn of an item, or the item itself if no turn answers it. `kept`: it is not the last one, or a turn is open. Undefined: no such item. */
 function deleteItem(session: Session, id: string): 'deleted' | 'kept' | undefined {
   if (!readItem(session, id)) return undefined
   if (session.store.hasOpenTurn) return 'kept'
   const last = entriesOf(session).at(-1)
   const turn = last ? session.journal.entriesOfRun(last.runId) : []
-  if (last?.runId === importRunId || !itemsOf(session, turn).some((item) => item.id === id)) return 'kept'
+  if (last?.runId === importRunId) return deleteAdded(session, last, id)
+  if (!itemsOf(session, turn).some((item) => item.id === id)) return 'kept'
   undoTurns(session, 1)
   return 'deleted'
 }

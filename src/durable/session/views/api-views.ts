@@ -2,7 +2,7 @@
 
 import { type Entry, isCompacted, type SessionRecord } from '#agent/core/history.ts'
 import { maskHeaders } from '#agent/core/secrets/provider-headers.ts'
-import { callsIn, textIn, thinkingIn, type UserMessage } from '#agent/core/message.ts'
+import { argumentsOf, callsIn, textIn, thinkingIn, type UserMessage } from '#agent/core/message.ts'
 import { createRunEnded } from '#agent/loop/announce.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import {
@@ -67,10 +67,10 @@ export function messageView(
         : textIn(message) || null,
     ...(message.role === 'assistant' &&
       callsIn(message).length && {
-        tool_calls: callsIn(message).map(({ id: callId, name, input, raw }) => ({
-          id: callId,
+        tool_calls: callsIn(message).map((call) => ({
+          id: call.id,
           type: 'function',
-          function: { name, arguments: raw ?? JSON.stringify(input) },
+          function: { name: call.name, arguments: argumentsOf(call) },
         })),
       }),
     ...(message.role === 'tool' && { tool_call_id: message.callId, name: message.name }),

@@ -12,7 +12,7 @@ import { queuedRun, type RunView, runView } from './api-views.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { takenBackEnd } from '../core/queued-runs.ts'
 import type { Entry } from '#agent/core/history.ts'
-import { type AssistantMessage, callsIn, textIn, type ToolMessage } from '#agent/core/message.ts'
+import { argumentsOf, type AssistantMessage, callsIn, textIn, type ToolMessage } from '#agent/core/message.ts'
 
 export function runOf(session: Session, runId: string): RunView | undefined {
   const current = session.store.current()
@@ -130,9 +130,9 @@ const replyEvents = ({ content }: AssistantMessage, step: number): readonly Even
   content.map((part): Event => {
     if (part.type === 'text') return { type: 'message.delta', delta: part.text, step }
     if (part.type === 'thinking') return { type: 'reasoning.delta', delta: part.text, step }
-    const { id, name, input, raw, owner } = part
+    const { id, name, input, owner } = part
     return owner === 'client'
-      ? { type: 'client_call.request', call_id: id, tool: name, input: raw ?? JSON.stringify(input), step }
+      ? { type: 'client_call.request', call_id: id, tool: name, input: argumentsOf(part), step }
       : { type: 'tool.started', call_id: id, tool: name, input, step }
   })
 

@@ -1,6 +1,6 @@
 /** Reads the parts of a run that its requests are answered with. */
 
-import { callsIn, textIn } from '#agent/core/message.ts'
+import { argumentsOf, callsIn, textIn } from '#agent/core/message.ts'
 import type { CallerRequestKind } from '#agent/core/pending-request.ts'
 import type { RunEnded, SessionEvent } from '#agent/core/event.ts'
 import type { Segment, Turn } from '#agent/core/turn.ts'
@@ -60,7 +60,7 @@ function viewOf(session: Session, runId: string, { messageSeq, callIds, waitsFor
     output: message ? textIn(message) : '',
     calls: calls
       .filter(({ id, owner }) => owner === 'client' && callIds.includes(id))
-      .map(({ id, name, input, raw }) => ({ id, name, arguments: raw ?? JSON.stringify(input) })),
+      .map((call) => ({ id: call.id, name: call.name, arguments: argumentsOf(call) })),
     waitsFor,
   }
 }

@@ -133,7 +133,7 @@ export const conversationRoutes = [
     params: { id: conversationParam, item: itemParam },
     scope: 'write',
     tag,
-    summary: 'Delete the last turn of a conversation by one of its items',
+    summary: 'Delete the last item that was added, or the last turn by one of its items',
     responses: ok('The conversation', conversationShape),
     handle: async (call) => {
       const outcome = requireFound(await subject(call).deleteItem(call.authority, call.param('item')))
@@ -163,4 +163,8 @@ async function parseMessages(call: RouteCall<unknown, unknown>, given: readonly 
 const busy = () => new AppError(409, 'conflict', 'A response of this conversation is in progress.')
 
 const notLast = () =>
-  new AppError(409, 'conflict', 'Only items of the last turn can be deleted, while no response is in progress.')
+  new AppError(
+    409,
+    'conflict',
+    'Only the last added item and items of the last turn can be deleted, while no response is in progress.',
+  )

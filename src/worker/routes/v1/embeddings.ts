@@ -13,6 +13,8 @@ import { isVirtualModel } from '#durable/models/model-routes.ts'
 import { addCost, highestCost } from '#durable/models/pricing.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { AppError, invalid, runFailed } from '../../errors.ts'
+import { idempotencyKeyHeader } from '../../headers.ts'
+import { answerOnce } from '../../media/answer-once.ts'
 import { reservePaidCall } from '../../media/paid-call.ts'
 import { type RouteCall, route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
@@ -56,7 +58,8 @@ export const embeddingRoutes = [
     summary: 'Vectors of texts, by a configured provider',
     body,
     responses: ok('OpenAI list', shape),
-    handle: createEmbeddings,
+    headers: [idempotencyKeyHeader],
+    handle: (call) => answerOnce(call, () => createEmbeddings(call)),
   }),
 ]
 

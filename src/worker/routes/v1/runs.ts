@@ -174,9 +174,21 @@ function startRun(call: RouteCall<unknown, z.infer<typeof newRun>>): Promise<Res
   return submitResponse({ ...call, body }, async ({ ids, command }) => {
     const session = addressSession(call.env, call.tenant.id, ids.sessionId)
     const { runId, status } = await submitNow(session, command, ids)
-    const answer = { run_id: runId, session_id: ids.sessionId, status }
+    const answer = { run_id: runId, session_id: ids.sessionId, status: await statusOf(call, session, runId, status) }
     return Response.json(answer, { status: 202, headers: replayHeaders(ids) })
   })
+}
+
+/** A request that is repeated finds a run that may have ended. */
+async function statusOf(
+  { authority }: Pick<RouteCall<unknown, unknown>, 'authority'>,
+  session: DurableObjectStub<SessionDO>,
+  runId: string,
+  submitted: string,
+): Promise<string> {
+  if (submitted === 'running' || submitted === 'queued') return submitted
+  const run = await session.runs.get(authority, runId)
+  return run?.status ?? submitted
 }
 
 async function steerRun(call: RouteCall<unknown, { readonly input: z.infer<typeof inputSchema> }>): Promise<Response> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Message } from '#agent/core/message.ts'
+import { encodeToolName } from '#agent/providers/shared/call-id.ts'
 import { renderInputItems } from '#agent/providers/openai/responses-input.ts'
 import { pixelPng, toolResult } from '../support/requests.ts'
 import {
@@ -88,7 +89,7 @@ describe('renderInputItems', () => {
     [
       'encodes an invalid tool name',
       assistant({ ...callPart('c1'), name: 'functions.look up' }),
-      [{ type: 'function_call', call_id: 'c1', name: 'functions_look_up', arguments: '{}' }],
+      [{ type: 'function_call', call_id: 'c1', name: encodeToolName('functions.look up'), arguments: '{}' }],
     ],
     [
       'renders a result as text',

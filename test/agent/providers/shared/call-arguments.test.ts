@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { parseCallArguments } from '#agent/providers/shared/call-arguments.ts'
+import { argumentsOf } from '#agent/core/message.ts'
+import { parseCallArguments, renderCallArguments, renderCallInput } from '#agent/providers/shared/call-arguments.ts'
 
 describe('parseCallArguments', () => {
   const cases: readonly (readonly [string, object])[] = [
@@ -65,7 +66,8 @@ describe('parseCallArguments', () => {
     ['{"a": [1}', { input: {}, raw: '{"a": [1}' }],
   ]
   it.each(cases)('parses %j', (text, expected) => {
-    expect(parseCallArguments(text)).toEqual(expected)
+    const { json: _json, ...parsed } = parseCallArguments(text)
+    expect(parsed).toEqual(expected)
   })
 
   it('treats `__proto__` as a plain property', () => {
@@ -113,4 +115,38 @@ describe('parseCallArguments', () => {
     const text = `{'a':${piece.repeat(300_000 / piece.length)}}`
     expect(parseCallArguments(text)).toHaveProperty('input')
   })
+})
+
+const written = [
+  '{"a":1}',
+  '{ "a": 1 }',
+  ' {"a":1}\n',
+  '{"id":1234567890123456789,"x":5.0,"y":1e400,"z":9007199254740993,"w":-0.0,"v":1.10}',
+  '{"b":1,"2":2,"1":3}',
+  '{"a":1,"a":2}',
+  String.raw`{"a":"\u00e9\/"}`,
+  '{"__proto__":{"a":1}}',
+]
+
+it.each(written)('keeps %j as it is written', (text) => {
+  const parsed = parseCallArguments(text)
+  expect(argumentsOf(parsed)).toBe(text)
+  expect(renderCallArguments(parsed)).toBe(text)
+  expect('json' in parsed).toBe(JSON.stringify(parsed.input) !== text)
+})
+
+it('renders numbers as they are written, also where the arguments are an object', () => {
+  const json = '{ "a": [1234567890123456789, 5.0, 1e400, {"b": 9007199254740993}], "c": "1e400", "d": 7 }'
+  expect(JSON.stringify(renderCallInput(parseCallArguments(json)))).toBe(
+    '{"a":[1234567890123456789,5.0,1e400,{"b":9007199254740993}],"c":"1e400","d":7}',
+  )
+  expect(renderCallInput(parseCallArguments('no JSON'))).toEqual({})
+})
+
+it('renders no lone surrogate, which providers refuse', () => {
+  expect(renderCallArguments(parseCallArguments(String.raw`{ "a": "\ud83d" }`))).toBe('{"a":"\ufffd"}')
+  expect(renderCallArguments(parseCallArguments(String.raw`{ "a": "\ud83d\ude00" }`))).toBe(
+    String.raw`{ "a": "\ud83d\ude00" }`,
+  )
+  expect(renderCallArguments(parseCallArguments('{"a": 1'))).toBe('{}')
 })

@@ -98,9 +98,6 @@ export const expected = {
   empty: assistant('end'),
 } as const
 
-/** The arguments of `fragments` as a model writes them. */
-export const argumentFragments = ['{"at":"hä', 'user \\"x', '\\"","de', 'ep":{"n":[1', ',2]}}'] as const
-
 /** Input tokens without those read from the cache. */
 export const expectedUsage = { input: 70, output: 20, cachedRead: 30 } as const
 

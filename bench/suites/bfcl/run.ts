@@ -1,0 +1,156 @@
+/**
+ * `node bench/suites/bfcl/run.ts FOLDER [--every N]`: sends the cases of BFCL through a server, in four dialects of
+ * providers, streamed and whole, and compares the calls that a client gets with those that the model wrote.
+ */
+
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { parseArgs } from 'node:util'
+import { encodeToolName } from '#agent/providers/shared/call-id.ts'
+import {
+  type AnsweringDialect,
+  streamedAnswers,
+  wholeAnswers,
+} from '../../../test/agent/providers/support/call-answers.ts'
+import { deleteState, startServer } from '../../../test/e2e/support/server.ts'
+import { type BfclCase, readCases } from './cases.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { every: { type: 'string', default: '1' } },
+})
+const [folder] = positionals
+if (!folder) throw new Error('usage: node bench/suites/bfcl/run.ts FOLDER [--every N]')
+const cases = readCases(folder).filter((_, at) => at % Number(values.every) === 0)
+const requestsAtOnce = 8
+
+/** The model of each dialect; `path` marks the requests of its provider. */
+const models: Readonly<Record<AnsweringDialect, string>> = {
+  'openai-chat': 'openrouter/some-model',
+  'openai-responses': 'xai/some-model',
+  anthropic: 'anthropic/claude-sonnet-4-5',
+  'bedrock-converse': 'bedrock/anthropic.claude-sonnet-4-5',
+}
+
+const caseMark = /\[case (\d+) (streamed|whole)\]/
+
+async function readText(incoming: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const part of incoming) parts.push(part as Buffer)
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/** A provider that speaks all dialects, each below its path, and makes the calls of the case that the message names. */
+const provider = createServer(async (incoming, response) => {
+  const text = await readText(incoming)
+  const [, at = '', way] = text.match(caseMark) ?? []
+  const dialect = incoming.url?.split('/')[1] as AnsweringDialect
+  const known = cases[Number(at)]
+  if (!known || at === '') return response.writeHead(400).end('{"error":{"message":"There is no such case."}}')
+  const calls = known.calls.map(({ name, json }, n) => ({ id: `call_${n}`, name: encodeToolName(name), json }))
+  const missing = calls.filter(({ name }) => !text.includes(JSON.stringify(name)))
+  if (missing.length) return response.writeHead(400).end('{"error":{"message":"A tool is not offered."}}')
+  const isWhole = way === 'whole' && dialect !== 'bedrock-converse'
+  const { headers, body } = (isWhole ? wholeAnswers : streamedAnswers)[dialect](calls)
+  return response.writeHead(200, headers).end(body)
+})
+await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done))
+const origin = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
+
+const server = await startServer({
+  env: {
+    OPENROUTER_API_KEY: 'k',
+    OPENROUTER_BASE_URL: `${origin}/openai-chat`,
+    XAI_API_KEY: 'k',
+    XAI_BASE_URL: `${origin}/openai-responses`,
+    ANTHROPIC_API_KEY: 'k',
+    ANTHROPIC_BASE_URL: `${origin}/anthropic`,
+    BEDROCK_API_KEY: 'k',
+    BEDROCK_BASE_URL: `${origin}/bedrock-converse`,
+  },
+})
+
+type GivenCall = { readonly name: string; readonly arguments: string }
+type Fragment = { readonly index: number; readonly function: { readonly name?: string; readonly arguments?: string } }
+
+async function ask(
+  { prompt, tools }: BfclCase,
+  at: number,
+  model: string,
+  isStreamed: boolean,
+): Promise<readonly GivenCall[]> {
+  const response = await fetch(`${server.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model,
+      stream: isStreamed,
+      messages: [{ role: 'user', content: `[case ${at} ${isStreamed ? 'streamed' : 'whole'}] ${prompt}` }],
+      tools: tools.map((one) => ({ type: 'function', function: one })),
+    }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${response.status} ${text.slice(0, 300)}`)
+  if (!isStreamed) {
+    const { choices } = JSON.parse(text) as {
+      readonly choices: readonly {
+        readonly message: { readonly tool_calls?: readonly { readonly function: GivenCall }[] }
+      }[]
+    }
+    return (choices[0]?.message.tool_calls ?? []).map((call) => call.function)
+  }
+  return joinFragments(text)
+}
+
+function joinFragments(stream: string): readonly GivenCall[] {
+  const calls: { name: string; arguments: string }[] = []
+  for (const [, data = ''] of stream.matchAll(/^data: (\{.*)$/gm)) {
+    const chunk = JSON.parse(data) as {
+      readonly error?: { readonly message: string }
+      readonly choices: readonly { readonly delta: { readonly tool_calls?: readonly Fragment[] } }[]
+    }
+    if (chunk.error) throw new Error(chunk.error.message)
+    for (const { index, function: part } of chunk.choices[0]?.delta.tool_calls ?? []) {
+      const call = (calls[index] ??= { name: '', arguments: '' })
+      call.name += part.name ?? ''
+      call.arguments += part.arguments ?? ''
+    }
+  }
+  return calls
+}
+
+let [asked, failed, shown] = [0, 0, 0]
+async function check(known: BfclCase, at: number, dialect: AnsweringDialect, isStreamed: boolean) {
+  const wanted = JSON.stringify(known.calls.map(({ name, json }) => ({ name, arguments: json })))
+  const given = await ask(known, at, models[dialect], isStreamed).then(
+    (calls) => JSON.stringify(calls.map(({ name, arguments: json }) => ({ name, arguments: json }))),
+    (error: unknown) => String(error),
+  )
+  asked++
+  if (given === wanted) return
+  failed++
+  if (shown++ < 4) console.log(`${known.id} ${dialect} ${isStreamed ? 'streamed' : 'whole'}\n  ${wanted}\n  ${given}`)
+}
+
+async function runAll(dialect: AnsweringDialect, isStreamed: boolean) {
+  const before = failed
+  shown = 0
+  for (let from = 0; from < cases.length; from += requestsAtOnce) {
+    const some = cases.slice(from, from + requestsAtOnce)
+    await Promise.all(some.map((known, n) => check(known, from + n, dialect, isStreamed)))
+  }
+  const right = cases.length - failed + before
+  console.log(`${dialect} ${isStreamed ? 'streamed' : 'whole'}: ${right} of ${cases.length}`)
+}
+
+const started = Date.now()
+try {
+  for (const dialect of Object.keys(models) as AnsweringDialect[])
+    for (const isStreamed of [true, false]) await runAll(dialect, isStreamed)
+  console.log(`${asked} requests, ${failed} differ, ${Math.round((Date.now() - started) / 1_000)} s`)
+} finally {
+  await server.stop()
+  deleteState(server.state)
+  provider.close()
+}
+process.exitCode = failed ? 1 : 0
