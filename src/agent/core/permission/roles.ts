@@ -51,7 +51,8 @@ function addRights(one: Rights, other: Rights): Rights {
   }
 }
 
-export function resolveAuthority({ entitlements, login: _, ...identity }: Identity, roles: Roles): Authority {
+export function resolveAuthority(given: Identity, roles: Roles): Authority {
+  const { entitlements, login: _, ...identity } = given
   const hasRole = entitlements.some(({ role }) => role !== undefined)
   return { ...identity, ...resolveRights(entitlements, roles), ...(hasRole && { entitlements }) }
 }
