@@ -161,7 +161,7 @@ export class SessionServices {
 
   #createServices(): Omit<Services, 'programs'> {
     const { env, tenantId, sessionId, meta, updateMeta, subagents } = this.#options
-    const documents = openDocuments({ loader: env.LOADER })
+    const documents = openDocuments({ loader: env.LOADER, owner: `${tenantId}/${sessionId}` })
     return {
       backend: this.backend,
       documents,
