@@ -167,7 +167,11 @@ export class SessionServices {
       documents,
       documentWriter: createSessionDocuments(this.#ports),
       // Replaced by what the authority of each call reaches.
-      history: createReachableHistory(historyDb(env, tenantId), { tenantId, sessionId }, { kind: 'session' }),
+      history: createReachableHistory(
+        { db: historyDb(env, tenantId), blobs: env.BLOBS },
+        { tenantId, sessionId },
+        { kind: 'session' },
+      ),
       todos: { read: () => meta().todos, write: (todos) => updateMeta({ todos }) },
       shell: {
         read: () => meta().shell ?? { cwd: this.backend.capabilities.root, env: {} },
