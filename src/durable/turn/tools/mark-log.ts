@@ -139,7 +139,10 @@ type MarkedWrite = {
 async function markWritten(files: FileMarks, write: MarkedWrite): Promise<void> {
   const { call, tool, services, marks } = write
   const reach = getWriteReach(call.name, call.input)
-  if (reach === 'any' && (await mayWriteForeign(write))) files.setAllForeign()
+  if (reach === 'any' && (await mayWrite(call))) {
+    files.setPrivate()
+    if (marks.isForeign || write.isFetching) files.setAllForeign()
+  }
   if (reach !== 'named') return
   // A file that a turn without private data writes holds only what the turn has read.
   const written = marks.isForeign ? marks : joinMarks(marks, { isPrivate: true })
@@ -147,8 +150,7 @@ async function markWritten(files: FileMarks, write: MarkedWrite): Promise<void> 
     files.set(path, call.name === 'write_file' ? written : joinMarks(files.of(path), written))
 }
 
-async function mayWriteForeign({ call, marks, isFetching }: MarkedWrite): Promise<boolean> {
-  if (!marks.isForeign && !isFetching) return false
+async function mayWrite(call: ToolCall): Promise<boolean> {
   if (call.name === 'process') return sendsInput(call)
   // What runs in the background is reported later, by the marks of all files.
   if (call.name !== 'terminal' || isInBackground(call)) return true
