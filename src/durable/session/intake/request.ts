@@ -1,7 +1,7 @@
 /** Submits a message that came with a request to the API. */
 
 import type { Authority } from '#agent/core/permission/authority.ts'
-import type { Message, OpeningMessage } from '#agent/core/message.ts'
+import type { Message, OpeningMessage, TextPart } from '#agent/core/message.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -68,7 +68,7 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
   const placeFiles = () => {
     if (areFilesPlaced) return undefined
     areFilesPlaced = true
-    return placeIncomingFiles(session, runId, files, blobs)
+    return placeIncomingFiles(session, runId, files, blobs).then((texts) => void (stored = withTexts(stored, texts)))
   }
   const open = async () => {
     await session.tenant.update(tenant)
@@ -112,6 +112,9 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
     },
   }
 }
+
+const withTexts = (message: OpeningMessage, texts: readonly TextPart[]): OpeningMessage =>
+  message.role === 'user' ? { ...message, content: [...message.content, ...texts] } : message
 
 const tooLarge = (runId: string): Submitted => ({ runId, status: 'too-large' })
 
