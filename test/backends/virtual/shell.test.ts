@@ -225,3 +225,21 @@ describe('date -d', () => {
     expect(await run(`date -u -d '${text}' +%F`)).toBe(`${expected}\n`)
   })
 })
+
+it.each([
+  ['"2015-03-05T23:51:47Z"', 'fromdateiso8601', '1425599507'],
+  ['1425599621', 'todateiso8601', '"2015-03-05T23:53:41Z"'],
+  ['1425599621', 'dateadd("seconds"; 10) | todate', '"2015-03-05T23:53:51Z"'],
+  ['1425599621', 'datesub("seconds"; 21)', '1425599600'],
+  ['1425599621', 'localtime | mktime', '1425599621'],
+  ['1425599621', 'strflocaltime("%H:%M %Z")', '"23:53 UTC"'],
+  ['{"date":1}', '.date', '1'],
+])('jq knows dates: %s | %s', async (input, program, expected) => {
+  expect(await run(`echo '${input}' | jq --arg x y '${program}'`)).toBe(`${expected}\n`)
+})
+
+it('umask says what the mask is, and refuses another one', async () => {
+  expect(await run('umask; umask -S; umask 022 && echo ok; umask 077')).toBe(
+    '0022\nu=rwx,g=rx,o=rx\nok\numask: 077: the mask is always 0022 here. Set modes with chmod.\nexit 1',
+  )
+})
