@@ -98,6 +98,11 @@ export const commands = {
     options: { tenant: text, 'passphrase-file': text },
     load: () => import('./commands/restore.mjs'),
   },
+  shards: {
+    usage: 'shards [move TENANT DATABASE]',
+    says: 'the databases that hold histories, and the move of a tenant; for the owner',
+    load: () => import('./commands/shards.mjs'),
+  },
   doctor: {
     usage: 'doctor',
     says: 'check the connection, the key and the deployment',

@@ -1,8 +1,8 @@
-// `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --schedules N --trees N --documents N --deployed-turns N --seed N]`: runs simulations of the turn machine
-// with failures, hostile requests to every route, variants of destructive commands, all conformance cases of each vendor's
+// `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --schedules N --trees N --documents N --deployed-turns N --tenants N
+// --seed N]`: runs simulations of the turn machine with failures, hostile requests to every route, variants of destructive commands, all conformance cases of each vendor's
 // backend, next runs of schedules against a brute-force search, documents in the dialects of messaging platforms, properties
-// with values that no run has tried, turns during deployments, an upgrade and a rollback, the crash matrix, and random kills of a real server. Takes minutes. The last line is
-// the sum.
+// with values that no run has tried, turns during deployments, tenants in several databases, an upgrade and a rollback, the crash matrix, and
+// random kills of a real server. Takes minutes. The last line is the sum.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,6 +21,7 @@ const { values } = parseArgs({
     trees: { type: 'string', default: '20' },
     documents: { type: 'string', default: '20000' },
     'deployed-turns': { type: 'string', default: '500' },
+    tenants: { type: 'string', default: '1000' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
     help: { type: 'boolean', default: false },
   },
@@ -40,7 +41,7 @@ const folder = mkdtempSync(join(tmpdir(), 'talaria-chaos-'))
 try {
   if (values.help)
     console.log(
-      'npm run chaos -- [--kills 20] [--simulations 100000] [--fuzz 20000] [--mutations 20000] [--schedules 100000] [--trees 20] [--documents 20000] [--deployed-turns 500] [--seed N]; 0 leaves a part out',
+      'npm run chaos -- [--kills 20] [--simulations 100000] [--fuzz 20000] [--mutations 20000] [--schedules 100000] [--trees 20] [--documents 20000] [--deployed-turns 500] [--tenants 1000] [--seed N]; 0 leaves a part out',
     )
   else process.exitCode = await chaos(values)
 } finally {
@@ -80,6 +81,13 @@ function turnsDuringDeployments(turns) {
   if (!Number(turns)) return []
   const args = ['--project', 'isolated', 'test/durable/session/deployments.test.ts']
   return [{ name: 'turns during deployments', env: { DEPLOYED_TURNS: turns }, args }]
+}
+
+/** Each tenant writes 200 messages. */
+function fleetOfTenants(tenants) {
+  if (!Number(tenants)) return []
+  const env = { FLEET_TENANTS: tenants, FLEET_MESSAGES: String(200 * Number(tenants)) }
+  return [{ name: 'tenants in several databases', env, args: ['--project', 'workerd', 'test/db/shards'] }]
 }
 
 async function chaos(numbers) {
@@ -131,6 +139,7 @@ async function chaos(numbers) {
     ...renderedDocuments(documents, seed),
     { name: 'properties', env: { PROPERTY_SEED: seed }, args: ['--project', 'pure', ...properties] },
     ...turnsDuringDeployments(numbers['deployed-turns']),
+    ...fleetOfTenants(numbers.tenants),
     { name: 'upgrade and rollback', env: {}, args: [...config, 'test/chaos/upgrade.test.mjs'] },
     { name: 'crash matrix', env: {}, args: [...config, 'test/chaos/kill.test.mjs', 'test/chaos/delivery.test.mjs'] },
     ...(Number(kills)

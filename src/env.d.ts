@@ -1,5 +1,7 @@
 interface Env {
   readonly DB: D1Database
+  /** The first database of histories; HISTORY_2 and so on follow without a gap (db/shards). */
+  readonly HISTORY_1?: D1Database
   readonly SESSION: DurableObjectNamespace<import('#durable/session/session-object.ts').SessionDO>
   readonly TENANT: DurableObjectNamespace<import('#durable/tenant/tenant-object.ts').TenantDO>
   /** Keeps the sockets of platforms that do not send messages by webhook. */

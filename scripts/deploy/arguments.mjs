@@ -21,6 +21,7 @@ export const help = `npm run deploy -- [options]
   --url ADDRESS         a domain of the account instead of workers.dev
   --subdomain NAME      the workers.dev name of an account that has none
   --account ID          which account, if the login has several
+  --shards N            so many more databases for histories; tenants are moved with talaria shards
   --without-r2          no bucket: no large files and no media
   --folder DIR          where answers and secrets are kept, for several deployments (this folder)
   --config FILE         another wrangler file, for example wrangler.sandbox.toml
@@ -41,6 +42,7 @@ const options = {
   subdomain: text,
   account: text,
   'without-r2': flag,
+  shards: text,
   folder: text,
   config: { ...text, short: 'c' },
   help: { ...flag, short: 'h' },
@@ -49,18 +51,29 @@ const options = {
 export function parseDeployArguments(args) {
   const { values } = parseArgs({ args, options, allowPositionals: false })
   check(values)
-  const { free, paid, url, 'dry-run': isDryRun, 'without-r2': isWithoutBucket, help: isHelp, ...others } = values
+  const {
+    free,
+    paid,
+    url,
+    shards,
+    'dry-run': isDryRun,
+    'without-r2': isWithoutBucket,
+    help: isHelp,
+    ...others
+  } = values
   return {
     ...others,
     isDryRun: isDryRun ?? false,
     isHelp: isHelp ?? false,
+    shards: shards === undefined ? undefined : Number(shards),
     plan: free ? 'free' : paid && 'paid',
     url: url?.replace(/\/$/, ''),
     hasBucket: isWithoutBucket ? false : undefined,
   }
 }
 
-function check({ location, jurisdiction, free, paid, name, url }) {
+function check({ location, jurisdiction, free, paid, name, url, shards }) {
+  if (shards !== undefined && !/^[1-9]\d{0,2}$/.test(shards)) throw new Error('--shards takes a number from 1 to 999.')
   oneOf('location', location, locations)
   oneOf('jurisdiction', jurisdiction, jurisdictions)
   if (free && paid) throw new Error('--free and --paid exclude each other.')

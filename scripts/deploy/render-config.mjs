@@ -18,6 +18,7 @@ export function renderConfig(plain, facts) {
   Object.assign(config, { name, account_id: account })
   for (const entry of config.d1_databases ?? [])
     if (entry.binding === 'DB') Object.assign(entry, { database_name: database.name, database_id: database.id })
+  config.d1_databases?.push(...renderShards(config.d1_databases, facts.shards))
   config.r2_buckets = renderBuckets(config.r2_buckets, bucket, jurisdiction)
   const vars = { DNS_RESOLVER_URL: resolver, PUBLIC_URL: url, ...(jurisdiction && { JURISDICTION: jurisdiction }) }
   config.vars = { ...vars, ...config.vars }
@@ -34,6 +35,15 @@ function withTwins(config) {
   const main = config.main.replace('dist/worker/', 'dist/worker-in-process/')
   return { ...config, main, build: { ...config.build, command: `${config.build.command} in-process` } }
 }
+
+/** The databases of histories have the same tables as DB. */
+const renderShards = (databases, shards = []) =>
+  shards.map(({ name, id }, n) => ({
+    ...databases.find(({ binding }) => binding === 'DB'),
+    binding: `HISTORY_${n + 1}`,
+    database_name: name,
+    database_id: id,
+  }))
 
 const isWorkersDev = (url) => new URL(url).hostname.endsWith('.workers.dev')
 const customDomain = (url) => ({ pattern: new URL(url).host, custom_domain: true })

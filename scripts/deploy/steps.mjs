@@ -31,6 +31,7 @@ export const steps = [
   { name: 'place', run: choosePlace },
   { name: 'address', run: chooseAddress },
   { name: 'database', run: prepareDatabase, doesChange: true },
+  { name: 'shards', run: prepareShards, doesChange: true },
   { name: 'files', run: prepareBuckets, doesChange: true },
   { name: 'keys', run: prepareKeys, doesChange: true },
   { name: 'schema', run: migrate, doesChange: true },
@@ -158,6 +159,28 @@ async function prepareDatabase(run) {
   return `${name} created`
 }
 
+/** Databases of histories: the binding of each is its number, so none is ever removed. */
+async function prepareShards(run) {
+  const { api, facts, options, isDryRun } = run
+  const { account, location, jurisdiction } = facts
+  const known = facts.shards ?? []
+  const wanted = Math.max(known.length, options.shards ?? 0)
+  if (options.shards !== undefined && options.shards < known.length)
+    throw new Error(`The deployment has ${known.length} databases of histories, and none can be removed.`)
+  if (!wanted) return 'none: the database has all histories'
+  const existing = await listDatabases(api, account)
+  const shards = [...known]
+  for (let n = known.length + 1; n <= wanted; n++) {
+    const name = `${facts.name}-history-${n}`
+    const found = existing.find((one) => one.name === name)?.uuid
+    const create = async () => (await createDatabase(api, account, { name, location, jurisdiction })).uuid
+    shards.push({ name, id: found ?? (isDryRun ? 'new' : await create()) })
+    run.learn({ shards: [...shards] })
+  }
+  const added = wanted - known.length
+  return `${wanted} databases of histories${added ? `, ${added} ${isDryRun ? 'would be ' : ''}added` : ''}`
+}
+
 async function prepareBuckets(run) {
   const { facts, options, plain } = run
   const hasBucket = options.hasBucket ?? facts.bucket !== null
@@ -217,8 +240,12 @@ function keptText(held, secrets) {
 async function migrate(run) {
   if (run.isDryRun) return 'migrations would be applied'
   writeFileSync(run.files.config, `${JSON.stringify(run.config, null, 2)}\n`)
-  const printed = await runWrangler(['d1', 'migrations', 'apply', 'DB', '--remote', '--config', run.files.config])
-  return /No migrations to apply/.test(printed) ? 'up to date' : 'migrations applied'
+  let isChanged = false
+  for (const { binding } of run.config.d1_databases.filter(({ migrations_dir: folder }) => folder)) {
+    const printed = await runWrangler(['d1', 'migrations', 'apply', binding, '--remote', '--config', run.files.config])
+    isChanged ||= !/No migrations to apply/.test(printed)
+  }
+  return isChanged ? 'migrations applied' : 'up to date'
 }
 
 async function deployWorker(run) {

@@ -84,18 +84,21 @@ function reportStatements(source) {
   const options = /constructor\((\w),/.exec(given)[1]
   const loop = /(async executeScript\((\w)\)\{.*?(\w)\.appendResult\((\w),[\w$]+\(\4\)\),)/
   const [, , top, , result] = found(source, loop, reportStatements.name)
-  const sink = `told:${depth}===0?{script:${script},by:this}:void 0,`
+  const sink = `statementSink:${depth}===0?{script:${script},by:this}:void 0,`
   const keep = `${depth}===0&&(this.finalState=${state});`
   return source
     .replace(made, () => keep + made.replace('fs:', `${sink}fs:`))
-    .replace(kept, () => `${kept}told:${options}.told,`)
-    .replace(loop, (all) => `${all}this.ctx.told?.script===${top}&&this.ctx.told.by.onStatement?.(${result}),`)
+    .replace(kept, () => `${kept}statementSink:${options}.statementSink,`)
+    .replace(
+      loop,
+      (all) => `${all}this.ctx.statementSink?.script===${top}&&this.ctx.statementSink.by.onStatement?.(${result}),`,
+    )
 }
 
 // A script that only computes would never yield, so nothing else would run and no timeout would fire. The patch calls
 // `pulse` of the shell before every statement, which may return a promise to wait for.
 function yieldToEventLoop(source) {
-  const context = /let [\w$]+=\{(?:told:[^,]*\?\{[^}]*\}:void 0,)?fs:this\.fs,commands:this\.commands,/
+  const context = /let [\w$]+=\{(?:statementSink:[^,]*\?\{[^}]*\}:void 0,)?fs:this\.fs,commands:this\.commands,/
   const [made] = found(source, context, yieldToEventLoop.name)
   const interpreter = 'executeStatement:this.executeStatement.bind(this),'
   const [, options] = found(source, /=class\{ctx;constructor\((\w),\w\)\{this\.ctx=\{state:/, 'constructor')
@@ -167,4 +170,4 @@ const amendments = [
   yieldToEventLoop,
 ]
 
-export const amended = (source) => amendments.reduce((text, amend) => amend(text), source)
+export const patchJustBash = (source) => amendments.reduce((text, amend) => amend(text), source)

@@ -9,7 +9,7 @@ const passedOn = /^export (?:\*(?: as \w+)?|\{[^}]*\}) from ['"](.*)['"];?$/gm
 const isResource = (path) => !/\/(?:lib|core|internal)\//.test(path)
 
 /** Exports the same names with empty implementations. */
-export function hollow(source) {
+export function stripResources(source) {
   const names = [...source.matchAll(exported)].map(([, name]) => `export class ${name} {}`)
   const others = [...source.matchAll(passedOn)].filter(([, path]) => isResource(path)).map(([line]) => line)
   return ['export {}', ...names, ...others].join('\n')
@@ -35,7 +35,7 @@ export const clientOnly = {
         contents: change(await readFile(path, 'utf8')),
         loader: 'js',
       }))
-    load(/[\\/]openai[\\/]resources[\\/].*\.mjs$/, hollow)
+    load(/[\\/]openai[\\/]resources[\\/].*\.mjs$/, stripResources)
     load(/[\\/]openai[\\/]internal[\\/]utils[\\/]log\.mjs$/, silent)
   },
 }

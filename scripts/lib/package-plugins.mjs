@@ -2,16 +2,16 @@
 // gives the reasons.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { amended } from './just-bash.mjs'
+import { patchJustBash } from './just-bash.mjs'
 import { clientOnly } from './openai.mjs'
-import { readable } from './pdfjs.mjs'
+import { limitPdfjs } from './pdfjs.mjs'
 import { root } from './root.mjs'
 
 const justBash = {
   name: 'just-bash',
   setup: (context) =>
     context.onLoad({ filter: /just-bash\/dist\/bundle\/browser\.js$/ }, ({ path }) => ({
-      contents: amended(readFileSync(path, 'utf8')),
+      contents: patchJustBash(readFileSync(path, 'utf8')),
       loader: 'js',
     })),
 }
@@ -25,7 +25,7 @@ const pdfjs = {
     context.onResolve({ filter: /^pdfjs$/ }, () => ({ path, sideEffects: false }))
     context.onLoad({ filter: /unpdf\/dist\/pdfjs\.mjs$/ }, () => ({
       // The worker is bundled without `process` (bundle-worker.mjs), and PDF.js has to know that this is no browser.
-      contents: (contents ??= `const process = globalThis.process\n${readable(readFileSync(path, 'utf8'))}`),
+      contents: (contents ??= `const process = globalThis.process\n${limitPdfjs(readFileSync(path, 'utf8'))}`),
       loader: 'js',
     }))
   },

@@ -96,4 +96,4 @@ export function counts(source) {
   return parts.join('') + source.slice(at)
 }
 
-export const readable = (source) => HEAD + counts(boundsRanges(boundsStreams(pauses(source))))
+export const limitPdfjs = (source) => HEAD + counts(boundsRanges(boundsStreams(pauses(source))))

@@ -3,12 +3,15 @@
  * memory at a time.
  */
 
-import { createTarDecoder, createTarPacker, type TarHeader } from 'modern-tar'
+import type { createTarPacker, TarHeader } from 'modern-tar'
 import { BackendError } from '#agent/core/backend.ts'
 import type { SnapshotEntry } from './virtual/snapshot.ts'
 
 /** A file of an archive is held in memory as a whole. */
 const maxFileBytes = 64 * 1024 * 1024
+
+/** A part of the worker that is loaded on demand: few turns touch an archive. */
+const loadTar = () => import('modern-tar')
 
 const types = { file: 'file', link: 'symlink', directory: 'directory' } as const
 
@@ -22,7 +25,8 @@ const maxSharedBytes = 1024
 export async function* pack(
   entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const { readable, controller } = createTarPacker()
+  const tar = await loadTar()
+  const { readable, controller } = tar.createTarPacker()
   const written = writeEntries(controller, entries)
   try {
     for await (const chunk of readable) yield chunk.byteLength <= maxSharedBytes ? chunk.slice() : chunk
@@ -67,6 +71,7 @@ export async function* unpack(
   archive: ReadableStream<Uint8Array>,
   isWanted: (path: string) => boolean = () => true,
 ): AsyncGenerator<SnapshotEntry> {
+  const { createTarDecoder } = await loadTar()
   const decoder = createTarDecoder({ strict: true })
   const stop = new AbortController()
   // An error of the archive also reaches the reader below.

@@ -3,7 +3,7 @@
  * as its SHA-256, so a stolen table gives no access. A check takes one query and compares digests in constant time.
  */
 
-import { and, eq, isNull, ne } from 'drizzle-orm'
+import { and, desc, eq, isNull, ne, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
 import { type Scope, scopes } from '#agent/core/permission/authority.ts'
 import { createAdminAudit } from './admin-audit.ts'
@@ -56,12 +56,22 @@ export type ApiKeys = {
   readonly touch: (keyId: string, now: number) => Promise<void>
   /** Lists keys, oldest first, including revoked ones; only those of `tenantId` when given. */
   readonly listKeys: (tenantId?: string) => Promise<readonly ApiKey[]>
+  /** Lists keys that are not revoked, newest first, those behind `after`. */
+  readonly listOpenKeys: (range: OpenKeysRange) => Promise<readonly ApiKey[]>
   /** Undefined when there is no such key. `isNew`: it was not revoked before. */
   readonly revokeKey: (
     id: string,
     now: number,
   ) => Promise<{ readonly tenantId: string; readonly isNew: boolean } | undefined>
 }
+
+/** `after`: the time and the id of the last row of the page before. */
+export type ListRange = {
+  readonly after?: readonly [at: number, id: string] | undefined
+  readonly limit: number
+}
+
+type OpenKeysRange = ListRange & { readonly tenantId?: string | undefined }
 
 const hourMs = 60 * 60 * 1000
 const keyPattern = /^tal_([a-z2-7]{16})_([0-9A-Za-z]{43})$/
@@ -134,6 +144,7 @@ export function createApiKeys(db: D1Database, actor: string): ApiKeys {
         .from(apiKey)
         .where(tenantId === undefined ? undefined : eq(apiKey.tenantId, tenantId))
         .orderBy(apiKey.createdAt, apiKey.id),
+    listOpenKeys: (range) => listOpenKeys(db, range),
     revokeKey: async (id, now) => {
       const isActive = and(eq(apiKey.id, id), isNull(apiKey.revokedAt))
       const query = orm.select({ tenantId: apiKey.tenantId, name: apiKey.name }).from(apiKey).where(eq(apiKey.id, id))
@@ -145,6 +156,21 @@ export function createApiKeys(db: D1Database, actor: string): ApiKeys {
       return { tenantId, isNew: await audit.run(update.toSQL(), event) }
     },
   }
+}
+
+async function listOpenKeys(db: D1Database, { tenantId, after, limit }: OpenKeysRange): Promise<readonly ApiKey[]> {
+  const isWanted = and(
+    isNull(apiKey.revokedAt),
+    tenantId === undefined ? undefined : eq(apiKey.tenantId, tenantId),
+    after && sql`(${apiKey.createdAt}, ${apiKey.id}) < (${after[0]}, ${after[1]})`,
+  )
+  const order = [desc(apiKey.createdAt), desc(apiKey.id)]
+  return drizzle(db)
+    .select(columns)
+    .from(apiKey)
+    .where(isWanted)
+    .orderBy(...order)
+    .limit(limit)
 }
 
 async function verify(db: D1Database, presented: string, now: number): Promise<StoredKey | undefined> {

@@ -76,7 +76,8 @@ export async function appendPages(
   const { renderBaseForms } = await import('./search/word-forms.ts')
   let before = known
   for (const batch of splitIntoBatches(pages.map(encodePage))) {
-    await tenantDb.write([
+    const entries = batch.flatMap(({ page }) => decisionStatements(tenantDb.directory, record.id, page))
+    const statements = [
       ...recordStatements(tenantDb, {
         record,
         through: Math.max(0, ...batch.map((page) => page.last)),
@@ -84,8 +85,8 @@ export async function appendPages(
         renderBaseForms,
       }),
       ...batch.flatMap((page) => pageStatements(tenantDb, record, page, renderBaseForms)),
-      ...batch.flatMap(({ page }) => decisionStatements(tenantDb, record.id, page)),
-    ])
+    ]
+    await tenantDb.write(statements, entries)
     before = record
   }
 }
@@ -145,9 +146,9 @@ function sessionStatement({ statement }: TenantDb, record: SessionRecord, throug
   return statement(upsertSession, ...values, chat, Number(pinned), Number(archived))
 }
 
-function titleStatements(
+export function titleStatements(
   { statement, tenantId }: TenantDb,
-  { id, title, source, updatedAt }: SessionRecord,
+  { id, title, source, updatedAt }: Pick<SessionRecord, 'id' | 'title' | 'source' | 'updatedAt'>,
   renderBaseForms: RenderForms,
 ) {
   if (!title?.trim()) return []
@@ -158,9 +159,9 @@ function titleStatements(
   ]
 }
 
-function pageStatements(
+export function pageStatements(
   { statement, tenantId }: TenantDb,
-  { id: sessionId, source }: SessionRecord,
+  { id: sessionId, source }: Pick<SessionRecord, 'id' | 'source'>,
   stored: EncodedPage,
   renderBaseForms: RenderForms,
 ) {

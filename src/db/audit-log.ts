@@ -31,7 +31,7 @@ function listValues(event: AuditEvent): readonly SqlValue[] {
   return [event.sessionId, event.runId, event.at, markOf(event, body), body, event.kind, event.actor]
 }
 
-export const auditStatement = ({ statement }: TenantDb, event: AuditEvent): D1PreparedStatement =>
+export const auditStatement = ({ statement }: Pick<TenantDb, 'statement'>, event: AuditEvent): D1PreparedStatement =>
   statement(insertEntry, ...listValues(event))
 
 /** Writes the entry only if the statement before it in the same batch has changed a row. */
@@ -40,7 +40,7 @@ export const auditStatementIfChanged = ({ statement }: TenantDb, event: AuditEve
 
 /** The decisions of a turn, which its last page contains. They may have been written before. */
 export function decisionStatements(
-  tenantDb: TenantDb,
+  tenantDb: Pick<TenantDb, 'statement'>,
   sessionId: string,
   { runId, turn }: Page,
 ): D1PreparedStatement[] {

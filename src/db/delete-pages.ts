@@ -6,6 +6,7 @@
 import type { AuditEvent } from '#agent/core/permission/audit.ts'
 import type { SpentTurn } from '#agent/core/history.ts'
 import { auditStatement } from './audit-log.ts'
+import type { HistoryDb } from './shards/sharded-database.ts'
 import { createTenantDb, type TenantDb } from './tenant-db.ts'
 
 const ownSession = 'FROM session WHERE tenant_id = ?1 AND id = ?2'
@@ -34,7 +35,7 @@ const usageStatements = ({ statement }: TenantDb, sessionId: string, turns: read
   )
 
 /** Adds usage that belongs to no session. */
-export async function addUsage(db: D1Database, tenantId: string, spent: SpentTurn): Promise<void> {
+export async function addUsage(db: HistoryDb, tenantId: string, spent: SpentTurn): Promise<void> {
   const tenantDb = createTenantDb(db, tenantId)
   await tenantDb.write(usageStatements(tenantDb, '', [spent]))
 }
@@ -65,8 +66,7 @@ export async function deleteSession(
   audit?: AuditEvent,
 ): Promise<boolean> {
   const { statement, write } = tenantDb
-  const results = await write([
-    ...(audit ? [auditStatement(tenantDb, audit)] : []),
+  const statements = [
     statement(copyUsage, sessionId, 0),
     ...usageStatements(tenantDb, sessionId, unsent),
     // Key 0 is the title.
@@ -74,6 +74,7 @@ export async function deleteSession(
     statement(deletePieces, sessionId, 0),
     statement(deletePageRows, sessionId, 0),
     statement(deleteSessionRow, sessionId),
-  ])
+  ]
+  const results = await write(statements, audit ? [auditStatement(tenantDb.directory, audit)] : [])
   return results.at(-1)!.meta.changes > 0
 }

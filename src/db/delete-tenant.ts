@@ -9,7 +9,8 @@ import { createAuditEvent } from '#agent/core/permission/audit.ts'
 import { auditStatementIfChanged } from './audit-log.ts'
 import { deleteSession } from './delete-pages.ts'
 import * as schema from './schema.ts'
-import { createTenantDb } from './tenant-db.ts'
+import { listHistoryDatabases } from './shards/history-databases.ts'
+import { createTenantDb, type TenantDb } from './tenant-db.ts'
 
 export type TenantRemoval = {
   /** Marks the tenant, and writes that to the audit log of the operator. False when there is none. */
@@ -37,14 +38,11 @@ const chosen = (table: string) => `SELECT rowid FROM ${table} WHERE tenant_id = 
 const markTenant = "UPDATE tenant SET status = 'deleting' WHERE id = ?1 AND status <> 'deleting'"
 const selectMarked = "SELECT 1 FROM tenant WHERE id = ?1 AND status = 'deleting'"
 
-export function createTenantRemoval(db: D1Database, tenantId: string): TenantRemoval {
-  const tenantDb = createTenantDb(db, tenantId)
-  const { read, statement, write } = tenantDb
+/** Also a tenant that is being moved has all its rows deleted: every database is asked for them. */
+export function createTenantRemoval(env: Env, tenantId: string): TenantRemoval {
+  const db = env.DB
+  const tenantDbs = listHistoryDatabases(env).map((one) => createTenantDb(one.db, tenantId))
   const select = () => db.prepare(selectMarked).bind(tenantId)
-  const listSessions = async (limit: number) =>
-    (await read<{ id: string }>('SELECT id FROM session WHERE tenant_id = ?1 ORDER BY num LIMIT ?2', limit)).map(
-      ({ id }) => id,
-    )
   return {
     mark: async (at, actor) => {
       const event = createAuditEvent({
@@ -60,21 +58,37 @@ export function createTenantRemoval(db: D1Database, tenantId: string): TenantRem
       return (marked?.results.length ?? 0) > 0
     },
     isMarked: async () => (await select().first()) !== null,
-    listSessions,
+    listSessions: async (limit) => {
+      const lists = await Promise.all(tenantDbs.map((tenantDb) => listSessions(tenantDb, limit)))
+      return [...new Set(lists.flat())].slice(0, limit)
+    },
     deleteRows: async () => {
-      // The key of a page and of its full text is made from the session's row: sessions are deleted with their pages.
-      for (const id of await listSessions(batchRows)) await deleteSession(tenantDb, id)
-      const fullText = ['words', 'pieces'].map((table) =>
-        statement(`DELETE FROM ${table} WHERE rowid IN (${chosen('page')})`),
-      )
-      const rows = tenantTables.map((table) =>
-        statement(`DELETE FROM ${table} WHERE tenant_id = ?1 AND rowid IN (${chosen(table)})`),
-      )
-      const results = await write([...fullText, ...rows])
-      return results.slice(fullText.length).every(({ meta }) => meta.changes === 0)
+      let isDone = true
+      for (const tenantDb of tenantDbs) isDone = (await deleteRowsOf(tenantDb, tenantTables)) && isDone
+      return isDone
     },
     finish: async () => {
       await db.prepare("DELETE FROM tenant WHERE id = ?1 AND status = 'deleting'").bind(tenantId).run()
     },
   }
+}
+
+async function listSessions({ read }: TenantDb, limit: number): Promise<readonly string[]> {
+  const query = 'SELECT id FROM session WHERE tenant_id = ?1 ORDER BY num LIMIT ?2'
+  return (await read<{ id: string }>(query, limit)).map(({ id }) => id)
+}
+
+/** Deletes some rows of these tables, also full text. True when none were left. */
+export async function deleteRowsOf(tenantDb: TenantDb, tables: readonly string[]): Promise<boolean> {
+  const { statement, write } = tenantDb
+  // The key of a page and of its full text is made from the session's row: sessions are deleted with their pages.
+  for (const id of await listSessions(tenantDb, batchRows)) await deleteSession(tenantDb, id)
+  const fullText = ['words', 'pieces'].map((table) =>
+    statement(`DELETE FROM ${table} WHERE rowid IN (${chosen('page')})`),
+  )
+  const rows = tables.map((table) =>
+    statement(`DELETE FROM ${table} WHERE tenant_id = ?1 AND rowid IN (${chosen(table)})`),
+  )
+  const results = await write([...fullText, ...rows])
+  return results.slice(fullText.length).every(({ meta }) => meta.changes === 0)
 }

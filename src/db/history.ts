@@ -4,6 +4,7 @@ import type { HistoryReach } from '#agent/core/permission/authority.ts'
 import type { Entry, HistoryStore, Page } from '#agent/core/history.ts'
 import type { HistoryMessage, HistoryPort } from '#agent/core/tool.ts'
 import { appendPages } from './append-pages.ts'
+import { historyDb, type HistoryDb } from './shards/sharded-database.ts'
 import { createTenantDb, type TenantDb } from './tenant-db.ts'
 import { getSession, listRecentSessions, listSessions } from './session-directory.ts'
 import { deletePagesFrom, deleteSession } from './delete-pages.ts'
@@ -15,8 +16,13 @@ import { decodeEntries, decodePage, getMessageSource, keysPerSession, pageColumn
 const searchMessages: typeof SearchMessages = async (...parameters) =>
   (await import('./search/search.ts')).searchMessages(...parameters)
 
-export function createD1History(db: D1Database, tenantId: string): HistoryStore {
-  const tenantDb = createTenantDb(db, tenantId)
+/** Opens the history of a tenant in the database that has it. */
+export const openHistory = (env: Env, tenantId: string): HistoryStore =>
+  createD1History(historyDb(env, tenantId), tenantId, env.DB)
+
+/** `directory` has the audit log. */
+export function createD1History(db: HistoryDb, tenantId: string, directory: HistoryDb = db): HistoryStore {
+  const tenantDb = createTenantDb(db, tenantId, directory)
   return {
     readSyncState: (sessionId) => getSession(tenantDb, sessionId),
     append: (record, list, known) => appendPages(tenantDb, record, list, known),
@@ -35,7 +41,7 @@ export function createD1History(db: D1Database, tenantId: string): HistoryStore 
 
 /** Reads the history for a call of a session: not more than the authority of the call reaches. */
 export function createReachableHistory(
-  db: D1Database,
+  db: HistoryDb,
   { tenantId, sessionId }: { readonly tenantId: string; readonly sessionId: string },
   reach: HistoryReach,
 ): HistoryPort {

@@ -1,6 +1,7 @@
 /** Lists the sessions of a tenant that have been inactive since a day, oldest first. */
 
 import { dayNumber } from './append-pages.ts'
+import type { HistoryDb } from './shards/sharded-database.ts'
 import { createTenantDb } from './tenant-db.ts'
 
 /** The place of a session in the list. */
@@ -8,7 +9,7 @@ export type InactivePosition = { readonly day: number; readonly id: string }
 
 /** `before`: milliseconds since 1970. Sessions of that day are not listed. */
 export function listInactiveSessions(
-  db: D1Database,
+  db: HistoryDb,
   tenantId: string,
   { before, after, limit }: { readonly before: number; readonly after: InactivePosition; readonly limit: number },
 ): Promise<readonly InactivePosition[]> {

@@ -89,6 +89,16 @@ export const tenant = sqliteTable('tenant', {
   status: text('status', { enum: ['active', 'suspended', 'deleting'] }).notNull(),
   limits: text('limits', { mode: 'json' }).$type<Limits>().notNull(),
   createdAt: integer('created_at').notNull(),
+  // The binding of the database with the history. Null: DB.
+  history: text('history'),
+})
+
+/** Tenants whose history has left this database, or is leaving it: queries for them are refused until then. */
+export const moved = sqliteTable('moved', {
+  tenantId: text('tenant_id').primaryKey(),
+  // Milliseconds since 1970.
+  since: integer('since').notNull(),
+  until: integer('until').notNull(),
 })
 
 export const apiKey = sqliteTable(

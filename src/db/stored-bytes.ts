@@ -1,5 +1,6 @@
 /** Measures what a tenant stores in D1, without indexes. */
 
+import type { HistoryDb } from './shards/sharded-database.ts'
 import { createTenantDb } from './tenant-db.ts'
 
 /** `octet_length` reads the header of a row only, not its text. */
@@ -17,7 +18,7 @@ type SessionRow = { readonly num: number; readonly id: string; readonly bytes: n
 
 /** The bytes of history by session: of these sessions, or of all. */
 export async function sumHistory(
-  db: D1Database,
+  db: HistoryDb,
   tenantId: string,
   sessionIds?: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {

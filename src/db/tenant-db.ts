@@ -3,6 +3,8 @@
  * compare a `tenant_id` with it is refused. History, usage, the audit log and channel connections use this module.
  */
 
+import type { HistoryDb } from './shards/sharded-database.ts'
+
 export type SqlValue = string | number | null
 
 export type TenantDb = {
@@ -12,8 +14,16 @@ export type TenantDb = {
   /** Reads are retried after transient errors. */
   readonly read: <Row>(sql: string, ...values: readonly SqlValue[]) => Promise<readonly Row[]>
   readonly readAll: <Row>(statements: readonly D1PreparedStatement[]) => Promise<readonly (readonly Row[])[]>
-  /** Runs one transaction, without retry. The statements are idempotent, so the caller can repeat them. */
-  readonly write: (statements: readonly D1PreparedStatement[]) => Promise<readonly D1Result[]>
+  /**
+   * Runs one transaction, without retry. The statements are idempotent, so the caller can repeat them. `entries` are those
+   * of the audit log: written before, if it is in another database.
+   */
+  readonly write: (
+    statements: readonly D1PreparedStatement[],
+    entries?: readonly D1PreparedStatement[],
+  ) => Promise<readonly D1Result[]>
+  /** Statements of the audit log. */
+  readonly directory: Pick<TenantDb, 'statement'>
 }
 
 const transientErrors = /network connection lost|overloaded|storage caused object to be reset|reset because|try again/i
@@ -36,12 +46,16 @@ function comparesTenant(sql: string): boolean {
   return column >= 0 && /(?:VALUES \(|SELECT )\?1\b/.test(sql.slice(column))
 }
 
-export function createTenantDb(db: D1Database, tenantId: string): TenantDb {
+/** `directory` has the audit log. It is `db` itself, unless histories have databases of their own. */
+export function createTenantDb(db: HistoryDb, tenantId: string, directory: HistoryDb = db): TenantDb {
   if (tenantId === '') throw new Error('The tenant id is missing.')
-  const statement: TenantDb['statement'] = (sql, ...values) => {
-    if (!comparesTenant(sql)) throw new Error(`The statement does not compare tenant_id: ${sql}`)
-    return db.prepare(sql).bind(tenantId, ...values)
+  const statementOf = (target: HistoryDb): TenantDb['statement'] => {
+    return (sql, ...values) => {
+      if (!comparesTenant(sql)) throw new Error(`The statement does not compare tenant_id: ${sql}`)
+      return target.prepare(sql).bind(tenantId, ...values)
+    }
   }
+  const statement = statementOf(db)
   const batch = <Row>(statements: readonly D1PreparedStatement[]) => db.batch<Row>([...statements])
   return {
     tenantId,
@@ -50,6 +64,11 @@ export function createTenantDb(db: D1Database, tenantId: string): TenantDb {
       (await withRetry(() => statement(sql, ...values).all<Row>())).results,
     readAll: async <Row>(statements: readonly D1PreparedStatement[]) =>
       (await withRetry(() => batch<Row>(statements))).map((result) => result.results),
-    write: batch,
+    write: async (statements, entries = []) => {
+      if (directory === db) return (await batch([...entries, ...statements])).slice(entries.length)
+      if (entries.length) await directory.batch([...entries])
+      return batch(statements)
+    },
+    directory: { statement: directory === db ? statement : statementOf(directory) },
   }
 }

@@ -1,7 +1,11 @@
 /** Reads and writes the rows of a tenant for backups: keys, logins, channels, audit log and kept usage. */
 
+import { historyDb, type HistoryDb } from './shards/sharded-database.ts'
+
 /** History and its search index are not among them: the objects of sessions write both again. */
 const tables = ['api_key', 'login', 'channel', 'audit', 'usage_kept'] as const
+/** The other tables are in `DB`. */
+const isOfHistory = (table: Table): boolean => table === 'usage_kept'
 type Table = (typeof tables)[number]
 type Row = Readonly<Record<string, string | number | null>>
 export type TenantRow = { readonly table: Table; readonly row: Row }
@@ -9,11 +13,11 @@ export type TenantRow = { readonly table: Table; readonly row: Row }
 const pageRows = 500
 
 /** In the order of their insertion. `num` of the audit log is the database's own. */
-export async function* readTenantRows(db: D1Database, tenantId: string): AsyncGenerator<TenantRow> {
+export async function* readTenantRows(env: Env, tenantId: string): AsyncGenerator<TenantRow> {
   for (const table of tables) {
     let after = 0
     for (;;) {
-      const page = await db
+      const page = await databaseOf(env, tenantId, table)
         .prepare(`SELECT rowid AS position, * FROM ${table} WHERE tenant_id = ? AND rowid > ? ORDER BY rowid LIMIT ?`)
         .bind(tenantId, after, pageRows)
         .all<Row & { readonly position: number }>()
@@ -27,11 +31,18 @@ export async function* readTenantRows(db: D1Database, tenantId: string): AsyncGe
 }
 
 /** A row that exists stays as it is. `tenantId` is that of every row. */
-export async function writeTenantRows(db: D1Database, tenantId: string, rows: readonly TenantRow[]): Promise<void> {
-  if (rows.length) await db.batch(rows.map((one) => insert(db, tenantId, one)))
+export async function writeTenantRows(env: Env, tenantId: string, rows: readonly TenantRow[]): Promise<void> {
+  for (const part of [rows.filter(({ table }) => isOfHistory(table)), rows.filter(({ table }) => !isOfHistory(table))])
+    if (part[0]) {
+      const db = databaseOf(env, tenantId, part[0].table)
+      await db.batch(part.map((one) => insert(db, tenantId, one)))
+    }
 }
 
-function insert(db: D1Database, tenantId: string, { table, row }: TenantRow): D1PreparedStatement {
+const databaseOf = (env: Env, tenantId: string, table: Table): HistoryDb =>
+  isOfHistory(table) ? historyDb(env, tenantId) : env.DB
+
+function insert(db: HistoryDb, tenantId: string, { table, row }: TenantRow): D1PreparedStatement {
   const values = { ...row, tenant_id: tenantId }
   const columns = Object.keys(values)
   if (!tables.includes(table) || !columns.every((name) => /^[a-z_]{1,40}$/.test(name)))

@@ -1,10 +1,10 @@
 /** Creates, lists and updates tenants and their API keys. Used by the admin routes and by authentication only. */
 
-import { and, eq, ne } from 'drizzle-orm'
+import { and, desc, eq, ne, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
 import type { TenantStatus } from '#agent/core/permission/access.ts'
 import { listChanges } from '#agent/core/permission/audit.ts'
-import { createApiKeys, type ApiKeys } from './api-keys.ts'
+import { createApiKeys, type ApiKeys, type ListRange } from './api-keys.ts'
 import { knownLimits, type Limits } from '#agent/core/settings.ts'
 import { createAdminAudit } from './admin-audit.ts'
 import { tenant } from './schema.ts'
@@ -29,19 +29,29 @@ export type Tenants = ApiKeys & {
     newTenant: { readonly id?: string | undefined; readonly name: string },
     now: number,
   ) => Promise<Tenant | undefined>
-  /** Oldest first. */
-  readonly list: () => Promise<readonly Tenant[]>
+  /** Newest first, those behind `after`. */
+  readonly list: (range: ListRange) => Promise<readonly Tenant[]>
   readonly get: (id: string) => Promise<Tenant | undefined>
   /** Undefined when the tenant does not exist or is being deleted. `limits` replaces all limits. */
   readonly update: (id: string, change: TenantChange, now?: number) => Promise<Tenant | undefined>
 }
 
-const toTenant = (row: Tenant): Tenant => ({ ...row, limits: knownLimits(row.limits) })
+const toTenant = ({ history: _history, ...row }: Tenant & { readonly history: string | null }): Tenant => ({
+  ...row,
+  limits: knownLimits(row.limits),
+})
 
 const isUndeleted = (id: string) => and(eq(tenant.id, id), ne(tenant.status, 'deleting'))
 
+/** Names the binding of the database for the history of a new tenant. Null: DB. */
+export type ChooseHistory = () => Promise<string | null>
+
 /** `actor`: who makes the changes, for the audit log. */
-export function createTenants(db: D1Database, actor = ''): Tenants {
+export function createTenants(
+  db: D1Database,
+  actor = '',
+  choose: ChooseHistory = () => Promise.resolve(null),
+): Tenants {
   const orm = drizzle(db)
   const audit = createAdminAudit(db, actor)
   return {
@@ -49,11 +59,25 @@ export function createTenants(db: D1Database, actor = ''): Tenants {
     create: async ({ id = crypto.randomUUID(), name }, now) => {
       if (!tenantIdPattern.test(id)) throw new Error(`${JSON.stringify(id)} is not a valid tenant id.`)
       const row: Tenant = { id, name, status: 'active', limits: {}, createdAt: now }
-      const insert = orm.insert(tenant).values(row).onConflictDoNothing()
+      const insert = orm
+        .insert(tenant)
+        .values({ ...row, history: await choose() })
+        .onConflictDoNothing()
       const event = { kind: 'tenant.created', at: now, tenantId: id, subject: id, details: { name } } as const
       return (await audit.run(insert.toSQL(), event)) ? row : undefined
     },
-    list: async () => (await orm.select().from(tenant).orderBy(tenant.createdAt, tenant.id)).map(toTenant),
+    list: async ({ after, limit }) => {
+      const behind = after && sql`(${tenant.createdAt}, ${tenant.id}) < (${after[0]}, ${after[1]})`
+      const order = [desc(tenant.createdAt), desc(tenant.id)]
+      return (
+        await orm
+          .select()
+          .from(tenant)
+          .where(behind)
+          .orderBy(...order)
+          .limit(limit)
+      ).map(toTenant)
+    },
     get: async (id) => (await orm.select().from(tenant).where(eq(tenant.id, id))).map(toTenant)[0],
     update: async (id, { name, status, limits }, now = Date.now()) => {
       const change = { ...(name !== undefined && { name }), ...(status && { status }), ...(limits && { limits }) }

@@ -1,6 +1,7 @@
 /** Reports usage grouped by day, model, session or source, page by page, with the totals of the whole span. */
 
 import { dayNumber } from './append-pages.ts'
+import type { HistoryDb } from './shards/sharded-database.ts'
 import { createTenantDb, type SqlValue } from './tenant-db.ts'
 import { costStatuses, partsTable, sumColumns, tokensExpression } from './usage-sql.ts'
 import { dayMs, findChange, offsetAt } from '#agent/schedule/civil-time.ts'
@@ -54,7 +55,7 @@ type UsageRow = Omit<UsageLine, 'cost_status'> & {
   readonly second: string | null
 }
 
-export async function reportUsage(db: D1Database, tenantId: string, filter: UsageFilter) {
+export async function reportUsage(db: HistoryDb, tenantId: string, filter: UsageFilter) {
   const { statement, readAll } = createTenantDb(db, tenantId)
   const { group, secondGroup, zone = 'UTC', sessionId = null } = filter
   const wallTime = wallTimeSql(zone, filter.from, filter.to)

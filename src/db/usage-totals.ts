@@ -4,6 +4,7 @@
  */
 
 import { dayNumber } from './append-pages.ts'
+import type { HistoryDb } from './shards/sharded-database.ts'
 import { createTenantDb } from './tenant-db.ts'
 import { partsTable, tokensExpression } from './usage-sql.ts'
 
@@ -22,7 +23,7 @@ type TotalsRow = {
 }
 
 export async function sumUsageSince(
-  db: D1Database,
+  db: HistoryDb,
   tenantId: string,
   { month, day, without }: { readonly month: number; readonly day: number; readonly without: string },
 ): Promise<{ readonly month: UsedAmount; readonly day: UsedAmount }> {

@@ -2,6 +2,8 @@
 
 import * as z from 'zod'
 import type { Assessment } from '#agent/core/permission/approval.ts'
+import type { Risk } from '#agent/core/tool.ts'
+import { parseTargets, renderTarget } from '#agent/schedule/job/targets.ts'
 import type { JobAnswer, JobScheduler } from '#agent/core/job-scheduler.ts'
 import { type JobChange, jobChangeSchema, jobFields } from '#agent/schedule/job/job.ts'
 import { defineTool } from './define-tool.ts'
@@ -25,8 +27,8 @@ export default defineTool({
   input,
   needs: ['jobs'],
   effect: 'keyed',
-  risk: ({ action }) => (action === 'list' ? 'read' : action === 'run' ? 'exec' : 'write'),
-  assess: assessScript,
+  risk: riskOf,
+  assess: assessJob,
   touches: ({ action }) => (action === 'list' ? 'nothing' : ['jobs']),
   timeoutMs: () => 60_000,
   run: async (request, { jobs, authority, callId, sessionId }) => {
@@ -38,17 +40,37 @@ export default defineTool({
   },
 })
 
-/** A script runs later without any question, so a person has to see it now. */
-function assessScript({ action, script, monitor_script: monitor }: Input): Assessment {
-  const scripts =
-    action === 'create' || action === 'update' ? [script, monitor].filter((text) => typeof text === 'string') : []
-  if (!scripts.length) return { verdict: 'allow', reasons: [], subjects: [] }
+/** The highest risk of what the job will do. */
+function riskOf({ action, script, monitor_script: monitor, monitor_url: url, deliver }: Input): Risk {
+  if (action === 'list') return 'read'
+  if (action === 'run') return 'exec'
+  if (action !== 'create' && action !== 'update') return 'write'
+  if (listOutside(deliver).length) return 'send'
+  if (script || monitor) return 'exec'
+  return url ? 'net' : 'write'
+}
+
+/** The addresses to which results are sent. Chats are judged when the job is stored, which knows whose chat it is. */
+function listOutside(deliver: string | undefined): readonly string[] {
+  const parsed = deliver === undefined ? undefined : parseTargets(deliver)
+  return parsed?.ok ? parsed.targets.filter(({ kind }) => kind === 'webhook').map(renderTarget) : []
+}
+
+/** Scripts run and results are sent later without any question, so a person has to see them now. */
+function assessJob({ action, script, monitor_script: monitor, deliver }: Input): Assessment {
+  const isChange = action === 'create' || action === 'update'
+  const scripts = isChange ? [script, monitor].filter((text) => typeof text === 'string') : []
+  const targets = isChange ? listOutside(deliver) : []
+  if (!scripts.length && !targets.length) return { verdict: 'allow', reasons: [], subjects: [] }
   return {
     verdict: 'ask',
-    reasons: ['The job runs this script at its times without asking again.'],
-    subjects: scripts,
-    summary: scripts.join('\n'),
-    isUnjudged: true,
+    reasons: [
+      ...(scripts.length ? ['The job runs this script at its times without asking again.'] : []),
+      ...(targets.length ? [`The job sends its results to ${targets.join(', ')} without asking again.`] : []),
+    ],
+    subjects: [...scripts, ...targets],
+    summary: [...scripts, ...targets].join('\n'),
+    ...(scripts.length > 0 && { isUnjudged: true }),
   }
 }
 

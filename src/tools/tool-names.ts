@@ -4,11 +4,23 @@ import { matchesWildcard } from '#agent/policy/wildcard.ts'
 import { tools } from './index.ts'
 import { isToolsetName, toolsets } from './toolsets.ts'
 
+/** Sends a text to a chat or an address that is not the conversation itself: a delivery of a job or a webhook. */
+export const sendAction = 'send_message'
+/** Turns sound into text by a paid provider. */
+export const transcribeAction = 'transcribe'
+
+/** What acts like a tool without a call of a model (judge-action.ts). Settings and roles name it like one. */
+const actionNames: readonly string[] = [sendAction, transcribeAction]
+
 const serverTools = /^mcp(?:__|-)/
 export const isServerTool = (name: string): boolean => serverTools.test(name)
 
 const toolNames: readonly string[] = [
-  ...new Set([...tools.map(({ name }) => name), ...Object.values(toolsets).flatMap((set) => set.tools ?? [])]),
+  ...new Set([
+    ...tools.map(({ name }) => name),
+    ...Object.values(toolsets).flatMap((set) => set.tools ?? []),
+    ...actionNames,
+  ]),
 ]
 const toolsetNames: readonly string[] = [
   ...new Set([...Object.keys(toolsets), ...tools.map(({ toolset }) => toolset), 'tenant', 'browser', 'browser-cdp']),

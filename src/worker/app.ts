@@ -4,6 +4,7 @@ import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError, renderError } from './errors.ts'
 import type { App, OpenRoute, ApiRoute, RequestContext } from './route.ts'
 import { adminRoutes } from './routes/admin.ts'
+import { shardRoutes } from './routes/shards.ts'
 import { backupRoutes } from './routes/backup.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { attachmentRoutes } from './routes/attachments.ts'
@@ -100,6 +101,7 @@ export const routes: readonly ApiRoute[] = [
   ...keyRoutes,
   ...createToolRoutes(() => [...openRoutes, ...routes]),
   ...adminRoutes,
+  ...shardRoutes,
   ...backupRoutes,
   ...loginRoutes,
   ...loginPageRoutes,

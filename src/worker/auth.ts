@@ -16,7 +16,7 @@ import { requireShield } from './shield.ts'
 import { createLogins } from '#db/logins.ts'
 import { createGuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import { isForeign } from './login/same-origin.ts'
-import { type LoginOutcome, type VerifiedLogin, verifyLogin } from './login/verify-login.ts'
+import type { LoginOutcome, VerifiedLogin } from './login/verify-login.ts'
 import { log } from '#agent/core/log.ts'
 import { actorOf, createAuditEvent } from '#agent/core/permission/audit.ts'
 import { writeAuditEventOnce } from '#db/audit-log.ts'
@@ -136,6 +136,7 @@ async function resolveLogin(
   env: Env,
   later: (work: Promise<unknown>) => void,
 ): Promise<VerifiedLogin | undefined> {
+  const { verifyLogin } = await import('./login/verify-login.ts')
   const outcome = await verifyLogin(token, createLogins(env.DB), createGuardedFetch(env))
   if (outcome) later(recordLogin(env.DB, outcome))
   return outcome?.kind === 'accepted' ? outcome : undefined

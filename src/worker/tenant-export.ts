@@ -3,13 +3,14 @@
  * one page of rows or one message is in memory at a time. The last line is `end`: without it the export is not complete.
  */
 
+import { historyDb } from '#db/shards/sharded-database.ts'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, scopes } from '#agent/core/permission/authority.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import { listAuditEntries } from '#db/audit-log.ts'
 import { createConnections } from '#db/channel-connections.ts'
-import { createD1History } from '#db/history.ts'
+import { openHistory } from '#db/history.ts'
 import { createLogins } from '#db/logins.ts'
 import { createTenants, type Tenant } from '#db/tenants.ts'
 import { reportUsage, type UsageCursor, usageGroups } from '#db/usage-report.ts'
@@ -137,7 +138,7 @@ async function* usageLines(env: Env, tenantId: string): AsyncGenerator<string> {
     let cursor: UsageCursor | undefined
     do {
       const filter = { group, from: 0, to: Date.now() + 1, limit: pageSize, cursor }
-      const { data, next } = await reportUsage(env.DB, tenantId, filter)
+      const { data, next } = await reportUsage(historyDb(env, tenantId), tenantId, filter)
       for (const sums of data) yield line('usage', { group, ...sums })
       cursor = next
     } while (cursor)
@@ -155,7 +156,7 @@ async function* auditLines(env: Env, tenantId: string): AsyncGenerator<string> {
 }
 
 async function* sessionIds(env: Env, tenantId: string): AsyncGenerator<string> {
-  const history = createD1History(env.DB, tenantId)
+  const history = openHistory(env, tenantId)
   let cursor: string | undefined
   do {
     const { data, nextCursor } = await history.listSessions({ limit: pageSize, cursor })

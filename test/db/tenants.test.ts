@@ -20,7 +20,7 @@ describe('a tenant', () => {
     expect(created).toEqual({ id, name: 'Ada', status: 'active', limits: {}, createdAt: noonMs })
     expect(await tenants.create({ id, name: 'Eve' }, noonMs)).toBeUndefined()
     expect(await tenants.get(id)).toEqual(created)
-    expect(await tenants.list()).toContainEqual(created)
+    expect(await tenants.list({ limit: 1_000 })).toContainEqual(created)
     const changed = { ...created, status: 'suspended', limits: { jobs: 3, usd_per_day: 0.5 } }
     expect(await tenants.update(id, { status: 'suspended', limits: { jobs: 3, usd_per_day: 0.5 } })).toEqual(changed)
     expect(await tenants.update(id, {})).toEqual(changed)
@@ -33,7 +33,7 @@ describe('a tenant', () => {
     await tenants.create({ id, name: 'Ada' }, noonMs)
     await database.prepare('UPDATE tenant SET limits = ? WHERE id = ?').bind('{"jobs":3,"sandboxes":1}', id).run()
     expect((await tenants.get(id))?.limits).toEqual({ jobs: 3 })
-    expect((await tenants.list()).find((one) => one.id === id)?.limits).toEqual({ jobs: 3 })
+    expect((await tenants.list({ limit: 1_000 })).find((one) => one.id === id)?.limits).toEqual({ jobs: 3 })
   })
 
   it('gets a random id by default, and an invalid id is refused', async () => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { clientOnly, hollow, silent } from '../../scripts/lib/openai.mjs'
+import { clientOnly, stripResources, silent } from '../../scripts/lib/openai.mjs'
 
 let server: Server
 let bare: typeof OpenAI
@@ -106,7 +106,7 @@ describe('a file of resources', () => {
       "export * from './shared.mjs';",
       "export { Stream } from '../lib/Stream.mjs';",
     ]
-    expect(hollow(source.join('\n')).split('\n')).toEqual([
+    expect(stripResources(source.join('\n')).split('\n')).toEqual([
       'export {}',
       'export class Files {}',
       'export class limit {}',

@@ -1,7 +1,7 @@
 /** Tests that patched PDF.js counts its loops and functions and otherwise behaves the same. */
 
 import { describe, expect, it } from 'vitest'
-import { counts, readable } from '../../scripts/lib/pdfjs.mjs'
+import { counts, limitPdfjs } from '../../scripts/lib/pdfjs.mjs'
 
 /** Runs code that sets `result` with a limit of steps, and returns both. */
 function run(code: string, most = 1_000): { readonly result: unknown; readonly steps: number } {
@@ -50,5 +50,5 @@ describe('counted code', () => {
 })
 
 it('another PDF.js than the one that was looked at stops the build', () => {
-  expect(() => readable('export const getDocument = () => {}')).toThrow('PDF.js has changed')
+  expect(() => limitPdfjs('export const getDocument = () => {}')).toThrow('PDF.js has changed')
 })

@@ -114,23 +114,22 @@ describe('the agent', () => {
     expect(prompt).not.toContain('Ignore all previous')
   })
 
-  it('has no memory for a key that may not read the tenant, in a session of its own or of another key', async () => {
+  it('has no memory for a key that may not read the tenant, which opens no session of another key', async () => {
     const { id, key } = await newTenant()
     await patch(key, 'memory', { action: 'add', content: 'Secret plan.' })
     await patch(key, 'user', { action: 'add', content: 'Is the owner.' })
     const weak = await newKey(id, ['chat'])
-    const scripted = model([says('Hello.'), says('Hello.'), says('Hello.')])
+    const scripted = model([says('Hello.'), says('Hello.')])
     const session = await newSession({ model: scripted.id }, key)
     await chat(session.id, key)
     await chat(session.id, weak)
     await chat((await newSession({ model: scripted.id }, weak)).id, weak)
-    const [own, shared, alone] = scripted.requests
+    expect(scripted.requests).toHaveLength(2)
+    const [own, alone] = scripted.requests
     expect(systemOf(own)).toContain('Secret plan.')
     expect(systemOf(own)).toContain('Is the owner.')
-    for (const request of [shared, alone]) {
-      expect(JSON.stringify(request)).not.toMatch(/Secret plan|Is the owner/)
-      expect(JSON.stringify(request)).not.toContain('"name":"memory"')
-    }
+    expect(JSON.stringify(alone)).not.toMatch(/Secret plan|Is the owner/)
+    expect(JSON.stringify(alone)).not.toContain('"name":"memory"')
   })
 
   it('waits for a person when the settings say so', async () => {

@@ -1,5 +1,7 @@
 /** Defines the port of background processes for tools. */
 
+import type { Authority } from './permission/authority.ts'
+
 /** `lost`: the host is gone or was replaced, so the exit code is unknown. */
 export type ProcessState =
   | { readonly at: 'running' }
@@ -26,6 +28,8 @@ export type ProcessView = {
 export type ProcessStart = {
   /** The call that starts the process. A second start with the same call changes nothing. */
   readonly callId: string
+  /** The authority of that call. */
+  readonly by: Authority
   readonly command: string
   /** Whether the process gets a terminal device. */
   readonly pty: boolean
@@ -58,4 +62,10 @@ export type Processes = {
   readonly markReported: (id: string) => void
 }
 
-export type ProcessInput = { readonly callId: string; readonly text: string; readonly close: boolean }
+export type ProcessInput = {
+  readonly callId: string
+  /** The authority of the call. */
+  readonly by: Authority
+  readonly text: string
+  readonly close: boolean
+}

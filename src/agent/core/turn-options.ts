@@ -3,7 +3,7 @@
  * survive a restart.
  */
 
-import type { Authority } from './permission/authority.ts'
+import type { TurnAuthority } from './permission/contribution.ts'
 import type { ChatAuthor } from './delivery.ts'
 import type { AnswerFormat, ModelParameters } from './request/model-parameters.ts'
 import type { ResponseRequest } from './request/response-request.ts'
@@ -35,5 +35,11 @@ export type TurnOptions = {
   /** The author of the chat message that the turn answers. */
   readonly asker?: ChatAuthor
   /** Absent in turns that were stored before there were authorities. */
-  readonly authority?: Authority
+  readonly authority?: TurnAuthority
 }
+
+/** What a request says about its turn. The authority follows from who contributes to the turn. */
+export type RequestedOptions = Omit<TurnOptions, 'authority'>
+
+/** The options of a turn that begins. */
+export type OwnedOptions = TurnOptions & { readonly authority: TurnAuthority }

@@ -1,7 +1,8 @@
 /** Changes an open turn from outside. Each change is safe at any stage, and a repetition changes nothing. */
 
 import type { AccessRefusal } from '#agent/core/permission/access.ts'
-import { type Authority, narrow } from '#agent/core/permission/authority.ts'
+import type { Authority, ContributedRights } from '#agent/core/permission/authority.ts'
+import { joinAuthority, joinContributors } from '#agent/core/permission/contribution.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import type { View } from '#agent/core/ports.ts'
 import { type Commit, type CompressionRequest, mapCalls, type ToolCall, type Turn } from '#agent/core/turn.ts'
@@ -14,18 +15,20 @@ export const requestStop = (turn: Turn, reason?: AccessRefusal): Commit => ({
   turn: { ...turn, stopRequested: true, ...(reason && { stopReason: reason }) },
 })
 
-/** Narrows the authority of the turn by that of a message that joins it. Undefined when nothing changes. */
-export function narrowTurn(turn: Turn, by: Authority): Commit | undefined {
+/** Narrows the authority of the turn by that of somebody who contributes to it. Returns the same turn when nothing changes. */
+export function narrowTurn(turn: Turn, by: Authority): Turn {
   const { authority } = turn.options
-  if (!authority) return undefined
-  const narrowed = narrow(authority, by)
-  const isSame =
-    narrowed.scopes.length === authority.scopes.length &&
-    narrowed.toolBounds?.length === authority.toolBounds?.length &&
-    narrowed.maxRisk === authority.maxRisk &&
-    narrowed.taint === authority.taint &&
-    narrowed.channel === authority.channel
-  return isSame ? undefined : { turn: { ...turn, options: { ...turn.options, authority: narrowed } } }
+  // A turn that was stored before there were authorities may do the least already.
+  if (!authority) return turn
+  const joint = joinAuthority(authority, by)
+  return joint === authority ? turn : { ...turn, options: { ...turn.options, authority: joint } }
+}
+
+/** Narrows the authority of the turn by those who contributed to a child of it. */
+export function narrowByContributors(turn: Turn, contributors: readonly ContributedRights[]): Turn {
+  const { authority } = turn.options
+  if (!authority || !contributors.length) return turn
+  return { ...turn, options: { ...turn.options, authority: joinContributors(authority, contributors) } }
 }
 
 /** Adds the usage of a subagent that has ended. */

@@ -9,15 +9,19 @@ export type MemoryReach = {
   readonly canWrite: boolean
   /** The person whose profile it is. Absent: nobody in particular asks, such as a background process. */
   readonly owner?: string
+  /** Several people ask: no profile is shown. */
+  readonly isShared?: true
 }
 
-type Asker = Pick<Authority, 'scopes' | 'channel' | 'principal'>
+export type Asker = Pick<Authority, 'scopes' | 'channel' | 'principal' | 'isShared'>
 
 /** Undefined: the authority reaches no memory. */
 export function memoryReach(authority: Asker): MemoryReach | undefined {
   if (historyReach(authority).kind !== 'tenant') return undefined
+  const canWrite = hasScope(authority, 'write')
+  if (authority.isShared) return { canWrite, isShared: true }
   const owner = profileOwner(authority)
-  return { canWrite: hasScope(authority, 'write'), ...(owner !== undefined && { owner }) }
+  return { canWrite, ...(owner !== undefined && { owner }) }
 }
 
 /**

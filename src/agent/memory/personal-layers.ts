@@ -1,8 +1,7 @@
 /** Hides the layers of a stored prompt that the asker of a turn may not be answered with. */
 
-import type { Authority } from '#agent/core/permission/authority.ts'
 import type { PersonalLayers, PromptLayer } from '#agent/core/prompt-layer.ts'
-import { memoryReach } from './memory-reach.ts'
+import { type Asker, memoryReach } from './memory-reach.ts'
 
 /** Undefined when the prompt has no such layer. */
 export function personalLayers(layers: readonly PromptLayer[]): PersonalLayers | undefined {
@@ -20,15 +19,11 @@ export function personalLayers(layers: readonly PromptLayer[]): PersonalLayers |
  * Returns the prompt for a turn. For the person who began the session it is the stored text, byte for byte. Somebody else
  * gets it without the profile, and who may not read the tenant's sessions without its memory too.
  */
-export function promptFor(
-  prompt: string,
-  personal: PersonalLayers | undefined,
-  authority: Pick<Authority, 'scopes' | 'channel' | 'principal'>,
-): string {
+export function promptFor(prompt: string, personal: PersonalLayers | undefined, authority: Asker): string {
   if (!personal) return prompt
   const reach = memoryReach(authority)
   // Nobody in particular asks when a job or a process reports into the session: then it stays as it is.
-  const isOther = reach?.owner !== undefined && reach.owner !== personal.profile?.owner
+  const isOther = reach?.isShared || (reach?.owner !== undefined && reach.owner !== personal.profile?.owner)
   const hidden = [...(reach ? [] : [personal.memory]), ...(!reach || isOther ? [personal.profile?.text] : [])]
   return hidden.reduce<string>((text, layer) => (layer ? removeLayer(text, layer) : text), prompt)
 }

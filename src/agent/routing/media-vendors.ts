@@ -18,14 +18,19 @@ export type MediaUse = keyof typeof uses
 export type MediaProvider<Use extends MediaUse> = (typeof uses)[Use][number]
 
 /** `usd`: for one unit: an image, 1,000 characters, a minute, or a second of video. Estimates from price lists. */
-type MediaModel = { readonly model: string; readonly usd: number }
+type MediaModel = {
+  readonly model: string
+  readonly usd: number
+  /** For images of 1024 × 1024, if the price depends on the quality. Larger ones cost more by their area. */
+  readonly byQuality?: Readonly<Record<'low' | 'medium' | 'high', number>>
+}
 
 /** The first model is the default. */
 const models: Readonly<Record<MediaUse, Readonly<Record<string, readonly MediaModel[]>>>> = {
   image: {
     openai: [
-      { model: 'gpt-image-2', usd: 0.053 },
-      { model: 'gpt-image-1.5', usd: 0.053 },
+      { model: 'gpt-image-2', usd: 0.053, byQuality: { low: 0.006, medium: 0.053, high: 0.211 } },
+      { model: 'gpt-image-1.5', usd: 0.034, byQuality: { low: 0.009, medium: 0.034, high: 0.133 } },
     ],
     gemini: [{ model: 'gemini-3.1-flash-image', usd: 0.067 }],
     fal: [{ model: 'fal-ai/flux-2-pro', usd: 0.05 }],
@@ -54,6 +59,39 @@ const models: Readonly<Record<MediaUse, Readonly<Record<string, readonly MediaMo
     openai: [{ model: 'sora-2', usd: 0.1 }],
     fal: [{ model: 'fal-ai/kling-video/v2.5-turbo/pro/text-to-video', usd: 0.07 }],
   },
+}
+
+type ImageOptions = { readonly quality?: string | null | undefined; readonly size?: string | null | undefined }
+
+/** USD for one image: `usd` is what it probably costs, `maxUsd` the most. Both are undefined for an unknown price. */
+export type ImagePrice = { readonly usd: number | undefined; readonly maxUsd: number | undefined }
+
+/** The sides of the image that the price lists name. */
+const pricedArea = 1_024 * 1_024
+/** The vendor chooses the size: the largest of the usual ones. */
+const unknownArea = 1_536 * 1_024
+
+type Prices = NonNullable<MediaModel['byQuality']>
+const isPriced = (prices: Prices, quality: string): quality is keyof Prices => Object.hasOwn(prices, quality)
+
+function areaOf(size: string): number | undefined {
+  const [, width = 0, height = 0] = (/^(\d{1,5})x(\d{1,5})$/.exec(size) ?? []).map(Number)
+  return width * height || undefined
+}
+
+/** A smaller image costs as much as the one that the price lists name. */
+const scale = (area: number): number => Math.max(1, area / pricedArea)
+
+/** Prices what a request asks for. The vendor may take its best quality where the request names none, or one of its own. */
+export function priceImage(choice: MediaChoice<'image'>, { quality, size }: ImageOptions): ImagePrice {
+  const { usd } = choice
+  const prices = models.image[choice.provider]?.find(({ model }) => model === choice.model)?.byQuality
+  if (!prices) return { usd, maxUsd: usd }
+  const area = areaOf(size ?? '')
+  const asked = quality ?? 'auto'
+  const highest = isPriced(prices, asked) ? prices[asked] : prices.high
+  const probable = asked === 'auto' ? prices.medium : highest
+  return { usd: probable * scale(area ?? pricedArea), maxUsd: highest * scale(area ?? unknownArea) }
 }
 
 export type MediaChoice<Use extends MediaUse = MediaUse> = {

@@ -3,6 +3,7 @@
  * once the result is durable; rejects when the platform must deliver the events again.
  */
 
+import { historyDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import { type Authority, chatName, hasScope, systemAuthority } from '#agent/core/permission/authority.ts'
@@ -348,7 +349,7 @@ async function moveChat(
   const { moved_chats: moved, allow_chats: allowed, free_chats: free } = settings
   const isNamed = Object.hasOwn(moved, chat) || allowed.includes(chat) || free.includes(chat)
   const name = chatName({ connection: id, chat })
-  if (!isNamed && !(await hasSessionOfChat(createTenantDb(env.DB, tenantId), name))) return
+  if (!isNamed && !(await hasSessionOfChat(createTenantDb(historyDb(env, tenantId), tenantId), name))) return
   const compute = (stored: object) => settingsAfterMove(channelSettings.parse(stored), chat, to)
   await changeChannelSettings(env.DB, tenantId, { id, actor: `channel:${id}`, compute })
   forgetConnection(id)

@@ -4,6 +4,8 @@
  * message of its own.
  */
 
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { combineAuthorities, joinAuthority } from '#agent/core/permission/contribution.ts'
 import { BackendError, type BackendKind, type Jobs, type CommandState } from '#agent/core/backend.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { type UserMessage, userText } from '#agent/core/message.ts'
@@ -35,6 +37,12 @@ export type ProcessOptions = {
   readonly now: () => number
   /** Masks secrets of the tenant in notices. */
   readonly redact?: (text: string) => string
+}
+
+/** `contributors`: undefined for a process whose contributors are not known. */
+export type ProcessNotice = {
+  readonly message: UserMessage
+  readonly contributors: readonly (Authority | undefined)[]
 }
 
 const maxProcesses = 64
@@ -138,13 +146,13 @@ export class SessionProcesses implements Processes {
     return row.pty ? renderScreen(text) : text
   }
 
-  async write(id: string, { callId, text, close }: ProcessInput): Promise<'written' | 'unsure'> {
+  async write(id: string, { callId, by, text, close }: ProcessInput): Promise<'written' | 'unsure'> {
     const row = this.#requireRow(id)
     const { write } = this.#jobsOf(row)
     if (!write) throw new BackendError('unsupported', 'A process has no input on this host.', inputHint)
     const input = `${this.#options.step()} ${callId}`
     if (row.input === input) return 'unsure'
-    this.#rows.put({ ...row, input })
+    this.#rows.put({ ...row, input, ...(row.authority && { authority: joinAuthority(row.authority, by) }) })
     await write(id, text, close)
     return 'written'
   }
@@ -203,8 +211,8 @@ export class SessionProcesses implements Processes {
     return this.#rowsToReport().length > 0
   }
 
-  /** Returns one message about everything unreported, and marks it as reported. */
-  takeNotice(): UserMessage | undefined {
+  /** Returns one message about everything unreported, and marks it as reported. `contributors`: who has made the output. */
+  takeNotice(): ProcessNotice | undefined {
     const at = this.#now()
     const due = this.#rowsToReport()
     if (!due.length) return undefined
@@ -213,7 +221,8 @@ export class SessionProcesses implements Processes {
       this.#rows.put({ ...row, told: isEnded(row), watch: clearHits(row.watch, at) })
     }
     const notice = renderNotice(due, newNonce())
-    return userText(this.#options.redact?.(notice) ?? notice, 'process')
+    const message = userText(this.#options.redact?.(notice) ?? notice, 'process')
+    return { message, contributors: due.map(({ authority }) => authority) }
   }
 
   /** Postpones the notices, when they cannot be delivered now. */
@@ -339,12 +348,13 @@ async function queryState(jobs: Jobs, { id, until }: ProcessRow, now: number): P
 
 function newRow(
   id: string,
-  { command, pty, cwd, timeoutMs, notify, watch }: ProcessStart,
+  { by, command, pty, cwd, timeoutMs, notify, watch }: ProcessStart,
   { kind, now }: { readonly kind: BackendKind; readonly now: number },
 ): ProcessRow {
   const times = { startedAt: now, until: now + timeoutMs }
   const report = { notify, watch: newWatch(watch, now), told: false, tail: '', base: 0 }
-  return { id, command, ...(pty && { pty }), cwd, kind, ...times, state: { at: 'starting' }, ...report }
+  const authority = combineAuthorities([by])
+  return { id, authority, command, ...(pty && { pty }), cwd, kind, ...times, state: { at: 'starting' }, ...report }
 }
 
 const viewOf = ({ id, command, cwd, pid, pty, startedAt, state, notify, watch }: ProcessRow): ProcessView => ({

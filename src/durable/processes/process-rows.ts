@@ -1,11 +1,14 @@
 /** Stores the background processes of a session, one JSON row each. */
 
+import type { TurnAuthority } from '#agent/core/permission/contribution.ts'
 import type { BackendKind } from '#agent/core/backend.ts'
 import type { ProcessState } from '#agent/core/process.ts'
 import type { Watch } from './process-watch.ts'
 
 export type ProcessRow = {
   readonly id: string
+  /** What everybody may who has started the process or written to it. Absent in rows that are older than this field. */
+  readonly authority?: TurnAuthority
   readonly command: string
   readonly cwd: string
   readonly pid?: number

@@ -1,7 +1,8 @@
 /** Delivers messages that nobody typed into a session, and starts turns with what waits once the session is idle. */
 
+import { leastAuthority } from '#durable/turn/turn-authority.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { actAs, systemAuthority } from '#agent/core/permission/authority.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newRunId } from '#durable/platform/ids.ts'
 import type { InjectedMessage } from '#durable/storage/injected-messages.ts'
@@ -28,9 +29,13 @@ export async function inject(
 export async function continueMedia(session: Session): Promise<void> {
   const { paidMedia } = session.toolRuntime
   if ((paidMedia.getNextWake() ?? Infinity) > clock.now()) return
-  const authority = systemAuthority(session.tenantId, { kind: 'process', id: session.sessionId })
-  for (const { key, text, confirm } of await paidMedia.continueDue()) {
-    await inject(session, authority, { key, source: 'process', text, startsTurn: true })
+  for (const { key, text, by, confirm } of await paidMedia.continueDue()) {
+    await inject(session, actAs(by ?? leastAuthority(session), { kind: 'process', id: session.sessionId }), {
+      key,
+      source: 'process',
+      text,
+      startsTurn: true,
+    })
     confirm()
   }
 }

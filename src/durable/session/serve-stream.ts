@@ -122,7 +122,7 @@ function withExactInput(session: SessionHost['session'], event: SessionEvent): S
 }
 
 async function follow(host: SessionHost, { authority, runId, segment, format }: FollowRequest): Promise<Response> {
-  const session = host.isOwn(authority) ? await host.find() : undefined
+  const session = await host.findFor(authority)
   if (!session) return new Response(null, { status: 404 })
   const body = session.streams.open(
     renderFor(session, authority, { format, part: { runId, segment } }),
@@ -136,7 +136,7 @@ async function follow(host: SessionHost, { authority, runId, segment, format }: 
 }
 
 async function openSocket(host: SessionHost, request: Request, authority: Authority): Promise<Response> {
-  const session = host.isOwn(authority) ? await host.find() : undefined
+  const session = await host.findFor(authority)
   if (!session) return new Response(null, { status: 404 })
   if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
   if (host.ctx.getWebSockets().length >= maxSubscribers) return new Response(null, { status: 429 })

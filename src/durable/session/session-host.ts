@@ -8,7 +8,7 @@ import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { leaseMs } from '#durable/platform/schedule.ts'
 import { sessionView, type SessionView } from './views/api-views.ts'
-import { isForTenant } from './core/check-caller.ts'
+import { isForTenant, mayOpen } from './core/check-caller.ts'
 import { deleteOutside, endSession } from './core/deletion.ts'
 import { IncomingCopy } from './copies/fork.ts'
 import { getStatus } from '#durable/turn/pending-requests.ts'
@@ -63,12 +63,23 @@ export class SessionHost {
     return isForTenant(this.#session, authority)
   }
 
-  /** Calls `work` with the session; undefined when there is none for this authority. */
+  /** Calls `work` with the session; undefined when there is none that this authority may open. */
   async with<T>(authority: Authority, work: (session: Session) => T | Promise<T>): Promise<T | undefined> {
+    return this.withAny(authority, (session) => (mayOpen(session, authority) ? work(session) : undefined))
+  }
+
+  /** Calls `work` with a session of the tenant, for what does not depend on whose session it is. */
+  async withAny<T>(authority: Authority, work: (session: Session) => T | Promise<T>): Promise<T | undefined> {
     return this.asCaller(authority, async () => {
       const session = this.isOwn(authority) ? await this.find() : undefined
       return session && work(session)
     })
+  }
+
+  /** Returns the session when this authority may open it. */
+  async findFor(authority: Authority): Promise<Session | undefined> {
+    const session = this.isOwn(authority) ? await this.find() : undefined
+    return session && mayOpen(session, authority) ? session : undefined
   }
 
   /** Calls `work`, whose log entries have the ids of the call. */

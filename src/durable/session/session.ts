@@ -4,14 +4,14 @@ import type { Machine } from '#agent/loop/drive.ts'
 import type { Entry, SessionRecord } from '#agent/core/history.ts'
 import { log } from '#agent/core/log.ts'
 import type { Message } from '#agent/core/message.ts'
-import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
+import { type Authority, holderOf, systemAuthority } from '#agent/core/permission/authority.ts'
 import type { PromptMaterial } from '#agent/core/prompt-layer.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import { newTurn, type Turn } from '#agent/core/turn.ts'
 import { noUsage } from '#agent/core/usage.ts'
 import { isUnattendedTurn } from '#agent/policy/unattended.ts'
 import type { Route } from '#agent/routing/route.ts'
-import { createD1History } from '#db/history.ts'
+import { openHistory } from '#db/history.ts'
 import { ChatOutbox } from '#durable/channels/chat-outbox.ts'
 import { SessionAnnouncer } from '#durable/events/session-announcer.ts'
 import { Streams } from '#durable/events/streams.ts'
@@ -53,7 +53,6 @@ import { createTurnMachine, type TurnMachine } from '#durable/turn/turn-machine.
 import type { TurnSession } from '#durable/turn/turn-session.ts'
 import type { DeliverMessage } from './subagents/parent-session.ts'
 import { SessionSubagents } from './subagents/subagents.ts'
-import { learnFromTurn } from './core/learn-from-turn.ts'
 import { recordDecisions } from './core/record-decisions.ts'
 import { SelfStartTimer } from './core/self-start-timer.ts'
 import { Titles } from './core/title.ts'
@@ -190,7 +189,7 @@ export class Session implements TurnSession {
   async load(): Promise<boolean> {
     if (this.turns.isClosing) return false
     if (this.#meta) return this.exists
-    const through = await rebuild(this.journal, createD1History(this.#env.DB, this.tenantId), this.sessionId)
+    const through = await rebuild(this.journal, openHistory(this.#env, this.tenantId), this.sessionId)
     // It may have been deleted or loaded meanwhile: a turn that began in the other store must not be lost.
     if (this.turns.isClosing) return false
     if (this.#meta) return this.exists
@@ -202,9 +201,10 @@ export class Session implements TurnSession {
   }
 
   /** Creates the session in memory; its first write stores it. `history`: what the request of a client repeats. */
-  create(spec: NewSession, history: readonly Message[] = []): void {
+  create(spec: NewSession, by: Authority, history: readonly Message[] = []): void {
     if (this.#meta) return
-    this.#meta = createMetadata({ id: this.sessionId, tenantId: this.tenantId }, spec, clock.now())
+    const { sessionId: id, tenantId } = this
+    this.#meta = createMetadata({ id, tenantId }, spec, { owner: holderOf(by), now: clock.now() })
     this.projection.startAt(0, 'nothing')
     if (!history.length) return
     this.updateMeta({ repeatedThrough: history.length })
@@ -298,7 +298,8 @@ export class Session implements TurnSession {
   startReview(): void {
     const onFailure = (error: unknown) =>
       log.warn('learning.unstarted', 'A review of a conversation could not be started.', { error })
-    this.runInBackground(learnFromTurn(this, this.#env).catch(onFailure))
+    const review = async () => (await import('./core/learn-from-turn.ts')).learnFromTurn(this, this.#env)
+    this.runInBackground(review().catch(onFailure))
   }
 
   /** The platform keeps the object alive for the work. */
@@ -392,7 +393,7 @@ export class Session implements TurnSession {
   #createProjection(): Projection {
     return new Projection({
       journal: this.journal,
-      history: () => createD1History(this.#env.DB, this.tenantId),
+      history: () => openHistory(this.#env, this.tenantId),
       record: () => this.record(),
       usageOf: (turn) => runUsage(this.meta, turn),
       repeatedThrough: () => this.meta.repeatedThrough ?? 0,

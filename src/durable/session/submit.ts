@@ -3,7 +3,7 @@
  * a slash command, admit a turn against the limits, prepare it, and start a turn or join the open one.
  */
 
-import { isForTenant } from './core/check-caller.ts'
+import { isForTenant, mayOpen } from './core/check-caller.ts'
 import { withRecalled } from '#agent/memory/recalled-context.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
@@ -22,7 +22,7 @@ import type { Session } from './session.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { runOf } from './views/read-session.ts'
-import { undoTurns } from './core/undo.ts'
+import { repeatOptions, undoTurns } from './core/undo.ts'
 
 export type Submission =
   | RequestSubmission
@@ -105,8 +105,12 @@ async function read(session: Session, submission: Submission, blobs: R2Bucket | 
   const refused = intake.validate?.()
   if (refused) return { outcome: refused }
   const state = await intake.open()
-  return state ? { submission, intake, isNew: state === 'new' } : { outcome: undefined }
+  const isOpen = state === 'new' || (state && (isOfSession(submission) || mayOpen(session, submission.authority)))
+  return isOpen ? { submission, intake, isNew: state === 'new' } : { outcome: undefined }
 }
+
+/** Deliveries, and turns that the session starts by itself, were allowed when they were set up. */
+const isOfSession = ({ kind }: Submission): boolean => kind === 'injected' || kind === 'self-started'
 
 /** Runs the slash command of a message. The command answers it, replaces it, or changes how it goes on. */
 async function runCommand(session: Session, entry: Entry, blobs: R2Bucket | undefined): Promise<Entry | Ended> {
@@ -248,8 +252,7 @@ function retryIntake(session: Session, { authority, runId, tenant }: RetrySubmis
     findOutcome: () => (runOf(session, runId) ? { runId, status: 'ended' } : undefined),
     compose: () => {
       const [last] = undoTurns(session, 1).turns
-      // A retry runs with the rights of its caller, not of the one who began the turn.
-      return last && { message: last.message, options: { ...last.options, authority } }
+      return last && { message: last.message, options: repeatOptions(session, last.options, authority) }
     },
     join: () => ({ runId, status: 'busy' }),
   }

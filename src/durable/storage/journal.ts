@@ -8,7 +8,8 @@ import { type SchemaVersion, schemaVersion } from '#durable/platform/schema-vers
 import { fromStoredTurn, type StoredTurn, toStoredTurn } from './stored-turn.ts'
 import type { Entry } from '#agent/core/history.ts'
 import type { UserMessage } from '#agent/core/message.ts'
-import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import type { OwnedOptions } from '#agent/core/turn-options.ts'
 import type { Turn } from '#agent/core/turn.ts'
 import type { Usage } from '#agent/core/usage.ts'
 import { Asides } from './asides.ts'
@@ -34,12 +35,14 @@ export type InboxItem =
       readonly mode: 'steer' | 'redirect'
       readonly runId: string
       readonly message: UserMessage
+      /** The authority of the sender. */
+      readonly by: Authority
     }
   | {
       readonly kind: 'queued'
       readonly runId: string
       readonly message: UserMessage
-      readonly options: TurnOptions
+      readonly options: OwnedOptions
     }
 
 /** An inbox item with its id. `size`: characters of its JSON. */

@@ -42,6 +42,9 @@ export type NewSession = {
   readonly oneShot?: boolean | undefined
 }
 
+/** A call that was allowed for the session, as `tool: rule`. `holder`: for whom the turn acted that asked (turn-authority.ts). */
+export type SessionGrant = { readonly holder: string; readonly call: string }
+
 /** The last numbers that were assigned to messages and events. */
 export type LastNumbers = { readonly message: number; readonly event: number }
 
@@ -58,6 +61,8 @@ export type SubagentLink = {
 }
 
 export type SessionMetadata = Conversations & {
+  /** The key or person that has created the session, as `holderOf` names it. Absent in sessions that are older than this field. */
+  readonly owner?: string
   readonly subagent?: SubagentLink
   readonly id: string
   readonly tenantId: string
@@ -79,8 +84,8 @@ export type SessionMetadata = Conversations & {
   readonly shell?: ShellState
   /** The metadata that a client has given the session as a conversation. */
   readonly labels?: Readonly<Record<string, string>>
-  /** Calls that a person has allowed for this session, as `tool: rule`. */
-  readonly grants?: readonly string[]
+  /** Calls that were allowed for this session. */
+  readonly grants?: readonly SessionGrant[]
   readonly machine?: WorkspaceLocation
   /** The kinds of content that the run has read (turn/tools/exposure-log.ts). */
   readonly exposure?: Exposure & { readonly runId: string }
@@ -127,9 +132,10 @@ export type SessionMetadata = Conversations & {
 export const createMetadata = (
   { id, tenantId }: Pick<SessionMetadata, 'id' | 'tenantId'>,
   { title, source, model, parentId, settings, origin, ephemeral, oneShot, subagent, jobRun }: NewSession,
-  now: number,
+  { owner, now }: { readonly owner: string; readonly now: number },
 ): SessionMetadata => ({
   id,
+  owner,
   tenantId,
   title: title ?? null,
   source: source ?? 'api',

@@ -125,7 +125,7 @@ export class TenantDeletions extends TenantPart implements ScheduledPart {
   }
 
   #removalOf(tenantId: string): TenantRemoval {
-    return createTenantRemoval(this.#options.env.DB, tenantId)
+    return createTenantRemoval(this.#options.env, tenantId)
   }
 
   #list(): readonly Deletion[] {

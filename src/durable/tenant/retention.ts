@@ -3,6 +3,7 @@
  * sessions that rest are not woken to find out, so ten thousand of them cost one query a day.
  */
 
+import type { HistoryDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
 import type { Settings } from '#agent/core/settings.ts'
@@ -14,7 +15,7 @@ import type { StoredValues } from './stored-values.ts'
 export type RetentionOptions = {
   readonly tenantId: string
   readonly values: StoredValues
-  readonly db: D1Database
+  readonly db: HistoryDb
   readonly settings: () => Settings
   /** Deletes a session unless it was active since, or works by itself. */
   readonly prune: (authority: Authority, sessionId: string, before: number) => Promise<unknown>

@@ -4,6 +4,7 @@
  * measurement are measured again; everything once a week.
  */
 
+import { historyDb } from '#db/shards/sharded-database.ts'
 import type { Limits } from '#agent/core/settings.ts'
 import { sumAuditBytes, sumHistory } from '#db/stored-bytes.ts'
 import type { ScheduledPart } from '#durable/platform/part-schedule.ts'
@@ -14,7 +15,7 @@ export type SharedStorageOptions = {
   readonly tenantId: string
   readonly sql: SqlStorage
   readonly values: StoredValues
-  readonly env: Pick<Env, 'DB' | 'BLOBS'>
+  readonly env: Env
   readonly limits: () => Limits
   /** Bytes of the tenant in rows of its own object. */
   readonly ownBytes: () => number
@@ -117,7 +118,7 @@ export class SharedStorage implements ScheduledPart {
     const { env, tenantId } = this.#options
     const folder = sessionsBlobPrefix(tenantId)
     const [history, files] = await Promise.all([
-      sumHistory(env.DB, tenantId),
+      sumHistory(historyDb(env, tenantId), tenantId),
       sumBlobs(env.BLOBS, blobPrefix(tenantId), (key) =>
         key.startsWith(folder) ? key.slice(folder.length).split('/', 1)[0] : undefined,
       ),
@@ -132,7 +133,7 @@ export class SharedStorage implements ScheduledPart {
   /** Measures these sessions again. Returns the bytes in R2 that belong to no session. */
   async #measureSome(ids: readonly string[]): Promise<number> {
     const { env, tenantId } = this.#options
-    const history = ids.length ? await sumHistory(env.DB, tenantId, ids) : undefined
+    const history = ids.length ? await sumHistory(historyDb(env, tenantId), tenantId, ids) : undefined
     for (const id of ids) {
       const { others: blobs } = await sumBlobs(env.BLOBS, sessionBlobPrefix(tenantId, id))
       this.#set(id, history?.get(id) ?? 0, blobs)

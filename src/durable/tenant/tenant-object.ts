@@ -3,6 +3,7 @@
  * reach it through a getter: `tenantStub(env, id).claims.claim(…)` is one call (docs/design/tenant.md).
  */
 
+import { historyDb } from '#db/shards/sharded-database.ts'
 import { DurableObject } from 'cloudflare:workers'
 import { listChanges } from '#agent/core/permission/audit.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
@@ -77,7 +78,7 @@ export class TenantDO extends DurableObject<Env> {
     tenantId: this.#id,
     sql: this.#sql,
     values: this.#values,
-    history: this.env.DB,
+    history: historyDb(this.env, this.#id),
   })
   readonly #skillRows = new SkillRows(this.#sql, this.env.BLOBS, this.#id)
   readonly #shared = new SharedStorage({
@@ -92,7 +93,7 @@ export class TenantDO extends DurableObject<Env> {
   readonly #retention = new TenantRetention({
     tenantId: this.#id,
     values: this.#values,
-    db: this.env.DB,
+    db: historyDb(this.env, this.#id),
     settings: () => this.#settings.get(),
     prune: (authority, sessionId, before) => sessionStub(this.env, this.#id, sessionId).info.prune(authority, before),
   })

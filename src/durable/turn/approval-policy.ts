@@ -1,5 +1,7 @@
 /** Builds the approval policy of a session and asks the approval judge. */
 
+import type { SessionGrant } from '#durable/storage/session-metadata.ts'
+import { granteeOf } from './turn-authority.ts'
 import { type Message, userText } from '#agent/core/message.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import type { Turn } from '#agent/core/turn.ts'
@@ -20,7 +22,7 @@ import type { SideCall } from '#durable/models/side-call.ts'
 
 const maxJudgeTokens = 512
 
-type PolicyOrigin = SessionOrigin & { readonly grants?: readonly string[] | undefined }
+type PolicyOrigin = SessionOrigin & { readonly grants?: readonly SessionGrant[] | undefined }
 
 /** Combines settings, grants, decisions and roles into the policy by which the dispatcher judges a call. */
 export function createApprovalPolicy(
@@ -33,12 +35,15 @@ export function createApprovalPolicy(
   return {
     mode,
     rules: rules.filter((rule) => appliesToSession(rule, origin)),
-    grants: origin.grants ?? [],
+    grants: turn ? listGrants(origin, granteeOf(turn)) : [],
     decisions: turn?.decisions ?? [],
     ...byRole,
     ...(isUnattendedSource(origin.source) && { unattended }),
   }
 }
+
+const listGrants = ({ grants = [] }: PolicyOrigin, grantee: string): readonly string[] =>
+  grants.flatMap(({ holder, call }) => (holder === grantee ? [call] : []))
 
 /** Asks the approval judge about a call. Escalates to a person when no model is available. */
 export async function askApprovalJudge(

@@ -2,14 +2,16 @@
 
 import { joinMessages } from '#agent/loop/enter.ts'
 import type { OpeningMessage, ToolCallPart } from '#agent/core/message.ts'
-import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { OwnedOptions } from '#agent/core/turn-options.ts'
 import { newRunId } from '#durable/platform/ids.ts'
-import type { SessionStore } from '#durable/storage/store.ts'
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
+import { turnAuthority } from './turn-authority.ts'
+import type { TurnSession } from './turn-session.ts'
 
 export type TurnRequest = {
   readonly runId: string
   readonly message: OpeningMessage
-  readonly options: TurnOptions
+  readonly options: OwnedOptions
   /** Inbox items that are part of the message. They are removed, with their events, when the turn opens. */
   readonly drain?: readonly number[]
   /** Calls that run before the model is asked. */
@@ -19,7 +21,8 @@ export type TurnRequest = {
 }
 
 /** Removes the chosen messages from the inbox. After a stop, messages for the stopped turn are dropped. */
-export function nextTurn(store: SessionStore): TurnRequest | undefined {
+export function nextTurn(session: TurnSession): TurnRequest | undefined {
+  const { store } = session
   const late = store.inbox()
   const { stage, options } = store.turn()
   const isStopped = stage.at === 'done' && stage.outcome === 'stopped'
@@ -28,7 +31,9 @@ export function nextTurn(store: SessionStore): TurnRequest | undefined {
     store.removeFromInbox([first.id])
     // A repeated request finds the turn: the first message by the run id, the others by their events.
     const drain = others.map(({ id }) => id)
-    return { runId: first.requestId ?? newRunId(store.sessionId), message: joinMessages(late), options, drain }
+    const authority = combineAuthorities([turnAuthority(session), ...listSenders(session)])
+    const runId = first.requestId ?? newRunId(store.sessionId)
+    return { runId, message: joinMessages(late), options: { ...options, authority }, drain }
   }
   store.removeFromInbox(late.map(({ id }) => id))
   const [queued] = store.queued()
@@ -36,3 +41,7 @@ export function nextTurn(store: SessionStore): TurnRequest | undefined {
   else store.write()
   return queued?.item
 }
+
+/** The senders of messages that are no part of a turn yet. */
+const listSenders = ({ store }: TurnSession) =>
+  store.inboxRows().flatMap(({ item }) => (item.kind === 'said' ? [item.by] : []))

@@ -1,6 +1,7 @@
 /** Finds what calls of the open turn wait for, and delivers results to them. */
 
-import { settlePendingCall } from '#agent/loop/turn-changes.ts'
+import { narrowByContributors, narrowTurn, settlePendingCall } from '#agent/loop/turn-changes.ts'
+import type { Authority, ContributedRights } from '#agent/core/permission/authority.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import {
   type ApprovalRequest,
@@ -69,16 +70,21 @@ function wasCalledIn(journal: Journal, run: string, call: string): boolean {
   return reply?.runId === run && calls.some((part) => part.type === 'call' && part.id === callId)
 }
 
-/** Stores the result of a pending call and resumes the turn. */
-export function deliverResult(session: TurnSession, message: ToolMessage): void {
-  session.store.save(settlePendingCall(session.store.turn(), message, session.driver.view()))
+/** Where a result comes from: from somebody, or from a child that hands back who has contributed to it. */
+export type ResultSource = { readonly by: Authority } | { readonly contributors: readonly ContributedRights[] }
+
+/** Stores the result of a pending call and resumes the turn, which may do only what everybody may who contributed to it. */
+export function deliverResult(session: TurnSession, message: ToolMessage, source: ResultSource): void {
+  const turn = session.store.turn()
+  const narrowed = 'by' in source ? narrowTurn(turn, source.by) : narrowByContributors(turn, source.contributors)
+  session.store.save(settlePendingCall(narrowed, message, session.driver.view()))
   session.store.write()
   session.turns.resume()
 }
 
 /** Delivers a person's answer to a question of the model. */
-export const deliverAnswer = (session: TurnSession, item: Question, answer: string): void =>
-  deliverResult(session, createAnswer(item, answer))
+export const deliverAnswer = (session: TurnSession, item: Question, answer: string, by: Authority): void =>
+  deliverResult(session, createAnswer(item, answer), { by })
 
 /** Creates the result of a question of the model. */
 export function createAnswer(item: Question, answer: string): ToolMessage {

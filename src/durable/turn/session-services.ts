@@ -1,5 +1,6 @@
 /** Opens what the tools of one session use: its backend, processes, documents, history, media and browser. */
 
+import { historyDb } from '#db/shards/sharded-database.ts'
 import type { Skills } from '#agent/core/skills/skill.ts'
 import type { Services, ServiceName, Tool, Toolbox } from '#agent/core/tool.ts'
 import { hash53 } from '#agent/core/hash53.ts'
@@ -166,7 +167,7 @@ export class SessionServices {
       documents,
       documentWriter: createSessionDocuments(this.#ports),
       // Replaced by what the authority of each call reaches.
-      history: createReachableHistory(env.DB, { tenantId, sessionId }, { kind: 'session' }),
+      history: createReachableHistory(historyDb(env, tenantId), { tenantId, sessionId }, { kind: 'session' }),
       todos: { read: () => meta().todos, write: (todos) => updateMeta({ todos }) },
       shell: {
         read: () => meta().shell ?? { cwd: this.backend.capabilities.root, env: {} },

@@ -1,5 +1,6 @@
 /** Runs the tool calls of one session in batches, and limits and stores their results. */
 
+import { historyDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, historyReach } from '#agent/core/permission/authority.ts'
 import type { Message, ToolMessage } from '#agent/core/message.ts'
@@ -98,7 +99,7 @@ export class ToolBatches {
     }: BatchRunOptions,
   ): AsyncIterable<Result> {
     const { env, tenantId, sessionId } = this.#options
-    const history = createReachableHistory(env.DB, { tenantId, sessionId }, historyReach(authority))
+    const history = createReachableHistory(historyDb(env, tenantId), { tenantId, sessionId }, historyReach(authority))
     const services = { ...this.#services.all, history }
     const exposure = this.exposure({ id: runId, authority, transcript })
     this.#services.begin(runId)

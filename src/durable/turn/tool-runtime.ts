@@ -20,6 +20,11 @@ export class ToolRuntime {
     return this.#services.backend
   }
 
+  /** What commands are judged by. */
+  get place(): Pick<SessionServices['all'], 'backend' | 'shell'> {
+    return this.#services.all
+  }
+
   get processes(): SessionServices['processes'] {
     return this.#services.processes
   }

@@ -184,9 +184,9 @@ const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) => reado
 /** Roles count as they are when a call begins, which may be long after its batch did. */
 function limitsByRole(session: TurnSession): Pick<ApprovalPolicy, 'maxRisk' | 'isTakenAway'> {
   const authority = turnAuthority(session)
-  const { entitlements, maxRisk } = authority
+  const { entitlements, contributors, maxRisk } = authority
   const hasTool = (tool: string) => session.toolRuntime.toolbox(session.settings, authority).has(tool)
-  return { maxRisk, ...(entitlements && { isTakenAway: (tool) => !hasTool(tool) }) }
+  return { maxRisk, ...((entitlements ?? contributors) && { isTakenAway: (tool) => !hasTool(tool) }) }
 }
 
 /** Lists the results that the batch has already. */

@@ -208,7 +208,7 @@ async function killProcess(
 }
 
 async function sendInput(
-  { processes, callId }: ProcessContext,
+  { processes, callId, authority: by }: ProcessContext,
   id: string,
   text: string,
   close: boolean,
@@ -216,7 +216,7 @@ async function sendInput(
   const process = await processes.refresh(id)
   if (process.state.at !== 'running')
     return fail(`${id} is not running any more: nothing was sent. Read its log.`, { status: statusOf(process) })
-  const sent = await processes.write(id, { callId, text, close })
+  const sent = await processes.write(id, { callId, by, text, close })
   if (sent === 'unsure')
     return fail('The system restarted while this was sent: it may have arrived. Read the log before you send it again.')
   return { session_id: id, status: 'ok', bytes_written: new TextEncoder().encode(text).byteLength }

@@ -253,7 +253,8 @@ type BackgroundRequest = {
 
 type BackgroundContext = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>
 
-async function startInBackground(request: BackgroundRequest, { backend, shell, processes, callId }: BackgroundContext) {
+async function startInBackground(request: BackgroundRequest, context: BackgroundContext) {
+  const { backend, shell, processes, callId, authority: by } = context
   const { command, pty, cwd, timeoutSeconds = maxBackgroundSeconds, notify, watch } = request
   if (!backend.jobs)
     return fail('This host cannot run commands in the background. Run it in the foreground, timeout up to 600.')
@@ -262,7 +263,7 @@ async function startInBackground(request: BackgroundRequest, { backend, shell, p
     return fail('With background: true the command itself runs in the background: leave out nohup, setsid and &.')
   const { env } = shell.read()
   const timeoutMs = timeoutSeconds * 1_000
-  const { id, pid = null } = await processes.start({ callId, command, pty, cwd, env, timeoutMs, notify, watch })
+  const { id, pid = null } = await processes.start({ callId, by, command, pty, cwd, env, timeoutMs, notify, watch })
   const notifications = [notify && 'its end', watch.length > 0 && 'lines that contain a watched text'].filter(Boolean)
   const note = notifications.length
     ? `A message will report ${notifications.join(' and ')}: there is no need to wait or to poll.`

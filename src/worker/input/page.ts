@@ -31,6 +31,21 @@ export function pageByKey<T>(
   }
 }
 
+/** As `pageByKey`, of rows that the database sorts by the key: `read` gets the key after which its rows begin. */
+export async function pageInSql<T>(
+  { limit, cursor }: PageQuery,
+  read: (range: { readonly after: SortKey | undefined; readonly limit: number }) => Promise<readonly T[]>,
+  keyOf: (item: T) => SortKey,
+): Promise<ListPage<T>> {
+  const after = cursor === undefined ? undefined : decodeCursor(sortKey, cursor)
+  const rows = await read({ after, limit: limit + 1 })
+  const last = rows[limit - 1]
+  return {
+    data: rows.slice(0, limit),
+    next_cursor: last && rows.length > limit ? encodeCursor(keyOf(last)) : null,
+  }
+}
+
 /** Returns one page in the given order. The cursor is a position. */
 export function pageByPosition<T>(items: readonly T[], { limit, cursor }: PageQuery): ListPage<T> {
   const from = readPosition(cursor)

@@ -6,7 +6,7 @@ import { ownerTenant } from '#db/schema.ts'
 /** Writes the entry of an action of the operator to the logs of the tenant and of the operator, before it takes place. */
 export async function recordForTenant(
   env: Env,
-  kind: 'tenant.exported' | 'tenant.restored' | 'tenant.key_rotated',
+  kind: 'tenant.changed' | 'tenant.exported' | 'tenant.restored' | 'tenant.key_rotated',
   subject: string,
   authority: Authority,
 ): Promise<void> {

@@ -1,8 +1,9 @@
 /** Answers `/v1/images/generations` as OpenAI does, with base64, and makes the images of edits. */
 
+import { requireAction } from '../input/require-action.ts'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { log } from '#agent/core/log.ts'
-import type { MediaChoice } from '#agent/routing/media-vendors.ts'
+import { type MediaChoice, priceImage } from '#agent/routing/media-vendors.ts'
 import type { ImageRequest } from '#backends/media/images.ts'
 import { MediaFailure } from '#backends/media/vendor.ts'
 import { makeImages } from '#durable/models/media/make-image.ts'
@@ -27,11 +28,15 @@ export type ImagesBody = {
 export type EditedImages = Pick<ImageRequest, 'images' | 'mask'>
 
 export async function createImages(call: PaidRequest, body: ImagesBody, edited: EditedImages = {}): Promise<Response> {
-  const choice = requireChoice(call, 'image', body.model ?? undefined)
+  await requireAction(call, { tool: 'image_generate', input: { prompt: body.prompt }, isOrdered: true }, 'model')
+  const chosen = requireChoice(call, 'image', body.model ?? undefined)
+  const { usd, maxUsd } = priceImage(chosen, body)
+  const choice = { ...chosen, usd }
   const count = body.n ?? 1
   const { images } = await payFor(call, {
     use: 'image',
     choice,
+    maxUsd,
     units: count,
     work: (transport) => make(transport, choice, { body, count, edited }),
     unitsOf: ({ units }) => units,

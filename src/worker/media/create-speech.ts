@@ -1,5 +1,6 @@
 /** Answers `/v1/audio/speech` as OpenAI does. A longer text than OpenAI takes is spoken in pieces. */
 
+import { requireAction } from '../input/require-action.ts'
 import type { SoundFormat } from '#backends/media/speech.ts'
 import { makeSpeech } from '#durable/models/media/make-speech.ts'
 import type { PaidRequest } from './paid-call.ts'
@@ -19,6 +20,7 @@ const pricedChars = 1_000
 const openaiVoices = /^(?:alloy|ash|ballad|cedar|coral|echo|fable|marin|nova|onyx|sage|shimmer|verse)$/
 
 export async function createSpeech(call: PaidRequest, body: SpeechBody): Promise<Response> {
+  await requireAction(call, { tool: 'text_to_speech', input: { text: body.input }, isOrdered: true }, 'model')
   const choice = requireChoice(call, 'speech', body.model)
   const named = typeof body.voice === 'object' ? body.voice?.id : body.voice
   const isForeign = choice.provider !== 'openai' && openaiVoices.test(named ?? '')

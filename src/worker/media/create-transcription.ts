@@ -1,5 +1,7 @@
 /** Answers `/v1/audio/transcriptions` as OpenAI does. */
 
+import { requireAction } from '../input/require-action.ts'
+import { transcribeAction } from '#tools/tool-names.ts'
 import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
 import { estimateSeconds } from '#backends/media/join-sound.ts'
 import type { Transcript } from '#backends/media/transcription.ts'
@@ -21,6 +23,7 @@ export async function createTranscription(call: PaidRequest): Promise<Response> 
 
 async function transcribeForm(call: PaidRequest, form: FormData): Promise<Response> {
   const format = readFormat(form)
+  await requireAction(call, { tool: transcribeAction, input: {}, isOrdered: true }, 'model')
   const choice = requireChoice(call, 'transcription', readText(form, 'model'))
   const file = form.get('file')
   if (!(file instanceof File)) throw invalid('Send the sound as the field `file` of multipart/form-data.', 'file')

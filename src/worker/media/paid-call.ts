@@ -1,5 +1,6 @@
 /** Reserves what a paid call of a request can cost, and bills what it has cost. The call belongs to no session. */
 
+import { historyDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import { tokensUsed, type Usage } from '#agent/core/usage.ts'
 import { hasUsdLimit } from '#agent/policy/spending-limit.ts'
@@ -56,7 +57,10 @@ export async function reservePaidCall(
     bill: async (usage) => {
       const spent = { runId: id, at: Date.now(), source, model, usage }
       const amount = { tokens: tokensUsed(usage), usd: usage.costUsd }
-      await Promise.all([settle(amount).catch(logFailure), addUsage(env.DB, tenantId, spent).catch(logFailure)])
+      await Promise.all([
+        settle(amount).catch(logFailure),
+        addUsage(historyDb(env, tenantId), tenantId, spent).catch(logFailure),
+      ])
     },
   }
 }

@@ -12,6 +12,8 @@ import { type PaidRequest, reservePaidCall } from './paid-call.ts'
 export type PaidWork<Use extends MediaUse, Made> = {
   readonly use: Use
   readonly choice: MediaChoice<Use>
+  /** The most that one unit can cost. Absent: as the choice says. */
+  readonly maxUsd?: number | undefined
   /** Of what the price is for: the most, before the call. */
   readonly units: number
   readonly work: (transport: MediaTransport) => Promise<Made>
@@ -41,8 +43,8 @@ export function requireChoice<Use extends MediaUse>(
 
 export async function payFor<Use extends MediaUse, Made>(call: PaidRequest, paid: PaidWork<Use, Made>): Promise<Made> {
   const { env, tenant, web } = call
-  const { use, choice, units } = paid
-  const usd = choice.usd === undefined ? undefined : choice.usd * units
+  const { use, choice, units, maxUsd = choice.usd } = paid
+  const usd = maxUsd === undefined ? undefined : maxUsd * units
   const paidCall = await reservePaidCall(call, { source: use, model: modelOf(choice), tokens: 0, usd })
   const runInBackground = (work: Promise<unknown>) => web.executionCtx.waitUntil(work)
   const transport = { env, guardedFetch: createTenantFetch(env, tenant.id, runInBackground) }

@@ -4,7 +4,9 @@ import * as z from 'zod'
 import { scopes } from '#agent/core/permission/authority.ts'
 import { actorOf } from '#agent/core/permission/audit.ts'
 import { limitsSchema, roleName } from '#agent/core/settings.ts'
+import type { ListRange } from '#db/api-keys.ts'
 import { ownerTenant } from '#db/schema.ts'
+import { chooseHistoryDatabase } from '#db/shards/history-databases.ts'
 import { type Tenant, createTenants } from '#db/tenants.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
@@ -17,7 +19,7 @@ import { keyShape, toKeyView } from './keys/key-view.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { resealSecrets } from '../secrets/reseal-secrets.ts'
 import { route } from '../route.ts'
-import { pageByKey } from '../input/page.ts'
+import { pageInSql } from '../input/page.ts'
 import { requireFound } from '../sessions.ts'
 import { exportTenant } from '../tenant-export.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
@@ -49,7 +51,8 @@ export const adminRoutes = [
     query: z.strictObject(pageQuery),
     responses: ok('Tenants, newest first', listOf(tenantShape)),
     handle: async ({ env, query }) => {
-      const page = pageByKey(await createTenants(env.DB).list(), query, ({ createdAt, id }) => [createdAt, id])
+      const { list } = createTenants(env.DB)
+      const page = await pageInSql(query, list, ({ createdAt, id }) => [createdAt, id])
       return Response.json({ ...page, data: page.data.map(toTenantView) })
     },
   }),
@@ -64,7 +67,8 @@ export const adminRoutes = [
     body: z.strictObject({ id: tenantId.optional(), name: z.string().trim().min(1).max(200) }),
     responses: created('The tenant', tenantShape),
     handle: async ({ env, authority, body }) => {
-      const tenant = await createTenants(env.DB, actorOf(authority)).create(body, Date.now())
+      const choose = () => chooseHistoryDatabase(env)
+      const tenant = await createTenants(env.DB, actorOf(authority), choose).create(body, Date.now())
       if (!tenant) throw tenantExists(body.id ?? '')
       return Response.json(toTenantView(tenant), { status: 201 })
     },
@@ -182,9 +186,9 @@ export const adminRoutes = [
     query: z.strictObject({ ...pageQuery, tenant_id: tenantId.optional().describe('Only those of this tenant.') }),
     responses: ok('Keys, newest first', listOf(keyShape)),
     handle: async ({ env, query }) => {
-      const all = await createTenants(env.DB).listKeys(query.tenant_id)
-      const open = all.filter(({ revokedAt }) => revokedAt === null)
-      const page = pageByKey(open, query, ({ createdAt, id }) => [createdAt, id])
+      const { listOpenKeys } = createTenants(env.DB)
+      const read = (range: ListRange) => listOpenKeys({ ...range, tenantId: query.tenant_id })
+      const page = await pageInSql(query, read, ({ createdAt, id }) => [createdAt, id])
       return Response.json({ ...page, data: page.data.map(toKeyView) })
     },
   }),

@@ -1,7 +1,7 @@
 /** `/api/admin/tenants/{id}/backup`: reads and restores a tenant in parts (docs/design/backups.md). */
 
 import * as z from 'zod'
-import { createD1History } from '#db/history.ts'
+import { openHistory } from '#db/history.ts'
 import { readTenantRows, type TenantRow, writeTenantRows } from '#db/tenant-rows.ts'
 import { createTenants } from '#db/tenants.ts'
 import { textStream } from '#durable/platform/byte-stream.ts'
@@ -63,7 +63,7 @@ export const backupRoutes = [
     handle: async (call) => {
       const id = await requireTenant(call)
       await recordForTenant(call.env, 'tenant.exported', id, call.authority)
-      return new Response(textStream(rowLines(call.env.DB, id)), { headers: lines })
+      return new Response(textStream(rowLines(call.env, id)), { headers: lines })
     },
   }),
   route({
@@ -82,10 +82,10 @@ export const backupRoutes = [
       for await (const line of readLines(bodyOf(call))) {
         open.push(JSON.parse(line) as TenantRow)
         if (open.length < batchRows) continue
-        await writeTenantRows(call.env.DB, id, open)
+        await writeTenantRows(call.env, id, open)
         open = []
       }
-      await writeTenantRows(call.env.DB, id, open)
+      await writeTenantRows(call.env, id, open)
       clearKeyCache()
       return new Response(null, { status: 204 })
     },
@@ -134,7 +134,7 @@ export const backupRoutes = [
     responses: ok('Sessions, newest first', listOf(z.object({ id: z.string(), updated_at: z.iso.datetime() }))),
     handle: async (call) => {
       const { limit = 100, cursor } = call.query
-      const found = await createD1History(call.env.DB, await requireTenant(call)).listSessions({ limit, cursor })
+      const found = await openHistory(call.env, await requireTenant(call)).listSessions({ limit, cursor })
       const data = found.data.map(({ id, updatedAt }) => ({ id, updated_at: new Date(updatedAt).toISOString() }))
       return Response.json({ data, next_cursor: found.nextCursor ?? null })
     },
@@ -231,8 +231,8 @@ export const backupRoutes = [
   }),
 ]
 
-async function* rowLines(db: D1Database, tenantId: string): AsyncGenerator<string> {
-  for await (const row of readTenantRows(db, tenantId)) yield `${JSON.stringify(row)}\n`
+async function* rowLines(env: Env, tenantId: string): AsyncGenerator<string> {
+  for await (const row of readTenantRows(env, tenantId)) yield `${JSON.stringify(row)}\n`
 }
 
 /** Files of workspaces come with their session; checkpoints, uploads in parts and kept answers are not backed up. */

@@ -6,6 +6,7 @@ import { getMissingRequirement, type Sources } from '#agent/routing/availability
 import { chooseModel, explainModelless, resolveDefaultModel } from '#agent/routing/default-model.ts'
 import { type Provider, providers } from '#agent/providers/profiles/providers.ts'
 import { ownerTenant } from '#db/schema.ts'
+import { describeDatabases } from '#db/shards/measure-databases.ts'
 import { listBackendStates } from '#durable/workspace/open-backend.ts'
 import { explainMissingKey } from '#durable/platform/master-key.ts'
 import { tools as builtIn } from '#tools/index.ts'
@@ -17,6 +18,7 @@ import { nameSchemas } from '../schema-names.ts'
 
 const facts = z.object({
   database: z.enum(['ok', 'unreachable']),
+  databases: z.record(z.string(), z.string()).describe('How full each database is, as text.'),
   model: z.string().describe('The default model; without a name when no model of the provider is known.'),
   providers: z
     .record(z.string(), z.string())
@@ -50,6 +52,7 @@ export const healthRoutes = [
       return Response.json({
         status,
         database: database ? 'ok' : 'unreachable',
+        databases: database ? await describeDatabases(env) : {},
         model: resolveDefaultModel(sources),
         providers: Object.fromEntries(providers.map((provider) => [provider.id, describeProvider(provider, sources)])),
         backends: await listBackendStates(env),

@@ -5,7 +5,7 @@ import { modelId } from '#agent/core/request/turn-settings.ts'
 import { type Settings, settingsSchema } from '#agent/core/settings.ts'
 import { sessionView } from '#durable/session/views/api-views.ts'
 import { decodeCursor } from '#db/session-directory.ts'
-import { createD1History } from '#db/history.ts'
+import { openHistory } from '#db/history.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError, invalidCursor } from '../errors.ts'
 import { forkSession } from '../fork.ts'
@@ -101,7 +101,7 @@ export const sessionRoutes = [
     responses: ok('A page of sessions', listOf(sessionShape)),
     handle: async ({ env, authority, tenant, query }) => {
       if (query.cursor !== undefined && !decodeCursor(query.cursor)) throw invalidCursor()
-      const { data, nextCursor } = await createD1History(env.DB, tenant.id).listSessions(createFilter(query))
+      const { data, nextCursor } = await openHistory(env, tenant.id).listSessions(createFilter(query))
       const statuses = await getStatuses({ env, authority }, data)
       return Response.json({
         data: data.map((record) => sessionView(record, statuses.get(record.id) ?? 'idle')),

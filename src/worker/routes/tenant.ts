@@ -4,7 +4,7 @@ import * as z from 'zod'
 import type { SearchFilter } from '#agent/core/tool.ts'
 import { type Settings, settingsSchema } from '#agent/core/settings.ts'
 import { maskHeaders } from '#agent/core/secrets/provider-headers.ts'
-import { createD1History } from '#db/history.ts'
+import { openHistory } from '#db/history.ts'
 import { readDay } from '#db/search/search-query.ts'
 import { isQuestion } from '#durable/turn/pending-requests.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -138,7 +138,7 @@ export const tenantRoutes = [
     responses: ok('The best message of each turn that matches', listOf(hitShape)),
     handle: async ({ env, tenant, query }) => {
       const from = readPosition(query.cursor)
-      const history = createD1History(env.DB, tenant.id)
+      const history = openHistory(env, tenant.id)
       const { hits, hasMore } = await history.searchPage(query.q, from + query.limit, query.sort, filterOf(query))
       const data = hits.slice(from).map((hit) => ({ ...hit, link: `@session:${hit.session_id}` }))
       return Response.json({ data, next_cursor: renderNextPosition(from + data.length, hasMore && data.length > 0) })

@@ -1,5 +1,6 @@
 /** `/api/usage`: reports tokens and cost of a tenant, summed from the stored turns. */
 
+import { historyDb } from '#db/shards/sharded-database.ts'
 import * as z from 'zod'
 import { dayMs, getMoment, resolveZone } from '#agent/schedule/civil-time.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
@@ -106,7 +107,7 @@ export const usageRoutes = [
       const span = resolveSpan(asked, zone, Date.now())
       const [first, secondGroup] = group.split(',') as [UsageGroup, UsageGroup?]
       const filter = { ...span, group: first, secondGroup, zone, sessionId, limit, cursor: readCursor(cursor) }
-      const { data, totals, next } = await reportUsage(env.DB, tenant.id, filter)
+      const { data, totals, next } = await reportUsage(historyDb(env, tenant.id), tenant.id, filter)
       return Response.json({
         group,
         tz: zone,

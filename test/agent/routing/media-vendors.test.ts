@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
-import { chooseMedia, mediaAvailability } from '#agent/routing/media-vendors.ts'
+import { chooseMedia, mediaAvailability, priceImage } from '#agent/routing/media-vendors.ts'
 
 const deploymentWith = (
   keys: Readonly<Record<string, string>>,
@@ -68,5 +68,30 @@ describe('chooseMedia', () => {
       model: 'whisper-large-v3',
       usd: undefined,
     })
+  })
+})
+
+describe('the price of an image', () => {
+  const choice = (provider: 'openai' | 'fal', model: string, usd: number | undefined) =>
+    ({ provider, model, usd, baseUrl: '', keys: [] }) as const
+  const current = choice('openai', 'gpt-image-2', 0.053)
+
+  it.each([
+    ['low, square', { quality: 'low', size: '1024x1024' }, 0.006, 0.006],
+    ['high, square', { quality: 'high', size: '1024x1024' }, 0.211, 0.211],
+    ['high and larger', { quality: 'high', size: '2048x1024' }, 0.422, 0.422],
+    ['high and smaller', { quality: 'high', size: '512x512' }, 0.211, 0.211],
+    ['of no named quality', { size: '1024x1024' }, 0.053, 0.211],
+    ['of automatic quality and size', { quality: 'auto', size: 'auto' }, 0.053, 0.3165],
+    ['of a quality that is not known', { quality: 'max', size: '1024x1024' }, 0.211, 0.211],
+  ])('%s', (_name, options, usd, maxUsd) => {
+    const price = priceImage(current, options)
+    expect([price.usd, price.maxUsd]).toEqual([expect.closeTo(usd, 6), expect.closeTo(maxUsd, 6)])
+  })
+
+  it('is one price elsewhere, and unknown for an unknown model', () => {
+    const options = { quality: 'high', size: '2048x2048' }
+    expect(priceImage(choice('fal', 'fal-ai/flux-2-pro', 0.05), options)).toEqual({ usd: 0.05, maxUsd: 0.05 })
+    expect(priceImage(choice('openai', 'other', undefined), options)).toEqual({ usd: undefined, maxUsd: undefined })
   })
 })

@@ -1,5 +1,6 @@
 /** Tests the process registry with simulated jobs. */
 
+import { ownerAuthority } from '#test/support/authority.ts'
 import { describe, expect, it } from 'vitest'
 import { BackendError, type Jobs, type CommandState } from '#agent/core/backend.ts'
 import { textIn } from '#agent/core/message.ts'
@@ -60,8 +61,11 @@ function setUp() {
   return { at, jobs, host, port, live, prints, ends }
 }
 
+const by = ownerAuthority()
+
 const request = (callId: string, more: object = {}) => ({
   callId,
+  by,
   command: 'make',
   pty: false,
   cwd: '/workspace',
@@ -74,8 +78,8 @@ const request = (callId: string, more: object = {}) => ({
 /** What a look brings to tell. */
 const news = async (processes: SessionProcesses) => {
   await processes.pollAll()
-  const message = processes.takeNotice()
-  return message && textIn(message)
+  const notice = processes.takeNotice()
+  return notice && textIn(notice.message)
 }
 
 describe('a process in the registry', () => {
@@ -105,7 +109,7 @@ describe('a process in the registry', () => {
   it('without input fails with a hint', async () => {
     const { port, live } = setUp()
     const { id } = await live().start(request('a'))
-    const input = { callId: 'b', text: 'x', close: false }
+    const input = { callId: 'b', by, text: 'x', close: false }
     expect(await live().write(id, input)).toBe('written')
     Object.assign(port, { write: undefined })
     const refused = live().write(id, { ...input, callId: 'c' })
@@ -220,7 +224,7 @@ describe('a process in the registry', () => {
   it('gets input once, also after an eviction', async () => {
     const { live, jobs, at } = setUp()
     const { id } = await live().start(request('a'))
-    const input = { callId: 'b', text: 'yes\n', close: false }
+    const input = { callId: 'b', by, text: 'yes\n', close: false }
     expect(await live().write(id, input)).toBe('written')
     expect(await live().write(id, input)).toBe('unsure')
     at.step++

@@ -89,11 +89,11 @@ describe('the authority of a turn', () => {
     const target = creating({ model: scripted.id })
     await objectOf(id).runs.submit(requestCommand('go', { target, authority: withScopes(['chat', 'read']) }))
     await until(async () => (await objectOf(id).info.status(ownerAuthority())) === 'waiting')
-    expect((await turnOf(id)).options.authority).toEqual(withScopes(['chat', 'read']))
+    expect((await turnOf(id)).options.authority).toEqual({ ...withScopes(['chat', 'read']), isCombined: true })
     const joining = requestCommand('that one', { busyMode: 'steer', authority: withScopes(['chat', 'approve']) })
     expect(await objectOf(id).runs.submit(joining)).toMatchObject({ status: 'joined' })
     await until(async () => (await objectOf(id).info.status(ownerAuthority())) === 'idle')
-    expect((await turnOf(id)).options.authority).toEqual(withScopes(['chat']))
+    expect((await turnOf(id)).options.authority).toMatchObject(withScopes(['chat']))
   })
 
   it('has only the tools that a message which joins it may use, from its next step on', async () => {
@@ -119,6 +119,6 @@ describe('the authority of a turn', () => {
     const tenant = { id: 'default', settings: {}, keys: {}, windows: {}, limits: {} }
     await objectOf(id).runs.retry(withScopes(['chat']), 'run_again', tenant)
     await until(async () => (await objectOf(id).info.status(ownerAuthority())) === 'idle')
-    expect((await turnOf(id)).options.authority).toEqual(withScopes(['chat']))
+    expect((await turnOf(id)).options.authority).toMatchObject(withScopes(['chat']))
   })
 })

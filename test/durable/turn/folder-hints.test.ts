@@ -16,7 +16,7 @@ const resultOf = (callId: string): Result => ({
 
 function setUp(files: Readonly<Record<string, string>>, kind: BackendKind = 'virtual') {
   const memory = memoryBackend(files)
-  let meta: SessionMetadata = createMetadata({ id: 'ses_1', tenantId: 'acme' }, {}, 5)
+  let meta: SessionMetadata = createMetadata({ id: 'ses_1', tenantId: 'acme' }, {}, { owner: 'key:admin', now: 5 })
   let listings = 0
   const list = (path: string) => (listings++, memory.files.list(path))
   const options = {

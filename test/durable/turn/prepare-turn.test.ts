@@ -6,7 +6,7 @@ import type { PromptPart } from '#durable/turn/prompt/prompt-part.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import type { TurnSession } from '#durable/turn/turn-session.ts'
 
-const meta = createMetadata({ id: 'ses_1', tenantId: 'acme' }, {}, 5)
+const meta = createMetadata({ id: 'ses_1', tenantId: 'acme' }, {}, { owner: 'key:admin', now: 5 })
 
 type Change = Omit<Partial<TurnSession>, 'journal'> & { readonly journal?: { readonly isBlank: boolean } }
 

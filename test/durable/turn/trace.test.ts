@@ -8,7 +8,7 @@ import { newTurn, type Result, type Turn } from '#agent/core/turn.ts'
 import { noUsage } from '#agent/core/usage.ts'
 import { addSpan, flushSpans, type TraceSpan } from '#durable/platform/otlp.ts'
 import type { ChosenModel } from '#durable/turn/effects.ts'
-import { ownerAuthority } from '../../support/authority.ts'
+import { ownerTurn } from '../../support/authority.ts'
 import { traceTurnEnd, withTrace } from '#durable/turn/trace.ts'
 
 type Request = { readonly url: string; readonly headers: Record<string, string>; readonly body: unknown }
@@ -34,7 +34,7 @@ const env = {
 const untraced = {} as unknown as Env
 
 const runId = 'run_0123456789abcdef0123456789abcdef'
-const turn: Turn = newTurn(runId, 1_000, 9, { authority: { ...ownerAuthority('ada'), requestId: 'req_1' } })
+const turn: Turn = newTurn(runId, 1_000, 9, { authority: { ...ownerTurn('ada'), requestId: 'req_1' } })
 const chosen = { route: { id: 'openai/gpt-x', model: 'gpt-x' } } as unknown as ChosenModel
 const usage = { ...noUsage, input: 12, output: 3 }
 const model: Result = {

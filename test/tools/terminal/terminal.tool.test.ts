@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ownerAuthority } from '#test/support/authority.ts'
 import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
 import type { ShellState } from '#agent/core/tool.ts'
 import { explainExitCode } from '#tools/terminal/terminal.tool.ts'
@@ -161,6 +162,7 @@ describe('a command in the background', () => {
     expect(processes.started).toEqual([
       {
         callId: 'call-1',
+        by: ownerAuthority(),
         command: 'x',
         pty: false,
         cwd: '/workspace/dir',

@@ -140,7 +140,8 @@ describe('/sessions and /resume', () => {
     await newSession({ title: 'Second' }, tenant.key)
     expect(await say(id, '/sessions all', { key: tenant.key })).toMatch(/Other sessions:\n- Second \(api, /)
     const key = await newKey(tenant.id, ['chat'])
-    expect(await say(id, '/sessions all', { key })).toContain('no other session that you may read')
+    const own = await newSession({ title: 'Third' }, key)
+    expect(await say(own.id, '/sessions all', { key })).toContain('no other session that you may read')
   })
 })
 

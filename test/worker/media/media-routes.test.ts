@@ -7,7 +7,7 @@ import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { mp3Bytes, opusBytes, pngBytes, wavBytes } from '../../backends/media/fixtures.ts'
 import { deployment } from '../../support/deployment.ts'
 import { sentTo, vendors } from '../../support/media-vendors.ts'
-import { applyMigrations, bindings, call, type ErrorBody, newTenant } from '../client.ts'
+import { applyMigrations, bindings, call, type ErrorBody, newKey, newTenant } from '../client.ts'
 
 beforeAll(applyMigrations)
 afterEach(() => delete deployment.ai)
@@ -273,6 +273,9 @@ describe('a long text', () => {
   })
 })
 
+/** One image of it costs $0.053. */
+const medium = { quality: 'medium', size: '1024x1024' }
+
 describe('money', () => {
   it('is in the usage of the tenant', async () => {
     const { key } = await newTenant()
@@ -304,7 +307,7 @@ describe('money', () => {
   it('that is spent sends nothing', async () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.08 } } })
-    const ask = () => call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox' } })
+    const ask = () => call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox', ...medium } })
     const answers = [await ask(), await ask()]
     expect(answers.map(({ status, body }) => [status, body.error?.param])).toEqual([
       [200, undefined],
@@ -325,8 +328,21 @@ describe('money', () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.06 } } })
     vendors.begin(() => Response.json({ error: { message: 'not allowed' } }, { status: 400 }))
-    const ask = () => call('POST', '/v1/images/generations', { key, body: { prompt: 'x' } })
+    const ask = () => call('POST', '/v1/images/generations', { key, body: { prompt: 'x', ...medium } })
     expect([(await ask()).status, (await ask()).status]).toEqual([400, 400])
+  })
+
+  it.each([
+    ['of the best quality', { quality: 'high' }],
+    ['of a quality that the vendor chooses', { quality: 'auto' }],
+    ['of many pixels', { size: '2048x2048' }],
+    ['that are several', { n: 2 }],
+  ])('images %s are refused before they are bought, when a limit has no room for them', async (_name, asked) => {
+    const { id, key } = await newTenant()
+    await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.08 } } })
+    const body = { prompt: 'a fox', ...medium, ...asked }
+    const answer = await call<ErrorBody>('POST', '/v1/images/generations', { key, body })
+    expect([answer.status, answer.body.error.param, vendors.calls.length]).toEqual([429, 'usd_per_day', 0])
   })
 })
 
@@ -460,4 +476,55 @@ it('no key of a tenant is sent for another tenant', async () => {
   await client(key).images.generate({ prompt: 'a fox' })
   expect(vendors.calls[0]?.key).toBe('Bearer test-key')
   expect(bindings.BLOBS).toBeDefined()
+})
+
+describe('a role', () => {
+  const roles = {
+    reader: { scopes: ['chat', 'read'], max_risk: 'net' },
+    files: { scopes: ['chat', 'read'], toolsets: ['file'] },
+    maker: { scopes: ['chat', 'read'], toolsets: ['image_gen', 'tts', 'transcribe'] },
+  }
+  const speech = { model: 'tts-1', voice: 'alloy', input: 'Hello.' }
+  const sound = async () => {
+    const form = new FormData()
+    form.set('file', new File([wavBytes('spoken')], 'a.wav'))
+    form.set('model', 'whisper-1')
+    return form
+  }
+  /** The status of each media route for a key. */
+  async function tryAll(key: string) {
+    const post = (path: string, body: BodyInit, headers = {}) =>
+      SELF.fetch(`https://talaria.test/v1/${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, ...headers },
+        body,
+      })
+    const json = { 'content-type': 'application/json' }
+    const answers = await Promise.all([
+      post('images/generations', JSON.stringify({ prompt: 'a fox' }), json),
+      post('audio/speech', JSON.stringify(speech), json),
+      post('audio/transcriptions', await sound()),
+    ])
+    return answers.map(({ status }) => status)
+  }
+
+  it('buys media only where it has the tool and the risk for it', async () => {
+    const { id, key } = await newTenant()
+    await call('PATCH', '/api/settings', { key, body: { roles } })
+    const keyOf = (role: keyof typeof roles) => newKey(id, ['chat', 'read'], { role })
+    expect(await tryAll(await keyOf('reader'))).toEqual([403, 403, 403])
+    expect(await tryAll(await keyOf('files'))).toEqual([403, 403, 403])
+    expect(await tryAll(await keyOf('maker'))).toEqual([200, 200, 200])
+    expect(await tryAll(key)).toEqual([200, 200, 200])
+  })
+
+  it.each([
+    ['the settings switch it off', { toolsets: { disabled: ['image_generate'] } }],
+    ['a rule denies it', { approvals: { rules: [{ do: 'deny', tool: 'image_generate' }] } }],
+  ])('and every other key makes no image where %s', async (_why, settings) => {
+    const { key } = await newTenant()
+    expect((await call('PATCH', '/api/settings', { key, body: settings })).status).toBe(200)
+    expect(await tryAll(key)).toEqual([403, 200, 200])
+    expect(sentTo('/images/')).toEqual([])
+  })
 })

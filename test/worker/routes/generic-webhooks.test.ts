@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { computeHmac } from '#channels/hmac.ts'
 import { createChat } from '../../support/chat.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
-import { applyMigrations, call, newTenant, request } from '../client.ts'
+import { applyMigrations, call, newKey, newTenant, request } from '../client.ts'
 import { toHex } from '#durable/platform/hash.ts'
 
 beforeAll(applyMigrations)
@@ -271,3 +271,61 @@ describe('the answer to a webhook', () => {
 
 const listLinesOf = async (id: string, key: string): Promise<number> =>
   (await call<{ data: object[] }>('GET', `/api/sessions/${id}/messages`, { key })).body.data.length
+
+describe('the turns of a webhook', () => {
+  const roles = { asker: { scopes: ['chat', 'read', 'write'], toolsets: ['clarify', 'web'], max_risk: 'send' } }
+
+  /** A webhook of a key with a role, and the names of the tools of its turns. */
+  async function setUp() {
+    const { id, key } = await newTenant()
+    const scripted = model(() => says('Read.'))
+    await call('PATCH', '/api/settings', { key, body: { roles, model: { default: scripted.id } } })
+    const creator = await newKey(id, ['chat', 'read', 'write'], { role: 'asker' })
+    const body = { name: 'CI', signature: 'gitlab', secret, prompt: 'Look.' }
+    const made = await call<Webhook>('POST', '/api/webhooks', { key: creator, body })
+    const path = new URL(made.body.webhook_url).pathname
+    const deliver = async (event: string) => {
+      const before = scripted.requests.length
+      const headers = { 'x-gitlab-token': secret, 'x-gitlab-event': 'Push Hook', 'x-gitlab-event-uuid': event }
+      expect((await request('POST', path, { key: null, body: {}, headers })).status).toBe(202)
+      await until(() => scripted.requests.length > before)
+      return (scripted.requests.at(-1)?.tools ?? []).map((tool) => tool.function.name)
+    }
+    return { key, creator, webhook: made.body, deliver }
+  }
+
+  it('have no tools that its creator lacks', async () => {
+    const { deliver } = await setUp()
+    const tools = await deliver('one')
+    expect(tools).toContain('clarify')
+    expect(tools).not.toContain('vision_analyze')
+  })
+
+  it('get no wider when its tenant changes it, and narrower with the role of its creator', async () => {
+    const { key, webhook, deliver } = await setUp()
+    const path = `/api/webhooks/${webhook.id}`
+    expect((await call('PATCH', path, { key, body: { prompt: 'Look again.' } })).status).toBe(200)
+    expect(await deliver('two')).not.toContain('vision_analyze')
+    await call('PATCH', '/api/settings', { key, body: { roles: { asker: { ...roles.asker, toolsets: ['clarify'] } } } })
+    expect(await deliver('three')).toEqual(['clarify'])
+  })
+
+  it('of a tenant have the tools for webhooks', async () => {
+    const { key, scripted, post } = await createWebhook({ prompt: 'Look.' }, [says('Read.')])
+    expect(key).toBeTruthy()
+    await post({}, 'four')
+    await until(() => scripted.requests.length > 0)
+    const tools = (scripted.requests[0]?.tools ?? []).map((tool) => tool.function.name)
+    expect(tools).toContain('web_extract')
+  })
+
+  it('send nothing to a chat for a role that may not send', async () => {
+    const { id, key } = await newTenant()
+    const { channel } = await createChat([], {}, key)
+    await call('PATCH', '/api/settings', { key, body: { roles: { reader: { ...roles.asker, max_risk: 'net' } } } })
+    const reader = await newKey(id, ['chat', 'read', 'write'], { role: 'reader' })
+    const body = { name: 'CI', signature: 'gitlab', secret, prompt: 'x', deliver: `${channel}:11`, deliver_only: true }
+    const refused = await call<ErrorBody>('POST', '/api/webhooks', { key: reader, body })
+    expect([refused.status, refused.body.error.param]).toEqual([403, 'deliver'])
+  })
+})

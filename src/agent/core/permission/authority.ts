@@ -57,9 +57,18 @@ export type Authority = {
   readonly exposure?: Exposure
   /** The key that a subagent's work began with: revoking it ends the subagent. */
   readonly keyId?: string
+  /** The key or person for whom another principal acts, as `holderOf` names it. */
+  readonly onBehalfOf?: string
+  /** The rights of others who contributed to the work. Each different set is listed once. They limit it already. */
+  readonly contributors?: readonly ContributedRights[]
+  /** Several keys or people have contributed: what belongs to one of them alone does not reach the work. */
+  readonly isShared?: true
   /** The request that the work began with, for logs and traces. It allows nothing. */
   readonly requestId?: string
 }
+
+/** The rights of a contributor. `entitlements` are resolved again while the work goes on. */
+export type ContributedRights = Pick<Authority, 'scopes' | 'toolBounds' | 'maxRisk' | 'entitlements' | 'channel'>
 
 export const hasScope = ({ scopes: held }: Pick<Authority, 'scopes'>, scope: Scope): boolean => held.includes(scope)
 
@@ -107,7 +116,19 @@ export const systemAuthority = (
 ): Authority => ({ tenantId, principal, scopes: held, taint: 'none' })
 
 /** Returns the same rights in the name of another principal: a process, a job or a child of the turn. */
-export const actAs = (authority: Authority, principal: Principal): Authority => ({ ...authority, principal })
+export const actAs = (authority: Authority, principal: Principal): Authority => ({
+  ...authority,
+  principal,
+  onBehalfOf: holderOf(authority),
+})
+
+/** Names the key or person whose work an authority does. A key that is replaced by another one is another holder. */
+export function holderOf({ onBehalfOf, principal }: Pick<Authority, 'onBehalfOf' | 'principal'>): string {
+  if (onBehalfOf !== undefined) return onBehalfOf
+  return principal.kind === 'person'
+    ? `person:${principal.connection}:${principal.person}`
+    : `${principal.kind}:${principal.id}`
+}
 
 /** The name of a chat in rules, directories and reaches. */
 export const chatName = ({

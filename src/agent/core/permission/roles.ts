@@ -54,9 +54,21 @@ export function resolveAuthority({ entitlements, ...identity }: Identity, roles:
   return { ...identity, ...resolveRights(entitlements, roles), ...(hasRole && { entitlements }) }
 }
 
-/** Narrows an authority by the roles as they are now. A role that became wider since it was resolved adds nothing. */
-export const narrowByRoles = (authority: Authority, roles: Roles | undefined): Authority =>
-  authority.entitlements && roles ? narrow(authority, resolveRights(authority.entitlements, roles)) : authority
+/**
+ * Narrows an authority by the roles of its holder and of its contributors as they are now. A role that became wider since
+ * it was resolved adds nothing. Returns the same object where no role is named.
+ */
+export function narrowByRoles<T extends Authority>(authority: T, roles: Roles | undefined): T {
+  const { entitlements: own, contributors = [] } = authority
+  if (!roles) return authority
+  const held = own ? narrow(authority, resolveRights(own, roles)) : authority
+  const joint = contributors.reduce<Authority>((narrowed, { entitlements }) => {
+    if (!entitlements) return narrowed
+    const rights = resolveRights(entitlements, roles)
+    return narrow(narrowed, { ...rights, scopes: [...rights.scopes, 'chat'] })
+  }, held)
+  return joint as T
+}
 
 /** The first role of the authority that was deleted. */
 export const findDeletedRole = ({ entitlements = [] }: Pick<Authority, 'entitlements'>, roles: Roles) =>

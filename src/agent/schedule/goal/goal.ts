@@ -1,6 +1,7 @@
 /** Defines the goal of a session and how it changes. It is plain JSON in the metadata of the session. */
 
 import type { Authority } from '#agent/core/permission/authority.ts'
+import { combineAuthorities, joinAuthority, type TurnAuthority } from '#agent/core/permission/contribution.ts'
 
 /** Notes of a person about the end of the work. Every part may be empty. */
 export const contractFields = ['outcome', 'verification', 'constraints', 'boundaries', 'stop_when'] as const
@@ -39,8 +40,8 @@ export type Goal = {
   /** Failures of the judge in a row. */
   readonly judgeFailures: { readonly parse: number; readonly transport: number }
   readonly last?: Verdict | undefined
-  /** The authority of the goal's turns: that of the person who set or resumed it. */
-  readonly authority: Authority
+  /** The authority of the goal's turns: what everybody may who has set, changed or resumed it. */
+  readonly authority: TurnAuthority
   /** Counts the changes by people, so that a verdict about an older goal is dropped. */
   readonly version: number
 }
@@ -61,7 +62,7 @@ export type NewGoal = Partial<Pick<Goal, 'contract' | 'criteria' | 'gates' | 'st
   readonly authority: Authority
 }
 
-export const createGoal = (goal: NewGoal, version: number): Goal => ({
+export const createGoal = ({ authority, ...goal }: NewGoal, version: number): Goal => ({
   contract: {},
   criteria: [],
   gates: [],
@@ -70,10 +71,24 @@ export const createGoal = (goal: NewGoal, version: number): Goal => ({
   judgeFailures: { parse: 0, transport: 0 },
   version,
   ...goal,
+  authority: combineAuthorities([authority]),
 })
 
+export type GoalContent = Partial<Pick<Goal, 'text' | 'contract' | 'criteria' | 'gates'>>
+
+/** Changes what the turns of the goal work on. From here on they may do only what the author of the change may too. */
+export const changeGoal = (goal: Goal, change: GoalContent, by: Authority): Goal => ({
+  ...goal,
+  ...change,
+  authority: joinAuthority(goal.authority, by),
+  version: goal.version + 1,
+})
+
+/** The authority of a goal that somebody starts or resumes: the turns run for that person, with what its authors may do too. */
+export const takeOverGoal = (goal: Goal, by: Authority): TurnAuthority => combineAuthorities([by, goal.authority])
+
 /** Goes on with fresh counters. */
-export const resumeGoal = (goal: Goal, authority: Authority): Goal => ({
+export const resumeGoal = (goal: Goal, by: Authority): Goal => ({
   ...goal,
   state: { at: 'active' },
   turns: 0,
@@ -81,7 +96,7 @@ export const resumeGoal = (goal: Goal, authority: Authority): Goal => ({
   judgeFailures: { parse: 0, transport: 0 },
   startsNow: true,
   gateRun: undefined,
-  authority,
+  authority: takeOverGoal(goal, by),
   version: goal.version + 1,
 })
 

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import type { TurnAuthority } from '#agent/core/permission/contribution.ts'
 import { modelId } from '#agent/core/request/turn-settings.ts'
 import { sessionNamePattern } from '#agent/core/session-name.ts'
 import { maxScheduleChars } from '../parse-schedule.ts'
@@ -88,8 +88,8 @@ export type JobPlan = {
   /** The default model when the job was made or last accepted it. */
   readonly expectedModel?: string
   readonly script?: string
-  /** The creator may approve commands: its scripts need no further approval. */
-  readonly hasApprovedScripts: boolean
+  /** The hashes (SHA-256) of scripts that somebody with the scope `approve` has written into the job. */
+  readonly approvedScripts: readonly string[]
   readonly isScriptOnly: boolean
   readonly monitor?: { readonly kind: 'script' | 'url'; readonly text: string }
   readonly contextFrom: readonly string[]
@@ -100,8 +100,8 @@ export type JobPlan = {
   readonly maxTurns?: number
   readonly maxUsd?: number
   readonly origin?: JobOrigin
-  /** That of the creator, in the name of the job. */
-  readonly authority: Authority
+  /** What everybody may who has made or changed the job, in the name of the job. */
+  readonly authority: TurnAuthority
 }
 
 export type JobState = 'scheduled' | 'paused' | 'completed'

@@ -4,6 +4,7 @@
  */
 
 import type { Authority } from '#agent/core/permission/authority.ts'
+import { combineAuthorities, type TurnAuthority } from '#agent/core/permission/contribution.ts'
 import { parseDuration } from './duration.ts'
 
 type Recurring = {
@@ -17,7 +18,7 @@ type Recurring = {
   readonly openRun?: string | undefined
   /** Runs in a row that failed. */
   readonly failures: number
-  readonly authority: Authority
+  readonly authority: TurnAuthority
 }
 
 /** Comes at a fixed interval, for as long as the session exists. */
@@ -38,7 +39,14 @@ const maxFailures = 3
 type RecurringStart = { readonly prompt: string; readonly authority: Authority; readonly now: number }
 
 const newRecurring = ({ prompt, authority }: RecurringStart, nextAt: number) =>
-  ({ prompt, authority, nextAt, state: { at: 'active' }, ticks: 0, failures: 0 }) as const
+  ({
+    prompt,
+    authority: combineAuthorities([authority]),
+    nextAt,
+    state: { at: 'active' },
+    ticks: 0,
+    failures: 0,
+  }) as const
 
 export const createHeartbeat = (start: RecurringStart, everyMs: number): Heartbeat => ({
   ...newRecurring(start, start.now + everyMs),
@@ -57,11 +65,11 @@ export const pause = <T extends Recurring>(one: T, reason: string): T => ({
   openRun: undefined,
 })
 
-/** Goes on after its pause. Times that passed meanwhile do not count. */
-export const resume = (one: Heartbeat | Loop, authority: Authority, now: number) => ({
+/** Goes on after its pause, for the one who resumes it and with what its author may do too. Times that passed meanwhile do not count. */
+export const resume = (one: Heartbeat | Loop, by: Authority, now: number) => ({
   ...one,
   state: { at: 'active' } as const,
-  authority,
+  authority: combineAuthorities([by, one.authority]),
   failures: 0,
   nextAt: now + (one.everyMs ?? 0),
 })

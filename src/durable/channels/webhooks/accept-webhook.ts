@@ -3,7 +3,9 @@
  * begins a turn in a session of its own, runs a job, or sends the filled prompt to a chat.
  */
 
-import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { actAs, type Authority, narrow, systemAuthority } from '#agent/core/permission/authority.ts'
+import { narrowByRoles } from '#agent/core/permission/roles.ts'
+import { sendAction } from '#tools/tool-names.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import { fullAccess } from '#agent/core/permission/access.ts'
 import { parseTargets } from '#agent/schedule/job/targets.ts'
@@ -84,9 +86,16 @@ function perform(env: Env, delivery: WebhookDelivery): Promise<WebhookOutcome> {
   return isMessage ? sendMessage(env, delivery) : beginTurn(env, delivery)
 }
 
-/** A turn of a webhook can chat, and nothing else. Strangers may have written what it reads. */
-const authorityOf = ({ tenantId, id }: LoadedWebhook) =>
-  ({ ...systemAuthority(tenantId, { kind: 'job', id }, ['chat']), taint: 'untrusted' }) as const
+/**
+ * A turn of a webhook can chat, and nothing else, with what everybody may who has made or changed the webhook. Strangers may
+ * have written what it reads.
+ */
+function authorityOf({ tenantId, id, authors }: LoadedWebhook): Authority {
+  const principal = { kind: 'job', id } as const
+  const chats = { scopes: ['chat'], taint: 'untrusted' } as const
+  if (authors) return narrow(actAs(authors, principal), chats)
+  return narrow(systemAuthority(tenantId, principal, ['chat']), { ...chats, maxRisk: 'read' })
+}
 
 async function beginTurn(env: Env, { webhook, key, payload, event, tenant }: WebhookDelivery): Promise<WebhookOutcome> {
   const { tenantId, name, settings } = webhook
@@ -128,7 +137,9 @@ async function runJob(env: Env, { webhook, key }: WebhookDelivery, job: string):
 const deliveryTimeoutMs = 8_000
 const pollMs = 200
 
-async function sendMessage(env: Env, { webhook, key, payload }: WebhookDelivery): Promise<WebhookOutcome> {
+async function sendMessage(env: Env, { webhook, key, payload, tenant }: WebhookDelivery): Promise<WebhookOutcome> {
+  const refusal = await judgeSending(webhook, tenant)
+  if (refusal) return { kind: 'failed', detail: refusal.error }
   const chat = await getTarget(env, webhook)
   if (!chat || 'error' in chat) return { kind: 'failed', detail: chat?.error ?? 'The webhook has no chat.' }
   const authority = authorityOf(webhook)
@@ -144,6 +155,14 @@ async function sendMessage(env: Env, { webhook, key, payload }: WebhookDelivery)
     if (clock.now() >= until) return { kind: 'accepted' }
     await clock.wait(pollMs)
   }
+}
+
+/** The text leaves as it is filled in, so it is judged as a message that the authors of the webhook send. */
+async function judgeSending(webhook: LoadedWebhook, { settings, access }: TenantSnapshot) {
+  const authority = narrowByRoles(authorityOf(webhook), access?.roles)
+  const action = { tool: sendAction, input: { target: webhook.settings.deliver }, isOrdered: true }
+  const { judgeAction } = await import('#tools/judge-action.ts')
+  return judgeAction(action, { settings, origin: { source: 'webhook' }, authority })
 }
 
 /** Resolved again each time: the home chat of a platform may change, and a chat may move. */

@@ -1,5 +1,7 @@
 /** Loads a generic webhook with its secrets. Each isolate caches it for ten seconds. */
 
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { combineAuthorities, type TurnAuthority } from '#agent/core/permission/contribution.ts'
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { webhookSettings, type WebhookSettings } from '#channels/webhook/definition.ts'
 import { type Connection, getConnectionById, webhookPlatform } from '#db/channel-connections.ts'
@@ -13,6 +15,8 @@ export type LoadedWebhook = {
   readonly name: string
   readonly status: Connection['status']
   readonly settings: WebhookSettings
+  /** What everybody may who has made or changed it. Absent in webhooks that are older than this field. */
+  readonly authors?: TurnAuthority | undefined
   /** Of each request, one of them signs it. Empty: they cannot be opened. */
   readonly secrets: readonly string[]
 }
@@ -28,9 +32,32 @@ export async function loadWebhook(env: Env, id: string, now: number): Promise<Lo
   const { tenantId, name, status, settings } = stored
   const secrets = listSecrets(await unsealSecrets(env, stored), now)
   if (secrets.length) rememberSecrets(tenantId, `webhook ${id}`, secrets)
-  const webhook = { id, tenantId, name, status, settings: webhookSettings.parse(settings), secrets }
+  const webhook = {
+    id,
+    tenantId,
+    name,
+    status,
+    settings: webhookSettings.parse(settings),
+    authors: readAuthors(settings),
+    secrets,
+  }
   cache.set(id, { at: now, webhook })
   return webhook
+}
+
+/** The name in the stored settings. It is a text, because changes of settings are merged field by field. */
+const authorsField = 'authors'
+
+const readAuthors = (settings: unknown): TurnAuthority | undefined => {
+  const text = (settings as { readonly [authorsField]?: string } | null)?.[authorsField]
+  return text === undefined ? undefined : (JSON.parse(text) as TurnAuthority)
+}
+
+/** Returns the stored field with the author of a change among the authors. */
+export function addAuthor(settings: unknown, by: Authority): { readonly [authorsField]: string } {
+  const { requestId: _, ...author } = by
+  const before = readAuthors(settings)
+  return { [authorsField]: JSON.stringify(combineAuthorities([author, ...(before ? [before] : [])])) }
 }
 
 /** Other isolates use the old one for up to ten seconds. */

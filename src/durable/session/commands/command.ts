@@ -2,7 +2,7 @@
 
 import type { Authority, Scope } from '#agent/core/permission/authority.ts'
 import type { OpeningMessage } from '#agent/core/message.ts'
-import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { OwnedOptions } from '#agent/core/turn-options.ts'
 import type { CommandRights } from '#agent/policy/slash-command/command-rights.ts'
 import { type CommandName, findCommand, renderUsage } from '#agent/policy/slash-command/command-table.ts'
 import type { BusyMode } from '../intake/intake.ts'
@@ -41,7 +41,7 @@ export type CommandReply =
   /** The command decides pending approvals; the intake applies it. */
   | { readonly kind: 'decision' }
 
-export type ComposedTurn = { readonly message: OpeningMessage; readonly options: TurnOptions }
+export type ComposedTurn = { readonly message: OpeningMessage; readonly options: OwnedOptions }
 
 /**
  * The code of a command of the table (agent/policy/slash-command/command-table.ts). It may answer at once: then the

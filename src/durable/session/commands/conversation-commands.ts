@@ -5,7 +5,7 @@ import { compressNow, type CompressResult } from '../core/compress.ts'
 import { startNewConversation } from './new-conversation.ts'
 import { importRunId } from '#durable/storage/journal.ts'
 import type { Session } from '../session.ts'
-import { undoTurns } from '../core/undo.ts'
+import { repeatOptions, undoTurns } from '../core/undo.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 
 export const newCommand: CommandHandler = async (session, { text }) => {
@@ -22,8 +22,7 @@ function retryLast(session: Session, { authority }: CommandCall): CommandReply {
     kind: 'turn',
     compose: () => {
       const [undone] = undoTurns(session, 1).turns
-      // It runs with the rights of the one who repeats it.
-      return undone && { message: undone.message, options: { ...undone.options, authority } }
+      return undone && { message: undone.message, options: repeatOptions(session, undone.options, authority) }
     },
   }
 }

@@ -2,6 +2,7 @@
 
 import { splitWords } from '#agent/policy/slash-command/parse-command.ts'
 import {
+  changeGoal,
   contractFields,
   type ContractField,
   createGoal,
@@ -13,6 +14,7 @@ import {
   maxGoalChars,
   pauseGoal,
   resumeGoal,
+  takeOverGoal,
 } from '#agent/schedule/goal/goal.ts'
 import { describeGoalState, renderGoal, renderGoalStart } from '#agent/schedule/goal/goal-text.ts'
 import { saveGoal } from '../core/save-goal.ts'
@@ -29,7 +31,7 @@ export const goalCommand: CommandHandler = (session, call) => {
   return action(session, call, call.text.slice(word.length).trim())
 }
 
-export const subgoalCommand: CommandHandler = (session, { text }) => {
+export const subgoalCommand: CommandHandler = (session, { text, authority }) => {
   const { goal } = session.meta
   if (!goal) return noGoal
   const [, n] = /^remove (\d{1,3})$/i.exec(text) ?? []
@@ -38,7 +40,7 @@ export const subgoalCommand: CommandHandler = (session, { text }) => {
     return reply(`A goal has at most ${maxCriteria} criteria.`)
   const criteria =
     n === undefined ? [...goal.criteria, text.slice(0, maxGateChars)] : goal.criteria.toSpliced(Number(n) - 1, 1)
-  return change(session, { ...goal, criteria })
+  return keep(session, changeGoal(goal, { criteria }, authority))
 }
 
 const noGoal = reply('There is no goal. /goal TEXT sets one.')
@@ -50,9 +52,11 @@ const actions: Readonly<Record<string, GoalCommandAction>> = {
   start: (session, call) => withGoal(session, (goal) => startGoal(session, call, goal)),
   show: (session) => showGoal(session),
   status: (session) => showGoal(session),
-  gate: (session, _call, command) => withGoal(session, (goal) => addGate(session, goal, command)),
-  ungate: (session, _call, n) =>
-    withGoal(session, (goal) => change(session, { ...goal, gates: goal.gates.toSpliced(Number(n) - 1, 1) })),
+  gate: (session, call, command) => withGoal(session, (goal) => addGate(session, call, { goal, command })),
+  ungate: (session, { authority }, n) =>
+    withGoal(session, (goal) =>
+      keep(session, changeGoal(goal, { gates: goal.gates.toSpliced(Number(n) - 1, 1) }, authority)),
+    ),
   wait: (session, _call, process) => withGoal(session, (goal) => waitFor(session, goal, process)),
   pause: (session) => withGoal(session, (goal) => change(session, pauseGoal(goal, 'Paused by a person.'))),
   resume: (session, { authority }) => withGoal(session, (goal) => keep(session, resumeGoal(goal, authority))),
@@ -75,9 +79,9 @@ function keep(session: Session, goal: Goal): CommandReply {
 const change = (session: Session, goal: Goal): CommandReply => keep(session, { ...goal, version: goal.version + 1 })
 
 function setField(field: ContractField): GoalCommandAction {
-  return (session, _call, text) =>
+  return (session, { authority }, text) =>
     withGoal(session, (goal) =>
-      change(session, { ...goal, contract: { ...goal.contract, [field]: text || undefined } }),
+      keep(session, changeGoal(goal, { contract: { ...goal.contract, [field]: text || undefined } }, authority)),
     )
 }
 
@@ -97,15 +101,18 @@ function setGoal(session: Session, call: CommandCall, text: string): CommandRepl
 
 function startGoal(session: Session, { authority }: CommandCall, goal: Goal): CommandReply {
   if (goal.state.at !== 'draft') return reply(`The goal has been started. ${describeGoalState(goal)}`)
-  const started: Goal = { ...goal, state: { at: 'active' }, authority, version: goal.version + 1 }
+  const taken = { authority: takeOverGoal(goal, authority), version: goal.version + 1 }
+  const started: Goal = { ...goal, ...taken, state: { at: 'active' } }
   saveGoal(session, { ...started, judgedRun: session.store.current()?.id })
   return { kind: 'message', text: renderGoalStart(started) }
 }
 
-function addGate(session: Session, goal: Goal, command: string): CommandReply {
+type AddedGate = { readonly goal: Goal; readonly command: string }
+
+function addGate(session: Session, { authority }: CommandCall, { goal, command }: AddedGate): CommandReply {
   if (!command || command.length > maxGateChars) return usageReply('goal')
   if (goal.gates.length >= maxGates) return reply(`A goal has at most ${maxGates} gates.`)
-  return change(session, { ...goal, gates: [...goal.gates, command] })
+  return keep(session, changeGoal(goal, { gates: [...goal.gates, command] }, authority))
 }
 
 function waitFor(session: Session, goal: Goal, text: string): CommandReply {

@@ -1,5 +1,6 @@
 /** `/context`, `/insights`, `/whoami`, `/version`, `/agents` and `/skills`: show what goes on and what there is. */
 
+import { historyDb } from '#db/shards/sharded-database.ts'
 import { apiVersion } from '#agent/public-api/version.ts'
 import { type CommandSpec, commandTable } from '#agent/policy/slash-command/command-table.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
@@ -30,7 +31,7 @@ export const insightsCommand: CommandHandler = async (session, { text }) => {
   if (!Number.isInteger(days) || days < 1 || days > maxDays) return usageReply('insights')
   const now = clock.now()
   const span = { group: 'model', from: now - days * dayMs, to: now + dayMs, limit: maxListed } as const
-  const { data, totals } = await reportUsage(session.outside.env.DB, session.tenantId, span)
+  const { data, totals } = await reportUsage(historyDb(session.outside.env, session.tenantId), session.tenantId, span)
   const lines = data.map(({ key, ...sums }) => `- ${key || 'unknown'}: ${describeSums(sums)}`)
   return reply([`The last ${days === 1 ? 'day' : `${days} days`}: ${describeSums(totals)}`, ...lines].join('\n'))
 }

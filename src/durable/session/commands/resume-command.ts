@@ -1,5 +1,6 @@
 /** `/sessions` and `/resume`: list earlier conversations, and go on with one. */
 
+import { historyDb } from '#db/shards/sharded-database.ts'
 import { historyReach } from '#agent/core/permission/authority.ts'
 import { createReachableHistory } from '#db/history.ts'
 import type { EarlierConversation } from '#durable/storage/conversation-span.ts'
@@ -34,7 +35,11 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 16).re
 
 /** As far as the caller may read: of the tenant, or of the chat. */
 async function renderOthers({ outside, tenantId, sessionId }: Session, { authority }: CommandCall, words: string) {
-  const history = createReachableHistory(outside.env.DB, { tenantId, sessionId }, historyReach(authority))
+  const history = createReachableHistory(
+    historyDb(outside.env, tenantId),
+    { tenantId, sessionId },
+    historyReach(authority),
+  )
   const others = await history.recent(maxListed)
   const lines = others
     .filter(({ title }) => contains(title, words))

@@ -1,5 +1,6 @@
 /** Exports a session as text, and imports an export as a new session with the same conversation. */
 
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { type Entry, isCompacted } from '#agent/core/history.ts'
 import { type Message, textIn } from '#agent/core/message.ts'
 import { estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
@@ -97,7 +98,7 @@ const maxRowChars = 400_000
 export async function importSession(
   session: Session,
   { title, model, messages, files = [] }: ImportedSession,
-  blobs: R2Bucket | undefined,
+  { authority, blobs }: { readonly authority: Authority; readonly blobs: R2Bucket | undefined },
 ): Promise<number | undefined> {
   const now = clock.now()
   const given = messages.map(fromExportedMessage)
@@ -121,7 +122,7 @@ export async function importSession(
     }
   })
   const spec: NewSession = { title, model, source: 'import' }
-  session.create(spec)
+  session.create(spec, authority)
   session.adopt(session.meta, groupIntoRows(entries))
   await importFiles(session, files)
   await session.billing.reportStorage()

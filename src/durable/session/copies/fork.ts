@@ -15,6 +15,9 @@ import { storedBytes } from '#durable/storage/storage-usage.ts'
 import { leaseMs } from '#durable/platform/schedule.ts'
 import { clock } from '#durable/platform/clock.ts'
 
+/** `owner`: who has made the fork, as `holderOf` names it. */
+export type ForkSpec = NewSession & { readonly owner: string }
+
 /** Conversation and files are streams: they may not fit into one RPC message, nor into memory. */
 export type SessionCopy = {
   readonly meta: SessionMetadata
@@ -101,7 +104,7 @@ export class IncomingCopy {
   }
 
   /** A repeated call waits for the first one. */
-  async receive(copy: SessionCopy, spec: NewSession | 'as-it-was'): Promise<void> {
+  async receive(copy: SessionCopy, spec: ForkSpec | 'as-it-was'): Promise<void> {
     const { exists } = this.#options.session()
     const isRepeat = exists || this.#receiving !== undefined
     if (!exists) this.#receiving ??= this.#receive(copy, spec).finally(() => (this.#receiving = undefined))
@@ -120,7 +123,7 @@ export class IncomingCopy {
     return this.#options.session().journal.metadata()?.arriving === true
   }
 
-  async #receive(copy: SessionCopy, spec: NewSession | 'as-it-was'): Promise<void> {
+  async #receive(copy: SessionCopy, spec: ForkSpec | 'as-it-was'): Promise<void> {
     const { session, storage, blobs } = this.#options
     if (this.#isIncomplete) await this.#discard()
     await storage.setAlarm(clock.now() + leaseMs)
@@ -164,7 +167,7 @@ const discardRetryMs = 10 * 60_000
 async function receiveCopy(
   session: Session,
   { meta, rows, files }: SessionCopy,
-  spec: NewSession | 'as-it-was',
+  spec: ForkSpec | 'as-it-was',
   blobs: R2Bucket | undefined,
 ): Promise<void> {
   const { goal: _goal, heartbeat: _heartbeat, loop: _loop, ...copied } = meta
@@ -188,7 +191,7 @@ async function receiveCopy(
 }
 
 /** The chat, the expiry, and what a person has allowed belong to the original. */
-function metadataOfFork(meta: SessionMetadata, spec: NewSession): SessionMetadata {
+function metadataOfFork(meta: SessionMetadata, spec: ForkSpec): SessionMetadata {
   const {
     origin: _origin,
     ephemeral: _ephemeral,
@@ -201,6 +204,7 @@ function metadataOfFork(meta: SessionMetadata, spec: NewSession): SessionMetadat
   } = meta
   return {
     ...rest,
+    owner: spec.owner,
     title: spec.title ?? meta.title,
     source: spec.source ?? meta.source,
     parentId: spec.parentId ?? null,

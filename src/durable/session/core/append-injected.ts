@@ -1,5 +1,6 @@
 /** Makes delivered messages that need no answer a part of the conversation, as runs that are over. */
 
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { notice, userText } from '#agent/core/message.ts'
 import { newRunId } from '#durable/platform/ids.ts'
 import { sessionUsage } from '#durable/storage/session-record.ts'
@@ -10,7 +11,8 @@ export function appendInjected({ sessionId, meta, store, injected }: Session): b
   const due = injected.waiting().filter(({ startsTurn }) => !startsTurn)
   for (const one of due) {
     injected.markTaken([one])
-    const { options = { authority: one.authority } } = store.current() ?? {}
+    const { options: earlier = {} } = store.current() ?? {}
+    const options = { ...earlier, authority: combineAuthorities([one.authority]) }
     // Two user messages never follow each other.
     const messages = [userText(one.text, one.source), notice('Received. It needs no answer.')]
     const usageBefore = sessionUsage(meta, store)

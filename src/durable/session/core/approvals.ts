@@ -1,6 +1,7 @@
 /** Records a person's decision about a pending approval of a session. */
 
-import { allowCall, settlePendingCall } from '#agent/loop/turn-changes.ts'
+import { granteeOf } from '#durable/turn/turn-authority.ts'
+import { allowCall, narrowTurn, settlePendingCall } from '#agent/loop/turn-changes.ts'
 import { type ApprovalAnswer, type ApprovalDecision, isRiskAbove } from '#agent/core/permission/approval.ts'
 import { type Authority, chatName, hasScope } from '#agent/core/permission/authority.ts'
 import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
@@ -60,7 +61,10 @@ export async function decideApproval(
   // Another decision may have been applied during the wait.
   if (!isPending(session, prepared)) return 'gone'
   const { call, decision, denial } = prepared
-  const turn = addDecision(session.store.turn(), decision)
+  // The reason of a denial is read by the model.
+  const isRead = decision.did === 'denied' && decision.reason !== ''
+  const held = session.store.turn()
+  const turn = addDecision(isRead ? narrowTurn(held, decider.authority) : held, decision)
   session.store.save(
     denial ? settlePendingCall(turn, denial, session.driver.view()) : allowCall(turn, call.id, call.awaits.hash),
   )
@@ -113,9 +117,10 @@ async function storeGrant(
 ): Promise<void> {
   if (decision === 'session' || decision === 'always') {
     // The settings of this turn were read before the new rule: the session grant covers the rest of it.
-    const grant = `${tool}: ${rule}`
-    const grants = session.meta.grants ?? []
-    if (!grants.includes(grant)) session.updateMeta({ grants: [...grants, grant].slice(-500) })
+    const grant = { holder: granteeOf(session.store.turn()), call: `${tool}: ${rule}` }
+    const { grants = [] } = session.meta
+    const isKnown = grants.some(({ holder, call }) => holder === grant.holder && call === grant.call)
+    if (!isKnown) session.updateMeta({ grants: [...grants, grant].slice(-500) })
   }
   if (decision !== 'always') return
   const { channel } = authority

@@ -1,7 +1,7 @@
 /** Ends a session that is being deleted, and deletes its data outside the object. */
 
 import { createAuditEvent } from '#agent/core/permission/audit.ts'
-import { createD1History } from '#db/history.ts'
+import { openHistory } from '#db/history.ts'
 import { settleRun } from '#durable/turn/run-end.ts'
 import type { Session } from '../session.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -44,7 +44,7 @@ export async function deleteOutside(session: Session, env: Env, actor?: string):
   const { tenantId, sessionId } = session
   const event = { at: clock.now(), kind: 'session.deleted', subject: sessionId, sessionId } as const
   const audit = actor === undefined ? undefined : createAuditEvent({ ...event, actor })
-  await createD1History(env.DB, tenantId).deleteSession(sessionId, session.projection.unsentTurns(), audit)
+  await openHistory(env, tenantId).deleteSession(sessionId, session.projection.unsentTurns(), audit)
   await session.subagents.deleteAll()
   await session.toolRuntime.removeFiles()
   await session.pendingList.clear()

@@ -3,6 +3,7 @@
  * toolsets and the authority of the turn, acts as a principal of its own, and never touches the conversation.
  */
 
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { hasScope, actAs, type Authority, narrow } from '#agent/core/permission/authority.ts'
 import { keyOf } from '#agent/core/permission/access.ts'
 import type { Entry } from '#agent/core/history.ts'
@@ -50,8 +51,13 @@ export async function learnFromTurn(session: Session, env: Env): Promise<void> {
   if (repeated.length === 0 && !isReviewDue(entries, intervalOf(session))) return
   // Stored before the review begins: a part is reviewed once, and lost when the start fails.
   session.updateMeta({ reviewedThrough: last.seq })
-  await submitReview(session, env, { model, entries, repeated, authority: reviewAuthority(authority) })
+  const joint = combineAuthorities([authority, ...listAuthorities(session, entries)])
+  await submitReview(session, env, { model, entries, repeated, authority: reviewAuthority(joint) })
 }
+
+/** Those of the turns that a review reads. */
+const listAuthorities = ({ journal }: Session, entries: readonly Entry[]): readonly Authority[] =>
+  [...new Set(entries.map(({ runId }) => runId))].flatMap((run) => journal.turnOfRun(run)?.options.authority ?? [])
 
 /** Returns the fixes that were used often enough for a skill. The demo model repeats what it was told, so nothing is kept. */
 async function recordFixes(session: Session, env: Env, authority: Authority): Promise<readonly StoredFix[]> {
@@ -87,7 +93,7 @@ async function submitReview(
   { model, entries, repeated, authority }: Review,
 ): Promise<void> {
   const tenant = session.tenant.snapshot
-  if (!tenant) return
+  if (!tenant || !hasScope(authority, 'write')) return
   const sessionId = newSessionId()
   const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
   const redactor = redactorFor(env, session.tenantId)

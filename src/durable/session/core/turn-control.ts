@@ -114,7 +114,7 @@ export class TurnControl {
     appendInjected(this.#session)
     subagents.dropLate()
     if (access.isPaused) return false
-    const next = nextTurn(store)
+    const next = nextTurn(this.#session)
     if (next) this.#open(next)
     return next !== undefined
   }

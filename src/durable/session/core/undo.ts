@@ -2,7 +2,10 @@
 
 import type { Entry } from '#agent/core/history.ts'
 import { textIn, type UserMessage } from '#agent/core/message.ts'
-import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
+import type { OwnedOptions, TurnOptions } from '#agent/core/turn-options.ts'
+import { leastAuthority } from '#durable/turn/turn-authority.ts'
 import { importRunId } from '#durable/storage/journal.ts'
 import type { Session } from '../session.ts'
 
@@ -39,3 +42,9 @@ export function undoTurns(session: Session, n: number): UndoResult {
   session.runInBackground(session.turns.project())
   return { turns }
 }
+
+/** The options of an undone turn that somebody repeats. It runs for the one who repeats it, with what its authors may do too. */
+export const repeatOptions = (session: Session, options: TurnOptions, by: Authority): OwnedOptions => ({
+  ...options,
+  authority: combineAuthorities([by, options.authority ?? leastAuthority(session)]),
+})

@@ -3,6 +3,7 @@
  * answer is the next part of the run. Calls of the client without a result get an error result.
  */
 
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import type { ApprovalAnswer } from '#agent/core/permission/approval.ts'
 import type { ImagePart, TextPart, ToolMessage, UserMessage } from '#agent/core/message.ts'
 import { callerCalls, isOver, type Turn } from '#agent/core/turn.ts'
@@ -63,7 +64,7 @@ export function continueIntake(session: Session, submission: ContinueSubmission)
       decisions = await prepareDecisions(session, submission)
       typed = message && (await prepareSlashDecisions(session, submission.authority, message))
     },
-    compose: () => message && { message, options: { ...submission.options, authority: submission.authority } },
+    compose: () => message && { message, options: ownedOptions(submission) },
     join: () => {
       const turn = waiting()
       const isWaiting = turn?.id === session.store.current()?.id && turn && callerCalls(turn.stage).length > 0
@@ -78,10 +79,15 @@ function continuedTurn(session: Session, { continues }: ContinueSubmission): Tur
   return continues === undefined ? session.store.current() : turnOf(session, continues)
 }
 
-const getJoining = ({ runId, busyMode, options, authority }: ContinueSubmission) => ({
-  runId,
-  mode: busyMode,
-  options: { ...options, authority },
+const getJoining = (submission: ContinueSubmission) => ({
+  runId: submission.runId,
+  mode: submission.busyMode,
+  options: ownedOptions(submission),
+})
+
+const ownedOptions = ({ options, authority }: ContinueSubmission) => ({
+  ...options,
+  authority: combineAuthorities([authority]),
 })
 
 /** The part of the run that follows the named calls, when they were answered before. An id that no part has is refused. */

@@ -3,6 +3,8 @@
  * files is held until they are read, so that the platform gets its answer before.
  */
 
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { isWaitingForCaller } from '#durable/turn/pending-requests.ts'
@@ -57,6 +59,7 @@ export function mergeHeld(session: Session): InboundSubmission | undefined {
   return {
     ...last,
     ...(media.length > 0 && { media }),
+    authority: combineAuthorities([last.authority, ...together.map(({ authority }) => authority)]),
     key: first.key,
     runId: first.runId,
     text: together
@@ -67,12 +70,15 @@ export function mergeHeld(session: Session): InboundSubmission | undefined {
   }
 }
 
+export type HeldEdit = { readonly text: string; readonly by: Authority }
+
 /** Changes the text of a held message. False when no such message is held. */
-export function editHeld({ chatOutbox: { inboundEvents } }: Session, messageId: string, text: string): boolean {
+export function editHeld({ chatOutbox: { inboundEvents } }: Session, messageId: string, edit: HeldEdit): boolean {
   for (const { key, until, body } of inboundEvents.held()) {
     const held = JSON.parse(body) as InboundSubmission
     if (held.asker.message !== messageId) continue
-    inboundEvents.replaceHeld({ key, until, body: JSON.stringify({ ...held, text }) })
+    const authority = combineAuthorities([held.authority, edit.by])
+    inboundEvents.replaceHeld({ key, until, body: JSON.stringify({ ...held, text: edit.text, authority }) })
     return true
   }
   return false

@@ -3,6 +3,7 @@
  * stretch: however often and however concurrently the platform delivers an event, it counts once.
  */
 
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import type { ChatAuthor, ChatOrigin } from '#agent/core/delivery.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
@@ -82,7 +83,7 @@ export function inboundIntake(session: Session, submission: InboundSubmission): 
       if (!session.exists && !(await session.load())) {
         // There is no message that could be edited.
         if (submission.edits !== undefined) return false
-        session.create({ source: origin.platform, origin })
+        session.create({ source: origin.platform, origin }, authority)
       }
       followMove(session, submission)
       if (!isKnown(session, submission)) resetIfDue(session, submission.reset)
@@ -94,7 +95,10 @@ export function inboundIntake(session: Session, submission: InboundSubmission): 
     },
     compose: () => ({
       message: withFiles(composeMessage(session, submission, context), files),
-      options: { asker: isVoice(submission) ? { ...asker, isVoice: true } : asker, authority },
+      options: {
+        asker: isVoice(submission) ? { ...asker, isVoice: true } : asker,
+        authority: combineAuthorities([authority]),
+      },
       startsAfterMs: arrivals.count(clock.now()),
     }),
     prepare: async () => {
@@ -132,10 +136,10 @@ function followMove(session: Session, { origin }: InboundSubmission): void {
 
 /** The new text of a message counts while the message waits, or while its turn runs. Later it changes nothing. */
 function applyEdit(session: Session, submission: InboundSubmission): Submitted | undefined {
-  const { edits, text, runId } = submission
+  const { edits, text, runId, authority: by } = submission
   if (edits === undefined) return undefined
   const isRunning = session.store.hasOpenTurn && session.store.current()?.options.asker?.message === edits
-  if (!editHeld(session, edits, text) && isRunning) return undefined
+  if (!editHeld(session, edits, { text, by }) && isRunning) return undefined
   recordEvent(session, submission)
   return { runId, status: 'stored' }
 }
@@ -199,7 +203,8 @@ function decide(session: Session, submission: InboundSubmission, { mayDecide, de
   if (!mayDecide) sendAnswer(session, submission, 'Only who asked, or an admin, may answer this.')
   else if (!decisions.length) sendAnswer(session, submission, 'This cannot be decided so. Press a button instead.')
   else session.chatOutbox.answerAwaited(asker.replyHandle, 'Taken.')
-  return joinOpenTurn(session, { runId, mode, options: { asker, authority }, answers: { decisions } }, undefined)
+  const options = { asker, authority: combineAuthorities([authority]) }
+  return joinOpenTurn(session, { runId, mode, options, answers: { decisions } }, undefined)
 }
 
 type Prepared = { readonly context: readonly GroupLine[]; readonly files: ReceivedFiles }
@@ -210,7 +215,7 @@ function join(session: Session, submission: InboundSubmission, { context, files 
   // While a question is open, a message of the person is its answer in every busy mode.
   const hasQuestion = pendingRequests(session).some(isQuestion)
   const mode = hasQuestion || submission.edits !== undefined ? 'steer' : submission.mode
-  const options = { asker, authority }
+  const options = { asker, authority: combineAuthorities([authority]) }
   const outcome = joinOpenTurn(session, { runId, mode, options, maxWaiting: submission.maxQueued }, message)
   if (outcome.status === 'too-large')
     sendAnswer(

@@ -4,7 +4,7 @@ import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import { log } from '#agent/core/log.ts'
 import { BackendError } from '#agent/core/backend.ts'
 import type { TextPart, UserMessage } from '#agent/core/message.ts'
-import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { RequestedOptions } from '#agent/core/turn-options.ts'
 import type { Session } from '../session.ts'
 import { blobPrefix } from '#durable/platform/addresses.ts'
 
@@ -36,7 +36,7 @@ const renderFileNames = (runId: string, files: readonly IncomingFile[]): string 
   files.map((file, n) => `\n[Attached file: ${pathOfFile(runId, file, n)} (${file.mediaType})]`).join('')
 
 /** With tools of the client the agent's own tools for files are hidden. One stays, because only it reaches the files. */
-export const withFileReader = (options: TurnOptions, files: readonly IncomingFile[]): TurnOptions =>
+export const withFileReader = (options: RequestedOptions, files: readonly IncomingFile[]): RequestedOptions =>
   files.length && options.clientTools?.length
     ? { ...options, toolsets: [...(options.toolsets ?? []), 'read_file'] }
     : options

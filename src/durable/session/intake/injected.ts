@@ -3,12 +3,13 @@
  * processes. Each counts once. They wait while a turn is open, and everything that waits then is one turn.
  */
 
-import { actAs, type Authority, narrow } from '#agent/core/permission/authority.ts'
+import { actAs, type Authority } from '#agent/core/permission/authority.ts'
+import { combineAuthorities, type Contributors } from '#agent/core/permission/contribution.ts'
 import { type UserMessage, userText } from '#agent/core/message.ts'
-import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { OwnedOptions } from '#agent/core/turn-options.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { InjectedMessage, WaitingMessage } from '#durable/storage/injected-messages.ts'
-import { turnAuthority } from '#durable/turn/turn-authority.ts'
+import { leastAuthority, turnAuthority } from '#durable/turn/turn-authority.ts'
 import type { Session } from '../session.ts'
 import { appendInjected } from '../core/append-injected.ts'
 import type { Intake, Submitted } from './intake.ts'
@@ -73,20 +74,18 @@ function waitingOutcome(session: Session, runId: string): Submitted | undefined 
   return canStart ? undefined : { runId, status: 'stored' }
 }
 
-function composeTurn(session: Session): { message: UserMessage; options: TurnOptions } | undefined {
-  const { injected, toolRuntime, store: rows, sessionId } = session
-  // The process has the rights of the turn that was last here, and no person who could have given others.
-  const ofProcess = actAs(turnAuthority(session), { kind: 'process', id: sessionId })
+function composeTurn(session: Session): { message: UserMessage; options: OwnedOptions } | undefined {
+  const { injected, toolRuntime, sessionId } = session
   const due = chooseDue(injected.waiting())
   injected.markTaken(due)
   const news = toolRuntime.processes.takeNotice()
-  const message = joinTexts([...due.map((one) => userText(one.text, one.source)), ...(news ? [news] : [])])
-  const authorities = [...due.map(({ authority }) => authority), ...(news ? [ofProcess] : [])]
-  const [authority, ...others] = authorities
-  if (!message || !authority) return undefined
+  const message = joinTexts([...due.map((one) => userText(one.text, one.source)), ...(news ? [news.message] : [])])
+  const ofProcesses = (news?.contributors ?? []).map((by) =>
+    actAs(by ?? leastAuthority(session), { kind: 'process', id: sessionId }),
+  )
+  const [first, ...others] = [...due.map(({ authority }) => authority), ...ofProcesses]
   // The turn may do only what all may whose messages it reads.
-  const narrowed = others.reduce((held, by) => narrow(held, by), authority)
-  return { message, options: { ...lastingOptions(rows.current()?.options), authority: narrowed } }
+  return message && first && { message, options: lastingOptions(session, [first, ...others]) }
 }
 
 /** The messages of the next turn, in their order. */
@@ -103,15 +102,14 @@ function joinTexts([first, ...others]: readonly UserMessage[]): UserMessage | un
   return { ...first, content: [...first.content, ...separated] }
 }
 
-/** The options of an earlier request that hold for the whole conversation. Its client is not here any more. */
-export function lastingOptions({
-  model,
-  instructions,
-  temperature,
-  maxTokens,
-  reasoningEffort,
-  asker,
-}: TurnOptions = {}) {
+/**
+ * The options of an earlier request that hold for the whole conversation, for a turn of these contributors. Its client is
+ * not here any more. Whoever has given its instructions contributes too.
+ */
+export function lastingOptions(session: Session, contributors: Contributors): OwnedOptions {
+  const { options = {} } = session.store.current() ?? {}
+  const { model, instructions, temperature, maxTokens, reasoningEffort, asker } = options
+  const instructors = instructions === undefined ? [] : [turnAuthority(session)]
   return {
     ...(model !== undefined && { model }),
     ...(instructions !== undefined && { instructions }),
@@ -119,5 +117,6 @@ export function lastingOptions({
     ...(maxTokens !== undefined && { maxTokens }),
     ...(reasoningEffort !== undefined && { reasoningEffort }),
     ...(asker && { asker }),
+    authority: combineAuthorities([...contributors, ...instructors]),
   }
 }

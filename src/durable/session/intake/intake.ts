@@ -2,7 +2,7 @@
 
 import type { OpeningMessage, ToolCallPart } from '#agent/core/message.ts'
 import type { Limits } from '#agent/core/settings.ts'
-import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { OwnedOptions } from '#agent/core/turn-options.ts'
 
 /**
  * The outcome for the sender.
@@ -45,7 +45,7 @@ export type BusyMode = 'queue' | 'interrupt' | 'steer'
 /** The turn that starts. `calls`: calls that run before the model is asked. */
 export type Composed = {
   readonly message: OpeningMessage
-  readonly options: TurnOptions
+  readonly options: OwnedOptions
   readonly calls?: readonly ToolCallPart[]
   /** Milliseconds until the turn begins, where others must be answered first. */
   readonly startsAfterMs?: number

@@ -1,10 +1,10 @@
 /** Passes a message to the open turn: queues it behind the turn, steers or interrupts it, or answers what it waits for. */
 
 import { narrowTurn } from '#agent/loop/turn-changes.ts'
-import { type Authority, narrow } from '#agent/core/permission/authority.ts'
+import type { TurnAuthority } from '#agent/core/permission/contribution.ts'
 import { textIn, type ToolMessage, type UserMessage } from '#agent/core/message.ts'
 import { callerCalls, type Turn } from '#agent/core/turn.ts'
-import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { OwnedOptions, TurnOptions } from '#agent/core/turn-options.ts'
 import { defaultSettings } from '#agent/core/settings.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { fitsRow } from '#durable/platform/row-size.ts'
@@ -19,7 +19,7 @@ export type Joining = {
   readonly runId: string
   /** Undefined: the setting `busy_input_mode` decides. */
   readonly mode: BusyMode | undefined
-  readonly options: TurnOptions
+  readonly options: OwnedOptions
   /** The pending requests that the request answers besides its message. */
   readonly answers?: Answers
   /** So many messages may wait. Undefined: as many as the inbox keeps. */
@@ -58,17 +58,19 @@ function addToOpenTurn(
     store.write()
     return { runId, status: 'queued' }
   }
-  narrowOpenTurn(session, options.authority)
-  store.addToInbox({ kind: 'said', mode: mode === 'steer' ? 'steer' : 'redirect', runId, message })
+  const { authority: by } = options
+  narrowOpenTurn(session, by)
+  store.addToInbox({ kind: 'said', mode: mode === 'steer' ? 'steer' : 'redirect', runId, message, by })
   if (mode === 'interrupt' && store.turn().stage.at === 'calling-model') session.driver.abort()
   return joined
 }
 
 /** From here on the turn may do only what everybody may whose message it contains. */
-function narrowOpenTurn({ store }: Session, authority: Authority | undefined): void {
-  const narrowed = authority && narrowTurn(store.turn(), authority)
-  if (!narrowed) return
-  store.save(narrowed)
+function narrowOpenTurn({ store }: Session, by: TurnAuthority): void {
+  const turn = store.turn()
+  const narrowed = narrowTurn(turn, by)
+  if (narrowed === turn) return
+  store.save({ turn: narrowed })
   store.write()
 }
 
@@ -113,20 +115,18 @@ type Answers = {
 type Answering = Answers & {
   readonly runId: string
   readonly mode: BusyMode
-  readonly options: TurnOptions
+  readonly options: OwnedOptions
   readonly message: UserMessage | undefined
 }
 
 /** Nothing is awaited here: the answers, and what follows from them, are one write. Undefined when nothing is answered. */
 function answerWaiting(session: Session, answering: Answering): Submitted | undefined {
   const { store } = session
-  const turn = store.turn()
   const answers = collectAnswers(session, answering)
   if (!answers.results.length && !answers.decisions.length && !answers.givesUp) return undefined
+  const turn = narrowTurn(store.turn(), answering.options.authority)
   const { rest, ...given } = answers
-  const options = answering.isCaller
-    ? renewOptions(session, turn, answering.options)
-    : narrowOptions(turn, answering.options)
+  const options = answering.isCaller ? renewOptions(session, turn, answering.options) : turn.options
   const limit = maxTurns(session.settings, options.maxTurns, session.meta.source)
   store.save({
     ...continueTurn(turn, { ...given, options, limit }, session.driver.view()),
@@ -180,7 +180,8 @@ function addMessage({ store }: Session, { runId, mode, options }: Answering, mes
     store.addToInbox({ kind: 'queued', runId, message, options })
     return { runId, status: 'queued' } as const
   }
-  store.addToInbox({ kind: 'said', mode: isWaiting ? 'steer' : 'redirect', runId, message })
+  const by = options.authority
+  store.addToInbox({ kind: 'said', mode: isWaiting ? 'steer' : 'redirect', runId, message, by })
   return undefined
 }
 
@@ -191,17 +192,6 @@ function renewOptions({ meta }: Session, { options: held }: Turn, asked: TurnOpt
     ...asked,
     ...(model !== undefined && { model }),
     ...(held.asker && { asker: held.asker }),
-    ...narrowAuthority(held, asked),
+    ...(held.authority && { authority: held.authority }),
   }
-}
-
-const narrowOptions = ({ options: held }: Turn, asked: TurnOptions): TurnOptions => ({
-  ...held,
-  ...narrowAuthority(held, asked),
-})
-
-/** From here on the turn may do only what everybody may whose message it contains. */
-function narrowAuthority({ authority: held }: TurnOptions, { authority: asked }: TurnOptions) {
-  const authority = held && asked ? narrow(held, asked) : (held ?? asked)
-  return authority && { authority }
 }

@@ -1,8 +1,9 @@
 /** Submits a message that came with a request to the API. */
 
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Message, OpeningMessage, TextPart } from '#agent/core/message.ts'
-import type { TurnOptions } from '#agent/core/turn-options.ts'
+import type { RequestedOptions } from '#agent/core/turn-options.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import {
@@ -28,7 +29,7 @@ export type RequestSubmission = {
   readonly message: OpeningMessage
   /** Written into the workspace before the turn reads the message. */
   readonly files?: readonly IncomingFile[]
-  readonly options: TurnOptions
+  readonly options: RequestedOptions
   /** Applies while a turn is open. Undefined: the setting `busy_input_mode` decides. */
   readonly busyMode: BusyMode | undefined
   /** The sender reads the run by its parts, and answers what it waits for. Its mode counts only while the turn runs. */
@@ -56,7 +57,7 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
   const { runId, busyMode, target, tenant, files = [] } = submission
   const message =
     submission.message.role === 'user' ? withFileNames(submission.message, runId, files) : submission.message
-  const options = { ...withFileReader(submission.options, files), authority: submission.authority }
+  const options = ownedOptions(submission)
   const history = target.kind === 'create' ? target.history : []
   const imagePrefix = attachmentPrefix(session.tenantId, session.sessionId)
   let stored = message
@@ -99,7 +100,7 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
       if (stored !== message) await discardImages(stored, message, blobs)
     },
     create: () => {
-      if (target.kind === 'create') session.create(target.spec, storedHistory)
+      if (target.kind === 'create') session.create(target.spec, submission.authority, storedHistory)
     },
     placeFiles,
     compose: () => ({ message: stored, options }),
@@ -115,6 +116,11 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
 
 const withTexts = (message: OpeningMessage, texts: readonly TextPart[]): OpeningMessage =>
   message.role === 'user' ? { ...message, content: [...message.content, ...texts] } : message
+
+const ownedOptions = ({ options, files = [], authority }: RequestSubmission) => ({
+  ...withFileReader(options, files),
+  authority: combineAuthorities([authority]),
+})
 
 const tooLarge = (runId: string): Submitted => ({ runId, status: 'too-large' })
 

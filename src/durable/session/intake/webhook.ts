@@ -3,6 +3,7 @@
  * a repeated one finds it.
  */
 
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import { userText } from '#agent/core/message.ts'
@@ -35,10 +36,10 @@ export function webhookIntake(session: Session, submission: WebhookSubmission): 
       return session.exists || (await session.load()) ? 'exists' : 'new'
     },
     findOutcome: () => (inboundEvents.has(key) ? { runId, status: 'duplicate' } : undefined),
-    create: () => session.create({ source: 'webhook', title, origin }),
+    create: () => session.create({ source: 'webhook', title, origin }, authority),
     compose: () => {
       inboundEvents.record(key, clock.now())
-      return { message: userText(text, 'webhook'), options: { authority } }
+      return { message: userText(text, 'webhook'), options: { authority: combineAuthorities([authority]) } }
     },
     join: () => ({ runId, status: 'duplicate' }),
   }

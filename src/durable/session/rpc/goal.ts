@@ -3,6 +3,7 @@
 import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import {
+  changeGoal,
   contractFields,
   type ContractField,
   createGoal,
@@ -79,8 +80,10 @@ export class GoalSubject extends RpcTarget {
     return this.#host.with(authority, (session) => {
       const { goal } = session.meta
       if (!goal) return null
-      const text = change.text ?? goal.text
-      const changed = { ...goal, text, ...parseParts(change, goal), version: goal.version + 1 }
+      const { text, contract, criteria, gates } = change
+      const hasContent = [text, contract, criteria, gates].some((part) => part !== undefined)
+      const content = { text: text ?? goal.text, ...parseParts(change, goal) }
+      const changed = hasContent ? changeGoal(goal, content, authority) : { ...goal, version: goal.version + 1 }
       const moved = moveTo(session, { goal: changed, authority }, change)
       if (!moved) return 'no-process'
       saveGoal(session, moved)

@@ -6,6 +6,7 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 import { patchSettings, type Settings, type SettingsFault } from '#agent/core/settings.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { mayOpen } from '../core/check-caller.ts'
 import { rebuildPrompt } from '#durable/turn/prepare-turn.ts'
 import { assumedWindow, type ContextView, readContext } from '../views/read-context.ts'
 import { type RunView, sessionView, type SessionView } from '../views/api-views.ts'
@@ -71,7 +72,8 @@ export class InfoSubject extends RpcTarget {
       if (!this.#host.isOwn(authority)) return undefined
       const { session } = this.#host
       await session.tenant.update(tenant)
-      session.create(spec)
+      if (session.exists && !mayOpen(session, authority)) return undefined
+      session.create(spec, authority)
       session.updateMeta({})
       return this.#host.view()
     })
@@ -130,7 +132,10 @@ export class InfoSubject extends RpcTarget {
    */
   async delete(authority: Authority, isRequested = false): Promise<boolean> {
     const actor = isRequested ? actorOf(authority) : undefined
-    return this.#host.asCaller(authority, async () => this.#host.isOwn(authority) && this.#host.delete(actor))
+    return this.#host.asCaller(
+      authority,
+      async () => this.#host.isOwn(authority) && this.#host.delete(actor, (session) => mayOpen(session, authority)),
+    )
   }
 }
 

@@ -16,8 +16,8 @@ import type {
 import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
 import type { ExecutionBackend } from '#agent/core/backend.ts'
-import { assessWithFiles } from '#tools/terminal/assess-command.ts'
-import { loadShellPolicy } from '#backends/modules.ts'
+import { narrowByRoles } from '#agent/core/permission/roles.ts'
+import type { OrderedAction } from '#tools/judge-action.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import { userText } from '#agent/core/message.ts'
@@ -36,7 +36,12 @@ export class JobsSubject extends RpcTarget implements SessionJobs {
 
   /** Undefined when the session belongs to something else. */
   runScript(authority: Authority, session: JobSession, script: JobScript): Promise<ScriptOutcome | undefined> {
-    return this.#open(authority, session, (opened) => runScript(opened, this.#host.env, script))
+    return this.#open(authority, session, (opened) => runScript(opened, this.#host.env, { script, authority }))
+  }
+
+  /** Returns why the run may not do this outside of its session, or null. Undefined when the session belongs to something else. */
+  judge(authority: Authority, session: JobSession, action: OrderedAction): Promise<string | null | undefined> {
+    return this.#open(authority, session, async (opened) => (await findRefusal(opened, authority, action)) ?? null)
   }
 
   /** Starts the turn of the run. A repeated call with the same run changes nothing. */
@@ -62,24 +67,28 @@ export class JobsSubject extends RpcTarget implements SessionJobs {
     return this.#host.asCaller(authority, async () => {
       if (!this.#host.isOwn(authority)) return undefined
       await this.#host.find()
-      return notifyChat(this.#host.session, notice)
+      return notifyChat(this.#host.session, authority, notice)
     })
   }
 
   #open<T>(authority: Authority, spec: JobSession, work: (session: Session) => Promise<T>): Promise<T | undefined> {
     return this.#host.asCaller(authority, async () => {
-      const session = this.#host.isOwn(authority) ? await openJobSession(this.#host, spec) : undefined
+      const session = this.#host.isOwn(authority) ? await openJobSession(this.#host, authority, spec) : undefined
       return session && work(session)
     })
   }
 }
 
 /** Undefined when the session is not that of this chat. A chat that has no session yet gets one. */
-async function notifyChat(session: Session, { key, chat, text }: ChatNotice): Promise<NoticeState | undefined> {
+async function notifyChat(
+  session: Session,
+  by: Authority,
+  { key, chat, text }: ChatNotice,
+): Promise<NoticeState | undefined> {
   if (session.turns.isClosing) return undefined
   await session.ensureTenant()
   if (!session.exists) {
-    session.create({ source: chat.platform, origin: chat })
+    session.create({ source: chat.platform, origin: chat }, by)
     session.updateMeta({})
   }
   const { origin } = session.meta
@@ -102,8 +111,10 @@ const running = new WeakMap<Session, Map<string, Promise<ScriptOutcome>>>()
 
 const maxOutputBytes = 200_000
 
+type GivenScript = { readonly script: JobScript; readonly authority: Authority }
+
 /** Runs a script of a job in the workspace of its session, at most once for each key. */
-function runScript(session: Session, env: Env, script: JobScript): Promise<ScriptOutcome> {
+function runScript(session: Session, env: Env, { script, authority }: GivenScript): Promise<ScriptOutcome> {
   const scripts = running.get(session) ?? new Map<string, Promise<ScriptOutcome>>()
   running.set(session, scripts)
   const current = scripts.get(script.key)
@@ -113,16 +124,17 @@ function runScript(session: Session, env: Env, script: JobScript): Promise<Scrip
   if (stored?.kind === 'known') return Promise.resolve(stored.outcome)
   // The instance that began it has ended.
   if (stored) return Promise.resolve({ kind: 'lost' })
-  const work = perform(session, env, { script, rows }).finally(() => scripts.delete(script.key))
+  const work = perform(session, env, { script, authority, rows }).finally(() => scripts.delete(script.key))
   scripts.set(script.key, work)
   return work
 }
 
-type ScriptWork = { readonly script: JobScript; readonly rows: ScriptRows }
+type ScriptWork = GivenScript & { readonly rows: ScriptRows }
 
-async function perform(session: Session, env: Env, { script, rows }: ScriptWork): Promise<ScriptOutcome> {
+async function perform(session: Session, env: Env, { script, authority, rows }: ScriptWork): Promise<ScriptOutcome> {
   const { backend } = session.toolRuntime
-  const refusal = await findRefusal(session, script)
+  const { command, isApproved } = script
+  const refusal = await findRefusal(session, authority, { tool: 'terminal', input: { command }, isOrdered: isApproved })
   if (refusal !== undefined) return { kind: 'refused', reason: refusal }
   const { redact } = redactorFor(env, session.tenantId)
   rows.begin(script.key)
@@ -155,21 +167,19 @@ async function execute(
   }
 }
 
-/** The policy for commands holds for scripts as well. Nobody can be asked while they run. */
-async function findRefusal(session: Session, { command, isApproved }: JobScript): Promise<string | undefined> {
+/** Nobody can be asked while a job runs. */
+async function findRefusal(session: Session, by: Authority, action: OrderedAction): Promise<string | undefined> {
   const { backend } = session.toolRuntime
+  // The backend is opened first, because it says how paths are read.
   await backend.files.stat('.')
-  const shell = {
-    read: () => session.meta.shell ?? { cwd: backend.resolve('.'), env: {} },
-    write: () => undefined,
-    policy: loadShellPolicy,
-  }
-  const { verdict, reasons } = await assessWithFiles(command, shell.read().cwd, { backend, shell })
-  const why = reasons.join('; ')
-  if (verdict === 'hardline') return `The script is never allowed: ${why}`
-  const { mode, unattended = 'deny' } = session.settings.approvals ?? {}
-  if (verdict === 'allow' || isApproved || mode === 'off' || unattended === 'allow') return undefined
-  return `The script needs approval (${why}). A key with the scope "approve" has to save the job.`
+  const authority = narrowByRoles(by, session.tenant.access.roles)
+  const { settings, meta, toolRuntime } = session
+  const { judgeAction } = await import('#tools/judge-action.ts')
+  const refusal = await judgeAction(action, { settings, origin: meta, authority, services: toolRuntime.place })
+  if (refusal === undefined) return undefined
+  return refusal.status === 'pending'
+    ? `${refusal.error} A key with the scope "approve" has to save it.`
+    : refusal.error
 }
 
 type StoredScript = { readonly kind: 'begun' } | { readonly kind: 'known'; readonly outcome: ScriptOutcome }
@@ -206,7 +216,11 @@ class ScriptRows {
 const jobSource = 'cron'
 
 /** Undefined when the session belongs to something else. */
-async function openJobSession(host: SessionHost, { jobRun, ...spec }: JobSession): Promise<Session | undefined> {
+async function openJobSession(
+  host: SessionHost,
+  by: Authority,
+  { jobRun, ...spec }: JobSession,
+): Promise<Session | undefined> {
   const known = await host.find()
   if (known) {
     await known.ensureTenant()
@@ -216,7 +230,7 @@ async function openJobSession(host: SessionHost, { jobRun, ...spec }: JobSession
   await session.ensureTenant()
   if (session.exists || session.turns.isClosing)
     return session.exists && session.meta.jobRun === jobRun ? session : undefined
-  session.create({
+  const created = {
     source: jobSource,
     title: spec.title,
     jobRun,
@@ -224,7 +238,8 @@ async function openJobSession(host: SessionHost, { jobRun, ...spec }: JobSession
     oneShot: true,
     ...(spec.model !== undefined && { model: spec.model }),
     ...(spec.maxUsd !== undefined && { settings: { limits: { usd_per_session: spec.maxUsd } } }),
-  })
+  }
+  session.create(created, by)
   session.updateMeta({})
   if (spec.workdir !== undefined) await loadDirectory(session, spec.workdir)
   session.turns.arm()

@@ -34,7 +34,7 @@ export class OpenaiConversationSubject extends RpcTarget {
       const { session, env } = this.#host
       const { labels, messages } = content
       await session.tenant.update(tenant)
-      session.create({ source: 'api' })
+      session.create({ source: 'api' }, authority)
       session.updateMeta({ labels })
       if (messages.length) await appendMessages(session, messages, env.BLOBS)
       await this.#host.view()

@@ -24,7 +24,7 @@ export class PendingSubject extends RpcTarget {
       await session.ensureTenant()
       const item = findPending(session, request)
       const isAnswered = item !== undefined && isQuestion(item)
-      if (isAnswered) deliverAnswer(session, item, answer)
+      if (isAnswered) deliverAnswer(session, item, answer, authority)
       await session.pendingList.tryPublish()
       return isAnswered || (wasCalled(session.journal, request) ? false : undefined)
     })
@@ -32,7 +32,7 @@ export class PendingSubject extends RpcTarget {
 
   /** Decides an approval. Undefined also when there never was such a call. */
   decide(authority: Authority, request: string, answer: ApprovalAnswer): Promise<DecideResult | undefined> {
-    return this.#host.with(authority, async (session) => {
+    return this.#host.withAny(authority, async (session) => {
       await session.ensureTenant()
       const tenant = tenantStub(this.#host.env, session.tenantId)
       const decided = await decideApproval(session, { authority, tenant }, request, answer)

@@ -1,5 +1,6 @@
 /** RPC subject `responses`: reads runs, and parts of them, as responses of OpenAI's Responses API. */
 
+import { mayOpen } from '../core/check-caller.ts'
 import { RpcTarget } from 'cloudflare:workers'
 import { actorOf } from '#agent/core/permission/audit.ts'
 import { type Message, textIn } from '#agent/core/message.ts'
@@ -96,8 +97,8 @@ export class ResponsesSubject extends RpcTarget {
       if (!this.#host.isOwn(authority)) return undefined
       const { session } = this.#host
       await session.tenant.update(of.tenant)
-      if (!session.exists && !(await session.load())) session.create({ ...of.spec, ephemeral: true })
-      return work(session)
+      if (!session.exists && !(await session.load())) session.create({ ...of.spec, ephemeral: true }, authority)
+      return mayOpen(session, authority) ? work(session) : undefined
     })
   }
 

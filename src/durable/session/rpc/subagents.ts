@@ -188,20 +188,20 @@ async function startSubagent(
   await session.tenant.update(child.tenant)
   if (!session.exists && !(await session.load())) {
     if (session.turns.isClosing) return { kind: 'refused', reason: 'its session was deleted.' }
-    session.create(child.spec)
+    session.create(child.spec, child.authority)
     session.updateMeta({})
   }
   if (!session.meta.subagent) return { kind: 'refused', reason: 'there is another session with its id.' }
-  if (child.copiesFiles) await copyFiles(session, child, env)
+  if (child.copiesFiles) await copyFiles(session, env)
   return getOutcome(await submit(session, createCommand(child), env.BLOBS))
 }
 
 /** An interrupted copy begins again. */
-async function copyFiles(session: Session, { authority }: ChildStart, env: Pick<Env, 'SESSION'>): Promise<void> {
+async function copyFiles(session: Session, env: Pick<Env, 'SESSION'>): Promise<void> {
   const { subagent: link, parentId } = session.meta
   if (!link || link.hasFiles || parentId === null || session.store.current()) return
   const parent = sessionStub(env, session.tenantId, parentId)
-  const archive = await parent.subagents.files(authority)
+  const archive = await parent.subagents.files(session.ownAuthority)
   if (archive) await receiveFiles(session, archive)
   session.updateMeta({ subagent: { ...link, hasFiles: true } })
 }
@@ -256,7 +256,7 @@ async function steerSubagent(
     runId: key,
     tenant,
     message: userText(message, 'subagent'),
-    options: { authority },
+    options: {},
     busyMode: 'steer',
     idempotency: 'repeat',
     target: { kind: 'existing' },

@@ -1,7 +1,8 @@
 /** RPC subject `transfer`: copies, exports and imports a session. */
 
+import { mayOpen } from '../core/check-caller.ts'
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Authority, holderOf } from '#agent/core/permission/authority.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { SessionView } from '../views/api-views.ts'
@@ -29,7 +30,7 @@ export class TransferSubject extends RpcTarget {
   async paste(authority: Authority, copy: SessionCopy, spec: NewSession): Promise<SessionView | undefined> {
     return this.#host.asCaller(authority, async () => {
       if (!this.#host.isOwn(authority)) return void (await cancelCopy(copy))
-      await this.#host.incomingCopy.receive(copy, spec)
+      await this.#host.incomingCopy.receive(copy, { ...spec, owner: holderOf(authority) })
       return this.#host.view()
     })
   }
@@ -60,7 +61,8 @@ export class TransferSubject extends RpcTarget {
       if (!this.#host.isOwn(authority)) return undefined
       const { session, env } = this.#host
       await session.tenant.update(tenant)
-      const message = await importSession(session, given, env.BLOBS)
+      if (session.exists && !mayOpen(session, authority)) return undefined
+      const message = await importSession(session, given, { authority, blobs: env.BLOBS })
       return message === undefined
         ? { kind: 'imported', view: await this.#host.view() }
         : { kind: 'too-large', message }

@@ -40,8 +40,13 @@ export async function startOwnTurn(session: Session, { authority, source, begin 
   const own = actAs(narrowByRoles(authority, session.tenant.access.roles), { kind: 'session', id: session.sessionId })
   const compose = (): Composed | undefined => {
     const begun = begin(runId)
-    const options = { ...lastingOptions(session.store.current()?.options), authority: own }
-    return begun && { message: userText(begun.text, source), options, ...(begun.calls && { calls: begun.calls }) }
+    return (
+      begun && {
+        message: userText(begun.text, source),
+        options: lastingOptions(session, [own]),
+        ...(begun.calls && { calls: begun.calls }),
+      }
+    )
   }
   const outcome = await submit(session, { kind: 'self-started', authority: own, runId, compose })
   if (outcome?.status === 'over-limit') session.selfStart.postpone(outcome.retryAfter * 1_000)

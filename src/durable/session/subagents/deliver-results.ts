@@ -3,6 +3,7 @@
  * message of their own. The rows are marked in the write that delivers.
  */
 
+import { combineAuthorities, joinContributors } from '#agent/core/permission/contribution.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import type { SubagentFile, SubagentReport } from '#agent/core/subagent.ts'
 import {
@@ -103,7 +104,7 @@ async function deliverToCall(
   // Nothing is awaited from here on: the result and the marks are one write.
   if (!bounded || !first || getPlace(session, first) !== 'away') return clock.now() + retryAfterMs
   markDelivered(rows, ended)
-  deliverResult(session, bounded)
+  deliverResult(session, bounded, { contributors: listContributors(ended) })
   return undefined
 }
 
@@ -128,7 +129,8 @@ async function deliverInBackground(delivering: Delivering, ended: readonly Ended
   const bounded = message?.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('') ?? text
   await failpoint('before-subagent-results')
   // The key makes a repetition harmless.
-  await deliver(inNameOf(session, first.authority), {
+  const authority = joinContributors(combineAuthorities([first.authority]), listContributors(ended))
+  await deliver(inNameOf(session, authority), {
     key: first.delegation,
     source: 'subagent',
     text: bounded,
@@ -137,6 +139,9 @@ async function deliverInBackground(delivering: Delivering, ended: readonly Ended
   markDelivered(rows, ended)
   return undefined
 }
+
+/** Whoever has written to a subagent has contributed to its result. */
+const listContributors = (ended: readonly EndedRow[]) => ended.flatMap(({ state }) => state.report.contributors ?? [])
 
 function markDelivered(rows: ChildRows, ended: readonly EndedRow[]): void {
   for (const { id } of ended) {

@@ -31,6 +31,7 @@ export function renderReport({ meta, journal }: Session, turn: Turn): SubagentRe
   )
   const usage = totalUsage({ ...turn, usage: runUsage(meta, turn) })
   const [key] = Object.keys(turn.usage.by ?? {})
+  const { contributors } = turn.options.authority ?? {}
   return {
     status: getStatus(turn),
     output: end.output,
@@ -42,6 +43,7 @@ export function renderReport({ meta, journal }: Session, turn: Turn): SubagentRe
     durationMs: Math.max(0, stage.endedAt - turn.startedAt),
     toolTrace: getTrace(entries),
     missedSteers: meta.subagent?.missed ?? [],
+    ...(contributors && { contributors }),
   }
 }
 

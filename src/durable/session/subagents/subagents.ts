@@ -3,6 +3,8 @@
  * reports its end; the alarm asks those that have been silent, so that a lost report changes nothing.
  */
 
+import { turnAuthority } from '#durable/turn/turn-authority.ts'
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { log } from '#agent/core/log.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { textIn } from '#agent/core/message.ts'
@@ -121,14 +123,20 @@ export class SessionSubagents implements Subagents {
     const row = this.rows.get(id)
     if (!row) return undefined
     if (row.state.at === 'ended') return 'missed'
-    if (row.state.at === 'queued' || !row.state.isStarted) {
-      const context = [row.task.context, message].filter(Boolean).join('\n\n')
-      if (row.state.at === 'queued') this.rows.put({ ...row, task: { ...row.task, context } })
-      if (row.state.at === 'queued') return 'sent'
-    }
     const { session } = this.#options
+    // Others may have joined the turn since it delegated.
+    const authority = combineAuthorities([row.authority, turnAuthority(session)])
+    if (row.state.at === 'queued') {
+      const context = [row.task.context, message].filter(Boolean).join('\n\n')
+      this.rows.put({ ...row, authority, task: { ...row.task, context } })
+      return 'sent'
+    }
     const key = newRunId(id, hash53(`${session.store.turn().id} ${callId}`).toString(16).padStart(16, '0'))
-    return this.#stubOf(id).subagents.steer(childAuthority(session, row), { runId: row.runId, key, message })
+    return this.#stubOf(id).subagents.steer(childAuthority(session, { ...row, authority }), {
+      runId: row.runId,
+      key,
+      message,
+    })
   }
 
   stop(id?: string): number | undefined {

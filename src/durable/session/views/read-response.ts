@@ -1,5 +1,6 @@
 /** Reads a part of a run as a response of OpenAI's Responses API, whole or as the source of its stream. */
 
+import type { TurnOptions } from '#agent/core/turn-options.ts'
 import type { Entry } from '#agent/core/history.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import { isCancelled, type Turn } from '#agent/core/turn.ts'
@@ -46,7 +47,7 @@ function readQueued(session: Session, part: ResponsePart): ResponseObject | unde
   const view = queuedRunOf(session, part.runId)
   if (!view || part.segment) return undefined
   const queued = session.store.queued().find(({ item }) => item.runId === part.runId)
-  const options = queued?.item.options ?? {}
+  const options: TurnOptions = queued?.item.options ?? {}
   const createdAt = Math.floor((options.response?.createdAt ?? clock.now()) / 1_000)
   const status = view.status === 'queued' ? 'queued' : 'cancelled'
   return renderResponse({ id: idOf(session, part, options), createdAt, options }, { status, output: [] })

@@ -3,6 +3,7 @@
  * Nothing is counted for the turns of persons while there is no such limit.
  */
 
+import type { HistoryDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { LimitWarning } from '#agent/policy/spending-limit.ts'
@@ -30,7 +31,7 @@ export type BillingOptions = {
   readonly tenantId: string
   readonly sql: SqlStorage
   readonly values: StoredValues
-  readonly history: D1Database
+  readonly history: HistoryDb
 }
 
 /** The final amount of a run and the time it ended. */

@@ -1,6 +1,7 @@
 /** Builds a job from the fields of a request, or says what is wrong with them. */
 
-import { actAs, type Authority, hasScope, narrow } from '#agent/core/permission/authority.ts'
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
+import { actAs, type Authority, narrow } from '#agent/core/permission/authority.ts'
 import { scan } from '#agent/untrusted/injection-scan.ts'
 import { resolveZone } from '#agent/schedule/civil-time.ts'
 import {
@@ -32,6 +33,8 @@ export type BuildContext = {
   /** The default model now. */
   readonly defaultModel: string
   readonly origin?: JobOrigin | undefined
+  /** The hashes of the scripts in the change, when its author may approve them. */
+  readonly approved: readonly string[]
   /** Whether another job has this name. */
   readonly isNameTaken: (name: string) => boolean
   /** Whether there is a job with this id or name. */
@@ -137,12 +140,12 @@ const emptyPlan = ({ origin, authority, defaultModel }: BuildContext): JobPlan =
   prompt: '',
   deliver: origin ? 'origin' : 'local',
   skills: [],
-  hasApprovedScripts: false,
+  approvedScripts: [],
   isScriptOnly: false,
   contextFrom: [],
   isContinuous: false,
   isAttached: false,
-  authority: jobAuthority(authority),
+  authority: combineAuthorities([jobAuthority(authority)]),
   expectedModel: defaultModel,
   ...optional('origin', origin),
 })
@@ -161,12 +164,12 @@ function buildPlan(change: JobChange, before: JobPlan, context: BuildContext): J
     prompt,
     deliver: choose(change.deliver, before.deliver),
     skills: choose(change.skills, before.skills),
-    hasApprovedScripts: hasScope(context.authority, 'approve'),
+    approvedScripts: listApproved(change, before, context),
     isScriptOnly: choose(change.no_agent, before.isScriptOnly),
     contextFrom: choose(change.context_from, before.contextFrom),
     isContinuous: choose(change.continuity, before.isContinuous),
     isAttached: choose(change.attach_to_session, before.isAttached),
-    authority: narrow(jobAuthority(context.authority), before.authority),
+    authority: combineAuthorities([jobAuthority(context.authority), before.authority]),
     ...optional('model', pinned.id),
     ...optional('expectedModel', pinned.id === undefined ? expectedModel(change, before, context) : undefined),
     ...optional('script', script),
@@ -177,6 +180,15 @@ function buildPlan(change: JobChange, before: JobPlan, context: BuildContext): J
     ...optional('maxUsd', resolve(change.max_usd, before.maxUsd)),
     ...optional('origin', before.origin),
   }
+}
+
+const maxApprovedScripts = 20
+
+/** A script that runs in another directory does other things, so that it has to be approved again. */
+function listApproved(change: JobChange, before: JobPlan, { approved }: BuildContext): readonly string[] {
+  const isSamePlace = change.workdir === undefined || (change.workdir ?? undefined) === before.workdir
+  const kept = isSamePlace ? before.approvedScripts : []
+  return [...new Set([...kept, ...approved])].slice(-maxApprovedScripts)
 }
 
 const choose = <T>(changed: T | undefined, kept: T): T => changed ?? kept

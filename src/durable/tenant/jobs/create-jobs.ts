@@ -1,7 +1,7 @@
 /** Connects the jobs of a tenant with its settings, its keys, its skills and its sessions. */
 
 import type { Authority } from '#agent/core/permission/authority.ts'
-import { defaultSettings } from '#agent/core/settings.ts'
+import { defaultSettings, type Settings } from '#agent/core/settings.ts'
 import type { SkillMiss, SkillView } from '#agent/core/skills/skill.ts'
 import type { Sources } from '#agent/routing/route.ts'
 import { keySource, openKeys } from '#durable/models/credentials.ts'
@@ -15,7 +15,11 @@ import { TenantJobs } from './jobs.ts'
 import { defaultModelOf } from './preflight.ts'
 import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
 import type { JobChange } from '#agent/schedule/job/job.ts'
-import { parseTargets, type Target } from '#agent/schedule/job/targets.ts'
+import { parseTargets, renderTarget, type Target } from '#agent/schedule/job/targets.ts'
+import type { OrderedAction } from '#tools/judge-action.ts'
+import { sendAction } from '#tools/tool-names.ts'
+import { narrowByRoles } from '#agent/core/permission/roles.ts'
+import { isSent } from './deliver-result.ts'
 import { explainMissingKey } from '#durable/platform/master-key.ts'
 import type { JobFault } from './build-job.ts'
 import { resolveChat, type ResolveContext } from '../channels/resolve-chat.ts'
@@ -53,12 +57,16 @@ export function createTenantJobs(tenant: JobsTenant): TenantJobs {
     zone: () => snapshot().settings.timezone ?? defaultSettings.timezone,
     maxJobs: () => snapshot().limits.jobs ?? defaultMaxJobs,
     defaultModel: async () => defaultModelOf(await sources()),
-    checkTargets: (authority, change) =>
+    checkTargets: async (authority, change) =>
+      (await judgeChange(snapshot().settings, authority, change)) ??
       checkTargets({ env, tenantId, hasSession, findHome: tenant.findHome }, authority, change),
+    judgeDelivery: (authority, target) =>
+      judge(snapshot().settings, narrowByRoles(authority, snapshot().settings.roles), sendTo(target)),
     sources,
     guardedFetch: createTenantFetch(env, tenantId, runInBackground),
     sessionOf: (sessionId) => ({
       runScript: (...given) => stubOf(sessionId).jobs.runScript(...given),
+      judge: (...given) => stubOf(sessionId).jobs.judge(...given),
       start: (...given) => stubOf(sessionId).jobs.start(...given),
       outcome: (...given) => stubOf(sessionId).jobs.outcome(...given),
       discard: (...given) => stubOf(sessionId).jobs.discard(...given),
@@ -121,4 +129,38 @@ async function findProblem(context: TargetContext, authority: Authority, target:
       return missing === undefined ? undefined : `Results for webhooks are signed. ${missing}`
     }
   }
+}
+
+// Judges what a job will do as the tool calls that it amounts to. What a person could still approve is judged when it runs.
+
+const origin = { source: 'cron' } as const
+
+async function judge(settings: Settings, authority: Authority, action: OrderedAction): Promise<string | undefined> {
+  const { judgeAction } = await import('#tools/judge-action.ts')
+  return (await judgeAction(action, { settings, origin, authority }))?.error
+}
+
+async function judgeChange(settings: Settings, by: Authority, change: JobChange): Promise<JobFault | undefined> {
+  for (const [param, action] of listActions(change, by)) {
+    const message = await judge(settings, by, action)
+    if (message !== undefined) return { kind: 'wrong', param, message }
+  }
+  return undefined
+}
+
+const sendTo = (target: string): OrderedAction => ({ tool: sendAction, input: { target }, isOrdered: true })
+
+function listActions(
+  { script, monitor_script: monitor, monitor_url: url, deliver }: JobChange,
+  by: Authority,
+): readonly (readonly [param: string, action: OrderedAction])[] {
+  const run = (command: string) => ({ tool: 'terminal', input: { command }, isOrdered: true })
+  const parsed = deliver === undefined ? undefined : parseTargets(deliver)
+  const targets = parsed?.ok ? parsed.targets.filter((target) => isSent(target, by)) : []
+  return [
+    ...(script ? [['script', run(script)] as const] : []),
+    ...(monitor ? [['monitor_script', run(monitor)] as const] : []),
+    ...(url ? [['monitor_url', { tool: 'web_extract', input: { urls: [url] }, isOrdered: true }] as const] : []),
+    ...targets.map((target) => ['deliver', sendTo(renderTarget(target))] as const),
+  ]
 }

@@ -1,6 +1,7 @@
 /** Delivers results of jobs. Each target is tried on its own, with one key for all attempts. */
 
 import type { Authority } from '#agent/core/permission/authority.ts'
+import type { Target } from '#agent/schedule/job/targets.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import { channelSettings } from '#channels/settings.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -30,6 +31,8 @@ export type DeliveryContext = {
   readonly acceptMessage: AcceptMessage
   readonly guardedFetch: GuardedFetch
   readonly findHome: TenantChats['findHome']
+  /** Returns why the job may not send anything there. */
+  readonly judgeDelivery: (authority: Authority, target: string) => Promise<string | undefined>
   /** Records why a target did not get the result. */
   readonly fail: (delivery: JobDelivery, error: string) => void
 }
@@ -88,8 +91,18 @@ function settle({ rows, fail }: DeliveryContext, delivery: JobDelivery, attempt:
   }
 }
 
-function tryDelivery(context: DeliveryContext, delivery: JobDelivery): Promise<DeliveryAttempt> {
-  const { to } = delivery
+/** Whether a delivery sends something to others: not to a session, and not to the only chat that its author reaches. */
+export function isSent(target: Target | Destination, { channel }: Authority): boolean {
+  if (target.kind === 'webhook' || target.kind === 'home') return true
+  return (
+    target.kind === 'chat' && !(channel && target.connection === channel.connection && target.chat === channel.chat)
+  )
+}
+
+async function tryDelivery(context: DeliveryContext, delivery: JobDelivery): Promise<DeliveryAttempt> {
+  const { to, target, authority } = delivery
+  const refusal = isSent(to, authority) ? await context.judgeDelivery(authority, target) : undefined
+  if (refusal !== undefined) return { kind: 'failed', error: refusal }
   switch (to.kind) {
     case 'session':
       return deliverToSession(context, delivery, to.sessionId)

@@ -31,6 +31,7 @@ export type RunnerOptions = {
   }
   readonly acceptMessage: DeliveryContext['acceptMessage']
   readonly hasSession: DeliveryContext['hasSession']
+  readonly judgeDelivery: DeliveryContext['judgeDelivery']
   readonly sources: () => Promise<Sources>
   readonly loadSkills: (authority: Authority, names: readonly string[]) => Promise<Material['skills']>
   readonly guardedFetch: GuardedFetch

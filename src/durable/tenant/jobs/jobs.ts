@@ -1,5 +1,6 @@
 /** Keeps the jobs of a tenant and their runs, and runs them at their times. */
 
+import { sha256Hex } from '#durable/platform/hash.ts'
 import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
 import type { Job, JobChange, JobOrigin } from '#agent/schedule/job/job.ts'
 import { nextRun } from '#agent/schedule/next-run.ts'
@@ -62,13 +63,13 @@ export class TenantJobs extends TenantPart implements ScheduledPart {
     { id, origin }: { readonly id?: string; readonly origin?: JobOrigin } = {},
   ): Promise<JobCreated> {
     if (!this.mayChange(authority, 'jobs')) return foreign
-    const [defaultModel, fault] = await this.#check(authority, change)
+    const [defaultModel, fault, approved] = await this.#check(authority, change)
     const earlier = id === undefined ? undefined : this.#find(authority, id)
     if (earlier) return { kind: 'changed', job: jobView(earlier) }
     if (fault) return fault
     const maxJobs = this.#options.maxJobs()
     if (this.#jobs.count() >= maxJobs) return { kind: 'full', maxJobs }
-    const built = buildJob(change, undefined, this.#buildContext(authority, { defaultModel, id, origin }))
+    const built = buildJob(change, undefined, this.#buildContext(authority, { defaultModel, id, origin, approved }))
     if (built.kind === 'wrong') return built
     this.#jobs.add(built.job, built.at)
     this.#options.armAlarm()
@@ -78,11 +79,15 @@ export class TenantJobs extends TenantPart implements ScheduledPart {
   /** `reference`: the id or the name of the job. */
   async update(authority: Authority, reference: string, change: JobChange): Promise<JobChanged> {
     if (!this.mayChange(authority, 'jobs')) return foreign
-    const [defaultModel, fault] = await this.#check(authority, change)
+    const [defaultModel, fault, approved] = await this.#check(authority, change)
     const row = this.#find(authority, reference)
     if (!row) return unknown
     if (fault) return fault
-    const built = buildJob(change, row.job, this.#buildContext(authority, { defaultModel, except: row.job.id }))
+    const built = buildJob(
+      change,
+      row.job,
+      this.#buildContext(authority, { defaultModel, approved, except: row.job.id }),
+    )
     if (built.kind === 'wrong') return built
     // A change that does not concern the time keeps it.
     const isSameTime = change.schedule === undefined && change.timezone === undefined
@@ -216,18 +221,26 @@ export class TenantJobs extends TenantPart implements ScheduledPart {
   }
 
   #check(authority: Authority, change: JobChange) {
-    return Promise.all([this.#options.defaultModel(), this.#options.checkTargets(authority, change)])
+    const scripts = hasScope(authority, 'approve') ? [change.script, change.monitor_script] : []
+    const hashing = scripts.filter((text) => typeof text === 'string').map((text) => sha256Hex(text))
+    return Promise.all([
+      this.#options.defaultModel(),
+      this.#options.checkTargets(authority, change),
+      Promise.all(hashing),
+    ])
   }
 
   #buildContext(
     authority: Authority,
     {
       defaultModel,
+      approved,
       id,
       origin,
       except,
     }: {
       readonly defaultModel: string
+      readonly approved: readonly string[]
       readonly id?: string | undefined
       readonly origin?: JobOrigin | undefined
       readonly except?: string
@@ -239,6 +252,7 @@ export class TenantJobs extends TenantPart implements ScheduledPart {
       newId: () => id ?? newJobId(),
       zone: this.#options.zone(),
       defaultModel,
+      approved,
       origin,
       isNameTaken: (name: string) => {
         const other = this.#jobs.findByName(name)

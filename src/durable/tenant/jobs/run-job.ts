@@ -3,6 +3,7 @@
  * repeated after a crash: scripts and turns are keyed by the run, so that none of them runs twice.
  */
 
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { type Authority, narrow } from '#agent/core/permission/authority.ts'
 import type { Sources } from '#agent/routing/route.ts'
 import { jobInstructions, type Material, renderRunPrompt } from '#agent/schedule/job/run-prompt.ts'
@@ -95,15 +96,26 @@ async function readMonitor(
   run: OpenRun,
   monitor: NonNullable<OpenRun['plan']['monitor']>,
 ): Promise<string | { readonly result: RunResult }> {
-  if (monitor.kind === 'url')
-    return readAddress(context.guardedFetch, monitor.text).catch((error: unknown) => ({
-      result: { status: 'failed', error: `The monitored address could not be read: ${String(error)}` } as const,
-    }))
+  if (monitor.kind === 'url') return readMonitoredAddress(context, run, monitor.text)
   const verdict = await execute(context, run, { key: 'monitor', command: monitor.text })
   if ('result' in verdict) return verdict
   if (verdict.kind === 'failed') return { result: { status: 'failed', error: `Monitor: ${verdict.error}` } }
   // A monitor that prints nothing has seen an empty text.
   return verdict.kind === 'output' ? verdict.text : ''
+}
+
+async function readMonitoredAddress(
+  { sessionOf, guardedFetch }: JobRunContext,
+  run: OpenRun,
+  url: string,
+): Promise<string | { readonly result: RunResult }> {
+  const action = { tool: 'web_extract', input: { urls: [url] }, isOrdered: true }
+  const refusal = await sessionOf(run.sessionId ?? '').judge(createAuthority(run), jobSession(run), action)
+  const failed = (error: string) => ({ result: { status: 'failed', error } as const })
+  if (refusal !== null) return failed(`The monitored address was not read: ${refusal ?? 'the session is another one.'}`)
+  return readAddress(guardedFetch, url).catch((error: unknown) =>
+    failed(`The monitored address could not be read: ${String(error)}`),
+  )
 }
 
 async function runScript(context: JobRunContext, run: OpenRun) {
@@ -127,7 +139,7 @@ async function execute(
     key,
     command,
     timeoutMs: scriptTimeoutMs,
-    isApproved: run.plan.hasApprovedScripts,
+    isApproved: run.plan.approvedScripts.includes(await sha256Hex(command)),
   })
   return judgeOutcome(outcome)
 }
@@ -175,7 +187,8 @@ async function startTurn(context: JobRunContext, claimed: OpenRun, material: Mat
   context.runs.update(run, clock.now() + pollMs)
   const isTainted =
     material.contexts.length > 0 || material.scriptOutput !== undefined || material.monitor !== undefined
-  const outcome = await context.sessionOf(sessionId).start(createAuthority(run, isTainted), jobSession(run), {
+  const authority = combineAuthorities([createAuthority(run, isTainted), ...listAuthors(context.jobs, run)])
+  const outcome = await context.sessionOf(sessionId).start(authority, jobSession(run), {
     runId,
     text: renderPrompt(plan.prompt, material),
     instructions: jobInstructions,
@@ -259,6 +272,10 @@ function listContexts(jobs: JobRows, jobId: string, { contextFrom, isContinuous 
     }
   })
 }
+
+/** Those of the other jobs whose outputs the run reads. */
+const listAuthors = (jobs: JobRows, { plan: { contextFrom } }: OpenRun): readonly Authority[] =>
+  contextFrom.flatMap((reference) => (jobs.get(reference) ?? jobs.findByName(reference))?.job.plan.authority ?? [])
 
 const maxMonitoredBytes = 256 * 1024
 const monitorTimeoutMs = 30_000

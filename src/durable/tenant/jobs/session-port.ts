@@ -1,5 +1,6 @@
 /** Defines what a run of a job asks of sessions. The session of a run is its own, and its name has the job and the slot. */
 
+import type { OrderedAction } from '#tools/judge-action.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { ScriptEnd } from '#agent/schedule/job/script-output.ts'
@@ -57,6 +58,12 @@ export type SessionJobs = {
     session: JobSession,
     script: JobScript,
   ) => Promise<ScriptOutcome | undefined>
+  /** Returns why the run may not do this, or null. */
+  readonly judge: (
+    authority: Authority,
+    session: JobSession,
+    action: OrderedAction,
+  ) => Promise<string | null | undefined>
   readonly start: (authority: Authority, session: JobSession, prompt: JobPrompt) => Promise<StartOutcome | undefined>
   readonly outcome: (authority: Authority, runId: string) => Promise<JobOutcome>
   /** Deletes the session of a run that started no turn. */

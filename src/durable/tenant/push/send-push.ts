@@ -1,5 +1,6 @@
 /** Sends push messages to browsers. Loaded on demand: most tenants have none. */
 
+import { historyDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import { getSession } from '#db/session-directory.ts'
 import { createTenantDb } from '#db/tenant-db.ts'
@@ -49,7 +50,7 @@ async function render({ env, tenantId }: Sending, notice: PushNotice): Promise<s
 
 async function findTitle(env: Env, tenantId: string, sessionId: string): Promise<string | null> {
   try {
-    return (await getSession(createTenantDb(env.DB, tenantId), sessionId))?.record.title ?? null
+    return (await getSession(createTenantDb(historyDb(env, tenantId), tenantId), sessionId))?.record.title ?? null
   } catch (error) {
     log.warn('push.untitled', 'The title of a session could not be read.', { error })
     return null

@@ -3,6 +3,7 @@
  * the session in the same stretch in which they arrive. A repetition after a crash finds the row and buys nothing.
  */
 
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { noUsage, tallyKey, type Usage, usageOfCall } from '#agent/core/usage.ts'
 import type { MediaChoice, MediaUse } from '#agent/routing/media-vendors.ts'
 import { MediaFailure } from '#backends/media/vendor.ts'
@@ -20,6 +21,9 @@ export type MediaOffer = {
   /** The beginning of the file's name. */
   readonly stem: string
 }
+
+/** `by`: the authority of the call. */
+export type MediaPurchase = MediaOffer & { readonly by: Authority }
 
 type Buying = { readonly queuedId: string | undefined; readonly onQueued: (id: string) => void }
 
@@ -40,7 +44,7 @@ export type QueuedRow = MediaRow & { readonly queuedId: string }
 
 export async function buyOnce(
   host: MediaHost,
-  offer: MediaOffer,
+  offer: MediaPurchase,
   buy: (buying: Buying) => Promise<Made>,
 ): Promise<StoredRow | QueuedRow> {
   const known = host.rows.get(offer.id)
@@ -63,7 +67,7 @@ type Obtaining = { readonly known: MediaRow | undefined; readonly buy: (buying: 
 /** Longer than the time limit of a tool: the alarm and a call never follow the same job. */
 const handOverMs = 300_000
 
-async function obtain(host: MediaHost, offer: MediaOffer, { known, buy }: Obtaining): Promise<KeptRow | QueuedRow> {
+async function obtain(host: MediaHost, offer: MediaPurchase, { known, buy }: Obtaining): Promise<KeptRow | QueuedRow> {
   if (known && known.queuedId === undefined) throw lostCall()
   const bill = known ? undefined : await openBill(host, offer)
   host.rows.put(known ?? { id: offer.id, state: 'sent', model: modelOf(offer), tries: 0 })
@@ -77,10 +81,10 @@ async function obtain(host: MediaHost, offer: MediaOffer, { known, buy }: Obtain
   }
 }
 
-function putQueued({ rows, arm }: MediaHost, offer: MediaOffer, queuedId: string): void {
-  const { id, choice, stem } = offer
+function putQueued({ rows, arm }: MediaHost, offer: MediaPurchase, queuedId: string): void {
+  const { id, choice, stem, by } = offer
   const startedAt = clock.now()
-  const late = { use: 'image', provider: choice.provider, name: choice.model, startedAt, stem } as const
+  const late = { use: 'image', provider: choice.provider, name: choice.model, startedAt, stem, by } as const
   const nextAt = startedAt + handOverMs
   rows.put({ id, state: 'queued', model: modelOf(offer), tries: 0, queuedId, late, nextAt })
   arm()

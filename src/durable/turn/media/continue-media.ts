@@ -3,6 +3,7 @@
  * end, and deletes old screenshots.
  */
 
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
 import { MediaFailure } from '#backends/media/vendor.ts'
 import { readQueuedImage } from '#durable/models/media/make-image.ts'
@@ -16,7 +17,13 @@ import { deleteScreenshot } from './screenshots.ts'
 import { describeFile, storeKept, type StoredRow } from './store-media.ts'
 
 /** A result for the conversation. `confirm` is called when it is durable there. */
-export type LateResult = { readonly key: string; readonly text: string; readonly confirm: () => void }
+export type LateResult = {
+  readonly key: string
+  readonly text: string
+  /** The authority of the call that it is the result of. Absent: it is not known. */
+  readonly by?: Authority
+  readonly confirm: () => void
+}
 
 const pollMs = 15_000
 const timeoutMs = 3_600_000
@@ -43,7 +50,7 @@ async function storeAgain(host: MediaHost, row: MediaRow): Promise<LateResult | 
 async function follow(host: MediaHost, row: MediaRow): Promise<LateResult | undefined> {
   const { late, queuedId } = row
   if (!late || queuedId === undefined) return end(host, row)
-  if (late.text !== undefined) return resultOf(host, row, late.text)
+  if (late.text !== undefined) return resultOf(host, row, late)
   if (row.file) return announce(host, { ...row, file: row.file }, late)
   // Before the request: an eviction in it does not make the alarm spin.
   host.rows.put({ ...row, nextAt: clock.now() + pollMs })
@@ -80,17 +87,17 @@ async function announce(host: MediaHost, row: StoredRow, late: LateJob): Promise
   const result = JSON.stringify({ success: true, ...(await describeFile(host, row.file)), model: row.model })
   const text = `[The ${late.use ?? 'video'} that you have started is ready. The system wrote this, not the user.]\n${result}\nTell the user, and write MEDIA:${row.file.path} to attach it.`
   host.rows.put({ ...row, state: 'queued', late: { ...late, text }, nextAt: clock.now() + pollMs })
-  return resultOf(host, row, text)
+  return resultOf(host, row, { ...late, text })
 }
 
 function fail(host: MediaHost, row: MediaRow, late: LateJob, reason: string): LateResult {
   const text = `[The ${late.use ?? 'video'} that you have started was not made. The system wrote this, not the user.]\n${JSON.stringify({ success: false, error: reason })}`
   host.rows.put({ ...row, late: { ...late, text }, nextAt: clock.now() + pollMs })
-  return resultOf(host, row, text)
+  return resultOf(host, row, { ...late, text })
 }
 
-function resultOf(host: MediaHost, row: MediaRow, text: string): LateResult {
-  return { key: `media ${row.queuedId}`, text, confirm: () => void end(host, row) }
+function resultOf(host: MediaHost, row: MediaRow, { text = '', by }: LateJob): LateResult {
+  return { key: `media ${row.queuedId}`, text, ...(by && { by }), confirm: () => void end(host, row) }
 }
 
 /** Nothing is left to do for the row. */

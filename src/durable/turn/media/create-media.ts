@@ -13,7 +13,8 @@ import type { MediaRow } from './media-rows.ts'
 import { type MediaHost, requireMedia, createTransport } from './media-host.ts'
 import { describeFile, renderStem } from './store-media.ts'
 
-export function createImage(host: MediaHost, order: ImageOrder, { callId, signal }: MediaCall): Promise<MediaAnswer> {
+export function createImage(host: MediaHost, order: ImageOrder, call: MediaCall): Promise<MediaAnswer> {
+  const { callId, signal, authority: by } = call
   return orRefused(async () => {
     const id = callKey(host, callId)
     // A job in a queue stays with its vendor, whatever the settings say meanwhile.
@@ -28,6 +29,7 @@ export function createImage(host: MediaHost, order: ImageOrder, { callId, signal
       choice,
       units: 1,
       stem: renderStem(order.prompt, 'image'),
+      by,
     } as const
     const bought = await buyOnce(host, offer, async (buying) => {
       const [first] = await makeImages(transport, choice, { request, ...buying })
@@ -41,7 +43,8 @@ export function createImage(host: MediaHost, order: ImageOrder, { callId, signal
 /** Prices of speech are for this many characters. */
 const pricedChars = 1_000
 
-export function createSpeech(host: MediaHost, order: SpeechOrder, { callId, signal }: MediaCall): Promise<MediaAnswer> {
+export function createSpeech(host: MediaHost, order: SpeechOrder, call: MediaCall): Promise<MediaAnswer> {
+  const { callId, signal, authority: by } = call
   return orRefused(async () => {
     const { tts } = host.deployment().settings
     // Model and voice of the settings are those of their provider.
@@ -54,6 +57,7 @@ export function createSpeech(host: MediaHost, order: SpeechOrder, { callId, sign
       choice,
       units: order.text.length / pricedChars,
       stem: renderStem(order.text, 'speech'),
+      by,
     } as const
     const { text, speed, instructions } = order
     const format = order.format ?? defaultFormat(host, choice.provider)

@@ -3,6 +3,8 @@
  * Bytes are kept in parts, because a row has a maximum size.
  */
 
+import type { Authority } from '#agent/core/permission/authority.ts'
+
 /**
  * `sent`: the request has left, and its answer is not here. `queued`: the vendor works on a job. `kept`: the bytes are
  * here until R2 and the workspace have them. `done`: they have them, or the call failed for good. `temporary`: they have
@@ -44,6 +46,8 @@ export type LateJob = {
   readonly name: string
   readonly startedAt: number
   readonly stem: string
+  /** The authority of the call that started it. Absent in rows that are older than this field. */
+  readonly by?: Authority
   /** The message, until it is part of the conversation. */
   readonly text?: string
 }

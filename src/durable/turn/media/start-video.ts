@@ -21,7 +21,11 @@ export async function beginVideo(host: MediaHost, order: VideoOrder, call: Media
   }
 }
 
-async function begin(host: MediaHost, order: VideoOrder, { callId, signal }: MediaCall): Promise<VideoAnswer> {
+async function begin(
+  host: MediaHost,
+  order: VideoOrder,
+  { callId, signal, authority: by }: MediaCall,
+): Promise<VideoAnswer> {
   const id = callKey(host, callId)
   const known = host.rows.get(id)
   if (known?.queuedId !== undefined) return { kind: 'started', workId: known.queuedId, model: known.model }
@@ -38,7 +42,7 @@ async function begin(host: MediaHost, order: VideoOrder, { callId, signal }: Med
     const { prompt, aspect } = order
     const queuedId = await startVideo(createTransport(host, signal), choice, { prompt, aspect, seconds, image })
     const startedAt = clock.now()
-    const late = { provider, name, startedAt, stem: renderStem(prompt, 'video') }
+    const late = { provider, name, startedAt, stem: renderStem(prompt, 'video'), by }
     host.rows.put({ id, state: 'queued', model, tries: 0, queuedId, late, nextAt: startedAt + firstPollMs })
     bill.pay()
     host.arm()

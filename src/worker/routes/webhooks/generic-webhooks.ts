@@ -1,12 +1,14 @@
 /** Serves `/api/webhooks`: addresses to which other services deliver events. No response contains a secret. */
 
+import { sendAction } from '#tools/tool-names.ts'
+import { requireAction } from '../../input/require-action.ts'
 import * as z from 'zod'
 import { systemAuthority } from '#agent/core/permission/authority.ts'
 import { parseTargets } from '#agent/schedule/job/targets.ts'
 import { webhookFields, webhookSettings } from '#channels/webhook/definition.ts'
 import { decodeKey } from '#channels/webhook/verify-webhook.ts'
 import { type Connection, webhookPlatform } from '#db/channel-connections.ts'
-import { forgetWebhook } from '#durable/channels/webhooks/load-webhook.ts'
+import { addAuthor, forgetWebhook } from '#durable/channels/webhooks/load-webhook.ts'
 import { replaceSecret } from '#durable/channels/webhooks/webhook-secrets.ts'
 import { sealSecrets, unsealSecrets } from '#durable/tenant/channels/connection.ts'
 import { resolveChat } from '#durable/tenant/channels/resolve-chat.ts'
@@ -89,7 +91,9 @@ async function requireUsable(
     throw invalid(`There is no job "${settings.job.slice(0, 100)}" for this key.`, 'job')
   if (settings.deliver_only && settings.deliver === null)
     throw invalid('deliver_only needs deliver: the chat that gets the text.', 'deliver')
-  if (settings.deliver !== null) await requireChat(call, settings.deliver)
+  if (settings.deliver === null) return
+  await requireChat(call, settings.deliver)
+  await requireAction(call, { tool: sendAction, input: { target: settings.deliver }, isOrdered: true }, 'deliver')
 }
 
 async function requireChat({ env, tenant }: RouteCall<unknown, unknown>, deliver: string): Promise<void> {
@@ -160,7 +164,7 @@ export const genericWebhookRoutes = [
         status: 'active',
         createdAt: Date.now(),
         webhookUrl: createWebhookUrl(call, named),
-        settings,
+        settings: { ...settings, ...addAuthor(undefined, call.authority) },
         secrets: await sealSecrets(env, tenant.id, named.id, { secret: given }),
         endings: { secret: given.slice(-4) },
         account: null,
@@ -198,7 +202,8 @@ export const genericWebhookRoutes = [
       const settings = webhookSettings.parse({ ...webhookSettings.parse(stored.settings), ...rest })
       await requireUsable(call, settings, given)
       const secrets = given === undefined ? undefined : await sealReplacement(env, stored, given)
-      const change = { name: title, settings: rest, ...(secrets && { secrets }) }
+      const authors = addAuthor(stored.settings, call.authority)
+      const change = { name: title, settings: { ...rest, ...authors }, ...(secrets && { secrets }) }
       const changed = await connectionsOf(call).update(stored.id, change)
       forgetWebhook(stored.id)
       return Response.json(view(requireFound(changed)))

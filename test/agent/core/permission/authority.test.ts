@@ -65,7 +65,12 @@ describe('a narrowed authority', () => {
 
 it('may act in the name of another principal with the same rights', () => {
   const principal = { kind: 'process', id: 'ses_1' } as const
-  expect(actAs({ ...owner, channel: here }, principal)).toEqual({ ...owner, channel: here, principal })
+  expect(actAs({ ...owner, channel: here }, principal)).toEqual({
+    ...owner,
+    channel: here,
+    principal,
+    onBehalfOf: 'key:k',
+  })
 })
 
 it.each<[string, Partial<Authority>, ReturnType<typeof historyReach>]>([

@@ -22,7 +22,7 @@ async function setUp(learning: object = {}) {
   await call('PATCH', '/api/settings', { key, body: { learning: { model: reviewer.id, ...learning } } })
   const struggleOnce = async (with_ = key) => {
     const main = model(struggle())
-    const { id } = await newSession({ model: main.id }, key)
+    const { id } = await newSession({ model: main.id }, with_)
     await call('PUT', `/api/sessions/${id}/files/docs/plan.md`, { key, body: 'the plan' })
     const { status } = await call('POST', `/api/sessions/${id}/chat`, { key: with_, body: { input: 'read the plan' } })
     expect(status).toBe(200)

@@ -6,7 +6,7 @@ import type { Job } from '#agent/schedule/job/job.ts'
 import { claimDue } from '#durable/tenant/jobs/claim-due.ts'
 import { JobRows } from '#durable/tenant/jobs/job-rows.ts'
 import { RunRows } from '#durable/tenant/jobs/run-rows.ts'
-import { ownerAuthority } from '#test/support/authority.ts'
+import { ownerTurn } from '#test/support/authority.ts'
 import { tenantOf } from './support.ts'
 
 const existing = 10_000
@@ -21,12 +21,12 @@ const jobOf = (n: number): Job => ({
     prompt: 'Report.',
     deliver: 'local',
     skills: [],
-    hasApprovedScripts: false,
+    approvedScripts: [],
     isScriptOnly: false,
     contextFrom: [],
     isContinuous: false,
     isAttached: false,
-    authority: ownerAuthority('many'),
+    authority: ownerTurn('many'),
   },
   schedule: { kind: 'interval', from: now - hourMs, everyMs: hourMs },
   scheduleText: 'every 1h',

@@ -21,7 +21,7 @@ const contextOf = (
   files: Readonly<Record<string, string>>,
   { cwd, window, hasFiles = true, tools = true }: Options = {},
 ): PromptContext => {
-  const meta = createMetadata({ id: 'ses_1', tenantId: 'acme' }, {}, 5)
+  const meta = createMetadata({ id: 'ses_1', tenantId: 'acme' }, {}, { owner: 'key:admin', now: 5 })
   const backend = memoryBackend(files)
   const session = {
     meta: { ...meta, ...(cwd && { shell: { cwd, env: {} } }) },

@@ -1,5 +1,6 @@
 /** Tests when the provider of the model may search: chosen, and with nothing that an approval would have to guard. */
 
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { describe, expect, it } from 'vitest'
 import type { Settings } from '#agent/core/settings.ts'
 import { newTurn, type Turn } from '#agent/core/turn.ts'
@@ -11,9 +12,9 @@ import { ownerAuthority } from '#test/support/authority.ts'
 
 type Meta = Parameters<Parameters<typeof openExposureLog>[0]['updateMeta']>[0]
 
-function open(settings: Settings, authority: Authority = ownerAuthority()) {
+function open(settings: Settings, by: Authority = ownerAuthority()) {
   let meta: Meta = {}
-  const turn = newTurn('run-1', 0, 0, { authority })
+  const turn = newTurn('run-1', 0, 0, { authority: combineAuthorities([by]) })
   const exposure = (run: ReadingRun) =>
     openExposureLog({ meta: () => meta, updateMeta: (change) => (meta = change) }, run)
   const session = {
@@ -24,7 +25,7 @@ function open(settings: Settings, authority: Authority = ownerAuthority()) {
     toolRuntime: { exposure },
   } as unknown as TurnSession
   const search = createServerSearch(session)
-  return { search, turn, exposure: () => exposure({ id: 'run-1', authority, transcript: [] }) }
+  return { search, turn, exposure: () => exposure({ id: 'run-1', authority: by, transcript: [] }) }
 }
 
 const native: Settings = { web: { backend: 'native' } }

@@ -1,0 +1,71 @@
+/** `/api/admin/shards`: the databases that hold histories, and the move of a tenant between them (docs/design/scale.md). */
+
+import * as z from 'zod'
+import { listHistoryDatabases, listShards } from '#db/shards/history-databases.ts'
+import { maxDatabaseBytes, measureDatabases } from '#db/shards/measure-databases.ts'
+import { createTenants } from '#db/tenants.ts'
+import { AppError, invalid } from '../errors.ts'
+import { recordForTenant } from '../input/record-for-tenant.ts'
+import { tenantParam } from '../openapi/path-params.ts'
+import { route } from '../route.ts'
+import { nameSchemas } from '../schema-names.ts'
+import { requireFound } from '../sessions.ts'
+import { ok } from '../shapes.ts'
+
+const shardShape = z.object({
+  name: z.string().describe('The binding.'),
+  bytes: z.int(),
+  max_bytes: z.int(),
+  tenants: z.int().describe('Tenants whose history is there.'),
+})
+const moveShape = z.object({
+  id: z.string(),
+  database: z.string(),
+  status: z.enum(['copying', 'deleting', 'done']),
+  sessions: z.int().describe('How many are still to be copied.'),
+})
+nameSchemas({ HistoryShard: shardShape, TenantMove: moveShape })
+
+const tag = 'Administration'
+
+export const shardRoutes = [
+  route({
+    method: 'get',
+    path: '/api/admin/shards',
+    id: 'listShards',
+    scope: 'admin',
+    tag,
+    summary: 'The databases that hold histories, with their sizes',
+    responses: ok('DB alone, or DB and HISTORY_1 to HISTORY_n', z.object({ data: z.array(shardShape) })),
+    handle: async ({ env }) => {
+      const measured = await measureDatabases(env)
+      return Response.json({ data: measured.map((one) => ({ ...one, max_bytes: maxDatabaseBytes })) })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/admin/tenants/:id/history',
+    id: 'moveTenantHistory',
+    params: { id: tenantParam },
+    scope: 'admin',
+    tag,
+    summary: 'Move the history of a tenant to another database: one step. Repeat it until the status is done',
+    example: { database: 'HISTORY_2' },
+    body: z.strictObject({ database: z.string().regex(/^(?:DB|HISTORY_[1-9]\d{0,3})$/) }),
+    responses: ok('The step', moveShape),
+    handle: async ({ env, authority, param, body: { database } }) => {
+      const { id } = requireFound(await createTenants(env.DB).get(param('id')))
+      if (!listShards(env).length) throw new AppError(501, 'not_configured', 'The deployment has no HISTORY_1.')
+      if (!listHistoryDatabases(env).some(({ name }) => name === database))
+        throw invalid(`The deployment has no binding ${database}.`, 'database')
+      const { LeftTooRecently, moveTenant } = await import('#db/shards/move-tenant.ts')
+      const step = await moveTenant(env, id, database).catch((error: unknown) => {
+        if (!(error instanceof LeftTooRecently)) throw error
+        throw new AppError(409, 'conflict', error.message, { param: 'database', retryAfter: 60 })
+      })
+      if (step.hasSwitched) await recordForTenant(env, 'tenant.changed', id, authority)
+      const { status, sessions } = step
+      return Response.json({ id, database, status, sessions })
+    },
+  }),
+]

@@ -1,0 +1,104 @@
+/** Simulates a deployment with several databases of histories: tenants that write, one that is moved meanwhile. */
+
+import { applyD1Migrations, type D1Migration } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import type { Page, SessionRecord } from '#agent/core/history.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { openHistory } from '#db/history.ts'
+import { chooseHistoryDatabase } from '#db/shards/history-databases.ts'
+import { createTenants } from '#db/tenants.ts'
+
+type TestBindings = Env & {
+  readonly MIGRATIONS: D1Migration[]
+  readonly SHARD_1: D1Database
+  readonly SHARD_2: D1Database
+  readonly SHARD_3: D1Database
+}
+const bound = env as unknown as TestBindings
+
+/** The deployment with three databases of histories. */
+export const fleet = { ...bound, HISTORY_1: bound.SHARD_1, HISTORY_2: bound.SHARD_2, HISTORY_3: bound.SHARD_3 } as Env
+export const databases = [bound.SHARD_1, bound.SHARD_2, bound.SHARD_3]
+
+export const migrateAll = async () => {
+  for (const db of [bound.DB, ...databases]) await applyD1Migrations(db, bound.MIGRATIONS)
+}
+
+export async function createTenant(id: string): Promise<void> {
+  await createTenants(fleet.DB, '', () => chooseHistoryDatabase(fleet)).create({ id, name: id }, Date.now())
+}
+
+const at = Date.UTC(2026, 5, 1)
+const words = (tenant: string, n: number) => `message${n} of ${tenant}`
+
+/** A session whose pages have one message each, as projections send them. */
+export class FleetSession {
+  readonly tenant: string
+  readonly id: string
+  written = 0
+
+  constructor(tenant: string, id: string) {
+    this.tenant = tenant
+    this.id = id
+  }
+
+  #record(): SessionRecord {
+    return {
+      id: this.id,
+      title: `Title of ${this.id}`,
+      source: 'api',
+      model: null,
+      parentId: null,
+      createdAt: at,
+      updatedAt: at + this.written,
+      usage: noUsage,
+      state: { written: this.written },
+    }
+  }
+
+  #page(n: number): Page {
+    const message = { role: 'user', content: [{ type: 'text', text: words(this.tenant, n) }] } as const
+    return {
+      n,
+      runId: `run-${this.id}-${n}`,
+      at: at + n,
+      entries: [{ id: `m${n}`, seq: n, at: at + n, runId: `run-${n}`, tokens: 3, message }],
+    }
+  }
+
+  /** Sends more messages. A failure leaves all of them to be sent again, as a session's object does. */
+  async write(messages: number): Promise<void> {
+    const pages = Array.from({ length: messages }, (_, n) => this.#page(this.written + n + 1))
+    this.written += messages
+    try {
+      await openHistory(fleet, this.tenant).append(this.#record(), pages)
+    } catch (error) {
+      this.written -= messages
+      throw error
+    }
+  }
+
+  async undo(messages: number): Promise<void> {
+    await openHistory(fleet, this.tenant).truncate(this.id, this.written - messages + 1)
+    this.written -= messages
+  }
+
+  /** The texts of all messages as history has them. */
+  async read(): Promise<readonly string[]> {
+    const history = openHistory(fleet, this.tenant)
+    const found: string[] = []
+    for (let after = 0; ;) {
+      const pages = await history.listPages(this.id, after)
+      for (const { entries } of pages)
+        for (const { message } of entries)
+          found.push(message.content.map((part) => (part.type === 'text' ? part.text : '')).join(''))
+      const last = pages.at(-1)
+      if (!last) return found
+      after = last.n
+    }
+  }
+
+  expected(): readonly string[] {
+    return Array.from({ length: this.written }, (_, n) => words(this.tenant, n + 1))
+  }
+}

@@ -1,0 +1,149 @@
+/** Tests tenants whose histories are in several databases, and the move of one while it is used. */
+
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createD1History, openHistory } from '#db/history.ts'
+import { addUsage } from '#db/delete-pages.ts'
+import { noUsage } from '#agent/core/usage.ts'
+import { createTenantRemoval } from '#db/delete-tenant.ts'
+import { findHistoryDatabase, listHistoryDatabases, readHistoryName } from '#db/shards/history-databases.ts'
+import { moveTenant } from '#db/shards/move-tenant.ts'
+import { historyDb } from '#db/shards/sharded-database.ts'
+import { createTenant, databases, FleetSession, fleet, migrateAll } from './fleet.ts'
+
+const { FLEET_TENANTS = '12', FLEET_MESSAGES = '600' } = env as unknown as Readonly<Record<string, string | undefined>>
+const [tenants, messages] = [Number(FLEET_TENANTS), Number(FLEET_MESSAGES)]
+const perWrite = 10
+
+beforeAll(migrateAll)
+
+async function moveAll(tenant: string, to: string): Promise<number> {
+  for (let steps = 1; ; steps++) if ((await moveTenant(fleet, tenant, to)).status === 'done') return steps
+}
+
+const countRows = async (db: D1Database, tenant: string) =>
+  (
+    await db
+      .prepare(
+        'SELECT (SELECT count(*) FROM session WHERE tenant_id = ?1) + (SELECT count(*) FROM page WHERE tenant_id = ?1) AS n',
+      )
+      .bind(tenant)
+      .first<{ n: number }>()
+  )?.n
+
+const dbOf = (name: string) => listHistoryDatabases(fleet).find((one) => one.name === name)!.db
+const otherThan = (name: string) => (name === 'HISTORY_1' ? 'HISTORY_2' : 'HISTORY_1')
+const search = async (tenant: string, query: string) =>
+  (await openHistory(fleet, tenant).search(query, 50)).map((hit) => hit.session_id)
+
+/** The mean time of searches, through the check of the database and without it. */
+async function compareSearches(ids: readonly string[]): Promise<string> {
+  let [checked, direct] = [0, 0]
+  for (const id of ids)
+    for (let n = 1; n <= 5; n++) {
+      const { db } = await findHistoryDatabase(fleet, id)
+      const began = performance.now()
+      await createD1History(db, id).search(`message${n}`, 10)
+      const between = performance.now()
+      await openHistory(fleet, id).search(`message${n}`, 10)
+      direct += between - began
+      checked += performance.now() - between
+    }
+  const mean = (sum: number) => (sum / ids.length / 5).toFixed(1)
+  return `${tenants} tenants, ${messages} messages: a search takes ${mean(checked)} ms, ${mean(direct)} ms without the check`
+}
+
+describe('several databases', () => {
+  it('are not asked for when none is bound', () => {
+    expect(historyDb(fleet, 'any')).not.toBe(fleet.DB)
+    const { HISTORY_1: _none, ...plain } = fleet as Env & { readonly HISTORY_1: D1Database }
+    expect(historyDb(plain, 'any')).toBe(plain.DB)
+  })
+
+  it('hold the histories of all tenants while one is moved and writes: nothing is lost, doubled or found elsewhere', async () => {
+    const ids = Array.from({ length: tenants }, (_, n) => `fleet-${n}`)
+    for (const id of ids) await createTenant(id)
+    const names = await Promise.all(ids.map((id) => readHistoryName(fleet, id)))
+    expect(names.every((name) => name.startsWith('HISTORY_'))).toBe(true)
+    const perTenant = Math.ceil(messages / tenants)
+    const sessions = ids.flatMap((id) => [new FleetSession(id, `${id}-one`), new FleetSession(id, `${id}-two`)])
+    // Its move takes several steps.
+    const others = Array.from({ length: 50 }, (_, n) => new FleetSession(ids[0] ?? '', `other-${n}`))
+    for (const session of others) await session.write(1)
+    const writeAll = async (of: readonly FleetSession[]) => {
+      for (const session of of) for (let n = 0; n < perTenant / 2; n += perWrite) await session.write(perWrite)
+    }
+    const moved = ids[0] ?? ''
+    const from = names[0] ?? ''
+    const lanes = [0, 1, 2, 3].map((lane) => writeAll(sessions.filter((_, n) => n >= 2 && n % 4 === lane)))
+    const busy = writeAll(sessions.slice(0, 2))
+    const steps = moveAll(moved, otherThan(from))
+    await Promise.all([...lanes, busy, ...others.map((session) => session.write(1)), steps])
+    expect(await steps).toBeGreaterThan(2)
+    expect(await readHistoryName(fleet, moved)).toBe(otherThan(from))
+    expect(await countRows(dbOf(from), moved)).toBe(0)
+    for (const session of [...sessions, ...others]) expect(await session.read()).toEqual(session.expected())
+    expect(await search(moved, `message${perWrite}`)).toEqual(expect.arrayContaining([`${moved}-one`, `${moved}-two`]))
+    const foundByOther = await search(ids[1] ?? '', `message1 of ${moved}`)
+    expect(foundByOther.filter((id) => !id.startsWith(`${ids[1]}-`))).toEqual([])
+    console.log(await compareSearches(ids.slice(0, 20)))
+    const rows = await Promise.all(databases.map((db) => countRows(db, moved)))
+    expect(rows.filter(Boolean)).toHaveLength(1)
+  }, 3_600_000)
+})
+
+describe('a tenant that is moved', () => {
+  it('keeps undone messages away, its usage and its titles, and may come back after a minute', async () => {
+    const tenant = 'mover'
+    await createTenant(tenant)
+    const from = await readHistoryName(fleet, tenant)
+    const to = otherThan(from)
+    const session = new FleetSession(tenant, 'undone')
+    await session.write(20)
+    await moveTenant(fleet, tenant, to).catch(() => undefined)
+    await session.undo(5)
+    await addUsage(historyDb(fleet, tenant), tenant, { runId: 'paid', at: Date.now(), source: 'api', usage: noUsage })
+    const deleted = new FleetSession(tenant, 'deleted')
+    await deleted.write(3)
+    await openHistory(fleet, tenant).deleteSession('deleted')
+    await moveAll(tenant, to)
+    expect(await session.read()).toEqual(session.expected())
+    expect(await search(tenant, 'title undone')).toContain('undone')
+    expect(await search(tenant, 'message18')).toEqual([])
+    const kept = historyDb(fleet, tenant).prepare('SELECT run_id FROM usage_kept WHERE tenant_id = ?1').bind(tenant)
+    expect((await kept.all<{ run_id: string }>()).results.map(({ run_id: run }) => run)).toContain('paid')
+    await expect(moveAll(tenant, from)).rejects.toThrow('less than a minute ago')
+    expect(await readHistoryName(fleet, tenant)).toBe(to)
+    await session.write(3)
+    await dbOf(from).prepare('UPDATE moved SET since = 0 WHERE tenant_id = ?').bind(tenant).run()
+    await moveAll(tenant, from)
+    expect(await readHistoryName(fleet, tenant)).toBe(from)
+    expect(await session.read()).toEqual(session.expected())
+  })
+
+  it('is reached again when a move ends in the middle of the switch', async () => {
+    const tenant = 'stopped'
+    await createTenant(tenant)
+    const from = await readHistoryName(fleet, tenant)
+    const session = new FleetSession(tenant, 'waiting')
+    await session.write(2)
+    const stop = dbOf(from).prepare('INSERT INTO moved(tenant_id, since, until) VALUES (?, ?, ?)')
+    await stop.bind(tenant, Date.now(), Date.now() + 1_500).run()
+    await session.write(2)
+    expect(await session.read()).toEqual(session.expected())
+  })
+
+  it('is deleted from all databases', async () => {
+    const tenant = 'leaving'
+    await createTenant(tenant)
+    const from = await readHistoryName(fleet, tenant)
+    const session = new FleetSession(tenant, 'last')
+    await session.write(4)
+    await moveTenant(fleet, tenant, otherThan(from))
+    const removal = createTenantRemoval(fleet, tenant)
+    expect(await removal.mark(Date.now(), '')).toBe(true)
+    while (!(await removal.deleteRows()));
+    await removal.finish()
+    for (const { db } of listHistoryDatabases(fleet)) expect(await countRows(db, tenant)).toBe(0)
+  })
+})
