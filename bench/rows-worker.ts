@@ -7,7 +7,13 @@
 import { SessionDO as Session } from '#durable/session/session-object.ts'
 import { TenantDO as Tenant } from '#durable/tenant/tenant-object.ts'
 import worker from '#worker/index.ts'
-import { countObjects, countRequest, objectRequests } from '../test/support/billed-requests.ts'
+import {
+  countLoader,
+  countObjects,
+  countRequest,
+  objectRequests,
+  uniqueWorkers,
+} from '../test/support/billed-requests.ts'
 import { type BilledRows, countD1, countRows, newRowCount } from '../test/support/billed-rows.ts'
 
 export { ConnectionDO } from '#durable/channels/connection-object.ts'
@@ -24,7 +30,9 @@ export default {
     if (pathname === '/api/bench/requests') {
       const counts = Object.fromEntries(objectRequests)
       objectRequests.clear()
-      return Response.json(counts)
+      const workers = uniqueWorkers.size
+      uniqueWorkers.clear()
+      return Response.json({ counts, workers })
     }
     if (pathname !== '/api/bench/rows')
       return worker.fetch(request, { ...countObjects(env), DB: countD1(env.DB, workerRows) }, context)
@@ -38,7 +46,7 @@ export class SessionDO extends Session {
 
   constructor(ctx: DurableObjectState, env: Env) {
     const counted = countRows(ctx, env)
-    super(ctx, countObjects(counted.env))
+    super(ctx, { ...countObjects(counted.env), ...(env.LOADER && { LOADER: countLoader(env.LOADER) }) })
     this.#rows = counted.rows
   }
 

@@ -99,8 +99,9 @@ export const commands = {
     load: () => import('./commands/restore.mjs'),
   },
   shards: {
-    usage: 'shards [move TENANT DATABASE]',
-    says: 'the databases that hold histories, and the move of a tenant; for the owner',
+    usage: 'shards [move TENANT DATABASE | cool [TENANT] [--months N]]',
+    says: 'the databases of histories, the move of a tenant, and old text to R2; for the owner',
+    options: { months: text },
     load: () => import('./commands/shards.mjs'),
   },
   doctor: {

@@ -90,7 +90,11 @@ const prices = { objectRequest: 0.15e-6, workerRequest: 0.3e-6, objectSecond: 0.
 /** The registration with the tenant's object. */
 const tenantRows = 1
 
-type Counts = Readonly<Record<string, number>>
+type Counts = { readonly counts: Readonly<Record<string, number>>; readonly workers: number }
+
+/** Runs commands and searches files: both in isolates. */
+const shellSteps =
+  'call terminal {"command":"echo a > a.txt"} then terminal {"command":"cat a.txt"} then search_files {"pattern":"a"} then say done'
 
 /** The reference turn: three model calls of 10 s and two steps with a tool. */
 export const referenceTurn: Metric = {
@@ -106,10 +110,18 @@ export const referenceTurn: Metric = {
       const { total } = await sendMessage(target, '[[tools 2 todo {}]] [[slow ttft=9000 chunks=20 gap=50]]', session)
       const rows =
         (await rowsOf(target, session)) - before + (await alarmRowsOf(target, session)) - alarmsBefore + tenantRows
-      const counts = await json<Counts>(target, 'GET', '/api/bench/requests')
+      const { counts } = await json<Counts>(target, 'GET', '/api/bench/requests')
       // The bench asks the session for its rows.
       const asked = Object.entries(counts).filter(([name]) => !name.includes('billedRows'))
-      return { requests: asked.reduce((sum, [, count]) => sum + count, 0), counts, rows, seconds: total / 1000 }
+      await sendMessage(target, `[[${shellSteps}]]`, session)
+      const { workers } = await json<Counts>(target, 'GET', '/api/bench/requests')
+      return {
+        workers,
+        requests: asked.reduce((sum, [, count]) => sum + count, 0),
+        counts,
+        rows,
+        seconds: total / 1000,
+      }
     }
     const samples = await times(quick ? 1 : 3, sample).finally(() => running.kill())
     const usd = ({ requests, rows, seconds }: (typeof samples)[number]): number =>
@@ -126,6 +138,13 @@ export const referenceTurn: Metric = {
         unit: 'requests',
         goal: atMost(12),
         samples: samples.map(({ requests }) => requests),
+      },
+      {
+        metric: 'P21',
+        what: 'unique dynamic workers, a turn with two commands and a search',
+        unit: 'workers',
+        goal: atMost(2),
+        samples: samples.map(({ workers }) => workers),
       },
       {
         ...shared,

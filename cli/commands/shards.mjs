@@ -1,4 +1,4 @@
-/** `talaria shards`: lists the databases of histories, and moves a tenant from one to another while it is used. */
+/** `talaria shards`: lists the databases of histories, moves a tenant while it is used, and moves old text to R2. */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { createClient } from '../client.mjs'
@@ -11,6 +11,7 @@ const pauseMs = 200
 export async function run({ options, words: [verb, tenant, database, ...others], usage }) {
   const client = createClient(requireConfig())
   if (verb === undefined) return list(client, options)
+  if (verb === 'cool' && database === undefined) return cool(client, { tenant, options })
   if (verb !== 'move' || !tenant || !database || others.length) throw new UsageError(`talaria ${usage}`)
   await move(client, { tenant, database, options })
 }
@@ -36,5 +37,21 @@ async function move(client, { tenant, database, options }) {
     }
     note(step.status === 'copying' ? `${step.sessions} sessions to copy` : 'deleting the rows of the old database')
     await delay(pauseMs)
+  }
+}
+
+/** All tenants, or one. A step that is repeated does nothing. */
+async function cool(client, { tenant, options }) {
+  const months = Number(options.months ?? 12)
+  const ids = tenant ? [tenant] : (await client.list('/api/admin/tenants')).map(({ id }) => id)
+  for (const id of ids) {
+    let pages = 0
+    for (let after = 0; after !== null;) {
+      const path = `/api/admin/tenants/${encodeURIComponent(id)}/history/cool`
+      const { body } = await client.call('POST', path, { months, after })
+      pages += body.pages
+      after = body.next
+    }
+    printOne(options, { id, pages }, `${id}: ${pages} pages older than ${months} months are in R2.`)
   }
 }

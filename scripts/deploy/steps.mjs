@@ -30,8 +30,7 @@ export const steps = [
   { name: 'plan', run: checkPlan },
   { name: 'place', run: choosePlace },
   { name: 'address', run: chooseAddress },
-  { name: 'database', run: prepareDatabase, doesChange: true },
-  { name: 'shards', run: prepareShards, doesChange: true },
+  { name: 'database', run: prepareDatabases, doesChange: true },
   { name: 'files', run: prepareBuckets, doesChange: true },
   { name: 'keys', run: prepareKeys, doesChange: true },
   { name: 'schema', run: migrate, doesChange: true },
@@ -138,6 +137,11 @@ async function chooseAddress(run) {
   return found ? facts.url : `${facts.url} (new name ${subdomain}.workers.dev of the account)`
 }
 
+async function prepareDatabases(run) {
+  const lines = [await prepareDatabase(run), await prepareShards(run)]
+  return lines.filter(Boolean).join(', ')
+}
+
 async function prepareDatabase(run) {
   const { api, facts, isDryRun, database } = run
   const { id, name } = wantedDatabase(run)
@@ -167,7 +171,7 @@ async function prepareShards(run) {
   const wanted = Math.max(known.length, options.shards ?? 0)
   if (options.shards !== undefined && options.shards < known.length)
     throw new Error(`The deployment has ${known.length} databases of histories, and none can be removed.`)
-  if (!wanted) return 'none: the database has all histories'
+  if (!wanted) return undefined
   const existing = await listDatabases(api, account)
   const shards = [...known]
   for (let n = known.length + 1; n <= wanted; n++) {

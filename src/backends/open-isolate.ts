@@ -3,6 +3,7 @@
  * a time, and also when the platform ends one.
  */
 
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { log } from '#agent/core/log.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
 
@@ -15,8 +16,16 @@ export type IsolateCode = {
   readonly modules?: Readonly<Record<string, WorkerLoaderModule | string>>
   readonly entrypoint: string
   readonly limits: { readonly cpuMs: number; readonly subRequests: number }
-  /** A session or tenant whose calls share one isolate. Without it the isolate is new. */
+  /** A session or tenant whose calls share one isolate. Without it the isolate is new, and billed as a new one. */
   readonly sharedBy?: string
+}
+
+/** What the ids of isolates that did not answer end with, by name and owner: their next call gets another isolate. */
+const replacements = new BoundedMap<string, string>(1_000)
+
+/** Ends the sharing of an isolate that crashed or still works on something that nobody waits for. */
+export function replaceIsolate({ name, sharedBy = '' }: Pick<IsolateCode, 'name' | 'sharedBy'>): void {
+  replacements.set(`${name}:${sharedBy}`, `:${crypto.randomUUID().slice(0, 8)}`)
 }
 
 /** Returns the entry point of the isolate. Results of its calls have to be copied: RPC disposes them with the call. */
@@ -31,8 +40,11 @@ export function openIsolate<Entrypoint>({ loader, sharedBy, entrypoint, ...isola
     limits,
   })
   // The first line of the code is a hash of the rest: a new build never meets an isolate of the old one.
+  const replacement = replacements.get(`${name}:${sharedBy}`) ?? ''
   const worker =
-    sharedBy === undefined ? loader.load(describe()) : loader.get(`${name}:${code.slice(3, 19)}:${sharedBy}`, describe)
+    sharedBy === undefined
+      ? loader.load(describe())
+      : loader.get(`${name}:${code.slice(3, 19)}:${sharedBy}${replacement}`, describe)
   return worker.getEntrypoint(entrypoint) as unknown as Entrypoint
 }
 

@@ -18,11 +18,14 @@ const searchMessages: typeof SearchMessages = async (...parameters) =>
 
 /** Opens the history of a tenant in the database that has it. */
 export const openHistory = (env: Env, tenantId: string): HistoryStore =>
-  createD1History(historyDb(env, tenantId), tenantId, env.DB)
+  createD1History(historyDb(env, tenantId), tenantId, { directory: env.DB, blobs: env.BLOBS })
 
-/** `directory` has the audit log. */
-export function createD1History(db: HistoryDb, tenantId: string, directory: HistoryDb = db): HistoryStore {
-  const tenantDb = createTenantDb(db, tenantId, directory)
+export function createD1History(
+  db: HistoryDb,
+  tenantId: string,
+  options?: Parameters<typeof createTenantDb>[2],
+): HistoryStore {
+  const tenantDb = createTenantDb(db, tenantId, options)
   return {
     readSyncState: (sessionId) => getSession(tenantDb, sessionId),
     append: (record, list, known) => appendPages(tenantDb, record, list, known),
@@ -41,11 +44,11 @@ export function createD1History(db: HistoryDb, tenantId: string, directory: Hist
 
 /** Reads the history for a call of a session: not more than the authority of the call reaches. */
 export function createReachableHistory(
-  db: HistoryDb,
+  { db, blobs }: { readonly db: HistoryDb; readonly blobs?: R2Bucket | undefined },
   { tenantId, sessionId }: { readonly tenantId: string; readonly sessionId: string },
   reach: HistoryReach,
 ): HistoryPort {
-  const tenantDb = createTenantDb(db, tenantId)
+  const tenantDb = createTenantDb(db, tenantId, { blobs })
   const chat = reach.kind === 'chat' ? reach.chat : undefined
   const scope = { chat, notOf: sessionId }
   const isOwnOnly = reach.kind === 'session'

@@ -91,6 +91,8 @@ export const tenant = sqliteTable('tenant', {
   createdAt: integer('created_at').notNull(),
   // The binding of the database with the history. Null: DB.
   history: text('history'),
+  // Mail addresses and domains that the operator has assigned. Null: none, for the tenant `default` all.
+  mail: text('mail', { mode: 'json' }).$type<readonly string[]>(),
 })
 
 /** Tenants whose history has left this database, or is leaving it: queries for them are refused until then. */

@@ -3,6 +3,7 @@
  * compare a `tenant_id` with it is refused. History, usage, the audit log and channel connections use this module.
  */
 
+import { warmRows } from './cold-pages.ts'
 import type { HistoryDb } from './shards/sharded-database.ts'
 
 export type SqlValue = string | number | null
@@ -46,8 +47,18 @@ function comparesTenant(sql: string): boolean {
   return column >= 0 && /(?:VALUES \(|SELECT )\?1\b/.test(sql.slice(column))
 }
 
-/** `directory` has the audit log. It is `db` itself, unless histories have databases of their own. */
-export function createTenantDb(db: HistoryDb, tenantId: string, directory: HistoryDb = db): TenantDb {
+type TenantDbOptions = {
+  /** The database of the audit log, if histories have databases of their own. */
+  readonly directory?: HistoryDb
+  /** Has the text of old pages. Without it they are read as they are stored. */
+  readonly blobs?: R2Bucket | undefined
+}
+
+export function createTenantDb(
+  db: HistoryDb,
+  tenantId: string,
+  { directory = db, blobs }: TenantDbOptions = {},
+): TenantDb {
   if (tenantId === '') throw new Error('The tenant id is missing.')
   const statementOf = (target: HistoryDb): TenantDb['statement'] => {
     return (sql, ...values) => {
@@ -56,14 +67,15 @@ export function createTenantDb(db: HistoryDb, tenantId: string, directory: Histo
     }
   }
   const statement = statementOf(db)
+  const warm = async <Row>(rows: readonly Row[]) => (blobs ? warmRows(rows, blobs) : rows)
   const batch = <Row>(statements: readonly D1PreparedStatement[]) => db.batch<Row>([...statements])
   return {
     tenantId,
     statement,
     read: async <Row>(sql: string, ...values: readonly SqlValue[]) =>
-      (await withRetry(() => statement(sql, ...values).all<Row>())).results,
+      warm((await withRetry(() => statement(sql, ...values).all<Row>())).results),
     readAll: async <Row>(statements: readonly D1PreparedStatement[]) =>
-      (await withRetry(() => batch<Row>(statements))).map((result) => result.results),
+      Promise.all((await withRetry(() => batch<Row>(statements))).map(({ results }) => warm(results))),
     write: async (statements, entries = []) => {
       if (directory === db) return (await batch([...entries, ...statements])).slice(entries.length)
       if (entries.length) await directory.batch([...entries])

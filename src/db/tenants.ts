@@ -15,10 +15,14 @@ export type Tenant = {
   readonly status: TenantStatus
   /** Limits that the operator sets. */
   readonly limits: Limits
+  /** Mail addresses, domains as `@example.com`, or `*`, that the operator has assigned. Channels may use no others. */
+  readonly mail: readonly string[]
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
-export type TenantChange = Partial<Pick<Tenant, 'name' | 'limits'>> & { readonly status?: 'active' | 'suspended' }
+export type TenantChange = Partial<Pick<Tenant, 'name' | 'limits' | 'mail'>> & {
+  readonly status?: 'active' | 'suspended'
+}
 
 /** A tenant id is part of object names and R2 keys. */
 export const tenantIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
@@ -36,8 +40,14 @@ export type Tenants = ApiKeys & {
   readonly update: (id: string, change: TenantChange, now?: number) => Promise<Tenant | undefined>
 }
 
-const toTenant = ({ history: _history, ...row }: Tenant & { readonly history: string | null }): Tenant => ({
+type TenantRow = Omit<Tenant, 'mail'> & { readonly history: string | null; readonly mail: Tenant['mail'] | null }
+
+/** The tenant that every deployment has belongs to the operator. */
+const assignedByDefault = (id: string): Tenant['mail'] => (id === 'default' ? ['*'] : [])
+
+const toTenant = ({ history: _history, ...row }: TenantRow): Tenant => ({
   ...row,
+  mail: row.mail ?? assignedByDefault(row.id),
   limits: knownLimits(row.limits),
 })
 
@@ -58,13 +68,13 @@ export function createTenants(
     ...createApiKeys(db, actor),
     create: async ({ id = crypto.randomUUID(), name }, now) => {
       if (!tenantIdPattern.test(id)) throw new Error(`${JSON.stringify(id)} is not a valid tenant id.`)
-      const row: Tenant = { id, name, status: 'active', limits: {}, createdAt: now }
+      const row = { id, name, status: 'active', limits: {}, createdAt: now } as const
       const insert = orm
         .insert(tenant)
         .values({ ...row, history: await choose() })
         .onConflictDoNothing()
       const event = { kind: 'tenant.created', at: now, tenantId: id, subject: id, details: { name } } as const
-      return (await audit.run(insert.toSQL(), event)) ? row : undefined
+      return (await audit.run(insert.toSQL(), event)) ? { ...row, mail: assignedByDefault(id) } : undefined
     },
     list: async ({ after, limit }) => {
       const behind = after && sql`(${tenant.createdAt}, ${tenant.id}) < (${after[0]}, ${after[1]})`
@@ -79,8 +89,13 @@ export function createTenants(
       ).map(toTenant)
     },
     get: async (id) => (await orm.select().from(tenant).where(eq(tenant.id, id))).map(toTenant)[0],
-    update: async (id, { name, status, limits }, now = Date.now()) => {
-      const change = { ...(name !== undefined && { name }), ...(status && { status }), ...(limits && { limits }) }
+    update: async (id, { name, status, limits, mail }, now = Date.now()) => {
+      const change = {
+        ...(name !== undefined && { name }),
+        ...(status && { status }),
+        ...(limits && { limits }),
+        ...(mail && { mail }),
+      }
       const read = async () => (await orm.select().from(tenant).where(isUndeleted(id))).map(toTenant)[0]
       const before = await read()
       if (!before || Object.keys(change).length === 0) return before
@@ -91,4 +106,11 @@ export function createTenants(
       return read()
     },
   }
+}
+
+/** Whether the operator has assigned the address to the tenant. */
+export function hasMailAddress({ mail }: Pick<Tenant, 'mail'>, address: string): boolean {
+  const wanted = address.trim().toLowerCase()
+  const domain = wanted.slice(wanted.lastIndexOf('@'))
+  return mail.some((one) => one === '*' || one.toLowerCase() === wanted || one.toLowerCase() === domain)
 }

@@ -21,8 +21,10 @@ export function requireLastingAccess({ access = fullAccess }: TenantSnapshot, au
   return narrowByRoles(authority, access.roles)
 }
 
-function refuseRevoked(access: Access, holder: Pick<Authority, 'principal'>): void {
-  const refusal = findRefusal(access, { keyId: keyOf(holder) })
+function refuseRevoked(access: Access, holder: Pick<Identity, 'principal' | 'login'>): void {
+  const { login } = holder
+  const isSignedOut = login !== undefined && access.revokedKeys.includes(login)
+  const refusal = isSignedOut ? 'key-revoked' : findRefusal(access, { keyId: keyOf(holder) })
   if (!refusal) return
   const { code, message } = refusalBody(refusal)
   throw new AppError(code === 'tenant_suspended' ? 403 : 401, code, message)

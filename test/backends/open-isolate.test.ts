@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { awaitAnswer, type IsolateEnding, openIsolate } from '../../src/backends/open-isolate.ts'
+import { awaitAnswer, type IsolateEnding, openIsolate, replaceIsolate } from '../../src/backends/open-isolate.ts'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { createTestClock } from '#test/support/clock.ts'
 
@@ -42,6 +42,20 @@ it('shares an isolate by build and owner', () => {
     'pdf:0123456789abcdef:two',
     'pdf:fedcba9876543210:one',
   ])
+})
+
+it('gives an owner another isolate after one was replaced, and other owners the same', () => {
+  const { loader, shared } = createLoader()
+  const open = (sharedBy: string) => openIsolate({ loader, ...isolate, sharedBy })
+  open('three')
+  replaceIsolate({ name: 'pdf', sharedBy: 'three' })
+  open('three')
+  open('three')
+  open('four')
+  const [before, after, again, other] = shared.map(([name]) => name)
+  expect(before).toBe('pdf:0123456789abcdef:three')
+  expect(after).toMatch(/^pdf:0123456789abcdef:three:[\da-f]{8}$/)
+  expect([again, other]).toEqual([after, 'pdf:0123456789abcdef:four'])
 })
 
 const describe = ({ kind }: IsolateEnding): string => kind

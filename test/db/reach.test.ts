@@ -21,7 +21,8 @@ async function setUp() {
   ]
   for (const { id, chat } of sessions)
     await store.append(createRecord(id, { chat, title: `zebra ${id}` }), [createPage(1, [words, 'ok'])])
-  return (reach: HistoryReach, sessionId = 'now') => createReachableHistory(database, { tenantId, sessionId }, reach)
+  return (reach: HistoryReach, sessionId = 'now') =>
+    createReachableHistory({ db: database }, { tenantId, sessionId }, reach)
 }
 
 const everything = ['api', 'chat', 'later', 'other', 'thread']

@@ -17,7 +17,7 @@ describe('a tenant', () => {
   it('is created once, read, listed and updated', async () => {
     const id = newTenant()
     const created = await tenants.create({ id, name: 'Ada' }, noonMs)
-    expect(created).toEqual({ id, name: 'Ada', status: 'active', limits: {}, createdAt: noonMs })
+    expect(created).toEqual({ id, name: 'Ada', status: 'active', limits: {}, mail: [], createdAt: noonMs })
     expect(await tenants.create({ id, name: 'Eve' }, noonMs)).toBeUndefined()
     expect(await tenants.get(id)).toEqual(created)
     expect(await tenants.list({ limit: 1_000 })).toContainEqual(created)

@@ -72,6 +72,27 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(again.output).toMatch(/schema\s+up to date/)
   })
 
+  it('creates databases of histories, which all get the tables, and adds more later', async () => {
+    await createAccount()
+    const { code, output } = await deploy(['--shards', '2'])
+    expect(code, output).toBe(0)
+    expect(output).toMatch(/database\s+talaria created, 2 databases of histories, 2 added/)
+    const names = () => [...api.databases.values()].map(({ name }) => name).toSorted()
+    expect(names()).toEqual(['talaria', 'talaria-history-1', 'talaria-history-2'])
+    const bound = () =>
+      deployed()
+        .metadata.bindings.filter(({ type }) => type === 'd1')
+        .map(({ name }) => name)
+    expect(bound()).toEqual(['DB', 'HISTORY_1', 'HISTORY_2'])
+    const more = await deploy(['--shards', '3'])
+    expect(more.code, more.output).toBe(0)
+    expect(more.output).toMatch(/3 databases of histories, 1 added/)
+    expect(bound()).toEqual(['DB', 'HISTORY_1', 'HISTORY_2', 'HISTORY_3'])
+    const fewer = await deploy(['--shards', '1'])
+    expect(fewer.code).toBe(1)
+    expect(fewer.output).toMatch(/has 3 databases of histories, and none can be removed/)
+  })
+
   it('prints the plan in a dry run and changes nothing', async () => {
     await createAccount()
     const { code, output } = await deploy(['--dry-run', '--location', 'weur'])

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { eventually } from './support/client.ts'
-import { createTenant, server } from './support/here.ts'
+import { createTenant, owner, server } from './support/here.ts'
 
 type SentMail = {
   readonly from: string
@@ -49,7 +49,8 @@ async function deliver(from: string, to: string, headers: Readonly<Record<string
 it('answers mails in their conversation, as text and HTML, marked as an automatic answer', async () => {
   const id = randomUUID().slice(0, 8)
   const [person, address] = [`anna-${id}@x.test`, `agent-${id}@t.test`]
-  const { client: tenant } = await createTenant()
+  const { id: tenantId, client: tenant } = await createTenant()
+  await owner.send('PATCH', `/api/admin/tenants/${tenantId}`, { body: { mail: ['@t.test'] } })
   const settings = { address, allow_users: [person] }
   expect((await tenant.post('/api/channels', { platform: 'email', settings })).status).toBe(201)
   const [first, second] = [`<1-${id}@x.test>`, `<2-${id}@x.test>`]
@@ -93,7 +94,8 @@ it('answers mails in their conversation, as text and HTML, marked as an automati
 it('reads the files of a mail, and answers with files', async () => {
   const id = randomUUID().slice(0, 8)
   const [person, address] = [`bert-${id}@x.test`, `files-${id}@t.test`]
-  const { client: tenant } = await createTenant()
+  const { id: tenantId, client: tenant } = await createTenant()
+  await owner.send('PATCH', `/api/admin/tenants/${tenantId}`, { body: { mail: ['@t.test'] } })
   const settings = { address, allow_users: [person] }
   expect((await tenant.post('/api/channels', { platform: 'email', settings })).status).toBe(201)
   const made = '[[call write_file {"path":"sum.csv","content":"c,3"} then say Here: MEDIA:sum.csv]]'

@@ -49,3 +49,20 @@ export const countObjects = <E extends Objects>(env: E): E => ({
   SESSION: countNamespace(env.SESSION, 'SESSION'),
   TENANT: countNamespace(env.TENANT, 'TENANT'),
 })
+
+/** The ids of dynamic workers, of which each is billed once a day. One without an id is billed each time. */
+export const uniqueWorkers = new Set<string>()
+
+/** Counts the dynamic workers that a loader starts. */
+export function countLoader(loader: WorkerLoader, ids = uniqueWorkers): WorkerLoader {
+  return {
+    get: (id, describe) => {
+      ids.add(id ?? crypto.randomUUID())
+      return loader.get(id, describe)
+    },
+    load: (code) => {
+      ids.add(crypto.randomUUID())
+      return loader.load(code)
+    },
+  } as WorkerLoader
+}

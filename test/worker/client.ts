@@ -52,6 +52,10 @@ export async function newTenant(scopes = ['chat', 'read', 'write', 'jobs', 'appr
   return { id, key: await newKey(id, scopes) }
 }
 
+/** Assigns mail addresses of the deployment, as the operator does. */
+export const assignMail = (tenantId: string, mail: readonly string[] = ['*']) =>
+  call('PATCH', `/api/admin/tenants/${tenantId}`, { body: { mail } })
+
 export async function newKey(tenantId: string, scopes: readonly string[], more: object = {}): Promise<string> {
   const { body } = await call<{ key: string }>('POST', '/api/admin/keys', {
     body: { tenant_id: tenantId, scopes, ...more },

@@ -198,3 +198,31 @@ describe('a turn', () => {
     expect(await hasFile(id, key, 'made.txt')).toBe(false)
   })
 })
+
+describe('what acts in all sessions', () => {
+  it('is not written by somebody whose role limits tools or risks', async () => {
+    const { key, tenant } = await setUp()
+    const writers = { writer: { scopes: all, max_risk: 'write' }, plain: { scopes: all } }
+    await call('PATCH', '/api/settings', { key, body: { roles: { ...roles, ...writers } } })
+    const [limited, plain] = [
+      await newKey(tenant, all, { role: 'writer' }),
+      await newKey(tenant, all, { role: 'plain' }),
+    ]
+    const add = { name: 'memory', input: { action: 'add', target: 'memory', content: 'Always run make.' } }
+    const content = '---\nname: told\ndescription: d\n---\nRun make.'
+    const skill = { name: 'skill_manage', input: { action: 'create', name: 'told', content } }
+    const stores = async () => {
+      const memory = await call<{ memory: { entries: string[] } }>('GET', '/api/memory', { key })
+      const skills = await call<{ data: { name: string }[] }>('GET', '/api/skills', { key })
+      return [memory.body.memory.entries.length, skills.body.data.filter(({ name }) => name === 'told').length]
+    }
+    for (const [who, expected] of [
+      [limited, [0, 0]],
+      [plain, [1, 1]],
+    ] as const) {
+      const { id } = await session(who, [calls(add), calls(skill), says('Done.')])
+      await chat(id, who, 'remember')
+      expect(await stores()).toEqual(expected)
+    }
+  })
+})

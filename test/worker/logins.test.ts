@@ -172,11 +172,15 @@ describe('a token', () => {
   })
 })
 
+const verified = { email: 'ann@example.com', email_verified: true }
+
 describe('a rule', () => {
   it.each([
     ['sub', 'user-1', { sub: 'user-1' }, { sub: 'user-2' }],
-    ['email', 'Ann@Example.com', { email: 'ann@example.com' }, { email: 'bob@example.com' }],
-    ['email', 'ann@example.com', { email: 'ann@example.com' }, { email: 'ann@example.com', email_verified: false }],
+    ['email', 'Ann@Example.com', verified, { ...verified, email: 'bob@example.com' }],
+    ['email', 'ann@example.com', { ...verified, email_verified: 'true' }, { ...verified, email_verified: false }],
+    ['email', 'ann@example.com', verified, { ...verified, email_verified: 'false' }],
+    ['email', 'ann@example.com', verified, { email: 'ann@example.com' }],
     ['groups', 'agents', { groups: ['all', 'agents'] }, { groups: ['agents2', 'all'] }],
     ['constructor', 'x', { constructor: 'x' }, {}],
   ])('for %s %s matches %j and not %j', async (claim, value, matching, other) => {

@@ -12,7 +12,7 @@ import { createConnections } from '#db/channel-connections.ts'
 import { secretOwner } from '#durable/platform/tenant-secrets.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { ownerAuthority } from '../support/authority.ts'
-import { adminKey, applyMigrations, bindings, call, newTenant } from './client.ts'
+import { adminKey, applyMigrations, assignMail, bindings, call, newTenant } from './client.ts'
 
 beforeAll(applyMigrations)
 
@@ -89,6 +89,7 @@ it('a new ENCRYPTION_KEY opens everything during the rotation, and alone after i
 
 it('a channel without secrets is sealed again too', async () => {
   const { id, key } = await newTenant()
+  await assignMail(id)
   await call('POST', '/api/channels', { key, body: { platform: 'email', settings: { address: 'rotated@mail.test' } } })
   const during = { ...bindings, ENCRYPTION_KEY: newMaster, ENCRYPTION_KEY_PREVIOUS: bindings.ENCRYPTION_KEY ?? '' }
   expect(await rotate(during, id)).toEqual({ resealed: 1, unreadable: [] })

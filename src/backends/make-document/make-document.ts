@@ -1,5 +1,5 @@
 /**
- * Writes documents, each in a new isolate that has neither network nor secrets. Always resolves with an answer, even when
+ * Writes documents in isolates of the session, which have neither network nor secrets. Always resolves with an answer, even when
  * the isolate crashes.
  */
 
@@ -8,22 +8,24 @@ import type { DocumentBytes, DocumentKind, DocumentWriter } from '#agent/core/me
 import { limitConcurrency } from '../limit-concurrency.ts'
 import { removeIllegal } from './legal-text.ts'
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
-import { awaitAnswer, logCrash, openIsolate } from '../open-isolate.ts'
+import { awaitAnswer, logCrash, openIsolate, replaceIsolate } from '../open-isolate.ts'
 
 const isolateLimits = { cpuMs: 20_000, subRequests: 10 }
 const timeoutMs = 40_000
 /** Concurrent isolates of one Durable Object: the platform allows ten, and others need some. */
 const maxConcurrent = 1
 
-export function openDocumentWriter(loader: WorkerLoader): DocumentWriter['write'] {
+/** `owner`: the session, whose documents of one kind share an isolate. */
+export function openDocumentWriter(loader: WorkerLoader, owner: string): DocumentWriter['write'] {
   const limited = limitConcurrency(maxConcurrent)
+  const write = (job: DocumentJob) => writeInIsolate(loader, owner, job)
   return (kind, given, signal) =>
     limited(async () => {
       const content = removeIllegal(given)
-      if (kind !== 'png' || isSvg(content)) return writeAlone(loader, { kind, content, signal })
-      const drawn = await writeAlone(loader, { kind: 'svg', content, signal })
+      if (kind !== 'png' || isSvg(content)) return write({ kind, content, signal })
+      const drawn = await write({ kind: 'svg', content, signal })
       if ('refused' in drawn) return drawn
-      return writeAlone(loader, { kind, content: new TextDecoder().decode(drawn.bytes), signal })
+      return write({ kind, content: new TextDecoder().decode(drawn.bytes), signal })
     })
 }
 
@@ -33,13 +35,21 @@ const isSvg = (content: string): boolean => /^\s{0,100}<(?:\?xml|svg|!)/i.test(c
 
 const stopped: DocumentBytes = { refused: 'It takes too much time or memory. Make a smaller document.' }
 
-async function writeAlone(loader: WorkerLoader, { kind, content, signal }: DocumentJob): Promise<DocumentBytes> {
-  const write = await loadIsolate(loader, kind, content)
+async function writeInIsolate(
+  loader: WorkerLoader,
+  owner: string,
+  { kind, content, signal }: DocumentJob,
+): Promise<DocumentBytes> {
+  const assets = await loadAssets(kind, content)
+  // An isolate keeps the modules that it was started with.
+  const isolate = { name: 'writer', sharedBy: `${kind}${assets.hasFont ? '+font' : ''}:${owner}` }
+  const write = await loadIsolate(loader, isolate, { code: await writerCode[kind](), modules: assets.modules })
   return awaitAnswer<DocumentBytes>(write(content), {
     timeoutMs,
     signal,
     answer: (ending) => {
       logCrash(ending, 'writes a document')
+      replaceIsolate(isolate)
       return stopped
     },
   })
@@ -47,10 +57,18 @@ async function writeAlone(loader: WorkerLoader, { kind, content, signal }: Docum
 
 type WriterEntrypoint = { readonly write: WriteDocument }
 
-async function loadIsolate(loader: WorkerLoader, kind: DocumentKind, content: string): Promise<WriteDocument> {
-  const [code, modules] = await Promise.all([writerCode[kind](), loadAssets(kind, content)])
-  const isolate = { name: 'writer', code, modules, entrypoint: 'Writer', limits: isolateLimits }
-  const entry = openIsolate<WriterEntrypoint>({ loader, ...isolate })
+async function loadIsolate(
+  loader: WorkerLoader,
+  isolate: { readonly name: string; readonly sharedBy: string },
+  program: { readonly code: string; readonly modules: Assets['modules'] },
+): Promise<WriteDocument> {
+  const entry = openIsolate<WriterEntrypoint>({
+    loader,
+    ...isolate,
+    ...program,
+    entrypoint: 'Writer',
+    limits: isolateLimits,
+  })
   return async (text) => ({ ...(await entry.write(text)) })
 }
 
@@ -67,17 +85,19 @@ const writerCode: Readonly<Record<DocumentKind, () => Promise<string>>> = {
   png: () => readCode(import('../dist/write-png.isolate.txt')),
 }
 
-type Assets = Readonly<Record<string, WorkerLoaderModule>>
+type Assets = { readonly hasFont: boolean; readonly modules: Readonly<Record<string, WorkerLoaderModule>> }
 
 /** The standard fonts of PDF have these letters and a few more. */
 const latinOnly = /^[\0-\u00ff]*$/
 
 /** The font is large: text of Western Europe does without it. */
 async function loadAssets(kind: DocumentKind, content: string): Promise<Assets> {
-  if (kind === 'pdf') return { 'font.ttf': { data: latinOnly.test(content) ? new ArrayBuffer(0) : await loadFont() } }
-  if (kind !== 'png') return {}
+  const hasFont = kind === 'png' || (kind === 'pdf' && !latinOnly.test(content))
+  if (kind === 'pdf')
+    return { hasFont, modules: { 'font.ttf': { data: hasFont ? await loadFont() : new ArrayBuffer(0) } } }
+  if (kind !== 'png') return { hasFont, modules: {} }
   const packed = await readCode(import('../dist/resvg-wasm.isolate.txt'))
-  return { 'font.ttf': { data: await loadFont() }, 'resvg.wasm': { wasm: await unpack(packed) } }
+  return { hasFont, modules: { 'font.ttf': { data: await loadFont() }, 'resvg.wasm': { wasm: await unpack(packed) } } }
 }
 
 const loadFont = async (): Promise<ArrayBuffer> => unpack(await readCode(import('../dist/font-sans.isolate.txt')))

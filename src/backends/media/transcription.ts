@@ -79,8 +79,11 @@ const deepgramAnswer = z.object({
   }),
 })
 
+const megabyte = 1024 * 1024
+
 const deepgram: TranscriptionVendor = {
-  maxBytes: 100 * 1024 * 1024,
+  // Deepgram takes 2 GB, but sound is held whole.
+  maxBytes: 25 * megabyte,
   createRequest({ model, bytes, mime, language }, { baseUrl, key }) {
     const query = new URLSearchParams({ model, smart_format: 'true' })
     if (language === undefined) query.set('detect_language', 'true')
@@ -102,8 +105,6 @@ const deepgram: TranscriptionVendor = {
     }
   },
 }
-
-const megabyte = 1024 * 1024
 
 export const transcriptionVendors = {
   openai: openaiLike('OpenAI', 25 * megabyte),

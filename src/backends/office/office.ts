@@ -1,13 +1,13 @@
 /**
- * Extracts the text of office documents and notebooks, each in a new isolate, or inside the Durable Object when there is
- * no Worker Loader. Always resolves with an answer, even when the isolate crashes.
+ * Extracts the text of office documents and notebooks in an isolate of the session, or inside the Durable Object when
+ * there is no Worker Loader. Always resolves with an answer, even when the isolate crashes.
  */
 
 import type { Documents, OfficeAnswer } from '#agent/core/media/document.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import { loadInProcessOffice, officeCode } from '../modules.ts'
 import type { ReadOffice } from './protocol.ts'
-import { awaitAnswer, logCrash, openIsolate, streamOf } from '../open-isolate.ts'
+import { awaitAnswer, logCrash, openIsolate, replaceIsolate, streamOf } from '../open-isolate.ts'
 
 const isolateLimits = { cpuMs: 20_000, subRequests: 10 }
 const timeoutMs = 30_000
@@ -16,17 +16,19 @@ const maxInlineBytes = 8 * 1024 * 1024
 /** Concurrent isolates of one Durable Object: the platform allows ten, and others need some. */
 const maxConcurrent = 1
 
-export function openOffice(loader: WorkerLoader | undefined): Documents['office'] {
+/** `owner`: the session, whose documents share one isolate. */
+export function openOffice(loader: WorkerLoader | undefined, owner: string): Documents['office'] {
   const limited = limitConcurrency(maxConcurrent)
   return async (bytes, format, signal) => {
     if (!loader && bytes.byteLength > maxInlineBytes) return { refused: 'size' }
     return limited(async () => {
-      const read = loader ? await loadIsolate(loader) : (await loadInProcessOffice()).read
+      const read = loader ? await loadIsolate(loader, owner) : (await loadInProcessOffice()).read
       return awaitAnswer<OfficeAnswer>(read(streamOf(bytes), format), {
         timeoutMs,
         signal,
         answer: (ending) => {
           logCrash(ending, 'reads a document')
+          replaceIsolate({ name: 'office', sharedBy: owner })
           return { refused: 'stopped' }
         },
       })
@@ -36,8 +38,8 @@ export function openOffice(loader: WorkerLoader | undefined): Documents['office'
 
 type OfficeEntrypoint = { readonly read: ReadOffice }
 
-async function loadIsolate(loader: WorkerLoader): Promise<ReadOffice> {
+async function loadIsolate(loader: WorkerLoader, sharedBy: string): Promise<ReadOffice> {
   const isolate = { name: 'office', code: await officeCode(), entrypoint: 'Reader', limits: isolateLimits }
-  const entry = openIsolate<OfficeEntrypoint>({ loader, ...isolate })
+  const entry = openIsolate<OfficeEntrypoint>({ loader, ...isolate, sharedBy })
   return async (stream, format) => ({ ...(await entry.read(stream, format)) })
 }

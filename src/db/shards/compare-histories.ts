@@ -4,7 +4,7 @@ import { keysPerSession } from '../page-row.ts'
 import type { TenantDb } from '../tenant-db.ts'
 
 /** The state of a session is part of each row. */
-const sessionsPerRead = 100
+const sessionsPerRead = 200
 
 /** Every column of a session but its number, and a sum of the marks of its pages, each weighted by the page's number. */
 const selectDigests = `SELECT session.id, json_array(title, source, session.model, parent_id, created_at, updated_at,

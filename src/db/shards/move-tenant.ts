@@ -4,6 +4,7 @@
  * these, compare everything, and let the row of the tenant name the new database. Then the old rows are deleted.
  */
 
+import { warmRows } from '../cold-pages.ts'
 import { titleStatements, pageStatements } from '../append-pages.ts'
 import { deleteRowsOf } from '../delete-tenant.ts'
 import { deleteSession } from '../delete-pages.ts'
@@ -25,13 +26,15 @@ export type MoveStep = {
   readonly hasSwitched?: true
 }
 
-/** D1 allows 1 000 queries in one invocation. */
-const sessionsPerStep = 40
+/** D1 allows 1 000 queries in one invocation. A page takes three. */
+const sessionsPerStep = 20
+const pagesPerStep = 200
 /** So many are copied while the tenant's queries wait. */
 const maxSessionsAtSwitch = 10
+const maxPagesAtSwitch = 50
 /** Longer than an isolate remembers the database of a tenant, and than a switch takes. */
 const stopMs = 60_000
-const pagesPerRead = 32
+const pagesPerRead = 8
 const keptPerRead = 200
 const historyTables = ['page', 'session', 'usage_kept']
 const forever = Number.MAX_SAFE_INTEGER
@@ -41,9 +44,10 @@ export async function moveTenant(env: Env, tenantId: string, to: string): Promis
   const from = await readHistoryName(env, tenantId)
   const target = createTenantDb(getHistoryDatabase(env, to).db, tenantId)
   if (from === to) return deleteOldRows(env, tenantId, to)
-  const move = { env, tenantId, to, source: createTenantDb(getHistoryDatabase(env, from).db, tenantId), target }
-  const copied = await copySome(move, sessionsPerStep)
-  if (copied.left > maxSessionsAtSwitch) return { status: 'copying', sessions: copied.left }
+  const source = createTenantDb(getHistoryDatabase(env, from).db, tenantId)
+  const move = { env, tenantId, to, source, target, blobs: env.BLOBS }
+  const copied = await copySome(move, { sessions: sessionsPerStep, pages: pagesPerStep })
+  if (copied.isCut || copied.left > maxSessionsAtSwitch) return { status: 'copying', sessions: copied.left }
   return (await switchDatabase(move))
     ? { status: 'deleting', sessions: 0, hasSwitched: true }
     : { status: 'copying', sessions: copied.left }
@@ -55,14 +59,25 @@ type Move = {
   readonly to: string
   readonly source: TenantDb
   readonly target: TenantDb
+  readonly blobs: R2Bucket | undefined
 }
 
-/** Copies sessions that differ. Returns how many still do. */
-async function copySome({ source, target }: Move, max: number): Promise<{ readonly left: number }> {
+type Copied = { readonly left: number; readonly isCut: boolean }
+
+/** Copies sessions that differ. Returns how many still do, and whether one was too long: it takes several steps. */
+async function copySome(move: Move, max: { readonly sessions: number; readonly pages: number }): Promise<Copied> {
+  const { source, target } = move
   const ids = await listDifferences(source, target)
-  for (const id of ids.slice(0, max)) await copySession(source, target, id)
+  let [pages, done, isCut] = [max.pages, 0, false]
+  for (const id of ids.slice(0, max.sessions)) {
+    const missing = await copySession(move, id, pages)
+    isCut = missing > pages
+    if (isCut) break
+    pages -= missing
+    done++
+  }
   await copyKeptUsage(source, target)
-  return { left: Math.max(0, ids.length - max) }
+  return { left: ids.length - done, isCut }
 }
 
 const upsertStop = `INSERT INTO moved(tenant_id, since, until) VALUES (?1, ?2, ?3)
@@ -77,7 +92,7 @@ async function switchDatabase(move: Move): Promise<boolean> {
   await requireLongGone(target, to)
   await source.write([source.statement(upsertStop, Date.now(), Date.now() + stopMs)])
   try {
-    const { left } = await copySome(move, maxSessionsAtSwitch)
+    const { left } = await copySome(move, { sessions: maxSessionsAtSwitch, pages: maxPagesAtSwitch })
     const isSame = left === 0 && (await isCopied(source, target))
     const [extended] = isSame ? await source.write([source.statement(extendStop, Date.now() + stopMs, Date.now())]) : []
     if (!extended?.meta.changes) throw new NotYet()
@@ -132,10 +147,17 @@ type SessionRow = {
 const selectSession = 'SELECT * FROM session WHERE tenant_id = ?1 AND id = ?2'
 const ownTitle = '(SELECT num << 20 FROM session WHERE tenant_id = ?1 AND id = ?2)'
 
-/** Makes the session in `target` equal to that in `source`. Pages with the same mark stay as they are. */
-async function copySession(source: TenantDb, target: TenantDb, id: string): Promise<void> {
+/**
+ * Makes the session in `target` equal to that in `source`, with at most so many pages. Pages with the same mark stay as
+ * they are. Returns how many pages were missing.
+ */
+async function copySession(move: Move, id: string, max: number): Promise<number> {
+  const { source, target } = move
   const [row] = await source.read<SessionRow>(selectSession, id)
-  if (!row) return void (await deleteSession(target, id))
+  if (!row) {
+    await deleteSession(target, id)
+    return 0
+  }
   const { renderBaseForms } = await import('../search/word-forms.ts')
   const titled = { id, title: row.title, source: row.source, updatedAt: row.updated_at }
   await target.write([
@@ -145,10 +167,13 @@ async function copySession(source: TenantDb, target: TenantDb, id: string): Prom
   ])
   const [wanted, held] = await Promise.all([readMarks(source, id), readMarks(target, id)])
   const missing = [...wanted].filter(([n, mark]) => held.get(n) !== mark).map(([n]) => n)
-  for (let at = 0; at < missing.length; at += pagesPerRead)
-    for (const page of await readPages(source, row.num, missing.slice(at, at + pagesPerRead)))
-      await target.write(pageStatements(target, titled, page, renderBaseForms))
+  const copied = missing.slice(0, max)
+  for (let at = 0; at < copied.length; at += pagesPerRead) {
+    const pages = await readPages(move, row.num, copied.slice(at, at + pagesPerRead))
+    await target.write(pages.flatMap((page) => pageStatements(target, titled, page, renderBaseForms)))
+  }
   for (const n of held.keys()) if (!wanted.has(n)) await deletePage(target, id, n)
+  return missing.length
 }
 
 function upsertSession({ statement }: TenantDb, { num: _num, tenant_id: _tenant, ...row }: SessionRow) {
@@ -171,13 +196,18 @@ async function readMarks({ read }: TenantDb, id: string): Promise<ReadonlyMap<nu
 
 type StoredPage = PageRow & { readonly last: number; readonly size: number; readonly mark: number }
 
-async function readPages({ read }: TenantDb, num: number, numbers: readonly number[]): Promise<readonly EncodedPage[]> {
+/** Text in R2 stays there. It is read for the search index. */
+async function readPages(
+  { source, blobs }: Pick<Move, 'source' | 'blobs'>,
+  num: number,
+  numbers: readonly number[],
+): Promise<readonly EncodedPage[]> {
   const keys = numbers.map((n) => num * keysPerSession + n)
   const marks = keys.map((_, n) => `?${n + 2}`).join(', ')
-  const rows = await read<StoredPage>(`SELECT * FROM page WHERE tenant_id = ?1 AND id IN (${marks})`, ...keys)
-  return rows.map((row) => {
-    const { last, size, mark, model, usage, turn, body } = row
-    return { page: decodePage(row), last, size, mark, model, usage, turn, body }
+  const rows = await source.read<StoredPage>(`SELECT * FROM page WHERE tenant_id = ?1 AND id IN (${marks})`, ...keys)
+  const warm = blobs ? await warmRows(rows, blobs) : rows
+  return rows.map(({ last, size, mark, model, usage, turn, body }, n) => {
+    return { page: decodePage(warm[n]!), last, size, mark, model, usage, turn, body }
   })
 }
 

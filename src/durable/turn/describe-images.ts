@@ -1,12 +1,13 @@
 /**
  * Describes images for a model that cannot see them: another model writes a text about each. Descriptions are stored by
- * the hash of the image for the tenant, and kept in memory with the message.
+ * the hash of the image for the tenant, and kept in memory with the stored message.
  */
 
 import { type ImagePart, type Message, userText } from '#agent/core/message.ts'
 import { log } from '#agent/core/log.ts'
 import { fenceUntrusted } from '#agent/untrusted/fence.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
+import { getStoredPart } from '#durable/workspace/attachments.ts'
 import type { TurnSession } from './turn-session.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 
@@ -32,7 +33,7 @@ export function createImageDescriber(session: TurnSession, env: Pick<Env, 'TENAN
   return async (transcript) => {
     const turn = session.store.current()?.id ?? ''
     if (failed.turn !== turn) failed = { turn, hashes: new Set() }
-    const open = listImages(transcript).filter((image) => !texts.has(image))
+    const open = listImages(transcript).filter((image) => !texts.has(getStoredPart(image)))
     const hashed = await Promise.all(
       open.map(async (image) => ({ image, hash: await sha256Hex(`${image.mediaType} ${image.data}`) })),
     )
@@ -48,9 +49,9 @@ export function createImageDescriber(session: TurnSession, env: Pick<Env, 'TENAN
     await Promise.all(described)
     for (const { image, hash } of wanted) {
       const text = known.get(hash)
-      if (text !== undefined) texts.set(image, renderDescription(text, hash))
+      if (text !== undefined) texts.set(getStoredPart(image), renderDescription(text, hash))
     }
-    return (image) => texts.get(image)
+    return (image) => texts.get(getStoredPart(image))
   }
 }
 

@@ -22,7 +22,7 @@ import { redactorFor } from '#durable/platform/redaction.ts'
 import { variablesOf } from '#durable/platform/variables.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { tenantStub, blobPrefix } from '#durable/platform/addresses.ts'
-import { loadImages } from '#durable/workspace/attachments.ts'
+import { loadImages, maxRequestImageChars } from '#durable/workspace/attachments.ts'
 import { imageShrinker, shrinkOversizedImages, shrinkImages } from '#durable/workspace/shrink-images.ts'
 import { contextTokens } from './context-tokens.ts'
 import type { ChosenModel, ModelEffects } from './effects.ts'
@@ -108,7 +108,7 @@ function listIdleLimits(session: TurnSession, route: Route): IdleLimits {
 async function renderTranscript(session: TurnSession, env: Env): Promise<readonly Message[]> {
   const transcript = fenceTranscript(session.store.transcript())
   if (!session.store.hasImages()) return transcript
-  const whole = await loadImages(transcript, env.BLOBS, blobPrefix(session.tenantId))
+  const whole = await loadImages(transcript, env.BLOBS, blobPrefix(session.tenantId), maxRequestImageChars)
   const isSmaller = session.store.turn().repairs.imageSize === 'small'
   if (!env.IMAGES) return whole
   return (isSmaller ? shrinkImages : shrinkOversizedImages)(whole, imageShrinker(env.IMAGES))

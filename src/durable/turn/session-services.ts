@@ -161,13 +161,17 @@ export class SessionServices {
 
   #createServices(): Omit<Services, 'programs'> {
     const { env, tenantId, sessionId, meta, updateMeta, subagents } = this.#options
-    const documents = openDocuments({ loader: env.LOADER })
+    const documents = openDocuments({ loader: env.LOADER, owner: `${tenantId}/${sessionId}` })
     return {
       backend: this.backend,
       documents,
       documentWriter: createSessionDocuments(this.#ports),
       // Replaced by what the authority of each call reaches.
-      history: createReachableHistory(historyDb(env, tenantId), { tenantId, sessionId }, { kind: 'session' }),
+      history: createReachableHistory(
+        { db: historyDb(env, tenantId), blobs: env.BLOBS },
+        { tenantId, sessionId },
+        { kind: 'session' },
+      ),
       todos: { read: () => meta().todos, write: (todos) => updateMeta({ todos }) },
       shell: {
         read: () => meta().shell ?? { cwd: this.backend.capabilities.root, env: {} },

@@ -99,7 +99,11 @@ export class ToolBatches {
     }: BatchRunOptions,
   ): AsyncIterable<Result> {
     const { env, tenantId, sessionId } = this.#options
-    const history = createReachableHistory(historyDb(env, tenantId), { tenantId, sessionId }, historyReach(authority))
+    const history = createReachableHistory(
+      { db: historyDb(env, tenantId), blobs: env.BLOBS },
+      { tenantId, sessionId },
+      historyReach(authority),
+    )
     const services = { ...this.#services.all, history }
     const exposure = this.exposure({ id: runId, authority, transcript })
     this.#services.begin(runId)

@@ -3,6 +3,7 @@
  * loaded right before a model call.
  */
 
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { log } from '#agent/core/log.ts'
 import type { ImagePart, Message, TextPart, ToolMessage, UserMessage } from '#agent/core/message.ts'
 import type { Result } from '#agent/core/turn.ts'
@@ -39,7 +40,8 @@ export async function storeImages<M extends MessageWithImages>(
   const content = await Promise.all(
     message.content.map(async (part) => {
       if (!isLarge(part)) return part
-      const key = `${prefix}${crypto.randomUUID()}`
+      // The length is known later without reading the image.
+      const key = `${prefix}${crypto.randomUUID()}.${part.data.length}`
       await blobs.put(key, part.data)
       return { ...part, data: storedPrefix + key }
     }),
@@ -102,22 +104,91 @@ const unstorableImage: TextPart = { type: 'text', text: '[an image that could no
 const isLarge = (part: TextPart | ImagePart): part is ImagePart =>
   part.type === 'image' && !part.mediaType.endsWith(';url') && part.data.length > maxInlineChars
 
-/** Messages with loaded images. The same object is reused, because renderings are cached by it. */
-const loadedMessages = new WeakMap<Message, Message>()
+/** Base64 of all images of one request: an isolate has 128 MB for all its sessions, and a request holds it three times. */
+export const maxRequestImageChars = 12_000_000
+const omittedText = '[an image, left out because newer images fill this request]'
+const missingText = '[an image that is no longer available]'
 
-/** `within`: `imagesOf` the tenant. */
+/** The stored part of each loaded one: the bytes of an image live as long as its request, what is known about it longer. */
+const storedParts = new WeakMap<ImagePart, ImagePart>()
+
+/** Returns the part of the transcript that an image was loaded from. */
+export const getStoredPart = (image: ImagePart): ImagePart => storedParts.get(image) ?? image
+
+/** Concurrent reads; each has an open request. */
+const maxConcurrentReads = 6
+
+/**
+ * Loads the images of messages. `within`: `imagesOf` the tenant. Above `maxChars` the oldest images become notes, several
+ * at once, so that the beginning of the next requests stays the same. The newest image always stays. Nothing is cached.
+ */
 export async function loadImages(
   messages: readonly Message[],
   blobs: R2Bucket | undefined,
   within: string,
+  maxChars = Infinity,
 ): Promise<readonly Message[]> {
   if (!messages.some(hasStored)) return messages
-  return Promise.all(messages.map((message) => (hasStored(message) ? loadMessage(message, blobs, within) : message)))
+  const limited = limitConcurrency(maxConcurrentReads)
+  const omitted = Number.isFinite(maxChars)
+    ? await findOmitted(messages.flatMap(listImages), maxChars, (image) => limited(() => getSize(image, blobs, within)))
+    : new Set<ImagePart>()
+  const load = async (part: ImagePart): Promise<ImagePart | TextPart> => {
+    if (omitted.has(part)) return { type: 'text', text: omittedText }
+    if (!part.data.startsWith(storedPrefix)) return part
+    const data = await limited(() => loadImage(part, blobs, within))
+    if (data === undefined) return { type: 'text', text: missingText }
+    const loaded = { ...part, data }
+    storedParts.set(loaded, part)
+    return loaded
+  }
+  return Promise.all(
+    messages.map(async (message) => {
+      if (!listImages(message).some((part) => omitted.has(part) || part.data.startsWith(storedPrefix))) return message
+      const content = await Promise.all(message.content.map((part) => (part.type === 'image' ? load(part) : part)))
+      return { ...message, content } as Message
+    }),
+  )
 }
 
-const hasStored = (message: Message): boolean =>
-  message.role !== 'assistant' &&
-  message.content.some((part) => part.type === 'image' && part.data.startsWith(storedPrefix))
+const listImages = (message: Message): readonly ImagePart[] =>
+  message.role === 'assistant' ? [] : message.content.filter((part) => part.type === 'image')
+
+/** The oldest images in steps of a quarter of the limit, until the rest fits. */
+async function findOmitted(
+  images: readonly ImagePart[],
+  maxChars: number,
+  sizeOf: (image: ImagePart) => Promise<number>,
+): Promise<ReadonlySet<ImagePart>> {
+  const sizes = await Promise.all(images.map(sizeOf))
+  const step = maxChars / 4
+  const over = sizes.reduce((sum, size) => sum + size, 0) - maxChars
+  const end = Math.ceil(Math.max(0, over) / step) * step
+  const omitted = new Set<ImagePart>()
+  let offset = 0
+  for (const [at, image] of images.slice(0, -1).entries()) {
+    if (offset >= end) break
+    omitted.add(image)
+    offset += sizes[at] ?? 0
+  }
+  return omitted
+}
+
+/** The lengths of images whose names do not have them: those of earlier releases. */
+const knownSizes = new BoundedMap<string, number>(10_000)
+
+async function getSize({ data }: ImagePart, blobs: R2Bucket | undefined, within: string): Promise<number> {
+  if (!data.startsWith(storedPrefix)) return data.length
+  const key = data.slice(storedPrefix.length)
+  const named = /\.(\d{1,9})$/.exec(key)?.[1]
+  const known = named === undefined ? knownSizes.get(key) : Number(named)
+  if (known !== undefined) return known
+  const size = (key.startsWith(within) ? await blobs?.head(key) : undefined)?.size ?? 0
+  knownSizes.set(key, size)
+  return size
+}
+
+const hasStored = (message: Message): boolean => listImages(message).some(({ data }) => data.startsWith(storedPrefix))
 
 /** The base64 of an image, which may be in R2. Undefined when it is not stored any more. */
 export async function loadImage(
@@ -129,23 +200,6 @@ export async function loadImage(
   const key = data.slice(storedPrefix.length)
   const object = key.startsWith(within) ? await blobs?.get(key) : undefined
   return object?.text()
-}
-
-async function loadMessage(message: Message, blobs: R2Bucket | undefined, within: string): Promise<Message> {
-  const cached = loadedMessages.get(message)
-  if (cached || message.role === 'assistant') return cached ?? message
-  const content = await Promise.all(
-    message.content.map(async (part) => {
-      if (part.type !== 'image' || !part.data.startsWith(storedPrefix)) return part
-      const data = await loadImage(part, blobs, within)
-      return data !== undefined
-        ? { ...part, data }
-        : ({ type: 'text', text: '[an image that is no longer available]' } as const)
-    }),
-  )
-  const result = { ...message, content }
-  loadedMessages.set(message, result)
-  return result
 }
 
 /** Concurrent copies; each has an open request. */

@@ -6,8 +6,9 @@
 import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
 import { log } from '#agent/core/log.ts'
 import { type ShrinkImage, smallImage } from '#agent/core/media/shrink-image.ts'
-import type { Message } from '#agent/core/message.ts'
+import type { ImagePart, Message } from '#agent/core/message.ts'
 import { isOversizedImage } from '#agent/providers/shared/images/image-limits.ts'
+import { getStoredPart } from './attachments.ts'
 
 /** Tried in this order until the result is small enough. */
 const qualities = [85, 60] as const
@@ -41,14 +42,14 @@ async function redraw(images: ImagesBinding, whole: Uint8Array, quality: number)
   }
 }
 
-/** Messages with shrunk images. The same object is reused, because renderings are cached by it. */
-type MessageCache = WeakMap<Message, Message>
-const shrunkMessages: MessageCache = new WeakMap()
-const shrunkOversized: MessageCache = new WeakMap()
+/** What became of each stored image: a smaller one, or the same. Each call of the binding is billed. */
+type ImageCache = WeakMap<ImagePart, ImagePart | 'same'>
+const shrunkImages: ImageCache = new WeakMap()
+const shrunkOversized: ImageCache = new WeakMap()
 
 /** Shrinks all images. One that cannot be shrunk stays: the provider may accept it when the others are smaller. */
 export const shrinkImages = (messages: readonly Message[], shrink: ShrinkImage): Promise<readonly Message[]> =>
-  Promise.all(messages.map((message) => shrinkMessage(message, shrink, shrunkMessages)))
+  Promise.all(messages.map((message) => shrinkMessage(message, shrink, shrunkImages)))
 
 /** Shrinks only images with more pixels than any provider accepts. Returns the same array when there are none. */
 export async function shrinkOversizedImages(
@@ -60,15 +61,18 @@ export async function shrinkOversizedImages(
   return made.every((message, at) => message === messages[at]) ? messages : made
 }
 
-async function shrinkMessage(message: Message, shrink: ShrinkImage, cache: MessageCache): Promise<Message> {
+async function shrinkMessage(message: Message, shrink: ShrinkImage, cache: ImageCache): Promise<Message> {
   if (message.role === 'assistant' || message.content.every(({ type }) => type === 'text')) return message
-  const cached = cache.get(message)
-  if (cached) return cached
   const content = await Promise.all(
-    message.content.map(async (part) => (part.type === 'image' ? ((await shrink(part)) ?? part) : part)),
+    message.content.map((part) => (part.type === 'image' ? shrinkOnce(part, shrink, cache) : part)),
   )
   const isSame = content.every((part, at) => part === message.content[at])
-  const result = isSame ? message : ({ ...message, content } as Message)
-  cache.set(message, result)
-  return result
+  return isSame ? message : ({ ...message, content } as Message)
+}
+
+async function shrinkOnce(part: ImagePart, shrink: ShrinkImage, cache: ImageCache): Promise<ImagePart> {
+  const stored = getStoredPart(part)
+  let made = cache.get(stored)
+  if (!made) cache.set(stored, (made = (await shrink(part)) ?? 'same'))
+  return made === 'same' ? part : made
 }

@@ -124,7 +124,8 @@ function isUnchangedPage(backend: ExecutionBackend, callId: string, { path, offs
   return stubbed
 }
 
-const maxFileBytes = 50 * 1024 * 1024
+/** A document is held whole, beside what its reader makes of it. */
+const maxFileBytes = 20 * 1024 * 1024
 
 const officeFormats: ReadonlySet<string> = new Set<OfficeFormat>(['docx', 'xlsx', 'pptx', 'ipynb'])
 const isOffice = (format: string): format is OfficeFormat => officeFormats.has(format)
@@ -151,7 +152,7 @@ async function readDocument(
   const failWithReason = (reason: string): ToolResult =>
     fail(`${requestedPath}${reason}`, { is_binary: format !== 'ipynb', file_size: stat.size })
   if (unreadableFormats[format] !== undefined) return failWithReason(`: ${unreadableFormats[format]}`)
-  if (stat.size > maxFileBytes) return failWithReason(' is larger than 50 MB. Split it first.')
+  if (stat.size > maxFileBytes) return failWithReason(' is larger than 20 MB. Split it first.')
   const bytes = (await backend.files.read(path)) ?? new Uint8Array()
   const document = isOffice(format) ? await extractText(bytes, format, reader) : await extractPdfText(bytes, reader)
   if ('text' in document) return { path, text: document.text, size: bytes.byteLength, format }

@@ -17,7 +17,7 @@ const input = z.object({
 export default defineTool({
   name: 'vision_analyze',
   toolset: 'vision',
-  description: 'Look at an image (PNG, JPEG, GIF, WebP, at most 50 MB) and answer a question about it.',
+  description: 'Look at an image (PNG, JPEG, GIF, WebP, at most 20 MB) and answer a question about it.',
   input,
   needs: ['vision', 'backend'],
   effect: 'pure',

@@ -14,6 +14,8 @@ import { type Connection, type ConnectionChange, isAddressTaken, webhookPlatform
 import { checkSocket, keepSocket } from '#durable/channels/keep-socket.ts'
 import { forgetConnection, sealSecrets, unsealConnection, unsealSecrets } from '#durable/tenant/channels/connection.ts'
 import { AppError, invalid } from '../errors.ts'
+import { createTenants, hasMailAddress } from '#db/tenants.ts'
+import { policyError } from '../input/settings-patch.ts'
 import { requireChannelPolicy, requireSecretsPolicy } from '../input/channel-policy.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { requireFound } from '../sessions.ts'
@@ -45,9 +47,21 @@ async function requirePlatform(platform: string): Promise<Channel> {
   throw invalid(`Unknown platform ${platform}. Supported: ${listPlatforms().join(', ')}.`, 'platform')
 }
 
-function requireAddress({ platform, needsAddress }: Channel, { address }: ChannelSettings): void {
-  if (needsAddress && address === null)
+/** The operator owns the domains of the deployment, and says which tenant has which address. */
+async function requireAddress(
+  { env, tenant }: ConnectionCall,
+  { platform, needsAddress }: Channel,
+  { address }: ChannelSettings,
+): Promise<void> {
+  if (!needsAddress) return
+  if (address === null)
     throw invalid(`${platform} needs settings.address: the address of the agent.`, 'settings.address')
+  const owner = await createTenants(env.DB).get(tenant.id)
+  if (owner && hasMailAddress(owner, address)) return
+  throw policyError(
+    'settings.address',
+    `The address is not assigned to this tenant. The operator assigns it: PATCH /api/admin/tenants/${tenant.id} {"mail": ["${address}"]}.`,
+  )
 }
 
 /** Mail to an address belongs to one connection. The index decides, so that of two requests one is refused. */
@@ -72,7 +86,7 @@ export async function createChannel(
   const channel = await requirePlatform(platform)
   const settings = channelSettings.parse(channel.normalizeId ? normalizeIds(written, channel.normalizeId) : written)
   requireChannelPolicy(call, undefined, settings)
-  requireAddress(channel, settings)
+  await requireAddress(call, channel, settings)
   const generated = generateSecrets(channel, given)
   const secrets = validateSecrets(channel, { ...given, ...generated })
   requireEncryptionKey(env)
@@ -136,7 +150,7 @@ type SettingsUpdate = {
 async function requireSettings(call: ConnectionCall, { platform, before, change }: SettingsUpdate): Promise<void> {
   const after = channelSettings.parse({ ...before, ...change })
   requireChannelPolicy(call, before, after)
-  if (after.address !== before.address) requireAddress(await requirePlatform(platform), after)
+  if (after.address !== before.address) await requireAddress(call, await requirePlatform(platform), after)
 }
 
 export async function setChannelStatus(call: ConnectionCall, status: Connection['status']): Promise<Connection> {

@@ -3,6 +3,9 @@
  * stored for it: it ends with the key, and every ADMIN_KEY ends with the next one.
  */
 
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import * as z from 'zod'
 import { createApiKeys } from '#db/api-keys.ts'
 import { ownerTenant } from '#db/schema.ts'
@@ -18,7 +21,7 @@ import { sha256Base64 } from '#durable/platform/hash.ts'
 const holderShape = z.object({ tenantId: z.string(), keyId: z.string(), adminKey: z.string().optional() })
 export type LoginHolder = z.infer<typeof holderShape>
 /** Times are milliseconds since 1970. */
-const loginShape = holderShape.extend({ issuedAt: z.number(), expiresAt: z.number() })
+const loginShape = holderShape.extend({ id: z.string(), issuedAt: z.number(), expiresAt: z.number() })
 export type CookieLogin = z.infer<typeof loginShape>
 
 const hourMs = 3_600_000
@@ -43,13 +46,21 @@ const renderCookie = (url: string, value: string, maxAgeSeconds: number): string
 
 export const clearedCookie = (url: string): string => renderCookie(url, '', 0)
 
-/** Returns the header `Set-Cookie`. Without `issuedAt` the login begins now. */
-export async function issueCookie(env: Env, url: string, login: LoginHolder & { issuedAt?: number }): Promise<string> {
+/** Returns the header `Set-Cookie`. Without `issuedAt` the login begins now. Its `id` stays when the cookie is renewed. */
+export async function issueCookie(
+  env: Env,
+  url: string,
+  login: LoginHolder & { readonly id?: string; readonly issuedAt?: number },
+): Promise<string> {
   requireSealing(env)
   const now = clock.now()
-  const issuedAt = login.issuedAt ?? now
+  const { id = `in_${crypto.randomUUID()}`, issuedAt = now } = login
   const expiresAt = Math.min(now + idleMs, issuedAt + maxAgeMs)
-  const value = await seal(env, JSON.stringify({ ...login, issuedAt, expiresAt } satisfies CookieLogin), secretOwner)
+  const value = await seal(
+    env,
+    JSON.stringify({ ...login, id, issuedAt, expiresAt } satisfies CookieLogin),
+    secretOwner,
+  )
   return renderCookie(url, value, Math.max(0, Math.floor((expiresAt - now) / 1_000)))
 }
 
@@ -94,7 +105,18 @@ export async function openCookie(env: Env, value: string): Promise<CookieLogin |
 export async function verifyCookie(env: Env, value: string): Promise<VerifiedKey | undefined> {
   const login = await openCookie(env, value)
   const verified = login && (await verifyHolder(env, login))
-  return login && verified && { ...verified, expiresAt: Math.min(login.expiresAt, verified.expiresAt ?? Infinity) }
+  if (!login || !verified) return undefined
+  const identity = { ...verified.identity, login: login.id }
+  return { identity, expiresAt: Math.min(login.expiresAt, verified.expiresAt ?? Infinity) }
+}
+
+/** Ends the login of a cookie, with the links that it has made. A damaged or expired cookie has ended. */
+export async function endLogin(env: Env, value: string): Promise<void> {
+  const login = await openCookie(env, value)
+  if (!login) return
+  const authority = systemAuthority(login.tenantId, { kind: 'job', id: 'sign-out' }, ['write'])
+  await tenantStub(env, login.tenantId).access.revokeKey(authority, login.id)
+  forgetSnapshot(login.tenantId)
 }
 
 /** The identity of a key by its id. */

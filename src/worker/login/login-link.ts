@@ -15,6 +15,7 @@ const linkShape = z.object({
   tenantId: z.string(),
   keyId: z.string(),
   adminKey: z.string().optional(),
+  login: z.string().optional(),
   nonce: z.string(),
   expiresAt: z.number(),
 })
@@ -22,7 +23,7 @@ export type OpenedLink = z.infer<typeof linkShape>
 
 export async function createLoginLink(
   env: Env,
-  holder: LoginHolder,
+  holder: LoginHolder & { readonly login?: string | undefined },
 ): Promise<{ readonly token: string; readonly expiresAt: number }> {
   requireSealing(env)
   const expiresAt = clock.now() + lifetimeMs

@@ -120,12 +120,20 @@ function createLogin(payload: JWTPayload, rules: readonly Login[], id: string): 
 function matches(payload: JWTPayload, { claim, value }: Login): boolean {
   if (claim === '') return true
   // An address that the provider has not verified may be anybody's.
-  if (claim === 'email' && payload['email_verified'] === false) return false
+  if (claim === 'email' && !isVerified(payload)) return false
   const actual = Object.hasOwn(payload, claim) ? payload[claim] : undefined
   const normalize = (text: unknown) => (claim === 'email' ? String(text).toLowerCase() : text)
   return Array.isArray(actual)
     ? actual.includes(value)
     : typeof actual === 'string' && normalize(actual) === normalize(value)
+}
+
+/** Cloudflare Access verifies every address, and its tokens do not say so. */
+const accessIssuer = /^https:\/\/[a-z\d-]+\.cloudflareaccess\.com\/?$/
+
+function isVerified({ iss = '', email_verified: verified }: JWTPayload): boolean {
+  if (verified === undefined) return accessIssuer.test(iss)
+  return verified === true || verified === 'true'
 }
 
 const textOf = (claim: unknown): string | undefined => (typeof claim === 'string' && claim !== '' ? claim : undefined)

@@ -31,9 +31,15 @@ const tenantShape = z.object({
   name: z.string(),
   status: z.enum(['active', 'suspended', 'deleting']),
   limits: limitsSchema,
+  mail: z.array(z.string()).describe('Mail addresses, domains such as @example.com, or *, for its channels.'),
   created_at: z.iso.datetime(),
 })
-nameSchemas({ Tenant: tenantShape }, { Tenant: { id: 'acme', name: 'Acme', limits: {} } })
+nameSchemas({ Tenant: tenantShape }, { Tenant: { id: 'acme', name: 'Acme', limits: {}, mail: ['@acme.example.com'] } })
+
+const mailAddress = z
+  .string()
+  .max(320)
+  .regex(/^(?:\*|[^\s@]{0,64}@[^\s@]{1,255})$/, 'An address, a domain such as @example.com, or *.')
 
 const tag = 'Administration'
 const toTenantView = ({ createdAt, ...tenant }: Tenant) => ({ ...tenant, created_at: iso(createdAt) })
@@ -92,17 +98,23 @@ export const adminRoutes = [
     params: { id: tenantParam },
     scope: 'admin',
     tag,
-    summary: 'Change name, status or limits',
+    summary: 'Change name, status, limits or the mail addresses that its channels may use',
     example: { limits: { usd_per_day: 20 } },
     body: z.strictObject({
       name: z.string().trim().min(1).max(200).optional(),
       status: z.enum(['active', 'suspended']).optional(),
       limits: limitsSchema.optional(),
+      mail: z.array(mailAddress).max(100).optional(),
     }),
     responses: ok('The tenant', tenantShape),
     handle: async ({ env, authority, param, body }) => {
-      const { limits, name, status } = body
-      const change = { ...(name && { name }), ...(status && { status }), ...(limits && { limits }) }
+      const { limits, name, status, mail } = body
+      const change = {
+        ...(name && { name }),
+        ...(status && { status }),
+        ...(limits && { limits }),
+        ...(mail && { mail }),
+      }
       const tenant = requireFound(await createTenants(env.DB, actorOf(authority)).update(param('id'), change))
       if (limits) requireFound((await tenantStub(env, tenant.id).limits.set(authority, limits)) || undefined)
       if (status) requireFound((await tenantStub(env, tenant.id).access.setStatus(authority, status)) || undefined)

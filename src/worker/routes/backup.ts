@@ -236,4 +236,4 @@ async function* rowLines(env: Env, tenantId: string): AsyncGenerator<string> {
 }
 
 /** Files of workspaces come with their session; checkpoints, uploads in parts and kept answers are not backed up. */
-const isMadeAgain = (key: string): boolean => /^s\/[^/]+\/(?:files|checkpoints)\/|^(?:answers|uploads)\//.test(key)
+const isMadeAgain = (key: string): boolean => /^s\/[^/]+\/(?:files|checkpoints|cold)\/|^(?:answers|uploads)\//.test(key)

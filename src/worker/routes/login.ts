@@ -14,6 +14,7 @@ import { parseJson, readBytes, validate } from '../input/body.ts'
 import { adminKeyId, type VerifiedKey } from '../login/key-identity.ts'
 import {
   clearedCookie,
+  endLogin,
   getHolder,
   issueCookie,
   type CookieLogin,
@@ -105,7 +106,8 @@ async function verifyLink(web: RequestContext, text: string): Promise<VerifiedKe
   const link = await openLoginLink(web.env, text)
   const verified = link && (await verifyHolder(web.env, link))
   if (!link || !verified) throw wrongLink()
-  if (!(await redeemLink(web.env, await requireActive(web, verified), link))) throw wrongLink()
+  const identity = { ...verified.identity, ...(link.login !== undefined && { login: link.login }) }
+  if (!(await redeemLink(web.env, await requireActive(web, { ...verified, identity }), link))) throw wrongLink()
   return verified
 }
 
@@ -140,10 +142,12 @@ export const signInRoutes: readonly OpenRoute[] = [
     method: 'delete',
     path: '/api/login',
     id: 'deleteSignIn',
-    summary: 'Sign the page out',
+    summary: 'Sign the page out: its cookie and the links that it has made end',
     responses: { 204: { description: 'The cookie is deleted' } },
-    handle: async ({ req }) => {
+    handle: async ({ req, env }) => {
       refuseForeign(req.raw)
+      const value = readCookie(req.raw)
+      if (value !== undefined) await endLogin(env, value)
       return noContent(clearedCookie(req.url))
     },
   }),
@@ -159,10 +163,11 @@ export const loginPageRoutes = [
     summary: 'Create a link that signs in once with this key, within ten minutes',
     body: z.strictObject({}),
     responses: { 201: { description: 'The link', schema: linkShape } },
-    handle: async ({ env, authority, web }) => {
+    handle: async (call) => {
+      const { env, authority, web } = call
       const holder = await getHolder(env, { identity: { ...authority, entitlements: [] }, expiresAt: null })
       if (!holder) throw invalid('Only a key can create links, not a token of an identity provider.')
-      const { token, expiresAt } = await createLoginLink(env, holder)
+      const { token, expiresAt } = await createLoginLink(env, { ...holder, login: (await readLogin(call))?.id })
       const origin = new URL(web.req.url).origin
       const answer = { url: `${origin}/#in=${token}`, expires_at: new Date(expiresAt).toISOString() }
       return Response.json(answer, { status: 201, headers: noStore })

@@ -24,7 +24,12 @@ const moveShape = z.object({
   status: z.enum(['copying', 'deleting', 'done']),
   sessions: z.int().describe('How many are still to be copied.'),
 })
-nameSchemas({ HistoryShard: shardShape, TenantMove: moveShape })
+const coolShape = z.object({
+  id: z.string(),
+  pages: z.int().describe('Moved by this step.'),
+  next: z.int().nullable(),
+})
+nameSchemas({ HistoryCooling: coolShape, HistoryShard: shardShape, TenantMove: moveShape })
 
 const tag = 'Administration'
 
@@ -66,6 +71,30 @@ export const shardRoutes = [
       if (step.hasSwitched) await recordForTenant(env, 'tenant.changed', id, authority)
       const { status, sessions } = step
       return Response.json({ id, database, status, sessions })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/admin/tenants/:id/history/cool',
+    id: 'coolTenantHistory',
+    params: { id: tenantParam },
+    scope: 'admin',
+    tag,
+    summary: 'Move the text of old messages to R2: one step. Repeat it with next until that is null',
+    example: { months: 12 },
+    body: z.strictObject({
+      months: z.int().min(1).max(1_200).default(12).describe('Messages older than this.'),
+      after: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe('next of the step before.'),
+    }),
+    responses: ok('The step', coolShape),
+    handle: async ({ env, param, body: { months, after } }) => {
+      const { id } = requireFound(await createTenants(env.DB).get(param('id')))
+      const { BLOBS } = env
+      if (!BLOBS) throw new AppError(501, 'not_configured', 'The deployment has no BLOBS.')
+      const before = new Date().setUTCMonth(new Date().getUTCMonth() - months)
+      const { coolPages } = await import('#db/cool-pages.ts')
+      const { pages, next = null } = await coolPages({ ...env, BLOBS }, id, { before, after })
+      return Response.json({ id, pages, next })
     },
   }),
 ]

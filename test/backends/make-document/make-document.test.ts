@@ -10,7 +10,7 @@ const loader = bindings.LOADER!
 const signal = new AbortController().signal
 
 async function write(kind: DocumentKind, content: string): Promise<Uint8Array> {
-  const made = await openDocumentWriter(loader)(kind, content, signal)
+  const made = await openDocumentWriter(loader, 'test')(kind, content, signal)
   if ('refused' in made) throw new Error(made.refused)
   return made.bytes
 }
@@ -35,7 +35,7 @@ let x = 1
 
 describe('a document', () => {
   it('in Word has the headings, lists and tables of the Markdown', async () => {
-    const read = await openDocuments({ loader }).office(await write('docx', report), 'docx', signal)
+    const read = await openDocuments({ loader, owner: 'test' }).office(await write('docx', report), 'docx', signal)
     const text = 'text' in read ? read.text : read.refused
     for (const part of [
       'Quarterly report',
@@ -51,7 +51,7 @@ describe('a document', () => {
 
   it('in Excel has rows, and text that looks like a formula is text', async () => {
     const bytes = await write('xlsx', '[["Name","Sum"],["=HYPERLINK(\\"http://x\\")",3],["+1","@x"]]')
-    const read = await openDocuments({ loader }).office(bytes, 'xlsx', signal)
+    const read = await openDocuments({ loader, owner: 'test' }).office(bytes, 'xlsx', signal)
     const text = 'text' in read ? read.text : read.refused
     for (const part of ['Name', 'Sum', '=HYPERLINK("http://x")', '3', '+1', '@x']) expect(text).toContain(part)
     expect(await entryOf(bytes, 'xl/worksheets/sheet1.xml')).not.toContain('<f>')
@@ -59,7 +59,7 @@ describe('a document', () => {
 
   it('in PDF has the text on pages', async () => {
     const long = `${report}\n${Array.from({ length: 120 }, (_, n) => `Paragraph ${n} with some words.\n`).join('\n')}`
-    const read = await openDocuments({ loader }).pdf(await write('pdf', long), signal)
+    const read = await openDocuments({ loader, owner: 'test' }).pdf(await write('pdf', long), signal)
     const text = 'pages' in read ? read.pages.join('\n') : read.refused
     for (const part of ['Quarterly report', 'first point', 'North', '=1+1', 'Paragraph 119 with some words.'])
       expect(text).toContain(part)
@@ -90,7 +90,7 @@ describe('a document', () => {
   })
 
   it('in PDF is made of a text with control characters, tabs and spaces of all kinds', async () => {
-    const read = await openDocuments({ loader }).pdf(await write('pdf', odd), signal)
+    const read = await openDocuments({ loader, owner: 'test' }).pdf(await write('pdf', odd), signal)
     const text = 'pages' in read ? read.pages.join('\n') : read.refused
     for (const part of ['One[0m', 'ABC', 'Head', 'ab', 'if x y']) expect(text).toContain(part)
   })
@@ -106,7 +106,7 @@ describe('a document', () => {
       [`${name}x`]: [[5]],
       "'": [['\u001b\b', long]],
     }
-    const made = await openDocumentWriter(loader)('xlsx', JSON.stringify(sheets), signal)
+    const made = await openDocumentWriter(loader, 'test')('xlsx', JSON.stringify(sheets), signal)
     if ('refused' in made) throw new Error(made.refused)
     const workbook = await entryOf(made.bytes, 'xl/workbook.xml')
     const names = [...workbook.matchAll(/<sheet [^>]*name="([^"]*)"/g)].map(([, found]) => found)
@@ -123,9 +123,13 @@ describe('a document', () => {
   })
 
   it('in PDF has Greek, Cyrillic and Polish letters, and tells which letters no font has', async () => {
-    const made = await openDocumentWriter(loader)('pdf', '# Zażółć gęślą\n\nΚαλημέρα, **Привет** and 漢字.', signal)
+    const made = await openDocumentWriter(loader, 'test')(
+      'pdf',
+      '# Zażółć gęślą\n\nΚαλημέρα, **Привет** and 漢字.',
+      signal,
+    )
     if ('refused' in made) throw new Error(made.refused)
-    const read = await openDocuments({ loader }).pdf(made.bytes, signal)
+    const read = await openDocuments({ loader, owner: 'test' }).pdf(made.bytes, signal)
     const text = 'pages' in read ? read.pages.join('\n') : read.refused
     for (const part of ['Zażółć gęślą', 'Καλημέρα', 'Привет', '□□']) expect(text).toContain(part)
     expect(made.warnings).toEqual([expect.stringContaining('漢 字')])
@@ -140,7 +144,7 @@ describe('a document', () => {
   })
 
   it('as PNG draws letters of a diagram, and tells which it cannot draw', async () => {
-    const draw = (label: string) => openDocumentWriter(loader)('png', `flowchart LR\n  A[${label}]`, signal)
+    const draw = (label: string) => openDocumentWriter(loader, 'test')('png', `flowchart LR\n  A[${label}]`, signal)
     const [first, second, third] = [await draw('Привет'), await draw('Тевирп'), await draw('漢')]
     if ('refused' in first || 'refused' in second || 'refused' in third) throw new Error('refused')
     expect([...first.bytes.subarray(0, 4)]).toEqual([0x89, 0x50, 0x4e, 0x47])

@@ -27,7 +27,7 @@ async function readBeside(loader: WorkerLoader | undefined, bytes: Uint8Array, f
     }
   })
   await inWorkspace({}, async () => {
-    answer = await openOffice(loader)(bytes, format, new AbortController().signal)
+    answer = await openOffice(loader, 'test')(bytes, format, new AbortController().signal)
   }).finally(() => (state.isOver = true))
   await other
   return { answer, longestMs }
@@ -111,6 +111,6 @@ describe.each([
 })
 
 it('without a loader a large document is refused', async () => {
-  const answer = await openOffice(undefined)(new Uint8Array(9_000_000), 'docx', new AbortController().signal)
+  const answer = await openOffice(undefined, 'test')(new Uint8Array(9_000_000), 'docx', new AbortController().signal)
   expect(answer).toEqual({ refused: 'size' })
 })

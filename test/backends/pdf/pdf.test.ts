@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PdfAnswer } from '#agent/core/media/document.ts'
 import { openDocuments } from '#backends/pdf/pdf.ts'
+import { countLoader } from '../../support/billed-requests.ts'
 import { lines, packed, pdfWith } from '../support/pdf.ts'
 import { bindings } from '../support/workspace.ts'
 
@@ -41,8 +42,8 @@ async function characters(): Promise<Uint8Array> {
 }
 
 const ways = [
-  ['an isolate', { loader: bindings.LOADER }],
-  ['the object itself', {}],
+  ['an isolate', { loader: bindings.LOADER, owner: 'test' }],
+  ['the object itself', { owner: 'test' }],
 ] as const
 
 describe.each(ways)('in %s', (_, options) => {
@@ -115,7 +116,15 @@ describe.each(ways)('in %s', (_, options) => {
 
 describe('without an isolate', () => {
   it('a large file is rejected before it is read', async () => {
-    const answer = await openDocuments({}).pdf(new Uint8Array(9 * 1024 * 1024), signal)
+    const answer = await openDocuments({ owner: 'test' }).pdf(new Uint8Array(9 * 1024 * 1024), signal)
     expect(answer).toMatchObject({ refused: 'size' })
   })
+})
+
+it('the documents of a session share one isolate of each kind', async () => {
+  const ids = new Set<string>()
+  const { pdf, office } = openDocuments({ loader: countLoader(bindings.LOADER!, ids), owner: 'a session' })
+  for (let n = 0; n < 3; n++) expect(await pdf(await pdfWith([lines(`Page ${n}`)]), signal)).toEqual(whole(`Page ${n}`))
+  for (let n = 0; n < 2; n++) await office(new Uint8Array([1, 2, 3]), 'docx', signal)
+  expect([...ids].map((id) => id.replace(/:[\da-f]{16}/, ''))).toEqual(['pdf:a session', 'office:a session'])
 })

@@ -17,7 +17,7 @@ async function setUp(sessions: readonly Given[], db = database) {
     const record = createRecord(id, { source, parentId, updatedAt: at, title: `${text} ${id}` })
     await store.append(record, [createPage(1, [text, 'ok'], { at })])
   }
-  const from = (sessionId: string) => createReachableHistory(db, { tenantId, sessionId }, { kind: 'tenant' })
+  const from = (sessionId: string) => createReachableHistory({ db }, { tenantId, sessionId }, { kind: 'tenant' })
   return { store, from }
 }
 

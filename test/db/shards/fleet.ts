@@ -29,15 +29,18 @@ export async function createTenant(id: string): Promise<void> {
 }
 
 const at = Date.UTC(2026, 5, 1)
-const words = (tenant: string, n: number) => `message${n} of ${tenant}`
+const words = (tenant: string, n: number, filler = '') => `message${n} of ${tenant}${filler && ` ${filler}`}`
 
 /** A session whose pages have one message each, as projections send them. */
 export class FleetSession {
   readonly tenant: string
   readonly id: string
+  /** Text that every message ends with. */
+  readonly filler: string
   written = 0
 
-  constructor(tenant: string, id: string) {
+  constructor(tenant: string, id: string, filler = '') {
+    this.filler = filler
     this.tenant = tenant
     this.id = id
   }
@@ -57,7 +60,7 @@ export class FleetSession {
   }
 
   #page(n: number): Page {
-    const message = { role: 'user', content: [{ type: 'text', text: words(this.tenant, n) }] } as const
+    const message = { role: 'user', content: [{ type: 'text', text: words(this.tenant, n, this.filler) }] } as const
     return {
       n,
       runId: `run-${this.id}-${n}`,
@@ -99,6 +102,6 @@ export class FleetSession {
   }
 
   expected(): readonly string[] {
-    return Array.from({ length: this.written }, (_, n) => words(this.tenant, n + 1))
+    return Array.from({ length: this.written }, (_, n) => words(this.tenant, n + 1, this.filler))
   }
 }

@@ -121,6 +121,17 @@ describe('a tenant that is moved', () => {
     expect(await session.read()).toEqual(session.expected())
   })
 
+  it('may have a session that is longer than a step', async () => {
+    const tenant = 'long'
+    await createTenant(tenant)
+    const session = new FleetSession(tenant, 'endless')
+    for (let n = 0; n < 5; n++) await session.write(90)
+    const to = otherThan(await readHistoryName(fleet, tenant))
+    expect(await moveTenant(fleet, tenant, to)).toEqual({ status: 'copying', sessions: 1 })
+    await moveAll(tenant, to)
+    expect(await session.read()).toEqual(session.expected())
+  })
+
   it('is reached again when a move ends in the middle of the switch', async () => {
     const tenant = 'stopped'
     await createTenant(tenant)

@@ -23,7 +23,7 @@ afterEach(() => replaceClock())
 const monthMs = 31 * 86_400_000
 
 async function receiveMail(to: string) {
-  const checked = 'Authentication-Results: mx.cloudflare.net; dmarc=pass'
+  const checked = 'Authentication-Results: mx.cloudflare.net; dmarc=pass header.from=x.test'
   const header = [checked, 'From: anna@x.test', 'Message-ID: <1@x.test>', 'Subject: Hello'].join('\r\n')
   const raw = new TextEncoder().encode(`${header}\r\n\r\nhello`)
   const context = createExecutionContext()
@@ -43,7 +43,7 @@ it('an idle month of a tenant with Telegram, Slack and email has no wake-up', as
   const clock = createSkippingClock()
   replaceClock(clock)
   const { id, key } = await newTenant()
-  await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { storage_bytes: 1_000_000_000 } } })
+  await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { storage_bytes: 1_000_000_000 }, mail: ['*'] } })
   const telegram = await createChat(() => says('answer'), {}, key)
   const slack = await createSlackChat(key)
   const address = 'idle@talaria.test'

@@ -20,3 +20,13 @@ it('is removed by the same person, also when another rule matches by now, and by
   expect(await push.unsubscribe(person('mallory', 'login_1'), 'https://push.example.com/1')).toBe(false)
   expect(await push.unsubscribe(person('ann', 'login_1+login_2'), 'https://push.example.com/1')).toBe(true)
 })
+
+it('is pushed out by nobody but the key or person with the most', async () => {
+  const first = 'https://push.example.com/first'
+  await push.subscribe(person('bert', 'login_1'), subscription(first))
+  for (let n = 0; n < 60; n++)
+    await push.subscribe(person('mallory', 'login_1'), subscription(`https://push.example.com/m${n}`))
+  expect(await push.unsubscribe(person('mallory', 'login_1'), 'https://push.example.com/m0')).toBe(false)
+  expect(await push.unsubscribe(person('mallory', 'login_1'), 'https://push.example.com/m59')).toBe(true)
+  expect(await push.unsubscribe(person('bert', 'login_1'), first)).toBe(true)
+})

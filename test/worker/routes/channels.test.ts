@@ -5,7 +5,7 @@ import { createApp } from '#worker/app.ts'
 import { secret } from '../../support/chat.ts'
 import { Gate, until } from '../../support/scripted-model.ts'
 import { createTelegramApi } from '../../support/telegram-api.ts'
-import { adminKey, bindings, call, applyMigrations, newKey, newTenant, type ErrorBody } from '../client.ts'
+import { adminKey, assignMail, bindings, call, applyMigrations, newKey, newTenant, type ErrorBody } from '../client.ts'
 
 beforeAll(applyMigrations)
 
@@ -80,7 +80,8 @@ describe('/api/channels', () => {
     ['sms', sms, '1 555 000-2222', '+15550002222'],
     ['sms', sms, '12345', '12345'],
   ])('stores ids as events of %s have them', async (platform, given, typed, id) => {
-    const { key } = await newTenant()
+    const { id: tenant, key } = await newTenant()
+    await assignMail(tenant)
     const own = platform === 'email' && { address: 'bot@ids.test' }
     const settings = { ...own, allow_users: ['*', typed, id], admins: [typed] }
     const { body, status } = await create({ platform, secrets: given, settings }, key)
@@ -343,8 +344,37 @@ describe('the address of an email channel', () => {
     body.error?.param,
   ]
 
+  it('is one that the operator has assigned, by name or domain', async () => {
+    const { id: tenant, key } = await newTenant()
+    const ask = async (address: string) => outcome(await create(mail(address), key))
+    const refused = [403, 'policy', 'settings.address']
+    expect(await ask('agent@assigned.test')).toEqual(refused)
+    await assignMail(tenant, ['Desk@other.test', '@assigned.test'])
+    expect((await call('GET', `/api/admin/tenants/${tenant}`)).body['mail']).toEqual([
+      'Desk@other.test',
+      '@assigned.test',
+    ])
+    expect(await ask('agent@sub.assigned.test')).toEqual(refused)
+    expect(await ask('agent@other.test')).toEqual(refused)
+    const { body } = await create(mail('Agent@Assigned.test'), key)
+    expect(await ask('desk@other.test')).toEqual([201, undefined, undefined])
+    const change = (settings: object) =>
+      call<ErrorBody>('PATCH', `/api/channels/${body.id}`, { key, body: { settings } })
+    expect(outcome(await change({ address: 'agent@elsewhere.test' }))).toEqual(refused)
+    // A channel keeps what it has.
+    await assignMail(tenant, [])
+    expect((await change({ streaming: true })).status).toBe(200)
+    expect(outcome(await change({ address: 'second@assigned.test' }))).toEqual(refused)
+  })
+
+  it.each(['agent', '@', 'a b@x.test', '*@x.test '])('is assigned by a name that it can have, not %j', async (one) => {
+    const { id } = await newTenant()
+    expect((await assignMail(id, [one])).status).toBe(400)
+  })
+
   it('belongs to one tenant, also when an older channel takes it later', async () => {
     const [older, mine] = [await newTenant(), await newTenant()]
+    await Promise.all([older, mine].map(({ id }) => assignMail(id)))
     const theirs = await create(mail('other@mail.test'), older.key)
     const own = await create(mail('agent@mail.test'), mine.key)
     expect([theirs.status, own.status]).toEqual([201, 201])
@@ -359,13 +389,15 @@ describe('the address of an email channel', () => {
   })
 
   it('goes to one of two requests at once', async () => {
-    const { key } = await newTenant()
+    const { id: tenant, key } = await newTenant()
+    await assignMail(tenant)
     const answers = await Promise.all([1, 2].map(() => create(mail('both@mail.test'), key)))
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409])
   })
 
   it('stays until another one replaces it', async () => {
-    const { key } = await newTenant()
+    const { id: tenant, key } = await newTenant()
+    await assignMail(tenant)
     const missing = [400, 'invalid_request', 'settings.address']
     expect(outcome(await create(mail(null), key))).toEqual(missing)
     const { body } = await create(mail('stays@mail.test'), key)

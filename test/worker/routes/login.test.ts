@@ -156,6 +156,23 @@ describe('the cookie', () => {
     }
   })
 
+  it('ends with signing out, with its copies and the links that it has made, and the key stays', async () => {
+    const { key } = await newTenant(['read', 'chat'])
+    const [cookie, other] = [await signedIn(key), await signedIn(key)]
+    const copy = cookieOf((await me(cookie)).headers)
+    const headers = { cookie, ...ours }
+    const made = await call<{ url: string }>('POST', '/api/login/links', { key: null, headers, body: {} })
+    const own = await newLink(key)
+    expect((await call('DELETE', '/api/login', { key: null, headers })).status).toBe(204)
+    expect([(await me(cookie)).status, (await me(copy)).status]).toEqual([401, 401])
+    clearKeyCache()
+    expect([(await me(cookie)).status, (await me(copy)).status]).toEqual([401, 401])
+    expect((await signIn({ link: made.body.url })).status).toBe(401)
+    expect((await signIn({ link: own.url })).status).toBe(204)
+    expect((await me(other)).status).toBe(200)
+    expect((await call('GET', '/api/me', { key })).status).toBe(200)
+  })
+
   it('is deleted on request, and not by pages of others', async () => {
     const answer = await call('DELETE', '/api/login', { key: null, headers: ours })
     expect([answer.status, answer.headers.get('set-cookie')]).toEqual([204, expect.stringContaining('Max-Age=0')])

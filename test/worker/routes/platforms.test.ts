@@ -10,13 +10,14 @@ import { calls, model, type Reply, says, until } from '../../support/scripted-mo
 import { createTwilioApi } from '../../support/twilio-api.ts'
 import { createWhatsappApi, graphError } from '../../support/whatsapp-api.ts'
 import worker from '../../support/worker.ts'
-import { applyMigrations, call, newTenant, request } from '../client.ts'
+import { applyMigrations, assignMail, call, newTenant, request } from '../client.ts'
 import { toHex } from '#durable/platform/hash.ts'
 
 beforeAll(applyMigrations)
 
 async function createChannel(platform: string, secrets: object, replies: readonly Reply[], settings: object = {}) {
-  const { key } = await newTenant()
+  const { id: tenant, key } = await newTenant()
+  await assignMail(tenant)
   const scripted = model(replies)
   await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id } } })
   const { status, body } = await call<{ id: string; webhook_url: string }>('POST', '/api/channels', {
@@ -346,7 +347,8 @@ describe('from the webhook to the answer', () => {
     expect((await call('GET', '/api/pairing', { key: owner })).body).toMatchObject({ data: [] })
     expect(rejected).toHaveLength(1)
     await until(() => scripted.requests.length > 0)
-    const { key } = await newTenant()
+    const { id: tenant, key } = await newTenant()
+    await assignMail(tenant)
     const claim = { platform: 'email', settings: { address: 'agent@talaria.test' } }
     expect((await call('POST', '/api/channels', { key, body: claim })).status).toBe(409)
     expect((await request('POST', `/webhooks/email/${id}`, { key: null, body: 'x' })).status).toBe(401)

@@ -148,3 +148,12 @@ export function historyReach({ scopes: held, channel }: Pick<Authority, 'scopes'
   if (held.includes('read')) return { kind: 'tenant' }
   return channel ? { kind: 'chat', chat: chatName(channel) } : { kind: 'session' }
 }
+
+/**
+ * Whether a role takes tools or risks away from somebody who contributes. What acts in every session of the tenant, such as
+ * its memory and its skills, is not theirs to write: turns of others would act on their words.
+ */
+export const isLimitedByRole = ({ contributors = [], ...own }: Authority): boolean =>
+  [own, ...contributors].some(
+    ({ entitlements, toolBounds, maxRisk }) => maxRisk !== undefined || (entitlements && toolBounds) !== undefined,
+  )

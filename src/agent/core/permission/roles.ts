@@ -16,6 +16,8 @@ export type Roles = Readonly<Record<string, Role>>
 /** An authority whose roles are not resolved yet. It has no scopes, so that nothing can be done with it. */
 export type Identity = Omit<Authority, keyof Rights | 'entitlements'> & {
   readonly entitlements: readonly Entitlement[]
+  /** The sign-in that a cookie or a link comes from. It is no part of the authority: turns go on behind a sign-out. */
+  readonly login?: string
 }
 
 const noRights: Rights = { scopes: [], toolBounds: [[]], maxRisk: 'none' }
@@ -49,7 +51,8 @@ function addRights(one: Rights, other: Rights): Rights {
   }
 }
 
-export function resolveAuthority({ entitlements, ...identity }: Identity, roles: Roles): Authority {
+export function resolveAuthority(given: Identity, roles: Roles): Authority {
+  const { entitlements, login: _, ...identity } = given
   const hasRole = entitlements.some(({ role }) => role !== undefined)
   return { ...identity, ...resolveRights(entitlements, roles), ...(hasRole && { entitlements }) }
 }

@@ -13,11 +13,14 @@ const family = 'DejaVu Sans'
 const maxSide = 4_096
 const zoom = 2
 
+/** The isolate draws more than once, and the program may be started once. */
+let starting: Promise<void> | undefined
+
 export class Writer extends WorkerEntrypoint {
   async write(content: string): Promise<DocumentBytes> {
     // Entities grow without limit; diagrams do not need them.
     if (/<!ENTITY/i.test(content)) return { refused: 'An SVG with entities is not drawn.' }
-    await initWasm(resvgWasm)
+    await (starting ??= initWasm(resvgWasm))
     try {
       return draw(resolveVariables(content))
     } catch (error) {

@@ -36,7 +36,7 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 16).re
 /** As far as the caller may read: of the tenant, or of the chat. */
 async function renderOthers({ outside, tenantId, sessionId }: Session, { authority }: CommandCall, words: string) {
   const history = createReachableHistory(
-    historyDb(outside.env, tenantId),
+    { db: historyDb(outside.env, tenantId), blobs: outside.env.BLOBS },
     { tenantId, sessionId },
     historyReach(authority),
   )

@@ -3,6 +3,7 @@
  * synchronous stretch, so that concurrent writers lose nothing.
  */
 
+import { isLimitedByRole } from '#agent/core/permission/authority.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { MemoryChange, MemoryResult, MemoryTarget, PendingMemory } from '#agent/core/recall/memory.ts'
 import type { Settings } from '#agent/core/settings.ts'
@@ -92,6 +93,7 @@ export class TenantMemory extends TenantPart {
   /** Undefined for an unknown write, or one that the authority does not reach. */
   decide(authority: Authority, id: string, decision: PendingDecision): MemoryResult | undefined {
     if (!this.mayChange(authority, 'write')) return undefined
+    if (decision === 'approve' && isLimitedByRole(authority)) return undefined
     const one = this.pending(authority).find((pending) => pending.id === id)
     if (!one) return undefined
     const store: StoreName = { target: one.target, owner: one.owner }
@@ -156,7 +158,9 @@ export class TenantMemory extends TenantPart {
   /** Facts of the tenant act in all of its sessions, so they take more than one's own profile. */
   #writableStore(authority: Authority, target: MemoryTarget): StoreName | { readonly error: string } {
     const store = this.#storeOf(authority, target)
-    if (target === 'user' || memoryReach(authority)?.canWrite !== false) return store
+    if (target === 'user' || 'error' in store) return store
+    if (isLimitedByRole(authority)) return { error: limitedByRole }
+    if (memoryReach(authority)?.canWrite !== false) return store
     return { error: 'The sender may not change the memory of this tenant: it takes the scope write.' }
   }
 
@@ -195,3 +199,6 @@ export class TenantMemory extends TenantPart {
 
 const isReached = ({ target, owner }: PendingMemory, reach: MemoryReach): boolean =>
   target === 'memory' || (owner !== undefined && owner === reach.owner)
+
+const limitedByRole =
+  'The role of somebody who has contributed limits tools or risks, so the memory of this tenant stays as it is: it acts in all sessions.'

@@ -40,7 +40,6 @@ export type TenantPushOptions = {
 export const vapidOwner = (tenant: string): SecretOwner => ({ tenant, kind: 'push', id: 'vapid' })
 
 const name = 'push'
-/** A browser more takes the place of the oldest. */
 const maxSubscriptions = 50
 
 export class TenantPush extends TenantPart {
@@ -80,8 +79,8 @@ export class TenantPush extends TenantPart {
     this.requireOwn(authority, 'read')
     const isFirst = !this.isWanted
     const others = this.#stored.list.filter(({ endpoint }) => endpoint !== subscription.endpoint)
-    const list = [...others, { ...subscription, reader: listTags(authority) }].slice(-maxSubscriptions)
-    this.#store({ ...this.#stored, list })
+    const list = [...others, { ...subscription, reader: listTags(authority) }]
+    this.#store({ ...this.#stored, list: list.length > maxSubscriptions ? withoutOldest(list) : list })
     if (isFirst) this.#options.onFirst()
   }
 
@@ -130,4 +129,16 @@ export class TenantPush extends TenantPart {
     this.#options.values.set(name, value)
     this.#cached = value
   }
+}
+
+const holderOf = ({ reader: [holder = ''] }: PushSubscription): string => withoutRules(holder)
+
+/** A browser more takes the place of the oldest one of the key or person with the most, so that nobody pushes out others. */
+function withoutOldest(list: readonly PushSubscription[]): readonly PushSubscription[] {
+  const countOf = (one: PushSubscription) => list.filter((other) => holderOf(other) === holderOf(one)).length
+  const most = Math.max(...list.map(countOf))
+  return list.toSpliced(
+    list.findIndex((one) => countOf(one) === most),
+    1,
+  )
 }

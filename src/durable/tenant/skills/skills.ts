@@ -3,6 +3,7 @@
  * files of a skill at once, and is refused when the skill has changed since it was read.
  */
 
+import { isLimitedByRole } from '#agent/core/permission/authority.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type {
   SkillChange,
@@ -135,7 +136,7 @@ export class TenantSkills extends TenantPart implements ScheduledPart {
 
   /** Stores a whole skill for a person or an import. */
   async write(authority: Authority, write: SkillWrite): Promise<SkillWriteResult> {
-    if (!this.mayChange(authority, 'write')) return { kind: 'foreign' }
+    if (!this.#mayWrite(authority)) return { kind: 'foreign' }
     if (write.mode === 'replace' && !this.#own(write.name ?? '')) return { kind: 'unknown' }
     const checked = await checkSkill(write.files, write.source, write.name)
     if (!checked.ok) return { kind: 'invalid', error: checked.error }
@@ -148,7 +149,7 @@ export class TenantSkills extends TenantPart implements ScheduledPart {
 
   /** Writes or removes one file for a person. `bytes` undefined: removes it. */
   async writeFile(authority: Authority, name: string, file: SkillFileWrite): Promise<SkillWriteResult> {
-    if (!this.mayChange(authority, 'write')) return { kind: 'foreign' }
+    if (!this.#mayWrite(authority)) return { kind: 'foreign' }
     const before = this.#own(name)
     const found = before && (await this.#find(name))
     if (!found) return { kind: 'unknown' }
@@ -159,6 +160,11 @@ export class TenantSkills extends TenantPart implements ScheduledPart {
     const files = bytes ? [...others, { path, bytes }] : others
     const isSame = this.#own(name)?.hash === before.hash
     return isSame ? this.write(authority, { ...write, files }) : this.writeFile(authority, name, file)
+  }
+
+  /** Skills act in all sessions: whoever writes them may do what any of them may. */
+  #mayWrite(authority: Authority): boolean {
+    return this.mayChange(authority, 'write') && !isLimitedByRole(authority)
   }
 
   #refuseWrite(
@@ -180,6 +186,7 @@ export class TenantSkills extends TenantPart implements ScheduledPart {
   ): Promise<SkillChangeResult> {
     this.requireOwn(authority)
     if (!this.mayChange(authority, 'write', 'approve')) return refuse(needsScope)
+    if (isLimitedByRole(authority)) return refuse(limitedByRole)
     const badName = explainBadSkillName(change.name)
     if (badName !== undefined) return refuse(badName)
     for (let tried = 0; tried < maxTries; tried++) {
@@ -195,7 +202,7 @@ export class TenantSkills extends TenantPart implements ScheduledPart {
     name: string,
     { isPinned, isArchived }: { readonly isPinned?: boolean | undefined; readonly isArchived?: boolean | undefined },
   ): Promise<SkillSummary | undefined> {
-    if (!this.mayChange(authority, 'write')) return undefined
+    if (!this.#mayWrite(authority)) return undefined
     const found = await this.#find(name)
     if (!found) return undefined
     const { record } = found
@@ -214,7 +221,7 @@ export class TenantSkills extends TenantPart implements ScheduledPart {
 
   /** False for an unknown or bundled skill. */
   async remove(authority: Authority, name: string): Promise<boolean | 'pinned'> {
-    if (!this.mayChange(authority, 'write')) return false
+    if (!this.#mayWrite(authority)) return false
     const record = this.#own(name)
     if (!record) return false
     if (record.isPinned) return 'pinned'
@@ -374,6 +381,9 @@ async function readAll({ files, read }: OfferedSkill): Promise<readonly SkillCon
   const contents = await Promise.all(files.map(async ({ path }) => ({ path, bytes: await read(path) })))
   return contents.flatMap(({ path, bytes }) => (bytes ? [{ path, bytes }] : []))
 }
+
+const limitedByRole =
+  'The role of somebody who has contributed limits tools or risks, so skills stay as they are: they act in all sessions.'
 
 /** Explains to the model why a change of a skill is refused, and what to do instead. */
 const needsScope =

@@ -6,7 +6,7 @@ import type { ImageInput } from '#backends/media/images.ts'
 import { MediaFailure } from '#backends/media/vendor.ts'
 import type { MediaHost } from './media-host.ts'
 
-const maxBytes = 50 * 1024 * 1024
+const maxBytes = 20 * 1024 * 1024
 const timeoutMs = 60_000
 /** The types that every model reads. */
 const readable: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
@@ -52,7 +52,7 @@ async function readFile({ backend }: PictureHost, path: string): Promise<Uint8Ar
   try {
     const stat = await backend.files.stat(path)
     if (stat?.type !== 'file') throw new MediaFailure('refused', `There is no file ${shown(path)} in the workspace.`)
-    if (stat.size > maxBytes) throw new MediaFailure('refused', `${shown(path)} is larger than 50 MB.`)
+    if (stat.size > maxBytes) throw new MediaFailure('refused', `${shown(path)} is larger than 20 MB.`)
     return new Uint8Array((await backend.files.read(path)) ?? [])
   } catch (error) {
     if (!(error instanceof BackendError)) throw error

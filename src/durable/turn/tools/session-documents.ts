@@ -9,7 +9,9 @@ export function createSessionDocuments({ env, tenantId, sessionId }: ToolPorts):
   const { LOADER: loader } = env
   let opened: Promise<DocumentWriter['write']> | undefined
   const open = (own: WorkerLoader) =>
-    (opened ??= import('#backends/make-document/make-document.ts').then((module) => module.openDocumentWriter(own)))
+    (opened ??= import('#backends/make-document/make-document.ts').then((module) =>
+      module.openDocumentWriter(own, `${tenantId}/${sessionId}`),
+    ))
   return {
     write: async (kind, content, signal) =>
       loader ? (await open(loader))(kind, content, signal) : { refused: 'The deployment has no binding LOADER.' },

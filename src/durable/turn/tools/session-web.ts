@@ -31,7 +31,7 @@ export function createSessionWeb(
     async extract(url, maxChars, signal) {
       const { extractPage, openPageReader } = await import('#backends/web/extract/extract-page.ts')
       const { env, tenantId, guardedFetch: send, backend, runInBackground } = ports
-      const reader = (readPage ??= openPageReader(env.LOADER))
+      const reader = (readPage ??= openPageReader(env.LOADER, `${tenantId}/${sessionId}`))
       const renderPage = async (address: string, stop: AbortSignal) => {
         const shown = await showPage(address, stop)
         const bytes = new TextEncoder().encode(shown?.html)

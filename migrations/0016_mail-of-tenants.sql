@@ -1,0 +1,1 @@
+ALTER TABLE `tenant` ADD `mail` text;
