@@ -2,6 +2,7 @@
 
 import type { OfficeFormat } from '#agent/core/media/document.ts'
 import { extractPdfText } from '#tools/file/documents/pdf-text.ts'
+import { withDeadline } from '#durable/platform/timeout.ts'
 import type { Session } from '../session.ts'
 
 export type PlacedFile = {
@@ -57,11 +58,13 @@ export class FileContents {
   }
 
   /** Undefined for a file that is no document. */
-  async #readDocument({ path, mediaType, bytes }: PlacedFile): Promise<string | undefined> {
+  async #readDocument(file: PlacedFile): Promise<string | undefined> {
+    const format = formatOf(file.path, file.mediaType)
+    return format && withDeadline(extractTimeoutMs, (signal) => this.#extract(file.bytes, format, signal))
+  }
+
+  async #extract(bytes: Uint8Array, format: OfficeFormat | 'pdf', signal: AbortSignal): Promise<string> {
     const { documents, backend } = this.#session.toolRuntime
-    const format = formatOf(path, mediaType)
-    if (!format) return undefined
-    const signal = AbortSignal.timeout(extractTimeoutMs)
     if (format === 'pdf') {
       const found = await extractPdfText(bytes, { backend, documents, signal })
       return 'text' in found ? found.text : `(It${found.reason})`
