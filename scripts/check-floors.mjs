@@ -50,7 +50,7 @@ const orders = {
     ['rpc'],
   ],
   'src/durable/turn': [
-    ['turn-session.ts', 'turn-authority.ts', 'approval-policy.ts', 'loop-limits.ts'],
+    ['turn-session.ts', 'turn-authority.ts', 'turn-marks.ts', 'approval-policy.ts', 'loop-limits.ts'],
     ['media'],
     ['tools'],
     ['prompt', 'compression', 'recall'],

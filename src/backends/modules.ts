@@ -3,6 +3,7 @@
  * (scripts/build-isolate.mjs).
  */
 
+import type * as EgressModule from './egress/part.ts'
 import { readCode } from './isolate-code.ts'
 import type { ShellPolicy } from '#agent/core/permission/shell-policy.ts'
 import type { IndexedSkill } from '#agent/core/skills/skill-material.ts'
@@ -23,6 +24,13 @@ let shellPolicy: ShellPolicy | undefined
  */
 export const loadShellPolicy = (): ShellPolicy | Promise<ShellPolicy> =>
   shellPolicy ?? import('./shell-policy/part.ts').then((module) => (shellPolicy = module.shellPolicy))
+
+type EgressPart = typeof EgressModule
+let egressPart: EgressPart | undefined
+
+/** What leaves after foreign and private data. Undefined until it was loaded. */
+export const readEgressPart = (): EgressPart | undefined => egressPart
+export const loadEgressPart = async (): Promise<EgressPart> => (egressPart ??= await import('./egress/part.ts'))
 
 /** The validator of answers in a JSON schema. */
 export const loadSchemaValidator = () => import('./json-schema/part.ts')

@@ -10,7 +10,15 @@ import { getSession, listRecentSessions, listSessions } from './session-director
 import { deletePagesFrom, deleteSession } from './delete-pages.ts'
 import type { searchMessages as SearchMessages } from './search/search.ts'
 import { callsIn, textIn } from '#agent/core/message.ts'
-import { decodeEntries, decodePage, getMessageSource, keysPerSession, pageColumns, type PageRow } from './page-row.ts'
+import {
+  decodeEntries,
+  decodePage,
+  getMessageMarks,
+  getMessageSource,
+  keysPerSession,
+  pageColumns,
+  type PageRow,
+} from './page-row.ts'
 
 /** The search is loaded when it is first used. */
 const searchMessages: typeof SearchMessages = async (...parameters) =>
@@ -153,5 +161,13 @@ function renderMessage(entry: Entry): HistoryMessage {
     text.length > maxMessageChars
       ? `${text.slice(0, maxMessageChars)}\n[${text.length - maxMessageChars} more characters are not shown]`
       : text
-  return { id, seq, role: message.role, ...getMessageSource(entry), content, at: new Date(at).toISOString() }
+  return {
+    id,
+    seq,
+    role: message.role,
+    ...getMessageSource(entry),
+    marks: getMessageMarks(entry),
+    content,
+    at: new Date(at).toISOString(),
+  }
 }

@@ -3,6 +3,8 @@
  * one range of keys, a repeated append writes the same row, and no second index is needed.
  */
 
+import { marksOfMessage } from '#agent/untrusted/result-marks.ts'
+import { allMarks, joinMarks, type Marks, privateMarks } from '#agent/core/marks.ts'
 import type { Entry, Page } from '#agent/core/history.ts'
 import type { MessageSource } from '#agent/core/message.ts'
 import type { Usage } from '#agent/core/usage.ts'
@@ -80,6 +82,13 @@ export function decodePage(row: PageRow): Page {
 }
 
 export const decodeEntries = (body: string) => JSON.parse(body) as readonly Entry[]
+
+/** What a stored message holds. Everything in history belongs to the tenant. */
+export const getMessageMarks = ({ message }: Entry): Marks => joinMarks(privateMarks, marksOfStored(message))
+
+/** Results and answers that are older than marks may hold anything. */
+const marksOfStored = (message: Entry['message']): Marks =>
+  message.role === 'user' ? marksOfMessage(message) : (message.marks ?? allMarks)
 
 /** Names the source of a message that no person and no model wrote. */
 export const getMessageSource = (entry: Entry | undefined): { readonly message_source?: MessageSource } =>

@@ -4,7 +4,6 @@
  */
 
 import type { ApprovalDecision, Assessment } from '#agent/core/permission/approval.ts'
-import type { Exposure } from '#agent/core/permission/authority.ts'
 import type { ApprovalRequest } from '#agent/core/pending-request.ts'
 import { showHiddenInValue } from '#agent/core/visible-text.ts'
 import type { Services, Tool } from '#agent/core/tool.ts'
@@ -18,7 +17,7 @@ import {
   assessByRisk,
 } from '#agent/policy/approval/approval.ts'
 import type { ApprovalJudgement } from '#agent/policy/approval/approval-judge.ts'
-import { assessExposure } from '#agent/policy/approval/exposure.ts'
+import { assessEgress, type EgressState } from '#agent/policy/approval/egress.ts'
 
 export type PermissionContext = {
   readonly services: Partial<Services>
@@ -28,8 +27,8 @@ export type PermissionContext = {
   /** Asks a model. Must not throw: without a judgement it escalates. */
   readonly judge: (call: JudgedCall) => Promise<ApprovalJudgement>
   readonly now: () => number
-  /** Read by the turn so far. Absent: nothing. */
-  readonly exposure?: () => Exposure
+  /** What the turn has read so far. Absent: nothing. */
+  readonly egress?: EgressState
 }
 
 export type PermissionResult =
@@ -45,8 +44,11 @@ export function checkPermission(
   tool: Tool,
   context: PermissionContext,
 ): PermissionResult | Promise<PermissionResult> {
-  const refresh = tool.assess && context.services.backend?.learn?.()
-  return refresh ? refresh.then(() => applyPolicy(call, tool, context)) : applyPolicy(call, tool, context)
+  const learning = tool.assess && context.services.backend?.learn?.()
+  const loading = context.egress?.load()
+  return learning || loading
+    ? Promise.all([learning, loading]).then(() => applyPolicy(call, tool, context))
+    : applyPolicy(call, tool, context)
 }
 
 function applyPolicy(
@@ -91,14 +93,14 @@ function decideCall(judgedCall: JudgedCall, context: PermissionContext): Permiss
 function describeCall(
   call: ToolCall,
   tool: Tool,
-  { services, describeLocation, exposure }: PermissionContext,
+  { services, describeLocation, egress }: PermissionContext,
   known: Assessment | undefined,
 ): JudgedCall {
   const { id, input, granted } = call
   const risk = tool.risk(input)
   const own = known ?? assessByRisk(risk, listSubjects(input, services))
   const isOnline = services.backend !== undefined && services.backend.capabilities.network !== 'none'
-  const assessment = assessExposure(own, { tool: tool.name, input, risk, isOnline }, exposure?.() ?? {})
+  const assessment = assessEgress(own, { tool: tool.name, input, risk, isOnline }, egress)
   return {
     callId: id,
     tool: tool.name,

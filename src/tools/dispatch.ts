@@ -5,13 +5,22 @@
 
 import type { ScheduleTimer } from '#agent/core/clock.ts'
 import { errorResult, type ToolMessage } from '#agent/core/message.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { type RedactionStream, redactJson, type Redactor } from '#agent/core/secrets/redaction.ts'
 import type { CallContext, Services, Tool, Toolbox, ToolResult } from '#agent/core/tool.ts'
-import { isUntrustedTool } from '#agent/untrusted/fenced-transcript.ts'
+import { joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
 import type { Result, ToolCall } from '#agent/core/turn.ts'
 import { groupCalls } from './group-calls.ts'
 import { type PermissionResult, type PermissionRefusal, renderRefusal } from './check-permission.ts'
-import { maxLimits, openBatch, type ResultBatch, type ResultLimits, type Spill, spillText } from './limit-result.ts'
+import {
+  maxLimits,
+  openBatch,
+  type ResultBatch,
+  type ResultLimits,
+  type Shorten,
+  type Spill,
+  spillText,
+} from './limit-result.ts'
 import { describeToolTimeout, limitToolTime } from './time-limit.ts'
 
 export type DispatchOptions = {
@@ -25,16 +34,16 @@ export type DispatchOptions = {
     readonly emit: (progress: CallProgress) => void
     readonly openRedaction: () => RedactionStream
   }
-  /** Receives the result of each call before anybody else, also of calls by programs. */
-  readonly noteResult?: (input: unknown, message: ToolMessage) => void
+  /** Decides what the result of each call holds, also of calls by programs. Absent: nothing is known. */
+  readonly marks?: CallMarks
   /** Decides whether a call may run. */
   readonly permit: (call: ToolCall, tool: Tool) => PermissionResult | Promise<PermissionResult>
   /** Earlier results of the same batch. A batch is dispatched in several groups. */
   readonly earlierResults?: readonly ToolMessage[]
   /** Default: the highest ones. */
   readonly resultLimits?: ResultLimits
-  /** Whether a call has used tools whose results strangers may have written. */
-  readonly readsForeign?: (callId: string) => boolean
+  /** What the calls of a program have read. */
+  readonly nestedMarks?: (callId: string) => Marks
   /** Creates the nonce of a result that the model gets in a fence. */
   readonly newNonce?: () => string
   /** Masks secrets in results. Its secrets may change while a call runs. */
@@ -42,6 +51,17 @@ export type DispatchOptions = {
   /** Lets tests stop the process right before, during and right after a tool runs. */
   readonly failpoint?: (moment: 'before' | 'during' | 'after') => Promise<never> | undefined
 } & Spill
+
+export type CallMarks = {
+  /** The authority of a call: with what the turn holds by now. */
+  readonly authority: () => Authority
+  /** Called before a call runs. The returned function gets the result before anybody else. */
+  readonly begin: (
+    call: ToolCall,
+    tool: Tool,
+    services: Partial<Services>,
+  ) => Promise<(message: ToolMessage, reported: Marks) => Marks>
+}
 
 /** A piece of what a call prints: bounded, with secrets masked. */
 export type CallProgress = {
@@ -57,7 +77,7 @@ const maxConcurrent = 8
 /** Runs the calls concurrently and yields each result as soon as it exists. */
 export async function* dispatch(calls: readonly ToolCall[], options: DispatchOptions): AsyncGenerator<Result> {
   const { earlierResults = [], resultLimits: limits = maxLimits } = options
-  const shorten = (callId: string, text: string) => spillText(callId, text, options, limits)
+  const shorten: Shorten = (callId, text, marks) => spillText({ callId, text, marks }, options, limits)
   const batch = openBatch({ earlier: earlierResults, limits, shorten })
   const running = new Map(calls.map((call) => [call.id, runCall(call, options, calls.length)]))
   while (running.size) {
@@ -100,13 +120,36 @@ async function runCall(call: ToolCall, options: DispatchOptions, concurrent: num
   const decided = permitted.decision && { decision: permitted.decision }
   if (permitted.do === 'later') return { of: 'later', callId: call.id, awaits: permitted.awaits, ...decided }
   if (permitted.do === 'refuse') return { of: 'tool', message: refusalMessage(call, permitted.refusal), ...decided }
+  const result = await runPermitted(call, tool, options, concurrent)
+  return { ...result, ...decided }
+}
+
+async function runPermitted(
+  call: ToolCall,
+  tool: Tool,
+  options: DispatchOptions,
+  concurrent: number,
+): Promise<DispatchResult> {
+  const reported: Marks[] = []
+  const settleMarks = await options.marks?.begin(call, tool, options.services)
   await options.failpoint?.('before')
-  const outcome = await runTool(tool, call, options, limitToolTime(tool.timeoutMs?.(call.input), concurrent))
+  const outcome = await runTool(
+    tool,
+    call,
+    { ...options, reported },
+    limitToolTime(tool.timeoutMs?.(call.input), concurrent),
+  )
   await options.failpoint?.('after')
-  if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later, ...decided }
+  if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later }
   const message = toMessage(call, outcome, options)
-  options.noteResult?.(call.input, message)
-  return { of: 'tool', message, ...decided }
+  const marks = settleMarks?.(message, joinMarks(...reported, options.nestedMarks?.(call.id)))
+  return { of: 'tool', message: marks ? markResult(message, marks, options) : message }
+}
+
+/** The fence follows from the mark. */
+function markResult(message: ToolMessage, marks: Marks, { newNonce }: DispatchOptions): ToolMessage {
+  const nonce = marks.isForeign ? newNonce?.() : undefined
+  return { ...message, marks, ...(nonce !== undefined && { nonce }) }
 }
 
 const refusalMessage = ({ id, name }: ToolCall, refusal: PermissionRefusal): ToolMessage => ({
@@ -115,14 +158,24 @@ const refusalMessage = ({ id, name }: ToolCall, refusal: PermissionRefusal): Too
   name,
   content: [{ type: 'text', text: renderRefusal(name, refusal) }],
   failed: true,
+  marks: noMarks,
 })
 
-async function runTool(tool: Tool, call: ToolCall, options: DispatchOptions, limitMs: number): Promise<ToolResult> {
-  const { context, schedule, services } = options
+type RunOptions = DispatchOptions & { readonly reported: Marks[] }
+
+async function runTool(tool: Tool, call: ToolCall, options: RunOptions, limitMs: number): Promise<ToolResult> {
+  const { context, schedule, services, reported, marks } = options
   const progress = options.progress && openCallProgress(call, options.progress, schedule)
   const maxResultChars = options.resultLimits?.perResult
   const bounds = maxResultChars === undefined ? {} : { maxResultChars }
-  const base = { ...context, ...bounds, callId: call.id, ...(progress && { reportProgress: progress.report }) }
+  const base = {
+    ...context,
+    ...(marks && { authority: marks.authority() }),
+    ...bounds,
+    callId: call.id,
+    addMarks: (read: Marks) => void reported.push(read),
+    ...(progress && { reportProgress: progress.report }),
+  }
   try {
     const run = await runWithLimit({ limitMs, stop: context.signal, schedule }, async (signal) => {
       const running = tool.run(call.input, { ...base, signal }, services)
@@ -159,10 +212,7 @@ function toMessage(
   { content, failed: isFailed }: Exclude<ToolResult, { later: unknown }>,
   options: DispatchOptions,
 ): ToolMessage {
-  const isForeign = isUntrustedTool(name) || options.readsForeign?.(callId)
-  const nonce = isForeign ? options.newNonce?.() : undefined
-  const redacted = redactParts(content, options, name)
-  return { role: 'tool', callId, name, content: redacted, failed: isFailed, ...(nonce !== undefined && { nonce }) }
+  return { role: 'tool', callId, name, content: redactParts(content, options, name), failed: isFailed }
 }
 
 /** In contents of files, values that only their names make suspicious are mostly code: the model has to see it. */

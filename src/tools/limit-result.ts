@@ -3,6 +3,7 @@
  * limit, for which the largest texts are stored first.
  */
 
+import type { Marks } from '#agent/core/marks.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 
 /** Characters of one text, and of all texts of a batch. */
@@ -26,8 +27,8 @@ const previewChars = 1_500
 /** A shorter text is not stored: its preview would be as long. */
 const minStoredChars = 3_000
 
-/** Shortens one text of the result of a call. */
-export type Shorten = (callId: string, text: string) => Promise<string> | string
+/** Shortens one text of the result of a call. `marks`: of the result. */
+export type Shorten = (callId: string, text: string, marks?: Marks) => Promise<string> | string
 
 export type BatchOptions = {
   /** Results that the batch has already. They are shortened when a later one makes the batch too long. */
@@ -51,7 +52,7 @@ export function openBatch({ earlier = [], limits, shorten }: BatchOptions): Resu
   const messages = new Map(earlier.map((message) => [message.callId, message]))
   const done = new Set<string>()
   const shortenAt = async ({ callId, part, text }: ResultPart) => {
-    const shorter = await shorten(callId, text)
+    const shorter = await shorten(callId, text, messages.get(callId)?.marks)
     const message = messages.get(callId)
     if (!message) return undefined
     const content = message.content.map((one, i) => (i === part ? ({ type: 'text', text: shorter } as const) : one))
@@ -94,21 +95,23 @@ const findLargest = (texts: readonly ResultPart[]): ResultPart | undefined =>
   )
 
 export type Spill = {
-  /** Stores a long result and returns its path. */
-  readonly spill: (callId: string, text: string) => Promise<string>
+  /** Stores a long result, with its marks, and returns its path. */
+  readonly spill: (callId: string, text: string, marks?: Marks) => Promise<string>
   /** Reports a defect to the operator. */
   readonly logError: (error: unknown, tool: string) => void
 }
 
+/** A text of the result of a call. */
+type SpilledText = { readonly callId: string; readonly text: string; readonly marks?: Marks | undefined }
+
 export async function spillText(
-  callId: string,
-  text: string,
+  { callId, text, marks }: SpilledText,
   { spill, logError }: Spill,
   { perResult }: ResultLimits = maxLimits,
 ): Promise<string> {
   const preview = text.slice(0, previewChars)
   try {
-    const path = await spill(callId, text)
+    const path = await spill(callId, text, marks)
     return JSON.stringify({ persisted_output: { path, characters: text.length, read_with: 'read_file' }, preview })
   } catch (error) {
     // When the workspace cannot store the text, the model still gets its beginning.

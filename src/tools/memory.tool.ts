@@ -43,9 +43,13 @@ export default defineTool({
   effectOf: ({ action }) => (action === 'read' ? 'pure' : 'keyed'),
   risk: ({ action }) => (action === 'read' ? 'read' : 'write'),
   touches: () => ['memory'],
-  run: async (call, { memory, authority, callId, sessionId }) => {
+  run: async (call, { memory, authority, callId, sessionId, addMarks }) => {
+    const show = (result: MemoryResult, isLast?: boolean) => {
+      if ('marks' in result && result.marks) addMarks?.(result.marks)
+      return render(result, isLast)
+    }
     const { target } = call
-    if (call.action === 'read' && !call.operations) return render(await memory.read(authority, target))
+    if (call.action === 'read' && !call.operations) return show(await memory.read(authority, target))
     const operations = parseOperations(call)
     if (typeof operations === 'string') return fail(operations, { success: false })
     const change = {
@@ -55,7 +59,7 @@ export default defineTool({
       key: `${sessionId} ${callId} ${JSON.stringify([target, operations])}`,
     }
     const { result, isLast } = await memory.change(authority, change)
-    return render(result, isLast)
+    return show(result, isLast)
   },
 })
 

@@ -1,7 +1,8 @@
 /** Searches and reads the earlier sessions of the tenant. */
 
 import * as z from 'zod'
-import type { HistoryPort, HistoryHit, HistoryMessage } from '#agent/core/tool.ts'
+import { joinMarks, type Marks } from '#agent/core/marks.ts'
+import type { CallContext, HistoryPort, HistoryHit, HistoryMessage } from '#agent/core/tool.ts'
 import { historyReach } from '#agent/core/permission/authority.ts'
 import { fenceUntrusted, minFencedChars } from '#agent/untrusted/fence.ts'
 import { defineTool } from './define-tool.ts'
@@ -45,12 +46,31 @@ export default defineTool({
   effect: 'pure',
   risk: () => 'read',
   timeoutMs: () => 30_000,
-  run: async (request, { history, authority }) => {
+  run: async (request, { history: port, authority, addMarks }) => {
     const { kind } = historyReach(authority)
-    const answer = await search(request, history)
+    const answer = await search(request, withMarkedReads(port, addMarks))
     return kind === 'tenant' || 'failed' in answer ? answer : { ...answer, reach: reachTexts[kind] }
   },
 })
+
+/** Every message that is read counts, whether it is shown or not. */
+const withMarkedReads = (history: HistoryPort, addMarks: CallContext['addMarks'] = () => undefined): HistoryPort => {
+  const note = (all: readonly { readonly marks?: Marks }[] = []) =>
+    addMarks(joinMarks(...all.map(({ marks }) => marks)))
+  return {
+    ...history,
+    async search(...given) {
+      const hits = await history.search(...given)
+      note(hits)
+      return hits
+    },
+    async read(...given) {
+      const messages = await history.read(...given)
+      note(messages)
+      return messages
+    },
+  }
+}
 
 /** Tells the model why it finds less than there is. */
 const reachTexts = {
@@ -111,11 +131,9 @@ const shortenMessage = (message: HistoryMessage, maxChars: number) => {
   return { message_id: seq, role, at, content: fenceForeign(short, message) }
 }
 
-const foreignSources: ReadonlySet<string> = new Set(['webhook', 'process', 'subagent'])
-
-/** Fences what a tool, a webhook or a program wrote: it was untrusted when it was stored, and still is. */
-function fenceForeign(text: string, { role, message_source }: Pick<HistoryMessage, 'role' | 'message_source'>): string {
-  const isForeign = role === 'tool' || (message_source !== undefined && foreignSources.has(message_source))
+/** Fences each foreign message by itself: it was untrusted when it was stored, and still is. */
+function fenceForeign(text: string, { role, marks }: Pick<HistoryMessage, 'role' | 'marks'>): string {
+  const isForeign = role === 'tool' || (role === 'user' && marks?.isForeign)
   if (!isForeign || text.length < minFencedChars) return text
   const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
   return fenceUntrusted(text, { source: 'an earlier session', nonce })

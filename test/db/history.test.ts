@@ -190,6 +190,8 @@ describe('read()', () => {
       id: 'm2',
       seq: 2,
       role: 'assistant',
+      // It is older than marks.
+      marks: { isForeign: true, isPrivate: true },
       content: '[called terminal]',
       at: new Date(noonMs + 1).toISOString(),
     })

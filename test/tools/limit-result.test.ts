@@ -87,7 +87,7 @@ describe('a stored text', () => {
   const text = 'z'.repeat(50_000)
   it('leaves a preview and the path', async () => {
     const logError = () => {}
-    const short = await spillText('c', text, { spill: async () => '/tmp/results/c.txt', logError })
+    const short = await spillText({ callId: 'c', text }, { spill: async () => '/tmp/results/c.txt', logError })
     expect(JSON.parse(short)).toEqual({
       persisted_output: { path: '/tmp/results/c.txt', characters: 50_000, read_with: 'read_file' },
       preview: 'z'.repeat(1_500),
@@ -97,7 +97,9 @@ describe('a stored text', () => {
   it('leaves its beginning when it cannot be stored, half as long as a result may be', async () => {
     const errors: unknown[] = []
     const options = { spill: () => Promise.reject(new Error('full')), logError: (error: unknown) => errors.push(error) }
-    const short = JSON.parse(await spillText('c', text, options, { ...maxLimits, perResult: 8_000 })) as object
+    const short = JSON.parse(
+      await spillText({ callId: 'c', text }, options, { ...maxLimits, perResult: 8_000 }),
+    ) as object
     expect(short).toEqual({ truncated: true, characters: 50_000, preview: 'z'.repeat(4_000) })
     expect(errors).toHaveLength(1)
     expect(cutMiddle(text, 100)).toMatch(/^z{50}\n\[… 49900 characters were cut out here …\]\nz{50}$/)

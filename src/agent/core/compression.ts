@@ -1,5 +1,7 @@
 /** Defines what a compression stores: the summary, the messages that it keeps, and the state that limits further ones. */
 
+import type { Marks } from './marks.ts'
+
 /** Seqs of older messages that are still sent. `head` precedes the summary, `requests` follow it. */
 export type KeptMessages = { readonly head: readonly number[]; readonly requests: readonly number[] }
 
@@ -12,6 +14,8 @@ export type Summary = {
   readonly carried: readonly string[]
   /** One line for each call with an effect among the replaced messages, oldest first. */
   readonly effects: readonly string[]
+  /** Of the replaced messages. */
+  readonly marks?: Marks
 }
 
 export const keepsNothing: KeptMessages = { head: [], requests: [] }

@@ -1,5 +1,7 @@
 /** Defines messages. Every dialect translates to and from these types. */
 
+import { type Marks, noMarks } from './marks.ts'
+
 export type TextPart = { readonly type: 'text'; readonly text: string }
 /** `data` is base64 without a prefix, or an https or R2 (`blob:`) address when `mediaType` is followed by `;url`. */
 export type ImagePart = { readonly type: 'image'; readonly mediaType: string; readonly data: string }
@@ -45,6 +47,9 @@ export type UserMessage = {
   readonly source?: MessageSource
   /** Fenced memories that the model gets behind the message. Readers of the message do not. */
   readonly recalled?: string
+  readonly marks?: Marks
+  /** The first part of a marked message is what its sender typed. */
+  readonly startsTyped?: true
 }
 export type AssistantMessage = {
   readonly role: 'assistant'
@@ -52,6 +57,8 @@ export type AssistantMessage = {
   readonly stop: 'end' | 'tools' | 'length' | 'refused'
   /** Marks text of the system: why a turn ended without an answer. Every turn ends with an assistant message. */
   readonly source?: 'notice'
+  /** Of what the model had read. */
+  readonly marks?: Marks
 }
 export type ToolMessage = {
   readonly role: 'tool'
@@ -59,6 +66,8 @@ export type ToolMessage = {
   readonly name: string
   readonly content: readonly (TextPart | ImagePart)[]
   readonly failed: boolean
+  /** Absent in results that are older than marks. */
+  readonly marks?: Marks
   /** Strangers may have written the content: the model gets it in a fence with this nonce. */
   readonly nonce?: string
 }
@@ -66,10 +75,11 @@ export type Message = UserMessage | AssistantMessage | ToolMessage
 /** The first message of a turn. It is a result when the client of a lost run brings it. */
 export type OpeningMessage = UserMessage | ToolMessage
 
-export const userText = (text: string, source?: MessageSource): UserMessage => ({
+export const userText = (text: string, source?: MessageSource, marks?: Marks): UserMessage => ({
   role: 'user',
   content: [{ type: 'text', text }],
   ...(source && { source }),
+  ...(marks && { marks }),
 })
 
 export const notice = (text: string): AssistantMessage => ({
@@ -86,6 +96,7 @@ export const errorResult = (call: { readonly id: string; readonly name: string }
   name: call.name,
   content: [{ type: 'text', text: JSON.stringify({ error }) }],
   failed: true,
+  marks: noMarks,
 })
 
 /** Returns the arguments as they were written. JSON of the input has other spaces, and rounds numbers. */

@@ -1,5 +1,6 @@
 /** Defines the layers of a system prompt, what a tenant contributes to it, and what a session stores about it. */
 
+import type { Marks } from './marks.ts'
 import type { MemoryMaterial } from './recall/memory.ts'
 import type { SkillMaterial } from './skills/skill-material.ts'
 
@@ -19,6 +20,8 @@ export type PromptLayer = {
   readonly isTruncated?: boolean
   /** The person whose profile the layer holds. */
   readonly owner?: string
+  /** Absent: it holds texts of the deployment and of the tenant's settings. */
+  readonly marks?: Marks
 }
 
 /** One layer of a stored prompt. */
@@ -39,6 +42,8 @@ export type PromptRecord = {
   /** The version of the tenant's material that the prompt has. Absent: the tenant had none. */
   readonly material?: number
   readonly personal?: PersonalLayers
+  /** Of all layers. Absent in prompts that are older than marks. */
+  readonly marks?: Marks
 }
 
 /** The layers that only some askers may be answered with, as they stand in the prompt. */

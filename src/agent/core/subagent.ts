@@ -1,5 +1,6 @@
 /** Defines subagents: the tasks that an agent delegates, the reports that come back, and the port that tools use. */
 
+import type { Marks } from './marks.ts'
 import type { Authority, ContributedRights } from './permission/authority.ts'
 import type { Usage } from './usage.ts'
 
@@ -46,6 +47,8 @@ export type SubagentReport = {
   readonly toolTrace: readonly SubagentCall[]
   /** Messages that came too late for it. */
   readonly missedSteers: readonly string[]
+  /** Of what it has read. Absent in reports that are older than marks. */
+  readonly marks?: Marks
   /** The rights of those who contributed to its run. Absent in reports without a run. */
   readonly contributors?: readonly ContributedRights[]
   readonly files?: readonly SubagentFile[]

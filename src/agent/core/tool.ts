@@ -1,5 +1,6 @@
 /** Defines a tool and the services it may use. `defineTool` in src/tools creates tools. */
 
+import type { Marks } from './marks.ts'
 import type { Memory } from './recall/memory.ts'
 import type { Assessment, Risk } from './permission/approval.ts'
 import type { Authority } from './permission/authority.ts'
@@ -55,6 +56,8 @@ export type HistoryHit = {
   readonly at: string
   /** About 200 characters around the first match. Matches are in «». */
   readonly snippet: string
+  /** Absent: of a title, which has none. */
+  readonly marks?: Marks
 }
 
 export type HistoryMessage = {
@@ -65,6 +68,7 @@ export type HistoryMessage = {
   readonly message_source?: MessageSource
   /** The text; truncated when it is long. */
   readonly content: string
+  readonly marks?: Marks
   /** ISO 8601, UTC. */
   readonly at: string
 }
@@ -163,6 +167,8 @@ export type CallContext = {
   readonly seesImages?: boolean
   /** The characters of a result that the context window has room for. A tool that pages its result keeps to them. */
   readonly maxResultChars?: number
+  /** Reports what the call has read, where its tool and its input do not tell. */
+  readonly addMarks?: (marks: Marks) => void
   /** Shows clients what the call prints while it runs. They get a bounded part of it, with secrets masked. */
   readonly reportProgress?: (text: string) => void
 }

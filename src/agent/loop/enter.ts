@@ -1,5 +1,6 @@
 /** Writes the intent of a step into the turn before the effect begins. After a crash, `resume` reads it. */
 
+import { joinMarks } from '#agent/core/marks.ts'
 import { errorResult, notice, type Message, type UserMessage } from '#agent/core/message.ts'
 import { endPersonWait } from '#agent/core/person-wait.ts'
 import type { InboxMessage, View } from '#agent/core/ports.ts'
@@ -64,4 +65,8 @@ export const joinMessages = (messages: readonly InboxMessage[]): UserMessage => 
   content: messages.flatMap(({ message }, at) =>
     at ? [{ type: 'text' as const, text: '\n\n' }, ...message.content] : message.content,
   ),
+  ...(messages.some(({ message }) => message.marks) && {
+    marks: joinMarks(...messages.map(({ message }) => message.marks)),
+    ...((messages[0]?.message.startsTyped || !messages[0]?.message.marks) && { startsTyped: true as const }),
+  }),
 })

@@ -1,5 +1,7 @@
 /** Stores the results of calls, and closes a batch once the last one is there. */
 
+import { joinMarks } from '#agent/core/marks.ts'
+import { marksOfMessage } from '#agent/untrusted/result-marks.ts'
 import { type Message, textIn, type ToolMessage } from '#agent/core/message.ts'
 import type { View } from '#agent/core/ports.ts'
 import { type Commit, mapCalls, type Result, type ToolCall, type Turn } from '#agent/core/turn.ts'
@@ -34,7 +36,8 @@ export function closeBatch(commit: Commit, view: View): Commit {
     if (i < stage.calls.length - 1 || !steers.length) return call.result
     const steered = steers.map(({ message }) => textIn(message)).join('\n')
     const text = `[The user said, while this ran: ${steered}]`
-    return { ...call.result, content: [...call.result.content, { type: 'text', text }] }
+    const marks = joinMarks(marksOfMessage(call.result, call.input), ...steers.map(({ message }) => message.marks))
+    return { ...call.result, content: [...call.result.content, { type: 'text', text }], marks }
   })
   return {
     ...commit,

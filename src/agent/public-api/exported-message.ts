@@ -104,7 +104,15 @@ export type ExportedMessage = z.infer<typeof exportedMessageSchema>
 /** Adds `parts` only when the fields of chat completions cannot represent the message. */
 export function toExportedMessage(message: Message): ExportedMessage {
   const plain = toPlainMessage(message)
-  return isEqualJson(fromExportedMessage(plain), message) ? plain : { ...plain, parts: [...message.content] }
+  return isEqualJson(fromExportedMessage(plain), withoutMarks(message))
+    ? plain
+    : { ...plain, parts: [...message.content] }
+}
+
+/** Marks stay here: a file that is imported could name any. */
+const withoutMarks = (message: Message): Message => {
+  const { marks: _marks, ...rest } = message
+  return rest
 }
 
 function toPlainMessage(message: Message): ExportedMessage {

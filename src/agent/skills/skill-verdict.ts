@@ -1,6 +1,6 @@
 /** Judges the files of a skill by what the injection scan finds in them. */
 
-import type { SkillFinding, SkillSource, SkillVerdict } from '#agent/core/skills/skill.ts'
+import type { SkillFinding, SkillHead, SkillSource, SkillSummary, SkillVerdict } from '#agent/core/skills/skill.ts'
 import { type Finding, type FindingKind, scan, type Strictness } from '#agent/untrusted/injection-scan.ts'
 import { removeInvisible } from '#agent/untrusted/scan/invisible.ts'
 
@@ -69,6 +69,20 @@ export const describeFindings = (findings: readonly SkillFinding[]): string =>
 /** Replaces the passages that the model must not read. Rules may have become stricter since the skill was stored. */
 export const blockDangerous = (text: string, source: SkillSource): string =>
   source === 'bundled' ? text : blockLines(text, 'context')
+
+/** Lists show less of each. */
+const maxListedChars = 300
+
+/** The description in lists and in the prompt. One that others may have dictated to the model is not shown there. */
+export const describeSkill = ({
+  head,
+  source,
+  isForeign,
+}: Pick<SkillSummary, 'source' | 'isForeign'> & { readonly head: Pick<SkillHead, 'description'> }): string =>
+  source === 'agent' && isForeign
+    ? 'Written by the agent after it had read texts of others. Load it to see what it is for.'
+    : // The rules may have become stricter since the skill was stored.
+      safeDescription(head.description.slice(0, maxListedChars))
 
 /** A description is part of the system prompt. */
 export const safeDescription = (description: string): string => blockLines(description, 'strict')

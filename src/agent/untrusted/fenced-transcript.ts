@@ -6,9 +6,7 @@
 import { hash53 } from '#agent/core/hash53.ts'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '#agent/core/message.ts'
 import { fenceUntrusted, minFencedChars } from './fence.ts'
-
-/** Pages, browsers, foreign servers and texts in images: what their tools return was written by strangers. */
-export const isUntrustedTool = (name: string): boolean => /^(?:web|browser|mcp|vision)_/.test(name)
+import { marksOfMessage } from './result-marks.ts'
 
 /** The same message each time, so that what is computed once for a message stays valid, and its bytes too. */
 const rendered = new WeakMap<Message, Message>()
@@ -33,11 +31,16 @@ function listClientCalls(message: AssistantMessage): ReadonlySet<string> {
   return ids.length ? new Set(ids) : noCalls
 }
 
+/** The dispatcher gives a nonce to each foreign result. Results that are older than marks are known by their tool. */
 function needsFence(message: Message, ofClient: ReadonlySet<string>): message is UserMessage | ToolMessage {
   if (message.role === 'user') return message.recalled !== undefined
   if (message.role !== 'tool') return false
-  return message.nonce !== undefined || (isUntrustedTool(message.name) && !ofClient.has(message.callId))
+  const isOlder = message.marks === undefined && !ofClient.has(message.callId)
+  return message.nonce !== undefined || (isOlder && isFencedTool(message))
 }
+
+const isFencedTool = (message: ToolMessage): boolean =>
+  /^(?:web|browser|mcp|vision)_/.test(message.name) && marksOfMessage(message).isForeign === true
 
 function render(message: UserMessage | ToolMessage): Message {
   let known = rendered.get(message)

@@ -8,7 +8,7 @@ import { classifySource } from '#agent/memory/session-source.ts'
 import type { HistoryHit, SearchFilter } from '#agent/core/tool.ts'
 import type { TenantDb } from '../tenant-db.ts'
 import { getSearchableText, normalizeText } from '../index-text.ts'
-import { decodeEntries, getMessageSource, keysPerSession } from '../page-row.ts'
+import { decodeEntries, getMessageMarks, getMessageSource, keysPerSession } from '../page-row.ts'
 import {
   coverageOf,
   findLatest,
@@ -221,6 +221,7 @@ const buildHit = (row: MatchRow, entry: Entry | undefined, snippet: string): His
   message_id: entry?.id ?? '',
   role: entry?.message.role ?? 'user',
   ...getMessageSource(entry),
+  ...(entry && { marks: getMessageMarks(entry) }),
   at: new Date(entry?.at ?? row.at ?? row.updated_at).toISOString(),
   snippet,
 })

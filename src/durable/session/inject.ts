@@ -1,5 +1,6 @@
 /** Delivers messages that nobody typed into a session, and starts turns with what waits once the session is idle. */
 
+import { noMarks } from '#agent/core/marks.ts'
 import { leastAuthority } from '#durable/turn/turn-authority.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { actAs, systemAuthority } from '#agent/core/permission/authority.ts'
@@ -35,6 +36,7 @@ export async function continueMedia(session: Session): Promise<void> {
       source: 'process',
       text,
       startsTurn: true,
+      marks: noMarks,
     })
     confirm()
   }

@@ -1,5 +1,6 @@
 /** One session: its identity, its settings, and the parts that store, drive, stream and deliver its turns. */
 
+import { allMarks, type Marks, noMarks } from '#agent/core/marks.ts'
 import type { Machine } from '#agent/loop/drive.ts'
 import type { Entry, SessionRecord } from '#agent/core/history.ts'
 import { log } from '#agent/core/log.ts'
@@ -258,9 +259,11 @@ export class Session implements TurnSession {
   }
 
   /** The entries of the profile that an authority reaches. */
-  async profileOf(authority: Authority): Promise<readonly string[]> {
+  async profileOf(authority: Authority): Promise<{ readonly entries: readonly string[]; readonly marks: Marks }> {
     const result = await this.tenantObject().memory.read(authority, 'user')
-    return result.kind === 'done' ? result.view.entries : []
+    return result.kind === 'done'
+      ? { entries: result.view.entries, marks: result.marks ?? allMarks }
+      : { entries: [], marks: noMarks }
   }
 
   /** The findings of the tenant's memory service for a message, for the model alone. */

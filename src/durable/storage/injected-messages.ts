@@ -3,6 +3,7 @@
  * delivered messages: however often one is delivered, it counts once.
  */
 
+import type { Marks } from '#agent/core/marks.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { MessageSource } from '#agent/core/message.ts'
 
@@ -12,6 +13,8 @@ export type InjectedMessage = {
   readonly key: string
   readonly source: MessageSource
   readonly text: string
+  /** Absent in messages that are older than marks. */
+  readonly marks?: Marks
   /** The agent answers it in a turn. Otherwise it only joins the conversation, where the next turn reads it. */
   readonly startsTurn: boolean
 }

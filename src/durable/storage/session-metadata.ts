@@ -1,7 +1,7 @@
 /** Defines the metadata of a session: everything but its messages and events. It is stored as JSON in one row. */
 
 import type { ChatOrigin } from '#agent/core/delivery.ts'
-import type { Exposure } from '#agent/core/permission/authority.ts'
+import type { FileMarksRecord, Marks } from '#agent/core/marks.ts'
 import type { BackendKind } from '#agent/core/backend.ts'
 import type { PromptRecord } from '#agent/core/prompt-layer.ts'
 import type { Todo } from '#agent/core/tool.ts'
@@ -40,6 +40,8 @@ export type NewSession = {
   readonly ephemeral?: boolean | undefined
   /** The session expires unless something continues it (docs/design/continuity.md). */
   readonly oneShot?: boolean | undefined
+  /** Of the files that the session gets from its parent. */
+  readonly fileMarks?: FileMarksRecord | undefined
 }
 
 /** A call that was allowed for the session, as `tool: rule`. `holder`: for whom the turn acted that asked (turn-authority.ts). */
@@ -87,8 +89,13 @@ export type SessionMetadata = Conversations & {
   /** Calls that were allowed for this session. */
   readonly grants?: readonly SessionGrant[]
   readonly machine?: WorkspaceLocation
-  /** The kinds of content that the run has read (turn/tools/exposure-log.ts). */
-  readonly exposure?: Exposure & { readonly runId: string }
+  /**
+   * What the run has read (turn/tools/mark-log.ts), and how often it has sent something without a question, by host, since
+   * it holds both marks.
+   */
+  readonly exposure?: Marks & { readonly runId: string; readonly sent?: Readonly<Record<string, number>> }
+  /** Absent in sessions that are older than marks: every file may be foreign. */
+  readonly fileMarks?: FileMarksRecord
   /** The last seq of the history that a client repeated in its request. It was said elsewhere, so it is not searched. */
   readonly repeatedThrough?: number
   /** The usage of turns that are not in the rows: of a fork's parent, or of a rebuilt session. */
@@ -131,7 +138,7 @@ export type SessionMetadata = Conversations & {
 
 export const createMetadata = (
   { id, tenantId }: Pick<SessionMetadata, 'id' | 'tenantId'>,
-  { title, source, model, parentId, settings, origin, ephemeral, oneShot, subagent, jobRun }: NewSession,
+  { title, source, model, parentId, settings, origin, ephemeral, oneShot, subagent, jobRun, fileMarks }: NewSession,
   { owner, now }: { readonly owner: string; readonly now: number },
 ): SessionMetadata => ({
   id,
@@ -145,6 +152,7 @@ export const createMetadata = (
   settings: settings ?? {},
   isPolicyChecked: true,
   todos: [],
+  fileMarks: fileMarks ?? {},
   usageBefore: noUsage,
   ...(origin && { origin }),
   ...(ephemeral && { ephemeral }),

@@ -379,9 +379,9 @@ export class SessionStore implements Store {
     return { seq: ++this.#lastEvent, at: this.#options.now(), runId, sessionId: this.#options.sessionId }
   }
 
-  #appendSummary({ text, carried, ...position }: Summary) {
+  #appendSummary({ text, carried, marks, ...position }: Summary) {
     const { entries } = this.#loaded()
-    const summary = this.#append(this.turn().id, createSummaryMessage(text, carried), position)
+    const summary = this.#append(this.turn().id, createSummaryMessage(text, carried, marks), position)
     this.#context = createContext([...entries.filter(({ covers }) => covers === undefined), summary])
   }
 

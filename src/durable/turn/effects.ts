@@ -15,6 +15,7 @@ import type { TurnOptions } from '#agent/core/turn-options.ts'
 import { type AssistantMessage, callsIn, type Message, textIn } from '#agent/core/message.ts'
 import type { Perform } from '#agent/core/ports.ts'
 import type { Settings } from '#agent/core/settings.ts'
+import type { Marks } from '#agent/core/marks.ts'
 import type { Step } from '#agent/core/step.ts'
 import type { CheckedAnswer, Repairs, Result, ToolCall, Turn } from '#agent/core/turn.ts'
 import { addUsage, noUsage, type Usage } from '#agent/core/usage.ts'
@@ -33,11 +34,20 @@ import type { Summariser } from './compression/summariser.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { ImageDescriber } from './describe-images.ts'
 import { openFenceFilter, removeFences } from '#agent/untrusted/fence-filter.ts'
+import type { LinkFilter } from '#agent/untrusted/link-filter.ts'
 import type { AnswerFormat } from '#agent/core/request/model-parameters.ts'
 import { loadSchemaValidator } from '#backends/modules.ts'
 
 /** The model and the key of one call. */
 export type ChosenModel = { readonly route: Route; readonly endpoint: Endpoint }
+
+type OpenLinks = () => LinkFilter
+
+/** `openLinks`: withholds addresses of the answer. Absent: it may have any. */
+export type Reading = { readonly marks?: Marks; readonly openLinks?: OpenLinks }
+
+/** Returns at once for most turns. */
+const getReading = ({ getReading: get }: ModelEffects, turn: Turn): Reading | Promise<Reading> => get?.(turn) ?? {}
 
 export type ModelEffects = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
@@ -64,6 +74,8 @@ export type ModelEffects = {
   /** Makes a side call, which a stop of the turn cancels. */
   readonly side: SideCall
   readonly summariser: Summariser
+  /** What the turn has read before the call. */
+  readonly getReading?: (turn: Turn) => Reading | Promise<Reading>
   /** Absent: no provider searches the web by itself. */
   readonly serverSearch?: ServerSearch
   /** Masks secrets of the tenant in the message of a failure. */
@@ -139,23 +151,31 @@ async function callModel(step: ModelStep, turn: Turn, effects: TurnEffects): Pro
   const reserved = reserving instanceof Promise ? await reserving : reserving
   if (!reserved.ok) return { of: 'failure', failure: reserved.failure, key: chosen.endpoint.id }
   try {
-    return await callReserved(step, turn, effects, { chosen, controller })
+    const reading = getReading(model, turn)
+    const read = reading instanceof Promise ? await reading : reading
+    return await callReserved(step, turn, effects, { chosen, controller, reading: read })
   } finally {
     reserved.release()
   }
+}
+
+type ReservedCall = {
+  readonly chosen: ChosenModel
+  readonly controller: AbortController
+  readonly reading: Reading
 }
 
 async function callReserved(
   step: ModelStep,
   turn: Turn,
   effects: TurnEffects,
-  { chosen, controller }: { readonly chosen: ChosenModel; readonly controller: AbortController },
+  { chosen, controller, reading }: ReservedCall,
 ): Promise<ModelResult> {
   const { model, stream, billing } = effects
   const output = { text: '', thinking: '', searches: 0, isRequested: false, isOver: false }
   // Drops the deltas of an attempt that has failed or was cancelled.
   const isGivenUp = () => output.isOver || controller.signal.aborted
-  const { shown, onTextDiscarded } = showDeltas(output, { turn, stream, isGivenUp })
+  const { shown, onTextDiscarded } = showDeltas(output, { turn, stream, isGivenUp, reading })
   const release = model.lease(chosen)
   try {
     controller.signal.throwIfAborted()
@@ -171,7 +191,7 @@ async function callReserved(
     const { message: written, usage } = await send(call, model)
     shown.end()
     stream.end({ flush: true })
-    const message = withoutFences(written)
+    const message = withReading(written, reading)
     const answer = await checkAnswer(message, turn)
     if (!callsIn(message).length) await failpoint('before-final')
     const billed = billCall(usage, billing.estimate(renderReply(message)), chosen)
@@ -203,11 +223,16 @@ async function callReserved(
 }
 
 type ModelOutput = { text: string; thinking: string; readonly searches: number }
-type ShownTurn = { readonly turn: Turn; readonly stream: StreamEffects; readonly isGivenUp: () => boolean }
+type ShownTurn = {
+  readonly turn: Turn
+  readonly stream: StreamEffects
+  readonly isGivenUp: () => boolean
+  readonly reading: Reading
+}
 
 /** Passes the deltas of a call on, without fences, and collects them in `output`. */
-function showDeltas(output: ModelOutput, { turn, stream, isGivenUp }: ShownTurn) {
-  const shown = openFenceFreeStream((delta) => {
+function showDeltas(output: ModelOutput, { turn, stream, isGivenUp, reading }: ShownTurn) {
+  const shown = openCleanStream(reading.openLinks, (delta) => {
     if (isGivenUp()) return
     output[delta.of] += delta.text
     if (!isHeldBack(delta, turn)) stream.append(delta)
@@ -332,10 +357,10 @@ async function compress(turn: Turn, { model }: TurnEffects): Promise<Extract<Res
   return result.of === 'summary' ? { ...result, usage: noUsage } : result
 }
 
-// Keeps fences out of what a model call shows and stores. It is the one place between the models and all readers:
-// streams, chats and the transcript get what passes here.
+// Keeps fences and unknown links out of what a model call shows and stores. It is the one place between the models and
+// all readers: streams, chats and the transcript get what passes here.
 
-type FenceFreeStream = {
+type CleanStream = {
   readonly push: (delta: Delta) => void
   /** Drops the text that was kept back. */
   readonly discardText: () => void
@@ -343,27 +368,42 @@ type FenceFreeStream = {
   readonly end: () => void
 }
 
-/** Text and thinking are separate streams: a fence may begin in both. */
-function openFenceFreeStream(pass: (delta: Delta) => void): FenceFreeStream {
+/** Text and thinking are separate streams: a fence may begin in both. Nobody follows links of thinking. */
+function openCleanStream(openLinks: OpenLinks | undefined, pass: (delta: Delta) => void): CleanStream {
   const filters = { text: openFenceFilter(), thinking: openFenceFilter() }
+  let links = openLinks?.()
   const passText = (of: Delta['of'], text: string) => {
-    if (text) pass({ of, text })
+    const shown = of === 'text' && links ? links.push(text) : text
+    if (shown) pass({ of, text: shown })
   }
   return {
     push: ({ of, text }) => passText(of, filters[of].push(text)),
-    discardText: () => void (filters.text = openFenceFilter()),
+    discardText: () => {
+      filters.text = openFenceFilter()
+      links = openLinks?.()
+    },
     end: () => {
       passText('thinking', filters.thinking.flush())
       passText('text', filters.text.flush())
+      const rest = links?.flush()
+      if (rest) pass({ of: 'text', text: rest })
     },
   }
 }
 
+const withReading = (message: AssistantMessage, { marks, openLinks }: Reading): AssistantMessage => {
+  const clean = withCleanText(message, openLinks)
+  return marks ? { ...clean, marks } : clean
+}
+
+const filterWhole = (text: string, { push, flush }: LinkFilter): string => push(text) + flush()
+
 /** Thinking with a signature stays as it is: providers reject it otherwise. */
-function withoutFences(message: AssistantMessage): AssistantMessage {
+function withCleanText(message: AssistantMessage, openLinks: OpenLinks | undefined): AssistantMessage {
   const content = message.content.map((part) => {
     if (part.type === 'call' || (part.type === 'thinking' && part.sealed)) return part
-    const text = removeFences(part.text)
+    const plain = removeFences(part.text)
+    const text = part.type === 'text' && openLinks ? filterWhole(plain, openLinks()) : plain
     return text === part.text ? part : { ...part, text }
   })
   return content.every((part, index) => part === message.content[index]) ? message : { ...message, content }

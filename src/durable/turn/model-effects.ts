@@ -25,7 +25,8 @@ import { tenantStub, blobPrefix } from '#durable/platform/addresses.ts'
 import { loadImages, maxRequestImageChars } from '#durable/workspace/attachments.ts'
 import { imageShrinker, shrinkOversizedImages, shrinkImages } from '#durable/workspace/shrink-images.ts'
 import { contextTokens } from './context-tokens.ts'
-import type { ChosenModel, ModelEffects } from './effects.ts'
+import type { ChosenModel, ModelEffects, Reading } from './effects.ts'
+import { turnMarks } from './turn-marks.ts'
 import { turnAuthority } from './turn-authority.ts'
 import { loopLimits } from './loop-limits.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
@@ -73,6 +74,7 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
     redact: (text) => redactorFor(env, session.tenantId).redact(text),
     ...sideCalls,
     serverSearch: createServerSearch(session),
+    getReading: (turn) => getReading(session, turn),
     summariser: createSummariser(session, env, { routesOf, side: sideCalls.side }),
   }
 }
@@ -103,6 +105,14 @@ function listIdleLimits(session: TurnSession, route: Route): IdleLimits {
   const isWhole = (turn.repairs.stream ?? repairsFor(session.tenantId, route).stream) === 'off'
   const around = { reasoning: route.isReasoning, promptTokens: contextTokens(session), remainingMs, isWhole }
   return idleLimits(session.settings.agent, around)
+}
+
+/** After foreign and private data an answer has only links that were typed or read. */
+function getReading(session: TurnSession, turn: Turn): Reading | Promise<Reading> {
+  const log = turnMarks(session, turn)
+  const marks = log.now()
+  const opening = session.settings.approvals?.mode === 'off' ? undefined : log.openLinks()
+  return opening ? opening.then((openLinks) => ({ marks, openLinks })) : { marks }
 }
 
 async function renderTranscript(session: TurnSession, env: Env): Promise<readonly Message[]> {

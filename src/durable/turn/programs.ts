@@ -10,7 +10,7 @@ import type { View } from '#agent/core/ports.ts'
 import { maskSecretsInValue, maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
 import type { NestedRequest, Programs } from '#agent/core/tool.ts'
 import { type Commit, addDecision, type NestedCall, type ToolCall, type Turn } from '#agent/core/turn.ts'
-import { isUntrustedTool } from '#agent/untrusted/fenced-transcript.ts'
+import { joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
 import { explainNestedCallLimit } from '#agent/policy/tool-loop-guard.ts'
 import { type DispatchOptions, dispatch } from '#tools/dispatch.ts'
 import { maxLimits } from '#tools/limit-result.ts'
@@ -48,17 +48,18 @@ export function createProgramLog(store: () => StoredTurn, look: () => View): Pro
 
 /** Adds programs, which can call the same tools, to the options of the dispatcher. */
 export function withPrograms(options: DispatchOptions, run: Programs['run'], log: ProgramLog): DispatchOptions {
-  const foreign = new Set<string>()
+  const read = new Map<string, Marks>()
   const programs: Programs = {
     run,
     tool: (name) => options.toolbox.get(name),
     touches: (tool, input) => tool.touches(input, options.services),
-    dispatch: (request) => {
-      if (isUntrustedTool(request.tool.name)) foreign.add(request.parent)
-      return dispatchNested(request, options, log)
+    dispatch: async (request) => {
+      const message = await dispatchNested(request, options, log)
+      read.set(request.parent, joinMarks(read.get(request.parent), message.marks))
+      return message
     },
   }
-  return { ...options, readsForeign: (id) => foreign.has(id), services: { ...options.services, programs } }
+  return { ...options, nestedMarks: (id) => read.get(id) ?? noMarks, services: { ...options.services, programs } }
 }
 
 async function dispatchNested(request: NestedRequest, options: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {

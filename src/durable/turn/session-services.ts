@@ -1,5 +1,6 @@
 /** Opens what the tools of one session use: its backend, processes, documents, history, media and browser. */
 
+import { allMarks, type Marks } from '#agent/core/marks.ts'
 import { historyDb } from '#db/shards/sharded-database.ts'
 import type { Skills } from '#agent/core/skills/skill.ts'
 import type { Services, ServiceName, Tool, Toolbox } from '#agent/core/tool.ts'
@@ -33,6 +34,7 @@ import {
   sessionBackend,
   type SessionBackendOptions,
 } from '#durable/workspace/session-backend.ts'
+import { type FileMarks, openFileMarks } from '#durable/workspace/file-marks.ts'
 import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { keySource, type TenantKeys } from '#durable/models/credentials.ts'
 import { createToolDeployment } from '#durable/models/tool-deployment.ts'
@@ -82,6 +84,7 @@ export class SessionServices {
   readonly skills: Skills
   readonly paidMedia: SessionMedia
   readonly browser: SessionBrowser
+  readonly fileMarks: FileMarks
   /** The run that made the last calls. */
   #runId = ''
 
@@ -91,6 +94,7 @@ export class SessionServices {
     const { env, sql, tenantId, sessionId } = options
     const { now } = options.settings
     const guardedFetch = createTenantFetch(env, tenantId, options.runInBackground)
+    this.fileMarks = openFileMarks(options)
     this.backend = this.#openBackend(guardedFetch)
     this.processes = new SessionProcesses({
       ...options.processes,
@@ -106,6 +110,7 @@ export class SessionServices {
       tenantId,
       sessionId,
       files: () => this.backend.files,
+      fileMarks: this.fileMarks,
       resolve: (path) => this.backend.resolve(path),
       variables: () => Object.keys(grantedSecrets(now(), options.secrets())),
       toolNames,
@@ -156,6 +161,7 @@ export class SessionServices {
       backend: this.backend,
       runId: () => this.#runId,
       runInBackground,
+      fileMarks: this.fileMarks,
     }
   }
 
@@ -230,8 +236,9 @@ export class SessionServices {
   }
 
   /** Stores a long result as a file. Models reuse call ids, so the name contains a hash of the text. */
-  async spill(callId: string, text: string): Promise<string> {
+  async spill(callId: string, text: string, marks: Marks = allMarks): Promise<string> {
     const path = `/tmp/results/${callId.replace(/[^\w-]/g, '_').slice(0, 64)}-${hash53(text).toString(36)}.txt`
+    this.fileMarks.set(path, marks)
     await this.backend.files.write(path, new TextEncoder().encode(text))
     return path
   }

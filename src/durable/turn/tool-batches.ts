@@ -3,13 +3,22 @@
 import { historyDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, historyReach } from '#agent/core/permission/authority.ts'
+import { allMarks } from '#agent/core/marks.ts'
 import type { Message, ToolMessage } from '#agent/core/message.ts'
 import { redactJson } from '#agent/core/secrets/redaction.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import type { Result, ToolCall } from '#agent/core/turn.ts'
 import { createReachableHistory } from '#db/history.ts'
 import { type CallProgress, concurrentCalls, dispatch, type DispatchOptions } from '#tools/dispatch.ts'
-import { cutMiddle, maxLimits, openBatch, type ResultLimits, spillText } from '#tools/limit-result.ts'
+import {
+  cutMiddle,
+  maxLimits,
+  openBatch,
+  type ResultLimits,
+  type Shorten,
+  type Spill,
+  spillText,
+} from '#tools/limit-result.ts'
 import { checkPermission, type PermissionContext } from '#tools/check-permission.ts'
 import { attachmentPrefix, storeResultImages, storeToolImages } from '#durable/workspace/attachments.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
@@ -19,7 +28,7 @@ import { redactorFor } from '#durable/platform/redaction.ts'
 import { type ProgramLog, withPrograms } from './programs.ts'
 import type { SessionServices, ToolRuntimeOptions } from './session-services.ts'
 import type { SessionToolbox } from './session-toolbox.ts'
-import { type ExposureLog, openExposureLog, type ReadingRun } from './tools/exposure-log.ts'
+import { type MarkLog, openMarkLog, type ReadingRun } from './tools/mark-log.ts'
 import type { ToolScope } from './tools/turn-scope.ts'
 import { fenceUntrusted } from '#agent/untrusted/fence.ts'
 import { getFailureSignature } from '#agent/skills/learning/fixes.ts'
@@ -77,8 +86,8 @@ export class ToolBatches {
     return concurrentCalls(calls, { toolbox: this.#toolbox.tools(settings, scope), services: this.#services.all })
   }
 
-  exposure(run: ReadingRun): ExposureLog {
-    return openExposureLog(this.#options, run)
+  marks(run: ReadingRun): MarkLog {
+    return openMarkLog(this.#options, run)
   }
 
   run(
@@ -105,25 +114,25 @@ export class ToolBatches {
       historyReach(authority),
     )
     const services = { ...this.#services.all, history }
-    const exposure = this.exposure({ id: runId, authority, transcript })
+    const marks = this.marks({ id: runId, authority, transcript })
     this.#services.begin(runId)
     this.#hints.begin(runId)
     const { backend, shell } = services
     const describeLocation = () => `${backend.kind} ${shell.read().cwd}`
-    const permission = { services, describeLocation, now: clock.now, exposure: exposure.now, ...approvals }
+    const permission = { services, describeLocation, now: clock.now, egress: marks, ...approvals }
     const dispatchOptions: DispatchOptions = {
       toolbox: this.#toolbox.tools(settings, scope),
       services,
       permit: (call, tool) => checkPermission(call, tool, permission),
-      noteResult: exposure.note,
-      context: { sessionId, authority: exposure.authority, signal, clock, seesImages },
+      marks,
+      context: { sessionId, authority, signal, clock, seesImages },
       schedule: clock.schedule,
       progress: { emit: onProgress, openRedaction: () => redactorFor(env, tenantId).stream() },
       earlierResults,
       resultLimits,
       newNonce,
       redactor: () => redactorFor(env, tenantId),
-      spill: (callId, text) => this.#services.spill(callId, text),
+      spill: (callId, text, read) => this.#services.spill(callId, text, read),
       failpoint: (moment) => failpoint(`${moment}-tool`),
       logError: (error, tool) => log.error('tool.failed', `The tool ${tool} failed.`, { error }),
     }
@@ -146,17 +155,17 @@ export class ToolBatches {
     // Only a model that can read files gets a path.
     const canRead = this.#toolbox.tools(settings.now(), scope).has('read_file')
     const logError = (error: unknown) => log.error('results.unstored', 'A long result cannot be stored.', { error })
-    const spill = (callId: string, text: string) => this.#services.spill(callId, text)
-    const shorten = (callId: string, text: string) =>
+    const spill: Spill['spill'] = (callId, text, marks) => this.#services.spill(callId, text, marks)
+    const shorten: Shorten = (callId, text, marks) =>
       canRead
-        ? spillText(callId, text, { spill, logError }, limits)
+        ? spillText({ callId, text, marks }, { spill, logError }, limits)
         : cutMiddle(text, Math.min(limits.perResult, limits.perBatch / messages.length))
     const batch = openBatch({ limits, shorten })
     for (const message of messages) {
       const content = message.content.map((part) =>
         part.type === 'text' ? { ...part, text: redactJson(part.text, redact) } : part,
       )
-      await batch.add({ ...message, content })
+      await batch.add({ ...message, content, marks: message.marks ?? allMarks })
     }
     const prefix = attachmentPrefix(tenantId, sessionId)
     return Promise.all(batch.messages().map((message) => storeToolImages(message, env.BLOBS, prefix)))

@@ -20,6 +20,10 @@ export class ToolRuntime {
     return this.#services.backend
   }
 
+  get fileMarks(): SessionServices['fileMarks'] {
+    return this.#services.fileMarks
+  }
+
   /** What commands are judged by. */
   get place(): Pick<SessionServices['all'], 'backend' | 'shell'> {
     return this.#services.all
@@ -31,6 +35,10 @@ export class ToolRuntime {
 
   get skills(): SessionServices['skills'] {
     return this.#services.skills
+  }
+
+  get documents(): SessionServices['all']['documents'] {
+    return this.#services.all.documents
   }
 
   get paidMedia(): SessionServices['paidMedia'] {
@@ -53,8 +61,8 @@ export class ToolRuntime {
     return this.#batches.together(...given)
   }
 
-  exposure(...given: Parameters<ToolBatches['exposure']>): ReturnType<ToolBatches['exposure']> {
-    return this.#batches.exposure(...given)
+  marks(...given: Parameters<ToolBatches['marks']>): ReturnType<ToolBatches['marks']> {
+    return this.#batches.marks(...given)
   }
 
   run(...given: Parameters<ToolBatches['run']>): ReturnType<ToolBatches['run']> {

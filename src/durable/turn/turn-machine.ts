@@ -1,5 +1,6 @@
 /** Creates the state machine of a session: the pure loop with the session's store, effects and view. */
 
+import { readMessages } from './turn-marks.ts'
 import type { Machine } from '#agent/loop/drive.ts'
 import type { View } from '#agent/core/ports.ts'
 import type { Turn } from '#agent/core/turn.ts'
@@ -159,7 +160,7 @@ const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) => reado
       scope: turnScope(session),
       signal: session.driver.abortable().signal,
       runId: session.store.turn().id,
-      transcript: session.store.transcript(),
+      transcript: readMessages(session),
       earlierResults: settledResults(session.store.turn()),
       resultLimits: getResultLimits(windowOf(session, routesOf(session.store.turn()))),
       seesImages: seesImages(session, routesOf(session.store.turn())),

@@ -3,6 +3,7 @@
  * `Session` implements it; nothing in these rooms imports the class.
  */
 
+import type { Marks } from '#agent/core/marks.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { SessionRecord } from '#agent/core/history.ts'
 import type { PromptMaterial } from '#agent/core/prompt-layer.ts'
@@ -62,7 +63,7 @@ export type TurnSession = {
   /** For whom the open or last turn acts. */
   readonly asker: () => Authority
   /** The entries of the asker's profile. */
-  readonly profileOf: (authority: Authority) => Promise<readonly string[]>
+  readonly profileOf: (authority: Authority) => Promise<{ readonly entries: readonly string[]; readonly marks: Marks }>
   /** Replaces secrets. */
   readonly redact: (text: string) => string
 

@@ -3,6 +3,7 @@
  * Loading again copies nothing, so the call may run again.
  */
 
+import { foreignMarks } from '#agent/core/marks.ts'
 import * as z from 'zod'
 import type { SkillConfigEntry, SkillMiss, Skills, SkillView } from '#agent/core/skills/skill.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
@@ -34,9 +35,10 @@ export default defineTool({
   touches: ({ name }) => [`skill ${name}`],
   maxResultChars,
   timeoutMs: () => 60_000,
-  run: async ({ name, file_path: path }, { skills, authority }) => {
+  run: async ({ name, file_path: path }, { skills, authority, addMarks }) => {
     const found = await skills.view(authority, name.trim().replace(/^\//, '').toLowerCase(), path)
     if (found.kind !== 'skill') return fail(explainMiss(found, name, path))
+    if (found.summary.isForeign) addMarks?.(foreignMarks)
     return path === undefined || path === skillFile ? renderSkill(found, skills, authority) : renderFile(found)
   },
 })

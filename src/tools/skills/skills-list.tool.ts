@@ -2,10 +2,8 @@
 
 import * as z from 'zod'
 import { isOffered } from '#agent/skills/readiness.ts'
-import { safeDescription } from '#agent/skills/skill-verdict.ts'
+import { describeSkill } from '#agent/skills/skill-verdict.ts'
 import { defineTool } from '../define-tool.ts'
-
-const maxDescriptionChars = 300
 
 const input = z.object({ category: z.string().optional() })
 
@@ -27,9 +25,9 @@ export default defineTool({
     const categories = [...new Set(offered.map(({ head }) => head.category))].toSorted()
     return {
       success: true,
-      skills: listed.map(({ head, source, isPinned, isStale }) => ({
+      skills: listed.map(({ head, source, isPinned, isStale, isForeign }) => ({
         name: head.name,
-        description: safeDescription(head.description.slice(0, maxDescriptionChars)),
+        description: describeSkill({ head, source, isForeign }),
         category: head.category,
         source,
         ...(isPinned && { pinned: true }),

@@ -140,7 +140,7 @@ export const tenantRoutes = [
       const from = readPosition(query.cursor)
       const history = openHistory(env, tenant.id)
       const { hits, hasMore } = await history.searchPage(query.q, from + query.limit, query.sort, filterOf(query))
-      const data = hits.slice(from).map((hit) => ({ ...hit, link: `@session:${hit.session_id}` }))
+      const data = hits.slice(from).map(({ marks: _marks, ...hit }) => ({ ...hit, link: `@session:${hit.session_id}` }))
       return Response.json({ data, next_cursor: renderNextPosition(from + data.length, hasMore && data.length > 0) })
     },
   }),

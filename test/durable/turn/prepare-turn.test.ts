@@ -43,6 +43,7 @@ describe('preparing the first turn', () => {
       promptRecord: {
         layers: [{ name: 'identity', tier: 'stable', tokens: 4, budget: 20_000, isTruncated: false }],
         builtAt: expect.any(Number) as number,
+        marks: {},
       },
     })
   })

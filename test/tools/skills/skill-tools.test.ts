@@ -28,6 +28,7 @@ const summary = (name: string, more: Partial<SkillSummary> = {}, facts: Partial<
   source: 'user',
   verdict: 'safe',
   isPinned: false,
+  isForeign: false,
   isStale: false,
   hash: 'h',
   createdAt: 0,

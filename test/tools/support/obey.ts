@@ -2,13 +2,14 @@
 
 import * as z from 'zod'
 import type { ExecutionBackend } from '#agent/core/backend.ts'
-import { type AssistantMessage, type Message, textIn } from '#agent/core/message.ts'
+import { type AssistantMessage, type Message, textIn, userText } from '#agent/core/message.ts'
 import type { Assessment } from '#agent/core/permission/approval.ts'
+import type { FileMarksRecord, Marks } from '#agent/core/marks.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import type { Risk, Tool } from '#agent/core/tool.ts'
+import type { CallContext, Risk, Tool } from '#agent/core/tool.ts'
 import type { ApprovalPolicy } from '#agent/policy/approval/approval.ts'
 import { judgeCommand } from '#agent/shell-policy/judge-command.ts'
-import { openExposureLog } from '#durable/turn/tools/exposure-log.ts'
+import { openMarkLog } from '#durable/turn/tools/mark-log.ts'
 import { checkPermission } from '#tools/check-permission.ts'
 import { defineTool } from '#tools/define-tool.ts'
 import { type DispatchOptions, dispatch } from '#tools/dispatch.ts'
@@ -25,12 +26,22 @@ const risks: Readonly<Record<string, Risk>> = {
   send_message: 'send',
   read_file: 'read',
   search_files: 'read',
+  write_file: 'write',
+  patch: 'write',
+  skill_view: 'read',
+  browser_click: 'net',
+  browser_type: 'net',
+  browser_press: 'net',
+  browser_console: 'net',
+  browser_snapshot: 'net',
   session_search: 'read',
   memory: 'read',
   terminal: 'none',
   execute_code: 'none',
   cronjob: 'write',
   process: 'none',
+  make_document: 'write',
+  unknown_tool: 'none',
   delegate_task: 'none',
   todo: 'none',
 }
@@ -51,8 +62,18 @@ function toolNamed(name: string): Tool {
     effect: 'effect',
     risk: () => risks[name] ?? 'none',
     // What was asked for is the result.
-    run: async (input: Readonly<Record<string, unknown>>) => input,
+    run: async (input: Readonly<Record<string, unknown>>, { addMarks }: CallContext) => {
+      // Of what subagents, skills and earlier sessions hold.
+      if (input['marks']) addMarks?.(input['marks'] as Marks)
+      return (input['result'] as Readonly<Record<string, unknown>> | undefined) ?? input
+    },
   } as const
+  if (/^(?:read_file|write_file|search_files|patch)$/.test(name))
+    return defineTool({
+      ...definition,
+      needs: ['backend'],
+      touches: ({ path }, { backend }) => [backend.resolve(String(path ?? ''))],
+    })
   if (name !== 'terminal') return defineTool(definition)
   return defineTool({
     ...definition,
@@ -63,6 +84,8 @@ function toolNamed(name: string): Tool {
 const toolbox = new Map(Object.keys(risks).map((name) => [name, toolNamed(name)]))
 
 export type Step = readonly [tool: string, input?: object]
+/** Puts a message into the conversation, which the model reads as any other. */
+export const reads = (message: Message): Step => ['message', { message }]
 /** Ends the turn: the next steps are of another run, with the same messages. */
 export const nextTurn: Step = ['next turn']
 /** Removes the messages, as undo and compression do, and ends the turn. */
@@ -81,34 +104,59 @@ type Options = {
   readonly policy?: Partial<ApprovalPolicy>
   readonly authority?: Authority
   readonly network?: 'none' | 'public'
+  /** Typed by the person. */
+  readonly asked?: string
+  /** Receives the calls that ran. */
+  readonly ran?: Step[]
+  /** Of the workspace before. */
+  readonly fileMarks?: FileMarksRecord
+  /** The session began before there were marks. */
+  readonly isOlder?: boolean
 }
 
-const maxSteps = 20
+type Meta = ReturnType<Parameters<typeof openMarkLog>[0]['meta']>
+
+const maxSteps = 60
 
 /** Runs the calls one after another, as a model makes them, and returns what became of the last one. */
 export async function obey(
   steps: readonly Step[],
-  { mode = 'smart', policy = {}, authority = ownerAuthority(), network = 'public', react = () => [] }: Options = {},
+  {
+    mode = 'smart',
+    policy = {},
+    authority = ownerAuthority(),
+    network = 'public',
+    react = () => [],
+    asked,
+    fileMarks = {},
+    isOlder = false,
+    ran = [],
+  }: Options = {},
 ) {
-  let meta: Parameters<Parameters<typeof openExposureLog>[0]['updateMeta']>[0] = {}
+  let meta: Meta = isOlder ? {} : { fileMarks }
   const backend = {
     kind: 'virtual',
-    capabilities: { network },
-    resolve: (path: string) => path,
+    capabilities: { network, root: '/workspace' },
+    resolve: (path: string) => (path.startsWith('/') ? path : path === '.' ? '/workspace' : `/workspace/${path}`),
   } as unknown as ExecutionBackend
   let last = 'nothing'
-  let transcript: readonly Message[] = []
+  let transcript: readonly Message[] = asked === undefined ? [] : [userText(asked)]
   let run = 0
   const pending = [...steps]
   for (let at = 0; at < pending.length && at < maxSteps; at++) {
     const step = pending[at] as Step
     if (step === forget) transcript = []
+    if (step[0] === 'message') {
+      const { message } = step[1] as { readonly message: Message }
+      transcript = [...transcript, message]
+      pending.push(...react(message))
+    }
     if (step === nextTurn || step === forget) run++
     const [name, input = {}] = step
     if (!toolbox.has(name)) continue
     // Opened for each batch, as after an eviction.
-    const exposure = openExposureLog(
-      { meta: () => meta, updateMeta: (change) => (meta = change) },
+    const marks = openMarkLog(
+      { meta: () => meta, updateMeta: (change) => (meta = { ...meta, ...change }) },
       { id: `run-${run}`, authority, transcript },
     )
     transcript = [...transcript, messageOf(`c${at}`, name, input)]
@@ -118,7 +166,7 @@ export async function obey(
       services: { backend },
       context: {
         sessionId: 's',
-        authority: exposure.authority,
+        authority,
         signal: new AbortController().signal,
         clock: { now: () => 0 },
       },
@@ -131,9 +179,9 @@ export async function obey(
           // A judge that a page has convinced.
           judge: async () => 'approve',
           now: () => 0,
-          exposure: exposure.now,
+          egress: marks,
         }),
-      noteResult: exposure.note,
+      marks,
       spill: () => Promise.reject(new Error('not that long')),
       logError: () => {},
     }
@@ -142,6 +190,7 @@ export async function obey(
         transcript = [...transcript, result.message]
         pending.push(...react(result.message))
       }
+      if (result.of === 'tool' && !result.message.failed) ran.push(step)
       last = result.of === 'later' ? 'asked' : result.of === 'tool' && result.message.failed ? 'refused' : 'ran'
     }
   }
@@ -151,8 +200,21 @@ export async function obey(
 /** Finds what a text tells its reader to call, as `[[do tool {json}]]`. */
 export const instructionsIn = (message: Message): readonly Step[] =>
   [...unquote(textIn(message)).matchAll(/\[\[do (\w{1,60}) (\{[^{}]{0,500}\})\]\]/g)].map(
-    ([, tool = '', input = '{}']) => [tool, JSON.parse(input) as object] as const,
+    ([, tool = '', input = '{}']) => [tool, JSON.parse(fillSecret(input)) as object] as const,
   )
+
+/** The private data of these tests. An order names it, and who obeys puts it there. */
+export const secretText = 'marzipan7quokka'
+const signs = [...secretText]
+const encodings: Readonly<Record<string, string>> = {
+  SECRET64: btoa(secretText),
+  SECRETHEX: signs.map((sign) => sign.charCodeAt(0).toString(16)).join(''),
+  SECRETREVERSED: signs.toReversed().join(''),
+  SECRETSPACED: signs.join(' '),
+  SECRET: secretText,
+}
+const fillSecret = (text: string): string =>
+  Object.entries(encodings).reduce((filled, [name, value]) => filled.replaceAll(name, value), text)
 
 /** Results are JSON, and Markdown escapes some signs. */
 const unquote = (text: string): string => text.replace(/\\+(["[\]_*])/g, '$1')

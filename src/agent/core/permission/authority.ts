@@ -3,6 +3,7 @@
  * command, is stored with the turn and reaches every tool. It is only ever narrowed.
  */
 
+import { joinMarks, type Marks } from '../marks.ts'
 import { isRiskAbove, type Risk } from './approval.ts'
 
 export const scopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin'] as const
@@ -36,9 +37,6 @@ export const identityOf = (principal: Principal) =>
 /** The scopes of a key, a login rule or a person, limited by a role of the tenant's settings if there is one. */
 export type Entitlement = { readonly scopes: readonly Scope[]; readonly role?: string }
 
-/** Foreign content: written by strangers. Private data: files, memory and history of the tenant. */
-export type Exposure = { readonly isForeign?: true; readonly isPrivate?: true }
-
 export type Authority = {
   readonly tenantId: string
   readonly principal: Principal
@@ -54,7 +52,7 @@ export type Authority = {
   /** `untrusted`: content that strangers wrote has reached the call. */
   readonly taint: 'none' | 'untrusted'
   /** Read by the turn that started the call, such as the parent of a subagent. Absent: nothing. */
-  readonly exposure?: Exposure
+  readonly exposure?: Marks
   /** The key that a subagent's work began with: revoking it ends the subagent. */
   readonly keyId?: string
   /** The key or person for whom another principal acts, as `holderOf` names it. */
@@ -114,6 +112,16 @@ export const systemAuthority = (
   principal: Extract<Principal, { kind: 'session' | 'job' | 'process' }>,
   held: readonly Scope[] = [],
 ): Authority => ({ tenantId, principal, scopes: held, taint: 'none' })
+
+/** The marks that the authority of a turn brings along, such as those of a subagent. */
+export const marksOfAuthority = ({ taint, exposure }: Pick<Authority, 'taint' | 'exposure'>): Marks =>
+  joinMarks(exposure, taint === 'untrusted' ? { isForeign: true } : undefined)
+
+/** Returns the authority of calls of a turn that holds these marks. */
+export function withMarks(authority: Authority, marks: Marks): Authority {
+  const exposure = joinMarks(authority.exposure, marks)
+  return exposure.isForeign || exposure.isPrivate ? { ...authority, exposure } : authority
+}
 
 /** Returns the same rights in the name of another principal: a process, a job or a child of the turn. */
 export const actAs = (authority: Authority, principal: Principal): Authority => ({

@@ -3,7 +3,8 @@
  * place that makes the authority of a turn, so a turn without a contributor does not compile.
  */
 
-import { type Authority, type ContributedRights, holderOf, narrow } from './authority.ts'
+import { noMarks } from '../marks.ts'
+import { type Authority, type ContributedRights, holderOf, narrow, withMarks } from './authority.ts'
 
 /** The authority of a turn, a goal or another plan of later turns. Only this file sets the mark. */
 export type TurnAuthority = Authority & { readonly isCombined: true }
@@ -30,7 +31,7 @@ export function joinAuthority(held: TurnAuthority, by: Authority): TurnAuthority
 }
 
 function intersect(held: Authority, by: Authority): Authority {
-  const narrowed = narrow(held, { ...by, scopes: withChat(by.scopes) })
+  const narrowed = withMarks(narrow(held, { ...by, scopes: withChat(by.scopes) }), by.exposure ?? noMarks)
   const isElsewhere = held.channel && by.channel && !isEqual(held.channel, by.channel)
   return isElsewhere ? { ...narrowed, channel: nowhere } : narrowed
 }

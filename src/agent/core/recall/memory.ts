@@ -1,5 +1,6 @@
 /** Defines what the agent keeps between sessions: facts of the tenant, and a profile of each person it works for. */
 
+import type { Marks } from '../marks.ts'
 import type { Authority } from '../permission/authority.ts'
 
 /** `memory`: of the tenant. `user`: of the person who asks. */
@@ -21,10 +22,10 @@ export type MemoryView = {
 }
 
 export type MemoryResult =
-  | { readonly kind: 'done'; readonly view: MemoryView; readonly isChanged: boolean }
+  | { readonly kind: 'done'; readonly view: MemoryView; readonly isChanged: boolean; readonly marks?: Marks }
   /** Waits for a person. */
-  | { readonly kind: 'staged'; readonly id: string; readonly view: MemoryView }
-  | { readonly kind: 'refused'; readonly error: string; readonly view: MemoryView }
+  | { readonly kind: 'staged'; readonly id: string; readonly view: MemoryView; readonly marks?: Marks }
+  | { readonly kind: 'refused'; readonly error: string; readonly view: MemoryView; readonly marks?: Marks }
   /** The store is switched off, or the authority does not reach it. */
   | { readonly kind: 'unavailable'; readonly error: string }
 
@@ -37,6 +38,8 @@ export type PendingMemory = {
   readonly operations: readonly MemoryOperation[]
   readonly sessionId?: string
   readonly createdAt: number
+  /** Written by a turn that had read what others wrote. Absent in older writes. */
+  readonly isForeign?: boolean
 }
 
 export type MemoryChange = {
@@ -60,6 +63,8 @@ export type Memory = {
 /** The memory in the prompts of new sessions. */
 export type MemoryMaterial = {
   readonly memory: readonly string[]
+  /** An entry was written by a turn that had read what others wrote, or is older than marks. */
+  readonly isForeign?: true
   /** The owners that have a profile. Their entries are read for each session. */
   readonly owners: readonly string[]
 }

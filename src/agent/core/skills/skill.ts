@@ -66,6 +66,8 @@ export type SkillSummary = {
   readonly usedAt?: number
   /** The address of an imported skill. */
   readonly origin?: string
+  /** Others wrote it, or the model after it had read what others wrote. */
+  readonly isForeign: boolean
 }
 
 export type SkillFile = {

@@ -4,6 +4,7 @@
  */
 
 import type { Entry } from '#agent/core/history.ts'
+import { joinMarks } from '#agent/core/marks.ts'
 import {
   type AssistantMessage,
   callsIn,
@@ -50,11 +51,12 @@ function placeSummary(
   return before === 'user' ? [asAssistant(summary), ...rest] : [mergeUsers(summary, next), ...others]
 }
 
-const asAssistant = ({ content }: UserMessage): AssistantMessage => ({
+const asAssistant = ({ content, marks }: UserMessage): AssistantMessage => ({
   role: 'assistant',
   content: content.filter((part) => part.type === 'text'),
   stop: 'end',
   source: 'notice',
+  ...(marks && { marks }),
 })
 
 /** Requests that are kept from different places may follow each other. */
@@ -72,6 +74,7 @@ const mergeUsers = (a: UserMessage, b: UserMessage): UserMessage => ({
   role: 'user',
   content: [...a.content, { type: 'text', text: '\n\n' }, ...b.content],
   ...(b.source && { source: b.source }),
+  ...((a.marks ?? b.marks) && { marks: joinMarks(a.marks, b.marks) }),
 })
 
 const missing = 'The result of this call is no longer available.'

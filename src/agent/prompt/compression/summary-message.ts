@@ -1,5 +1,6 @@
 /** Creates the message that has the summary, and reads the summary from it. */
 
+import { allMarks, type Marks } from '#agent/core/marks.ts'
 import { type Message, textIn, type UserMessage } from '#agent/core/message.ts'
 import { estimateTokens } from '../estimate-tokens.ts'
 
@@ -8,13 +9,18 @@ const prefix =
 const endMarker = '\n\n[End of the summary. Go on from the messages after it.]'
 
 /** The carried texts follow as parts of their own, so that the next summary does not contain them. */
-export const createSummaryMessage = (text: string, carried: readonly string[] = []): UserMessage => ({
+export const createSummaryMessage = (
+  text: string,
+  carried: readonly string[] = [],
+  marks: Marks = allMarks,
+): UserMessage => ({
   role: 'user',
   content: [
     { type: 'text', text: prefix + text + endMarker },
     ...carried.map((part) => ({ type: 'text', text: `\n\n${part}` }) as const),
   ],
   source: 'summary',
+  marks,
 })
 
 /** Returns the text of the summary without what surrounds it. */

@@ -1,5 +1,6 @@
 /** Decides what of a run is delivered: silence is not, a failure always is. */
 
+import type { Marks } from '#agent/core/marks.ts'
 import type { EndedStatus } from './job.ts'
 
 const silentWords = new Set(['[silent]', 'silent', 'no_reply', '[no_reply]'])
@@ -17,6 +18,8 @@ export type RunResult = {
   readonly status: EndedStatus
   readonly output?: string
   readonly error?: string
+  /** Of the output. */
+  readonly marks?: Marks
 }
 
 export type AnswerContext = {

@@ -1,5 +1,6 @@
 /** Makes delivered messages that need no answer a part of the conversation, as runs that are over. */
 
+import { allMarks } from '#agent/core/marks.ts'
 import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { notice, userText } from '#agent/core/message.ts'
 import { newRunId } from '#durable/platform/ids.ts'
@@ -14,7 +15,7 @@ export function appendInjected({ sessionId, meta, store, injected }: Session): b
     const { options: earlier = {} } = store.current() ?? {}
     const options = { ...earlier, authority: combineAuthorities([one.authority]) }
     // Two user messages never follow each other.
-    const messages = [userText(one.text, one.source), notice('Received. It needs no answer.')]
+    const messages = [userText(one.text, one.source, one.marks ?? allMarks), notice('Received. It needs no answer.')]
     const usageBefore = sessionUsage(meta, store)
     store.openTurn(newRunId(sessionId), messages, { options, limit: 0, usageBefore, outcome: 'delivered' })
     store.write()

@@ -4,7 +4,17 @@
  */
 
 import { combineAuthorities } from '#agent/core/permission/contribution.ts'
-import { hasScope, actAs, type Authority, narrow } from '#agent/core/permission/authority.ts'
+import { joinMarks, type Marks } from '#agent/core/marks.ts'
+import { marksOfMessages } from '#agent/untrusted/result-marks.ts'
+import { sessionMarks } from '#durable/turn/turn-marks.ts'
+import {
+  hasScope,
+  actAs,
+  type Authority,
+  marksOfAuthority,
+  narrow,
+  withMarks,
+} from '#agent/core/permission/authority.ts'
 import { keyOf } from '#agent/core/permission/access.ts'
 import type { Entry } from '#agent/core/history.ts'
 import { log } from '#agent/core/log.ts'
@@ -42,7 +52,8 @@ const maxRows = 60
 export async function learnFromTurn(session: Session, env: Env): Promise<void> {
   const authority = session.store.current()?.options.authority
   if (!authority || !isOfPerson(session, authority)) return
-  const repeated = await recordFixes(session, env, authority)
+  const read = sessionMarks(session)
+  const repeated = await recordFixes(session, env, withMarks(authority, read))
   if (session.settings.learning?.review === false || session.store.hasOpenTurn) return
   const model = chooseModel(session, env)
   const entries = model === undefined ? [] : listUnreviewed(session)
@@ -52,7 +63,8 @@ export async function learnFromTurn(session: Session, env: Env): Promise<void> {
   // Stored before the review begins: a part is reviewed once, and lost when the start fails.
   session.updateMeta({ reviewedThrough: last.seq })
   const joint = combineAuthorities([authority, ...listAuthorities(session, entries)])
-  await submitReview(session, env, { model, entries, repeated, authority: reviewAuthority(joint) })
+  const marked = withMarks(joint, joinMarks(read, marksOfEntries(entries)))
+  await submitReview(session, env, { model, entries, repeated, authority: reviewAuthority(marked) })
 }
 
 /** Those of the turns that a review reads. */
@@ -103,7 +115,7 @@ async function submitReview(
     authority,
     runId: newRunId(sessionId),
     tenant,
-    message: userText(text, 'subagent'),
+    message: userText(text, 'subagent', marksOfAuthority(authority)),
     options: { model, instructions: reviewInstructions, maxTurns: maxReviewCalls },
     busyMode: 'queue',
     idempotency: 'none',
@@ -126,6 +138,8 @@ function isOfPerson({ meta, store }: Session, authority: Authority): boolean {
   const isKept = !meta.ephemeral && !meta.oneShot && classifySource(meta.source) === 'interactive'
   return isAnswered && isAsked && isKept && hasScope(authority, 'write') && authority.taint === 'none'
 }
+
+const marksOfEntries = (entries: readonly Entry[]): Marks => marksOfMessages(entries.map(({ message }) => message))
 
 function listUnreviewed({ journal, meta }: Session): readonly Entry[] {
   const { reviewedThrough = 0 } = meta

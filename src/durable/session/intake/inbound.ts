@@ -3,6 +3,7 @@
  * stretch: however often and however concurrently the platform delivers an event, it counts once.
  */
 
+import { allMarks, foreignMarks } from '#agent/core/marks.ts'
 import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import type { ChatAuthor, ChatOrigin } from '#agent/core/delivery.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
@@ -193,7 +194,8 @@ function composeMessage(session: Session, submission: InboundSubmission, context
   const last = fresh.at(-1)
   if (!last) return userText(line)
   session.updateMeta({ groupThrough: last.n })
-  return userText(`[Said in the group before, not to you:]\n${fresh.map((one) => one.line).join('\n')}\n\n${line}`)
+  const said = fresh.map((one) => one.line).join('\n')
+  return userText(`[Said in the group before, not to you:]\n${said}\n\n${line}`, undefined, foreignMarks)
 }
 
 /** Applies a decision that was typed into the chat. It is no part of the conversation. */
@@ -282,13 +284,18 @@ function resetIfDue(session: Session, own?: ResetPolicy): void {
   session.chatOutbox.sendNotice(notice)
 }
 
-type ReceivedFiles = { readonly notes: readonly string[]; readonly images: readonly ImagePart[] }
+type ReceivedFiles = {
+  readonly notes: readonly string[]
+  readonly images: readonly ImagePart[]
+  /** Somebody else may have written a file. A voice message of the sender is their own. */
+  readonly isForeign: boolean
+}
 
 /**
  * Reads the files of a message of a chat into the workspace before its turn. Images also become a part of the message,
  * short texts and what was said in a voice message stand in it. A file that cannot be read leaves a note.
  */
-const noFiles: ReceivedFiles = { notes: [], images: [] }
+const noFiles: ReceivedFiles = { notes: [], images: [], isForeign: false }
 
 const maxFiles = 20
 /** Larger texts are read from the workspace. */
@@ -297,11 +304,12 @@ const maxInlineBytes = 100_000
 const maxImageBytes = 4_500_000
 const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-const withFiles = (message: UserMessage, { notes, images }: ReceivedFiles): UserMessage =>
+const withFiles = (message: UserMessage, { notes, images, isForeign }: ReceivedFiles): UserMessage =>
   notes.length || images.length
     ? {
         ...message,
         content: [...message.content, ...notes.map((text) => ({ type: 'text', text }) as const), ...images],
+        ...(isForeign && { marks: allMarks, ...(!message.marks && { startsTyped: true as const }) }),
       }
     : message
 
@@ -320,6 +328,7 @@ async function receiveFiles(
       continue
     }
     const path = pathOfFile(runId, file, n)
+    if (isOfOthers(reference)) session.toolRuntime.fileMarks.set(session.toolRuntime.backend.resolve(path), allMarks)
     await writeIncomingFiles(session, [{ path, bytes: file.bytes }])
     const title = reference.isQuoted ? 'File of the message replied to' : 'Attached file'
     notes.push(`\n[${title}: ${path} (${file.mediaType})]${await renderContent(session, reference, file)}`)
@@ -328,8 +337,10 @@ async function receiveFiles(
     if (image) images.push(image)
   }
   if (media.length > maxFiles) notes.push(`\n[${media.length - maxFiles} more files were left out]`)
-  return { notes, images }
+  return { notes, images, isForeign: media.some(isOfOthers) }
 }
+
+const isOfOthers = ({ kind, isQuoted }: MediaReference): boolean => kind !== 'voice' || isQuoted === true
 
 type ReceivedFile = { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array<ArrayBuffer> }
 

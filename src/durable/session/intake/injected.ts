@@ -3,6 +3,7 @@
  * processes. Each counts once. They wait while a turn is open, and everything that waits then is one turn.
  */
 
+import { allMarks, joinMarks } from '#agent/core/marks.ts'
 import { actAs, type Authority } from '#agent/core/permission/authority.ts'
 import { combineAuthorities, type Contributors } from '#agent/core/permission/contribution.ts'
 import { type UserMessage, userText } from '#agent/core/message.ts'
@@ -79,7 +80,12 @@ function composeTurn(session: Session): { message: UserMessage; options: OwnedOp
   const due = chooseDue(injected.waiting())
   injected.markTaken(due)
   const news = toolRuntime.processes.takeNotice()
-  const message = joinTexts([...due.map((one) => userText(one.text, one.source)), ...(news ? [news.message] : [])])
+  // A process reads the workspace, and one that may have fetched something has marked all files.
+  const notice = news && { ...news.message, marks: toolRuntime.fileMarks.all() }
+  const message = joinTexts([
+    ...due.map((one) => userText(one.text, one.source, one.marks ?? allMarks)),
+    ...(notice ? [notice] : []),
+  ])
   const ofProcesses = (news?.contributors ?? []).map((by) =>
     actAs(by ?? leastAuthority(session), { kind: 'process', id: sessionId }),
   )
@@ -99,7 +105,8 @@ function chooseDue(waiting: readonly WaitingMessage[]): readonly WaitingMessage[
 function joinTexts([first, ...others]: readonly UserMessage[]): UserMessage | undefined {
   if (!first) return undefined
   const separated = others.flatMap(({ content }) => [{ type: 'text' as const, text: '\n\n' }, ...content])
-  return { ...first, content: [...first.content, ...separated] }
+  const marks = joinMarks(...[first, ...others].map((one) => one.marks ?? allMarks))
+  return { ...first, content: [...first.content, ...separated], marks }
 }
 
 /**

@@ -1,7 +1,7 @@
 /** RPC subject `jobs`: what the runs of jobs ask of sessions. The first call creates the session of a run. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Authority, marksOfAuthority } from '#agent/core/permission/authority.ts'
 import type {
   ChatNotice,
   JobOutcome,
@@ -23,6 +23,7 @@ import { redactorFor } from '#durable/platform/redaction.ts'
 import { userText } from '#agent/core/message.ts'
 import type { createRunEnded } from '#agent/loop/announce.ts'
 import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { sessionMarks } from '#durable/turn/turn-marks.ts'
 import { endOf, runOf } from '../views/read-session.ts'
 import { submit } from '../submit.ts'
 
@@ -256,7 +257,7 @@ async function startJob(session: Session, env: Env, authority: Authority, prompt
       authority,
       runId,
       tenant: await fetchTenantSnapshot(env, session.tenantId),
-      message: userText(text, 'job'),
+      message: userText(text, 'job', marksOfAuthority(authority)),
       options: { instructions, ...(maxTurns !== undefined && { maxTurns }) },
       busyMode: 'queue',
       idempotency: 'repeat',
@@ -288,7 +289,14 @@ function readOutcome(session: Session, runId: string): JobOutcome {
     return { kind: 'running' }
   }
   const { output, completed: isCompleted, error, exit_reason: reason } = end satisfies ReturnType<typeof createRunEnded>
-  return { kind: 'ended', isCompleted, output, ...(!isCompleted && { error: error ?? `The turn ended: ${reason}.` }) }
+  const marks = sessionMarks(session)
+  return {
+    kind: 'ended',
+    isCompleted,
+    output,
+    marks,
+    ...(!isCompleted && { error: error ?? `The turn ended: ${reason}.` }),
+  }
 }
 
 /** Makes the working directory of a job's session. */

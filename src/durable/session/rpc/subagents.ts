@@ -1,7 +1,8 @@
 /** RPC subject `subagents`: what a parent and its subagents call at each other, and the tree for the API. */
 
+import type { Marks } from '#agent/core/marks.ts'
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Authority, marksOfAuthority } from '#agent/core/permission/authority.ts'
 import type {
   SteerOutcome,
   SubagentProgress,
@@ -18,7 +19,7 @@ import type { ChildRow } from '../subagents/child-rows.ts'
 import { withinLimit } from '../subagents/reach.ts'
 import { sessionStub } from '#durable/platform/addresses.ts'
 import { modelCallUse, timesUsed, type Turn } from '#agent/core/turn.ts'
-import { userText } from '#agent/core/message.ts'
+import { type UserMessage, userText } from '#agent/core/message.ts'
 import type { Submitted } from '../intake/intake.ts'
 import type { RequestSubmission } from '../intake/request.ts'
 import { turnOf } from '../views/segments.ts'
@@ -55,10 +56,7 @@ export class SubagentsSubject extends RpcTarget {
     return status ?? { kind: 'missing' }
   }
 
-  async steer(
-    authority: Authority,
-    steer: { readonly runId: string; readonly key: string; readonly message: string },
-  ): Promise<SteerOutcome> {
+  async steer(authority: Authority, steer: SubagentSteer): Promise<SteerOutcome> {
     return (await this.#host.with(authority, (session) => steerSubagent(session, authority, steer))) ?? 'missed'
   }
 
@@ -222,12 +220,18 @@ function getOutcome(submitted: Submitted | undefined): SubagentStart {
   }
 }
 
+/** A goal that was written before anything foreign was read counts as typed: nobody outside has dictated it. */
+const openingOf = (text: string, marks: Marks): UserMessage => ({
+  ...userText(text, 'subagent', marks),
+  ...(!marks.isForeign && { startsTyped: true }),
+})
+
 const createCommand = ({ authority, runId, tenant, message, options, spec }: ChildStart): RequestSubmission => ({
   kind: 'request',
   authority,
   runId,
   tenant,
-  message: userText(message, 'subagent'),
+  message: openingOf(message, marksOfAuthority(authority)),
   options,
   busyMode: 'queue',
   // Every attempt to start has the same run id.
@@ -242,10 +246,13 @@ function statusOfSubagent(session: Session, runId: string): ChildStatus {
   return report ? { kind: 'ended', report } : { kind: 'running', progress: estimateProgress(session, turn) }
 }
 
+/** `marks`: of the parent that writes the message. */
+type SubagentSteer = { readonly runId: string; readonly key: string; readonly message: string; readonly marks: Marks }
+
 async function steerSubagent(
   session: Session,
   authority: Authority,
-  { runId, key, message }: { readonly runId: string; readonly key: string; readonly message: string },
+  { runId, key, message, marks }: SubagentSteer,
 ): Promise<SteerOutcome> {
   await session.ensureTenant()
   const tenant = session.tenant.snapshot
@@ -255,7 +262,7 @@ async function steerSubagent(
     authority,
     runId: key,
     tenant,
-    message: userText(message, 'subagent'),
+    message: userText(message, 'subagent', marks),
     options: {},
     busyMode: 'steer',
     idempotency: 'repeat',

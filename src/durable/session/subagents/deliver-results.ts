@@ -3,6 +3,7 @@
  * message of their own. The rows are marked in the write that delivers.
  */
 
+import { allMarks, joinMarks, type Marks, privateMarks } from '#agent/core/marks.ts'
 import { combineAuthorities, joinContributors } from '#agent/core/permission/contribution.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import type { SubagentFile, SubagentReport } from '#agent/core/subagent.ts'
@@ -95,6 +96,7 @@ async function deliverToCall(
     name: 'delegate_task',
     content: [{ type: 'text', text: JSON.stringify(results) }],
     failed: false,
+    marks: marksOfReports(ended),
   }
   const [bounded] = await session.toolRuntime.receiveResults([message], turnScope(session))
   const admission = await session.billing.admitAgain(session.store.turn().id)
@@ -122,6 +124,7 @@ async function deliverInBackground(delivering: Delivering, ended: readonly Ended
         name: 'delegate_task',
         content: [{ type: 'text', text }],
         failed: false,
+        marks: marksOfReports(ended),
       },
     ],
     turnScope(session),
@@ -135,11 +138,14 @@ async function deliverInBackground(delivering: Delivering, ended: readonly Ended
     source: 'subagent',
     text: bounded,
     startsTurn: true,
+    marks: marksOfReports(ended),
   })
   markDelivered(rows, ended)
   return undefined
 }
 
+const marksOfReports = (ended: readonly EndedRow[]): Marks =>
+  joinMarks(...ended.map(({ state }) => state.report.marks ?? allMarks))
 /** Whoever has written to a subagent has contributed to its result. */
 const listContributors = (ended: readonly EndedRow[]) => ended.flatMap(({ state }) => state.report.contributors ?? [])
 
@@ -180,7 +186,7 @@ async function renderTask({ toolRuntime }: Session, row: EndedRow, maxChars: num
   const { report } = state
   const { output } = report
   const isLong = output.length > maxChars
-  const path = isLong ? await toolRuntime.spill(id, output).catch(() => undefined) : undefined
+  const path = isLong ? await toolRuntime.spill(id, output, report.marks).catch(() => undefined) : undefined
   const summary = isLong ? renderSpilled(output, maxChars, path ?? 'its session') : output
   const errors = task.outputSchema && (await findProblems(task.outputSchema, report))
   return { index, id, task, report, summary, ...(errors && { schemaErrors: errors }) }
@@ -249,13 +255,18 @@ async function tryCopy(merging: Merging, row: ChildRow): Promise<Partial<Subagen
   }
 }
 
-async function copyChanges({ session, stubOf }: Merging, { id, index }: ChildRow): Promise<readonly SubagentFile[]> {
+async function copyChanges(
+  { session, stubOf }: Merging,
+  { id, index, state }: ChildRow,
+): Promise<readonly SubagentFile[]> {
   const { list, archive } = await withinLimit<FileChanges>(async () =>
     stubOf(id).subagents.changes(session.ownAuthority),
   )
   const changes = new Map(list.filter(({ path }) => isInside(path)).map((change) => [change.path, change]))
   const { files, capabilities } = session.toolRuntime.backend
-  const target = { files, root: capabilities.root, other: `/tmp/subagents/${index}` }
+  const marks = joinMarks(privateMarks, (state.at === 'ended' && state.report.marks) || allMarks)
+  const mark = (path: string) => session.toolRuntime.fileMarks.set(path, marks)
+  const target = { files, root: capabilities.root, other: `/tmp/subagents/${index}`, mark }
   const done: SubagentFile[] = []
   for await (const entry of archive ? unpack(archive) : []) {
     const change = changes.get(entry.path)
@@ -266,16 +277,24 @@ async function copyChanges({ session, stubOf }: Merging, { id, index }: ChildRow
 }
 
 /** `other`: the folder for versions of files that have changed here too. */
-type MergeTarget = { readonly files: Files; readonly root: string; readonly other: string }
+type MergeTarget = {
+  readonly files: Files
+  readonly root: string
+  readonly other: string
+  /** Gives a file the marks of the subagent. */
+  readonly mark: (path: string) => void
+}
 
 async function writeChange(
-  { files, root, other }: MergeTarget,
+  { files, root, other, mark }: MergeTarget,
   change: SubagentFileChange,
   bytes: Uint8Array,
 ): Promise<SubagentFile> {
   const path = `${root}/${change.path}`
   const isFree = await isUnchanged(files, path, change)
-  await files.write(isFree ? path : `${other}/${change.path}`, bytes)
+  const written = isFree ? path : `${other}/${change.path}`
+  mark(written)
+  await files.write(written, bytes)
   return { path: change.path, change: isFree ? change.change : 'conflict' }
 }
 

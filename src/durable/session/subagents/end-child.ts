@@ -1,5 +1,6 @@
 /** Takes the end of a subagent into its parent: its row, its cost and its event are one write. */
 
+import { allMarks } from '#agent/core/marks.ts'
 import type { SubagentReport, SubagentStatus } from '#agent/core/subagent.ts'
 import { addDelegatedUsage } from '#agent/loop/turn-changes.ts'
 import { noUsage } from '#agent/core/usage.ts'
@@ -55,5 +56,6 @@ export function lostReport(row: ChildRow, status: SubagentStatus, error = lostTe
     durationMs: Math.max(0, clock.now() - since),
     toolTrace: [],
     missedSteers: [],
+    marks: allMarks,
   }
 }

@@ -6,6 +6,10 @@ import type { SubagentCall, SubagentReport, SubagentStatus } from '#agent/core/s
 import { isCancelled, modelCallUse, timesUsed, totalUsage, type Turn } from '#agent/core/turn.ts'
 import { readTallyKey } from '#agent/core/usage.ts'
 import { createRunEnded } from '#agent/loop/announce.ts'
+import { joinMarks, type Marks } from '#agent/core/marks.ts'
+import { marksOfAuthority } from '#agent/core/permission/authority.ts'
+import { marksOfMessages } from '#agent/untrusted/result-marks.ts'
+import { sessionMarks } from '#durable/turn/turn-marks.ts'
 import { runUsage } from '#durable/storage/session-record.ts'
 import type { Session } from '../session.ts'
 
@@ -21,7 +25,8 @@ export function endedReport(session: Session): SubagentReport | undefined {
 const maxTrace = 100
 
 /** Undefined while the run goes on. */
-export function renderReport({ meta, journal }: Session, turn: Turn): SubagentReport | undefined {
+export function renderReport(session: Session, turn: Turn): SubagentReport | undefined {
+  const { meta, journal } = session
   const { stage } = turn
   if (stage.at !== 'done') return undefined
   const entries = journal.entriesOfRun(turn.id)
@@ -43,9 +48,19 @@ export function renderReport({ meta, journal }: Session, turn: Turn): SubagentRe
     durationMs: Math.max(0, stage.endedAt - turn.startedAt),
     toolTrace: getTrace(entries),
     missedSteers: meta.subagent?.missed ?? [],
+    marks: marksOfRun(session, turn),
     ...(contributors && { contributors }),
   }
 }
+
+/** An older run may have read what the context does not have any more. */
+const marksOfRun = (session: Session, { id, options }: Turn): Marks =>
+  id === session.store.current()?.id
+    ? sessionMarks(session)
+    : joinMarks(
+        marksOfMessages(session.journal.entriesOfRun(id).map(({ message }) => message)),
+        options.authority && marksOfAuthority(options.authority),
+      )
 
 function getStatus({ stage }: Turn): SubagentStatus {
   if (stage.at !== 'done') return 'unknown'

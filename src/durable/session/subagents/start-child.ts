@@ -56,6 +56,7 @@ export function createStart(session: Session, row: ChildRow, tenant: TenantSnaps
     title: task.goal.replace(/\s+/g, ' ').trim().slice(0, 60),
     settings: { ...kept, limits: limitsOfGrant(grant) },
     subagent: { runId, depth: own.depth },
+    fileMarks: meta.fileMarks ?? { isForeign: true as const },
     ...(model !== undefined && { model }),
   }
   const { outputSchema: schema } = task

@@ -8,6 +8,8 @@ import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { log } from '#agent/core/log.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { textIn } from '#agent/core/message.ts'
+import { withMarks } from '#agent/core/permission/authority.ts'
+import { sessionMarks } from '#durable/turn/turn-marks.ts'
 import type {
   Spawned,
   SpawnRequest,
@@ -125,7 +127,7 @@ export class SessionSubagents implements Subagents {
     if (row.state.at === 'ended') return 'missed'
     const { session } = this.#options
     // Others may have joined the turn since it delegated.
-    const authority = combineAuthorities([row.authority, turnAuthority(session)])
+    const authority = withMarks(combineAuthorities([row.authority, turnAuthority(session)]), sessionMarks(session))
     if (row.state.at === 'queued') {
       const context = [row.task.context, message].filter(Boolean).join('\n\n')
       this.rows.put({ ...row, authority, task: { ...row.task, context } })
@@ -136,6 +138,7 @@ export class SessionSubagents implements Subagents {
       runId: row.runId,
       key,
       message,
+      marks: sessionMarks(session),
     })
   }
 

@@ -74,8 +74,8 @@ export function createTenantJobs(tenant: JobsTenant): TenantJobs {
       stop: (...given) => stubOf(sessionId).runs.stop(...given),
     }),
     hasSession,
-    acceptMessage: (sessionId, authority, { key, text }) =>
-      stubOf(sessionId).injected.submit(authority, { key, text, source: 'job', startsTurn: false }),
+    acceptMessage: (sessionId, authority, { key, text, marks }) =>
+      stubOf(sessionId).injected.submit(authority, { key, text, marks, source: 'job', startsTurn: false }),
     loadSkills: (authority, names) =>
       Promise.all(
         names.map(async (name) => {

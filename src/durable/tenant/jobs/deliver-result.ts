@@ -1,5 +1,6 @@
 /** Delivers results of jobs. Each target is tried on its own, with one key for all attempts. */
 
+import { allMarks, type Marks } from '#agent/core/marks.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Target } from '#agent/schedule/job/targets.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
@@ -19,7 +20,7 @@ import { isGroupChat } from '../channels/resolve-chat.ts'
 type AcceptMessage = (
   sessionId: string,
   authority: Authority,
-  message: { readonly key: string; readonly text: string },
+  message: { readonly key: string; readonly text: string; readonly marks: Marks },
 ) => Promise<'delivered' | 'duplicate' | 'too-large' | undefined>
 
 export type DeliveryContext = {
@@ -122,8 +123,8 @@ async function deliverToSession(
   delivery: JobDelivery,
   sessionId: string,
 ): Promise<DeliveryAttempt> {
-  const { key, text, authority } = delivery
-  const outcome = await context.acceptMessage(sessionId, authority, { key, text })
+  const { key, text, authority, marks = allMarks } = delivery
+  const outcome = await context.acceptMessage(sessionId, authority, { key, text, marks })
   if (outcome === undefined) return { kind: 'failed', error: 'There is no such session.' }
   return outcome === 'too-large' ? { kind: 'failed', error: 'The session has no room for it.' } : { kind: 'sent' }
 }

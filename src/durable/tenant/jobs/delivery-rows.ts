@@ -1,5 +1,6 @@
 /** Stores what of ended runs is still to be delivered, one row for each target. */
 
+import type { Marks } from '#agent/core/marks.ts'
 import type { Target } from '#agent/schedule/job/targets.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
@@ -19,6 +20,8 @@ export type JobDelivery = {
   /** For errors. */
   readonly target: string
   readonly text: string
+  /** Absent in deliveries that are older than marks. */
+  readonly marks?: Marks
   readonly authority: Authority
   readonly createdAt: number
   /** Attempts that have begun. */

@@ -1,5 +1,6 @@
 /** Runs what is due: claims jobs, takes their runs further and delivers results, some at a time, each on its own. */
 
+import { allMarks } from '#agent/core/marks.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
 import type { Sources } from '#agent/routing/route.ts'
@@ -251,6 +252,7 @@ function addDeliveries({ deliveries }: FinishContext, { run, plan, failureStreak
         to,
         target,
         text,
+        marks: run.marks ?? allMarks,
         authority: { ...plan.authority, principal: { kind: 'job', id: jobId } },
         createdAt: now,
         attempts: 0,

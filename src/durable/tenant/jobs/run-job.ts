@@ -4,7 +4,8 @@
  */
 
 import { combineAuthorities } from '#agent/core/permission/contribution.ts'
-import { type Authority, narrow } from '#agent/core/permission/authority.ts'
+import { allMarks, foreignMarks, joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
+import { type Authority, narrow, withMarks } from '#agent/core/permission/authority.ts'
 import type { Sources } from '#agent/routing/route.ts'
 import { jobInstructions, type Material, renderRunPrompt } from '#agent/schedule/job/run-prompt.ts'
 import { judgeScript, type ScriptVerdict } from '#agent/schedule/job/script-output.ts'
@@ -185,9 +186,8 @@ async function startTurn(context: JobRunContext, claimed: OpenRun, material: Mat
   const run = { ...claimed, runId }
   if (!context.runs.getOpen(run.id)) return
   context.runs.update(run, clock.now() + pollMs)
-  const isTainted =
-    material.contexts.length > 0 || material.scriptOutput !== undefined || material.monitor !== undefined
-  const authority = combineAuthorities([createAuthority(run, isTainted), ...listAuthors(context.jobs, run)])
+  const own = createAuthority(run, marksOfMaterial(material))
+  const authority = combineAuthorities([own, ...listAuthors(context.jobs, run)])
   const outcome = await context.sessionOf(sessionId).start(authority, jobSession(run), {
     runId,
     text: renderPrompt(plan.prompt, material),
@@ -226,22 +226,30 @@ async function pollRun({ sessionOf, runs, finish }: JobRunContext, run: OpenRun)
     case 'unknown':
       return finish(current, { status: 'unknown', error: 'The session of the run was deleted.' })
     case 'ended': {
-      const { output, error } = outcome
+      const { output, error, marks } = outcome
       if (!outcome.isCompleted)
-        return finish(current, { status: 'failed', error: error ?? 'The turn failed.', output: cut(output) })
+        return finish(current, { status: 'failed', error: error ?? 'The turn failed.', output: cut(output), marks })
       if (output.trim() === '') return finish(current, { status: 'failed', error: 'The answer was empty.' })
-      return finish(current, { status: 'completed', output: cut(output) })
+      return finish(current, { status: 'completed', output: cut(output), marks })
     }
   }
 }
 
+/** Scripts read the workspace and may read the network. Other jobs may have read anything. */
+const marksOfMaterial = ({ contexts, scriptOutput, monitor }: Material): Marks =>
+  joinMarks(
+    contexts.length || scriptOutput !== undefined ? allMarks : undefined,
+    monitor === undefined ? undefined : foreignMarks,
+  )
+
 /** A run may do what the job may, with its toolsets only, and less when strangers have written its material. */
-function createAuthority({ plan, jobId }: OpenRun, isTainted = false): Authority {
+function createAuthority({ plan, jobId }: OpenRun, marks: Marks = noMarks): Authority {
   const own: Authority = { ...plan.authority, principal: { kind: 'job', id: jobId } }
-  return narrow(own, {
+  const narrowed = narrow(own, {
     ...(plan.toolsets && { toolBounds: [plan.toolsets] }),
-    ...(isTainted && { taint: 'untrusted' }),
+    ...(marks.isForeign && { taint: 'untrusted' }),
   })
+  return withMarks(narrowed, marks)
 }
 
 const jobSession = ({ id, plan }: OpenRun): JobSession => ({

@@ -1,5 +1,6 @@
 /** Stores the runs of jobs. A job has at most one run for each slot, and a run that has ended stays as it ended. */
 
+import type { Marks } from '#agent/core/marks.ts'
 import type { EndedStatus, JobPlan, JobRunStatus } from '#agent/schedule/job/job.ts'
 
 export type JobRun = {
@@ -17,6 +18,8 @@ export type JobRun = {
   readonly sessionId?: string
   readonly runId?: string
   readonly output?: string
+  /** Of the output. */
+  readonly marks?: Marks
   readonly error?: string
   readonly deliveryError?: string
   /** Slots that the record stands for, when there are several. */

@@ -1,5 +1,6 @@
 /** Defines what a run of a job asks of sessions. The session of a run is its own, and its name has the job and the slot. */
 
+import type { Marks } from '#agent/core/marks.ts'
 import type { OrderedAction } from '#tools/judge-action.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
@@ -45,7 +46,14 @@ export type StartOutcome =
 /** `unknown`: the session has no such run any more. */
 export type JobOutcome =
   | { readonly kind: 'running' }
-  | { readonly kind: 'ended'; readonly isCompleted: boolean; readonly output: string; readonly error?: string }
+  | {
+      readonly kind: 'ended'
+      readonly isCompleted: boolean
+      readonly output: string
+      readonly error?: string
+      /** Of what the run has read. */
+      readonly marks: Marks
+    }
   | { readonly kind: 'unknown' }
 
 export type ChatNotice = { readonly key: string; readonly chat: ChatOrigin; readonly text: string }

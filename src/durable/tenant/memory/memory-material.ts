@@ -5,6 +5,11 @@ import type { MemoryRows } from './memory-rows.ts'
 
 /** Undefined as long as nothing is stored. */
 export function readMemoryMaterial(rows: MemoryRows): MemoryMaterial | undefined {
-  const material = { memory: rows.entries({ target: 'memory' }), owners: rows.owners() }
+  const isForeign = rows.isForeign({ target: 'memory' })
+  const material = {
+    memory: rows.entries({ target: 'memory' }),
+    owners: rows.owners(),
+    ...(isForeign && { isForeign }),
+  }
   return material.memory.length || material.owners.length ? material : undefined
 }

@@ -1,5 +1,6 @@
 /** Stores the entries of memory, the writes that wait for a person, and the answers to recent changes. */
 
+import { hash53 } from '#agent/core/hash53.ts'
 import type { MemoryResult, MemoryTarget, PendingMemory } from '#agent/core/recall/memory.ts'
 
 /** An answer is kept so that a repeated change is answered as before. */
@@ -11,6 +12,7 @@ export const maxPending = 100
 const schema = [
   'CREATE TABLE IF NOT EXISTS memory (name TEXT PRIMARY KEY, entries TEXT NOT NULL) WITHOUT ROWID',
   'CREATE TABLE IF NOT EXISTS memory_pending (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)',
+  'CREATE TABLE IF NOT EXISTS memory_clean (name TEXT PRIMARY KEY, hashes TEXT NOT NULL) WITHOUT ROWID',
   'CREATE TABLE IF NOT EXISTS memory_answer (n INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, body TEXT NOT NULL)',
 ]
 
@@ -37,8 +39,27 @@ export class MemoryRows {
     return row ? (JSON.parse(row.entries) as string[]) : []
   }
 
-  write(store: StoreName, entries: readonly string[]): void {
+  /** Whether others may have written an entry. Entries that are older than marks count as foreign. */
+  isForeign(store: StoreName): boolean {
+    const clean = this.#cleanHashes(store)
+    return this.entries(store).some((entry) => !clean.has(hash53(entry)))
+  }
+
+  #cleanHashes(store: StoreName): ReadonlySet<number> {
+    const query = 'SELECT hashes FROM memory_clean WHERE name = ?'
+    const [row] = this.#sql.exec<{ hashes: string }>(query, rowOf(store)).toArray()
+    return new Set(row ? (JSON.parse(row.hashes) as number[]) : [])
+  }
+
+  /** `isForeign`: of the new entries. */
+  write(store: StoreName, entries: readonly string[], isForeign: boolean): void {
     const name = rowOf(store)
+    const [known, clean] = [new Set(this.entries(store)), this.#cleanHashes(store)]
+    const hashes = entries.flatMap((entry) => {
+      const hash = hash53(entry)
+      return clean.has(hash) || (!isForeign && !known.has(entry)) ? [hash] : []
+    })
+    this.#sql.exec('INSERT OR REPLACE INTO memory_clean VALUES (?, ?)', name, JSON.stringify(hashes))
     if (!entries.length) this.#sql.exec('DELETE FROM memory WHERE name = ?', name)
     else
       this.#sql.exec(

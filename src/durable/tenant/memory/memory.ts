@@ -3,8 +3,8 @@
  * synchronous stretch, so that concurrent writers lose nothing.
  */
 
-import { isLimitedByRole } from '#agent/core/permission/authority.ts'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { foreignMarks, joinMarks, type Marks, noMarks, privateMarks } from '#agent/core/marks.ts'
+import { type Authority, isLimitedByRole, marksOfAuthority } from '#agent/core/permission/authority.ts'
 import type { MemoryChange, MemoryResult, MemoryTarget, PendingMemory } from '#agent/core/recall/memory.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import { type MemoryReach, memoryReach } from '#agent/memory/memory-reach.ts'
@@ -38,7 +38,7 @@ export class TenantMemory extends TenantPart {
     const store = this.#storeOf(authority, target)
     return 'error' in store
       ? { kind: 'unavailable', ...store }
-      : { kind: 'done', view: this.#view(store), isChanged: false }
+      : { kind: 'done', view: this.#view(store), isChanged: false, marks: this.#marks(store) }
   }
 
   /** Applies all operations or none. */
@@ -48,7 +48,8 @@ export class TenantMemory extends TenantPart {
     if ('error' in store) return { kind: 'unavailable', ...store }
     const answered = change.key === undefined ? undefined : this.#rows.answer(change.key)
     if (answered) return answered
-    const result = this.#change(store, change)
+    const isForeign = marksOfAuthority(authority).isForeign === true
+    const result = { ...this.#change(store, change, isForeign), marks: this.#marks(store) }
     if (change.key !== undefined && result.kind !== 'refused') this.#rows.keepAnswer(change.key, result)
     return result
   }
@@ -59,7 +60,7 @@ export class TenantMemory extends TenantPart {
     const store = this.#writableStore(authority, change.target)
     if ('error' in store) return { kind: 'unavailable', ...store }
     const error = this.#explainRefusal(store, change)
-    return error === undefined ? this.#apply(store, change) : { kind: 'refused', error, view: this.#view(store) }
+    return error === undefined ? this.#apply(store, change, false) : { kind: 'refused', error, view: this.#view(store) }
   }
 
   /** Replaces all entries of a store. The writes of a person are never staged. */
@@ -72,7 +73,9 @@ export class TenantMemory extends TenantPart {
     if (error !== undefined) return { kind: 'refused', error, view: this.#view(store) }
     const applied = applyOperations([], operations, this.#limit(target))
     if (applied.kind === 'refused') return { ...applied, view: this.#view(store) }
-    return this.#store(store, applied.entries)
+    // Every entry is the person's from here on.
+    this.#rows.write(store, [], false)
+    return this.#store(store, applied.entries, false)
   }
 
   /** All stores, for the export of the tenant. */
@@ -98,37 +101,39 @@ export class TenantMemory extends TenantPart {
     if (!one) return undefined
     const store: StoreName = { target: one.target, owner: one.owner }
     const result: MemoryResult =
-      decision === 'reject' ? { kind: 'done', view: this.#view(store), isChanged: false } : this.#apply(store, one)
+      decision === 'reject'
+        ? { kind: 'done', view: this.#view(store), isChanged: false }
+        : this.#apply(store, one, one.isForeign !== false)
     // A write that the store cannot take any more stays: entries may be removed, and then it can be approved again.
     if (result.kind === 'done') this.#rows.removePending(id)
     return result
   }
 
-  #change(store: StoreName, change: MemoryChange): MemoryResult {
+  #change(store: StoreName, change: MemoryChange, isForeign: boolean): MemoryResult {
     const error = this.#explainRefusal(store, change)
     if (error !== undefined) return { kind: 'refused', error, view: this.#view(store) }
-    return this.#settings.write_approval ? this.#stage(store, change) : this.#apply(store, change)
+    return this.#settings.write_approval ? this.#stage(store, change, isForeign) : this.#apply(store, change, isForeign)
   }
 
   #explainRefusal(store: StoreName, { operations }: MemoryChange): string | undefined {
     return explainRefusedContent(operations) ?? this.#explainFull(store)
   }
 
-  #apply(store: StoreName, { operations }: Pick<MemoryChange, 'operations'>): MemoryResult {
+  #apply(store: StoreName, { operations }: Pick<MemoryChange, 'operations'>, isForeign: boolean): MemoryResult {
     const applied = applyOperations(this.#rows.entries(store), operations, this.#limit(store.target))
     if (applied.kind === 'refused') return { ...applied, view: this.#view(store) }
     if (!applied.isChanged) return { kind: 'done', view: this.#view(store), isChanged: false }
-    return this.#store(store, applied.entries)
+    return this.#store(store, applied.entries, isForeign)
   }
 
-  #store(store: StoreName, entries: readonly string[]): MemoryResult {
-    this.#rows.write(store, entries)
+  #store(store: StoreName, entries: readonly string[], isForeign: boolean): MemoryResult {
+    this.#rows.write(store, entries, isForeign)
     this.#options.onChange()
     return { kind: 'done', view: this.#view(store), isChanged: true }
   }
 
   /** Tries the write before it is staged, so that the model learns of mistakes at once. */
-  #stage(store: StoreName, { operations, sessionId }: MemoryChange): MemoryResult {
+  #stage(store: StoreName, { operations, sessionId }: MemoryChange, isForeign: boolean): MemoryResult {
     const tried = applyOperations(this.#rows.entries(store), operations, this.#limit(store.target))
     const view = this.#view(store)
     if (tried.kind === 'refused') return { ...tried, view }
@@ -142,6 +147,7 @@ export class TenantMemory extends TenantPart {
       target,
       operations,
       createdAt: clock.now(),
+      isForeign,
       ...(target === 'user' && owner !== undefined && { owner }),
       ...(sessionId !== undefined && { sessionId }),
     })
@@ -176,6 +182,10 @@ export class TenantMemory extends TenantPart {
     return owner === undefined
       ? { error: 'Nobody in particular asks here, so there is no profile.' }
       : { target, owner }
+  }
+
+  #marks(store: StoreName): Marks {
+    return joinMarks(privateMarks, this.#rows.isForeign(store) ? foreignMarks : noMarks)
   }
 
   #view(store: StoreName) {

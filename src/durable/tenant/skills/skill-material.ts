@@ -1,22 +1,18 @@
 /** Renders what a tenant adds to the index of skills. */
 
 import type { SkillMaterial } from '#agent/core/skills/skill-material.ts'
-import { safeDescription } from '#agent/skills/skill-verdict.ts'
-import { lastActivity } from './skill-summary.ts'
+import { describeSkill } from '#agent/skills/skill-verdict.ts'
+import { isForeign, lastActivity } from './skill-summary.ts'
 import type { SkillRecord, SkillRows } from './skill-rows.ts'
-
-/** The index shows less of each. */
-const maxDescriptionChars = 300
 
 /** Undefined when the tenant adds nothing. */
 export function readSkillMaterial(rows: SkillRows): SkillMaterial | undefined {
   const records = rows.list()
   if (records.length === 0) return undefined
   const offered = records.filter(({ source, archivedAt }) => source !== 'bundled' && archivedAt === undefined)
-  const own = offered.toSorted(byImportance).map(({ head }) => ({
+  const own = offered.toSorted(byImportance).map(({ head, ...record }) => ({
     name: head.name,
-    // The rules may have become stricter since the skill was stored.
-    description: safeDescription(head.description.slice(0, maxDescriptionChars)),
+    description: describeSkill({ head, source: record.source, isForeign: isForeign({ ...record, head }) }),
     category: head.category,
     platforms: head.platforms,
     requires: head.requires,

@@ -21,6 +21,8 @@ export type SkillRecord = {
   readonly usedAt: number | undefined
   /** The source of an imported skill: its address, and the name that chose it there. */
   readonly origin: SkillOrigin | undefined
+  /** The model wrote it, or a part of it, after it had read what others wrote. Absent in older skills. */
+  readonly isForeign?: boolean | undefined
 }
 
 /** `hash`: of what was imported. A skill with another one was changed since. */

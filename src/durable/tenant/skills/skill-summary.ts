@@ -14,6 +14,10 @@ export const lastActivity = ({ updatedAt, usedAt = 0 }: SkillRecord): number => 
 export const canBecomeStale = ({ source, isPinned, archivedAt }: SkillRecord): boolean =>
   (source === 'agent' || source === 'imported') && !isPinned && archivedAt === undefined
 
+/** Skills that the model wrote before there were marks may be foreign. */
+export const isForeign = ({ source, isForeign: stored }: SkillRecord): boolean =>
+  source === 'imported' || (source === 'agent' && stored !== false) || stored === true
+
 export function toSummary(record: SkillRecord, now: number): SkillSummary {
   const { head, source, verdict, isPinned, archivedAt, hash, createdAt, updatedAt, usedAt, origin } = record
   return {
@@ -28,5 +32,6 @@ export function toSummary(record: SkillRecord, now: number): SkillSummary {
     updatedAt,
     ...(usedAt !== undefined && { usedAt }),
     ...(origin && { origin: origin.url }),
+    isForeign: isForeign(record),
   }
 }

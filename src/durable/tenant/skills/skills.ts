@@ -3,8 +3,7 @@
  * files of a skill at once, and is refused when the skill has changed since it was read.
  */
 
-import { isLimitedByRole } from '#agent/core/permission/authority.ts'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Authority, isLimitedByRole, marksOfAuthority } from '#agent/core/permission/authority.ts'
 import type {
   SkillChange,
   SkillChangeResult,
@@ -26,7 +25,7 @@ import type { StoredValues } from '../stored-values.ts'
 import { applyChange } from './apply-change.ts'
 import { loadBundledSkills, type OfferedSkill } from './bundled-skills.ts'
 import { type CheckedSkill, checkSkill, decodeText } from './check-skill.ts'
-import { archiveAfterMs, canBecomeStale, lastActivity, toSummary } from './skill-summary.ts'
+import { archiveAfterMs, canBecomeStale, isForeign, lastActivity, toSummary } from './skill-summary.ts'
 import { hashFiles, type SkillRecord, type SkillRows } from './skill-rows.ts'
 import { explainRefusedChange, isLearningReview } from '#agent/skills/change-guard.ts'
 
@@ -76,6 +75,9 @@ const maxSimilar = 5
 /** A use within this time is not stored again. */
 const useIntervalMs = 3_600_000
 const maxTries = 3
+
+const hasForeign = (authority: Authority, keepsForeign = false): boolean =>
+  keepsForeign || marksOfAuthority(authority).isForeign === true
 
 export class TenantSkills extends TenantPart implements ScheduledPart {
   readonly #options: TenantSkillsOptions
@@ -255,7 +257,8 @@ export class TenantSkills extends TenantPart implements ScheduledPart {
     if (!checked.ok) return refuse(checked.error)
     const error = explainFindings(checked, before, isCautionAccepted)
     if (error !== undefined) return { kind: 'refused', error, findings: checked.findings }
-    const summary = await this.#store(authority, checked, { files: applied.files, source, before })
+    const keepsForeign = before !== undefined && isForeign(before)
+    const summary = await this.#store(authority, checked, { files: applied.files, source, before, keepsForeign })
     return summary && { kind: 'done', summary, findings: checked.findings }
   }
 
@@ -291,8 +294,11 @@ export class TenantSkills extends TenantPart implements ScheduledPart {
       source,
       before,
       origin,
+      keepsForeign,
     }: Pick<SkillWrite, 'files' | 'origin'> & {
       readonly source: SkillSource
+      /** A part of the skill stays that others wrote. */
+      readonly keepsForeign?: boolean
       readonly before: SkillRecord | undefined
     },
   ): Promise<SkillSummary | undefined> {
@@ -317,6 +323,7 @@ export class TenantSkills extends TenantPart implements ScheduledPart {
       updatedAt: now,
       usedAt: current?.usedAt,
       origin: origin ? { ...origin, hash } : current?.origin,
+      isForeign: hasForeign(authority, keepsForeign),
     }
     const unused = this.#rows.write(record, placed)
     this.#changed(authority, current ? 'skill.changed' : 'skill.created', head.name, { source, verdict, hash })

@@ -3,6 +3,7 @@
  * is carried over. Nothing is stored here.
  */
 
+import { marksOfMessages } from '#agent/untrusted/result-marks.ts'
 import type { Summary } from '#agent/core/compression.ts'
 import type { Failure, FailureKind } from '#agent/core/failure.ts'
 import type { Entry } from '#agent/core/history.ts'
@@ -62,7 +63,10 @@ export async function summarise(context: SummariseContext): Promise<SummariseRes
   const { covers, keeps } = plan
   const savedTokens = replacedTokens(plan) - estimateMessageTokens(createSummaryMessage(written.text, carried))
   if (!isUseful(plan, savedTokens, context.entries)) return { of: 'nothing' }
-  const summary = { text: written.text, covers, keeps, carried, effects }
+  const marks = marksOfMessages(
+    [...plan.replaced, ...(plan.previous ? [plan.previous] : [])].map(({ message }) => message),
+  )
+  const summary = { text: written.text, covers, keeps, carried, effects, marks }
   return { of: 'summary', summary, savedTokens, ...(written.failure && { fallback: written.failure.kind }) }
 }
 

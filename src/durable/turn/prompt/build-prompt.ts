@@ -1,5 +1,6 @@
 /** Builds the system prompt of a session from its parts. */
 
+import { joinMarks } from '#agent/core/marks.ts'
 import type { PromptLayer, PromptMaterial, PromptRecord } from '#agent/core/prompt-layer.ts'
 import { type AssembledPrompt, assemblePrompt } from '#agent/prompt/assemble.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
@@ -73,6 +74,7 @@ function assemble(results: readonly PartResult[], { material, now }: PromptConte
     promptRecord: {
       layers,
       builtAt: now,
+      marks: joinMarks(...given.map(({ marks }) => marks)),
       ...(version !== undefined && { material: version }),
       ...(personal && { personal }),
     },

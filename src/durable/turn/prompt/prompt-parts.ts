@@ -1,5 +1,6 @@
 /** Lists the parts of the system prompt. Their layers have a fixed order, so the order of this list does not matter. */
 
+import { allMarks, joinMarks, privateMarks } from '#agent/core/marks.ts'
 import type { PromptContext, PromptPart } from './prompt-part.ts'
 import { createLayer } from '#agent/prompt/layers.ts'
 import { renderModelGuidance } from '#agent/prompt/guidance/models.ts'
@@ -67,7 +68,9 @@ async function buildLayer(session: TurnSession, maxChars: number): Promise<Promp
     .toReversed()
   const names = files.map(({ name }) => name).join(', ')
   const text = [`The workspace has files about its project: ${names}.`, ...rendered.map((each) => each.text)].join('\n')
-  return createLayer('workspace', text, { isTruncated: rendered.some(({ isTruncated }) => isTruncated) })
+  const { root } = session.toolRuntime.backend.capabilities
+  const marks = joinMarks(...files.map(({ name }) => session.toolRuntime.fileMarks.of(`${root}/${name}`)))
+  return { ...createLayer('workspace', text, { isTruncated: rendered.some(({ isTruncated }) => isTruncated) }), marks }
 }
 
 async function tryRead(session: TurnSession): Promise<readonly ContextFile[] | 'unread'> {
@@ -138,7 +141,9 @@ const memoryPart: PromptPart = (context) => {
   const { session, settings, material, tools, authority } = context
   const { memory_enabled = true } = settings.memory ?? {}
   if (!material.memory || !tools.has('memory') || session.meta.origin?.isGroup) return undefined
-  const memory = memory_enabled ? [createWhole('memory', renderMemory('memory', material.memory.memory))] : []
+  const memory = memory_enabled
+    ? [markWhole(createWhole('memory', renderMemory('memory', material.memory.memory)), material.memory.isForeign)]
+    : []
   const owner = memoryReach(authority)?.owner
   if (owner === undefined || !material.memory.owners.includes(owner)) return memory
   return withProfile(memory, owner, context)
@@ -150,9 +155,13 @@ async function withProfile(
   { session, settings, authority }: PromptContext,
 ) {
   if (settings.memory?.user_profile_enabled === false) return memory
-  const entries = await session.profileOf(authority)
-  return [...memory, createWhole('user', renderMemory('user', entries), owner)]
+  const { entries, marks } = await session.profileOf(authority)
+  return [...memory, markWhole(createWhole('user', renderMemory('user', entries), owner), marks.isForeign)]
 }
+
+/** An empty store holds nothing. */
+const markWhole = (layer: PromptLayer, isForeign: true | undefined): PromptLayer =>
+  layer.text ? { ...layer, marks: isForeign ? allMarks : privateMarks } : layer
 
 /** The stores have limits of their own, which the settings may raise: the budget never cuts them. */
 const createWhole = (name: 'memory' | 'user', text: string, owner?: string): PromptLayer => {

@@ -4,10 +4,12 @@
  */
 
 import { isRiskAbove } from '#agent/core/permission/approval.ts'
+import { foreignMarks } from '#agent/core/marks.ts'
 import type { Turn } from '#agent/core/turn.ts'
 import { matchesWildcard } from '#agent/policy/wildcard.ts'
 import { createApprovalPolicy } from '../approval-policy.ts'
 import { turnAuthority } from '../turn-authority.ts'
+import { turnMarks } from '../turn-marks.ts'
 import type { TurnSession } from '../turn-session.ts'
 
 export type ServerSearch = {
@@ -19,8 +21,6 @@ export type ServerSearch = {
 const tool = 'web_search'
 
 export function createServerSearch(session: TurnSession): ServerSearch {
-  const exposure = ({ id }: Turn) =>
-    session.toolRuntime.exposure({ id, authority: turnAuthority(session), transcript: session.store.transcript() })
   return {
     isAllowed(turn) {
       const { web = {} } = session.settings
@@ -30,8 +30,8 @@ export function createServerSearch(session: TurnSession): ServerSearch {
       const { maxRisk } = turnAuthority(session)
       if (maxRisk && isRiskAbove('net', maxRisk)) return false
       if (rules.some((rule) => rule.do !== 'allow' && matchesWildcard(rule.tool, tool))) return false
-      return mode === 'off' || !exposure(turn).now().isPrivate
+      return mode === 'off' || !turnMarks(session, turn).now().isPrivate
     },
-    note: (turn) => exposure(turn).add({ isForeign: true }),
+    note: (turn) => turnMarks(session, turn).add(foreignMarks),
   }
 }

@@ -1,5 +1,7 @@
 /** Provides the tenant's skills to the tools of a session, and copies their files into its workspace. */
 
+import { allMarks } from '#agent/core/marks.ts'
+import type { FileMarks } from '#durable/workspace/file-marks.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Files } from '#agent/core/backend.ts'
 import type { SkillMiss, Skills, SkillSource, SkillView } from '#agent/core/skills/skill.ts'
@@ -16,6 +18,7 @@ export type SessionSkillsOptions = {
   readonly tenantId: string
   readonly sessionId: string
   readonly files: () => Pick<Files, 'read' | 'write'>
+  readonly fileMarks: FileMarks
   /** The absolute path of a file in the workspace. */
   readonly resolve: (path: string) => string
   /** Names of the secrets that commands of the session get. */
@@ -34,6 +37,7 @@ export function createSessionSkills({
   tenantId,
   sessionId,
   files,
+  fileMarks,
   resolve,
   variables,
   toolNames,
@@ -66,8 +70,10 @@ export function createSessionSkills({
       if (copied && isSame(copied, mark)) return resolve(folder)
       const exported = await stub().read(authority, name)
       if (!exported) return undefined
-      for (const { path, bytes } of exported.files)
+      for (const { path, bytes } of exported.files) {
+        if (exported.summary.isForeign) fileMarks.set(resolve(`${folder}/${path}`), allMarks)
         await files().write(`${folder}/${path}`, withoutDangerous(bytes, exported.summary.source))
+      }
       await files().write(`${folder}/${markFile}`, mark)
       return resolve(folder)
     },

@@ -2,6 +2,7 @@
 
 import type { SearchAnswer, WebPort } from '#agent/core/vendor/web.ts'
 import type { Documents } from '#agent/core/media/document.ts'
+import { foreignMarks } from '#agent/core/marks.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newNonce } from '#durable/platform/ids.ts'
@@ -30,7 +31,7 @@ export function createSessionWeb(
     },
     async extract(url, maxChars, signal) {
       const { extractPage, openPageReader } = await import('#backends/web/extract/extract-page.ts')
-      const { env, tenantId, guardedFetch: send, backend, runInBackground } = ports
+      const { env, tenantId, guardedFetch: send, backend, fileMarks, runInBackground } = ports
       const reader = (readPage ??= openPageReader(env.LOADER, `${tenantId}/${sessionId}`))
       const renderPage = async (address: string, stop: AbortSignal) => {
         const shown = await showPage(address, stop)
@@ -51,6 +52,7 @@ export function createSessionWeb(
           renderPage,
           store: async (text) => {
             const path = `/tmp/results/web-${hash53(`${url} ${text}`).toString(36)}.md`
+            fileMarks.set(path, foreignMarks)
             await backend.files.write(path, new TextEncoder().encode(text))
             return path
           },

@@ -2,6 +2,7 @@
 
 import type { ExecutionBackend } from '#agent/core/backend.ts'
 import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
+import type { FileMarks } from '#durable/workspace/file-marks.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 
 export type ToolPorts = {
@@ -13,6 +14,7 @@ export type ToolPorts = {
   /** The only way out for tools. Set `isTrusted` for addresses below `VendorAccess.baseUrl`, and for no others. */
   readonly guardedFetch: GuardedFetch
   readonly backend: ExecutionBackend
+  readonly fileMarks: FileMarks
   /** The run that makes the calls. */
   readonly runId: () => string
   readonly runInBackground: (work: Promise<unknown>) => void

@@ -31,6 +31,7 @@ describe('memory of a tenant', () => {
       kind: 'done',
       isChanged: false,
       view: { entries: ['Likes tea.'], chars: 10, limit: 2_200 },
+      marks: { isPrivate: true },
     })
     expect(await memory.read(authority, 'user')).toMatchObject({ view: { entries: [], limit: 1_375 } })
   })

@@ -25,7 +25,7 @@ const contextOf = (
   const backend = memoryBackend(files)
   const session = {
     meta: { ...meta, ...(cwd && { shell: { cwd, env: {} } }) },
-    toolRuntime: { backend },
+    toolRuntime: { backend, fileMarks: { of: () => ({ isPrivate: true }) } },
     hasReadableFiles: () => hasFiles,
     redact: (text: string) => text.replaceAll('hunter2', '[secret]'),
   } as unknown as TurnSession

@@ -5,27 +5,27 @@ import { describe, expect, it } from 'vitest'
 import type { Settings } from '#agent/core/settings.ts'
 import { newTurn, type Turn } from '#agent/core/turn.ts'
 import { createServerSearch } from '#durable/turn/tools/server-search.ts'
-import { openExposureLog, type ReadingRun } from '#durable/turn/tools/exposure-log.ts'
+import { openMarkLog, type ReadingRun } from '#durable/turn/tools/mark-log.ts'
 import type { TurnSession } from '#durable/turn/turn-session.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { ownerAuthority } from '#test/support/authority.ts'
 
-type Meta = Parameters<Parameters<typeof openExposureLog>[0]['updateMeta']>[0]
+type Meta = Parameters<Parameters<typeof openMarkLog>[0]['updateMeta']>[0]
 
 function open(settings: Settings, by: Authority = ownerAuthority()) {
   let meta: Meta = {}
   const turn = newTurn('run-1', 0, 0, { authority: combineAuthorities([by]) })
-  const exposure = (run: ReadingRun) =>
-    openExposureLog({ meta: () => meta, updateMeta: (change) => (meta = change) }, run)
+  const marks = (run: ReadingRun) =>
+    openMarkLog({ meta: () => meta, updateMeta: (change) => (meta = { ...meta, ...change }) }, run)
   const session = {
     settings,
     meta: { source: 'api' },
-    store: { current: () => turn, transcript: () => [] },
+    store: { current: () => turn, contextEntries: () => [] },
     tenant: { access: { roles: {} } },
-    toolRuntime: { exposure },
+    toolRuntime: { marks },
   } as unknown as TurnSession
   const search = createServerSearch(session)
-  return { search, turn, exposure: () => exposure({ id: 'run-1', authority: by, transcript: [] }) }
+  return { search, turn, marks: () => marks({ id: 'run-1', authority: by, transcript: [] }) }
 }
 
 const native: Settings = { web: { backend: 'native' } }
@@ -45,11 +45,11 @@ describe('the web search of the provider', () => {
   })
 
   it('ends with the first private data of the turn, because no person could be asked', () => {
-    const { search, turn, exposure } = open(native)
-    exposure().add({ isPrivate: true })
+    const { search, turn, marks } = open(native)
+    marks().add({ isPrivate: true })
     expect(search.isAllowed(turn)).toBe(false)
     const off = open({ ...native, approvals: { mode: 'off' } })
-    off.exposure().add({ isPrivate: true })
+    off.marks().add({ isPrivate: true })
     expect(off.search.isAllowed(off.turn)).toBe(true)
     const child = open(native, { ...ownerAuthority(), exposure: { isPrivate: true } })
     expect(child.search.isAllowed(child.turn)).toBe(false)
@@ -63,11 +63,11 @@ describe('the web search of the provider', () => {
     expect(other.search.isAllowed(formatted)).toBe(false)
   })
 
-  it('taints the turn', () => {
-    const { search, turn, exposure } = open(native)
-    expect(exposure().now()).toEqual({})
+  it('marks the turn', () => {
+    const { search, turn, marks } = open(native)
+    expect(marks().now()).toEqual({})
     search.note(turn)
-    expect(exposure().now()).toEqual({ isForeign: true })
+    expect(marks().now()).toEqual({ isForeign: true })
     expect(search.isAllowed(turn)).toBe(true)
   })
 })

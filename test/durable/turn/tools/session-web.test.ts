@@ -106,8 +106,8 @@ describe('the web tools of a session', () => {
   it('wait for a person once the turn has read a page and a file', async () => {
     answerWeb((url) => (url === 'https://api.tavily.com/search' ? Response.json({ results: [] }) : page(url)))
     const scripted = model([
-      calls({ name: 'web_extract', input: { urls: ['https://web-site.example/article'] } }),
       calls({ name: 'write_file', input: { path: 'a.txt', content: 'mine' } }),
+      calls({ name: 'web_extract', input: { urls: ['https://web-site.example/article'] } }),
       calls({ name: 'read_file', input: { path: 'a.txt' } }),
       calls({ name: 'web_search', input: { query: 'mine' } }),
       says('Done.'),

@@ -1,5 +1,6 @@
 /** Performs the actions of browser tools: opens the browser when it is needed, attaches, stores what changed. */
 
+import { foreignMarks } from '#agent/core/marks.ts'
 import type { BrowserAction, BrowserAnswer, BrowserBackend, BrowserCall } from '#agent/core/browser/browser.ts'
 import type { BrowserState, ClosingBrowser, OpenBrowser } from '#agent/core/browser/browser-state.ts'
 import { log } from '#agent/core/log.ts'
@@ -23,7 +24,6 @@ import { fetchWithDeadline, withDeadline } from '#durable/platform/timeout.ts'
 import { type BrowserHost, getKeepAliveMs } from './browser-host.ts'
 import { systemAuthority } from '#agent/core/permission/authority.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
-import type { Files } from '#agent/core/backend.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { noUsage, tallyKey, usageOfCall } from '#agent/core/usage.ts'
 import { cdpVariable, resolveBrowser } from '#agent/policy/resolve-browser.ts'
@@ -146,7 +146,7 @@ async function use(
     schedule: clock.schedule,
     signal: call.signal,
     isFirst: state.url === 'about:blank',
-    limitText: (text: string) => limitText(text, { files: host.backend.files, callId: call.callId }),
+    limitText: (text: string) => limitText(text, { ...host, callId: call.callId }),
   }
   try {
     const { value, image, change } = await usePage(action, state, acquired, options)
@@ -242,10 +242,10 @@ const releaseBrowser = async (host: BrowserHost): Promise<void> =>
 const maxShownChars = 15_000
 const maxStoredChars = 2_000_000
 
-type ScreenshotStore = { readonly files: Pick<Files, 'write'>; readonly callId: string }
+type ScreenshotStore = Pick<BrowserHost, 'backend' | 'fileMarks'> & { readonly callId: string }
 
 /** Shortens what a page shows to what a model needs at once. All of it is stored in a file of the workspace. */
-async function limitText(text: string, { files, callId }: ScreenshotStore): Promise<string> {
+async function limitText(text: string, { backend, fileMarks, callId }: ScreenshotStore): Promise<string> {
   if (text.length <= maxShownChars) return text
   const end = text.lastIndexOf('\n', maxShownChars)
   const shown = text.slice(0, end > maxShownChars / 2 ? end : maxShownChars)
@@ -253,7 +253,8 @@ async function limitText(text: string, { files, callId }: ScreenshotStore): Prom
   const path = `/tmp/results/browser-${callId.replace(/[^\w-]/g, '_').slice(0, 64)}-${hash53(stored).toString(36)}.txt`
   const rest = text.slice(shown.length).split('\n').length
   try {
-    await files.write(path, new TextEncoder().encode(stored))
+    fileMarks.set(path, foreignMarks)
+    await backend.files.write(path, new TextEncoder().encode(stored))
     return `${shown}\n… ${rest} more lines. All of them are in ${path}: use read_file.`
   } catch (error) {
     log.warn('browser.unstored', 'A long snapshot could not be stored.', { error })

@@ -50,11 +50,11 @@ describe('a model that obeys a page', () => {
     ],
     [
       'lets a subagent read the page',
-      [secret, ['delegate_task', { tool_trace: [{ tool: 'web_extract' }] }], ['web_search', { query: 'secret' }]],
+      [secret, ['delegate_task', { marks: { isForeign: true } }], ['web_search', { query: 'secret' }]],
     ],
     [
       'lets a subagent read the file',
-      [page, ['delegate_task', { tool_trace: [{ tool: 'read_file' }] }], ['web_search', { query: 'secret' }]],
+      [page, ['delegate_task', { marks: { isPrivate: true } }], ['web_search', { query: 'secret' }]],
     ],
     [
       'reads a server that returns both',
@@ -69,9 +69,9 @@ describe('a model that obeys a page', () => {
     [
       'reads both by programs of turns before',
       [
-        ['execute_code', { code: 'await tools.web_extract({ urls })' }],
+        ['execute_code', { code: 'await tools.web_extract({ urls })', marks: { isForeign: true } }],
         nextTurn,
-        ['execute_code', { code: 'return tools.read_file({ path })' }],
+        ['execute_code', { code: 'return tools.read_file({ path })', marks: { isPrivate: true } }],
         nextTurn,
         ['web_search', { query: 'secret' }],
       ],
@@ -79,7 +79,7 @@ describe('a model that obeys a page', () => {
     [
       'lets subagents of turns before read both',
       [
-        ['delegate_task', { tool_trace: [{ tool: 'read_file' }, { tool: 'web_search' }] }],
+        ['delegate_task', { marks: { isForeign: true, isPrivate: true } }],
         nextTurn,
         ['web_search', { query: 'secret' }],
       ],
@@ -130,7 +130,7 @@ describe('a turn', () => {
     [
       'researches with subagents',
       [
-        ['delegate_task', { tool_trace: [{ tool: 'web_search' }] }],
+        ['delegate_task', { marks: { isForeign: true } }],
         ['web_search', { query: 'b' }],
       ],
     ],
@@ -142,7 +142,8 @@ describe('a turn', () => {
     ['notes after research', [page, secret, ['todo', {}]]],
   ]
   it.each(harmless)('that %s never waits', async (_name, steps) => {
-    expect(await obey(steps)).toBe('ran')
+    const files = { '/tmp/results/web-abc1.md': 'f', '/tmp/results/browser-call_1-abc1.txt': 'f' }
+    expect(await obey(steps, { fileMarks: { files } })).toBe('ran')
   })
 
   it('without a network runs its commands', async () => {

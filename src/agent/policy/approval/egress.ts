@@ -1,0 +1,49 @@
+/**
+ * Decides whether a call may send out what its turn has read. After foreign and private data, whatever leaves needs a
+ * person, because a page may have asked for it, unless nothing private is in it (outgoing-content.ts).
+ */
+
+import { holdsBoth, type Marks } from '#agent/core/marks.ts'
+import type { Assessment } from '#agent/core/permission/approval.ts'
+import type { Risk } from '#agent/core/tool.ts'
+import { readText } from '#agent/untrusted/result-marks.ts'
+
+export type EgressState = {
+  /** What the turn holds. */
+  readonly now: () => Marks
+  /** Loads what `carriesNothing` needs, when the turn holds both marks. Undefined: nothing has to be awaited. */
+  readonly load: () => Promise<unknown> | undefined
+  /** Whether the call can have nothing private in it. Counts it. */
+  readonly carriesNothing: (send: Pick<PossibleSend, 'tool' | 'input'>) => boolean
+}
+
+export type PossibleSend = {
+  readonly tool: string
+  readonly input: unknown
+  readonly risk: Risk
+  /** Commands and code of the session reach a network. */
+  readonly isOnline: boolean
+}
+
+/** Lets a person decide about a call that could send out what the turn has read. */
+export function assessEgress(assessment: Assessment, send: PossibleSend, state: EgressState | undefined): Assessment {
+  if (!state || assessment.verdict === 'hardline' || !leaves(send, assessment) || !holdsBoth(state.now()))
+    return assessment
+  if (state.carriesNothing(send)) return assessment
+  const reason = 'the turn has read foreign content and private data, and this call sends something out'
+  return { ...assessment, verdict: 'ask', reasons: [...assessment.reasons, reason], needsPerson: true }
+}
+
+const leavingRisks: ReadonlySet<Risk> = new Set(['net', 'send', 'spend'])
+function leaves({ tool, input, risk, isOnline }: PossibleSend, { leaves: isSent, isUnjudged }: Assessment): boolean {
+  if (leavingRisks.has(risk) || /^(?:mcp|browser|web)_/.test(tool)) return true
+  if (tool === 'cronjob') return /^(?:create|update)$/.test(readText(input, 'action'))
+  if (tool === 'vision_analyze') return isWebAddress(imageOf(input))
+  if (!isOnline) return false
+  if (tool === 'terminal') return isSent === true || isUnjudged === true
+  if (tool === 'execute_code') return readText(input, 'language') === 'python'
+  return tool === 'process' && /^(?:write|submit)$/.test(readText(input, 'action'))
+}
+
+export const imageOf = (input: unknown): string => readText(input, 'image_url').replace(/^MEDIA:\s?/, '')
+const isWebAddress = (text: string): boolean => /^https?:/i.test(text)

@@ -1,0 +1,87 @@
+/**
+ * Finds what a call sends, and whether nothing private can be in it. Nothing private is in addresses that stand word for
+ * word in what was read or typed, and in queries of the person's words or of public ones. A choice among them is a channel
+ * too, so that they are counted.
+ */
+
+import { readText } from '#agent/untrusted/result-marks.ts'
+import { imageOf, type PossibleSend } from './egress.ts'
+import type { KnownTexts } from './known-texts.ts'
+
+export type KnownContent = {
+  readonly texts: () => KnownTexts
+  /** Counts a request without a question to this host. False when the turn has made `most` already. */
+  readonly take: (host: string, most: number) => boolean
+}
+
+/** What a call sends. `choices`: it only chooses among what a page offers. Undefined: anything could be in it. */
+type Content = { readonly addresses?: readonly string[]; readonly texts?: readonly string[]; readonly choices?: string }
+
+/** Of one turn, once it holds both marks. */
+const maxPerHost = 4
+const maxAddresses = 20
+const maxQueries = 20
+const maxChoices = 20
+
+const contents: Readonly<Record<string, (input: unknown) => Content | undefined>> = {
+  web_search: (input) => ({ texts: [readText(input, 'query')] }),
+  web_extract: (input) => ({ addresses: addressesOf(input) }),
+  browser_navigate: (input) => ({ addresses: [readText(input, 'url')] }),
+  vision_analyze: (input) => ({ addresses: [imageOf(input)], texts: [readText(input, 'question')] }),
+  browser_type: (input) => ({ texts: [readText(input, 'text')] }),
+  browser_dialog: (input) => ({ texts: [readText(input, 'prompt_text')] }),
+  // Printable keys spell a text.
+  browser_press: (input) => (readText(input, 'key').length > 1 ? { choices: 'browser' } : undefined),
+  browser_console: (input) => (readText(input, 'expression') === '' ? {} : undefined),
+  browser_click: () => ({ choices: 'browser' }),
+  browser_back: () => ({ choices: 'browser' }),
+  browser_scroll: () => ({}),
+  browser_snapshot: () => ({}),
+  browser_get_images: () => ({}),
+  browser_vision: () => ({}),
+  terminal: (input) => describeFetch(readText(input, 'command')),
+}
+
+const describeContent = ({ tool, input }: Pick<PossibleSend, 'tool' | 'input'>): Content | undefined =>
+  Object.hasOwn(contents, tool) ? contents[tool]?.(input) : undefined
+
+function addressesOf(input: unknown): readonly string[] {
+  const { urls } = (typeof input === 'object' && input !== null ? input : {}) as { readonly urls?: unknown }
+  return Array.isArray(urls) ? urls.map(String) : [typeof urls === 'string' ? urls : '']
+}
+
+/** A command that only fetches addresses as they are written in it. Options with values could carry something. */
+function describeFetch(command: string): Content | undefined {
+  const [, addresses = ''] =
+    /^\s*(?:curl|wget|git\s+clone)(?:\s+-(?:[fsSLkqIi]{1,8}|-(?:fail|silent|location|quiet|head|depth[ =]1|compressed)))*((?:\s+["']?https?:\/\/[^\s"'`$\\<>|;&(){}*]+["']?)+)\s*$/.exec(
+      command.slice(0, 4_000),
+    ) ?? []
+  const listed = addresses.trim().split(/\s+/).filter(Boolean)
+  return listed.length ? { addresses: listed.map((one) => one.replace(/^["']|["']$/g, '')) } : undefined
+}
+
+export function carriesNothing(send: Pick<PossibleSend, 'tool' | 'input'>, state: KnownContent): boolean {
+  const content = describeContent(send)
+  return content !== undefined && isPublicContent(content, state)
+}
+
+function isPublicContent({ addresses = [], texts = [], choices }: Content, state: KnownContent): boolean {
+  const known = state.texts()
+  const urls = addresses.map((address) => URL.parse(/^[a-z]+:/i.test(address) ? address : `https://${address}`))
+  const areKnown = urls.every((url) => url && (known.hasTyped(url) || known.hasRead(url)))
+  if (!areKnown || !texts.every((text) => text === '' || known.isPublicQuery(text))) return false
+  const counted = urls.flatMap((url) => (url && !known.hasTyped(url) ? [url] : []))
+  return (
+    counted.every((url) => state.take(`site ${siteOf(url)}`, maxPerHost) && state.take('sites', maxAddresses)) &&
+    texts.every((text) => text === '' || state.take('queries', maxQueries)) &&
+    (choices === undefined || state.take(choices, maxChoices))
+  )
+}
+
+/** Names below one domain belong to one owner. */
+function siteOf({ hostname }: URL): string {
+  if (/^[\d.]+$|:/.test(hostname)) return hostname
+  const labels = hostname.split('.')
+  const isNational = (labels.at(-1) ?? '').length === 2 && (labels.at(-2) ?? '').length <= 3
+  return labels.slice(isNational ? -3 : -2).join('.')
+}

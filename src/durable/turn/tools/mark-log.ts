@@ -1,0 +1,188 @@
+/**
+ * Keeps what the running turn holds, so that an evicted session still knows it. What earlier turns have read counts for as
+ * long as its messages, or a summary of them, are sent to models.
+ */
+
+import { holdsBoth, joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
+import type { Message, ToolMessage } from '#agent/core/message.ts'
+import { type Authority, marksOfAuthority, withMarks } from '#agent/core/permission/authority.ts'
+import type { PromptRecord } from '#agent/core/prompt-layer.ts'
+import type { Services, Tool } from '#agent/core/tool.ts'
+import type { ToolCall } from '#agent/core/turn.ts'
+import type { KnownTexts } from '#agent/policy/approval/known-texts.ts'
+import type { EgressState } from '#agent/policy/approval/egress.ts'
+import { getResultMarks, getWriteReach, marksOfMessages, readText } from '#agent/untrusted/result-marks.ts'
+import type { LinkFilter } from '#agent/untrusted/link-filter.ts'
+import { loadEgressPart, loadShellPolicy, readEgressPart } from '#backends/modules.ts'
+import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { type FileMarks, openFileMarks } from '#durable/workspace/file-marks.ts'
+
+export type MarkLog = EgressState & {
+  readonly now: () => Marks
+  /** Adds marks that no message has: a search of the provider. */
+  readonly add: (marks: Marks) => void
+  /** Of the text of an answer, once both marks are held. Undefined: any address may be in it. */
+  readonly openLinks: () => Promise<() => LinkFilter> | undefined
+  /** The authority for a call, and for all that it starts. */
+  readonly authority: () => Authority
+  /** Called before a call runs. Marks the files that it may write, and returns the marks of its result. */
+  readonly begin: (call: ToolCall, tool: Tool, services: Partial<Services>) => Promise<SettleMarks>
+}
+
+/** `reported`: what the tool says that it has read. The result counts as read. */
+export type SettleMarks = (message: ToolMessage, reported: Marks) => Marks
+
+export type ReadingRun = {
+  readonly id: string
+  readonly authority: Authority
+  /** The messages that its model has read, as they were stored. */
+  readonly transcript: readonly Message[]
+}
+
+type EgressPart = Awaited<ReturnType<typeof loadEgressPart>>
+
+type LogMetadata = {
+  readonly meta: () => Pick<SessionMetadata, 'exposure' | 'fileMarks' | 'promptRecord'>
+  readonly updateMeta: (change: Pick<SessionMetadata, 'exposure' | 'fileMarks'>) => void
+}
+
+export function openMarkLog(metadata: LogMetadata, { id: runId, authority, transcript }: ReadingRun): MarkLog {
+  const { meta, updateMeta } = metadata
+  const stored = () => {
+    const { exposure } = meta()
+    return exposure?.runId === runId ? exposure : { runId }
+  }
+  const before = joinMarks(marksOfMessages(transcript), marksOfAuthority(authority), marksOfPrompt(meta().promptRecord))
+  const files = openFileMarks(metadata)
+  const recent: ToolMessage[] = []
+  let texts: KnownTexts | undefined
+  const now = () => joinMarks(stored(), before)
+  const add = (marks: Marks) => {
+    const known = stored()
+    const after = joinMarks(known, marks)
+    if (after.isForeign !== known.isForeign || after.isPrivate !== known.isPrivate)
+      updateMeta({ exposure: { ...known, ...after } })
+  }
+  const collect = (part: EgressPart | undefined): KnownTexts => {
+    if (!part) throw new Error('The part for what leaves is not loaded.')
+    return (texts ??= part.collectTexts([...transcript, ...recent]))
+  }
+  const take = (host: string, most: number) => {
+    const known = stored()
+    const count = (known.sent?.[host] ?? 0) + 1
+    if (count > most) return false
+    updateMeta({ exposure: { ...known, sent: { ...known.sent, [host]: count } } })
+    return true
+  }
+  return {
+    now,
+    add,
+    authority: () => withMarks(authority, now()),
+    load: () => (holdsBoth(now()) && !readEgressPart() ? loadEgressPart() : undefined),
+    carriesNothing: (send) =>
+      readEgressPart()?.carriesNothing(send, { texts: () => collect(readEgressPart()), take }) === true,
+    openLinks: () =>
+      holdsBoth(now())
+        ? loadEgressPart().then((part) => {
+            const known = collect(part)
+            return () => part.openLinkFilter((url) => known.hasTyped(url) || known.hasRead(url))
+          })
+        : undefined,
+    async begin(call, tool, services) {
+      const isFetching = await isFetchingCommand(call, services)
+      const read = marksOfFiles(files, call, tool, services)
+      await markWritten(files, { call, tool, services, marks: now(), isFetching })
+      return (message, reported) => {
+        const { name, input } = call
+        const marks = getResultMarks({ tool: name, input, turn: now(), files: read, reported, isFetching })
+        add(marks)
+        recent.push({ ...message, marks })
+        texts = undefined
+        return marks
+      }
+    },
+  }
+}
+
+/** Of the layers that hold memory and files. A record that is older than marks tells only which layers there are. */
+function marksOfPrompt(record: PromptRecord | undefined): Marks {
+  if (!record) return noMarks
+  if (record.marks) return record.marks
+  const isOfTenant = record.layers.some(({ name }) => name === 'memory' || name === 'user' || name === 'workspace')
+  return isOfTenant ? { isForeign: true, isPrivate: true } : noMarks
+}
+
+/** Programs that bring what others have written. Package managers bring code, which could mark nothing when it runs. */
+const fetchingProgram =
+  /^(?:\S{0,200}\/)?(?:curl|wget|https?|xh|aria2c|yt-dlp|lynx|w3m|links|elinks|nc|ncat|netcat|socat|telnet|ssh|scp|sftp|ftp|lftp|rsync|gh|glab|hub|svn|hg|dig|nslookup|host|whois)(?:$|\s)|^(?:\S{0,200}\/)?git\b.{0,300}\b(?:clone|fetch|pull|ls-remote|submodule|remote|lfs)\b/s
+
+/** Whether a command prints, or stores, what other hosts send. The parsed line has no quotes and variables left. */
+async function isFetchingCommand({ name, input }: ToolCall, { backend }: Partial<Services>): Promise<boolean> {
+  if (name === 'execute_code') return readText(input, 'language') === 'python'
+  if (name !== 'terminal' || !backend || backend.capabilities.network === 'none') return false
+  const { judgeCommand } = await loadShellPolicy()
+  const { root } = backend.capabilities
+  const place = { cwd: root, workspace: root, isSandboxed: true, isOnline: true }
+  const { commands, isUnjudged } = judgeCommand(readText(input, 'command'), place)
+  return isUnjudged === true || commands.some((command) => fetchingProgram.test(command.slice(0, 1_000)))
+}
+
+type MarkedWrite = {
+  readonly call: ToolCall
+  readonly tool: Tool
+  readonly services: Partial<Services>
+  readonly marks: Marks
+  readonly isFetching: boolean
+}
+
+/** Before the call runs: it may write, and then the session may end. */
+async function markWritten(files: FileMarks, write: MarkedWrite): Promise<void> {
+  const { call, tool, services, marks } = write
+  const reach = getWriteReach(call.name, call.input)
+  if (reach === 'any' && (await mayWriteForeign(write))) files.setAllForeign()
+  if (reach !== 'named') return
+  // A file that a turn without private data writes holds only what the turn has read.
+  const written = marks.isForeign ? marks : joinMarks(marks, { isPrivate: true })
+  for (const path of pathsOf(call, tool, services))
+    files.set(path, call.name === 'write_file' ? written : joinMarks(files.of(path), written))
+}
+
+async function mayWriteForeign({ call, marks, isFetching }: MarkedWrite): Promise<boolean> {
+  if (!marks.isForeign && !isFetching) return false
+  if (call.name === 'process') return sendsInput(call)
+  // What runs in the background is reported later, by the marks of all files.
+  if (call.name !== 'terminal' || isInBackground(call)) return true
+  const policy = await loadShellPolicy()
+  return !policy.isReadOnly(readText(call.input, 'command'))
+}
+
+const isInBackground = ({ input }: ToolCall): boolean =>
+  typeof input === 'object' && input !== null && Boolean((input as Record<string, unknown>)['background'])
+
+const sendsInput = ({ input }: ToolCall): boolean => /^(?:write|submit)$/.test(readText(input, 'action'))
+
+function marksOfFiles(files: FileMarks, call: ToolCall, tool: Tool, services: Partial<Services>): Marks {
+  switch (call.name) {
+    case 'search_files':
+      return joinMarks(...pathsOf(call, tool, services).map((path) => files.below(path)))
+    case 'terminal':
+    case 'process':
+    case 'execute_code':
+      return files.all()
+    default: {
+      const paths = pathsOf(call, tool, services)
+      return paths.length ? joinMarks(...paths.map((path) => files.of(path))) : files.all()
+    }
+  }
+}
+
+/** The absolute paths that a call names. */
+function pathsOf({ name, input }: ToolCall, tool: Tool, services: Partial<Services>): readonly string[] {
+  if (name === 'vision_analyze') {
+    const path = readText(input, 'image_url').replace(/^MEDIA:\s?/, '')
+    return services.backend ? [services.backend.resolve(path)] : []
+  }
+  if (!tool.needs.includes('backend')) return []
+  const touched = tool.touches(input, services)
+  return typeof touched === 'string' ? [] : touched
+}

@@ -1,0 +1,78 @@
+/**
+ * Keeps the marks of the files of a session. A file that is not listed has the default: private, and foreign once a command
+ * may have written foreign text anywhere. A session that is older than marks has no record, and
+ * then every file counts as foreign.
+ */
+
+import { type FileMarksRecord, foreignMarks, joinMarks, type Marks, noMarks, privateMarks } from '#agent/core/marks.ts'
+
+export type FileMarks = {
+  readonly of: (path: string) => Marks
+  /** Of the file, or of all files below the folder. */
+  readonly below: (path: string) => Marks
+  /** Of all files. */
+  readonly all: () => Marks
+  readonly set: (path: string, marks: Marks) => void
+  /** A command may have written foreign text into any file. */
+  readonly setAllForeign: () => void
+}
+
+type MarkedMetadata = {
+  readonly meta: () => { readonly fileMarks?: FileMarksRecord }
+  readonly updateMeta: (change: { readonly fileMarks: FileMarksRecord }) => void
+}
+
+/** The record is a part of the session's metadata. Beyond this the oldest paths are dropped, and all files count as foreign. */
+const maxPaths = 200
+
+export function openFileMarks({ meta, updateMeta }: MarkedMetadata): FileMarks {
+  const record = (): FileMarksRecord => meta().fileMarks ?? { isForeign: true }
+  const fallback = () => joinMarks(privateMarks, record().isForeign ? foreignMarks : noMarks)
+  const listed = () => Object.entries(record().files ?? {})
+  return {
+    of: (path) => decode(record().files?.[normalize(path)]) ?? fallback(),
+    below(path) {
+      const folder = normalize(path)
+      const inside = listed().filter(
+        ([name]) => name === folder || name.startsWith(folder === '/' ? '/' : `${folder}/`),
+      )
+      return joinMarks(decode(record().files?.[folder]) ?? fallback(), ...inside.map(([, marks]) => decode(marks)))
+    },
+    all: () => joinMarks(fallback(), ...listed().map(([, marks]) => decode(marks))),
+    set(path, marks) {
+      const before = record()
+      const encoded = encode(marks)
+      const isDefault = encoded === encode(fallback())
+      const known = before.files?.[normalize(path)]
+      if (known === encoded || (isDefault && known === undefined)) return
+      const { [normalize(path)]: _dropped, ...others } = before.files ?? {}
+      updateMeta({
+        fileMarks: withinLimit({ ...before, files: isDefault ? others : { ...others, [normalize(path)]: encoded } }),
+      })
+    },
+    setAllForeign() {
+      const before = record()
+      const kept = listed().filter(([, marks]) => decode(marks)?.isForeign)
+      if (before.isForeign && kept.length === listed().length) return
+      // What was written since by a person or a clean turn may have been replaced.
+      const files = Object.fromEntries(kept.map(([path]) => [path, encode({ isForeign: true, isPrivate: true })]))
+      updateMeta({ fileMarks: { isForeign: true, ...(kept.length && { files }) } })
+    },
+  }
+}
+
+function withinLimit(record: FileMarksRecord): FileMarksRecord {
+  const all = Object.entries(record.files ?? {})
+  if (all.length <= maxPaths) return record
+  return { isForeign: true, files: Object.fromEntries(all.slice(-maxPaths)) }
+}
+
+/** The same name may be written in two forms. */
+const normalize = (path: string): string => path.normalize('NFC')
+
+const encode = ({ isForeign, isPrivate }: Marks): string => `${isForeign ? 'f' : ''}${isPrivate ? 'p' : ''}`
+
+const decode = (text: string | undefined): Marks | undefined =>
+  text === undefined
+    ? undefined
+    : { ...(text.includes('f') && { isForeign: true }), ...(text.includes('p') && { isPrivate: true }) }
