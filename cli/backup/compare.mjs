@@ -21,10 +21,10 @@ export function findDifference(name, given, found) {
 const hashOf = (bytes) => createHash('sha256').update(bytes).digest('hex')
 const linesOf = (bytes) => bytes.toString('utf8').split('\n').filter(Boolean)
 
-/** Without what a restored session does not go on with: its goal, and the instance of its host. */
+/** Without what a restored session does not go on with: the work on its goal, and the instance of its host. */
 function plain(kind, line) {
   if (kind !== 'session' || !line.startsWith('{"session":')) return line
-  const { goal: _goal, heartbeat: _heartbeat, loop: _loop, machine, ...rest } = JSON.parse(line).session
-  const fields = { ...rest, ...(machine && { machine: machine.kind }) }
+  const { goal, machine, ...rest } = JSON.parse(line).session
+  const fields = { ...rest, ...(goal && { goal: goal.text }), ...(machine && { machine: machine.kind }) }
   return JSON.stringify(Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }

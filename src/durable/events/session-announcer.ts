@@ -26,9 +26,12 @@ export class SessionAnnouncer {
     for (const event of events) this.#handle(event)
   }
 
-  /** The line of the session in a list may have changed. */
-  changed(): void {
-    if (this.#isStarting || !this.#session.tenant.mayBeWatched) return
+  /**
+   * The line of the session in a list may have changed. `isAsked`: by a request. That is rare, so it is sent although nobody
+   * watched a moment ago: who began to watch since then is not known here.
+   */
+  changed(isAsked = false): void {
+    if (!isAsked && (this.#isStarting || !this.#session.tenant.mayBeWatched)) return
     this.#isChanged = true
     if (this.#isSending) return
     this.#isSending = true
@@ -36,9 +39,9 @@ export class SessionAnnouncer {
   }
 
   /** The session is being deleted. Never rejects: lists that are read again do not have it. */
-  async removed(): Promise<void> {
+  async removed(isAsked: boolean): Promise<void> {
     const { sessionId, tenant } = this.#session
-    if (tenant.mayBeWatched) await this.#publish([{ type: 'session.removed', id: sessionId }])
+    if (isAsked || tenant.mayBeWatched) await this.#publish([{ type: 'session.removed', id: sessionId }])
   }
 
   #handle(event: SessionEvent): void {

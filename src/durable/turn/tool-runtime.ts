@@ -37,6 +37,10 @@ export class ToolRuntime {
     return this.#services.skills
   }
 
+  get documents(): SessionServices['all']['documents'] {
+    return this.#services.all.documents
+  }
+
   get paidMedia(): SessionServices['paidMedia'] {
     return this.#services.paidMedia
   }

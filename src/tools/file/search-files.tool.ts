@@ -7,7 +7,7 @@ import { isSearched, isSecretPath } from '#agent/path-policy/judge-path.ts'
 import { assessSearch, listSecretFiles } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
-import { findSimilarFiles } from './similar-files.ts'
+import { findExistingForm, findSimilarFiles } from './similar-files.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
 
 /** From this number on, matches are grouped by file, so that each path appears once. */
@@ -42,7 +42,7 @@ export default defineTool({
   touches: ({ path }, { backend }) => [backend.resolve(path)],
   run: (request, { backend }) =>
     failOnBackendError(async () => {
-      const path = backend.resolve(request.path)
+      const path = await findExistingForm(backend, backend.resolve(request.path))
       if (!(await backend.files.stat(path))) {
         const similar_files = await findSimilarFiles(backend, path)
         return fail(`No such file or directory: ${request.path}`, { similar_files })
@@ -62,12 +62,19 @@ type LineSearch = {
 
 /** Leaves out files with secrets, except where the path itself is one: then a person has allowed the call. */
 async function createSearch(backend: ExecutionBackend, request: Input, path: string): Promise<LineSearch> {
-  const { pattern, file_glob, context } = request
+  const { file_glob, context } = request
+  const pattern = inBothForms(request.pattern)
   const listed = isSecretPath(path) ? undefined : await listSecretFiles(backend, path)
   const secrets = listed?.filter((file) => isSearched(file, file_glob)) ?? []
   const glob = file_glob === undefined ? {} : { glob: file_glob }
   const exclude = secrets.length === 0 ? {} : { exclude: secrets }
   return { query: { target: 'content', pattern, path, context, ...glob, ...exclude }, skipped: secrets }
+}
+
+/** A text may have its letters composed or decomposed. */
+function inBothForms(pattern: string): string {
+  const forms = [...new Set([pattern.normalize('NFC'), pattern.normalize('NFD')])]
+  return forms.length === 1 ? pattern : `(?:${forms.join('|')})`
 }
 
 const describeSkipped = (skipped: readonly string[]) =>
@@ -97,9 +104,24 @@ async function findFiles(backend: ExecutionBackend, request: Input, path: string
   // A pattern without wildcards matches a part of the name.
   const pattern = /[*?[{]/.test(request.pattern) ? request.pattern : `*${request.pattern}*`
   const { limit, offset } = request
-  const { hits, total, truncated } = await backend.files.search({ target: 'files', pattern, path, limit, offset })
+  const { hits, total, truncated } = await searchForms(backend, { target: 'files', pattern, path, limit, offset })
   const files = hits.map((hit) => toRelativePath(backend, hit.path))
   return { files, total_count: total, ...pageHint(truncated, offset + files.length) }
+}
+
+/** Some systems store names with their letters decomposed. A pattern with such letters is searched in both forms. */
+async function searchForms(
+  backend: ExecutionBackend,
+  query: FileQuery,
+): ReturnType<ExecutionBackend['files']['search']> {
+  const forms = [...new Set([query.pattern.normalize('NFC'), query.pattern.normalize('NFD')])]
+  if (forms.length === 1) return backend.files.search(query)
+  const limit = query.limit + query.offset
+  const found = await Promise.all(forms.map((pattern) => backend.files.search({ ...query, pattern, limit, offset: 0 })))
+  const hits = found.flatMap((one) => one.hits).toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  const total = found.reduce((sum, one) => sum + one.total, 0)
+  const shown = hits.slice(query.offset, limit)
+  return { hits: shown, total, truncated: found.some((one) => one.truncated) || hits.length > limit }
 }
 
 async function findLines(backend: ExecutionBackend, request: Input, search: LineSearch) {

@@ -189,3 +189,57 @@ describe('the isolate', () => {
       expect(count).toBeLessThan(2000)
     }))
 })
+
+describe('date -d', () => {
+  const day = 86_400
+  const midnight = Math.floor(Date.now() / 1000 / day) * day
+  /** 1970-01-01 was a Thursday. */
+  const today = (midnight / day + 4) % 7
+  const untilFriday = (5 - today + 7) % 7
+
+  it.each([
+    ['friday', untilFriday],
+    ['this Fri', untilFriday],
+    ['last friday', untilFriday - 7],
+    ['next friday', untilFriday || 7],
+    ['last friday +2 days', untilFriday - 5],
+  ])('finds a weekday as GNU does: %s', async (text, days) => {
+    expect(await run(`date -u -d '${text}' +%s`)).toBe(`${midnight + days * day}\n`)
+  })
+
+  it.each(['last fryday', 'sometime', 'noonish tomorrow', '2026-13-45', 'friday the 13th'])(
+    'says that it does not understand %s',
+    async (text) => {
+      expect(await run(`date -d '${text}' +%s`)).toBe(`date: invalid date '${text}'\nexit 1`)
+      expect(await run(`date --date='${text}'`)).toContain('invalid date')
+    },
+  )
+
+  it.each([
+    ['2026-03-01', '2026-03-01'],
+    ['2026-03-01 +1 month', '2026-04-01'],
+    ['2026-03-01 12:30', '2026-03-01'],
+    ['@86400', '1970-01-02'],
+    ['Mar 1 2026', '2026-03-01'],
+  ])('still understands %s', async (text, expected) => {
+    expect(await run(`date -u -d '${text}' +%F`)).toBe(`${expected}\n`)
+  })
+})
+
+it.each([
+  ['"2015-03-05T23:51:47Z"', 'fromdateiso8601', '1425599507'],
+  ['1425599621', 'todateiso8601', '"2015-03-05T23:53:41Z"'],
+  ['1425599621', 'dateadd("seconds"; 10) | todate', '"2015-03-05T23:53:51Z"'],
+  ['1425599621', 'datesub("seconds"; 21)', '1425599600'],
+  ['1425599621', 'localtime | mktime', '1425599621'],
+  ['1425599621', 'strflocaltime("%H:%M %Z")', '"23:53 UTC"'],
+  ['{"date":1}', '.date', '1'],
+])('jq knows dates: %s | %s', async (input, program, expected) => {
+  expect(await run(`echo '${input}' | jq --arg x y '${program}'`)).toBe(`${expected}\n`)
+})
+
+it('umask says what the mask is, and refuses another one', async () => {
+  expect(await run('umask; umask -S; umask 022 && echo ok; umask 077')).toBe(
+    '0022\nu=rwx,g=rx,o=rx\nok\numask: 077: the mask is always 0022 here. Set modes with chmod.\nexit 1',
+  )
+})

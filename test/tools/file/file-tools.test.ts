@@ -153,6 +153,28 @@ describe('search_files', () => {
   const search = async (input: object) =>
     (await call(searchFiles, { pattern: 'needle', ...input }, { backend: memoryBackend(files) })).result
 
+  it('finds names and texts whose letters are composed or decomposed', async () => {
+    const [composed, decomposed] = ['Übersicht'.normalize('NFC'), 'Übersicht'.normalize('NFD')]
+    const named = {
+      [`a/${composed}.md`]: `eine ${decomposed}`,
+      [`b/${decomposed}.md`]: `eine ${composed}`,
+      'c.md': 'x',
+    }
+    const find = async (input: object) =>
+      (await call(searchFiles, { pattern: 'needle', ...input }, { backend: memoryBackend(named) })).result
+    for (const pattern of [composed, decomposed]) {
+      expect(await find({ pattern, target: 'files' })).toMatchObject({
+        files: [`a/${composed}.md`, `b/${decomposed}.md`],
+        total_count: 2,
+      })
+      expect((await find({ pattern }))['total_count']).toBe(2)
+      expect(await find({ pattern, target: 'files', offset: 1, limit: 1 })).toMatchObject({
+        files: [`b/${decomposed}.md`],
+      })
+    }
+    expect((await find({ pattern: 'eine', path: `b/${composed}.md` }))['total_count']).toBe(1)
+  })
+
   it('lists few matches one by one', async () => {
     expect(await search({ file_glob: '*.ts', context: 1 })).toEqual({
       matches: [{ path: 'src/a.ts', line: 2, content: 'needle', before: ['let x'], after: ['end'] }],

@@ -70,6 +70,26 @@ describe('events of a tenant', () => {
     listener.close()
   })
 
+  it('tell whoever begins to listen after a time without listeners that a session is renamed, archived and goes', async () => {
+    const { key } = await newTenant()
+    const { id } = await newSession({ title: 'First', model: model([says('a')]).id }, key)
+    const { body: run } = await chat(key, id)
+    await until(
+      async () => (await call<{ exit_reason: unknown }>('GET', `/v1/runs/${run.run_id}`, { key })).body.exit_reason,
+    )
+    // The session learns from this that nobody listens.
+    await call('PATCH', `/api/sessions/${id}`, { key, body: { title: 'Unheard' } })
+    const listener = await listenBySocket(key)
+    await call('PATCH', `/api/sessions/${id}`, { key, body: { title: 'Second' } })
+    expect(await find(listener, 'session.changed', { id, title: 'Second' })).toBeDefined()
+    const before = listener.events.length
+    await call('PATCH', `/api/sessions/${id}`, { key, body: { archived: true } })
+    await until(() => listener.events.length > before)
+    await call('DELETE', `/api/sessions/${id}`, { key })
+    await find(listener, 'session.removed', { id })
+    listener.close()
+  })
+
   it('bring approvals and questions to all who listen, and when they are answered', async () => {
     const { key } = await newTenant()
     const [one, other] = [await listenBySocket(key), await listenBySocket(key)]

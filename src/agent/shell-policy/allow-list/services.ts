@@ -57,7 +57,7 @@ help : acg | all guides config : text
 diff : ${listing} : read
 add : AufNnv | all update dry-run verbose intent-to-add no-all ignore-errors renormalize chmod= : text
 commit : amqvnsu m= F< C= | message= all amend no-edit quiet verbose signoff allow-empty allow-empty-message author= date= file< fixup= squash= reuse-message= only include no-gpg-sign dry-run short porcelain trailer= reset-author status no-status cleanup= : read
-branch : avrlmuqi | all remotes list verbose move show-current set-upstream-to= unset-upstream track? no-track contains? no-contains? merged? no-merged? points-at= sort= format= color? no-color column? quiet ignore-case : text
+branch : avrlmuqid | all delete remotes list verbose move show-current set-upstream-to= unset-upstream track? no-track contains? no-contains? merged? no-merged? points-at= sort= format= color? no-color column? quiet ignore-case : text
 tag : aln m= F< | annotate list message= file< sort= contains? no-contains? merged? points-at= format= column? : text
 checkout : bqt | quiet track? no-track detach progress guess : checkout
 switch : cqdt | create= quiet detach track? no-track guess progress : text

@@ -170,10 +170,8 @@ async function receiveCopy(
   spec: ForkSpec | 'as-it-was',
   blobs: R2Bucket | undefined,
 ): Promise<void> {
-  const { goal: _goal, heartbeat: _heartbeat, loop: _loop, ...copied } = meta
   const arriving = {
-    // Turns that a session starts by itself end with the original.
-    ...(spec === 'as-it-was' ? copied : metadataOfFork(copied, spec)),
+    ...(spec === 'as-it-was' ? metadataOfRestored(meta) : metadataOfFork(meta, spec)),
     id: session.sessionId,
     tenantId: session.tenantId,
     // The copy gets a host of its own, of the same kind.
@@ -190,9 +188,20 @@ async function receiveCopy(
   await session.billing.reportStorage()
 }
 
-/** The chat, the expiry, and what a person has allowed belong to the original. */
+/** A goal waits for a person: what it was doing is not part of a backup. Loops and heartbeats go on, as jobs do. */
+function metadataOfRestored({ goal, ...meta }: SessionMetadata): SessionMetadata {
+  if (!goal) return meta
+  const isOpen = goal.state.at === 'active' || goal.state.at === 'waiting'
+  const reason = 'The session was restored from a backup.'
+  return { ...meta, goal: isOpen ? { ...goal, state: { at: 'paused', reason } } : goal }
+}
+
+/** The chat, the expiry, what a person has allowed, and turns that it starts by itself belong to the original. */
 function metadataOfFork(meta: SessionMetadata, spec: ForkSpec): SessionMetadata {
   const {
+    goal: _goal,
+    heartbeat: _heartbeat,
+    loop: _loop,
     origin: _origin,
     ephemeral: _ephemeral,
     oneShot: _oneShot,

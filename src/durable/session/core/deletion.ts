@@ -48,6 +48,6 @@ export async function deleteOutside(session: Session, env: Env, actor?: string):
   await session.subagents.deleteAll()
   await session.toolRuntime.removeFiles()
   await session.pendingList.clear()
-  await session.announcer.removed()
+  await session.announcer.removed(actor !== undefined)
   await session.billing.releaseStorage()
 }

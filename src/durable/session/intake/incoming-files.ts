@@ -3,7 +3,7 @@
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import { log } from '#agent/core/log.ts'
 import { BackendError } from '#agent/core/backend.ts'
-import type { UserMessage } from '#agent/core/message.ts'
+import type { TextPart, UserMessage } from '#agent/core/message.ts'
 import type { RequestedOptions } from '#agent/core/turn-options.ts'
 import type { Session } from '../session.ts'
 import { blobPrefix } from '#durable/platform/addresses.ts'
@@ -41,17 +41,24 @@ export const withFileReader = (options: RequestedOptions, files: readonly Incomi
     ? { ...options, toolsets: [...(options.toolsets ?? []), 'read_file'] }
     : options
 
-/** Writes the files of a request, one after another. */
+/** Writes the files of a request, one after another, and returns what they contain. */
 export async function placeIncomingFiles(
   session: Session,
   runId: string,
   files: readonly IncomingFile[],
   blobs: R2Bucket | undefined,
-): Promise<void> {
+): Promise<readonly TextPart[]> {
+  const { FileContents } = await import('./file-contents.ts')
+  const contents = new FileContents(session)
+  let text = ''
   for (const [n, file] of files.entries()) {
     const bytes = await readIncoming(session.tenantId, file, blobs)
-    if (bytes) await writeIncomingFiles(session, [{ path: pathOfFile(runId, file, n), bytes }])
+    if (!bytes) continue
+    const path = pathOfFile(runId, file, n)
+    await writeIncomingFiles(session, [{ path, bytes }])
+    text += await contents.render({ path, mediaType: file.mediaType, bytes })
   }
+  return text ? [{ type: 'text', text }] : []
 }
 
 /** A file that cannot be written is logged; the agent finds it missing. */
@@ -74,7 +81,7 @@ async function readIncoming(
   tenantId: string,
   { content }: IncomingFile,
   blobs: R2Bucket | undefined,
-): Promise<Uint8Array | undefined> {
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (content.kind === 'base64') return decodeBase64Bytes(content.data)
   if (!content.key.startsWith(blobPrefix(tenantId))) return undefined
   const object = await blobs?.get(content.key)

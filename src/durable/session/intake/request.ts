@@ -2,7 +2,7 @@
 
 import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import type { Message, OpeningMessage } from '#agent/core/message.ts'
+import type { Message, OpeningMessage, TextPart } from '#agent/core/message.ts'
 import type { RequestedOptions } from '#agent/core/turn-options.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -69,7 +69,7 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
   const placeFiles = () => {
     if (areFilesPlaced) return undefined
     areFilesPlaced = true
-    return placeIncomingFiles(session, runId, files, blobs)
+    return placeIncomingFiles(session, runId, files, blobs).then((texts) => void (stored = withTexts(stored, texts)))
   }
   const open = async () => {
     await session.tenant.update(tenant)
@@ -113,6 +113,9 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
     },
   }
 }
+
+const withTexts = (message: OpeningMessage, texts: readonly TextPart[]): OpeningMessage =>
+  message.role === 'user' ? { ...message, content: [...message.content, ...texts] } : message
 
 const ownedOptions = ({ options, files = [], authority }: RequestSubmission) => ({
   ...withFileReader(options, files),

@@ -101,7 +101,9 @@ export class InfoSubject extends RpcTarget {
         await session.tenant.refresh()
         await rebuildPrompt(session)
       }
-      return { kind: 'updated', view: await this.#host.view() }
+      const view = await this.#host.view()
+      session.announcer.changed(true)
+      return { kind: 'updated', view }
     })
   }
 

@@ -1,5 +1,8 @@
 /** Tests `/v1/files`, and files in messages: they reach the workspace, and the agent is told where they are. */
 
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { lines, pdfWith } from '#test/backends/support/pdf.ts'
+import { zip } from '#test/backends/support/zip.ts'
 import { SELF } from 'cloudflare:test'
 import OpenAI, { toFile } from 'openai'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
@@ -199,6 +202,58 @@ describe('a file in a message', () => {
     const read = async (path = '') =>
       (await request('GET', `/api/sessions/${session.id}/files/${path}`, { key })).text()
     expect(await Promise.all(paths.map(read))).toEqual(['sound', 'a,b', 'x'])
+  })
+
+  const paragraph = (text: string) => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`
+  const document = () =>
+    zip({ 'word/document.xml': `<w:document><w:body>${paragraph('A plan')}</w:body></w:document>` })
+
+  it.each([
+    ['text', 'a.txt', () => Promise.resolve(new TextEncoder().encode('Grüße')), 'Grüße'],
+    ['code of an unknown type', 'a.xyz', () => Promise.resolve(new TextEncoder().encode('let a = 1')), 'let a = 1'],
+    ['a PDF', 'a.pdf', () => pdfWith([lines('Annual report')]), 'Annual report'],
+    ['a document', 'a.docx', document, 'A plan'],
+  ])('reaches the model with its content, whatever tools the client has: %s', async (_, filename, make, content) => {
+    const { key } = await newTenant()
+    const scripted = model([says('read'), says('read')])
+    const file_data = encodeBase64Bytes(await make())
+    const tools = [{ type: 'function', function: { name: 'edit', parameters: { type: 'object' } } }]
+    const messages = [{ role: 'user', content: [{ type: 'file', file: { filename, file_data } }] }]
+    await call('POST', '/v1/chat/completions', { key, body: { model: scripted.id, tools, messages } })
+    const input = [{ role: 'user', content: [{ type: 'input_file', filename, file_data }] }]
+    await call('POST', '/v1/responses', { key, body: { model: scripted.id, input } })
+    for (const asked of scripted.requests)
+      expect(listTexts(asked).join()).toMatch(
+        new RegExp(`\\[uploads/\\w+/${filename} contains:\\]\\n[^]*${content}[^]*\\[End of uploads`),
+      )
+    expect(scripted.requests).toHaveLength(2)
+  })
+
+  it('reaches the model up to a budget, then by name, and bytes that are no text by name alone', async () => {
+    const { key } = await newTenant()
+    const scripted = model([says('read')])
+    const part = (filename: string, text: string) => ({ type: 'file', file: { filename, file_data: btoa(text) } })
+    const content = [part('a.txt', 'a'.repeat(70_000)), part('b.txt', 'b'), part('c.bin', '\0\x01\xff')]
+    await call('POST', '/v1/chat/completions', {
+      key,
+      body: { model: scripted.id, messages: [{ role: 'user', content }] },
+    })
+    const text = listTexts(scripted.requests[0]!).join()
+    expect(text).toContain(`${'a'.repeat(60_000)}\n[10000 more characters of uploads/`)
+    expect(text).toMatch(/\[The content of uploads\/\w+\/2-b\.txt is left out for its length: 1 characters\.\]$/)
+    expect(text).toMatch(/\[Attached file: uploads\/\w+\/3-c\.bin /)
+    expect(text).not.toContain('3-c.bin contains')
+  })
+
+  it('says that a recording cannot be transcribed where nobody does', async () => {
+    const { key } = await newTenant()
+    const scripted = model([says('ok')])
+    const content = [{ type: 'input_audio', input_audio: { data: btoa('sound'), format: 'wav' } }]
+    await call('POST', '/v1/chat/completions', {
+      key,
+      body: { model: scripted.id, messages: [{ role: 'user', content }] },
+    })
+    expect(listTexts(scripted.requests[0]!).join()).toMatch(/audio\.wav contains:\]\n\(What is said in it c/)
   })
 
   it('can be read also by an agent whose client brings tools of its own', async () => {

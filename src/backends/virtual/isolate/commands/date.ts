@@ -1,6 +1,6 @@
 /** Adds offsets to date -d: `2026-03-01 +1 day`, `next month`, `3 hours ago`. All times are UTC. */
 
-import { type Command, command, originalCommand } from './io.ts'
+import { type Command, command, errorResult, originalCommand } from './io.ts'
 
 const unitSeconds: Readonly<Record<string, number>> = {
   sec: 1,
@@ -15,6 +15,9 @@ const unitSeconds: Readonly<Record<string, number>> = {
 const offsetPattern =
   /([+-]?)\s{0,9}(?:(\b\d{1,9}|\bnext|\blast|\ba)\s{0,9})?\b(sec|second|min|minute|hour|day|week|fortnight|month|year)s?\b(\s{1,9}ago\b)?/gi
 const namedDays: Readonly<Record<string, number>> = { now: 0, today: 0, yesterday: -1, tomorrow: 1 }
+const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
+const weekdayPattern =
+  /\b(?:(this|next|last)\s{1,9})?(sun|mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?)(?:day)?\b(?:,|(?=\s|$))/i
 const namedCounts: Readonly<Record<string, number>> = { next: 1, last: -1, a: 1, '': 1 }
 
 function addOffset(date: Date, count: number, unit: string): Date {
@@ -24,6 +27,19 @@ function addOffset(date: Date, count: number, unit: string): Date {
   else if (unit === 'month') next.setUTCMonth(date.getUTCMonth() + count)
   else next.setUTCFullYear(date.getUTCFullYear() + count)
   return next
+}
+
+/** Returns the midnight of a weekday, as GNU counts: the next one without a word, or the day itself. */
+function parseWeekday(text: string): Date | undefined {
+  const [whole, word = '', name = ''] = weekdayPattern.exec(text) ?? []
+  if (whole === undefined || text.replace(whole, '').trim() !== '') return undefined
+  const day = weekdays.findIndex((weekday) => weekday.startsWith(name.toLowerCase().slice(0, 3)))
+  const midnight = new Date()
+  midnight.setUTCHours(0, 0, 0, 0)
+  const ahead = (day - midnight.getUTCDay() + 7) % 7
+  const isNextWeek = word.toLowerCase() === 'next' && ahead === 0
+  const weeks = word.toLowerCase() === 'last' ? -1 : Number(isNextWeek)
+  return addOffset(midnight, ahead + 7 * weeks, 'day')
 }
 
 function parseStart(text: string): Date | undefined {
@@ -38,8 +54,10 @@ function parseStart(text: string): Date | undefined {
 function parseDate(text: string): Date | undefined {
   const steps = [...text.matchAll(offsetPattern)]
   const rest = text.replace(offsetPattern, ' ').trim()
-  let date = parseStart(rest)
-  if (!date || (steps.length === 0 && namedDays[rest.toLowerCase()] === undefined)) return undefined
+  const weekday = parseWeekday(rest)
+  let date = weekday ?? parseStart(rest)
+  const isPlain = steps.length === 0 && !weekday && namedDays[rest.toLowerCase()] === undefined
+  if (!date || isPlain) return undefined
   for (const [, sign, amount = '', unit = '', ago] of steps) {
     const count = namedCounts[amount.toLowerCase()] ?? Number(amount)
     date = addOffset(date, count * (sign === '-' ? -1 : 1) * (ago ? -1 : 1), unit.toLowerCase())
@@ -54,17 +72,26 @@ const isoFormats: Readonly<Record<string, string>> = {
   '-Iseconds': '+%Y-%m-%dT%H:%M:%S+00:00',
 }
 
-function toTimestamp(text: string): string {
+/** Undefined for a text that is no date: the command of just-bash would print another one. */
+function toTimestamp(text: string): string | undefined {
   const moment = parseDate(text)
-  return moment ? `@${Math.floor(moment.getTime() / 1000)}` : text
+  if (moment) return `@${Math.floor(moment.getTime() / 1000)}`
+  return parseStart(text) || !Number.isNaN(Date.parse(text)) ? text : undefined
 }
 
 export const date: Command = command('date', async (args, context) => {
+  const unknown: string[] = []
+  const convert = (text: string) => {
+    const converted = toTimestamp(text)
+    if (converted === undefined) unknown.push(text)
+    return converted ?? text
+  }
   const ready = args.map((arg, i) => {
-    if (/^(-d|--date)$/.test(args[i - 1] ?? '')) return toTimestamp(arg)
+    if (/^(-d|--date)$/.test(args[i - 1] ?? '')) return convert(arg)
     const attached = /^(-d|--date=)(.+)$/s.exec(arg)
-    if (attached) return `--date=${toTimestamp(attached[2] ?? '')}`
+    if (attached) return `--date=${convert(attached[2] ?? '')}`
     return isoFormats[arg] ?? arg
   })
+  if (unknown.length) return errorResult('date', `invalid date '${unknown[0]}'`)
   return originalCommand(context)(ready)
 })

@@ -10,6 +10,7 @@ import { env } from './env.ts'
 import { fileCommands } from './files.ts'
 import { grepCommands } from './grep.ts'
 import type { Command } from './io.ts'
+import { jq } from './jq.ts'
 import { lineCommands } from './lines.ts'
 import { listingCommands } from './listing.ts'
 import { patch } from './patch.ts'
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   env,
   ...fileCommands,
   ...grepCommands,
+  jq,
   ...lineCommands,
   ...listingCommands,
   patch,

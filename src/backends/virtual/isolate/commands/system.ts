@@ -1,4 +1,4 @@
-/** Implements uname, id, jobs, kill, ulimit and nproc with fixed answers. */
+/** Implements uname, id, jobs, kill, ulimit, umask and nproc with fixed answers. */
 
 import { type Command, command, errorResult, parse, textResult } from './io.ts'
 
@@ -31,4 +31,13 @@ const kill = command('kill', async (args) => errorResult('kill', `(${args.at(-1)
 const ulimit = command('ulimit', async () => textResult('unlimited\n'))
 const nproc = command('nproc', async () => textResult('1\n'))
 
-export const systemCommands: readonly Command[] = [uname, id, jobs, kill, ulimit, nproc]
+/** New files have the modes of the usual mask. Another one is refused, so that nobody relies on it. */
+const umask = command('umask', async (args) => {
+  const { flags, rest } = parse(args, '')
+  const [mask] = rest
+  if (mask === undefined) return textResult(flags.has('S') ? 'u=rwx,g=rx,o=rx\n' : '0022\n')
+  if (/^0*22$|^u=rwx,g=rx,o=rx$/.test(mask)) return textResult('')
+  return errorResult('umask', `${mask}: the mask is always 0022 here. Set modes with chmod.`)
+})
+
+export const systemCommands: readonly Command[] = [uname, id, jobs, kill, ulimit, umask, nproc]

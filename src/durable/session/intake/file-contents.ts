@@ -1,0 +1,100 @@
+/** Renders what the files of a message contain: text, the text of a document, or what is said in a recording. */
+
+import type { OfficeFormat } from '#agent/core/media/document.ts'
+import { extractPdfText } from '#tools/file/documents/pdf-text.ts'
+import { withDeadline } from '#durable/platform/timeout.ts'
+import type { Session } from '../session.ts'
+
+export type PlacedFile = {
+  readonly path: string
+  readonly mediaType: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+/** Characters of all files of a message. The rest is read by its path. */
+const maxChars = 60_000
+const extractTimeoutMs = 60_000
+const zeroByte = 0
+/** Text has no zero byte at its beginning. */
+const sniffedBytes = 8_192
+
+/** Adds up what the files of one message have used of the budget. */
+export class FileContents {
+  readonly #session: Session
+  #charsLeft = maxChars
+
+  constructor(session: Session) {
+    this.#session = session
+  }
+
+  /** Empty for a file that has no text. */
+  async render(file: PlacedFile): Promise<string> {
+    const text = await this.#readText(file)
+    if (!text) return ''
+    const shown = text.slice(0, this.#charsLeft).toWellFormed()
+    this.#charsLeft -= shown.length
+    const left = text.length - shown.length
+    if (!shown) return `\n[The content of ${file.path} is left out for its length: ${left} characters.]`
+    const end = left ? `[${left} more characters of ${file.path} are left out.]` : `[End of ${file.path}]`
+    return `\n[${file.path} contains:]\n${shown}\n${end}`
+  }
+
+  async #readText(file: PlacedFile): Promise<string | undefined> {
+    const { bytes, mediaType } = file
+    if (/^(?:audio|video)\//.test(mediaType)) return this.#transcribe(file)
+    const document = await this.#readDocument(file)
+    if (document !== undefined || mediaType.startsWith('image/')) return document
+    return decodeText(bytes)
+  }
+
+  async #transcribe({ bytes, mediaType }: PlacedFile): Promise<string> {
+    // The cost of the call is noted in the storage of the session, which may be new.
+    if (this.#session.journal.isBlank) this.#session.updateMeta({})
+    const said = await this.#session.toolRuntime.paidMedia.transcribe({ bytes, mime: mediaType })
+    if (said.kind === 'text') return said.text
+    return said.reason === 'not_configured'
+      ? '(What is said in it cannot be transcribed here.)'
+      : `(What is said in it could not be transcribed: ${said.error})`
+  }
+
+  /** Undefined for a file that is no document. */
+  async #readDocument(file: PlacedFile): Promise<string | undefined> {
+    const format = formatOf(file.path, file.mediaType)
+    return format && withDeadline(extractTimeoutMs, (signal) => this.#extract(file.bytes, format, signal))
+  }
+
+  async #extract(bytes: Uint8Array, format: OfficeFormat | 'pdf', signal: AbortSignal): Promise<string> {
+    const { documents, backend } = this.#session.toolRuntime
+    if (format === 'pdf') {
+      const found = await extractPdfText(bytes, { backend, documents, signal })
+      return 'text' in found ? found.text : `(It${found.reason})`
+    }
+    const found = await documents.office(bytes, format, signal)
+    return 'text' in found ? found.text : '(It could not be read.)'
+  }
+}
+
+const formats: Readonly<Record<string, OfficeFormat | 'pdf'>> = {
+  pdf: 'pdf',
+  docx: 'docx',
+  xlsx: 'xlsx',
+  pptx: 'pptx',
+  ipynb: 'ipynb',
+  'application/pdf': 'pdf',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'pptx',
+}
+
+const formatOf = (path: string, mediaType: string): OfficeFormat | 'pdf' | undefined =>
+  formats[mediaType] ?? formats[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '']
+
+/** Undefined for bytes that are no text in UTF-8. */
+function decodeText(bytes: Uint8Array): string | undefined {
+  if (bytes.subarray(0, sniffedBytes).includes(zeroByte)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
