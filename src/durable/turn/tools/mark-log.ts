@@ -112,19 +112,16 @@ function marksOfPrompt(record: PromptRecord | undefined): Marks {
   return isOfTenant ? { isForeign: true, isPrivate: true } : noMarks
 }
 
-/** Programs that bring what others have written. Package managers bring code, which could mark nothing when it runs. */
-const fetchingProgram =
-  /^(?:\S{0,200}\/)?(?:curl|wget|https?|xh|aria2c|yt-dlp|lynx|w3m|links|elinks|nc|ncat|netcat|socat|telnet|ssh|scp|sftp|ftp|lftp|rsync|gh|glab|hub|svn|hg|dig|nslookup|host|whois)(?:$|\s)|^(?:\S{0,200}\/)?git\b.{0,300}\b(?:clone|fetch|pull|ls-remote|submodule|remote|lfs)\b/s
-
 /** Whether a command prints, or stores, what other hosts send. The parsed line has no quotes and variables left. */
 async function isFetchingCommand({ name, input }: ToolCall, { backend }: Partial<Services>): Promise<boolean> {
   if (name === 'execute_code') return readText(input, 'language') === 'python'
   if (name !== 'terminal' || !backend || backend.capabilities.network === 'none') return false
   const { judgeCommand } = await loadShellPolicy()
+  const { isFetching } = await loadEgressPart()
   const { root } = backend.capabilities
   const place = { cwd: root, workspace: root, isSandboxed: true, isOnline: true }
   const { commands, isUnjudged } = judgeCommand(readText(input, 'command'), place)
-  return isUnjudged === true || commands.some((command) => fetchingProgram.test(command.slice(0, 1_000)))
+  return isUnjudged === true || commands.some(isFetching)
 }
 
 type MarkedWrite = {
