@@ -76,7 +76,7 @@ export const shardRoutes = [
   route({
     method: 'post',
     path: '/api/admin/tenants/:id/history/cool',
-    id: 'coolTenantHistory',
+    id: 'storeOldTenantHistory',
     params: { id: tenantParam },
     scope: 'admin',
     tag,
