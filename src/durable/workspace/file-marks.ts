@@ -13,6 +13,10 @@ export type FileMarks = {
   /** Of all files. */
   readonly all: () => Marks
   readonly set: (path: string, marks: Marks) => void
+  /** A person has written the file, or a command may have copied private data into any file but stored results. */
+  readonly setPrivate: (path?: string) => void
+  /** A file, or a folder with its files, gets another name. */
+  readonly copy: (from: string, to: string) => void
   /** A command may have written foreign text into any file. */
   readonly setAllForeign: () => void
 }
@@ -24,6 +28,8 @@ type MarkedMetadata = {
 
 /** The record is a part of the session's metadata. Beyond this the oldest paths are dropped, and all files count as foreign. */
 const maxPaths = 200
+/** Full texts of long results. Commands have no reason to write there; with foreign marks they count anyway. */
+const resultFolder = '/tmp/results/'
 
 export function openFileMarks({ meta, updateMeta }: MarkedMetadata): FileMarks {
   const record = (): FileMarksRecord => meta().fileMarks ?? { isForeign: true }
@@ -49,6 +55,24 @@ export function openFileMarks({ meta, updateMeta }: MarkedMetadata): FileMarks {
       updateMeta({
         fileMarks: withinLimit({ ...before, files: isDefault ? others : { ...others, [normalize(path)]: encoded } }),
       })
+    },
+    setPrivate(path) {
+      const before = record()
+      const isChanged = (name: string) =>
+        path === undefined ? !name.startsWith(resultFolder) : name === normalize(path)
+      const changed = listed().filter(([name, marks]) => isChanged(name) && !decode(marks)?.isPrivate)
+      if (!changed.length) return
+      const files = { ...before.files, ...Object.fromEntries(changed.map(([name]) => [name, 'fp'])) }
+      updateMeta({ fileMarks: { ...before, files } })
+    },
+    copy(from, to) {
+      const before = record()
+      const [source, target] = [normalize(from), normalize(to)]
+      const moved = listed()
+        .filter(([name]) => name === source || name.startsWith(`${source}/`))
+        .map(([name]) => [`${target}${name.slice(source.length)}`, before.files?.[name] ?? 'fp'])
+      if (moved.length)
+        updateMeta({ fileMarks: withinLimit({ ...before, files: { ...before.files, ...Object.fromEntries(moved) } }) })
     },
     setAllForeign() {
       const before = record()

@@ -85,3 +85,12 @@ function siteOf({ hostname }: URL): string {
   const isNational = (labels.at(-1) ?? '').length === 2 && (labels.at(-2) ?? '').length <= 3
   return labels.slice(isNational ? -3 : -2).join('.')
 }
+
+// --- what comes in
+
+/** Programs that bring what others have written. Package managers bring code, which could mark nothing when it runs. */
+const fetchingProgram =
+  /^(?:\S{0,200}\/)?(?:curl|wget|https?|xh|aria2c|yt-dlp|lynx|w3m|links|elinks|nc|ncat|netcat|socat|telnet|ssh|scp|sftp|ftp|lftp|rsync|gh|glab|hub|svn|hg|dig|nslookup|host|whois)(?:$|\s)|^(?:\S{0,200}\/)?git\b.{0,300}\b(?:clone|fetch|pull|ls-remote|submodule|remote|lfs)\b/s
+
+/** Whether one command of a line brings what others have written. */
+export const isFetching = (command: string): boolean => fetchingProgram.test(command.slice(0, 1_000))

@@ -16,7 +16,7 @@ export type FileResult =
 /** The version of a file that the caller knows, or that there must be none. */
 export type Precondition = { readonly match?: string | undefined; readonly noneMatch?: string | undefined }
 
-export function workspaceFiles({ toolRuntime: { backend }, billing: account }: Session) {
+export function workspaceFiles({ toolRuntime: { backend, fileMarks }, billing: account }: Session) {
   const { userFiles: files } = backend
   const root = backend.resolve('.')
   const at = (path: string): string => {
@@ -43,6 +43,7 @@ export function workspaceFiles({ toolRuntime: { backend }, billing: account }: S
     write: (path: string, bytes: Uint8Array, precondition: Precondition = {}) =>
       orRefused(async () => {
         if (!(await isMet(files, at(path), precondition))) return { kind: 'changed' }
+        fileMarks.setPrivate(at(path))
         const { created } = await files.write(at(path), bytes)
         await account.reportStorage()
         return { kind: 'written', created, stat: await files.stat(at(path)) }
@@ -53,6 +54,7 @@ export function workspaceFiles({ toolRuntime: { backend }, billing: account }: S
         if (!(await files.stat(inside(from)))) return { kind: 'missing' }
         if (await files.stat(inside(to))) return { kind: 'exists' }
         await createParent(files, inside(to))
+        fileMarks.copy(inside(from), inside(to))
         await files.move(inside(from), inside(to))
         return { kind: 'moved', stat: await files.stat(inside(to)) }
       }),

@@ -112,19 +112,16 @@ function marksOfPrompt(record: PromptRecord | undefined): Marks {
   return isOfTenant ? { isForeign: true, isPrivate: true } : noMarks
 }
 
-/** Programs that bring what others have written. Package managers bring code, which could mark nothing when it runs. */
-const fetchingProgram =
-  /^(?:\S{0,200}\/)?(?:curl|wget|https?|xh|aria2c|yt-dlp|lynx|w3m|links|elinks|nc|ncat|netcat|socat|telnet|ssh|scp|sftp|ftp|lftp|rsync|gh|glab|hub|svn|hg|dig|nslookup|host|whois)(?:$|\s)|^(?:\S{0,200}\/)?git\b.{0,300}\b(?:clone|fetch|pull|ls-remote|submodule|remote|lfs)\b/s
-
 /** Whether a command prints, or stores, what other hosts send. The parsed line has no quotes and variables left. */
 async function isFetchingCommand({ name, input }: ToolCall, { backend }: Partial<Services>): Promise<boolean> {
   if (name === 'execute_code') return readText(input, 'language') === 'python'
   if (name !== 'terminal' || !backend || backend.capabilities.network === 'none') return false
   const { judgeCommand } = await loadShellPolicy()
+  const { isFetching } = await loadEgressPart()
   const { root } = backend.capabilities
   const place = { cwd: root, workspace: root, isSandboxed: true, isOnline: true }
   const { commands, isUnjudged } = judgeCommand(readText(input, 'command'), place)
-  return isUnjudged === true || commands.some((command) => fetchingProgram.test(command.slice(0, 1_000)))
+  return isUnjudged === true || commands.some(isFetching)
 }
 
 type MarkedWrite = {
@@ -139,7 +136,10 @@ type MarkedWrite = {
 async function markWritten(files: FileMarks, write: MarkedWrite): Promise<void> {
   const { call, tool, services, marks } = write
   const reach = getWriteReach(call.name, call.input)
-  if (reach === 'any' && (await mayWriteForeign(write))) files.setAllForeign()
+  if (reach === 'any' && (await mayWrite(call))) {
+    files.setPrivate()
+    if (marks.isForeign || write.isFetching) files.setAllForeign()
+  }
   if (reach !== 'named') return
   // A file that a turn without private data writes holds only what the turn has read.
   const written = marks.isForeign ? marks : joinMarks(marks, { isPrivate: true })
@@ -147,8 +147,7 @@ async function markWritten(files: FileMarks, write: MarkedWrite): Promise<void> 
     files.set(path, call.name === 'write_file' ? written : joinMarks(files.of(path), written))
 }
 
-async function mayWriteForeign({ call, marks, isFetching }: MarkedWrite): Promise<boolean> {
-  if (!marks.isForeign && !isFetching) return false
+async function mayWrite(call: ToolCall): Promise<boolean> {
   if (call.name === 'process') return sendsInput(call)
   // What runs in the background is reported later, by the marks of all files.
   if (call.name !== 'terminal' || isInBackground(call)) return true
