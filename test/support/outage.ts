@@ -9,6 +9,8 @@ export const outage = {
   tenantBatches: 'succeed' as 'succeed' | 'fail' | 'lose result',
   /** Calls of the tenant's object fail. */
   isTenantDown: false,
+  /** An object that dies counts as overloaded, so that the worker does not repeat the call. */
+  isOverloaded: false,
   /** D1 executes the next batch, but its result is lost. */
   dropsNextResult: false,
   /** Each statement and batch of D1 and each put and deletion of R2 waits for the returned promise. */
@@ -19,7 +21,8 @@ export const outage = {
   /** Refused calls since the last `restore`. */
   refusedCount: 0,
   restore() {
-    Object.assign(outage, { isDatabaseDown: false, isTenantDown: false, dropsNextResult: false, refusedCount: 0 })
+    const down = { isDatabaseDown: false, isTenantDown: false, isOverloaded: false }
+    Object.assign(outage, { ...down, dropsNextResult: false, refusedCount: 0 })
     outage.tenantBatches = 'succeed'
     outage.beforeStatement = outage.beforeBatch = outage.beforePut = outage.beforeDelete = undefined
   },
@@ -98,6 +101,7 @@ export const withTenantOutage = (namespace: Env['TENANT']): Env['TENANT'] =>
 
 /** The error with which the test runner resets all objects has none of the fields that the platform's has. */
 const markReset = (error: unknown): never => {
+  if (outage.isOverloaded && error instanceof Error) Object.assign(error, { overloaded: true })
   const isReset = error instanceof Error && error.message.includes('abortAllDurableObjects')
   throw isReset ? Object.assign(error, { remote: true, retryable: true, durableObjectReset: true }) : error
 }

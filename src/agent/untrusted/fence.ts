@@ -37,6 +37,14 @@ export function fenceUntrusted(text: string, { source, nonce, rule = defaultRule
   ].join('\n')
 }
 
+const fenced = new RegExp(
+  `<${fenceName}-([A-Za-z0-9]+) source="[^"]*">\\n[^\\n]*\\n([\\s\\S]*?)\\n?</${fenceName}-\\1>`,
+  'g',
+)
+
+/** Removes the delimiters and the rule of every fence, for an answer that quotes a result. */
+export const removeFences = (text: string): string => text.replace(fenced, (_all, _nonce, material: string) => material)
+
 /** A name of a file or server may itself be hostile: it stays on one line and within its quotes. */
 const renderSource = (source: string): string =>
   source

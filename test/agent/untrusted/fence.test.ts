@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fenceName, fenceUntrusted, minFencedChars } from '#agent/untrusted/fence.ts'
+import { fenceName, fenceUntrusted, minFencedChars, removeFences } from '#agent/untrusted/fence.ts'
 
 const fence = { source: 'web_extract', nonce: 'a1b2c3d4e5f6' }
 
@@ -37,4 +37,10 @@ describe('a fence', () => {
     expect(fenceUntrusted(text, fence)).toContain(`\n${text}\n`)
     expect(minFencedChars).toBe(32)
   })
+})
+
+it('is removed with its rule for an answer that quotes it', () => {
+  const fence = (text: string) => fenceUntrusted(text, { source: 'a page', nonce: 'n0nce12345' })
+  expect(removeFences(`before\n${fence('page /a\nline')}\nafter ${fence('')}`)).toBe('before\npage /a\nline\nafter ')
+  expect(removeFences('no fence')).toBe('no fence')
 })

@@ -1,7 +1,7 @@
 /**
  * Resets all objects at once again and again, as deployments do, while clients talk: every turn is answered, once, and no
  * client gets anything but its answer or an error that it may retry. `DEPLOYED_TURNS` is the number of turns, and above
- * 20 a reset comes every two seconds; `npm run chaos` has 500.
+ * 30 a reset comes every two seconds; `npm run chaos` has 500.
  */
 
 import { abortAllDurableObjects } from 'cloudflare:test'
@@ -12,10 +12,11 @@ import { applyMigrations, call } from '#test/worker/client.ts'
 
 beforeAll(applyMigrations)
 
-const { DEPLOYED_TURNS = '16' } = env as unknown as Readonly<Record<string, string | undefined>>
+const { DEPLOYED_TURNS = '24' } = env as unknown as Readonly<Record<string, string | undefined>>
 const turns = Number(DEPLOYED_TURNS)
 const sessions = 8
-const resetEveryMs = turns > 20 ? 2_000 : 400
+/** Much longer than an answer: a turn is given up when its object dies three times without progress. */
+const resetEveryMs = turns > 30 ? 2_000 : 1_000
 const answerMs = 300
 
 type Said = { readonly data: readonly { readonly role: string; readonly content: string | null }[] }
@@ -78,6 +79,7 @@ it(
     await Promise.all(ids.map(converse))
     over.abort()
     await deploying
+    expect(resets).toBeGreaterThan(0)
     console.log(`${turns} turns, ${resets} resets of all objects, ${interrupted} answers with 503`)
     expect(outputs.map((output, n) => output?.includes(`words-${n}`) ?? false)).toEqual(outputs.map(() => true))
     for (const [n, id] of ids.entries()) await expectOnce(id, n)

@@ -38,8 +38,10 @@ async function abandoned() {
   const lost = call('POST', '/v1/responses', { body })
   await gate.waitUntilReached()
   const { id } = await until(async () => (await branchesOf(kept))[0])
+  outage.isOverloaded = true
   await kill(id)
   expect((await lost).status).toBe(503)
+  outage.isOverloaded = false
   await fireAlarm(id)
   await until(async () => (await objectOf(id).info.status(ownerAuthority())) === 'idle')
   return { id, kept }

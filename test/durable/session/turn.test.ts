@@ -147,22 +147,6 @@ describe('the alarm', () => {
     expect(await fireAlarm(id)).toBe(false)
   })
 
-  it('is set and deleted once by a plain turn: each is a write', async () => {
-    const { id } = await newSession({ model: model([says('one'), says('two')]).id })
-    await send(id, 'go')
-    await until(async () => (await alarmOf(id)) === null)
-    const writes: string[] = []
-    await inObject(id, (_object, { storage }) => {
-      for (const name of ['setAlarm', 'deleteAlarm'] as const) {
-        const write = storage[name].bind(storage) as (...args: unknown[]) => Promise<void>
-        Object.assign(storage, { [name]: (...args: unknown[]) => (writes.push(name), write(...args)) })
-      }
-    })
-    await send(id, 'again')
-    await until(async () => (await alarmOf(id)) === null)
-    expect(writes).toEqual(['setAlarm', 'deleteAlarm'])
-  })
-
   it('is set to the retry time of the provider', async () => {
     const scripted = model([fails(429, 'Slow down.', { 'retry-after': '60' })])
     const { id } = await newSession({ model: scripted.id })

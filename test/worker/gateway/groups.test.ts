@@ -156,7 +156,7 @@ describe('a group that requires a mention', () => {
     await receiveMessage(chat, '/tmp is full', inGroup(anna))
     const mention = { entities: [{ type: 'mention', offset: 0, length: 11 }] }
     await receiveMessage(chat, '@TalariaBot hi', inGroup(anna, mention))
-    await chat.api.waitForText('one')
+    await chat.api.waitForText(/^one$/)
     expect(await linesOf(null, '11')).toEqual([
       'user: [Said in the group before, not to you:]\nAnna: /tmp is full\n\nhi',
       'assistant: one',

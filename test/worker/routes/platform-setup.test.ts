@@ -9,7 +9,7 @@ import { createTelegramApi } from '../../support/telegram-api.ts'
 import { createTwilioApi } from '../../support/twilio-api.ts'
 import { createWhatsappApi } from '../../support/whatsapp-api.ts'
 import { until } from '../../support/scripted-model.ts'
-import { applyMigrations, bindings, call, newTenant, request } from '../client.ts'
+import { applyMigrations, assignMail, bindings, call, newTenant, request } from '../client.ts'
 
 beforeAll(applyMigrations)
 
@@ -84,7 +84,8 @@ const platforms: Readonly<Record<string, Platform>> = {
 type Made = { readonly id: string; readonly webhook_url: string }
 
 async function createChannel(platform: string) {
-  const { key } = await newTenant()
+  const { id, key } = await newTenant()
+  await assignMail(id)
   const { secrets = {}, settings = {} } = platforms[platform] ?? {}
   const body = { platform, secrets, settings: { allow_users: ['*'], allow_chats: ['*'], ...settings } }
   const made = await call<Made>('POST', '/api/channels', { key, body })

@@ -6,6 +6,7 @@
 import type { Dialect, ModelRequest } from '#agent/core/dialect.ts'
 import { type AssistantMessage, callsIn, type Message, textIn } from '#agent/core/message.ts'
 import { noUsage } from '#agent/core/usage.ts'
+import { removeFences } from '#agent/untrusted/fence.ts'
 
 type ToolRequest = { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
 type DemoRule = readonly [pattern: RegExp, createRequest: (...words: string[]) => ToolRequest]
@@ -114,4 +115,4 @@ function createToolCall({ tool, input }: ToolRequest, transcript: readonly Messa
 }
 
 const reportResult = (message: Message) =>
-  message.role === 'tool' ? `${message.name} returned:\n${textIn(message)}` : ''
+  message.role === 'tool' ? `${message.name} returned:\n${removeFences(textIn(message))}` : ''

@@ -168,13 +168,13 @@ describe('an image in a queue', () => {
     const { id } = await newSession({ model: scripted.id })
     const asked = call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Draw a fox.' } }).catch(() => undefined)
     await until(() => polls() > 0)
-    await kill(id)
-    await asked
-    states[0] = 'COMPLETED'
     await settings({ image: { provider: 'openai' } })
+    await kill(id)
+    states[0] = 'COMPLETED'
     await fireAlarm(id)
     await until(() => scripted.requests[1])
     await settings({ image: { provider: 'fal' } })
+    await asked
     expect(listTexts(scripted.requests[1]!).join()).toContain('"mime":"image/png"')
     expect([started(), await costOf(id)]).toEqual([1, 0.05])
   })
