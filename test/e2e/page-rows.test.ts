@@ -158,14 +158,16 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
       await answered('removed', tab)
       await isIdle(tab)
     }
-    await expect.poll(() => listWords(other)).toEqual(await listWords(page))
+    for (const tab of [page, other]) await expect.poll(() => listWords(tab)).toHaveLength(2)
+    expect(await listWords(other)).toEqual(await listWords(page))
     await composer(other).fill('[[say back]]')
     await composer(other).press('Enter')
-    await answered('back')
-    await isIdle()
-    await isIdle(other)
-    await expect.poll(() => listWords(page)).toEqual(await listWords(other))
-    await expect.poll(() => listWords(page)).toHaveLength(4)
+    for (const tab of [page, other]) {
+      await answered('back', tab)
+      await isIdle(tab)
+      await expect.poll(() => listWords(tab)).toHaveLength(4)
+    }
+    expect(await listWords(page)).toEqual(await listWords(other))
     await Promise.all([other.close(), inbox.close()])
   })
 

@@ -6,6 +6,7 @@ import { zip } from '#test/backends/support/zip.ts'
 import { SELF } from 'cloudflare:test'
 import OpenAI, { toFile } from 'openai'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { vendors } from '#test/support/media-vendors.ts'
 import { listTexts, model, says } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newSession, newTenant, request } from '../../client.ts'
 
@@ -246,6 +247,7 @@ describe('a file in a message', () => {
   })
 
   it('says that a recording cannot be transcribed where nobody does', async () => {
+    vendors.begin(() => Response.json({ error: { message: 'no transcriber' } }, { status: 404 }))
     const { key } = await newTenant()
     const scripted = model([says('ok')])
     const content = [{ type: 'input_audio', input_audio: { data: btoa('sound'), format: 'wav' } }]
