@@ -28,7 +28,7 @@ export const loadShellPolicy = (): ShellPolicy | Promise<ShellPolicy> =>
 type EgressPart = typeof EgressModule
 let egressPart: EgressPart | undefined
 
-/** What leaves after foreign and private data. Undefined until it was loaded. */
+/** The judge of content that leaves after foreign and private data. Undefined until it was loaded. */
 export const readEgressPart = (): EgressPart | undefined => egressPart
 export const loadEgressPart = async (): Promise<EgressPart> => (egressPart ??= await import('./egress/part.ts'))
 

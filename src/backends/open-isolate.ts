@@ -20,7 +20,7 @@ export type IsolateCode = {
   readonly sharedBy?: string
 }
 
-/** What the ids of isolates that did not answer end with, by name and owner: their next call gets another isolate. */
+/** Suffixes for the ids of isolates that did not answer, by name and owner: their next call gets another isolate. */
 const replacements = new BoundedMap<string, string>(1_000)
 
 /** Ends the sharing of an isolate that crashed or still works on something that nobody waits for. */

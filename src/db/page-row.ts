@@ -83,7 +83,7 @@ export function decodePage(row: PageRow): Page {
 
 export const decodeEntries = (body: string) => JSON.parse(body) as readonly Entry[]
 
-/** What a stored message holds. Everything in history belongs to the tenant. */
+/** The marks of a stored message. Everything in history belongs to the tenant. */
 export const getMessageMarks = ({ message }: Entry): Marks => joinMarks(privateMarks, marksOfStored(message))
 
 /** Results and answers that are older than marks may hold anything. */

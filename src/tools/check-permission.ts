@@ -27,7 +27,7 @@ export type PermissionContext = {
   /** Asks a model. Must not throw: without a judgement it escalates. */
   readonly judge: (call: JudgedCall) => Promise<ApprovalJudgement>
   readonly now: () => number
-  /** What the turn has read so far. Absent: nothing. */
+  /** The marks of what the turn has read so far. Absent: nothing. */
   readonly egress?: EgressState
 }
 

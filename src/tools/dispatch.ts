@@ -42,7 +42,7 @@ export type DispatchOptions = {
   readonly earlierResults?: readonly ToolMessage[]
   /** Default: the highest ones. */
   readonly resultLimits?: ResultLimits
-  /** What the calls of a program have read. */
+  /** The marks of what the calls of a program have read. */
   readonly nestedMarks?: (callId: string) => Marks
   /** Creates the nonce of a result that the model gets in a fence. */
   readonly newNonce?: () => string

@@ -35,7 +35,7 @@ export type ActionScope = {
 /** `pending`: a person could allow it. */
 export type ActionRefusal = { readonly status: 'refused' | 'pending'; readonly error: string }
 
-/** What acts like a tool, and is none of the model's. */
+/** Actions like those of tools that are none of the model's. */
 const ownAction = (name: string, risk: Risk): Tool => ({
   name,
   toolset: name,
@@ -82,7 +82,7 @@ export async function judgeAction(action: OrderedAction, scope: ActionScope): Pr
     : { status: 'refused', error: judged.refusal.error }
 }
 
-/** What was allowed for a session was allowed for calls of its turns. */
+/** Permissions of a session were given for calls of its turns. */
 function createPolicy({ settings, origin, authority }: ActionScope): ApprovalPolicy {
   const { mode, rules = [], unattended = 'deny' } = settings.approvals ?? {}
   return {
@@ -97,7 +97,7 @@ function createPolicy({ settings, origin, authority }: ActionScope): ApprovalPol
 
 const waitsForPerson: ReadonlySet<string> = new Set(['nobody', 'denials'])
 
-/** What the tool would read of a session is not there: what is ordered is judged by its risk and by the rules. */
+/** No session is there for the tool to read: the order is judged by its risk and by the rules. */
 function withoutAssessment(tool: Tool): Tool {
   const assess = (input: unknown): Assessment => assessByRisk(tool.risk(input), listTexts(input))
   return { ...tool, assess }

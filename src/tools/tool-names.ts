@@ -9,7 +9,7 @@ export const sendAction = 'send_message'
 /** Turns sound into text by a paid provider. */
 export const transcribeAction = 'transcribe'
 
-/** What acts like a tool without a call of a model (judge-action.ts). Settings and roles name it like one. */
+/** Actions like those of tools, without a call of a model (judge-action.ts). Settings and roles name it like one. */
 const actionNames: readonly string[] = [sendAction, transcribeAction]
 
 const serverTools = /^mcp(?:__|-)/

@@ -48,7 +48,7 @@ const requireOk = ({ status, text, json }) => {
   if (status >= 300) throw new Error(`${status} ${text}`)
   return json
 }
-/** What must never be lost, and what each code has added. */
+/** Data that must never be lost, and the additions of each code. */
 const written = { said: [], memory: [], jobs: [], channels: [] }
 let session
 let asking

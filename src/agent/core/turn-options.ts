@@ -38,7 +38,7 @@ export type TurnOptions = {
   readonly authority?: TurnAuthority
 }
 
-/** What a request says about its turn. The authority follows from who contributes to the turn. */
+/** The fields of a request about its turn. The authority follows from who contributes to the turn. */
 export type RequestedOptions = Omit<TurnOptions, 'authority'>
 
 /** The options of a turn that begins. */

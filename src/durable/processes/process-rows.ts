@@ -7,7 +7,7 @@ import type { Watch } from './process-watch.ts'
 
 export type ProcessRow = {
   readonly id: string
-  /** What everybody may who has started the process or written to it. Absent in rows that are older than this field. */
+  /** The common rights of everybody who has started the process or written to it. Absent in older rows. */
   readonly authority?: TurnAuthority
   readonly command: string
   readonly cwd: string

@@ -90,7 +90,7 @@ export type SessionMetadata = Conversations & {
   readonly grants?: readonly SessionGrant[]
   readonly machine?: WorkspaceLocation
   /**
-   * What the run has read (turn/tools/mark-log.ts), and how often it has sent something without a question, by host, since
+   * The marks of what the run has read (turn/tools/mark-log.ts), and how often it has sent something without a question, by host, since
    * it holds both marks.
    */
   readonly exposure?: Marks & { readonly runId: string; readonly sent?: Readonly<Record<string, number>> }

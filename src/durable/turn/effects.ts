@@ -74,7 +74,7 @@ export type ModelEffects = {
   /** Makes a side call, which a stop of the turn cancels. */
   readonly side: SideCall
   readonly summariser: Summariser
-  /** What the turn has read before the call. */
+  /** The marks of what the turn has read before the call. */
   readonly getReading?: (turn: Turn) => Reading | Promise<Reading>
   /** Absent: no provider searches the web by itself. */
   readonly serverSearch?: ServerSearch

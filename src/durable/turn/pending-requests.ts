@@ -70,7 +70,7 @@ function wasCalledIn(journal: Journal, run: string, call: string): boolean {
   return reply?.runId === run && calls.some((part) => part.type === 'call' && part.id === callId)
 }
 
-/** Where a result comes from: from somebody, or from a child that hands back who has contributed to it. */
+/** The source of a result: from somebody, or from a child that hands back who has contributed to it. */
 export type ResultSource = { readonly by: Authority } | { readonly contributors: readonly ContributedRights[] }
 
 /** Stores the result of a pending call and resumes the turn, which may do only what everybody may who contributed to it. */

@@ -24,7 +24,7 @@ export class ToolRuntime {
     return this.#services.fileMarks
   }
 
-  /** What commands are judged by. */
+  /** The policy that judges commands. */
   get place(): Pick<SessionServices['all'], 'backend' | 'shell'> {
     return this.#services.all
   }

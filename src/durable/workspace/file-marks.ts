@@ -78,7 +78,7 @@ export function openFileMarks({ meta, updateMeta }: MarkedMetadata): FileMarks {
       const before = record()
       const kept = listed().filter(([, marks]) => decode(marks)?.isForeign)
       if (before.isForeign && kept.length === listed().length) return
-      // What was written since by a person or a clean turn may have been replaced.
+      // Text that a person or a clean turn has written since may have been replaced.
       const files = Object.fromEntries(kept.map(([path]) => [path, encode({ isForeign: true, isPrivate: true })]))
       updateMeta({ fileMarks: { isForeign: true, ...(kept.length && { files }) } })
     },

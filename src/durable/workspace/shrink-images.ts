@@ -42,7 +42,7 @@ async function redraw(images: ImagesBinding, whole: Uint8Array, quality: number)
   }
 }
 
-/** What became of each stored image: a smaller one, or the same. Each call of the binding is billed. */
+/** The result for each stored image: a smaller one, or the same. Each call of the binding is billed. */
 type ImageCache = WeakMap<ImagePart, ImagePart | 'same'>
 const shrunkImages: ImageCache = new WeakMap()
 const shrunkOversized: ImageCache = new WeakMap()

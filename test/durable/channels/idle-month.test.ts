@@ -61,7 +61,7 @@ it('an idle month of a tenant with Telegram, Slack and email has no wake-up', as
   const objects = [bindings.TENANT.getByName(`t/${id}`), ...sessions.map((one) => objectOf(one, id))]
   const alarms = () =>
     Promise.all(objects.map((one) => runInDurableObject(one, (_object, { storage }) => storage.getAlarm())))
-  /** What has happened is finished within a day: deliveries, history, the measurement of the storage. */
+  /** Everything that follows is finished within a day: deliveries, history, the measurement of the storage. */
   await until(async () => {
     clock.pass(3_600_000)
     for (const object of objects) await runDurableObjectAlarm(object)

@@ -36,7 +36,7 @@ function intersect(held: Authority, by: Authority): Authority {
   return isElsewhere ? { ...narrowed, channel: nowhere } : narrowed
 }
 
-/** Whoever took nothing away, and has no role that may do so later, need not be known. */
+/** A contributor who took nothing away, and has no role that may do so later, need not be known. */
 function listContributors(held: Authority, by: Authority, joint: Authority): readonly ContributedRights[] {
   const isLess = !isEqual(rightsOf(joint), rightsOf(held))
   const hasOtherRole = by.entitlements !== undefined && !isEqual(by.entitlements, held.entitlements)

@@ -9,7 +9,7 @@ import type { Risk } from '#agent/core/tool.ts'
 import { readText } from '#agent/untrusted/result-marks.ts'
 
 export type EgressState = {
-  /** What the turn holds. */
+  /** The marks of what the turn holds. */
   readonly now: () => Marks
   /** Loads what `carriesNothing` needs, when the turn holds both marks. Undefined: nothing has to be awaited. */
   readonly load: () => Promise<unknown> | undefined

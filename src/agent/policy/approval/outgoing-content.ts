@@ -14,7 +14,7 @@ export type KnownContent = {
   readonly take: (host: string, most: number) => boolean
 }
 
-/** What a call sends. `choices`: it only chooses among what a page offers. Undefined: anything could be in it. */
+/** The content that a call sends. `choices`: it only chooses among what a page offers. Undefined: anything could be in it. */
 type Content = { readonly addresses?: readonly string[]; readonly texts?: readonly string[]; readonly choices?: string }
 
 /** Of one turn, once it holds both marks. */

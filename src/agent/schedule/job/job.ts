@@ -100,7 +100,7 @@ export type JobPlan = {
   readonly maxTurns?: number
   readonly maxUsd?: number
   readonly origin?: JobOrigin
-  /** What everybody may who has made or changed the job, in the name of the job. */
+  /** The common rights of everybody who has made or changed the job, in the name of the job. */
   readonly authority: TurnAuthority
 }
 

@@ -15,7 +15,7 @@ export type LoadedWebhook = {
   readonly name: string
   readonly status: Connection['status']
   readonly settings: WebhookSettings
-  /** What everybody may who has made or changed it. Absent in webhooks that are older than this field. */
+  /** The common rights of everybody who has made or changed it. Absent in webhooks that are older than this field. */
   readonly authors?: TurnAuthority | undefined
   /** Of each request, one of them signs it. Empty: they cannot be opened. */
   readonly secrets: readonly string[]

@@ -146,7 +146,7 @@ async function deliverInBackground(delivering: Delivering, ended: readonly Ended
 
 const marksOfReports = (ended: readonly EndedRow[]): Marks =>
   joinMarks(...ended.map(({ state }) => state.report.marks ?? allMarks))
-/** Whoever has written to a subagent has contributed to its result. */
+/** Everybody who has written to a subagent has contributed to its result. */
 const listContributors = (ended: readonly EndedRow[]) => ended.flatMap(({ state }) => state.report.contributors ?? [])
 
 function markDelivered(rows: ChildRows, ended: readonly EndedRow[]): void {

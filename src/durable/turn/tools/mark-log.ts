@@ -149,7 +149,7 @@ async function markWritten(files: FileMarks, write: MarkedWrite): Promise<void> 
 
 async function mayWrite(call: ToolCall): Promise<boolean> {
   if (call.name === 'process') return sendsInput(call)
-  // What runs in the background is reported later, by the marks of all files.
+  // Commands in the background are reported later, by the marks of all files.
   if (call.name !== 'terminal' || isInBackground(call)) return true
   const policy = await loadShellPolicy()
   return !policy.isReadOnly(readText(call.input, 'command'))
