@@ -1,19 +1,13 @@
 /** Tests that a tenant with chats of three platforms and a limit on its storage is never woken while nobody writes. */
 
-import {
-  createExecutionContext,
-  env,
-  runDurableObjectAlarm,
-  runInDurableObject,
-  waitOnExecutionContext,
-} from 'cloudflare:test'
+import { deliverMail } from '../support/mail.ts'
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { createChat, receiveMessage } from '../../support/chat.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { says, until } from '../../support/scripted-model.ts'
 import { createSlackChat } from '../../support/slack-chat.ts'
-import worker from '../../support/worker.ts'
 import { applyMigrations, bindings, call, newTenant } from '../../worker/client.ts'
 import { objectOf } from '../support/object.ts'
 
@@ -21,23 +15,6 @@ beforeAll(applyMigrations)
 afterEach(() => replaceClock())
 
 const monthMs = 31 * 86_400_000
-
-async function receiveMail(to: string) {
-  const checked = 'Authentication-Results: mx.cloudflare.net; dmarc=pass header.from=x.test'
-  const header = [checked, 'From: anna@x.test', 'Message-ID: <1@x.test>', 'Subject: Hello'].join('\r\n')
-  const raw = new TextEncoder().encode(`${header}\r\n\r\nhello`)
-  const context = createExecutionContext()
-  const message = {
-    from: 'anna@x.test',
-    to,
-    raw: new Response(raw).body!,
-    rawSize: raw.length,
-    headers: new Headers(),
-    setReject: (reason: string) => expect.unreachable(reason),
-  } as unknown as ForwardableEmailMessage
-  await worker.email(message, env, context)
-  await waitOnExecutionContext(context)
-}
 
 it('an idle month of a tenant with Telegram, Slack and email has no wake-up', async () => {
   const clock = createSkippingClock()
@@ -51,7 +28,7 @@ it('an idle month of a tenant with Telegram, Slack and email has no wake-up', as
   await call('POST', '/api/channels', { key, body: { platform: 'email', secrets: {}, settings } })
   await receiveMessage(telegram, 'hello')
   await slack.send({ channel: 'D1', channel_type: 'im', text: 'hello', ts: '1.1' })
-  await receiveMail(address)
+  await deliverMail(address, ['Message-ID: <1@x.test>', 'Subject: Hello'], 'hello')
   const listSessions = async () =>
     (await call<{ data: { id: string }[] }>('GET', '/api/sessions', { key })).body.data.map((one) => one.id)
   const sessions = await until(async () => {

@@ -1,10 +1,9 @@
 /** Tests that everything that answers a mail stands in its thread, under its subject. */
 
-import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test'
+import { deliverMail } from '../support/mail.ts'
 import { beforeAll, expect, it } from 'vitest'
 import { getSessionId, listOutbox } from '../../support/chat.ts'
 import { calls, model, says, until } from '../../support/scripted-model.ts'
-import worker from '../../support/worker.ts'
 import { applyMigrations, call } from '../../worker/client.ts'
 
 beforeAll(applyMigrations)
@@ -13,21 +12,8 @@ const root = '<root@x.test>'
 let mails = 0
 
 async function receiveMail(to: string, text: string): Promise<void> {
-  const checked = 'Authentication-Results: mx.cloudflare.net; dmarc=pass header.from=x.test'
   const place = mails++ ? [`Message-ID: <${mails}@x.test>`, `References: ${root}`] : [`Message-ID: ${root}`]
-  const header = [checked, 'From: anna@x.test', 'Subject: Report', ...place].join('\r\n')
-  const raw = new TextEncoder().encode(`${header}\r\n\r\n${text}`)
-  const context = createExecutionContext()
-  const message = {
-    from: 'anna@x.test',
-    to,
-    raw: new Response(raw).body!,
-    rawSize: raw.length,
-    headers: new Headers(),
-    setReject: (reason: string) => expect.unreachable(reason),
-  } as unknown as ForwardableEmailMessage
-  await worker.email(message, env, context)
-  await waitOnExecutionContext(context)
+  await deliverMail(to, ['Subject: Report', ...place], text)
 }
 
 type SentRow = { readonly kind: string; readonly replyHandle?: { readonly token: string } }
