@@ -28,6 +28,8 @@ export type Stage = {
   readonly restart: (which: 'ours' | 'floor') => Promise<Contender>
   /** A second Talaria with its own data; the caller stops it. */
   readonly another: (persist?: string) => Promise<Contender>
+  /** The configuration of Talaria with a worker that does nothing; the caller stops it. */
+  readonly empty: () => Promise<Contender>
   /** A Talaria that counts billed rows at `/api/bench/rows`; the caller stops it. */
   readonly counting: (persist?: string) => Promise<Contender>
   /** A Talaria whose inspector listens on this port. */
@@ -144,6 +146,7 @@ export const openStage = async ({ from, self }: StageOptions): Promise<Stage> =>
       return get(which)
     },
     another: (persist) => launchers.ours(persist ?? folderFor('another'), model),
+    empty: () => launchOurs(from, ['--script', 'bench/empty/index.js'])(folderFor('empty'), model),
     counting: (persist) => {
       execFileSync(process.execPath, [join(from, 'scripts/build-worker.mjs'), 'bench-rows'], { cwd: from })
       return launchOurs(from, ['--script', 'dist/bench-rows/index.js'])(persist ?? folderFor('counting'), model)
