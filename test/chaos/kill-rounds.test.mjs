@@ -121,6 +121,8 @@ describe.each(isReal ? ['native'] : ['sdk', 'native'])('with the API %s', (api) 
         expect([kind, opened.engine.destroyed - destroyed <= allowed]).toEqual([kind, true])
         opened.sandbox.isServerDead = false
       }
+    } catch (error) {
+      throw new Error(`seed ${seed}: ${error.message}`, { cause: error })
     } finally {
       opened.engine.drop()
     }

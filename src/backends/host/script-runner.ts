@@ -22,8 +22,6 @@ const recreatedNote = (root: string) => `[The workspace ${root} was missing. It 
 export type ScriptRunner = ReturnType<typeof openScriptRunner>
 
 export function openScriptRunner({ port, root, memory, state = stateBeside(root) }: HostOptions) {
-  /** Messages for the output of the next command. */
-  let pending: string[] = []
   let preparing: Promise<void> | undefined
 
   async function run(script: string, timeoutMs = defaultTimeoutMs): Promise<ScriptResult> {
@@ -41,8 +39,9 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
   async function prepareHost(): Promise<void> {
     const { begun } = memory.read()
     const outcome = begun ? await (port.restore ?? judge)() : undefined
+    // Before the host is marked: afterwards nothing would show that it was replaced.
+    if (outcome) addNote(notes[outcome])
     await runPrepare()
-    if (outcome) pending.push(notes[outcome])
     memory.write({ ...memory.read(), begun: true })
   }
 
@@ -54,8 +53,14 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
 
   /** A command has removed or moved the workspace. Nothing else of the host is touched. */
   async function recreateWorkspace(): Promise<void> {
+    addNote(recreatedNote(root))
     await runPrepare()
-    pending.push(recreatedNote(root))
+  }
+
+  /** Stored, because the session's object may end before its next command. */
+  function addNote(note: string): void {
+    const record = memory.read()
+    memory.write({ ...record, notes: [...new Set([...(record.notes ?? []), note])] })
   }
 
   async function runPrepare(): Promise<void> {
@@ -74,9 +79,10 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
     readBytes,
     state,
     takeNote(): string | undefined {
-      const result = pending.join('\n')
-      pending = []
-      return result || undefined
+      const { notes: pending = [], ...rest } = memory.read()
+      if (!pending.length) return undefined
+      memory.write(rest)
+      return pending.join('\n')
     },
   }
 }
