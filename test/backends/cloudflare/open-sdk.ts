@@ -2,8 +2,8 @@
 
 import { vi } from 'vitest'
 
-vi.mock('@cloudflare/sandbox', () => ({ Sandbox: class {}, ContainerProxy: class {} }))
-vi.mock('cloudflare:workers', () => ({ DurableObject: class {} }))
+vi.mock('@cloudflare/sandbox', () => ({ Sandbox: Object, ContainerProxy: Object }))
+vi.mock('cloudflare:workers', () => ({ DurableObject: Object }))
 vi.mock('#worker/with-native-sandbox.ts', () => ({ default: {} }))
 
 import * as sdk from '#worker/with-sandbox.ts'
