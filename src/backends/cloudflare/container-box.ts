@@ -264,17 +264,26 @@ export class ContainerBox implements SandboxPort {
       return await this.#runWhole(host, { file, script, timeoutMs })
     } catch (error) {
       this.#reachedAt = undefined
-      const isKept = hasNetwork || copies === undefined || copies !== this.#copies.begun
-      if (!isKept && now() - begunAt < rerunWithinMs && toFailure(error).hasEnded && this.#rerun !== script) {
-        this.#rerun = script
-        if (!(await this.#ensureReachable())) return this.#runWhole(host, { script, timeoutMs })
-      }
+      const begun = { script, copies, isRecent: now() - begunAt < rerunWithinMs }
+      if (!hasNetwork && this.#leftNothing(error, begun) && !(await this.#ensureReachable()))
+        return this.#runWhole(host, { script, timeoutMs })
       const found = bootId === undefined ? 'unknown' : await this.#claim(file, bootId)
       if (found === 'claimed') return this.#runWhole(host, { script, timeoutMs })
       const result = found === 'begun' ? await this.#waitForEnd(file, deadline) : undefined
       if (result) return result
       throw error
     }
+  }
+
+  /** Whether the container has ended, and no copy can have what the script changed. True once for each script. */
+  #leftNothing(
+    error: unknown,
+    { script, copies, isRecent }: { script: string; copies: number | undefined; isRecent: boolean },
+  ): boolean {
+    const isCopied = copies === undefined || copies !== this.#copies.begun
+    if (isCopied || !isRecent || !toFailure(error).hasEnded || this.#rerun === script) return false
+    this.#rerun = script
+    return true
   }
 
   /** Takes the place of a script that has not begun, so that it cannot begin any more. */

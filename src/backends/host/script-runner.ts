@@ -2,7 +2,7 @@
 
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import { BackendError } from '#agent/core/backend.ts'
-import type { HostOptions, RestoreOutcome, ScriptResult } from './host-port.ts'
+import type { HostMemory, HostOptions, RestoreOutcome, ScriptResult } from './host-port.ts'
 import { judgeWorkspace, noWorkspaceCode, prepare, requirePrepared, stateBeside, unpreparedCode } from './scripts.ts'
 
 const defaultTimeoutMs = 60_000
@@ -40,7 +40,7 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
     const { begun } = memory.read()
     const outcome = begun ? await (port.restore ?? judge)() : undefined
     // Before the host is marked: afterwards nothing would show that it was replaced.
-    if (outcome) addNote(notes[outcome])
+    if (outcome) addNote(memory, notes[outcome])
     await runPrepare()
     memory.write({ ...memory.read(), begun: true })
   }
@@ -53,14 +53,8 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
 
   /** A command has removed or moved the workspace. Nothing else of the host is touched. */
   async function recreateWorkspace(): Promise<void> {
-    addNote(recreatedNote(root))
+    addNote(memory, recreatedNote(root))
     await runPrepare()
-  }
-
-  /** Stored, because the session's object may end before its next command. */
-  function addNote(note: string): void {
-    const record = memory.read()
-    memory.write({ ...record, notes: [...new Set([...(record.notes ?? []), note])] })
   }
 
   async function runPrepare(): Promise<void> {
@@ -78,13 +72,21 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
     run,
     readBytes,
     state,
-    takeNote(): string | undefined {
-      const { notes: pending = [], ...rest } = memory.read()
-      if (!pending.length) return undefined
-      memory.write(rest)
-      return pending.join('\n')
-    },
+    takeNote: () => takeNotes(memory),
   }
+}
+
+/** Stored, because the session's object may end before its next command. */
+function addNote(memory: HostMemory, note: string): void {
+  const record = memory.read()
+  memory.write({ ...record, notes: [...new Set([...(record.notes ?? []), note])] })
+}
+
+function takeNotes(memory: HostMemory): string | undefined {
+  const { notes: pending = [], ...rest } = memory.read()
+  if (!pending.length) return undefined
+  memory.write(rest)
+  return pending.join('\n')
 }
 
 const unprepared = (): BackendError =>
