@@ -209,9 +209,9 @@ function decide(session: Session, submission: InboundSubmission, { mayDecide, de
   return joinOpenTurn(session, { runId, mode, options, answers: { decisions } }, undefined)
 }
 
-type Prepared = { readonly context: readonly GroupLine[]; readonly files: ReceivedFiles }
+type PreparedInbound = { readonly context: readonly GroupLine[]; readonly files: ReceivedFiles }
 
-function join(session: Session, submission: InboundSubmission, { context, files }: Prepared): Submitted {
+function join(session: Session, submission: InboundSubmission, { context, files }: PreparedInbound): Submitted {
   const { asker, authority, runId } = submission
   const message = withFiles(composeMessage(session, submission, context), files)
   // While a question is open, a message of the person is its answer in every busy mode.
