@@ -1,13 +1,11 @@
-/** Makes a backend of an E2B sandbox, with its REST and Connect APIs. Tested against its documentation, not against the service. */
+/** Opens an E2B sandbox, with its REST and Connect APIs. Tested against its documentation, not against the service. */
 
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import { BackendError } from '#agent/core/backend.ts'
 import type { HostPort, ScriptResult } from '../host/host-port.ts'
 import { requireSandboxId } from '../host/vendor-host.ts'
-import { vendorBackend } from '../host/vendor-backend.ts'
 import { openVendorSandbox, type HostVendorOptions } from '../host/vendor-sandbox.ts'
 import { discardBody, type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
-import type { PortableBackend } from '../portable-backend.ts'
 import { encodeEnvelope, decodeEnvelopes } from './envelopes.ts'
 
 export type E2bOptions = HostVendorOptions & {
@@ -25,16 +23,6 @@ const user = 'user'
 
 type E2bSandbox = { readonly sandboxID: string; readonly envdAccessToken?: string }
 type EnvdConnection = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
-
-export const e2bBackend = (options: E2bOptions): PortableBackend =>
-  vendorBackend(options, {
-    kind: 'e2b',
-    name: vendor,
-    port: createPort(options),
-    root: '/home/user/workspace',
-    languages: ['bash', 'python', 'node'],
-    whenIdle: 'It is paused when it is not used and goes on where it was.',
-  })
 
 /** The connection is the URL and the access token of the daemon inside the sandbox. */
 function e2bSandbox({ memory, template = 'base', network, ...options }: E2bOptions, { request: ask }: VendorApi) {
@@ -72,7 +60,7 @@ function e2bSandbox({ memory, template = 'base', network, ...options }: E2bOptio
   })
 }
 
-function createPort(options: E2bOptions): HostPort {
+export function openE2b(options: E2bOptions): HostPort {
   const { key, memory, api = defaultApi, fetch: send = (input, init) => fetch(input, init) } = options
   const shared = { vendor: vendor, keyName: 'E2B_API_KEY', fetch: send }
   const account = vendorApi({ ...shared, headers: { 'x-api-key': key } })

@@ -1,11 +1,9 @@
-/** Makes a backend of a Daytona sandbox, with its REST API. Tested against its documentation, not against the service. */
+/** Opens a Daytona sandbox, with its REST API. Tested against its documentation, not against the service. */
 
 import type { HostPort } from './host-port.ts'
 import { requireSandboxId, requireVendorUrl } from './vendor-host.ts'
-import { vendorBackend } from './vendor-backend.ts'
 import { openVendorSandbox, pollUntil, type HostVendorOptions } from './vendor-sandbox.ts'
 import { discardBody, requireFound, vendorApi, type VendorApi } from './vendor-api.ts'
-import type { PortableBackend } from '../portable-backend.ts'
 
 export type DaytonaOptions = HostVendorOptions & {
   readonly toolbox?: string
@@ -21,16 +19,6 @@ const deleteAfterMinutes = 30 * 24 * 60
 const graceMs = 20_000
 
 type DaytonaSandbox = { readonly id: string; readonly state?: string; readonly toolboxProxyUrl?: string }
-
-export const daytonaBackend = (options: DaytonaOptions): PortableBackend =>
-  vendorBackend(options, {
-    kind: 'daytona',
-    name: vendor,
-    port: createPort(options),
-    root: '/home/daytona/workspace',
-    languages: ['bash', 'python', 'node'],
-    whenIdle: 'It stops when it is not used; files stay, background jobs end.',
-  })
 
 /** The connection is the URL of the toolbox inside the sandbox. */
 function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOptions, { request }: VendorApi) {
@@ -72,7 +60,7 @@ function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOption
   })
 }
 
-function createPort(options: DaytonaOptions): HostPort {
+export function openDaytona(options: DaytonaOptions): HostPort {
   const { key, memory, api = defaultApi, fetch: send = (input, init) => fetch(input, init) } = options
   const headers = { authorization: `Bearer ${key}` }
   const client = vendorApi({ vendor: vendor, headers, keyName: 'DAYTONA_API_KEY', fetch: send })

@@ -18,6 +18,17 @@ export function hostBackend(options: HostOptions): PortableBackend {
     capabilities: { streaming: false, background: true, pty: true, network, languages, root },
     describe: () => options.describe,
     resolve,
+    ...operateWhenUsed(open),
+    async destroy() {
+      await port.destroy()
+      memory.write({})
+    },
+  }
+}
+
+/** Delegates each operation to those that `open` loads. */
+export function operateWhenUsed(open: () => Promise<HostOperations>): HostOperations {
+  return {
     exec: async (command, execOptions) => (await open()).exec(command, execOptions),
     files: {
       read: async (path) => (await open()).files.read(path),
@@ -42,10 +53,6 @@ export function hostBackend(options: HostOptions): PortableBackend {
     },
     restore: async (entries) => (await open()).restore(entries),
     clear: async () => (await open()).clear(),
-    async destroy() {
-      await port.destroy()
-      memory.write({})
-    },
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Makes a backend of a Vercel sandbox, with its REST API. Tested against its documentation, not against the service. A
+ * Opens a Vercel sandbox, with its REST API. Tested against its documentation, not against the service. A
  * sandbox is permanent and has a name. It runs in Vercel sessions, which end after a time; the next session starts with
  * the same files.
  */
@@ -7,10 +7,8 @@
 import { log } from '#agent/core/log.ts'
 import { BackendError } from '#agent/core/backend.ts'
 import type { HostPort } from '../host/host-port.ts'
-import { vendorBackend } from '../host/vendor-backend.ts'
 import { openVendorSandbox, pollUntil, type HostVendorOptions } from '../host/vendor-sandbox.ts'
 import { discardBody, type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
-import type { PortableBackend } from '../portable-backend.ts'
 import { pack, toStream } from '../tar.ts'
 import { readCommandLog } from './follow.ts'
 
@@ -35,16 +33,6 @@ type VercelSession = {
   readonly timeout?: number
 }
 type VercelAnswer = { readonly sandbox: VercelSandbox; readonly session?: VercelSession }
-
-export const vercelBackend = (options: VercelOptions): PortableBackend =>
-  vendorBackend(options, {
-    kind: 'vercel',
-    name: vendor,
-    port: createPort(options),
-    root: '/vercel/sandbox/workspace',
-    languages: ['bash', 'node'],
-    whenIdle: 'It stops when it is not used; files stay, background jobs end.',
-  })
 
 /** URLs of the API. */
 function createUrls({ api = defaultApi, team, project }: VercelOptions) {
@@ -106,7 +94,7 @@ function vercelSandbox(options: VercelOptions, { request: ask }: VendorApi) {
   })
 }
 
-function createPort(options: VercelOptions): HostPort {
+export function openVercel(options: VercelOptions): HostPort {
   const { key, memory, fetch: send = (input, init) => fetch(input, init) } = options
   const client = vendorApi({
     vendor: vendor,

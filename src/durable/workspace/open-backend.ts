@@ -6,12 +6,10 @@ import type { SandboxStub } from './sandbox-object.ts'
 import type { SandboxPort } from '#backends/cloudflare/sandbox-port.ts'
 import { resolveEgress } from '#backends/cloudflare/egress.ts'
 import { cloudflareBackend, containerSetUpHint } from '#backends/cloudflare/cloudflare.ts'
-import { daytonaBackend } from '#backends/host/daytona.ts'
-import { e2bBackend } from '#backends/e2b/e2b.ts'
+import { vendorBackend } from '#backends/host/vendor-backend.ts'
 import { httpBackend } from '#backends/http/http.ts'
 import type { HostMemory } from '#backends/host/host-port.ts'
 import type { PortableBackend } from '#backends/portable-backend.ts'
-import { vercelBackend } from '#backends/vercel/vercel.ts'
 import { defaultQuotaBytes, virtualBackend } from '#backends/virtual/virtual.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
@@ -61,12 +59,13 @@ const kinds: Readonly<Record<BackendKind, BackendEntry>> = {
   daytona: {
     missing: ({ DAYTONA_API_KEY }) => (DAYTONA_API_KEY ? undefined : 'Set DAYTONA_API_KEY.'),
     known: vendorKnown,
-    open: ({ env, memory }) => daytonaBackend({ key: env.DAYTONA_API_KEY ?? '', memory, ...vendorOptions(env) }),
+    open: ({ env, memory }) =>
+      vendorBackend('daytona', { key: env.DAYTONA_API_KEY ?? '', memory, ...vendorOptions(env) }),
   },
   e2b: {
     missing: ({ E2B_API_KEY }) => (E2B_API_KEY ? undefined : 'Set E2B_API_KEY.'),
     known: vendorKnown,
-    open: ({ env, memory }) => e2bBackend({ key: env.E2B_API_KEY ?? '', memory, ...vendorOptions(env) }),
+    open: ({ env, memory }) => vendorBackend('e2b', { key: env.E2B_API_KEY ?? '', memory, ...vendorOptions(env) }),
   },
   vercel: {
     missing: ({ VERCEL_TOKEN, VERCEL_PROJECT_ID }) =>
@@ -76,7 +75,7 @@ const kinds: Readonly<Record<BackendKind, BackendEntry>> = {
     known: vendorKnown,
     open: ({ env, memory }) => {
       const { VERCEL_TOKEN: key = '', VERCEL_TEAM_ID: team, VERCEL_PROJECT_ID: project = '' } = env
-      return vercelBackend({ key, team, project, memory, ...vendorOptions(env) })
+      return vendorBackend('vercel', { key, team, project, memory, ...vendorOptions(env) })
     },
   },
 }

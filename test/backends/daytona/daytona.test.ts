@@ -1,5 +1,5 @@
+import { vendorBackend } from '#backends/host/vendor-backend.ts'
 import { describe, expect, it } from 'vitest'
-import { daytonaBackend } from '#backends/host/daytona.ts'
 import type { HostRecord } from '#backends/host/host-port.ts'
 import type { PortableBackend } from '#backends/portable-backend.ts'
 import { conforms } from '../conformance.ts'
@@ -17,7 +17,7 @@ async function renting(work: (rented: Rented) => Promise<void>) {
   const vendor = await playDaytona('key')
   const kept: { memory: HostRecord } = { memory: {} }
   const again = (key = 'key') =>
-    daytonaBackend({
+    vendorBackend('daytona', {
       key,
       api: `${vendor.url}/api/x`,
       toolbox: `${vendor.url}/toolbox`,

@@ -1,5 +1,5 @@
+import { vendorBackend } from '#backends/host/vendor-backend.ts'
 import { describe, expect, it } from 'vitest'
-import { e2bBackend } from '#backends/e2b/e2b.ts'
 import { encodeEnvelope, decodeEnvelopes } from '#backends/e2b/envelopes.ts'
 import type { HostRecord } from '#backends/host/host-port.ts'
 import type { PortableBackend } from '#backends/portable-backend.ts'
@@ -18,7 +18,7 @@ async function renting(work: (rented: Rented) => Promise<void>) {
   const vendor = await playE2b('key')
   const kept: { memory: HostRecord } = { memory: {} }
   const again = (key = 'key') =>
-    e2bBackend({
+    vendorBackend('e2b', {
       key,
       api: `${vendor.url}/api/x`,
       envd: `${vendor.url}/envd/{id}`,

@@ -1,11 +1,8 @@
 /** Tests that vendor sandboxes are created without network when a deployment turns it off. */
 
+import { vendorBackend } from '#backends/host/vendor-backend.ts'
 import { expect, it } from 'vitest'
-import { daytonaBackend } from '#backends/host/daytona.ts'
-import { e2bBackend } from '#backends/e2b/e2b.ts'
-import { vercelBackend } from '#backends/vercel/vercel.ts'
 
-const open = { daytona: daytonaBackend, e2b: e2bBackend, vercel: vercelBackend }
 const closed = {
   daytona: { networkBlockAll: true },
   e2b: { allow_internet_access: false },
@@ -13,14 +10,14 @@ const closed = {
 }
 
 /** Returns the body of the request that creates a sandbox, which then fails. */
-async function asked(kind: keyof typeof open, network: 'none' | 'full') {
+async function asked(kind: keyof typeof closed, network: 'none' | 'full') {
   const bodies: object[] = []
   const refuses = async (_url: unknown, init?: RequestInit) => {
     bodies.push(JSON.parse(String(init?.body)) as object)
     return new Response('no', { status: 500 })
   }
   const memory = { read: () => ({}), write: () => {} }
-  const backend = open[kind]({ key: 'k', project: 'p', memory, network, fetch: refuses as typeof fetch })
+  const backend = vendorBackend(kind, { key: 'k', project: 'p', memory, network, fetch: refuses as typeof fetch })
   await expect(backend.exec('true', { timeoutMs: 1000 })).rejects.toMatchObject({ code: 'unavailable' })
   expect(backend.capabilities.network).toBe(network)
   return bodies[0]

@@ -1,10 +1,8 @@
 /** Tests that answers of a vendor cannot lead its key or commands to another host. */
 
+import { vendorBackend } from '#backends/host/vendor-backend.ts'
 import { describe, expect, it } from 'vitest'
-import { daytonaBackend } from '#backends/host/daytona.ts'
-import { e2bBackend } from '#backends/e2b/e2b.ts'
 import type { HostVendorOptions } from '#backends/host/vendor-sandbox.ts'
-import { vercelBackend } from '#backends/vercel/vercel.ts'
 import { requireSandboxId, requireVendorUrl } from '#backends/host/vendor-host.ts'
 
 const outcome = (work: () => string): string | undefined => {
@@ -67,26 +65,36 @@ describe('a key', () => {
       state: 'started',
       toolboxProxyUrl: 'https://evil.example.com/toolbox',
     })
-    await expect(daytonaBackend(options).exec('true', { timeoutMs: 1_000 })).rejects.toThrow('not its own')
+    await expect(vendorBackend('daytona', options).exec('true', { timeoutMs: 1_000 })).rejects.toThrow('not its own')
     expect(new Set(asked)).toEqual(new Set(['app.daytona.io']))
   })
 
   it('and commands are not sent to a host that the id of a sandbox at E2B names', async () => {
     const { asked, ...options } = answering({ sandboxID: 'x@evil.example.com/', envdAccessToken: 't' })
-    await expect(e2bBackend(options).exec('true', { timeoutMs: 1_000 })).rejects.toThrow('sandbox id')
+    await expect(vendorBackend('e2b', options).exec('true', { timeoutMs: 1_000 })).rejects.toThrow('sandbox id')
     expect(new Set(asked)).toEqual(new Set(['api.e2b.app']))
   })
 })
 
 describe('a backend of a vendor', () => {
   const backends = [
-    ['daytona', '/home/daytona/workspace', 'bash, python, node', daytonaBackend],
-    ['e2b', '/home/user/workspace', 'bash, python, node', e2bBackend],
+    [
+      'daytona',
+      '/home/daytona/workspace',
+      'bash, python, node',
+      (options: HostVendorOptions) => vendorBackend('daytona', options),
+    ],
+    [
+      'e2b',
+      '/home/user/workspace',
+      'bash, python, node',
+      (options: HostVendorOptions) => vendorBackend('e2b', options),
+    ],
     [
       'vercel',
       '/vercel/sandbox/workspace',
       'bash, node',
-      (options: HostVendorOptions) => vercelBackend({ ...options, project: 'p' }),
+      (options: HostVendorOptions) => vendorBackend('vercel', { ...options, project: 'p' }),
     ],
   ] as const
   const memory = { read: () => ({}), write: () => undefined }

@@ -1,8 +1,9 @@
+import { vendorBackend } from '#backends/host/vendor-backend.ts'
 import { describe, expect, it } from 'vitest'
 import type { HostRecord } from '#backends/host/host-port.ts'
 import type { PortableBackend } from '#backends/portable-backend.ts'
 import { readCommandLog } from '#backends/vercel/follow.ts'
-import { vercelBackend, type VercelOptions } from '#backends/vercel/vercel.ts'
+import type { VercelOptions } from '#backends/vercel/vercel.ts'
 import { conforms } from '../conformance.ts'
 import { playVercel, type VercelVendor, vendorCases } from '../host/vendors.mjs'
 
@@ -18,7 +19,7 @@ async function renting(work: (rented: Rented) => Promise<void>) {
   const vendor = await playVercel('key')
   const kept: { memory: HostRecord } = { memory: {} }
   const again = (more: Partial<VercelOptions> = {}) =>
-    vercelBackend({
+    vendorBackend('vercel', {
       key: 'key',
       team: 'team',
       project: 'project',
