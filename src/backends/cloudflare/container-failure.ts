@@ -17,6 +17,7 @@ type ErrorBody = {
     readonly admitted?: boolean | 'unknown'
     readonly reason?: string
     readonly phase?: string
+    readonly containerExitCode?: number
     readonly error?: string
   }
 }
@@ -25,7 +26,7 @@ type AnyError = { readonly message?: string; readonly errorResponse?: ErrorBody;
 /** Starts that the SDK calls permanent, because of the image or the configuration. */
 const permanentStart = 'due to a permanent error'
 
-function toFailure(error: unknown): SandboxFailure {
+export function toFailure(error: unknown): SandboxFailure {
   const { message = String(error), errorResponse, retryable: own } = error as AnyError
   const { code = 'UNKNOWN', context = {} } = errorResponse ?? {}
   const { reason, phase, retryable = own, retryAfterMs, error: cause } = context
@@ -41,7 +42,8 @@ function toFailure(error: unknown): SandboxFailure {
       retryAfterMs,
     }
   const admitted = context.admitted === 'unknown' ? undefined : context.admitted
-  return { code, message: text, admitted, retryable, retryAfterMs }
+  const hasEnded = context.containerExitCode !== undefined
+  return { code, message: text, admitted, retryable, retryAfterMs, hasEnded }
 }
 
 export const createFailure = (code: string, message: string, context: ErrorBody['context'] = {}): Error =>
