@@ -18,7 +18,9 @@ import type { Composed, Intake, Submitted } from './intake/intake.ts'
 import { requestIntake, type RequestSubmission } from './intake/request.ts'
 import { webhookIntake, type WebhookSubmission } from './intake/webhook.ts'
 import { runSlashCommand, writtenText } from './commands/run-slash-command.ts'
+import { joinConversation } from './core/contributions.ts'
 import type { Session } from './session.ts'
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { runOf } from './views/read-session.ts'
@@ -177,7 +179,7 @@ function prepare(session: Session, entry: RoutedSubmission, { ok }: Admission): 
   const placing = intake.placeFiles?.()
   if (placing) return placing.then(() => prepare(session, entry, { ok }))
   if (session.store.hasOpenTurn) return {}
-  const { authority } = submission
+  const authority = joinConversation(session, combineAuthorities([submission.authority]))
   const preparation = prepareTurn(session, { model: intake.model, authority })
   const recalling = session.recall(authority, writtenText(submission))
   return preparation instanceof Promise || recalling
