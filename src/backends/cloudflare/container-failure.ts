@@ -11,7 +11,7 @@ export async function toResult<T>(work: () => Promise<T>): Promise<SandboxResult
   }
 }
 
-type ErrorBody = {
+type ContainerError = {
   readonly code?: string
   readonly context?: Partial<Pick<SandboxFailure, 'retryable' | 'retryAfterMs'>> & {
     readonly admitted?: boolean | 'unknown'
@@ -21,7 +21,7 @@ type ErrorBody = {
     readonly error?: string
   }
 }
-type AnyError = { readonly message?: string; readonly errorResponse?: ErrorBody; readonly retryable?: boolean }
+type AnyError = { readonly message?: string; readonly errorResponse?: ContainerError; readonly retryable?: boolean }
 
 /** Starts that the SDK calls permanent, because of the image or the configuration. */
 const permanentStart = 'due to a permanent error'
@@ -46,7 +46,7 @@ export function toFailure(error: unknown): SandboxFailure {
   return { code, message: text, admitted, retryable, retryAfterMs, hasEnded }
 }
 
-export const createFailure = (code: string, message: string, context: ErrorBody['context'] = {}): Error =>
+export const createFailure = (code: string, message: string, context: ContainerError['context'] = {}): Error =>
   Object.assign(new Error(message), { errorResponse: { code, context: { admitted: true, ...context } } })
 
 /** There are no containers here: waiting does not help. */

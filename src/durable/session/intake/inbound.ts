@@ -223,9 +223,9 @@ function decide(session: Session, submission: InboundSubmission, { mayDecide, de
   return joinOpenTurn(session, { runId, mode, options, answers: { decisions } }, undefined)
 }
 
-type Prepared = { readonly context: readonly GroupLine[]; readonly files: ReceivedFiles }
+type PreparedInbound = { readonly context: readonly GroupLine[]; readonly files: ReceivedFiles }
 
-function join(session: Session, submission: InboundSubmission, { context, files }: Prepared): Submitted {
+function join(session: Session, submission: InboundSubmission, { context, files }: PreparedInbound): Submitted {
   const { asker, authority, runId } = submission
   const options = { asker, authority: joinLines(session, authority, context) }
   const message = withFiles(composeMessage(session, submission, context), files)
