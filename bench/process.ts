@@ -76,6 +76,21 @@ const opens = (pid: number, part: string): boolean => {
 /** The process of the tree that has files open whose path holds `part`. */
 export const holderOf = (root: number, part: string): number | undefined => treeOf(root).find((pid) => opens(pid, part))
 
+/** The process of the runtime in the tree of a server. */
+export const runtimeOf = (root: number): number => {
+  const found = treeOf(root).find((pid) => commandOf(pid).endsWith('/workerd'))
+  if (found === undefined) throw new Error('The server has no process of the runtime')
+  return found
+}
+
+const commandOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0')[0] ?? ''
+  } catch {
+    return ''
+  }
+}
+
 /** Proportional set size in MB. */
 export const pssOf = (pid: number): number =>
   Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1] ?? NaN) / 1024

@@ -28,6 +28,8 @@ export type Stage = {
   readonly restart: (which: 'ours' | 'floor') => Promise<Contender>
   /** A second Talaria with its own data; the caller stops it. */
   readonly another: (persist?: string) => Promise<Contender>
+  /** The configuration of Talaria with a worker that does nothing; the caller stops it. */
+  readonly empty: () => Promise<Contender>
   /** A Talaria that counts billed rows at `/api/bench/rows`; the caller stops it. */
   readonly counting: (persist?: string) => Promise<Contender>
   /** A Talaria whose inspector listens on this port. */
@@ -125,13 +127,13 @@ export const openStage = async ({ from, self }: StageOptions): Promise<Stage> =>
     folders.set(which, folder)
     return folder
   }
-  const get = (which: 'ours' | 'floor'): Promise<Contender> => {
-    const known = contenders.get(which)
-    if (known) return known
-    const contender = launchers[which](folderFor(which), model)
+  /** Launches a contender that `end` stops. */
+  const keep = (which: string, launch: Launch): Promise<Contender> => {
+    const contender = launch(folderFor(which), model)
     contenders.set(which, contender)
     return contender
   }
+  const get = (which: 'ours' | 'floor'): Promise<Contender> => contenders.get(which) ?? keep(which, launchers[which])
   return {
     from,
     model,
@@ -144,26 +146,14 @@ export const openStage = async ({ from, self }: StageOptions): Promise<Stage> =>
       return get(which)
     },
     another: (persist) => launchers.ours(persist ?? folderFor('another'), model),
+    empty: () => launchOurs(from, ['--script', 'bench/empty/index.js'])(folderFor('empty'), model),
     counting: (persist) => {
       execFileSync(process.execPath, [join(from, 'scripts/build-worker.mjs'), 'bench-rows'], { cwd: from })
       return launchOurs(from, ['--script', 'dist/bench-rows/index.js'])(persist ?? folderFor('counting'), model)
     },
-    inspected: (inspectorPort) => {
-      const contender = launchOurs(from, ['--inspector-port', String(inspectorPort)])(folderFor('inspected'), model)
-      contenders.set('inspected', contender)
-      return contender
-    },
-    visiting: (hostMap) => {
-      const env = { WEB_HOST_MAP: JSON.stringify(hostMap) }
-      const contender = launchOurs(from, [], env)(folderFor('visiting'), model)
-      contenders.set('visiting', contender)
-      return contender
-    },
-    connected: (env) => {
-      const contender = launchOurs(from, [], env)(folderFor('connected'), model)
-      contenders.set('connected', contender)
-      return contender
-    },
+    inspected: (inspectorPort) => keep('inspected', launchOurs(from, ['--inspector-port', String(inspectorPort)])),
+    visiting: (hostMap) => keep('visiting', launchOurs(from, [], { WEB_HOST_MAP: JSON.stringify(hostMap) })),
+    connected: (env) => keep('connected', launchOurs(from, [], env)),
     end: async () => {
       for (const contender of contenders.values())
         await contender.then(

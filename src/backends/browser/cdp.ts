@@ -52,6 +52,7 @@ export class CdpConnection {
   readonly #schedule: ScheduleTimer
   readonly #pending = new Map<number, PendingCommand>()
   readonly #listeners = new Set<(event: CdpEvent) => void>()
+  readonly #ignoreSignal: () => void
   #lastId = 0
   #end: CdpError | undefined
 
@@ -64,6 +65,13 @@ export class CdpConnection {
     const stop = () => this.fail(new CdpError('stopped', 'Stopped.'))
     if (signal?.aborted) stop()
     signal?.addEventListener('abort', stop, { once: true })
+    this.#ignoreSignal = () => signal?.removeEventListener('abort', stop)
+  }
+
+  /** Goes on after the call that opened the connection, also where that call was stopped. */
+  outlive(): void {
+    this.#ignoreSignal()
+    if (this.#end?.failure === 'stopped') this.#end = undefined
   }
 
   /** Sends a command to the browser, or to the target of a session. */
@@ -83,6 +91,10 @@ export class CdpConnection {
       this.#pending.set(id, { resolve: (result) => resolve(result as T), reject, cancelTimer })
       this.#socket.send(JSON.stringify({ id, method, params, ...(sessionId !== undefined && { sessionId }) }))
     })
+  }
+
+  get isEnded(): boolean {
+    return this.#end !== undefined
   }
 
   /** The returned function removes the listener. */

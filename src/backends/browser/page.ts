@@ -6,6 +6,7 @@
 import type { ScheduleTimer } from '#agent/core/clock.ts'
 import type { DialogChoice } from '#agent/core/browser/browser-state.ts'
 import { type CdpConnection, CdpError, type CdpEvent } from './cdp.ts'
+import { PageRequests } from './page-activity.ts'
 import { type NetworkGuard, pausedPatterns, RequestGuard } from './request-guard.ts'
 
 export type PageFrame = {
@@ -24,7 +25,7 @@ export type PageOptions = {
   readonly targetId: string
   readonly network: NetworkGuard
   readonly schedule: ScheduleTimer
-  /** The browser reaches a private network: every request is judged, and the page stands still between calls. */
+  /** The browser reaches a private network: every request is judged. */
   readonly reachesPrivate: boolean
   readonly dialog?: DialogChoice | undefined
 }
@@ -34,6 +35,8 @@ type FrameTree = {
   readonly childFrames?: readonly FrameTree[]
 }
 
+/** Chrome keeps no bodies of requests for us. */
+const noBodies = { maxTotalBufferSize: 0, maxResourceBufferSize: 0, maxPostDataSize: 0 }
 const maxFrames = 30
 const maxFrameDepth = 2
 const maxDialogs = 20
@@ -49,11 +52,13 @@ export class BrowserPage {
   /** Isolated worlds by frame: scripts of the page cannot change what ours see there. */
   readonly #worlds = new Map<string, Promise<number>>()
   readonly requests: RequestGuard
+  readonly activity = new PageRequests()
   readonly load: LoadState
   readonly dialogs: ShownDialog[] = []
   /** Addresses that the page wanted to open in new windows. */
   readonly windows: string[] = []
   #dialog: DialogChoice | undefined
+  #isTaken = false
   #mainFrameId: string
 
   private constructor(options: PageOptions, sessionId: string, contextId: string | undefined) {
@@ -97,13 +102,28 @@ export class BrowserPage {
         behavior: 'deny',
         ...(this.#contextId !== undefined && { browserContextId: this.#contextId }),
       }),
-      ...(reachesPrivate ? [this.send('Page.setWebLifecycleState', { state: 'active' })] : []),
+      this.send('Network.enable', noBodies),
+      ...(this.standsStill ? [this.send('Page.setWebLifecycleState', { state: 'active' })] : []),
+      // A page that was frozen is hidden, as one behind others is: it draws no frames and sees no scrolling.
+      this.send('Emulation.setFocusEmulationEnabled', { enabled: true }).catch(() => undefined),
     ])
   }
 
-  /** Between calls nobody judges what the page asks for. */
+  /** Whether the page is frozen between calls: its requests need somebody who judges or answers them. */
+  get standsStill(): boolean {
+    const { reachesPrivate, network } = this.#options
+    return reachesPrivate || network.mappedHosts.length > 0
+  }
+
+  /** Another connection has the page now, and answers its dialogs. */
+  handOver(): void {
+    this.#isTaken = true
+  }
+
   async freeze(): Promise<void> {
-    if (this.#options.reachesPrivate) await this.send('Page.setWebLifecycleState', { state: 'frozen' })
+    // Only a hidden page can be frozen.
+    await this.send('Emulation.setFocusEmulationEnabled', { enabled: false }).catch(() => undefined)
+    await this.send('Page.setWebLifecycleState', { state: 'frozen' })
   }
 
   /** Sends a command to the page, or to a frame with a process of its own. */
@@ -165,7 +185,8 @@ export class BrowserPage {
     const { method, params, sessionId = '' } = event
     if (method === 'Target.attachedToTarget') return this.#handleTarget(params as unknown as AttachedTarget)
     if (method === 'Fetch.requestPaused' && this.#isOwn(sessionId))
-      void this.requests.handle(event, this.#sendTo(sessionId), this.#mainFrameId)
+      this.requests.handle(event, this.#sendTo(sessionId), this.#mainFrameId)
+    if (method.startsWith('Network.') && this.#isOwn(sessionId)) this.activity.handle(event, this.#mainFrameId)
     if (sessionId === this.#sessionId) this.#handlePageEvent(event)
   }
 
@@ -191,7 +212,8 @@ export class BrowserPage {
     if (targetInfo.type === 'iframe') {
       this.#frameSessions.set(targetInfo.targetId, sessionId)
       const { network, reachesPrivate } = this.#options
-      work.push(send('Fetch.enable', { patterns: pausedPatterns(reachesPrivate, network) }), send('Page.enable', {}))
+      const patterns = pausedPatterns(reachesPrivate, network)
+      work.push(send('Fetch.enable', { patterns }), send('Page.enable', {}), send('Network.enable', noBodies))
     } else if (isOurs && targetInfo.targetId !== this.#options.targetId && waitingForDebugger) {
       // A window that is closed while it waits would leave the page that opened it waiting.
       work.push(send('Fetch.enable', { patterns: [{ urlPattern: '*' }] }))
@@ -210,6 +232,7 @@ export class BrowserPage {
 
   /** An alert and the question whether to leave are accepted, others dismissed, unless the model has chosen. */
   #answerDialog({ type, message }: Readonly<Record<string, unknown>>): void {
+    if (this.#isTaken) return
     const choice = this.#dialog
     const isHarmless = type === 'alert' || type === 'beforeunload'
     const accept = choice?.isAccepted ?? isHarmless
@@ -252,10 +275,10 @@ class LoadState {
   readonly #schedule: (ms: number, work: () => void) => () => void
   #isPending = false
   #isLoaded: boolean
+  /** The document is complete, with its scripts; pictures may be missing. */
+  #isParsed = false
   #cancelTimer: () => void = () => undefined
   #waiting: (() => void)[] = []
-  /** Grows with each navigation that begins. */
-  navigations = 0
 
   constructor(schedule: (ms: number, work: () => void) => () => void, isLoaded: boolean) {
     this.#schedule = schedule
@@ -266,15 +289,30 @@ class LoadState {
     return !this.#isPending && this.#isLoaded
   }
 
+  get isParsed(): boolean {
+    return !this.#isPending && this.#isParsed
+  }
+
+  /** Takes the document as it is, though pictures are missing. */
+  accept(): void {
+    if (!this.isParsed) return
+    this.#isLoaded = true
+    this.#wake()
+  }
+
   /** Resolves with true when nothing is loading any more, and with false after the timeout. */
   async wait(timeoutMs: number): Promise<boolean> {
     if (this.isIdle) return true
     return new Promise((resolve) => {
-      const cancel = this.#schedule(timeoutMs, () => resolve(false))
-      this.#waiting.push(() => {
+      const onLoaded = () => {
         cancel()
         resolve(true)
+      }
+      const cancel = this.#schedule(timeoutMs, () => {
+        this.#waiting = this.#waiting.filter((one) => one !== onLoaded)
+        resolve(false)
       })
+      this.#waiting.push(onLoaded)
     })
   }
 
@@ -282,11 +320,15 @@ class LoadState {
   begin(): void {
     this.#isPending = true
     this.#isLoaded = false
-    this.navigations++
+    this.#isParsed = false
   }
 
   handle({ method, params }: CdpEvent, frameId: string): void {
     if (method === 'Page.loadEventFired') return this.#settle(false)
+    if (method === 'Page.domContentEventFired') {
+      this.#isParsed = true
+      return
+    }
     const frame = params['frame'] as { readonly id?: string } | undefined
     if ((params['frameId'] ?? frame?.id) !== frameId) return
     if (method === 'Page.frameRequestedNavigation') this.#expect()
@@ -295,6 +337,7 @@ class LoadState {
     else if (method === 'Page.frameNavigated') {
       this.#isPending = false
       this.#isLoaded = params['type'] === 'BackForwardCacheRestore'
+      this.#isParsed = this.#isLoaded
       this.#wake()
     }
   }

@@ -1,12 +1,14 @@
 /** Performs one action on the page of a session and returns what the model sees of it. */
 
+import type { ScheduleTimer } from '#agent/core/clock.ts'
 import type { BrowserAction } from '#agent/core/browser/browser.ts'
 import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
 import { removeInvisible, removeInvisibleFrom } from '../web/remove-invisible.ts'
-import { type CdpConnection, CdpError } from './cdp.ts'
+import type { CdpConnection } from './cdp.ts'
 import { clearConsole, readConsole } from './console.ts'
 import { BrowserProblem, click, findElement, pageChanged, press, type } from './element.ts'
 import type { PageFrame, BrowserPage } from './page.ts'
+import { graceOf, hasReacted, settle, startWatch, waitForDocument } from './page-activity.ts'
 import { sendRawCommand } from './raw-command.ts'
 import { type PageSnapshot, takeSnapshot } from './snapshot.ts'
 import type { NetworkGuard } from './request-guard.ts'
@@ -16,6 +18,7 @@ export type ActionContext = {
   readonly connection: CdpConnection
   readonly state: OpenBrowser
   readonly network: NetworkGuard
+  readonly schedule: ScheduleTimer
   /** The first page of a browser may take longer. */
   readonly isFirst: boolean
   /** Shortens a snapshot, and stores all of it. */
@@ -28,6 +31,8 @@ export type ActionOutcome = {
   readonly image?: string
   /** Changes that the session stores. */
   readonly change: Partial<OpenBrowser>
+  /** The action is done, and led to an answer of the server that is no page. */
+  readonly error?: string
 }
 
 type ActionResult = Pick<ActionOutcome, 'value' | 'image'> & { readonly snapshot?: PageSnapshot }
@@ -54,6 +59,8 @@ export async function performAction(action: PageAction, context: ActionContext):
   const limitText = (text: string) => context.limitText(removeInvisible(text))
   const done = await performKind(action, { ...context, limitText })
   const main = await requireAllowedPage(context, 'after')
+  const failed = page.activity.failedDocument ?? state.failed
+  const failure = failed?.loaderId === main.loaderId ? failed : undefined
   const hasChanged = !done.snapshot && state.frames[0] !== undefined && state.frames[0].loaderId !== main.loaderId
   return {
     ...(done.image !== undefined && { image: done.image }),
@@ -61,14 +68,32 @@ export async function performAction(action: PageAction, context: ActionContext):
       success: true,
       ...done.value,
       ...(hasChanged && { url: main.url, note: pageChanged }),
+      ...(failure && { http_status: failure.status, warning: describeStatus(failure.status) }),
       ...describeEvents(page),
     }),
+    ...(failure && openingKinds.has(action.kind) && { error: describeStatus(failure.status) }),
     change: {
       url: main.url,
+      failed: failure,
       dialog: page.unusedDialog,
       ...(done.snapshot && { frames: done.snapshot.frames, snapshotNo: state.snapshotNo + 1 }),
     },
   }
+}
+
+const openingKinds: ReadonlySet<string> = new Set(['navigate', 'back'])
+
+const describeStatus = (status: number): string =>
+  `The server answered with status ${status}: ${statusTexts[status] ?? (status < 500 ? 'it refused' : 'it failed')}. It shows its error page instead of the page that was asked for.`
+
+const statusTexts: Readonly<Record<number, string>> = {
+  401: 'it asks for a login',
+  403: 'it does not allow access',
+  404: 'there is no such page',
+  407: 'a proxy asks for a login',
+  410: 'the page is gone',
+  429: 'there were too many requests',
+  451: 'the page is not available for legal reasons',
 }
 
 /** Tells the model about dialogs, windows and refused requests that it would not see. */
@@ -119,17 +144,17 @@ function performKind(action: PageAction, context: ActionContext): Promise<Action
     case 'snapshot':
       return snapshot(action.isFull, context)
     case 'click':
-      return withSettling(context, async () => ({
+      return withSettling(context, graceOf.click, async () => ({
         clicked: action.ref,
         ...(await click(await findElement(context.page, action.ref, context.state))),
       }))
     case 'type':
-      return withSettling(context, async () => ({
+      return withSettling(context, graceOf.type, async () => ({
         element: action.ref,
         typed: await type(await findElement(context.page, action.ref, context.state), action.text),
       }))
     case 'press':
-      return withSettling(context, async () => {
+      return withSettling(context, graceOf.press, async () => {
         await press(context.page, action.key)
         return { pressed: action.key }
       })
@@ -182,9 +207,15 @@ async function navigate(url: string, context: ActionContext): Promise<ActionResu
     await requireAllowedPage(context, 'after')
     throw new BrowserProblem(`The page could not be opened: ${errorText}.`)
   }
-  const isLoaded = await page.load.wait(timeoutMs)
+  const isLoaded = await waitForPage(context, timeoutMs)
   await requireAllowedPage(context, 'after')
   return withPage(await snapshot(false, context), context, isLoaded)
+}
+
+/** Waits for the document, and for what its scripts ask for at once. */
+async function waitForPage({ page, schedule }: ActionContext, timeoutMs: number): Promise<boolean> {
+  if (!(await waitForDocument(page, timeoutMs))) return false
+  return settle(page, { schedule, graceMs: graceOf.opened })
 }
 
 const barriers = /captcha|just a moment|attention required|access denied|verify (?:that )?you are|are you a robot/i
@@ -215,21 +246,17 @@ async function snapshot(isFull: boolean, { page, limitText }: ActionContext): Pr
   return { value: { snapshot: text, element_count: taken.elements, ...note }, snapshot: taken }
 }
 
-/** Acts, and waits for the page where the action begins a navigation. */
+/** Acts, and waits while the page reacts: an action without an effect costs no wait. */
 async function withSettling(
-  { page }: ActionContext,
+  { page, schedule }: ActionContext,
+  graceMs: number,
   act: () => Promise<Readonly<Record<string, unknown>>>,
 ): Promise<ActionResult> {
-  const value = await act()
-  // By the time that the page answers, its listeners have run.
-  await page.evaluate('new Promise((done) => setTimeout(done, 0))').catch(ignoreReplaced)
-  const isLoaded = await page.load.wait(actionLoadTimeoutMs)
+  const [, value] = await Promise.all([startWatch(page), act()])
+  if (!(await hasReacted(page))) return { value }
+  const hasDocument = await waitForDocument(page, actionLoadTimeoutMs)
+  const isLoaded = hasDocument && (await settle(page, { schedule, graceMs }))
   return { value: { ...value, ...(!isLoaded && { still_loading: true }) } }
-}
-
-/** The document may have been replaced meanwhile. */
-function ignoreReplaced(error: unknown): void {
-  if (!(error instanceof CdpError) || error.failure !== 'refused') throw error
 }
 
 const scrollBy = (sign: 1 | -1) => `(() => {
@@ -243,13 +270,20 @@ const scrollBy = (sign: 1 | -1) => `(() => {
   }
   const before = target.scrollTop
   target.scrollBy({ top: ${sign} * Math.max(100, target.clientHeight * 0.8), behavior: 'instant' })
-  const { scrollTop, scrollHeight, clientHeight } = target
-  return { moved: Math.round(scrollTop - before), position: Math.round(scrollTop), height: scrollHeight, view: clientHeight }
+  globalThis.talariaScrolled = target
+  return Math.round(target.scrollTop - before)
+})()`
+/** The page may have grown, or have moved by itself. */
+const readScrolled = `(() => {
+  const { scrollTop, scrollHeight, clientHeight } = globalThis.talariaScrolled ?? document.scrollingElement ?? document.documentElement
+  return { position: Math.round(scrollTop), height: scrollHeight, view: clientHeight }
 })()`
 
-async function scroll(direction: 'up' | 'down', { page }: ActionContext): Promise<ActionResult> {
-  const moved = await page.evaluate<Readonly<Record<string, number>>>(scrollBy(direction === 'down' ? 1 : -1))
-  return { value: { scrolled: direction, ...moved } }
+async function scroll(direction: 'up' | 'down', { page, schedule }: ActionContext): Promise<ActionResult> {
+  const moved = await page.evaluate<number>(scrollBy(direction === 'down' ? 1 : -1))
+  const isLoaded = await settle(page, { schedule, graceMs: graceOf.scroll })
+  const measures = await page.evaluate<Readonly<Record<string, number>>>(readScrolled)
+  return { value: { scrolled: direction, moved, ...measures, ...(!isLoaded && { still_loading: true }) } }
 }
 
 type NavigationHistory = {
@@ -264,7 +298,7 @@ async function goBack(context: ActionContext): Promise<ActionResult> {
   if (!earlier || earlier.url === 'about:blank') throw new BrowserProblem('There is no earlier page.')
   page.load.begin()
   await page.send('Page.navigateToHistoryEntry', { entryId: earlier.id })
-  const isLoaded = await page.load.wait(openTimeoutMs)
+  const isLoaded = await waitForPage(context, openTimeoutMs)
   await requireAllowedPage(context, 'after')
   return withPage(await snapshot(false, context), context, isLoaded)
 }
@@ -313,7 +347,7 @@ async function useConsole(
 
 /** An input may begin a navigation. */
 const sendCommand = (action: Extract<PageAction, { kind: 'cdp' }>, context: ActionContext): Promise<ActionResult> =>
-  withSettling(context, async () => ({
+  withSettling(context, graceOf.press, async () => ({
     method: action.method,
     result: await context.limitText(await sendRawCommand(action, context.page)),
   }))

@@ -57,14 +57,25 @@ const isLocal = (url: string): boolean => /^(?:about:(?:blank|srcdoc)|data:|blob
 
 export class RequestGuard {
   readonly #guard: NetworkGuard
+  readonly #pending = new Set<Promise<void>>()
   readonly blocked: BlockedRequest[] = []
 
   constructor(guard: NetworkGuard) {
     this.#guard = guard
   }
 
+  handle(event: CdpEvent, send: SendToSession, mainFrameId: string): void {
+    const handling = this.#handle(event, send, mainFrameId).finally(() => this.#pending.delete(handling))
+    this.#pending.add(handling)
+  }
+
+  /** Resolves when no request is paused. Without an answer, Chrome would send a paused request by itself. */
+  async settled(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending)
+  }
+
   /** Never rejects: a request of a page that is gone needs no answer. */
-  async handle({ params }: CdpEvent, send: SendToSession, mainFrameId: string): Promise<void> {
+  async #handle({ params }: CdpEvent, send: SendToSession, mainFrameId: string): Promise<void> {
     const paused = params as unknown as PausedRequest
     const { requestId, frameId, resourceType, request } = paused
     try {

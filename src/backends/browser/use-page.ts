@@ -2,10 +2,11 @@
 
 import type { ScheduleTimer } from '#agent/core/clock.ts'
 import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
-import { CdpError } from './cdp.ts'
+import { type CdpConnection, CdpError } from './cdp.ts'
 import { BrowserProblem } from './element.ts'
 import { type ActionOutcome, type PageAction, performAction } from './perform.ts'
 import { BrowserPage } from './page.ts'
+import { graceOf, settle } from './page-activity.ts'
 import type { NetworkGuard } from './request-guard.ts'
 import type { AcquiredBrowser, BrowserVendor } from './vendors.ts'
 
@@ -16,6 +17,8 @@ export type UseOptions = {
   readonly signal?: AbortSignal | undefined
   readonly isFirst: boolean
   readonly limitText: (text: string) => Promise<string>
+  /** Keeps work alive that goes on after the call. */
+  readonly runInBackground: (work: Promise<void>) => void
 }
 
 const viewport = { width: 1280, height: 800 }
@@ -36,27 +39,78 @@ export async function openPage(vendor: BrowserVendor, browser: AcquiredBrowser):
   }
 }
 
-/** Attaches, acts and detaches: nothing is held between two calls. */
+/** Attaches, acts and detaches. A page that stands still between calls is left once its requests are answered. */
 export async function usePage(
   action: PageAction,
   state: OpenBrowser,
   browser: AcquiredBrowser,
-  { vendor, network, schedule, signal, isFirst, limitText }: UseOptions,
+  { vendor, network, schedule, signal, isFirst, limitText, runInBackground }: UseOptions,
 ): Promise<ActionOutcome> {
   const connection = await requirePresent(vendor.connect(browser, { signal }))
+  let leave: () => void = () => connection.close()
   try {
     const { reachesPrivate } = vendor
     const { targetId, dialog } = state
     const page = await requirePresent(
       BrowserPage.attach({ connection, targetId, network, schedule, reachesPrivate, dialog }),
     )
-    try {
-      return await performAction(action, { page, connection, state, network, isFirst, limitText })
-    } finally {
-      // A connection that is lost freezes nothing.
-      await page.freeze().catch(() => undefined)
-    }
+    const wasLeft = endVisit(targetId)
+    if (page.standsStill) leave = () => runInBackground(leaveWhenQuiet(page, connection, { targetId, schedule }))
+    if (page.standsStill && wasLeft && !isFirst) await settle(page, { schedule, graceMs: graceOf.resumed })
+    return await performAction(action, { page, connection, state, network, schedule, isFirst, limitText })
   } finally {
+    leave()
+  }
+}
+
+/** Ends of the pages that calls have left, by target: the next call takes the page over. */
+const visits = new Map<string, () => void>()
+
+/** Returns whether the page stood still. */
+function endVisit(targetId: string): boolean {
+  const end = visits.get(targetId)
+  visits.delete(targetId)
+  end?.()
+  return end === undefined
+}
+
+const sleep = (schedule: ScheduleTimer, ms: number) => new Promise<void>((resolve) => void schedule(ms, resolve))
+
+const leaveStepMs = 250
+/** Timers of a page often begin a request within this time. */
+const leaveQuietMs = 3_000
+const leaveTimeoutMs = 30_000
+
+type Leaving = { readonly targetId: string; readonly schedule: ScheduleTimer }
+
+/** Keeps judging and answering requests until the page is quiet, then freezes it. Never rejects. */
+async function leaveWhenQuiet(page: BrowserPage, connection: CdpConnection, { targetId, schedule }: Leaving) {
+  connection.outlive()
+  let wake: () => void = () => undefined
+  const taken = new Promise<void>((resolve) => (wake = resolve))
+  const end = () => {
+    page.handOver()
+    wake()
+  }
+  visits.set(targetId, end)
+  try {
+    let [quietMs, elapsedMs] = [0, 0]
+    while (
+      visits.get(targetId) === end &&
+      !connection.isEnded &&
+      quietMs < leaveQuietMs &&
+      elapsedMs < leaveTimeoutMs
+    ) {
+      await Promise.race([sleep(schedule, leaveStepMs), taken])
+      elapsedMs += leaveStepMs
+      quietMs = page.activity.pending(0) > 0 ? 0 : quietMs + leaveStepMs
+    }
+    await Promise.race([page.requests.settled(), sleep(schedule, leaveTimeoutMs)])
+    if (visits.get(targetId) === end) await page.freeze()
+  } catch {
+    // A connection that is lost freezes nothing.
+  } finally {
+    if (visits.get(targetId) === end) visits.delete(targetId)
     connection.close()
   }
 }

@@ -258,6 +258,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
         schedule: wires.schedule,
         isFirst: false,
         limitText: async (text) => text,
+        runInBackground: () => undefined,
       },
     )
     expect(Buffer.from(image, 'base64').subarray(0, 3).toString('hex')).toBe('ffd8ff')

@@ -207,6 +207,49 @@ describe('a page of scripts', () => {
     expect(JSON.stringify(sent[1]?.headers)).toContain('k')
   })
 
+  const refusals: readonly (readonly [string, Readonly<Record<string, string>>, (status: number) => unknown])[] = [
+    [
+      'firecrawl',
+      { FIRECRAWL_API_KEY: 'k' },
+      (statusCode) => ({ success: true, data: { markdown: '# Access denied', metadata: { title: 'No', statusCode } } }),
+    ],
+    [
+      'exa',
+      { EXA_API_KEY: 'k' },
+      (httpStatusCode) => ({
+        results: [],
+        statuses: [{ id: 'x', status: 'error', error: { tag: 'CRAWL_HTTP', httpStatusCode } }],
+      }),
+    ],
+    [
+      'jina',
+      { JINA_API_KEY: 'k' },
+      (status) => ({ data: { title: 'No', content: 'denied', warning: `Target URL returned error ${status}: No` } }),
+    ],
+  ]
+
+  it.each(refusals)('is an error where %s says that its server refused', async (name, variables, body) => {
+    for (const status of [401, 403, 404, 429, 451, 503]) {
+      const chosen = { web: { extract_backend: name as 'exa' }, variables }
+      const { extract } = open(() => Response.json(body(status)), chosen)
+      expect(await extract()).toMatchObject({ content: '', error: expect.stringContaining(`Status ${status}`) })
+    }
+  })
+
+  it('is content where a vendor names a status of success', async () => {
+    const metadata = { title: 'T', sourceURL: 'https://site.example/page', statusCode: 200 }
+    const { extract } = open(() => Response.json({ success: true, data: { markdown: 'The page', metadata } }), {
+      web: { extract_backend: 'firecrawl' },
+      variables: { FIRECRAWL_API_KEY: 'k' },
+    })
+    expect(await extract()).toEqual({ url: 'https://site.example/page', title: 'T', content: 'The page' })
+  })
+
+  it.each([401, 403, 429, 451])('is an error with status %i also where a browser has shown it', async (status) => {
+    const answer = await open(app, { renderPage: async () => ({ status }) }).extract()
+    expect(answer).toMatchObject({ content: '', error: expect.stringContaining(`Status ${status}`) })
+  })
+
   it('says so where nothing shows it', async () => {
     expect(await open(app).extract()).toMatchObject({ title: 'App', error: expect.stringContaining('need a browser') })
   })

@@ -27,6 +27,8 @@ export type OpenBrowser = {
   /** The time until which it was billed. Absent: since it was opened. */
   readonly billedAt?: number
   readonly dialog?: DialogChoice | undefined
+  /** The document that is shown, where the server answered with an error. */
+  readonly failed?: { readonly loaderId: string; readonly status: number } | undefined
 }
 
 /** A browser that is to be closed. The vendor is asked until it confirms, or has failed too often. */

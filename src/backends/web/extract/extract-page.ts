@@ -13,7 +13,7 @@ import type { PageReader } from '../page/page.ts'
 import { removeInvisible } from '../remove-invisible.ts'
 import { describeError, isBlocked, type WebSend } from '../web-send.ts'
 import { type ExtractedPage, findExtractVendor } from './extract-vendors.ts'
-import { type FetchedPage, fetchPage } from './fetch-page.ts'
+import { type FetchedPage, fetchPage, refusedStatus } from './fetch-page.ts'
 export { openPageReader } from '../page/page.ts'
 
 export type ExtractContext = {
@@ -26,11 +26,13 @@ export type ExtractContext = {
   readonly readPage: PageReader
   readonly documents: Documents
   readonly schedule: ScheduleTimer
-  /** Shows a page in a browser, as Markdown. Undefined: there is no browser, or it failed. */
-  readonly renderPage: (url: string, signal: AbortSignal) => Promise<ExtractedPage | undefined>
+  /** Shows a page in a browser, as Markdown, or names the error of its server. Undefined: there is no browser, or it failed. */
+  readonly renderPage: (url: string, signal: AbortSignal) => Promise<RenderedPage | undefined>
   /** Stores a long text as a file and returns its path. */
   readonly store: (text: string) => Promise<string>
 }
+
+type RenderedPage = ExtractedPage | { readonly status: number }
 
 export type ExtractRequest = { readonly url: string; readonly maxChars: number; readonly signal: AbortSignal }
 
@@ -78,12 +80,14 @@ async function readOtherwise(
   context: ExtractContext,
 ): Promise<ExtractionResult | undefined> {
   const rendered = await context.renderPage(page.url, request.signal)
-  if (rendered && rendered.content.trim() !== '') return requireFinal(rendered, context)
+  if (rendered && 'content' in rendered && rendered.content.trim() !== '') return requireFinal(rendered, context)
   for (const id of vendors) {
     const found = await askVendor(id, { ...request, url: page.url }, context)
     if (found.error === undefined) return found
   }
-  return undefined
+  // What a server shows beside its refusal is no content.
+  const refused = rendered && 'status' in rendered && refusedStatus(rendered.status)
+  return refused ? { url: page.url, title: '', content: '', ...refused } : undefined
 }
 
 async function askVendor(
@@ -106,7 +110,7 @@ async function askVendor(
     if (answer.kind === 'answered') {
       const page = vendor.parse(answer.body)
       if (!page) return failed('it answered in an unknown form')
-      return 'error' in page ? failed(page.error.slice(0, 300)) : requireFinal(page, context)
+      return 'error' in page ? failed(page.error.replace(/\.$/, '').slice(0, 300)) : requireFinal(page, context)
     }
     detail = answer.detail
     if (answer.kind === 'failed') break

@@ -1,5 +1,6 @@
 /** Lists the vendors that read pages: how each is asked, and how its answer is read. Both are pure. */
 
+import { refusedStatus } from './fetch-page.ts'
 import { asObject, asText, bearer, joinTexts, type SearchVendorRequest } from '../search/search-vendor.ts'
 
 export type ExtractedPage = { readonly url?: string; readonly title: string; readonly content: string }
@@ -46,7 +47,10 @@ const firecrawl: ExtractVendor = {
   }),
   parse(body) {
     const data = asObject(asObject(body)['data'])
-    const { title, url, sourceURL } = asObject(data['metadata'])
+    const { title, url, sourceURL, statusCode, error } = asObject(data['metadata'])
+    const refused = refusedStatus(Number(statusCode))
+    if (refused) return refused
+    if (!asText(data['markdown']) && asText(error)) return { error: asText(error) }
     return readPage({ title, url: url ?? sourceURL }, data['markdown'])
   },
 }
@@ -59,8 +63,13 @@ const exa: ExtractVendor = {
     body: { urls: [url], text: true },
   }),
   parse(body) {
-    const found = first(asObject(body)['results'])
-    return readPage(found, found?.['text'])
+    const { results, statuses } = asObject(body)
+    const { status, error } = asObject(first(statuses))
+    if (status === 'error') {
+      const { httpStatusCode, tag } = asObject(error)
+      return refusedStatus(httpStatusCode) ?? { error: asText(tag) || 'it could not read the page' }
+    }
+    return readPage(first(results), first(results)?.['text'])
   },
 }
 
@@ -89,7 +98,8 @@ const jina: ExtractVendor = {
   }),
   parse(body) {
     const data = asObject(asObject(body)['data'])
-    return readPage(data, data['content'])
+    const [, status] = /returned error (\d{3})\b/.exec(asText(data['warning'])) ?? []
+    return refusedStatus(Number(status)) ?? readPage(data, data['content'])
   },
 }
 

@@ -76,10 +76,16 @@ export async function fetchPage({ url, signal }: PageFetch, ports: Ports): Promi
   }
 }
 
+const describeStatus = (status: number): string =>
+  `Status ${status}: ${statusTexts[status] ?? (status < 400 ? 'the server names no other address' : 'the server failed')}`
+
+/** An answer of a server that a browser or a vendor has read: its text is no content of the page. */
+export const refusedStatus = (status: unknown): { readonly error: string } | undefined =>
+  typeof status === 'number' && status >= 400 && status < 600 ? { error: `${describeStatus(status)}.` } : undefined
+
 function describeRefusal({ status, headers: answered }: Response, url: string): FetchedPage {
-  const text = statusTexts[status] ?? (status < 400 ? 'the server names no other address' : 'the server failed')
   const after = answered.get('retry-after')?.slice(0, 40)
-  const error = `Status ${status}: ${text}${after ? `, and asks to wait until ${after}` : ''}.`
+  const error = `${describeStatus(status)}${after ? `, and asks to wait until ${after}` : ''}.`
   return { url, title: '', content: '', error, ...(refusals.has(status) && { needsHelp: true }) }
 }
 

@@ -10,13 +10,17 @@ import { createTenantAddressGuard } from '#durable/tenant/tenant-fetch.ts'
 import type { PageReader } from '#backends/web/page/page.ts'
 import type { ToolPorts } from './tool-ports.ts'
 
-type RenderedPage = { readonly url: string; readonly html: string }
+/** `status`: the server answered with an error. */
+type ShownPage =
+  | { readonly url: string; readonly html: string }
+  | { readonly status: number }
+  | { readonly status: number }
 
 /** `showPage`: returns a page as a browser shows it. Undefined: there is none. */
 export function createSessionWeb(
   ports: ToolPorts,
   documents: Documents,
-  showPage: (url: string, signal: AbortSignal) => Promise<RenderedPage | undefined>,
+  showPage: (url: string, signal: AbortSignal) => Promise<ShownPage | undefined>,
 ): WebPort {
   // Says nothing about the session or its tenant.
   const sessionId = newNonce()
@@ -35,6 +39,7 @@ export function createSessionWeb(
       const reader = (readPage ??= openPageReader(env.LOADER, `${tenantId}/${sessionId}`))
       const renderPage = async (address: string, stop: AbortSignal) => {
         const shown = await showPage(address, stop)
+        if (shown && 'status' in shown) return shown
         const bytes = new TextEncoder().encode(shown?.html)
         const page = shown && (await reader(bytes, { url: shown.url, charset: 'utf-8' }, stop))
         return page && 'markdown' in page ? { url: shown.url, title: page.title, content: page.markdown } : undefined

@@ -68,10 +68,11 @@ export async function newBrowserSession(
   }
   const act = async (action: PageAction) => {
     const isFirst = state.url === 'about:blank'
-    const { value, change } = await usePage(action, state, browser, { vendor, network, schedule, isFirst, limitText })
+    const options = { vendor, network, schedule, isFirst, limitText, runInBackground: () => undefined }
+    const { value, change, error } = await usePage(action, state, browser, options)
     // What is stored is JSON.
     state = JSON.parse(JSON.stringify({ ...state, ...change })) as OpenBrowser
-    return value
+    return error === undefined ? value : { ...value, error }
   }
   return {
     state: () => state,

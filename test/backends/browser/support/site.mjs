@@ -79,7 +79,10 @@ const pages = {
     'Private fetch',
     `<script>fetch('http://127.0.0.1:9/x').then(()=>{document.title='reached'},()=>{document.title='refused'})</script><img src="http://192.168.0.1/x.png">`,
   ),
-  '/ticks': page('Ticks', '<script>window.ticks=0;setInterval(()=>window.ticks++,5)</script>'),
+  '/freezes': page(
+    'Freezes',
+    '<script>window.frozen=0;document.addEventListener("freeze",()=>window.frozen++)</script>',
+  ),
   '/invisible': page(
     'Ti\u200Btle',
     `<img src="data:," alt="al\u200Bt"><script>console.log('me\u200Bssage')</script><button onclick="alert('al\u200Bert')">Alert</button>`,

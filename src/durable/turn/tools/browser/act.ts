@@ -147,10 +147,12 @@ async function use(
     signal: call.signal,
     isFirst: state.url === 'about:blank',
     limitText: (text: string) => limitText(text, { ...host, callId: call.callId }),
+    runInBackground: host.runInBackground,
   }
   try {
-    const { value, image, change } = await usePage(action, state, acquired, options)
+    const { value, image, change, error } = await usePage(action, state, acquired, options)
     host.row.put({ ...state, ...change, ...billBrowser(host, state), usedAt: clock.now() })
+    if (error !== undefined) return failed(error, { ...value, success: false })
     return { kind: 'done', value, ...(image !== undefined && { image }) }
   } catch (error) {
     // The snapshot of a failed action is void, and the time counts as use.

@@ -11,7 +11,8 @@ import { BrowserRow } from './browser-row.ts'
 
 export type { BrowserSession } from './browser-host.ts'
 
-type BrowsedPage = { readonly url: string; readonly html: string }
+/** `status`: the server answered with an error, whose page is not read. */
+type BrowsedPage = { readonly url: string; readonly html: string } | { readonly status: number }
 
 export class SessionBrowser implements Browser {
   readonly #host: BrowserHost
@@ -62,6 +63,8 @@ export class SessionBrowser implements Browser {
     this.#isForReading = true
     const call = { callId: 'web_extract', signal }
     const opened = await this.#act({ kind: 'navigate', url }, call)
+    const status = opened.kind === 'failed' ? opened.details?.['http_status'] : undefined
+    if (typeof status === 'number') return { status }
     const read = opened.kind === 'done' ? await this.#act({ kind: 'html' }, call) : opened
     if (read.kind === 'failed') return undefined
     const { url: shown, html } = read.value
