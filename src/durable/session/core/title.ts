@@ -11,7 +11,7 @@ const maxTitleChars = 60
 
 /** The note that names a file of a message. Behind it are the contents of the files. */
 const attachedFile =
-  /\n?\[(?:Attached file|File of the message replied to): (?:[^\n]{1,400}\/)?([^\n/]{1,255}?)(?: \([\w.+-]{1,60}\/[\w.+-]{1,80}\))?\]/
+  /\n?\[(?:Attached file|File of the message replied to): (?:uploads\/[^\n/]{1,40}\/)?([^\n/]{1,255}?)(?: \([\w.+-]{1,60}\/[\w.+-]{1,80}\))?\]/
 
 /** The words of a message, or the name of its first file. */
 export function titleFrom(message: OpeningMessage): string | null {
