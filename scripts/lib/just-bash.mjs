@@ -185,25 +185,22 @@ function selectLinesOfSed(source) {
 // that begins with a number begins once, also when a command has read past that line.
 function selectSedLine(address, { line, states, matches }) {
   const { start, end } = address ?? {}
-  if (start === undefined && end === undefined) return true
-  if (end === undefined) return matches(start)
+  if (end === undefined) return start === undefined || matches(start)
   const isZero = start === 0
-  const range = states.get(address) ?? {
-    isOpen: isZero,
-    isUsed: isZero,
-    until: typeof end === 'number' ? end : undefined,
-  }
+  const until = typeof end === 'number' ? end : undefined
+  const range = states.get(address) ?? { isOpen: isZero, isUsed: isZero, until }
   states.set(address, range)
   const isWithin = range.until === undefined || line <= range.until
-  if (range.isOpen) {
-    range.isOpen = range.until === undefined ? !matches(end) : line < range.until
-    if (isWithin) return true
-  }
-  const isPassed = typeof start === 'number' && line > start && isWithin && !range.isUsed
-  if (!isPassed && !matches(start)) return false
+  const isLast = (isFirst) =>
+    range.until === undefined ? (!isFirst || end === '$') && matches(end) : line >= range.until
+  const begins = () => matches(start) || (typeof start === 'number' && line > start && isWithin && !range.isUsed)
+  const wasOpen = range.isOpen
+  if (wasOpen) range.isOpen = !isLast(false)
+  if (wasOpen && isWithin) return true
+  if (!begins()) return false
   range.isUsed = true
   if (end.offset !== undefined) range.until = line + end.offset
-  range.isOpen = range.until === undefined ? end !== '$' || !matches(end) : line < range.until
+  range.isOpen = !isLast(true)
   return true
 }
 
