@@ -1,0 +1,149 @@
+/**
+ * Reads the tools that a server lists and judges their texts. A tool that cannot be called, or whose texts look like an
+ * attack, is listed with the reason and never offered.
+ */
+
+import { scan } from '#agent/untrusted/injection-scan.ts'
+import { isJsonObject, type JsonObject } from './protocol.ts'
+import type { ListedTool, ToolTexts } from './tool-texts.ts'
+
+export const maxTools = 1_000
+export const maxPages = 50
+const maxSchemaChars = 32 * 1024
+const maxNesting = 40
+const maxNameChars = 128
+
+/** Reads one entry of `tools/list`. Undefined: it has no usable name. */
+export function readListedTool(raw: unknown): Omit<ListedTool, 'hash'> | undefined {
+  if (!isJsonObject(raw) || typeof raw['name'] !== 'string' || raw['name'] === '') return undefined
+  const { name, title, description, inputSchema, outputSchema, annotations } = raw
+  const texts: ToolTexts = {
+    ...(typeof title === 'string' && { title }),
+    description: typeof description === 'string' ? description : '',
+    input_schema: isJsonObject(inputSchema) ? inputSchema : { type: 'object' },
+    ...(isJsonObject(outputSchema) && { output_schema: outputSchema }),
+    ...(isJsonObject(annotations) && { annotations }),
+  }
+  const invalid = findInvalid(name as string, texts, inputSchema)
+  // Texts that are too large are not stored.
+  const kept: ToolTexts = invalid === undefined ? texts : { description: texts.description.slice(0, 1_000), input_schema: {} }
+  const attack = invalid === undefined ? findAttack(name as string, texts) : undefined
+  return {
+    tool: (name as string).slice(0, maxNameChars),
+    ...kept,
+    ...(invalid !== undefined && { invalid }),
+    ...(attack !== undefined && { attack }),
+  }
+}
+
+function findInvalid(name: string, texts: ToolTexts, given: unknown): string | undefined {
+  if (name.length > maxNameChars) return `its name is longer than ${maxNameChars} characters`
+  if (!isJsonObject(given) || given['type'] !== 'object') return 'its input schema does not describe an object'
+  if (isDeeperThan(texts.input_schema, maxNesting)) return `its schema is nested more than ${maxNesting} levels deep`
+  if (JSON.stringify(texts).length > maxSchemaChars) return 'its texts and schemas are larger than 32 KiB'
+  return findBadHeader(texts.input_schema)
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((one) => isDeeperThan(one, levels - 1))
+}
+
+// Headers that a schema asks for: a property with `x-mcp-header` is also sent as `Mcp-Param-<name>`.
+
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
+const headerTypes: readonly unknown[] = ['string', 'integer', 'number', 'boolean']
+
+type HeaderProperty = { readonly property: string; readonly header: unknown; readonly type: unknown }
+
+function listHeaders(schema: JsonObject): readonly HeaderProperty[] {
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
+  return Object.entries(properties).flatMap(([property, value]) =>
+    isJsonObject(value) && 'x-mcp-header' in value
+      ? [{ property, header: value['x-mcp-header'], type: value['type'] }]
+      : [],
+  )
+}
+
+function findBadHeader(schema: JsonObject): string | undefined {
+  const used = new Set<string>()
+  for (const { property, header, type } of listHeaders(schema)) {
+    if (typeof header !== 'string' || !headerName.test(header)) return `x-mcp-header of "${property}" is not a header name`
+    if (!headerTypes.includes(type)) return `x-mcp-header of "${property}" needs a plain type`
+    if (used.has(header.toLowerCase())) return `two properties have the x-mcp-header "${header}"`
+    used.add(header.toLowerCase())
+  }
+  return undefined
+}
+
+/** The values that a call repeats in headers, before they are encoded. */
+export const listHeaderValues = (schema: JsonObject, input: JsonObject): readonly (readonly [string, string])[] =>
+  listHeaders(schema).flatMap(({ property, header }) => {
+    const value = input[property]
+    const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    return isPlain ? [[`mcp-param-${String(header)}`, String(value)] as const] : []
+  })
+
+// Texts that look like an attack. All strings of a tool reach the model, names of parameters and defaults too.
+
+/** Directives that only a poisoned tool gives: to call or avoid other tools, to pass on what the model knows, to keep quiet. */
+const poison: readonly (readonly [RegExp, string])[] = [
+  [/<\/?\s{0,4}(?:important|system|instructions?|secret|hidden|admin)\b[^>]{0,80}>/i, 'it has tags that imitate the system'],
+  [
+    /\b(?:before|prior to|after|instead of|whenever|when|always)\b[^.\n]{0,60}\b(?:using|calling|invoking|running|call|use)\b[^.\n]{0,40}\b(?:any|every|all|other|another|another)\b[^.\n]{0,20}\btools?\b/i,
+    'it gives orders about other tools',
+  ],
+  [
+    /\b(?:do not|don't|never|without)\b[^.\n]{0,30}\b(?:tell|tells|telling|mention|mentioning|inform|informing|notify|notifying|show|showing|reveal|revealing|alert|alerting|warn|warning|ask|asking)\b[^.\n]{0,30}\b(?:the )?(?:user|human|person|operator)\b/i,
+    'it hides something from the user',
+  ],
+  [
+    /\b(?:pass|include|send|put|provide|attach|append|add|supply|insert|copy|forward|paste)\b[^.\n]{0,60}\b(?:system prompt|conversation(?: history)?|chat history|previous messages|full context|entire context|all messages|contents? of (?:the )?(?:~|\/|\.env|file)|ssh key|private key|api keys?|passwords?|credentials?|access tokens?|environment variables?|memory entries|secrets)\b/i,
+    'it asks for what the model knows or may read',
+  ],
+  [/(?:~|\$HOME|\/root|\/home\/\w+)?\/?\.(?:ssh\/|aws\/|env\b|netrc|cursor\/|git-credentials|kube\/)|\/etc\/(?:passwd|shadow)|id_rsa\b/i, 'it names files that hold secrets'],
+  [
+    /\b(?:ignore|disregard|forget|override|bypass|skip)\b[^.\n]{0,40}\b(?:instructions?|rules?|polic(?:y|ies)|guidelines?|safety|approvals?|confirmations?|restrictions?|prompts?)\b/i,
+    'it cancels instructions',
+  ],
+  [
+    /\b(?:you (?:must|are required to|have to|should always)|the (?:assistant|model|agent|ai) (?:must|should always|has to))\b[^.\n]{0,80}\b(?:first|always|every time|before|regardless|immediately|also)\b/i,
+    'it gives orders to the model',
+  ],
+]
+
+/** Returns why the texts of a tool look like an attack. */
+export function findAttack(name: string, texts: ToolTexts): string | undefined {
+  const strings = [name, texts.title ?? '', texts.description, ...listStrings([texts.input_schema, texts.output_schema, texts.annotations])]
+  const text = [...new Set(strings)].join('\n')
+  const [found] = scan(text, 'context')
+  if (found) return `its texts look like an attack (${found.kind}): ${found.excerpt}`
+  const plain = text.normalize('NFKC')
+  for (const [pattern, reason] of poison) {
+    const match = pattern.exec(plain)
+    if (match) return `its texts look like an attack: ${reason} ("${match[0].slice(0, 100)}")`
+  }
+  return undefined
+}
+
+/** Keys are text too: names of parameters reach the model. */
+function listStrings(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (Array.isArray(value)) return value.flatMap(listStrings)
+  if (!isJsonObject(value)) return []
+  return Object.entries(value).flatMap(([key, one]) => [key.replaceAll('_', ' '), ...listStrings(one)])
+}
+
+/** The text that the hash of a tool covers, whatever the order of its fields. */
+export const renderForHash = ({ tool, title, description, input_schema, output_schema, annotations }: Omit<ListedTool, 'hash'>): string =>
+  JSON.stringify(sortKeys([tool, title ?? null, description, input_schema, output_schema ?? null, annotations ?? null]))
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys)
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(
+    Object.keys(value)
+      .toSorted()
+      .map((key) => [key, sortKeys(value[key])]),
+  )
+}
