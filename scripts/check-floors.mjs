@@ -68,7 +68,7 @@ const orders = {
       'idempotency.ts',
       'limits.ts',
       'sessions.ts',
-      'shield.ts',
+      'limit-unknown-keys.ts',
     ],
     ['input'],
     ['chat', 'files', 'secrets', 'login', 'backup'],

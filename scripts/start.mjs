@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { help, readArguments } from './lib/arguments.mjs'
 import { announce } from './lib/announce.mjs'
+import { startFront } from './lib/front.mjs'
 import { startResolver } from './lib/local-resolver.mjs'
 import { migrateLocally } from './lib/migrations.mjs'
 import { requirePort } from './lib/ports.mjs'
@@ -38,6 +39,7 @@ async function start(options) {
   await Promise.all([migrateLocally(persistTo), build(options)])
   const server = wranglerDev(argumentsFor(options, persistTo, settings), settings)
   endTogether(server)
+  await startFront(options, watchTargets(server, options.rest))
   await ready(server, options)
   await announce(address(options.host, options.port), { ...options, key: settings.ADMIN_KEY, model })
 }
@@ -53,13 +55,27 @@ async function prepareBrowser({ CHROME_PATH }) {
   return path === undefined ? {} : { BROWSER_CDP_URL: await serveBrowser(path), BROWSER_CDP_GUARDED: 'true' }
 }
 
-function argumentsFor({ port, host, rest }, persistTo, settings) {
+/** Options of wrangler that its own proxy serves. */
+const proxied = /^--(remote|https-|local-protocol|local-upstream|upstream-protocol)/
+
+/** Follows the addresses that the server reports, and returns what lists them. */
+function watchTargets(server, rest) {
+  const targets = {}
+  server.on('message', (message) => {
+    const { event, host, ip, port } = typeof message === 'string' ? JSON.parse(message) : message
+    if (event === 'DEV_SERVER_READY') targets.proxy = { host: ip, port }
+    if (event === 'RUNTIME_READY' && !rest.some((argument) => proxied.test(argument))) targets.runtime = { host, port }
+  })
+  return () => [targets.runtime, targets.proxy].filter(Boolean)
+}
+
+function argumentsFor({ rest }, persistTo, settings) {
   // `warn` shows errors without a log line per request. Failpoints print at the level `log`.
   const level = rest.some((argument) => argument.startsWith('--log-level'))
     ? []
     : ['--log-level', settings.FAILPOINTS ? 'log' : 'warn']
   const inspector = rest.some((argument) => argument.startsWith('--inspector-port')) ? [] : ['--inspector-port', '0']
-  return ['--port', String(port), '--ip', host, '--persist-to', persistTo, ...level, ...inspector, ...rest]
+  return ['--port', '0', '--ip', '127.0.0.1', '--persist-to', persistTo, ...level, ...inspector, ...rest]
 }
 
 /** The entry that the configuration of `--config` serves. */

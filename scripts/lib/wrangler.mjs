@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { devNull } from 'node:os'
+import { join } from 'node:path'
 import { root } from './root.mjs'
 
 /** The main script of wrangler. Its `bin` would start a second Node, which would have to forward every signal. */
@@ -32,8 +33,8 @@ const quiet = {
 export const machineEnvironment = (environment = process.env) =>
   Object.fromEntries([...machine, ...engine].flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])))
 
-export const wrangler = (args, { env = {}, stdio }) =>
-  spawn(process.execPath, ['--no-warnings', entry, ...args], {
+export const wrangler = (args, { env = {}, stdio, preload = [] }) =>
+  spawn(process.execPath, ['--no-warnings', ...preload, entry, ...args], {
     cwd: root,
     stdio,
     env: { ...machineEnvironment(), ...quiet, ...env },
@@ -48,4 +49,5 @@ export const wranglerDev = (args, settings) =>
   wrangler(['dev', ...args, '--env-file', devNull, '--show-interactive-dev-session=false'], {
     env: { ...settings, CLOUDFLARE_INCLUDE_PROCESS_ENV: 'true' },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    preload: ['--require', join(root, 'scripts/lib/report-runtime.mjs')],
   })

@@ -4,14 +4,14 @@
 export const coldMark = 'cold:'
 const maxParallelReads = 5
 
-type Row = { readonly body?: unknown }
-const isCold = ({ body }: Row): boolean => typeof body === 'string' && body.startsWith(coldMark)
+type ColdBody = { readonly body?: unknown }
+const isCold = ({ body }: ColdBody): boolean => typeof body === 'string' && body.startsWith(coldMark)
 
 /** Puts the text back into rows that were read. Throws when it cannot be read. */
 export async function warmRows<T>(rows: readonly T[], blobs: R2Bucket): Promise<readonly T[]> {
-  if (!rows.some((row) => isCold(row as Row))) return rows
+  if (!rows.some((row) => isCold(row as ColdBody))) return rows
   const warmed = [...rows]
-  const open = rows.flatMap((row, n) => (isCold(row as Row) ? [n] : []))
+  const open = rows.flatMap((row, n) => (isCold(row as ColdBody) ? [n] : []))
   const readNext = async () => {
     for (let n = open.shift(); n !== undefined; n = open.shift()) {
       const row = rows[n] as T & { readonly body: string }

@@ -3,6 +3,7 @@
  * found and counted like others, and its text comes back when it is read (cold-pages.ts).
  */
 
+import { log } from '#agent/core/log.ts'
 import { sessionBlobPrefix } from '#durable/platform/addresses.ts'
 import { coldMark } from './cold-pages.ts'
 import { keysPerSession } from './page-row.ts'
@@ -45,4 +46,32 @@ export async function coolPages(
     await write([statement(updateBody, key, mark, coldMark + name)])
   }
   return { pages: pages.length, next: pages.length < pagesPerStep ? undefined : pages.at(-1)?.key }
+}
+
+/** An hour of the week has one slice of the tenants, so that every tenant is looked at once a week. */
+const slices = 168
+/** Random, so that in a deployment of many thousands each is reached at some time. */
+const selectSlice = `SELECT id FROM tenant WHERE rowid % ${slices} = ?1 ORDER BY random() LIMIT 60`
+/** A page needs two queries, and twice as many with several databases: no step begins after these. */
+const pagesPerRun = 100
+
+/** Moves old pages of one slice of the tenants. Returns how many; the rest waits for the next week. */
+export async function coolSlice(
+  env: Env & { readonly BLOBS: R2Bucket },
+  { at, before }: { readonly at: number; readonly before: number },
+): Promise<number> {
+  const slice = Math.floor(at / 3_600_000) % slices
+  const { results } = await env.DB.prepare(selectSlice).bind(slice).all<{ id: string }>()
+  let cooled = 0
+  for (const { id } of results)
+    for (let after: number | undefined = 0; after !== undefined && cooled < pagesPerRun;) {
+      const step: CoolStep | undefined = await coolPages(env, id, { before, after }).catch((error: unknown) => {
+        // A tenant that is being moved is looked at again in a week, and the others go on.
+        log.warn('history.not_cooled', 'Old text of a tenant stays in its database.', { error, tenantId: id })
+        return undefined
+      })
+      cooled += step?.pages ?? 0
+      after = step?.next
+    }
+  return cooled
 }

@@ -14,7 +14,7 @@ const sumAudit = 'SELECT total(octet_length(body)) AS bytes FROM audit WHERE ten
 
 const maxRows = 5_000
 
-type SessionRow = { readonly num: number; readonly id: string; readonly bytes: number }
+type SessionSize = { readonly num: number; readonly id: string; readonly bytes: number }
 
 /** The bytes of history by session: of these sessions, or of all. */
 export async function sumHistory(
@@ -24,16 +24,16 @@ export async function sumHistory(
 ): Promise<ReadonlyMap<string, number>> {
   const { read } = createTenantDb(db, tenantId)
   const bytes = new Map<string, number>()
-  const add = (rows: readonly SessionRow[]) => {
+  const add = (rows: readonly SessionSize[]) => {
     for (const row of rows) bytes.set(row.id, row.bytes)
   }
   if (sessionIds) {
     for (let from = 0; from < sessionIds.length; from += maxRows)
-      add(await read<SessionRow>(ofSome, JSON.stringify(sessionIds.slice(from, from + maxRows))))
+      add(await read<SessionSize>(ofSome, JSON.stringify(sessionIds.slice(from, from + maxRows))))
     return bytes
   }
   for (let last = -1; ;) {
-    const rows = await read<SessionRow>(ofAll, last, maxRows)
+    const rows = await read<SessionSize>(ofAll, last, maxRows)
     add(rows)
     if (rows.length < maxRows) return bytes
     last = rows.at(-1)?.num ?? last

@@ -19,6 +19,9 @@ async function loadWebhookApp(): Promise<App> {
   return (webhookApp ??= createWebhookApp())
 }
 
+/** Older text is moved to R2 (docs/design/scale.md#old-text). */
+const coldAfterMonths = 12
+
 export default {
   fetch: async (request, env, context) => {
     const handler = isWebhook(request)
@@ -29,6 +32,14 @@ export default {
   email: async (message, env, context) => {
     const { receiveMail } = await import('./receive-mail.ts')
     await receiveMail(message, inJurisdiction(env), context)
+  },
+  /** Every hour, by the trigger of wrangler.toml. */
+  scheduled: async ({ scheduledTime: at }, env) => {
+    const { BLOBS } = env
+    if (!BLOBS) return
+    const { coolSlice } = await import('#db/cool-pages.ts')
+    const before = new Date(at).setUTCMonth(new Date(at).getUTCMonth() - coldAfterMonths)
+    await coolSlice({ ...inJurisdiction(env), BLOBS }, { at, before })
   },
 } satisfies ExportedHandler<Env>
 

@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, it } from 'vitest'
-import { coolPages } from '#db/cool-pages.ts'
+import { coolPages, coolSlice } from '#db/cool-pages.ts'
 import { openHistory } from '#db/history.ts'
 import { moveTenant } from '#db/shards/move-tenant.ts'
 import { historyDb } from '#db/shards/sharded-database.ts'
@@ -67,3 +67,17 @@ it('stay where they are when they are small, and fail to be read when their text
   await expect(large.read()).rejects.toThrow('not in BLOBS')
   expect(await small.read()).toEqual(small.expected())
 })
+
+it('are moved by the hour of the week that their tenant has, and not by others', async () => {
+  const tenant = 'weekly'
+  await createTenant(tenant)
+  await new FleetSession(tenant, 'old', 'x'.repeat(2_000)).write(20)
+  const row = await fleet.DB.prepare('SELECT rowid AS n FROM tenant WHERE id = ?1').bind(tenant).first<{ n: number }>()
+  const hour = 168 * 3_000 + (row?.n ?? 0)
+  await coolSlice(cooling, { at: (hour + 1) * 3_600_000, before })
+  expect((await bodies(tenant)).some((body) => body.startsWith('cold:'))).toBe(false)
+  await coolSlice(cooling, { at: hour * 3_600_000, before: Date.UTC(2020, 0, 1) })
+  expect((await bodies(tenant)).some((body) => body.startsWith('cold:'))).toBe(false)
+  await coolSlice(cooling, { at: hour * 3_600_000 + 59, before })
+  expect((await bodies(tenant)).every((body) => body.startsWith('cold:'))).toBe(true)
+}, 60_000)

@@ -73,3 +73,27 @@ it('ends a tool that prints nothing, and lets no further one begin', async () =>
   expect(await listModelRequests(nonce)).toHaveLength(1)
   expect((await owner.get(`/api/sessions/${session}/files/after.txt`)).status).toBe(404)
 })
+
+it.each([
+  ['/v1/chat/completions', (content: string) => ({ messages: [{ role: 'user', content }] })],
+  ['/v1/responses', (input: string) => ({ input })],
+])('stops the call of the model within two seconds without a stream: %s', async (path, bodyOf) => {
+  const nonce = randomUUID()
+  const controller = new AbortController()
+  const answer = fetch(`${server.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'talaria', ...bodyOf(`[[slow gap=60 chunks=400 nonce=${nonce}]]`) }),
+    signal: controller.signal,
+  })
+  const listRequests = async () => (await listModelRequests(nonce)) as readonly (Timed & object)[]
+  while ((await listRequests()).length === 0) await delay(20)
+  controller.abort()
+  const leftAt = now()
+  await expect(answer).rejects.toThrow('abort')
+  while (!(await listRequests())[0]?.cut) {
+    expect(now() - leftAt).toBeLessThan(2_000)
+    await delay(20)
+  }
+  expect(await listRequests()).toHaveLength(1)
+})

@@ -4,7 +4,7 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { fireAlarm } from '../durable/support/object.ts'
+import { fireAlarm, turnOf } from '../durable/support/object.ts'
 import { calls, Gate, model, type Reply, says, type Script, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, newKey, newSession, newTenant, request } from './client.ts'
 import { listMessages, type Run } from './listen.ts'
@@ -17,9 +17,13 @@ const roles = {
   runner: { scopes: ['chat', 'read', 'write'], toolsets: ['terminal'] },
 }
 
+let tenantId = ''
+const lastRisk = async (id: string) => (await turnOf(id, tenantId)).options.authority?.maxRisk
+
 /** A tenant with its free key, and keys with the roles. */
 async function setUp() {
   const { id: tenant, key } = await newTenant(all)
+  tenantId = tenant
   const settings = { roles, approvals: { mode: 'off', unattended: 'allow' } }
   expect((await call('PATCH', '/api/settings', { key, body: settings })).status).toBe(200)
   const keyOf = (role: keyof typeof roles) => newKey(tenant, all, { role })
@@ -166,7 +170,6 @@ describe('a turn', () => {
     })
     await rests(id, key)
     const names = (nth: number) => (scripted.requests[nth]?.tools ?? []).map((tool) => tool.function.name)
-    expect(names(2)).toContain('write_file')
     expect(names(3)).not.toContain('write_file')
     expect(await hasFile(id, key, 'b.txt')).toBe(false)
   })
@@ -196,6 +199,42 @@ describe('a turn', () => {
     const parent = scripted.requests.filter(({ messages }) => JSON.stringify(messages).includes('delegate it'))
     expect(JSON.stringify(parent.at(-1)?.messages)).toContain('Run touch made.txt')
     expect(await hasFile(id, key, 'made.txt')).toBe(false)
+  })
+})
+
+describe('a conversation', () => {
+  const names = (scripted: ReturnType<typeof model>) =>
+    (scripted.requests.at(-1)?.tools ?? []).map((tool) => tool.function.name)
+
+  it('acts with the rights of whoever has spoken in it, until it ends or the message is undone', async () => {
+    const { key, reader } = await setUp()
+    const { id, scripted } = await session(key, () => says('Yes.'))
+    await chat(id, key, 'hello')
+    expect(names(scripted)).toContain('memory')
+    await chat(id, reader, 'Later, run touch made.txt')
+    await call('POST', `/api/sessions/${id}/undo`, { key, body: { n: 1 } })
+    await chat(id, key, 'go')
+    expect((await lastRisk(id)) ?? 'none is set').toBe('none is set')
+    await chat(id, reader, 'Later, run touch made.txt')
+    await chat(id, key, 'go')
+    expect(await lastRisk(id)).toBe('read')
+    await chat(id, key, '/new')
+    await chat(id, key, 'go')
+    expect((await lastRisk(id)) ?? 'none is set').toBe('none is set')
+    await chat(id, key, '/resume')
+    await chat(id, key, 'go')
+    expect(await lastRisk(id)).toBe('read')
+    const fork = await call<{ id: string }>('POST', `/api/sessions/${id}/fork`, { key, body: {} })
+    await chat(fork.body.id, key, 'go')
+    expect(await lastRisk(fork.body.id)).toBe('read')
+  })
+
+  it('keeps the profile of its owner when an equal key has spoken', async () => {
+    const { key, tenant } = await setUp()
+    const { id } = await session(key, () => says('Yes.'))
+    await chat(id, await newKey(tenant, all), 'hello')
+    await chat(id, key, 'go')
+    expect((await turnOf(id, tenant)).options.authority).not.toHaveProperty('isShared')
   })
 })
 

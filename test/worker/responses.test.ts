@@ -486,7 +486,11 @@ it('user messages of a response are listed like OpenAI does', async () => {
     `/v1/responses/${body.id}/input_items?order=asc&include=x`,
   )
   expect(list.status).toBe(200)
-  expect(list.body.data.map((one) => [one.type, one['role'], one['content']])).toEqual([
+  expect(list.body.data.slice(0, 2)).toMatchObject([
+    { role: 'user', content: [{ text: 'Before.' }] },
+    { role: 'assistant', content: [{ text: 'Yes.' }] },
+  ])
+  expect(list.body.data.slice(2).map((one) => [one.type, one['role'], one['content']])).toEqual([
     [
       'message',
       'user',
@@ -499,9 +503,46 @@ it('user messages of a response are listed like OpenAI does', async () => {
   expect([list.body.has_more, list.body.first_id]).toEqual([false, list.body.data[0]?.id])
   const after = await call<{ data: unknown[] }>(
     'GET',
-    `/v1/responses/${body.id}/input_items?after=${list.body.last_id}`,
+    `/v1/responses/${body.id}/input_items?order=asc&after=${list.body.last_id}`,
   )
   expect(after.body.data).toEqual([])
   const unknown = await call<ErrorBody>('GET', `/v1/responses/${body.id}/input_items?after=msg_gone`)
   expect([unknown.status, unknown.body.error.param]).toEqual([400, 'after'])
+})
+
+it('lists all items of a request, both ways and page by page, and only its own', async () => {
+  const input = [
+    { role: 'user', content: 'Weather?' },
+    { type: 'function_call', call_id: 'call_1', name: 'weather', arguments: '{"city":5.0}' },
+    { type: 'function_call_output', call_id: 'call_1', output: 'sunny' },
+    { role: 'assistant', content: 'Sunny.' },
+    { role: 'user', content: 'Thanks.' },
+  ]
+  const tools = [{ type: 'function', name: 'weather', parameters: { type: 'object' } }]
+  const name = model(() => says('Welcome.'))
+  const { body } = await create({ model: name, input, tools })
+  const read = async (id: string, query: string) =>
+    (await call<{ data: readonly Item[]; has_more: boolean }>('GET', `/v1/responses/${id}/input_items?${query}`)).body
+  const all = await read(body.id, 'order=asc')
+  expect(all.data.map(({ type, role }) => role ?? type)).toEqual([
+    'user',
+    'function_call',
+    'function_call_output',
+    'assistant',
+    'user',
+  ])
+  expect(all.data[1]).toMatchObject({ call_id: expect.any(String), name: 'weather', arguments: '{"city":5.0}' })
+  expect(all.data[2]).toMatchObject({ call_id: all.data[1]?.['call_id'], output: 'sunny' })
+  expect((await read(body.id, 'order=desc')).data).toEqual(all.data.toReversed())
+  for (const order of ['asc', 'desc']) {
+    const ids: string[] = []
+    for (let more = true; more;) {
+      const page = await read(body.id, `order=${order}&limit=2${ids.length ? `&after=${ids.at(-1)}` : ''}`)
+      ids.push(...page.data.map(({ id }) => id))
+      more = page.has_more
+    }
+    expect(order === 'asc' ? ids : ids.toReversed()).toEqual(all.data.map(({ id }) => id))
+  }
+  const next = await create({ model: name, input: 'And now?', previous_response_id: body.id })
+  expect((await read(next.body.id, 'order=asc')).data).toMatchObject([{ content: [{ text: 'And now?' }] }])
 })

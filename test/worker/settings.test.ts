@@ -63,6 +63,7 @@ describe.each(['tenant', 'session'])('a part of the settings of a %s', (whose) =
 describe('settings that would have no effect', () => {
   it.each<[string, string, object]>([
     ['toolsets.enabled', 'terminl', { toolsets: { enabled: ['file', 'terminl'] } }],
+    ['api.toolsets_with_client_tools', 'fiel', { api: { toolsets_with_client_tools: ['fiel'] } }],
     ['toolsets.disabled', 'wbe', { toolsets: { disabled: ['wbe'] } }],
     ['approvals.rules.0.tool', 'write_fil', { approvals: { rules: [{ do: 'deny', tool: 'write_fil' }] } }],
     [

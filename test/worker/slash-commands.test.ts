@@ -282,7 +282,6 @@ describe('a chat with session_reset', () => {
 describe('/background', () => {
   it('works in a session of its own, and the result comes back as one message', async () => {
     const { id, scripted } = await sessionWith(says('Hello.'), says('Counted: 42.'), says('It is 42.'))
-    expect((await chat(id, '/background count')).output).toBe('There is no conversation yet. Send a message first.')
     await send(id, 'hi')
     expect((await chat(id, '/bg Count the files')).output).toContain('Started in the background')
     const results = async () =>
@@ -294,5 +293,31 @@ describe('/background', () => {
     await fireAlarm(id)
     expect(await results()).toHaveLength(1)
     expect((await results())[0]?.content).toContain('Counted: 42.')
+  })
+
+  it('needs no conversation: the result begins it', async () => {
+    const { id } = await sessionWith(says('Counted: 42.'), says('It is 42.'), says('More.'))
+    expect((await chat(id, '/background Count the files')).output).toContain('Started in the background')
+    const messages = () => listMessages<{ source?: string; role: string; content: string }>(id)
+    await until(async () => {
+      await fireAlarm(id)
+      return (await messages()).some(({ role, content }) => role === 'assistant' && content === 'It is 42.')
+    })
+    const results = (await messages()).filter(({ source }) => source === 'subagent')
+    expect(results.map(({ content }) => content)).toEqual([expect.stringContaining('Counted: 42.')])
+    expect((await chat(id, 'go on')).output).toBe('More.')
+  })
+
+  it('may be the first message of a chat', async () => {
+    const fixture = await createChat([says('Counted: 42.'), says('It is 42.')])
+    await receiveMessage(fixture, '/background Count the files')
+    const id = await getSessionId(fixture)
+    const sent = () => JSON.stringify(fixture.api.callsOf('sendMessage'))
+    await until(async () => {
+      await fireAlarm(id)
+      await settleDeliveries(id)
+      return sent().includes('It is 42.')
+    })
+    expect(sent()).toContain('Started in the background')
   })
 })

@@ -71,8 +71,9 @@ const pricedArea = 1_024 * 1_024
 /** The vendor chooses the size: the largest of the usual ones. */
 const unknownArea = 1_536 * 1_024
 
-type Prices = NonNullable<MediaModel['byQuality']>
-const isPriced = (prices: Prices, quality: string): quality is keyof Prices => Object.hasOwn(prices, quality)
+type QualityPrices = NonNullable<MediaModel['byQuality']>
+const isPriced = (prices: QualityPrices, quality: string): quality is keyof QualityPrices =>
+  Object.hasOwn(prices, quality)
 
 function areaOf(size: string): number | undefined {
   const [, width = 0, height = 0] = (/^(\d{1,5})x(\d{1,5})$/.exec(size) ?? []).map(Number)

@@ -8,14 +8,14 @@ import { listActionsFor, type FoundFile } from './languages/find-tests.ts'
 import type { SimpleCommand, JudgeScope } from './shell-state.ts'
 
 /** A secret, and the directories in which a program may list it. */
-type Candidate = FoundFile & { readonly secret: string }
+type PossibleSecret = FoundFile & { readonly secret: string }
 
 /** Lists the secrets below a start, and their directories, as a program prints them. */
 function listCandidates(
   { judge, ...scope }: JudgeScope,
   start: Field,
   secrets: readonly string[],
-): readonly Candidate[] {
+): readonly PossibleSecret[] {
   const shown = start === '/' ? '' : start.replace(/\/$/, '')
   return resolvePaths({ judge, ...scope }, start).flatMap((root) =>
     secrets.flatMap((secret) => {

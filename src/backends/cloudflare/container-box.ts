@@ -10,7 +10,15 @@
 import type { RestoreOutcome, ScriptResult } from '../host/host-port.ts'
 import { quote, stateBeside } from '../host/scripts.ts'
 import type { ContainerHost } from './container-host.ts'
-import { createFailure, isAtCapacity, isPaused, isPermanent, isSilent, toResult } from './container-failure.ts'
+import {
+  createFailure,
+  isAtCapacity,
+  isPaused,
+  isPermanent,
+  isSilent,
+  toFailure,
+  toResult,
+} from './container-failure.ts'
 import type { Egress } from './egress.ts'
 import type { SandboxFailure, SandboxPort, SandboxResult } from './sandbox-port.ts'
 import { within } from './within.ts'
@@ -48,6 +56,10 @@ const sleepAfterMs = 10 * 60_000
 const maxUnsavedMs = 60 * 60_000
 /** After this time without an answer, the container is probed before a script: it may have been replaced. */
 const probeAfterMs = 10_000
+/** With a network it is probed sooner, because a command that was sent to a dead container is not run again. */
+const probeAfterWithNetworkMs = 2_000
+/** A command that fails later than this has probably begun. */
+const rerunWithinMs = 2_000
 const maxFetches = 50
 
 export class ContainerBox implements SandboxPort {
@@ -68,6 +80,8 @@ export class ContainerBox implements SandboxPort {
   #stopping: Promise<unknown> | undefined
   /** Identifies the container that answered last. */
   #bootId: string | undefined
+  /** The last script that was run again because its container had ended. */
+  #rerun: string | undefined
   /** Output files that have been read. The next script deletes them. */
   readonly #readFiles = new Set<string>()
 
@@ -80,10 +94,12 @@ export class ContainerBox implements SandboxPort {
   }
 
   async run(script: string, timeoutMs: number, egress?: Egress): Promise<SandboxResult<ScriptResult>> {
-    const failure = (egress && (await this.#applyEgress(egress))) ?? (await this.#ensureReachable())
+    const hasNetwork = !egress || egress.hosts.length > 0
+    const probeAfter = hasNetwork ? probeAfterWithNetworkMs : probeAfterMs
+    const failure = (egress && (await this.#applyEgress(egress))) ?? (await this.#ensureReachable(probeAfter))
     if (failure) return { trouble: failure }
     return this.#use(async () => {
-      const ran = await this.#runOnce(script, timeoutMs + graceMs)
+      const ran = await this.#runOnce(script, timeoutMs + graceMs, hasNetwork)
       if (this.#options.now() - this.#savedAt > saveEveryMs) this.#options.runInBackground(this.save())
       return ran
     })
@@ -170,10 +186,10 @@ export class ContainerBox implements SandboxPort {
   }
 
   /** Starts the container, and waits for one that is paused or was just replaced. */
-  async #ensureReachable(): Promise<SandboxFailure | undefined> {
+  async #ensureReachable(probeAfter = probeAfterMs): Promise<SandboxFailure | undefined> {
     const { now, host } = this.#options
     await this.#stopping
-    const isKnown = this.#reachedAt !== undefined && now() - this.#reachedAt < probeAfterMs && host.isRunning()
+    const isKnown = this.#reachedAt !== undefined && now() - this.#reachedAt < probeAfter && host.isRunning()
     if (isKnown) return undefined
     return (this.#reaching ??= this.#reach().finally(() => (this.#reaching = undefined)))
   }
@@ -238,21 +254,36 @@ export class ContainerBox implements SandboxPort {
 
   /**
    * Runs a script. When its answer is lost while the container runs, it is run again if it has not begun, otherwise its
-   * result is read when it has ended.
+   * result is read when it has ended. When the container has ended, it is run again if nothing that it did can be left.
    */
-  async #runOnce(script: string, timeoutMs: number): Promise<ScriptResult> {
+  async #runOnce(script: string, timeoutMs: number, hasNetwork: boolean): Promise<ScriptResult> {
     const { host, now } = this.#options
-    const [bootId, file, deadline] = [this.#bootId, this.#newFile(), now() + timeoutMs]
+    const [bootId, file, begunAt, copies] = [this.#bootId, this.#newFile(), now(), this.#copies.begun]
+    const deadline = begunAt + timeoutMs
     try {
       return await this.#runWhole(host, { file, script, timeoutMs })
     } catch (error) {
       this.#reachedAt = undefined
+      const begun = { script, copies, isRecent: now() - begunAt < rerunWithinMs }
+      if (!hasNetwork && this.#leftNothing(error, begun) && !(await this.#ensureReachable()))
+        return this.#runWhole(host, { script, timeoutMs })
       const found = bootId === undefined ? 'unknown' : await this.#claim(file, bootId)
       if (found === 'claimed') return this.#runWhole(host, { script, timeoutMs })
       const result = found === 'begun' ? await this.#waitForEnd(file, deadline) : undefined
       if (result) return result
       throw error
     }
+  }
+
+  /** Whether the container has ended, and no copy can have what the script changed. True once for each script. */
+  #leftNothing(
+    error: unknown,
+    { script, copies, isRecent }: { script: string; copies: number | undefined; isRecent: boolean },
+  ): boolean {
+    const isCopied = copies === undefined || copies !== this.#copies.begun
+    if (isCopied || !isRecent || !toFailure(error).hasEnded || this.#rerun === script) return false
+    this.#rerun = script
+    return true
   }
 
   /** Takes the place of a script that has not begun, so that it cannot begin any more. */
@@ -289,7 +320,7 @@ export class ContainerBox implements SandboxPort {
     const obsolete = [...this.#readFiles]
     const { stdout } = await host.exec(runToFile({ state: this.#state, file, script, obsolete }), timeoutMs)
     for (const path of obsolete) this.#readFiles.delete(path)
-    const { code, text, bootId } = await this.#complete(host, file, parsePiece(stdout))
+    const { code, text, bootId } = await this.#complete(host, file, parsePiece(stdout)).catch(rejectAsBegun)
     this.#bootId = bootId
     this.#readFiles.add(file)
     return { code, output: text }
@@ -343,6 +374,12 @@ export class ContainerBox implements SandboxPort {
   }
 }
 
+/** The script was sent: what fails after it says nothing about whether it has begun. */
+function rejectAsBegun(error: unknown): never {
+  const { code, message } = toFailure(error)
+  throw code === 'CONTAINER_UNAVAILABLE' ? createFailure('OPERATION_INTERRUPTED', message) : error
+}
+
 const byteLength = (text: string): number => new TextEncoder().encode(text).byteLength
 
 /** Nothing of the script has run: it may run again when the container is there. */
@@ -376,7 +413,7 @@ function runToFile({ state, file, script, obsolete }: RunOptions): string {
   const cleanUp = obsolete.length
     ? `rm -rf ${obsolete.flatMap((path) => [path, `${path}.d`].map(quote)).join(' ')}\n`
     : ''
-  return `cd /; ${cleanUp}F=${quote(file)}; mkdir -p -m 700 ${quote(state)}; mkdir "$F.d" || exit ${claimedCode}
+  return `cd /; ${cleanUp}F=${quote(file)}; [ -d ${quote(state)} ] || rm -f ${quote(state)}; mkdir -p -m 700 ${quote(state)}; mkdir "$F.d" || exit ${claimedCode}
 (
 ${script}
 ) > "$F"

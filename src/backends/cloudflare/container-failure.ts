@@ -11,21 +11,22 @@ export async function toResult<T>(work: () => Promise<T>): Promise<SandboxResult
   }
 }
 
-type ErrorBody = {
+type ContainerError = {
   readonly code?: string
   readonly context?: Partial<Pick<SandboxFailure, 'retryable' | 'retryAfterMs'>> & {
     readonly admitted?: boolean | 'unknown'
     readonly reason?: string
     readonly phase?: string
+    readonly containerExitCode?: number
     readonly error?: string
   }
 }
-type AnyError = { readonly message?: string; readonly errorResponse?: ErrorBody; readonly retryable?: boolean }
+type AnyError = { readonly message?: string; readonly errorResponse?: ContainerError; readonly retryable?: boolean }
 
 /** Starts that the SDK calls permanent, because of the image or the configuration. */
 const permanentStart = 'due to a permanent error'
 
-function toFailure(error: unknown): SandboxFailure {
+export function toFailure(error: unknown): SandboxFailure {
   const { message = String(error), errorResponse, retryable: own } = error as AnyError
   const { code = 'UNKNOWN', context = {} } = errorResponse ?? {}
   const { reason, phase, retryable = own, retryAfterMs, error: cause } = context
@@ -41,10 +42,11 @@ function toFailure(error: unknown): SandboxFailure {
       retryAfterMs,
     }
   const admitted = context.admitted === 'unknown' ? undefined : context.admitted
-  return { code, message: text, admitted, retryable, retryAfterMs }
+  const hasEnded = context.containerExitCode !== undefined
+  return { code, message: text, admitted, retryable, retryAfterMs, hasEnded }
 }
 
-export const createFailure = (code: string, message: string, context: ErrorBody['context'] = {}): Error =>
+export const createFailure = (code: string, message: string, context: ContainerError['context'] = {}): Error =>
   Object.assign(new Error(message), { errorResponse: { code, context: { admitted: true, ...context } } })
 
 /** There are no containers here: waiting does not help. */

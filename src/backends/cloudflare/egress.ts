@@ -46,28 +46,7 @@ export function resolveKeys(tenant: string, variables: EgressVariables): Readonl
   return Object.fromEntries([...shared, ...own]) as Readonly<Record<string, string>>
 }
 
-/** The egress methods of the SDK for one container. */
-export type EgressControl = {
-  readonly setAllowedHosts: (hosts: string[]) => Promise<void>
-  readonly setOutboundByHosts: (
-    handlers: Record<string, { readonly method: string; readonly params: InjectKeyParams }>,
-  ) => Promise<void>
-}
 export type InjectKeyParams = { readonly tenant: string }
-
-/** Sets the key handlers before the allowed hosts, so that no request leaves without its key. */
-export async function applyEgress(
-  control: EgressControl,
-  { tenant, hosts }: Egress,
-  variables: EgressVariables,
-): Promise<void> {
-  const keyed = Object.keys(resolveKeys(tenant, variables)).map((host) => [
-    host,
-    { method: 'inject', params: { tenant } },
-  ])
-  await control.setOutboundByHosts(Object.fromEntries(keyed) as Parameters<EgressControl['setOutboundByHosts']>[0])
-  await control.setAllowedHosts([...hosts])
-}
 
 /** Adds the key to a request, only over HTTPS, and prevents redirects that could leak it. */
 export function injectKey(request: Request, { tenant }: InjectKeyParams, variables: EgressVariables): Request {

@@ -210,11 +210,13 @@ function startFailure(error: unknown): Error {
   return createFailure('CONTAINER_UNAVAILABLE', message, { phase: 'startup' })
 }
 
-/** The engine refuses processes in a paused container. */
+/** The engine refuses processes in a container that is paused, or has ended without that the platform knows. */
 function execFailure(error: unknown): unknown {
   const message = error instanceof Error ? error.message : String(error)
-  if (!/is paused/i.test(message)) return error
-  return createFailure('CONTAINER_UNAVAILABLE', message, { admitted: false, retryable: true, reason: pausedReason })
+  const [, state] = /is (paused|not running)/i.exec(message) ?? []
+  if (state === undefined) return error
+  const reason = state === 'paused' ? pausedReason : 'ended'
+  return createFailure('CONTAINER_UNAVAILABLE', message, { admitted: false, retryable: true, reason })
 }
 
 const fileFailure = (code: string, message: string): Error => createFailure(code, message, { admitted: false })

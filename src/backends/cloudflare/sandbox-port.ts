@@ -14,6 +14,8 @@ export type SandboxFailure = {
   readonly admitted?: boolean | undefined
   readonly retryable?: boolean | undefined
   readonly retryAfterMs?: number | undefined
+  /** The platform has said that the container ended. */
+  readonly hasEnded?: boolean | undefined
 }
 
 export type SandboxResult<T> = { readonly ok: T } | { readonly trouble: SandboxFailure }

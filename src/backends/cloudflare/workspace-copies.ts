@@ -6,6 +6,7 @@
 
 import type { RestoreOutcome, ScriptResult } from '../host/host-port.ts'
 import { type HostFolders, judgeWorkspace, quote } from '../host/scripts.ts'
+import { withTimeout } from '#durable/platform/timeout.ts'
 import { within } from './within.ts'
 
 /** One copy. Those of earlier versions have only an id: they are squashfs files that the SDK made. */
@@ -48,15 +49,23 @@ export type SaveOutcome = 'saved' | 'nothing' | 'failed'
 
 const defaultTimeoutMs = 5 * 60_000
 const maxCopies = 2
+/** An upload whose parts were read before the container ended takes less. */
+const uploadWaitMs = 60_000
 
 export class WorkspaceCopies {
   readonly #options: CopyOptions
   #saving: Promise<SaveOutcome> | undefined
   /** Counts removals. A save that began before one does not store its copy. */
   #removals = 0
+  #begun = 0
 
   constructor(options: CopyOptions) {
     this.#options = options
+  }
+
+  /** Counts copies that have begun, or is undefined while one is made. */
+  get begun(): number | undefined {
+    return this.#saving ? undefined : this.#begun
   }
 
   /** Saves one copy at a time, by default through the API that also runs commands. The previous copies stay on failure. */
@@ -64,9 +73,10 @@ export class WorkspaceCopies {
     return (this.#saving ??= this.#saveOnce(files).finally(() => (this.#saving = undefined)))
   }
 
-  /** Restores the newest copy that is whole, unless the workspace is newer. */
+  /** Restores the newest copy that is whole, unless the workspace is newer. Waits for one that is being uploaded. */
   async restore(): Promise<RestoreOutcome> {
     const { bucket, files, folders } = this.#options
+    if (this.#saving) await withTimeout(this.#saving, uploadWaitMs, () => undefined)
     const { copies } = await this.#read()
     const [newest] = copies
     const { output } = await files.run(judgeWorkspace(folders, newest && (newest.at ?? '0')), 60_000)
@@ -102,6 +112,7 @@ export class WorkspaceCopies {
   async #saveOnce(files: ContainerFiles): Promise<SaveOutcome> {
     const { bucket, logError, timeoutMs = defaultTimeoutMs } = this.#options
     if (!bucket) return 'nothing'
+    this.#begun++
     const id = crypto.randomUUID()
     const attempt = { isOver: false }
     const saving = this.#createCopy(bucket, files, { id, attempt })
@@ -232,8 +243,8 @@ type Packed = {
 }
 
 /**
- * Packs the workspace into parts and prints time, number of parts, bytes and hash. Modes, owners, times, links and any name
- * are kept. A file that changes meanwhile (code 1 of tar) is saved as it is read.
+ * Packs the workspace into parts and prints time, number of parts, bytes and hash. Modes, owners, times, links, holes
+ * and any name are kept. A file that changes meanwhile (code 1 of tar) is saved as it is read.
  */
 const packWorkspace = (
   { state, root }: HostFolders,
@@ -241,7 +252,7 @@ const packWorkspace = (
 ): string => `R=${quote(root)}; D=${quote(at)}; set -o pipefail
 { [ -e ${quote(state)}/boot ] && [ -d "$R" ]; } || exit ${nothingToSaveCode}
 mkdir -p "$D" && t=$(date +%s.%N) || exit 1
-{ tar --format=posix -C "$R" -cf - . 2> "$D/error"; c=$?; [ $c -le 1 ]; } | gzip -1 | split -b ${partBytes} -d -a 5 - "$D/p" || { tail -n 1 "$D/error"; exit 1; }
+{ tar --format=posix --sparse -C "$R" -cf - . 2> "$D/error"; c=$?; [ $c -le 1 ]; } | gzip -1 | split -b ${partBytes} -d -a 5 - "$D/p" || { tail -n 1 "$D/error"; exit 1; }
 h=$(cat "$D"/p* | sha256sum) || exit 1
 echo "$t $(find "$D" -name 'p*' | wc -l) $(cat "$D"/p* | wc -c) \${h%% *}"`
 

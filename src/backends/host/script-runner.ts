@@ -2,7 +2,7 @@
 
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import { BackendError } from '#agent/core/backend.ts'
-import type { HostOptions, RestoreOutcome, ScriptResult } from './host-port.ts'
+import type { HostMemory, HostOptions, RestoreOutcome, ScriptResult } from './host-port.ts'
 import { judgeWorkspace, noWorkspaceCode, prepare, requirePrepared, stateBeside, unpreparedCode } from './scripts.ts'
 
 const defaultTimeoutMs = 60_000
@@ -22,8 +22,6 @@ const recreatedNote = (root: string) => `[The workspace ${root} was missing. It 
 export type ScriptRunner = ReturnType<typeof openScriptRunner>
 
 export function openScriptRunner({ port, root, memory, state = stateBeside(root) }: HostOptions) {
-  /** Messages for the output of the next command. */
-  let pending: string[] = []
   let preparing: Promise<void> | undefined
 
   async function run(script: string, timeoutMs = defaultTimeoutMs): Promise<ScriptResult> {
@@ -41,8 +39,9 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
   async function prepareHost(): Promise<void> {
     const { begun } = memory.read()
     const outcome = begun ? await (port.restore ?? judge)() : undefined
+    // Before the host is marked: afterwards nothing would show that it was replaced.
+    if (outcome) addNote(memory, notes[outcome])
     await runPrepare()
-    if (outcome) pending.push(notes[outcome])
     memory.write({ ...memory.read(), begun: true })
   }
 
@@ -54,8 +53,8 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
 
   /** A command has removed or moved the workspace. Nothing else of the host is touched. */
   async function recreateWorkspace(): Promise<void> {
+    addNote(memory, recreatedNote(root))
     await runPrepare()
-    pending.push(recreatedNote(root))
   }
 
   async function runPrepare(): Promise<void> {
@@ -73,12 +72,21 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
     run,
     readBytes,
     state,
-    takeNote(): string | undefined {
-      const result = pending.join('\n')
-      pending = []
-      return result || undefined
-    },
+    takeNote: () => takeNotes(memory),
   }
+}
+
+/** Stored, because the session's object may end before its next command. */
+function addNote(memory: HostMemory, note: string): void {
+  const record = memory.read()
+  memory.write({ ...record, notes: [...new Set([...(record.notes ?? []), note])] })
+}
+
+function takeNotes(memory: HostMemory): string | undefined {
+  const { notes: pending = [], ...rest } = memory.read()
+  if (!pending.length) return undefined
+  memory.write(rest)
+  return pending.join('\n')
 }
 
 const unprepared = (): BackendError =>

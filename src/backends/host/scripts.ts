@@ -26,9 +26,11 @@ export const stateBeside = (root: string): string => `${root.slice(0, root.lastI
 export const requirePrepared = ({ state, root }: HostFolders, script: string): string =>
   `[ -e ${quote(state)}/boot ] || exit ${unpreparedCode}\n[ -d ${quote(root)} ] || exit ${noWorkspaceCode}\n${script}`
 
-/** The content of the file `boot` is different on every host. */
+/** The content of the file `boot` is different on every host. A file in place of the workspace is moved beside it. */
 export const prepare = ({ state, root }: HostFolders): string =>
-  `S=${quote(state)}; mkdir -p "$S" ${quote(root)} && chmod 700 "$S" || exit 1
+  `S=${quote(state)}; R=${quote(root)}
+[ -d "$R" ] || { [ ! -e "$R" ] && [ ! -L "$R" ]; } || mv -T -- "$R" "$R.moved-$(date +%s)" || exit 1
+[ -d "$S" ] || rm -f -- "$S"; mkdir -p "$S" "$R" && chmod 700 "$S" || exit 1
 [ -e "$S/boot" ] || { cat /proc/sys/kernel/random/uuid > "$S/boot.new" && mv "$S/boot.new" "$S/boot"; } || exit 1
 rm -f "$S/restored"`
 

@@ -137,18 +137,18 @@ function parseContent(sent: DiscordMessage, { bots, roles }: DispatchSource) {
   }
 }
 
-type Own = Pick<DispatchSource, 'bots' | 'roles'>
-type Content = z.infer<typeof snapshot>['message']
+type OwnIds = Pick<DispatchSource, 'bots' | 'roles'>
+type SnapshotMessage = z.infer<typeof snapshot>['message']
 
-function textOf(sent: DiscordMessage, own: Own): string {
+function textOf(sent: DiscordMessage, own: OwnIds): string {
   const forwarded = sent.message_snapshots.map((one) => describeForward(describe(one.message, own)))
   return [describe(sent, own), ...forwarded].filter(Boolean).join('\n')
 }
 
 /** Embeds of a written message are previews of its links. */
 function describe(
-  { content, mentions, embeds, sticker_items: stickers, poll, attachments }: Content,
-  own: Own,
+  { content, mentions, embeds, sticker_items: stickers, poll, attachments }: SnapshotMessage,
+  own: OwnIds,
 ): string {
   const hasOwnContent = content.trim() !== '' || attachments.length > 0 || stickers.length > 0
   return [

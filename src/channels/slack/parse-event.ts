@@ -315,7 +315,7 @@ const attachment = z.object({
     .catch(undefined),
   files: z.array(z.unknown()).optional(),
 })
-type Attachment = z.infer<typeof attachment>
+type SlackAttachment = z.infer<typeof attachment>
 
 type Rendered = { readonly text: string; readonly files: readonly unknown[] }
 
@@ -329,10 +329,10 @@ function renderAttachments(attachments: unknown, hasText: boolean): Rendered {
   }
 }
 
-const isShared = ({ is_share: isShare, is_msg_unfurl: isMessage }: Attachment): boolean =>
+const isShared = ({ is_share: isShare, is_msg_unfurl: isMessage }: SlackAttachment): boolean =>
   isShare === true || isMessage === true
 
-function renderAttachment(one: Attachment): string {
+function renderAttachment(one: SlackAttachment): string {
   const { pretext, title, title_link: link, text, fields, author_name: author } = one
   const body =
     text ||

@@ -383,7 +383,7 @@ const retentionMs = 5 * 86_400_000
 /** A message that is held, and when it is let go. */
 type HeldMessage = { readonly key: string; readonly until: number; readonly body: string }
 
-type Row = { readonly key: string; readonly said: string }
+type HeardRow = { readonly key: string; readonly said: string }
 
 /**
  * Stores the keys of inbound events, so that each event counts once however often the platform delivers it, and the
@@ -427,7 +427,7 @@ class InboundEvents {
     if (!this.#hasTable) return []
     const query = "SELECT key, said FROM heard WHERE said LIKE '{%' ORDER BY at, key"
     return (this.#held ??= this.#sql
-      .exec<Row>(query)
+      .exec<HeardRow>(query)
       .toArray()
       .map(({ key, said }) => ({ ...(JSON.parse(said) as Omit<HeldMessage, 'key'>), key })))
   }

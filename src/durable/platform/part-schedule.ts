@@ -18,12 +18,12 @@ export type ScheduledPart = {
 export type ScheduledParts<Reason extends string = string> = Readonly<Record<Reason, ScheduledPart>>
 
 /** A failed part waits until `retryAt`, even if its own time is earlier. */
-type Failure = { readonly failures: number; readonly retryAt: number }
+type FailedWake = { readonly failures: number; readonly retryAt: number }
 
 export class PartSchedule<Reason extends string = string> {
   readonly #parts: () => ScheduledParts<Reason>
   readonly #onFailure: (reason: Reason, error: unknown) => void
-  readonly #failed = new Map<Reason, Failure>()
+  readonly #failed = new Map<Reason, FailedWake>()
 
   /** `onFailure` reports an error. It may throw the error on instead: then the part does not wait. */
   constructor(parts: () => ScheduledParts<Reason>, onFailure: (reason: Reason, error: unknown) => void) {

@@ -53,14 +53,14 @@ async function callWithRetries<Stub, T>(stubs: () => Stub, call: Call, attempt: 
     }
 }
 
-type Callable = (...args: readonly unknown[]) => Promise<unknown>
+type RemoteMethod = (...args: readonly unknown[]) => Promise<unknown>
 type Subject = Readonly<Record<string, unknown>>
 
 /** A subject and its methods by name: stubs have a member of every name. */
 function callMember(stub: object, path: readonly string[], args: readonly unknown[]): Promise<unknown> {
   let subject = stub as Subject
   for (const name of path.slice(0, -1)) subject = subject[name] as Subject
-  return (subject as Readonly<Record<string, Callable>>)[path.at(-1) ?? '']!(...args)
+  return (subject as Readonly<Record<string, RemoteMethod>>)[path.at(-1) ?? '']!(...args)
 }
 
 /** Names that a stub has itself, and `then`, because a stub that is awaited is no promise. */

@@ -3,7 +3,7 @@
 import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
 
 type Value = string | number | null | { readonly base64: string }
-type Line = readonly ['table', string, string] | readonly ['row', string, Readonly<Record<string, Value>>]
+type DumpLine = readonly ['table', string, string] | readonly ['row', string, Readonly<Record<string, Value>>]
 
 const isOwnTable = (name: string): boolean => !/^(?:sqlite_|_cf_)/.test(name)
 
@@ -25,7 +25,7 @@ export function* dumpTables(sql: SqlStorage, omitted: ReadonlySet<string>): Gene
   }
 }
 
-const toLine = (line: Line): string => `${JSON.stringify(line)}\n`
+const toLine = (line: DumpLine): string => `${JSON.stringify(line)}\n`
 
 const encodeValue = (value: SqlStorageValue): Value =>
   value instanceof ArrayBuffer ? { base64: encodeBase64Bytes(new Uint8Array(value)) } : value
@@ -36,7 +36,7 @@ const decodeValue = (value: Value): SqlStorageValue =>
 /** Replaces the rows of all tables that the lines name. The caller runs it in a transaction. */
 export function loadTables(sql: SqlStorage, lines: Iterable<string>): void {
   for (const text of lines) {
-    const line = JSON.parse(text) as Line
+    const line = JSON.parse(text) as DumpLine
     if (!isOwnTable(line[1])) throw new Error(`${line[1]} is no table of an object.`)
     if (line[0] === 'table') prepareTable(sql, line[1], line[2])
     else insertRow(sql, line[1], line[2])

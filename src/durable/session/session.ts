@@ -7,6 +7,7 @@ import { log } from '#agent/core/log.ts'
 import type { Message } from '#agent/core/message.ts'
 import { type Authority, holderOf, systemAuthority } from '#agent/core/permission/authority.ts'
 import type { Tool } from '#agent/core/tool.ts'
+import { listEarlierRights } from '#agent/core/permission/contribution.ts'
 import type { PromptMaterial } from '#agent/core/prompt-layer.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import { newTurn, type Turn } from '#agent/core/turn.ts'
@@ -206,7 +207,9 @@ export class Session implements TurnSession {
   create(spec: NewSession, by: Authority, history: readonly Message[] = []): void {
     if (this.#meta) return
     const { sessionId: id, tenantId } = this
-    this.#meta = createMetadata({ id, tenantId }, spec, { owner: holderOf(by), now: clock.now() })
+    const rights = spec.settings ? listEarlierRights(by) : []
+    const created = createMetadata({ id, tenantId }, spec, { owner: holderOf(by), now: clock.now() })
+    this.#meta = { ...created, ...(rights.length > 0 && { settingsBy: rights }) }
     this.projection.startAt(0, 'nothing')
     if (!history.length) return
     this.updateMeta({ repeatedThrough: history.length })

@@ -18,7 +18,9 @@ import type { Composed, Intake, Submitted } from './intake/intake.ts'
 import { requestIntake, type RequestSubmission } from './intake/request.ts'
 import { webhookIntake, type WebhookSubmission } from './intake/webhook.ts'
 import { runSlashCommand, writtenText } from './commands/run-slash-command.ts'
+import { joinConversation } from './core/contributions.ts'
 import type { Session } from './session.ts'
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { runOf } from './views/read-session.ts'
@@ -94,12 +96,16 @@ async function takeSteps(
 }
 
 /** A submission whose session is open, or created by its first turn (`isNew`). */
-type Entry = { readonly submission: Submission; readonly intake: Intake; readonly isNew: boolean }
+type RoutedSubmission = { readonly submission: Submission; readonly intake: Intake; readonly isNew: boolean }
 /** The submission has its outcome. Undefined: there is no such session. */
 type Ended = { readonly outcome: Submitted | undefined }
 
 /** Validates the submission and opens its session. */
-async function read(session: Session, submission: Submission, blobs: R2Bucket | undefined): Promise<Entry | Ended> {
+async function read(
+  session: Session,
+  submission: Submission,
+  blobs: R2Bucket | undefined,
+): Promise<RoutedSubmission | Ended> {
   if (!isForTenant(session, submission.authority)) return { outcome: undefined }
   const intake = intakeOf(session, submission, blobs)
   const refused = intake.validate?.()
@@ -113,7 +119,11 @@ async function read(session: Session, submission: Submission, blobs: R2Bucket | 
 const isOfSession = ({ kind }: Submission): boolean => kind === 'injected' || kind === 'self-started'
 
 /** Runs the slash command of a message. The command answers it, replaces it, or changes how it goes on. */
-async function runCommand(session: Session, entry: Entry, blobs: R2Bucket | undefined): Promise<Entry | Ended> {
+async function runCommand(
+  session: Session,
+  entry: RoutedSubmission,
+  blobs: R2Bucket | undefined,
+): Promise<RoutedSubmission | Ended> {
   const commanded = await runSlashCommand(session, entry.submission, entry.intake)
   switch (commanded.kind) {
     case 'answered':
@@ -129,7 +139,7 @@ async function runCommand(session: Session, entry: Entry, blobs: R2Bucket | unde
 type Slot = { readonly admission: Admission; readonly release: (outcome: Submitted | undefined) => void }
 
 /** Returns at once when no limit needs the tenant's object. */
-function admit(session: Session, { submission, intake }: Entry): Slot | Promise<Slot> {
+function admit(session: Session, { submission, intake }: RoutedSubmission): Slot | Promise<Slot> {
   const { store, billing, turns } = session
   if (!store.hasOpenTurn) {
     const release = (outcome?: Submitted) => {
@@ -156,20 +166,20 @@ function getUnattendedTurn(session: Session, { authority, kind, ...submission }:
   return { sessionId: session.sessionId, isSelfStarted: startsItself(kind, authority) }
 }
 
-function create(session: Session, { intake }: Entry, { ok }: Admission): void {
+function create(session: Session, { intake }: RoutedSubmission, { ok }: Admission): void {
   if (ok && !session.exists && !session.turns.isClosing) intake.create?.()
 }
 
 type Prepared = Preparation & { readonly recalled?: string | undefined }
 
 /** Writes the files of the message, builds the prompt and asks the memory service. Returns at once when none has to wait. */
-function prepare(session: Session, entry: Entry, { ok }: Admission): Prepared | Promise<Prepared> {
+function prepare(session: Session, entry: RoutedSubmission, { ok }: Admission): Prepared | Promise<Prepared> {
   if (!session.exists || !ok) return {}
   const { submission, intake } = entry
   const placing = intake.placeFiles?.()
   if (placing) return placing.then(() => prepare(session, entry, { ok }))
   if (session.store.hasOpenTurn) return {}
-  const { authority } = submission
+  const authority = joinConversation(session, combineAuthorities([submission.authority]))
   const preparation = prepareTurn(session, { model: intake.model, authority })
   const recalling = session.recall(authority, writtenText(submission))
   return preparation instanceof Promise || recalling

@@ -124,10 +124,13 @@ export class Projection {
 
 type UsageOf = (turn: Turn) => Usage
 
-type PageOptions = Pick<ProjectionOptions, 'journal' | 'usageOf' | 'repeatedThrough'>
+type ProjectedPageOptions = Pick<ProjectionOptions, 'journal' | 'usageOf' | 'repeatedThrough'>
 
 /** Builds the pages that history lacks after seq `after`, and returns the seq they reach. */
-function buildPages(options: PageOptions, after: number): { readonly pages: Page[]; readonly through: number } {
+function buildPages(
+  options: ProjectedPageOptions,
+  after: number,
+): { readonly pages: Page[]; readonly through: number } {
   const rows = [...options.journal.unprojected(after)]
   // Only the newest row of an open turn can grow. It is complete with the model's reply.
   if (rows.length && canGrow(rows.at(-1)!)) rows.pop()
@@ -149,10 +152,10 @@ type OpenPage = { readonly runId: string; readonly entries: Entry[]; length: num
 /** Groups consecutive entries of a turn into pages of limited size. */
 class Pages {
   readonly closed: Page[] = []
-  readonly #options: PageOptions
+  readonly #options: ProjectedPageOptions
   #open: OpenPage | undefined
 
-  constructor(options: PageOptions) {
+  constructor(options: ProjectedPageOptions) {
     this.#options = options
   }
 
@@ -193,7 +196,7 @@ const toSpentTurn = (turn: Turn, source: string): SpentTurn => ({
 function createPage(
   { runId, entries }: OpenPage,
   turn: Turn | undefined,
-  { usageOf, repeatedThrough }: PageOptions,
+  { usageOf, repeatedThrough }: ProjectedPageOptions,
 ): Page {
   const isRepeated = runId === importRunId && (entries.at(-1)?.seq ?? 0) <= repeatedThrough()
   return {

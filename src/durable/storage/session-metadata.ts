@@ -6,6 +6,7 @@ import type { BackendKind } from '#agent/core/backend.ts'
 import type { PromptRecord } from '#agent/core/prompt-layer.ts'
 import type { Todo } from '#agent/core/tool.ts'
 import type { ShellState } from '#agent/core/tool.ts'
+import type { EarlierRights } from '#agent/core/permission/contribution.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import type { Goal } from '#agent/schedule/goal/goal.ts'
 import type { Heartbeat, Loop } from '#agent/schedule/recurring/recurring.ts'
@@ -47,6 +48,14 @@ export type NewSession = {
 /** A call that was allowed for the session, as `tool: rule`. `holder`: for whom the turn acted that asked (turn-authority.ts). */
 export type SessionGrant = { readonly holder: string; readonly call: string }
 
+/** The rights of somebody who has contributed to a conversation, from the message with this seq on. */
+export type Contribution = {
+  readonly seq: number
+  readonly rights: EarlierRights
+  /** They have put a file into the workspace. */
+  readonly isFile?: boolean
+}
+
 /** The last numbers that were assigned to messages and events. */
 export type LastNumbers = { readonly message: number; readonly event: number }
 
@@ -74,6 +83,10 @@ export type SessionMetadata = Conversations & {
   readonly parentId: string | null
   readonly createdAt: number
   readonly settings: Settings
+  /** Who has set the settings. */
+  readonly settingsBy?: readonly EarlierRights[] | undefined
+  /** Who has contributed to the conversations (session/core/contributions.ts). */
+  readonly contributions?: readonly Contribution[]
   /** The settings passed the check of policy. Absent in sessions that are older than the check. */
   readonly isPolicyChecked?: true
   /** The system prompt: built when the first turn starts, then sent unchanged. */

@@ -1,9 +1,12 @@
 /**
- * Judges the files that an answer gives to the user as calls of read_file, after links. Nobody is asked: a file whose
- * reading would need approval is left out, and the answer says why.
+ * Judges the files that an answer gives to the user as calls of read_file, after links. Nobody is asked: a file that the
+ * turn may not read, or whose reading would need approval, is left out, and the answer says why.
  */
 
 import type { ExecutionBackend } from '#agent/core/backend.ts'
+import type { Access } from '#agent/core/permission/access.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import { decideApproval } from '#agent/policy/approval/approval.ts'
 import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
@@ -15,15 +18,30 @@ export type AttachmentSession = {
   readonly settings: Settings
   readonly meta: SessionMetadata
   readonly store: Pick<SessionStore, 'current'>
-  readonly toolRuntime: { readonly backend: ExecutionBackend }
+  readonly tenant: { readonly access: Access }
+  readonly toolRuntime: {
+    readonly backend: ExecutionBackend
+    readonly toolbox: (settings: Settings, scope: Partial<Authority>) => { readonly has: (tool: string) => boolean }
+  }
 }
+
+/** Media that tools of the session have made are there. Whoever reads no files may be given them. */
+const mediaFolder = 'media'
+/** A turn with one of them may read files. */
+const readers = ['read_file', 'terminal'] as const
 
 /** Returns why a file is not attached, in words for the reader of the answer, or undefined. */
 export async function findAttachmentProblem(session: AttachmentSession, path: string): Promise<string | undefined> {
   const { settings, meta, store, toolRuntime } = session
   const turn = store.current()
   const { backend } = toolRuntime
-  const policy = createApprovalPolicy(settings, meta, turn, { maxRisk: turn?.options.authority?.maxRisk })
+  const authority = turn?.options.authority
+  const held = authority && narrowByRoles(authority, session.tenant.access.roles)
+  const tools = toolRuntime.toolbox(settings, held ?? {})
+  const isMedia = backend.resolve(path).startsWith(`${backend.resolve(mediaFolder)}/`)
+  if (!isMedia && !readers.some((tool) => tools.has(tool)))
+    return `${path} is not attached: this conversation may not read files.`
+  const policy = createApprovalPolicy(settings, meta, turn, { maxRisk: held?.maxRisk })
   const ruling = decideApproval(
     {
       callId: '',

@@ -25,12 +25,12 @@ export type ProgramLog = {
   readonly explainLimit: (name: string) => string | undefined
 }
 
-type StoredTurn = { readonly turn: () => Turn; readonly save: (commit: Commit) => void; readonly write: () => void }
+type TurnWriter = { readonly turn: () => Turn; readonly save: (commit: Commit) => void; readonly write: () => void }
 
 const maxPreviewChars = 200
 const maxTextChars = 300
 
-export function createProgramLog(store: () => StoredTurn, look: () => View): ProgramLog {
+export function createProgramLog(store: () => TurnWriter, look: () => View): ProgramLog {
   const put = (change: (turn: Turn) => Commit): void => {
     store().save(change(store().turn()))
     store().write()

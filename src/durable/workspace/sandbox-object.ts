@@ -1,6 +1,6 @@
 /**
  * Wires the Durable Object that owns a container, with the native API. Only builds with containers include it
- * (src/worker/with-native-sandbox.ts). sdk-sandbox-object.ts is the same object with version 0.x of the SDK.
+ * (src/worker/with-native-sandbox.ts). src/worker/with-sandbox.ts has the same object with version 0.x of the SDK.
  */
 
 import { DurableObject } from 'cloudflare:workers'

@@ -22,6 +22,7 @@ export function requireKnownSettings(settings: Settings, whose: 'tenant' | 'sess
 
 function requireKnownToolsets(settings: Settings): void {
   for (const field of ['enabled', 'disabled'] as const) requireToolsets(settings.toolsets?.[field], `toolsets.${field}`)
+  requireToolsets(settings.api?.toolsets_with_client_tools, 'api.toolsets_with_client_tools')
   for (const [name, role] of Object.entries(settings.roles ?? {}))
     requireToolsets(role?.toolsets, `roles.${name}.toolsets`)
 }

@@ -20,19 +20,22 @@ export async function respond(call: CreateCall, { ids, command, isEphemeral }: S
   return isEphemeral && !call.unstored ? deleteAfterResponse(call, session, answer) : answer
 }
 
-type Submission = {
+type ResponseSubmission = {
   readonly session: DurableObjectStub<SessionDO>
   readonly ids: RequestIds
   readonly command: ResponseCommand
 }
 
 /** The client waits for the answer: its run stops when it goes away, and does not pause for long. */
-function createWaitingCommand(call: CreateCall, { session, ids, command }: Submission): ResponseCommand {
+function createWaitingCommand(call: CreateCall, { session, ids, command }: ResponseSubmission): ResponseCommand {
   const client = nameClient(call, session, ids)
   return { ...command, options: { ...command.options, maxPauseMs }, ...(client && { client }) }
 }
 
-async function submitAndRender(call: CreateCall, { session, ids, command: given }: Submission): Promise<Response> {
+async function submitAndRender(
+  call: CreateCall,
+  { session, ids, command: given }: ResponseSubmission,
+): Promise<Response> {
   const { authority, body } = call
   const command = body.background ? given : createWaitingCommand(call, { session, ids, command: given })
   const headers = { 'x-talaria-session-id': ids.sessionId, ...replayHeaders(ids) }

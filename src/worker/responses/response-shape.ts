@@ -156,7 +156,7 @@ const listOfItems = (item: z.ZodType) =>
     last_id: z.string().nullable(),
     has_more: z.boolean(),
   })
-export const inputItemsShape = listOfItems(z.union([userMessageShape, resultShape]))
+export const inputItemsShape = listOfItems(conversationItemShape)
 export const conversationItemsShape = listOfItems(conversationItemShape)
 
 nameSchemas(

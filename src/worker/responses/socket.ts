@@ -7,7 +7,10 @@ import * as z from 'zod'
 import { closeCodes } from '#agent/public-api/access-refusal.ts'
 import { createErrorBody } from '#agent/public-api/error-body.ts'
 import { parseResponseId } from '#agent/public-api/responses/response-ids.ts'
-import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
+import { authorityHeader, encodeAuthority } from '#durable/platform/authority-header.ts'
+import { accessPath } from '#durable/tenant/events/tenant-sockets.ts'
+import { fetchTenantSnapshot, forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { requireLastingAccess } from '../access.ts'
 import { requireScope } from '../auth.ts'
 import { AppError, invalid, toAppError } from '../errors.ts'
@@ -24,7 +27,8 @@ type SocketCall = RouteCall<unknown, unknown>
 
 /** OpenAI closes a connection after an hour as well; clients open another one. */
 const maxConnectionMs = 60 * 60_000
-const accessCheckMs = 1_000
+/** After a connection to the tenant's object was lost, for example by a deployment. */
+const rewatchMs = 1_000
 const maxWaiting = 8
 const maxMessageChars = 10_485_760
 
@@ -56,14 +60,12 @@ class ResponseSocket {
   }
 
   start(): void {
-    const timers = [
-      setInterval(() => void this.#checkAccess(), accessCheckMs),
-      setTimeout(() => this.#closeWith(connectionLimit()), maxConnectionMs),
-    ]
+    const timer = setTimeout(() => this.#closeWith(connectionLimit()), maxConnectionMs)
     const end = () => {
-      for (const timer of timers) clearTimeout(timer)
+      clearTimeout(timer)
       this.#end()
     }
+    void this.#watchAccess()
     this.#socket.addEventListener('message', ({ data }) => this.#receive(data))
     this.#socket.addEventListener('close', end)
     this.#socket.addEventListener('error', end)
@@ -146,6 +148,38 @@ class ResponseSocket {
     const { code, message, param } = body.error
     const event = { type: 'error', status: known.status, code, message, param, sequence_number: 0, ...body }
     this.#send(JSON.stringify({ ...event, ...(streamId !== undefined && { stream_id: streamId }) }))
+  }
+
+  /** Holds a socket to the tenant's object, which closes it when the key is refused. Asks it only when that one is lost. */
+  async #watchAccess(): Promise<void> {
+    const { signal } = this.#gone
+    while (!signal.aborted) {
+      await this.#untilUnwatched().catch(() => undefined)
+      if (!signal.aborted) await this.#checkAccess()
+      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, rewatchMs))
+    }
+  }
+
+  /** Resolves when the tenant's object has closed the socket, or has refused it. */
+  async #untilUnwatched(): Promise<void> {
+    const { env, authority } = this.#call
+    const headers = { upgrade: 'websocket', [authorityHeader]: encodeAuthority(authority) }
+    const request = new Request(`https://tenant${accessPath}`, { headers })
+    const { webSocket } = await tenantStub(env, authority.tenantId).fetch(request)
+    if (!webSocket) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    webSocket.addEventListener('close', ({ code }) => {
+      // This isolate may still have the snapshot from before.
+      if (Object.values(closeCodes).includes(code)) forgetSnapshot(authority.tenantId)
+      resolve()
+    })
+    webSocket.addEventListener('error', () => resolve())
+    webSocket.accept()
+    const leave = () => webSocket.close(1000)
+    if (this.#gone.signal.aborted) leave()
+    this.#gone.signal.addEventListener('abort', leave, { once: true })
+    await promise
+    this.#gone.signal.removeEventListener('abort', leave)
   }
 
   async #checkAccess(): Promise<void> {

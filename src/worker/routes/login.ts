@@ -26,7 +26,7 @@ import { createLoginLink, openLoginLink, redeemLink } from '../login/login-link.
 import { isForeign } from '../login/same-origin.ts'
 import { type RouteCall, type OpenRoute, route, type RequestContext } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { requireShield } from '../shield.ts'
+import { requireShield } from '../limit-unknown-keys.ts'
 import { ok } from '../shapes.ts'
 import { apiVersion } from '#agent/public-api/version.ts'
 import { BoundedMap } from '#agent/core/bounded-map.ts'

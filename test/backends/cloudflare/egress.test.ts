@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import {
   type Egress,
   resolveEgress,
-  type EgressControl,
   injectKey,
   type InjectKeyParams,
   resolveKeys,
-  applyEgress,
   type EgressVariables,
 } from '#backends/cloudflare/egress.ts'
+import type { EgressControl } from '#worker/with-sandbox.ts'
+import { applyEgress } from './open-sdk.ts'
 
 const inject = JSON.stringify({
   'api.github.com': 'Bearer everybody',

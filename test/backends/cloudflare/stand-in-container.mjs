@@ -28,9 +28,11 @@ export class StandInContainer {
   destroy = () => this.#engine.destroy()
 
   async exec(command, options) {
+    if (!this.running) throw new Error('exec() cannot be called on a container that is not running.')
     if (!this.#engine.isAlive) {
-      this.#engine.running = false
-      throw new Error('exec() cannot be called on a container that is not running.')
+      // The platform notices later.
+      setTimeout(() => (this.#engine.running = this.#engine.isAlive), 200)
+      throw new Error('Creating Docker exec failed with [409] container 1a2b is not running')
     }
     if (this.#engine.isPaused)
       throw new Error('Creating Docker exec failed with [409] container is paused, unpause the container before exec')

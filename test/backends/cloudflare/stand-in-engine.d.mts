@@ -20,5 +20,8 @@ export class StandInEngine {
   setTimer(ms: number): void
   put(path: string, text: string): void
   inside(path: string): string
+  has(path: string): boolean
+  outside(name: string): string
+  read(path: string): string
   drop(): void
 }

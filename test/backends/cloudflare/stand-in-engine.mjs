@@ -130,6 +130,19 @@ export class StandInEngine {
     return join(this.#folder, 'fs', path)
   }
 
+  has(path) {
+    return existsSync(this.inside(path))
+  }
+
+  /** A file that outlives the container, as a server that commands reach would. */
+  outside(name) {
+    return join(this.#folder, name)
+  }
+
+  read(path) {
+    return readFileSync(path, 'utf8')
+  }
+
   drop() {
     this.#end()
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 })

@@ -1,4 +1,4 @@
-import type { SdkSandbox } from '#backends/cloudflare/sdk-container.ts'
+import type { SdkSandbox } from '#worker/with-sandbox.ts'
 import type { StandInEngine } from './stand-in-engine.d.mts'
 
 export class StandInSandbox implements SdkSandbox {

@@ -26,13 +26,13 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     await backend.exec(
       `for i in {1..${count}}; do echo "$i $RANDOM" > f$i; done; mkdir -m 750 d; mkdir -m 1777 e
       echo x > $'d/new\\nline "quoted" \\' ü'; ln -s ../f1 d/link; ln f2 d/hard; chmod 4711 f3; touch -d '2001-02-03 04:05:06.789' f4 d
-      head -c 9000000 /dev/urandom > big; : > empty; mkfifo pipe; chown 12:34 f5 2>/dev/null; true`,
+      truncate -s 20G holes; echo x >> holes; head -c 9000000 /dev/urandom > big; : > empty; mkfifo pipe; chown 12:34 f5 2>/dev/null; true`,
       T,
     )
     const sum = async () =>
       (
         await backend.exec(
-          `find . -printf '%P %y %m %U %G %T@ %n %l\\n' | grep -v '^ ' | LC_ALL=C sort | sha256sum; cat $(ls f* big | sort -V) | sha256sum; ls | wc -l`,
+          `find . -printf '%P %y %m %U %G %T@ %n %l\\n' | grep -v '^ ' | LC_ALL=C sort | sha256sum; cat $(ls f* big | sort -V) | sha256sum; stat -c '%s %b' holes; ls | wc -l`,
           T,
         )
       ).stdout
@@ -42,7 +42,7 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
       engine.kill()
       expect(await sum()).toBe(before)
     }
-    expect(before).toContain(`\n${count + 5}\n`)
+    expect(before).toContain(`\n${count + 6}\n`)
   })
 
   it('is not saved before it is restored', async () => {
@@ -137,6 +137,24 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     }
     await backend.exec('true', T).catch(() => undefined)
     expect((await backend.exec('ls | wc -l', T)).stdout).toBe('50\n')
+  })
+
+  it('that is killed during an upload is restored from it when it has ended', async () => {
+    const { backend, box, engine, bucket } = open(api)
+    await backend.exec('echo older > a', T)
+    await box.save()
+    await backend.exec('echo newer > a', T)
+    const real = bucket as unknown as { put: (key: string, bytes: Uint8Array) => Promise<void> }
+    const put = real.put.bind(bucket)
+    let shown: Promise<{ readonly stdout: string }> | undefined
+    real.put = async (key, bytes) => {
+      engine.kill()
+      shown = backend.exec('cat a', T)
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      return put(key, bytes)
+    }
+    expect(await box.save()).toBe('saved')
+    expect((await shown)?.stdout).toBe('newer\n')
   })
 
   it('is saved again after a copy that hung, whose time is bounded', async () => {

@@ -2,14 +2,13 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import type { Turn } from '#agent/core/turn.ts'
 import { newSessionId } from '#durable/platform/ids.ts'
 import { authorityHeader, encodeAuthority } from '#durable/platform/authority-header.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { calls, model, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newSession } from '../../worker/client.ts'
-import { creating, inObject, objectOf, requestCommand } from '../support/object.ts'
+import { creating, inObject, objectOf, requestCommand, turnOf } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 
@@ -76,11 +75,6 @@ describe('a call of another tenant', () => {
 
 describe('the authority of a turn', () => {
   const waiting = [calls({ id: 'q', name: 'clarify', input: { question: 'Which?' } }), says('Done.')]
-  const turnOf = (id: string) =>
-    inObject(id, (_object, { storage: { sql } }) => {
-      const [row] = sql.exec<{ turn: string }>('SELECT turn FROM step ORDER BY n DESC LIMIT 1').toArray()
-      return JSON.parse(row!.turn) as Turn
-    })
   const withScopes = (scopes: Authority['scopes']): Authority => ({ ...ownerAuthority(), scopes })
 
   it('is stored with it, and is narrowed by a message that joins it', async () => {

@@ -2,6 +2,7 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { type UserMessage, userText } from '#agent/core/message.ts'
+import type { Turn } from '#agent/core/turn.ts'
 import { newRunId } from '#durable/platform/ids.ts'
 import type { RequestSubmission } from '#durable/session/intake/request.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
@@ -49,6 +50,13 @@ export const countRows = (sessionId: string, table: string) =>
     sessionId,
     (_object, { storage }) => storage.sql.exec<{ n: number }>(`SELECT count(*) AS n FROM ${table}`).one().n,
   )
+
+/** The last turn that the object has stored. */
+export const turnOf = (sessionId: string, tenantId?: string) =>
+  runInDurableObject<SessionDO, Turn>(objectOf(sessionId, tenantId), (_object, { storage: { sql } }) => {
+    const [row] = sql.exec<{ turn: string }>('SELECT turn FROM step ORDER BY n DESC LIMIT 1').toArray()
+    return JSON.parse(row!.turn) as Turn
+  })
 
 const anyTenant = { id: 'default', settings: {}, keys: {}, windows: {}, limits: {} }
 

@@ -150,6 +150,7 @@ export class CloudflareApi {
     [/^GET \/workers\/scripts\/([^/]+)\/deployments$/, () => one({ deployments: [] })],
     [/^GET \/workers\/scripts\/([^/]+)\/subdomain$/, () => one({ enabled: false, previews_enabled: false })],
     [/^POST \/workers\/scripts\/([^/]+)\/subdomain$/, (call) => one(call.json)],
+    [/^PUT \/workers\/scripts\/([^/]+)\/schedules$/, (call) => one({ schedules: call.json })],
     [/^GET \/workers\/durable_objects\/namespaces$/, () => page([])],
     [/^POST \/workers\/scripts\/([^/]+)\/assets-upload-session$/, (call) => this.#beginAssets(call.json)],
     [/^POST \/workers\/assets\/upload$/, (call) => this.#storeAssets(call)],

@@ -1,10 +1,12 @@
 /** Tests the cases that the Open Responses specification asks for: plain and streamed, with tools, compaction, sockets. */
 
+import { runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type * as z from 'zod'
 import type { responseShape } from '#worker/responses/response-shape.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 import { calls, model as modelOf, type ModelRequest, says, type Script, until } from '../../support/scripted-model.ts'
-import { applyMigrations, call, type ErrorBody, newKey, newTenant, request } from '../client.ts'
+import { applyMigrations, bindings, call, type ErrorBody, newKey, newTenant, request } from '../client.ts'
 import { openSocket, type ServerEvent } from './socket.ts'
 
 beforeAll(applyMigrations)
@@ -265,6 +267,26 @@ describe('over a WebSocket', () => {
     expect((await socket.askRaw('{')).error?.code).toBe('invalid_json')
     await call('DELETE', `/api/admin/keys/${made.body.id}`)
     expect(await until(() => socket.closeCode())).toBe(4401)
+  })
+
+  it('holds a socket to the object of its tenant, which sends nothing and ends with it', async () => {
+    const { id, key } = await newTenant()
+    const tenant = bindings.TENANT.getByName(`t/${id}`)
+    const count = () => runInDurableObject(tenant, (_object, ctx) => ctx.getWebSockets('access-only').length)
+    const socket = await openSocket(key)
+    expect(await until(count)).toBe(1)
+    expect((await tenant.snapshot()).isWatched).toBeUndefined()
+    socket.close()
+    expect(await until(async () => (await count()) === 0)).toBe(true)
+  })
+
+  it('closes while nothing is asked, when its tenant is suspended elsewhere', async () => {
+    const { id, key } = await newTenant()
+    const tenant = bindings.TENANT.getByName(`t/${id}`)
+    const socket = await openSocket(key)
+    await until(() => runInDurableObject(tenant, (_object, ctx) => ctx.getWebSockets('access-only').length))
+    await tenant.access.setStatus(ownerAuthority(), 'suspended')
+    expect(await until(() => socket.closeCode())).toBe(4403)
   })
 
   it('needs an upgrade', async () => {

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, model, says } from '../../support/scripted-model.ts'
-import { applyMigrations, call, newSession, newTenant, request } from '../client.ts'
+import { applyMigrations, call, newKey, newSession, newTenant, request } from '../client.ts'
 
 beforeAll(applyMigrations)
 
@@ -10,6 +10,8 @@ type Run = {
   readonly run_id: string
   readonly attachments: readonly { path: string; url: string; mime: string; bytes: number }[]
 }
+
+type Limited = { readonly role?: object; readonly settings?: object; readonly path: string; readonly count: number }
 
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
@@ -30,6 +32,29 @@ describe('the files of an answer', () => {
     expect(run.attachments.map(({ path }) => path)).toEqual(['a.txt'])
     expect(run).toMatchObject({ output: expect.stringMatching(/deploy\/server\.key is not attached: .*secrets/) })
   })
+
+  it.each([
+    ['a role without them', { role: { toolsets: ['web'] }, path: 'deploy/a.txt', count: 0 }],
+    [
+      'tools that are disabled',
+      { settings: { toolsets: { disabled: ['file', 'terminal'] } }, path: 'deploy/a.txt', count: 0 },
+    ],
+    ['a role without them, but media', { role: { toolsets: ['web'] }, path: 'media/a.png', count: 1 }],
+    ['no limit', { path: 'deploy/a.txt', count: 1 }],
+  ])(
+    'are not among them when no tool of the turn may read files: %s',
+    async (_name, { role = {}, settings = {}, path, count }: Limited) => {
+      const { id: tenant, key } = await newTenant()
+      const roles = { limited: { scopes: ['chat', 'read', 'write'], ...role } }
+      await call('PATCH', '/api/settings', { key, body: { roles, ...settings } })
+      const limited = await newKey(tenant, ['chat', 'read', 'write'], { role: 'limited' })
+      const { id } = await newSession({ model: model([says(`MEDIA:${path}`)]).id }, limited)
+      await request('PUT', `/api/sessions/${id}/files/${path}`, { key: limited, body: 'x' })
+      const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { key: limited, body: { input: 'go' } })
+      expect(body.attachments ?? []).toHaveLength(count)
+      expect(JSON.stringify(body).includes('may not read files')).toBe(count === 0)
+    },
+  )
 
   it('are listed with a link that needs no key', async () => {
     const { key } = await newTenant()

@@ -4,7 +4,14 @@
  */
 
 import { noMarks } from '../marks.ts'
-import { type Authority, type ContributedRights, holderOf, narrow, withMarks } from './authority.ts'
+import {
+  type Authority,
+  type ContributedRights,
+  holderOf,
+  narrow,
+  scopes as allScopes,
+  withMarks,
+} from './authority.ts'
 
 /** The authority of a turn, a goal or another plan of later turns. Only this file sets the mark. */
 export type TurnAuthority = Authority & { readonly isCombined: true }
@@ -54,6 +61,28 @@ export const joinContributors = (
   const others = contributors.map((rights) => ({ tenantId, principal: ofChild, taint: 'none' as const, ...rights }))
   return combineAuthorities([held, ...others])
 }
+
+/** The rights of somebody whose words or files later turns of a conversation read. */
+export type EarlierRights = ContributedRights & { readonly taint?: 'untrusted' }
+
+/**
+ * Returns the authority of a turn that reads what these have contributed before. A profile stays in reach: it is that of
+ * the sender, as the others do not send this turn.
+ */
+export const joinEarlier = (held: TurnAuthority, earlier: readonly EarlierRights[]): TurnAuthority => {
+  const { tenantId, principal, onBehalfOf } = held
+  const sender = { tenantId, principal, taint: 'none' as const, ...(onBehalfOf !== undefined && { onBehalfOf }) }
+  return earlier.reduce<TurnAuthority>((joint, rights) => joinAuthority(joint, { ...sender, ...rights }), held)
+}
+
+/** What this authority leaves behind in a conversation: its rights and those of its contributors, without what limits nobody. */
+export const listEarlierRights = (by: Authority): readonly EarlierRights[] =>
+  [{ ...rightsOf(by), ...(by.taint === 'untrusted' && { taint: by.taint }) }, ...(by.contributors ?? [])].filter(
+    (rights) => !isUnlimited(rights),
+  )
+
+const isUnlimited = ({ toolBounds, maxRisk, entitlements, channel, taint, scopes: held }: EarlierRights): boolean =>
+  !toolBounds && !maxRisk && !entitlements && !channel && !taint && allScopes.every((scope) => held.includes(scope))
 
 const ofChild = { kind: 'session', id: 'contributors' } as const
 

@@ -190,12 +190,21 @@ const renderClientResult = ({ sessionId, seq, message }: StoredMessage, reply: I
   }
 }
 
-/** The items that a part of a run began with: messages of a person, and results of the client's tools. */
-export const renderInput = ({ messages, segments, index }: StoredPart) => {
+/**
+ * The items that a part of a run began with: messages of a person, and results of the client's tools. `history`: earlier
+ * items that the request carried, of every kind.
+ */
+export const renderInput = ({ messages, segments, index }: StoredPart, history: readonly StoredMessage[] = []) => {
   const from = segments[index - 1]?.messageSeq ?? 0
   const through = segments[index]?.messageSeq ?? Infinity
+  const earlier = renderConversation(history)
   // The calls that the results belong to are in the last message of the part before.
-  return renderConversation(messages.filter(({ seq }) => seq >= from && seq <= through)).filter(
-    (item) => item.type === 'function_call_output' || (item.type === 'message' && item.role === 'user'),
-  )
+  const own = messages.filter(({ seq }) => seq >= from && seq <= through)
+  const items = renderConversation([...history, ...own]).slice(earlier.length)
+  return [
+    ...earlier,
+    ...items.filter(
+      (item) => item.type === 'function_call_output' || (item.type === 'message' && item.role === 'user'),
+    ),
+  ]
 }

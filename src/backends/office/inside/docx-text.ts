@@ -10,17 +10,17 @@ import { getAttribute, parseXml, type Tag } from './xml-tokens.ts'
 
 /** A paragraph that is read. A text box interrupts the paragraph that it belongs to. */
 type Paragraph = { line: string; prefix: string; readonly after: string[] }
-type Table = { readonly rows: string[]; cells: string[] | undefined }
+type OpenTable = { readonly rows: string[]; cells: string[] | undefined }
 /** A field: its instruction, and then its result. */
-type Field = { instruction: string; isResult: boolean }
+type ComplexField = { instruction: string; isResult: boolean }
 
 type DocxState = {
   readonly part: Part
   readonly headings: ReadonlyMap<string, string>
   readonly lines: string[]
   readonly paragraphs: Paragraph[]
-  readonly tables: Table[]
-  readonly fields: Field[]
+  readonly tables: OpenTable[]
+  readonly fields: ComplexField[]
   readonly links: string[]
   /** The tag whose text is read. */
   textTag: 't' | 'instrText' | undefined

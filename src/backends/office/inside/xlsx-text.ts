@@ -47,14 +47,14 @@ type SheetCell = {
   value: string
   formula: string
 }
-type Field = 'value' | 'formula'
+type CellField = 'value' | 'formula'
 
 type XlsxState = {
   readonly rows: string[]
   cells: string[]
   nextColumn: number
   cell: SheetCell | undefined
-  field: Field | undefined
+  field: CellField | undefined
   isInReadingAid: boolean
 }
 
@@ -64,7 +64,7 @@ type Workbook = {
   readonly isFrom1904: boolean
 }
 
-const fieldsByTag: Readonly<Record<string, Field>> = { v: 'value', t: 'value', f: 'formula' }
+const fieldsByTag: Readonly<Record<string, CellField>> = { v: 'value', t: 'value', f: 'formula' }
 
 function handleOpenTag(state: XlsxState, { name, attributes, empty }: Tag): void {
   const field = fieldsByTag[name]

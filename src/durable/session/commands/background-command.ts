@@ -6,10 +6,9 @@ import { type CommandCall, type CommandReply, reply, type CommandHandler, usageR
 export const backgroundCommand: CommandHandler = (session, call) =>
   call.text ? startBackground(session, call) : usageReply('background')
 
-/** A subagent needs a conversation that its result belongs to. */
+/** Also the first message of a session: its result begins the conversation. */
 async function startBackground(session: Session, { text, runId, authority }: CommandCall): Promise<CommandReply> {
   await session.ensureTenant()
-  if (!session.store.current()) return reply('There is no conversation yet. Send a message first.')
   const task = { goal: text, role: 'leaf' } as const
   const spawned = await session.subagents.spawn({ callId: runId, tasks: [task], isBackground: true, authority })
   if (typeof spawned === 'string') return reply(spawned)

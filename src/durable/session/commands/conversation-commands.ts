@@ -36,12 +36,14 @@ export const undoCommand: CommandHandler = (session, { text }) => {
   return reply(`Undone: ${describeTurns(turns.length)}.\n\n${texts.join('\n\n')}`)
 }
 
-export const compressCommand: CommandHandler = async (session, { text, words }) => {
+export const compressCommand: CommandHandler = async (session, { authority: by, text, words }) => {
   const [here, turns = '1'] = words
   if (here?.toLowerCase() !== 'here' || words.length > 2)
-    return reply(describeCompression(await compressNow(session, text.slice(0, maxFocusChars) || undefined)))
+    return reply(
+      describeCompression(await compressNow(session, { by, focus: text.slice(0, maxFocusChars) || undefined })),
+    )
   if (!/^[1-9]\d{0,2}$/.test(turns)) return usageReply('compress')
-  return reply(describeCompression(await compressNow(session, undefined, Number(turns))))
+  return reply(describeCompression(await compressNow(session, { by, keepTurns: Number(turns) })))
 }
 
 function describeCompression(result: CompressResult): string {

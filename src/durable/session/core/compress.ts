@@ -3,12 +3,13 @@
  * does it, with the same summary and the same commit.
  */
 
-import { requestCompression } from '#agent/loop/turn-changes.ts'
-import type { Turn } from '#agent/core/turn.ts'
+import { narrowTurn, requestCompression } from '#agent/loop/turn-changes.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Limits } from '#agent/core/settings.ts'
 import { failureReasons } from '#agent/core/failure.ts'
 import { resetCompression } from '#agent/policy/compress-context.ts'
 import type { SummariseResult } from '#durable/turn/compression/summarise.ts'
+import { recordContribution } from './contributions.ts'
 import type { Session } from '../session.ts'
 
 export type CompressResult =
@@ -21,23 +22,29 @@ export type CompressResult =
 /** Shorter conversations are not compacted. */
 const minMessages = 4
 
-/** `keepTurns`: exactly these last turns stay; only while no turn is open. */
+/** `focus`: what the summary must keep, so its author contributes. `keepTurns`: exactly these last turns stay; only while no turn is open. */
+export type CompressionOrder = {
+  readonly by: Authority
+  readonly focus?: string | undefined
+  readonly keepTurns?: number
+}
+
 export async function compressNow(
   session: Session,
-  focus: string | undefined,
-  keepTurns?: number,
+  { by, focus, keepTurns }: CompressionOrder,
 ): Promise<CompressResult> {
   await session.ensureTenant()
   const { store } = session
   const turn = store.current()
   if (!turn) return { kind: 'nothing' }
-  if (store.hasOpenTurn) return keepTurns === undefined ? requestInTurn(session, turn, focus) : { kind: 'busy' }
+  if (store.hasOpenTurn) return keepTurns === undefined ? requestInTurn(session, by, focus) : { kind: 'busy' }
   const limit = session.billing.reachedLimit(turn)
   if (limit !== undefined) return { kind: 'limit-reached', limit }
   const transcript = store.transcript()
   const { length } = transcript
   if (length < minMessages) return { kind: 'nothing' }
   const before = store.contextTokens()
+  recordFocus(session, { by, focus })
   const result = await session.summariser.summarise(turn, focus, keepTurns)
   // The session was deleted during the wait; its name may belong to a new one.
   if (!session.exists) return { kind: 'nothing' }
@@ -51,7 +58,13 @@ export async function compressNow(
   return { kind: 'done', before, after: store.contextTokens() }
 }
 
-function requestInTurn({ store, turns }: Session, turn: Turn, focus: string | undefined): CompressResult {
+const recordFocus = (session: Session, { by, focus }: CompressionOrder): void => {
+  if (focus !== undefined) recordContribution(session, by)
+}
+
+function requestInTurn({ store, turns }: Session, by: Authority, focus: string | undefined): CompressResult {
+  const open = store.turn()
+  const turn = focus === undefined ? open : narrowTurn(open, by)
   store.save(requestCompression(turn, focus === undefined ? {} : { focus }))
   store.write()
   turns.resumeIfUndriven()

@@ -1,6 +1,7 @@
 /** Reads and changes workspace files for the API. */
 
 import { BackendError, type Files, type FileStat } from '#agent/core/backend.ts'
+import { allMarks } from '#agent/core/marks.ts'
 import { etagOf } from '#durable/platform/etag.ts'
 import type { Session } from '../session.ts'
 
@@ -16,7 +17,11 @@ export type FileResult =
 /** The version of a file that the caller knows, or that there must be none. */
 export type Precondition = { readonly match?: string | undefined; readonly noneMatch?: string | undefined }
 
-export function workspaceFiles({ toolRuntime: { backend, fileMarks }, billing: account }: Session) {
+/** `by`: who asks, as `holderOf` names them. A file that another one than the owner of the session writes is foreign. */
+export function workspaceFiles(
+  { toolRuntime: { backend, fileMarks }, billing: account, meta: { owner } }: Session,
+  by = owner,
+) {
   const { userFiles: files } = backend
   const root = backend.resolve('.')
   const at = (path: string): string => {
@@ -43,7 +48,8 @@ export function workspaceFiles({ toolRuntime: { backend, fileMarks }, billing: a
     write: (path: string, bytes: Uint8Array, precondition: Precondition = {}) =>
       orRefused(async () => {
         if (!(await isMet(files, at(path), precondition))) return { kind: 'changed' }
-        fileMarks.setPrivate(at(path))
+        if (by === owner) fileMarks.setPrivate(at(path))
+        else fileMarks.set(at(path), allMarks)
         const { created } = await files.write(at(path), bytes)
         await account.reportStorage()
         return { kind: 'written', created, stat: await files.stat(at(path)) }

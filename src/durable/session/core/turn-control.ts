@@ -10,12 +10,14 @@ import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
 import { callerCalls, isSuspended, isWaitingForSubagents } from '#agent/core/turn.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { armAlarm, leaseMs, nextWake, type WakeSchedule } from '#durable/platform/schedule.ts'
-import { beginConversation } from '#durable/storage/conversation-span.ts'
+import { beginConversation, isCurrent } from '#durable/storage/conversation-span.ts'
 import { sessionUsage } from '#durable/storage/session-record.ts'
 import { nextTurn, type TurnRequest } from '#durable/turn/next-turn.ts'
 import { openingCalls } from '#durable/turn/opening-calls.ts'
 import type { Preparation } from '#durable/turn/prepare-turn.ts'
 import { settleRun } from '#durable/turn/run-end.ts'
+import type { TurnAuthority } from '#agent/core/permission/contribution.ts'
+import { joinConversation, recordContribution } from './contributions.ts'
 import { appendInjected } from './append-injected.ts'
 import * as schedules from './session-schedule.ts'
 import { titleFrom } from './title.ts'
@@ -145,13 +147,27 @@ export class TurnControl {
       this.#session.updateMeta(beginConversation(meta, { lastSeq: store.lastMessageSeq(), now: clock.now() }))
       store.dropContext()
     }
+    const authority = this.#contribute(options.authority)
+    const owned = { ...options, authority }
     store.openTurn(runId, [message], {
-      options: meta.model && !options.model ? { ...options, model: meta.model } : options,
+      options: meta.model && !options.model ? { ...owned, model: meta.model } : owned,
       limit: maxTurns(settings, options.maxTurns, meta.source),
       usageBefore: sessionUsage(meta, store),
       drain,
     })
     if (calls?.length) store.save(openingCalls(store.turn(), calls, this.#session.driver.view()))
+  }
+
+  /** Records who contributes to the conversation, also to the turn before, and returns the authority of the turn. */
+  #contribute(authority: TurnAuthority): TurnAuthority {
+    const session = this.#session
+    const [last] = session.journal.rowsNewestFirst()
+    // Answers and subagents may have narrowed it since it began.
+    const before = last && isCurrent(session.meta, last.n) && session.journal.turnOfRun(last.runId)?.options.authority
+    if (before) recordContribution(session, before)
+    const joint = joinConversation(session, authority)
+    recordContribution(session, authority)
+    return joint
   }
 
   /** When the tenant cannot be read, the alarm tries again. */

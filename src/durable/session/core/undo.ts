@@ -7,6 +7,7 @@ import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import type { OwnedOptions, TurnOptions } from '#agent/core/turn-options.ts'
 import { leastAuthority } from '#durable/turn/turn-authority.ts'
 import { importRunId } from '#durable/storage/journal.ts'
+import { contributionsBefore } from './contributions.ts'
 import type { Session } from '../session.ts'
 
 export type UndoResult = {
@@ -38,7 +39,10 @@ export function undoTurns(session: Session, n: number): UndoResult {
   if (turns.length < n) close()
   if (from === undefined) return { turns: [] }
   session.store.undo(from)
-  session.updateMeta({ retractedFrom: Math.min(from, session.meta.retractedFrom ?? from) })
+  session.updateMeta({
+    retractedFrom: Math.min(from, session.meta.retractedFrom ?? from),
+    ...contributionsBefore(session.meta, from),
+  })
   session.runInBackground(session.turns.project())
   return { turns }
 }

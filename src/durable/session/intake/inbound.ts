@@ -4,7 +4,7 @@
  */
 
 import { allMarks, foreignMarks } from '#agent/core/marks.ts'
-import { combineAuthorities } from '#agent/core/permission/contribution.ts'
+import { combineAuthorities, joinEarlier, type TurnAuthority } from '#agent/core/permission/contribution.ts'
 import type { ChatAuthor, ChatOrigin } from '#agent/core/delivery.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
@@ -17,6 +17,7 @@ import { clock } from '#durable/platform/clock.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { GroupLine } from '#durable/tenant/channels/chats.ts'
 import { isQuestion, pendingRequests } from '#durable/turn/pending-requests.ts'
+import { leastAuthority } from '#durable/turn/turn-authority.ts'
 import { joinOpenTurn } from './join-turn.ts'
 import type { Session } from '../session.ts'
 import { editHeld, holdMessage } from './hold-message.ts'
@@ -94,14 +95,15 @@ export function inboundIntake(session: Session, submission: InboundSubmission): 
       if (isKnown(session, submission)) return { runId, status: 'duplicate' }
       return isRecheck ? undefined : (applyEdit(session, submission) ?? holdMessage(session, submission))
     },
-    compose: () => ({
-      message: withFiles(composeMessage(session, submission, context), files),
-      options: {
-        asker: isVoice(submission) ? { ...asker, isVoice: true } : asker,
-        authority: combineAuthorities([authority]),
-      },
-      startsAfterMs: arrivals.count(clock.now()),
-    }),
+    compose: () => {
+      // Composing the message counts the lines as read.
+      const owned = joinLines(session, authority, context)
+      return {
+        message: withFiles(composeMessage(session, submission, context), files),
+        options: { asker: isVoice(submission) ? { ...asker, isVoice: true } : asker, authority: owned },
+        startsAfterMs: arrivals.count(clock.now()),
+      }
+    },
     prepare: async () => {
       if (session.store.hasOpenTurn) typed = await prepareSlashDecisions(session, authority, userText(submission.text))
       context = await readContext(session, submission)
@@ -185,12 +187,24 @@ function renderLine({ origin, name, text, edits }: InboundSubmission): string {
   return origin.isGroup && origin.person === undefined ? renderSpeaker(name, shown) : shown
 }
 
+const isFresh =
+  ({ meta: { groupThrough = 0 } }: Session) =>
+  ({ n }: GroupLine): boolean =>
+    n > groupThrough
+
+/** Whoever has written a line that the message brings along contributes to its turn. */
+function joinLines(session: Session, authority: Authority, context: readonly GroupLine[]): TurnAuthority {
+  const { scopes, channel } = leastAuthority(session)
+  const unknown = [{ scopes, ...(channel && { channel }) }]
+  const rights = context.filter(isFresh(session)).flatMap((line) => line.rights ?? unknown)
+  return joinEarlier(combineAuthorities([authority]), rights)
+}
+
 function composeMessage(session: Session, submission: InboundSubmission, context: readonly GroupLine[]) {
   recordEvent(session, submission)
   const line = renderLine(submission)
   // Another message may have taken some of the lines meanwhile.
-  const { groupThrough = 0 } = session.meta
-  const fresh = context.filter(({ n }) => n > groupThrough)
+  const fresh = context.filter(isFresh(session))
   const last = fresh.at(-1)
   if (!last) return userText(line)
   session.updateMeta({ groupThrough: last.n })
@@ -209,15 +223,15 @@ function decide(session: Session, submission: InboundSubmission, { mayDecide, de
   return joinOpenTurn(session, { runId, mode, options, answers: { decisions } }, undefined)
 }
 
-type Prepared = { readonly context: readonly GroupLine[]; readonly files: ReceivedFiles }
+type PreparedInbound = { readonly context: readonly GroupLine[]; readonly files: ReceivedFiles }
 
-function join(session: Session, submission: InboundSubmission, { context, files }: Prepared): Submitted {
+function join(session: Session, submission: InboundSubmission, { context, files }: PreparedInbound): Submitted {
   const { asker, authority, runId } = submission
+  const options = { asker, authority: joinLines(session, authority, context) }
   const message = withFiles(composeMessage(session, submission, context), files)
   // While a question is open, a message of the person is its answer in every busy mode.
   const hasQuestion = pendingRequests(session).some(isQuestion)
   const mode = hasQuestion || submission.edits !== undefined ? 'steer' : submission.mode
-  const options = { asker, authority: combineAuthorities([authority]) }
   const outcome = joinOpenTurn(session, { runId, mode, options, maxWaiting: submission.maxQueued }, message)
   if (outcome.status === 'too-large')
     sendAnswer(

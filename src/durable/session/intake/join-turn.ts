@@ -13,6 +13,7 @@ import type { BusyMode, Submitted } from './intake.ts'
 import { continueTurn } from '#agent/loop/segment.ts'
 import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
 import { createAnswer, isApproval, isQuestion, pendingRequests } from '#durable/turn/pending-requests.ts'
+import { recordContribution } from '../core/contributions.ts'
 import { isPending, type PreparedDecision, withdrawApproval } from '../core/approvals.ts'
 
 export type Joining = {
@@ -66,8 +67,10 @@ function addToOpenTurn(
 }
 
 /** From here on the turn may do only what everybody may whose message it contains. */
-function narrowOpenTurn({ store }: Session, by: TurnAuthority): void {
+function narrowOpenTurn(session: Session, by: TurnAuthority): void {
+  const { store } = session
   const turn = store.turn()
+  recordContribution(session, by)
   const narrowed = narrowTurn(turn, by)
   if (narrowed === turn) return
   store.save({ turn: narrowed })

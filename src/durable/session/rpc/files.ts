@@ -1,8 +1,9 @@
 /** RPC subject `files`: reads and changes the workspace of a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Authority, holderOf } from '#agent/core/permission/authority.ts'
 import { type FileResult, type Precondition, workspaceFiles } from '../core/files.ts'
+import { recordContribution } from '../core/contributions.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class FilesSubject extends RpcTarget {
@@ -24,11 +25,17 @@ export class FilesSubject extends RpcTarget {
     bytes: Uint8Array,
     precondition?: Precondition,
   ): Promise<FileResult | undefined> {
-    return this.#host.with(authority, (session) => workspaceFiles(session).write(path, bytes, precondition))
+    return this.#host.with(authority, (session) => {
+      recordContribution(session, authority, { isFile: true })
+      return workspaceFiles(session, holderOf(authority)).write(path, bytes, precondition)
+    })
   }
 
   move(authority: Authority, from: string, to: string): Promise<FileResult | undefined> {
-    return this.#host.with(authority, (session) => workspaceFiles(session).move(from, to))
+    return this.#host.with(authority, (session) => {
+      recordContribution(session, authority, { isFile: true })
+      return workspaceFiles(session).move(from, to)
+    })
   }
 
   delete(authority: Authority, path: string): Promise<FileResult | undefined> {

@@ -68,7 +68,7 @@ export class HistorySubject extends RpcTarget {
 
   /** Compacts the context: now between turns, else before the next model call. */
   compress(authority: Authority, focus?: string): Promise<CompressResult | undefined> {
-    return this.#host.with(authority, (session) => compressNow(session, focus))
+    return this.#host.with(authority, (session) => compressNow(session, { by: authority, focus }))
   }
 }
 

@@ -6,6 +6,7 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 import { patchSettings, type Settings, type SettingsFault } from '#agent/core/settings.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { recordSettings } from '../core/contributions.ts'
 import { mayOpen } from '../core/check-caller.ts'
 import { rebuildPrompt } from '#durable/turn/prepare-turn.ts'
 import { assumedWindow, type ContextView, readContext } from '../views/read-context.ts'
@@ -95,7 +96,11 @@ export class InfoSubject extends RpcTarget {
       session.updateMeta({
         ...change,
         oneShot: undefined,
-        ...(patched && { settings: patched.settings, isPolicyChecked: true }),
+        ...(patched && {
+          settings: patched.settings,
+          isPolicyChecked: true as const,
+          ...recordSettings(session, authority, patched.settings),
+        }),
       })
       if (prompt === 'now') {
         await session.tenant.refresh()

@@ -99,9 +99,9 @@ async function notifyChat(
   return getState(chatOutbox.outbox.listByRun(key).map(({ deliveryState }) => deliveryState))
 }
 
-type DeliveryState = ReturnType<Session['chatOutbox']['outbox']['listByRun']>[number]['deliveryState']
+type PartState = ReturnType<Session['chatOutbox']['outbox']['listByRun']>[number]['deliveryState']
 
-function getState(parts: readonly DeliveryState[]): NoticeState {
+function getState(parts: readonly PartState[]): NoticeState {
   if (parts.some(({ state }) => state === 'prepared' || state === 'sending')) return { kind: 'sending' }
   const failed = parts.find(({ state }) => state !== 'sent')
   return failed ? { kind: 'failed', error: failed.error ?? failed.state } : { kind: 'sent' }

@@ -10,6 +10,7 @@ import { type ConversationItem, renderConversation } from '#agent/public-api/res
 import { parseItemId } from '#agent/public-api/responses/item-ids.ts'
 import { importRunId } from '#durable/storage/journal.ts'
 import { attachmentPrefix, storeMessageImages } from '#durable/workspace/attachments.ts'
+import { recordContribution } from '../core/contributions.ts'
 import type { Session } from '../session.ts'
 import { undoTurns } from '../core/undo.ts'
 import { readItem, toStored } from '../views/read-response.ts'
@@ -36,7 +37,7 @@ export class OpenaiConversationSubject extends RpcTarget {
       await session.tenant.update(tenant)
       session.create({ source: 'api' }, authority)
       session.updateMeta({ labels })
-      if (messages.length) await appendMessages(session, messages, env.BLOBS)
+      if (messages.length) await appendMessages(session, { messages, by: authority }, env.BLOBS)
       await this.#host.view()
       return conversationView(session)
     })
@@ -62,7 +63,7 @@ export class OpenaiConversationSubject extends RpcTarget {
   /** The JSON of the items of the added messages. Null while a turn is open. */
   append(authority: Authority, messages: readonly Message[]): Promise<string | null | undefined> {
     return this.#host.with(authority, async (session) => {
-      const items = await appendMessages(session, messages, this.#host.env.BLOBS)
+      const items = await appendMessages(session, { messages, by: authority }, this.#host.env.BLOBS)
       return items ? JSON.stringify(items) : null
     })
   }
@@ -100,7 +101,7 @@ const itemsOf = (session: Session, entries: readonly Entry[]) =>
 /** Returns the items of the added messages. Undefined while a turn is open. */
 async function appendMessages(
   session: Session,
-  messages: readonly Message[],
+  { messages, by }: { readonly messages: readonly Message[]; readonly by: Authority },
   blobs: R2Bucket | undefined,
 ): Promise<readonly ConversationItem[] | undefined> {
   const imagePrefix = attachmentPrefix(session.tenantId, session.sessionId)
@@ -109,6 +110,7 @@ async function appendMessages(
   if (store.hasOpenTurn) return undefined
   const before = store.lastMessageSeq()
   session.updateMeta({})
+  recordContribution(session, by)
   store.importRows(importRunId, stored)
   store.write()
   session.runInBackground(session.turns.project())

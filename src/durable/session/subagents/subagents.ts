@@ -8,6 +8,7 @@ import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { log } from '#agent/core/log.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { textIn } from '#agent/core/message.ts'
+import { newTurn } from '#agent/core/turn.ts'
 import { withMarks } from '#agent/core/permission/authority.ts'
 import { sessionMarks } from '#durable/turn/turn-marks.ts'
 import type {
@@ -74,7 +75,9 @@ export class SessionSubagents implements Subagents {
   async spawn({ callId, tasks, isBackground, authority }: SpawnRequest): Promise<Spawned | string> {
     const { session } = this.#options
     const { store } = session
-    const delegationId = delegationOf(store.turn(), store.lastMessageSeq(), callId)
+    // A command may delegate before the first turn.
+    const parent = store.current() ?? newTurn(callId, 0, 0)
+    const delegationId = delegationOf(parent, store.lastMessageSeq(), callId)
     const known = this.rows.ofDelegation(delegationId)
     const { maxConcurrent, maxDepth, depth } = this.limits()
     // A subagent reports once, and an ephemeral session is gone: the results would reach nobody.
@@ -100,7 +103,7 @@ export class SessionSubagents implements Subagents {
           runId: newRunId(id),
           delegation: delegationId,
           index,
-          parentRun: store.turn().id,
+          parentRun: parent.id,
           ...(!runsInBackground && { callId }),
           ...note,
           task,

@@ -130,7 +130,17 @@ function settledResults({ store }: Session, runId: string): readonly ToolMessage
 export function readInputItems(session: Session, part: ResponsePart) {
   const turn = turnOf(session, part.runId)
   if (!turn || part.segment > (turn.segments?.length ?? 0) || session.journal.isUndone(part.runId)) return undefined
-  return renderInput(storedPart(session, turn, part, true))
+  return renderInput(storedPart(session, turn, part, true), part.segment ? [] : sentHistory(session, part.runId))
+}
+
+/** The messages that the request of a session's first run carried before its own. */
+function sentHistory(session: Session, runId: string): readonly StoredMessage[] {
+  const through = session.meta.repeatedThrough ?? 0
+  const [first] = session.journal.entriesOfRun(runId)
+  if (!through || first?.seq !== through + 1) return []
+  return session.journal
+    .entriesOfRun(importRunId)
+    .flatMap((entry) => (entry.seq <= through ? [toStored(session, entry)] : []))
 }
 
 /** Undefined for an id that no message of this session has. */

@@ -5,6 +5,7 @@
  */
 
 import type { Authority } from '#agent/core/permission/authority.ts'
+import { type EarlierRights, listEarlierRights } from '#agent/core/permission/contribution.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
@@ -14,13 +15,19 @@ import type { StoredValues } from '../stored-values.ts'
 export type HomeChat = { readonly sessionId: string; readonly chat: ChatOrigin }
 
 /** A message of a group that was not meant for the agent. Later ones have a higher number. */
-export type GroupLine = { readonly n: number; readonly line: string }
+export type GroupLine = {
+  readonly n: number
+  readonly line: string
+  /** Of its author. Absent in lines that are older than this field. */
+  readonly rights?: readonly EarlierRights[]
+}
 
 const homesName = 'chat_homes'
 const schema = [
   `CREATE TABLE IF NOT EXISTS group_line (n INTEGER PRIMARY KEY AUTOINCREMENT, chat TEXT NOT NULL, key TEXT NOT NULL,
     at INTEGER NOT NULL, line TEXT NOT NULL)`,
   'CREATE UNIQUE INDEX IF NOT EXISTS group_line_key ON group_line(chat, key)',
+  'CREATE TABLE IF NOT EXISTS group_line_author (n INTEGER PRIMARY KEY, rights TEXT NOT NULL)',
   'CREATE TABLE IF NOT EXISTS person_alias (platform TEXT NOT NULL, alias TEXT NOT NULL, person TEXT NOT NULL, PRIMARY KEY (platform, alias)) WITHOUT ROWID',
   'CREATE INDEX IF NOT EXISTS person_alias_person ON person_alias(platform, person)',
   'CREATE TABLE IF NOT EXISTS claimed_delivery (proof TEXT PRIMARY KEY, at INTEGER NOT NULL, delivery TEXT NOT NULL) WITHOUT ROWID',
@@ -68,19 +75,35 @@ export class TenantChats extends TenantPart {
   addLine(authority: Authority, chat: string, { key, line }: { readonly key: string; readonly line: string }): void {
     this.requireOwn(authority, 'chat')
     const now = clock.now()
-    const insert = 'INSERT INTO group_line (chat, key, at, line) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
-    this.#sql.exec(insert, chat, key, now, line)
+    const insert = 'INSERT INTO group_line (chat, key, at, line) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING n'
+    const [added] = this.#sql.exec<{ n: number }>(insert, chat, key, now, line).toArray()
+    if (added) {
+      const rights = JSON.stringify(listEarlierRights(authority))
+      this.#sql.exec('INSERT INTO group_line_author VALUES (?, ?)', added.n, rights)
+    }
     this.#sql.exec('DELETE FROM group_line WHERE at < ?', now - retentionMs)
     const prune = `DELETE FROM group_line WHERE chat = ? AND n <= coalesce((SELECT n FROM group_line WHERE chat = ?
       ORDER BY n DESC LIMIT 1 OFFSET ${maxLines}), 0)`
     this.#sql.exec(prune, chat, chat)
+    this.#sql.exec('DELETE FROM group_line_author WHERE n NOT IN (SELECT n FROM group_line)')
   }
 
   /** The lines behind the number `after`, oldest first. */
   linesSince(authority: Authority, chat: string, after: number): readonly GroupLine[] {
     this.requireOwn(authority)
-    const query = 'SELECT n, line FROM group_line WHERE chat = ? AND n > ? AND at >= ? ORDER BY n'
-    return this.#sql.exec<GroupLine>(query, chat, after, clock.now() - retentionMs).toArray()
+    const query = `SELECT n, line, rights FROM group_line LEFT JOIN group_line_author USING (n)
+      WHERE chat = ? AND n > ? AND at >= ? ORDER BY n`
+    const rows = this.#sql.exec<{ n: number; line: string; rights: string | null }>(
+      query,
+      chat,
+      after,
+      clock.now() - retentionMs,
+    )
+    return rows.toArray().map(({ n, line, rights }) => ({
+      n,
+      line,
+      ...(rights !== null && { rights: JSON.parse(rights) as EarlierRights[] }),
+    }))
   }
 
   /**

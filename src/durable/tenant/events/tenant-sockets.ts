@@ -1,7 +1,7 @@
 /** Holds the WebSockets that listen to a tenant. They hibernate with the tenant's object. */
 
-import { type Access, findRefusal, getHolder } from '#agent/core/permission/access.ts'
-import { hasScope } from '#agent/core/permission/authority.ts'
+import { type Access, findRefusal, getHolder, keyOf } from '#agent/core/permission/access.ts'
+import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
 import { closeCodes } from '#agent/public-api/access-refusal.ts'
 import { authorityHeader, decodeAuthority } from '#durable/platform/authority-header.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -21,6 +21,12 @@ type TenantSocketsOptions = {
 }
 
 const maxSockets = 1_000
+
+/** The path of a socket that gets no events: it closes when its holder is refused. */
+export const accessPath = '/access'
+const accessTag = 'access-only'
+/** Each costs only memory, so they have a limit of their own. */
+const maxAccessSockets = 10_000
 
 export class TenantSockets {
   readonly #options: TenantSocketsOptions
@@ -46,14 +52,15 @@ export class TenantSockets {
     return this.isWatched
   }
 
-  /** Opens a socket for the reader whom the header names. */
+  /** Opens a socket for the holder whom the header names. */
   serve(request: Request): Response {
     const { mayChange, ctx, access, onFirst } = this.#options
     const authority = decodeAuthority(request.headers.get(authorityHeader))
+    if (new URL(request.url).pathname === accessPath) return this.#serveAccess(request, authority)
     const mayRead = authority && mayChange(authority) && hasScope(authority, 'read')
     if (!mayRead || findRefusal(access(), getHolder(authority, 'read'))) return new Response(null, { status: 404 })
     if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
-    if (ctx.getWebSockets().length >= maxSockets) return new Response(null, { status: 429 })
+    if (ctx.getWebSockets().length - this.#accessOnly.length >= maxSockets) return new Response(null, { status: 429 })
     const { 0: client, 1: server } = new WebSocketPair()
     const isFirst = !this.isWatched
     ctx.acceptWebSocket(server, listTags(authority))
@@ -61,8 +68,25 @@ export class TenantSockets {
     return new Response(null, { status: 101, webSocket: client })
   }
 
-  /** Closes the sockets of readers who may not read any more. */
+  /** Opens a socket that says nothing until its holder is refused, so that nobody has to ask again and again. */
+  #serveAccess(request: Request, authority: Authority | undefined): Response {
+    const { mayChange, ctx, access } = this.#options
+    const isRefused = !authority || !mayChange(authority) || findRefusal(access(), { keyId: keyOf(authority) })
+    if (isRefused) return new Response(null, { status: 404 })
+    if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
+    if (this.#accessOnly.length >= maxAccessSockets) return new Response(null, { status: 429 })
+    const { 0: client, 1: server } = new WebSocketPair()
+    ctx.acceptWebSocket(server, [keyOf(authority) ?? '', accessTag])
+    return new Response(null, { status: 101, webSocket: client })
+  }
+
+  /** Closes the sockets of readers who may not read any more, and those of refused keys. */
   closeRefused(access: Access): void {
+    for (const socket of this.#accessOnly) {
+      const { keyId } = createReader(this.#options.ctx.getTags(socket).slice(0, 1))
+      const refusal = findRefusal(access, { keyId })
+      if (refusal) socket.close(closeCodes[refusal], refusal)
+    }
     for (const socket of this.#open) {
       const refusal = findRefusal(access, createReader(this.#options.ctx.getTags(socket)))
       if (refusal) socket.close(closeCodes[refusal], refusal)
@@ -70,6 +94,13 @@ export class TenantSockets {
   }
 
   get #open(): readonly WebSocket[] {
-    return this.#options.ctx.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN)
+    const quiet = new Set(this.#accessOnly)
+    return this.#options.ctx
+      .getWebSockets()
+      .filter((socket) => socket.readyState === WebSocket.OPEN && !quiet.has(socket))
+  }
+
+  get #accessOnly(): readonly WebSocket[] {
+    return this.#options.ctx.getWebSockets(accessTag)
   }
 }

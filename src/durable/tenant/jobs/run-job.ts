@@ -303,13 +303,13 @@ async function readAddress(guardedFetch: GuardedFetch, url: string): Promise<str
   throw new Error(`${new URL(url).host} answered with status ${response.status}.`)
 }
 
-type Seen = NonNullable<JobRun['seen']>
+type SeenItems = NonNullable<JobRun['seen']>
 
 /** Compares with the last time. Undefined: unchanged. The first look counts as a change. */
 async function compareSeen(
   text: string,
-  before: Seen | undefined,
-): Promise<{ readonly seen: Seen; readonly diff?: string } | undefined> {
+  before: SeenItems | undefined,
+): Promise<{ readonly seen: SeenItems; readonly diff?: string } | undefined> {
   const hash = await sha256Hex(text)
   if (before?.hash === hash) return undefined
   const seen = { hash, text: text.slice(0, maxSeenChars) }

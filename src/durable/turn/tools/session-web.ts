@@ -11,7 +11,7 @@ import type { PageReader } from '#backends/web/page/page.ts'
 import type { ToolPorts } from './tool-ports.ts'
 
 /** `status`: the server answered with an error. */
-type RenderedPage =
+type ShownPage =
   | { readonly url: string; readonly html: string }
   | { readonly status: number }
   | { readonly status: number }
@@ -20,7 +20,7 @@ type RenderedPage =
 export function createSessionWeb(
   ports: ToolPorts,
   documents: Documents,
-  showPage: (url: string, signal: AbortSignal) => Promise<RenderedPage | undefined>,
+  showPage: (url: string, signal: AbortSignal) => Promise<ShownPage | undefined>,
 ): WebPort {
   // Says nothing about the session or its tenant.
   const sessionId = newNonce()
