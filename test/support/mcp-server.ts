@@ -22,7 +22,10 @@ export const tool = (name: string, more: object = {}): Tool => ({
   ...more,
 })
 
-export const text = (value: string, more: object = {}): object => ({ content: [{ type: 'text', text: value }], ...more })
+export const text = (value: string, more: object = {}): object => ({
+  content: [{ type: 'text', text: value }],
+  ...more,
+})
 
 /** Answers requests for `host`; other requests go on. */
 export function serveMcp(host: string, given: Partial<McpServer> = {}): McpServer {
@@ -79,8 +82,15 @@ async function answer(server: McpServer, { id, method, params = {} }: Message, r
   const isModern = server.era === 'modern'
   if (id === undefined) return new Response(null, { status: 202 })
   if (method === 'server/discover') {
-    if (isModern) return reply({ resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: { tools: {}, resources: {} } })
-    return server.era === 'lenient' ? reply({}) : json({ jsonrpc: '2.0', id, error: { code: -32_601, message: 'unknown' } }, 404)
+    if (isModern)
+      return reply({
+        resultType: 'complete',
+        supportedVersions: ['2026-07-28'],
+        capabilities: { tools: {}, resources: {} },
+      })
+    return server.era === 'lenient'
+      ? reply({})
+      : json({ jsonrpc: '2.0', id, error: { code: -32_601, message: 'unknown' } }, 404)
   }
   if (method === 'initialize')
     return reply(

@@ -20,7 +20,8 @@ export function convertResult(result: JsonObject, seesImages: boolean): CallResu
   return toResult({ result: text, ...(structured !== undefined && { structuredContent: structured }) }, images, false)
 }
 
-export const failedCall = (error: string, details: JsonObject = {}): CallResult => toResult({ error, ...details }, [], true)
+export const failedCall = (error: string, details: JsonObject = {}): CallResult =>
+  toResult({ error, ...details }, [], true)
 
 const toResult = (answer: JsonObject, images: readonly ImagePart[], failed: boolean): CallResult => ({
   content: [{ type: 'text', text: JSON.stringify(answer) }, ...images],
@@ -28,7 +29,8 @@ const toResult = (answer: JsonObject, images: readonly ImagePart[], failed: bool
 })
 
 function readImage({ type, data, mimeType }: JsonObject): readonly ImagePart[] {
-  const isShown = type === 'image' && typeof data === 'string' && data.length <= maxImageChars && imageTypes.has(mimeType)
+  const isShown =
+    type === 'image' && typeof data === 'string' && data.length <= maxImageChars && imageTypes.has(mimeType)
   return isShown ? [{ type: 'image', mediaType: String(mimeType), data }] : []
 }
 

@@ -17,26 +17,29 @@ export function readServers(file: JsonObject): readonly ImportedServer[] {
 function readServer(name: string, entry: unknown): ImportedServer {
   const alias = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 32)
   if (!isJsonObject(entry)) return { alias, error: 'The entry is not an object.' }
-  const { command, url, serverUrl, type, transport, enabled, disabled, timeout, connect_timeout: connectTimeout } = entry
-  if (command !== undefined || type === 'stdio')
-    return { alias, error: 'A server that is a program (stdio) is not supported yet. Give the address of an HTTP server.' }
-  const address = url ?? serverUrl
-  if (typeof address !== 'string') return { alias, error: 'The entry has no url.' }
+  if (entry['command'] !== undefined || entry['type'] === 'stdio')
+    return {
+      alias,
+      error: 'A server that is a program (stdio) is not supported yet. Give the address of an HTTP server.',
+    }
+  const url = entry['url'] ?? entry['serverUrl']
+  if (typeof url !== 'string') return { alias, error: 'The entry has no url.' }
   const headers = readHeaders(entry['headers'])
   if (typeof headers === 'string') return { alias, error: headers }
-  const isSse = type === 'sse' || transport === 'sse'
-  const row = {
-    alias,
-    url: address,
-    ...(isSse && { transport: 'sse' }),
-    ...(Object.keys(headers).length && { auth: 'headers', headers }),
+  const credentials = Object.keys(headers).length ? { auth: 'headers', headers } : {}
+  return { alias, row: { alias, url, ...credentials, ...readOptions(entry) } }
+}
+
+function readOptions(entry: JsonObject): JsonObject {
+  const { type, transport, enabled, disabled, tools, timeout, connect_timeout: connectTimeout } = entry
+  return {
+    ...((type === 'sse' || transport === 'sse') && { transport: 'sse' }),
     ...((enabled === false || disabled === true) && { enabled: false }),
-    ...(isJsonObject(entry['tools']) && { tools: readFilter(entry['tools']) }),
+    ...(isJsonObject(tools) && { tools: readFilter(tools) }),
     ...(typeof timeout === 'number' && { timeout }),
     ...(typeof connectTimeout === 'number' && { connect_timeout: connectTimeout }),
     ...(entry['supports_parallel_tool_calls'] === true && { supports_parallel_tool_calls: true }),
   }
-  return { alias, row }
 }
 
 /** `${VAR}`, `${env:VAR}` and `${VAR:-default}` become references to secrets of the tenant. */
@@ -44,7 +47,8 @@ function readHeaders(headers: unknown): Record<string, string> | string {
   const read: Record<string, string> = {}
   for (const [name, value] of Object.entries(isJsonObject(headers) ? headers : {})) {
     if (typeof value !== 'string') return `The header ${name} is not a text.`
-    if (/\$\{input:/.test(value)) return `The header ${name} asks the editor for a value. Write the value, or \${NAME} of a stored secret.`
+    if (/\$\{input:/.test(value))
+      return `The header ${name} asks the editor for a value. Write the value, or \${NAME} of a stored secret.`
     read[name] = value.replace(/\$\{(?:env:)?([A-Za-z_]\w*)(?::-[^}]*)?\}/g, (_, secret: string) => `\${${secret}}`)
   }
   return read

@@ -15,24 +15,24 @@ const maxNameChars = 128
 
 /** Reads one entry of `tools/list`. Undefined: it has no usable name. */
 export function readListedTool(raw: unknown): Omit<ListedTool, 'hash'> | undefined {
-  if (!isJsonObject(raw) || typeof raw['name'] !== 'string' || raw['name'] === '') return undefined
-  const { name, title, description, inputSchema, outputSchema, annotations } = raw
-  const texts: ToolTexts = {
+  const name = isJsonObject(raw) ? raw['name'] : undefined
+  if (!isJsonObject(raw) || typeof name !== 'string' || name === '') return undefined
+  const texts = readTexts(raw)
+  const invalid = findInvalid(name, texts, raw['inputSchema'])
+  const tool = name.slice(0, maxNameChars)
+  // Texts that are too large are not stored.
+  if (invalid !== undefined) return { tool, description: texts.description.slice(0, 1_000), input_schema: {}, invalid }
+  const attack = findAttack(name, texts)
+  return { tool, ...texts, ...(attack !== undefined && { attack }) }
+}
+
+function readTexts({ title, description, inputSchema, outputSchema, annotations }: JsonObject): ToolTexts {
+  return {
     ...(typeof title === 'string' && { title }),
     description: typeof description === 'string' ? description : '',
     input_schema: isJsonObject(inputSchema) ? inputSchema : { type: 'object' },
     ...(isJsonObject(outputSchema) && { output_schema: outputSchema }),
     ...(isJsonObject(annotations) && { annotations }),
-  }
-  const invalid = findInvalid(name as string, texts, inputSchema)
-  // Texts that are too large are not stored.
-  const kept: ToolTexts = invalid === undefined ? texts : { description: texts.description.slice(0, 1_000), input_schema: {} }
-  const attack = invalid === undefined ? findAttack(name as string, texts) : undefined
-  return {
-    tool: (name as string).slice(0, maxNameChars),
-    ...kept,
-    ...(invalid !== undefined && { invalid }),
-    ...(attack !== undefined && { attack }),
   }
 }
 
@@ -68,7 +68,8 @@ function listHeaders(schema: JsonObject): readonly HeaderProperty[] {
 function findBadHeader(schema: JsonObject): string | undefined {
   const used = new Set<string>()
   for (const { property, header, type } of listHeaders(schema)) {
-    if (typeof header !== 'string' || !headerName.test(header)) return `x-mcp-header of "${property}" is not a header name`
+    if (typeof header !== 'string' || !headerName.test(header))
+      return `x-mcp-header of "${property}" is not a header name`
     if (!headerTypes.includes(type)) return `x-mcp-header of "${property}" needs a plain type`
     if (used.has(header.toLowerCase())) return `two properties have the x-mcp-header "${header}"`
     used.add(header.toLowerCase())
@@ -88,7 +89,10 @@ export const listHeaderValues = (schema: JsonObject, input: JsonObject): readonl
 
 /** Directives that only a poisoned tool gives: to call or avoid other tools, to pass on what the model knows, to keep quiet. */
 const poison: readonly (readonly [RegExp, string])[] = [
-  [/<\/?\s{0,4}(?:important|system|instructions?|secret|hidden|admin)\b[^>]{0,80}>/i, 'it has tags that imitate the system'],
+  [
+    /<\/?\s{0,4}(?:important|system|instructions?|secret|hidden|admin)\b[^>]{0,80}>/i,
+    'it has tags that imitate the system',
+  ],
   [
     /\b(?:before|prior to|after|instead of|whenever|when|always)\b[^.\n]{0,60}\b(?:using|calling|invoking|running|call|use)\b[^.\n]{0,40}\b(?:any|every|all|other|another|another)\b[^.\n]{0,20}\btools?\b/i,
     'it gives orders about other tools',
@@ -101,7 +105,10 @@ const poison: readonly (readonly [RegExp, string])[] = [
     /\b(?:pass|include|send|put|provide|attach|append|add|supply|insert|copy|forward|paste)\b[^.\n]{0,60}\b(?:system prompt|conversation(?: history)?|chat history|previous messages|full context|entire context|all messages|contents? of (?:the )?(?:~|\/|\.env|file)|ssh key|private key|api keys?|passwords?|credentials?|access tokens?|environment variables?|memory entries|secrets)\b/i,
     'it asks for what the model knows or may read',
   ],
-  [/(?:~|\$HOME|\/root|\/home\/\w+)?\/?\.(?:ssh\/|aws\/|env\b|netrc|cursor\/|git-credentials|kube\/)|\/etc\/(?:passwd|shadow)|id_rsa\b/i, 'it names files that hold secrets'],
+  [
+    /(?:~|\$HOME|\/root|\/home\/\w+)?\/?\.(?:ssh\/|aws\/|env\b|netrc|cursor\/|git-credentials|kube\/)|\/etc\/(?:passwd|shadow)|id_rsa\b/i,
+    'it names files that hold secrets',
+  ],
   [
     /\b(?:ignore|disregard|forget|override|bypass|skip)\b[^.\n]{0,40}\b(?:instructions?|rules?|polic(?:y|ies)|guidelines?|safety|approvals?|confirmations?|restrictions?|prompts?)\b/i,
     'it cancels instructions',
@@ -113,8 +120,13 @@ const poison: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** Returns why the texts of a tool look like an attack. */
-export function findAttack(name: string, texts: ToolTexts): string | undefined {
-  const strings = [name, texts.title ?? '', texts.description, ...listStrings([texts.input_schema, texts.output_schema, texts.annotations])]
+function findAttack(name: string, texts: ToolTexts): string | undefined {
+  const strings = [
+    name,
+    texts.title ?? '',
+    texts.description,
+    ...listStrings([texts.input_schema, texts.output_schema, texts.annotations]),
+  ]
   const text = [...new Set(strings)].join('\n')
   const [found] = scan(text, 'context')
   if (found) return `its texts look like an attack (${found.kind}): ${found.excerpt}`
@@ -135,7 +147,14 @@ function listStrings(value: unknown): readonly string[] {
 }
 
 /** The text that the hash of a tool covers, whatever the order of its fields. */
-export const renderForHash = ({ tool, title, description, input_schema, output_schema, annotations }: Omit<ListedTool, 'hash'>): string =>
+export const renderForHash = ({
+  tool,
+  title,
+  description,
+  input_schema,
+  output_schema,
+  annotations,
+}: Omit<ListedTool, 'hash'>): string =>
   JSON.stringify(sortKeys([tool, title ?? null, description, input_schema, output_schema ?? null, annotations ?? null]))
 
 function sortKeys(value: unknown): unknown {

@@ -9,7 +9,7 @@ import { encodeBase64Bytes } from '#agent/core/base64.ts'
 export type Era = 'modern' | 'legacy' | 'sse'
 
 export const modernVersion = '2026-07-28'
-export const legacyVersion = '2025-11-25'
+const legacyVersion = '2025-11-25'
 const legacyVersions: readonly string[] = [legacyVersion, '2025-06-18', '2025-03-26', '2024-11-05']
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -76,7 +76,11 @@ export const answerServer = ({ id, method }: RpcMessage): RpcMessage | undefined
 /** The headers that mirror a modern request, so that proxies need not read its body. */
 export function createHeaders(
   { method = '', params }: RpcMessage,
-  { era, version, sessionId }: { readonly era: Era; readonly version?: string | undefined; readonly sessionId?: string | undefined },
+  {
+    era,
+    version,
+    sessionId,
+  }: { readonly era: Era; readonly version?: string | undefined; readonly sessionId?: string | undefined },
 ): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': 'application/json',
@@ -109,20 +113,24 @@ const modernErrors: ReadonlySet<number> = new Set([-32_020, -32_021, -32_022])
 /** A lenient server answers anything with 200, so only `supportedVersions` makes it modern. */
 export function judgeProbe(status: number, message: RpcMessage | undefined): ProbeVerdict {
   const versions = message?.result?.['supportedVersions']
-  if (Array.isArray(versions)) {
-    if (versions.includes(modernVersion)) return { era: 'modern', version: modernVersion }
-    if (versions.some((version) => legacyVersions.includes(String(version)))) return { era: 'legacy' }
-    return { era: 'unknown', reason: `it supports only the versions ${versions.slice(0, 5).join(', ')}` }
-  }
-  const { code, data } = message?.error ?? {}
-  if (code !== undefined && modernErrors.has(code)) {
-    const supported = isJsonObject(data) && Array.isArray(data['supported']) ? data['supported'] : []
-    if (supported.some((version) => legacyVersions.includes(String(version)))) return { era: 'legacy' }
-    return { era: 'unknown', reason: `it has no version in common with this client (error ${code})` }
-  }
-  if (status === 401 || status === 403 || status === 429 || status >= 500)
-    return { era: 'unknown', reason: `it answered with status ${status}` }
+  if (Array.isArray(versions)) return judgeVersions(versions)
+  const { code = 0, data } = message?.error ?? {}
+  if (modernErrors.has(code)) return judgeVersions(readSupported(data))
+  if (undecided.has(status) || status >= 500) return { era: 'unknown', reason: `it answered with status ${status}` }
   return { era: 'legacy' }
+}
+
+/** Statuses that servers of both eras answer with. */
+const undecided: ReadonlySet<number> = new Set([401, 403, 429])
+
+const readSupported = (data: unknown): readonly unknown[] =>
+  isJsonObject(data) && Array.isArray(data['supported']) ? data['supported'] : []
+
+function judgeVersions(versions: readonly unknown[]): ProbeVerdict {
+  if (versions.includes(modernVersion)) return { era: 'modern', version: modernVersion }
+  if (versions.some(isKnownLegacyVersion)) return { era: 'legacy' }
+  const named = versions.length ? `: it supports ${versions.slice(0, 5).join(', ')}` : ''
+  return { era: 'unknown', reason: `it has no version in common with this client${named}` }
 }
 
 export const isKnownLegacyVersion = (version: unknown): version is string =>

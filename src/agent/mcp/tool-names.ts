@@ -14,14 +14,18 @@ export function nameTools(alias: string, tools: readonly string[]): ReadonlyMap<
   const used = new Set<string>()
   for (const tool of tools.toSorted()) {
     const full = `mcp__${clean(alias)}__${clean(tool)}`
-    const isFree = full.length <= maxNameChars && !used.has(full)
-    let name = full
-    for (let n = 0; !isFree && (name === full || used.has(name)); n++)
-      name = `${full.slice(0, maxNameChars - 7)}_${digits(`${tool}${n || ''}`)}`
+    const name = full.length <= maxNameChars && !used.has(full) ? full : findFreeName(full, tool, used)
     used.add(name)
     names.set(tool, name)
   }
   return names
+}
+
+function findFreeName(full: string, tool: string, used: ReadonlySet<string>): string {
+  for (let n = 0; ; n++) {
+    const name = `${full.slice(0, maxNameChars - 7)}_${digits(`${tool}${n || ''}`)}`
+    if (!used.has(name)) return name
+  }
 }
 
 export type ToolFilter = {

@@ -32,4 +32,3 @@ export const listDifferences = (before: ToolTexts, after: ToolTexts): ToolDiff =
       .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
       .map((field) => [field, { before: before[field] ?? null, after: after[field] ?? null }]),
   )
-

@@ -14,7 +14,11 @@ import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 const tag = 'MCP servers'
 const params = { alias: { description: 'The alias of the server.', example: 'wiki' } }
 const patterns = z.array(z.string().min(1).max(200)).max(1_000)
-const header = z.string().min(1).max(4_096).regex(/^[ -~]*$/)
+const header = z
+  .string()
+  .min(1)
+  .max(4_096)
+  .regex(/^[ -~]*$/)
 
 const changeable = {
   url: z.string().max(2_000),
@@ -96,8 +100,7 @@ async function findServer(call: Call, alias = call.param('alias')) {
   return requireFound(servers.find(({ config }) => config.alias.toLowerCase() === alias.toLowerCase()))
 }
 
-const render = async (server: StoredServer) =>
-  (await import('#durable/tenant/mcp/change-server.ts')).renderRow(server)
+const render = async (server: StoredServer) => (await import('#durable/tenant/mcp/change-server.ts')).renderRow(server)
 
 async function connect(call: Call, server: StoredServer) {
   const { refreshServer } = await import('#durable/tenant/mcp/list-server.ts')
@@ -122,7 +125,8 @@ async function create(call: Call, fields: ServerFields & { readonly alias: strin
   if ('refusal' in built) return refuse(built.refusal)
   const outcome = await mcpOf(call.env, call.tenant.id).create(call.authority, built.config)
   if (outcome === 'foreign') throw notFound()
-  if (outcome === 'conflict') throw new AppError(409, 'conflict', `There is already a server named ${fields.alias}.`, { param: 'alias' })
+  if (outcome === 'conflict')
+    throw new AppError(409, 'conflict', `There is already a server named ${fields.alias}.`, { param: 'alias' })
   if (outcome === 'full') throw new AppError(409, 'conflict', 'There are already 100 servers. Delete one first.')
   if (built.config.enabled) await connect(call, await findServer(call, fields.alias))
   else forgetSnapshot(call.tenant.id)
@@ -135,7 +139,13 @@ async function updateServer(call: RouteCall<unknown, z.infer<typeof change>>): P
   const { alias } = server.config
   if (server.source === 'deployment') {
     const other = Object.keys(body).find((name) => name !== 'enabled' && name !== 'tools')
-    if (other) throw new AppError(403, 'policy', 'The deployment defines this server (MCP_SERVERS): only enabled and tools can be changed.', { param: other })
+    if (other)
+      throw new AppError(
+        403,
+        'policy',
+        'The deployment defines this server (MCP_SERVERS): only enabled and tools can be changed.',
+        { param: other },
+      )
     const { enabled = server.config.enabled, tools = server.config.tools } = body
     await mcpOf(env, tenant.id).update(authority, alias, { enabled, tools })
   } else {
@@ -145,7 +155,8 @@ async function updateServer(call: RouteCall<unknown, z.infer<typeof change>>): P
     requireFound((await mcpOf(env, tenant.id).update(authority, alias, config)) || undefined)
   }
   forgetSnapshot(tenant.id)
-  const isReached = ['url', 'transport', 'auth', 'token', 'headers'].some((name) => name in body) || body.enabled === true
+  const isReached =
+    ['url', 'transport', 'auth', 'token', 'headers'].some((name) => name in body) || body.enabled === true
   if (isReached && body.enabled !== false) await connect(call, await findServer(call))
   return Response.json(await render(await findServer(call)))
 }
@@ -236,7 +247,8 @@ export const mcpRoutes = [
     responses: { 204: { description: 'Deleted' } },
     handle: async (call) => {
       const { source, config } = await findServer(call)
-      if (source === 'deployment') throw new AppError(403, 'policy', 'The deployment defines this server (MCP_SERVERS).')
+      if (source === 'deployment')
+        throw new AppError(403, 'policy', 'The deployment defines this server (MCP_SERVERS).')
       requireFound((await mcpOf(call.env, call.tenant.id).remove(call.authority, config.alias)) || undefined)
       forgetSnapshot(call.tenant.id)
       return new Response(null, { status: 204 })
@@ -282,9 +294,31 @@ export const mcpRoutes = [
     responses: ok('Tools, by name', listOf(toolShape)),
     handle: async ({ env, tenant, authority, param }) => {
       const tools = requireFound(await mcpOf(env, tenant.id).tools(authority, param('alias')))
-      const data = tools.map(({ name, tool, title = null, description, input_schema, annotations = null, hash, state, reason = null, diff = null }) => ({
-        ...{ name, tool, title, description, input_schema, annotations, hash, state, reason, diff },
-      }))
+      const data = tools.map(
+        ({
+          name,
+          tool,
+          title = null,
+          description,
+          input_schema,
+          annotations = null,
+          hash,
+          state,
+          reason = null,
+          diff = null,
+        }) => ({
+          name,
+          tool,
+          title,
+          description,
+          input_schema,
+          annotations,
+          hash,
+          state,
+          reason,
+          diff,
+        }),
+      )
       return Response.json({ data, next_cursor: null })
     },
   }),
@@ -297,15 +331,23 @@ export const mcpRoutes = [
     tag,
     summary: 'Approve tools that have changed or whose texts look like an attack',
     body: z.strictObject({
-      tools: z.array(z.strictObject({ tool: z.string(), hash: z.string() })).min(1).max(1_000),
+      tools: z
+        .array(z.strictObject({ tool: z.string(), hash: z.string() }))
+        .min(1)
+        .max(1_000),
     }),
     example: { tools: [{ tool: 'search', hash: '0f8d6c7b2a9e4d31b5c0a7e9d2f4b681' }] },
     errors: ['Conflict'],
     responses: ok('The server', rowShape),
     handle: async (call) => {
-      const outcome = await mcpOf(call.env, call.tenant.id).approve(call.authority, call.param('alias'), call.body.tools)
+      const outcome = await mcpOf(call.env, call.tenant.id).approve(
+        call.authority,
+        call.param('alias'),
+        call.body.tools,
+      )
       if (outcome === 'unknown') throw notFound()
-      if (outcome === 'conflict') throw new AppError(409, 'conflict', 'A tool has another hash by now. List the tools again.')
+      if (outcome === 'conflict')
+        throw new AppError(409, 'conflict', 'A tool has another hash by now. List the tools again.')
       forgetSnapshot(call.tenant.id)
       return Response.json(await render(await findServer(call)))
     },

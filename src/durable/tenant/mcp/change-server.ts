@@ -35,7 +35,12 @@ export type Refusal = {
 type ChangeContext = { readonly env: Env; readonly tenantId: string; readonly authority: Authority }
 
 const refusal = (code: Refusal['code'], param: string, message: string): { readonly refusal: Refusal } => ({
-  refusal: { status: code === 'insufficient_scope' || code === 'policy' ? 403 : code === 'not_configured' ? 501 : 400, code, param, message },
+  refusal: {
+    status: code === 'insufficient_scope' || code === 'policy' ? 403 : code === 'not_configured' ? 501 : 400,
+    code,
+    param,
+    message,
+  },
 })
 
 /** `stored`: the server that the fields change. Credentials stay with their origin. */
@@ -44,24 +49,38 @@ export async function buildConfig(
   context: ChangeContext,
   stored?: StoredServer,
 ): Promise<{ readonly config: ServerConfig } | { readonly refusal: Refusal }> {
-  const found = findRefusal(fields, context, stored)
-  if (found) return found
-  const { token, headers, alias, url = stored?.config.url ?? '', ...plain } = fields
-  const before: Partial<ServerConfig> = stored?.config ?? {}
-  const isMoved = stored !== undefined && new URL(url).origin !== new URL(stored.config.url).origin
-  const given = await sealHeaders({ url, token, headers }, context)
-  const kept = isMoved ? {} : { token: before.token, headers: before.headers }
-  const credentials = { ...kept, ...given }
-  const auth = fields.auth ?? (token !== undefined ? 'bearer' : headers ? 'headers' : before.auth) ?? 'none'
-  if (auth === 'bearer' && !credentials.token) return refusal('invalid_request', 'token', needed('token', isMoved))
-  if (auth === 'headers' && !credentials.headers) return refusal('invalid_request', 'headers', needed('headers', isMoved))
+  const refused = findRefusal(fields, stored) ?? findMissingScope(fields, context, stored)
+  if (refused) return refused
+  const { token: _token, headers: _headers, ...plain } = fields
   const defined = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined))
-  const config = { ...defaultConfig, ...before, ...defined, alias: before.alias ?? alias ?? '', url, auth }
+  const { token, headers, ...before }: ServerConfig = stored?.config ?? { ...defaultConfig, alias: '', url: '' }
+  const config = { ...before, ...defined, alias: stored?.config.alias ?? fields.alias ?? '' }
+  const isMoved = stored !== undefined && new URL(config.url).origin !== new URL(stored.config.url).origin
+  const given = await sealHeaders({ ...fields, url: config.url }, context)
+  const kept = isMoved ? {} : { token, headers }
+  return chooseCredentials({ ...config, auth: chooseAuth(fields, config.auth) }, { ...kept, ...given }, isMoved)
+}
+
+/** A credential that is given says how it is used. */
+function chooseAuth({ auth, token, headers }: ServerFields, before: ServerConfig['auth']): ServerConfig['auth'] {
+  if (auth !== undefined && auth !== 'oauth') return auth
+  if (token !== undefined) return 'bearer'
+  return headers ? 'headers' : before
+}
+
+function chooseCredentials(
+  config: ServerConfig,
+  { token, headers }: Pick<ServerConfig, 'token' | 'headers'>,
+  isMoved: boolean,
+): { readonly config: ServerConfig } | { readonly refusal: Refusal } {
+  const { auth } = config
+  if (auth === 'bearer' && !token) return refusal('invalid_request', 'token', needed('token', isMoved))
+  if (auth === 'headers' && !headers) return refusal('invalid_request', 'headers', needed('headers', isMoved))
   return {
     config: {
-      ...(config as Omit<ServerConfig, 'token' | 'headers'>),
-      token: auth === 'bearer' ? credentials.token : undefined,
-      headers: auth === 'headers' ? credentials.headers : undefined,
+      ...config,
+      token: auth === 'bearer' ? token : undefined,
+      headers: auth === 'headers' ? headers : undefined,
     },
   }
 }
@@ -71,20 +90,40 @@ const needed = (field: string, isMoved: boolean): string =>
 
 const reference = /\$\{\w+\}/
 
-function findRefusal(fields: ServerFields, { authority }: ChangeContext, stored?: StoredServer) {
-  const { url, transport, auth, token, headers, trusted } = fields
+function findRefusal({ url, transport, auth }: ServerFields, stored?: StoredServer) {
   if (transport === 'stdio')
-    return refusal('not_configured', 'transport', 'A server that is a program needs a host that runs it (SANDBOX_BACKEND), which is not supported yet. Give the url of an HTTP server.')
+    return refusal(
+      'not_configured',
+      'transport',
+      'A server that is a program needs a host that runs it (SANDBOX_BACKEND), which is not supported yet. Give the url of an HTTP server.',
+    )
   if (auth === 'oauth')
-    return refusal('not_configured', 'auth', 'OAuth is not supported yet. Create a token at the server and give it as token.')
+    return refusal(
+      'not_configured',
+      'auth',
+      'OAuth is not supported yet. Create a token at the server and give it as token.',
+    )
   if (stored === undefined && url === undefined) return refusal('invalid_request', 'url', 'Give the url of the server.')
   const blocked = url === undefined ? undefined : findBlocked(url)
   if (blocked !== undefined) return refusal('blocked_url', 'url', `This address cannot be used: ${blocked}.`)
-  if (trusted === true && stored?.config.trusted !== true && !hasScope(authority, 'approve'))
+  return undefined
+}
+
+function findMissingScope(
+  { token, headers, trusted }: ServerFields,
+  { authority }: ChangeContext,
+  stored?: StoredServer,
+) {
+  if (hasScope(authority, 'approve')) return undefined
+  if (trusted === true && stored?.config.trusted !== true)
     return refusal('insufficient_scope', 'trusted', 'To trust a server, the key needs the scope approve.')
   const refers = [token, ...Object.values(headers ?? {})].some((value) => value !== undefined && reference.test(value))
-  if (refers && !hasScope(authority, 'approve'))
-    return refusal('insufficient_scope', 'headers', 'To send stored secrets to a server, the key needs the scope approve.')
+  if (refers)
+    return refusal(
+      'insufficient_scope',
+      'headers',
+      'To send stored secrets to a server, the key needs the scope approve.',
+    )
   return undefined
 }
 
@@ -114,14 +153,24 @@ async function sealHeaders(
 const mask = ({ lastFour }: SealedHeader): string => `****${lastFour}`
 const isoOf = (at: number | undefined): string | null => (at ? new Date(at).toISOString() : null)
 
-export function renderRow({ config, state, source, createdAt, updatedAt, plainHeaders, toolCount = 0 }: StoredServer & { readonly toolCount?: number }) {
+export function renderRow({
+  config,
+  state,
+  source,
+  createdAt,
+  updatedAt,
+  plainHeaders,
+  toolCount = 0,
+}: StoredServer & { readonly toolCount?: number }) {
   const { token, headers, ...plain } = config
   const masked = Object.entries(headers ?? {}).map(([name, value]) => [name, mask(value)])
   const hidden = Object.keys(plainHeaders ?? {}).map((name) => [name, '****'])
   return {
     ...plain,
     ...(token && { token: mask(token) }),
-    ...((masked.length || hidden.length) && { headers: Object.fromEntries([...masked, ...hidden]) as Record<string, string> }),
+    ...((masked.length || hidden.length) && {
+      headers: Object.fromEntries([...masked, ...hidden]) as Record<string, string>,
+    }),
     elicitation: { enabled: false, timeout: 300 },
     sampling: { enabled: false },
     status: config.enabled ? state.status : ('disabled' as const),

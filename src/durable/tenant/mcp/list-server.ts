@@ -51,19 +51,27 @@ async function openHeaders({ config }: StoredServer, access: ServerAccess): Prom
   const opened: Record<string, string> = {}
   for (const [header, { sealed, refers }] of Object.entries(named)) {
     const result = await unseal(env, sealed, headerOwner(tenantId, url, header))
-    if (result.kind === 'unreadable') throw new McpFailure('auth', `Its header ${header} cannot be opened. ${result.reason}`)
-    const value = refers ? fillReferences(result.secret, await openSecrets(env, { id: tenantId, secrets })) : result.secret
+    if (result.kind === 'unreadable')
+      throw new McpFailure('auth', `Its header ${header} cannot be opened. ${result.reason}`)
+    const value = refers
+      ? fillReferences(result.secret, await openSecrets(env, { id: tenantId, secrets }))
+      : result.secret
     opened[header] = auth === 'bearer' ? `Bearer ${value}` : value
   }
   const values = Object.values(opened).flatMap((value) => [value, ...value.split(/\s+/)])
-  rememberSecrets(tenantId, `mcp ${alias.toLowerCase()}`, values.filter((value) => value.length >= 8))
+  rememberSecrets(
+    tenantId,
+    `mcp ${alias.toLowerCase()}`,
+    values.filter((value) => value.length >= 8),
+  )
   return opened
 }
 
 function fillReferences(text: string, secrets: ReadonlyMap<string, string>): string {
   return text.replace(/\$\{(\w+)\}/g, (_, name: string) => {
     const value = secretName.safeParse(name).success ? secrets.get(name) : undefined
-    if (value === undefined) throw new McpFailure('auth', `There is no secret named ${name}. Store it under /api/secrets.`)
+    if (value === undefined)
+      throw new McpFailure('auth', `There is no secret named ${name}. Store it under /api/secrets.`)
     return value
   })
 }

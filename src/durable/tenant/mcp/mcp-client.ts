@@ -86,21 +86,26 @@ export async function openPeer(
   return initialize(endpoint, control)
 }
 
+/** A server without session ids is remembered by an empty one. */
 async function initialize(endpoint: McpEndpoint, control: RequestControl) {
-  const request = createInitialize(++lastId)
-  const response = await post(endpoint, request, createHeaders(request, { era: 'legacy' }), control)
-  await requireSuccess(response)
-  const result = await readAnswer(response, request, { endpoint, control, peer: undefined })
+  const hello = createInitialize(++lastId)
+  const response = await post(endpoint, hello, createHeaders(hello, { era: 'legacy' }), control)
+  if (!isJson(response)) await requireSuccess(response)
+  const result = await readAnswer(response, hello, { endpoint, control, peer: undefined })
   const version = result['protocolVersion']
   if (!isKnownLegacyVersion(version))
     throw new McpFailure('transport', `The server speaks the version ${String(version)}, which is not known here.`)
-  const sessionId = response.headers.get('mcp-session-id') ?? undefined
-  const peer: McpPeer = { era: 'legacy', version, ...(sessionId !== undefined && { sessionId }) }
+  const peer: McpPeer = { era: 'legacy', version, sessionId: response.headers.get('mcp-session-id') ?? '' }
   await notify(endpoint, peer, createNotification('notifications/initialized'), control)
   return { peer, capabilities: (result['capabilities'] ?? {}) as JsonObject }
 }
 
-async function notify(endpoint: McpEndpoint, peer: McpPeer, message: RpcMessage, control: RequestControl): Promise<void> {
+async function notify(
+  endpoint: McpEndpoint,
+  peer: McpPeer,
+  message: RpcMessage,
+  control: RequestControl,
+): Promise<void> {
   const response = await post(endpoint, message, createHeaders(message, peer), control)
   await response.body?.cancel()
 }
@@ -116,36 +121,50 @@ export async function request(
 ): Promise<JsonObject> {
   if (peer.era === 'sse') return requestOverSse(endpoint, ask, control)
   if (peer.era === 'legacy' && peer.sessionId === undefined) await renewSession(endpoint, peer, control)
-  const hadSession = peer.era === 'legacy' && peer.sessionId !== undefined && peer.sessionId !== ''
+  const hasSession = peer.era === 'legacy' && Boolean(peer.sessionId)
+  const answer = await sendRequest({ endpoint, peer, control }, ask, hasSession)
+  if (answer) return answer
+  await renewSession(endpoint, peer, control)
+  return (await sendRequest({ endpoint, peer, control }, ask, false)) ?? {}
+}
+
+type RequestExchange = Exchange & { readonly peer: McpPeer }
+
+/** Undefined: the server does not know the session any more. */
+async function sendRequest(exchange: RequestExchange, ask: Ask, mayRenew: boolean): Promise<JsonObject | undefined> {
+  const { endpoint, peer, control } = exchange
   const progressToken = control.onProgress && `p${lastId + 1}`
-  const { era, version } = peer
+  const { era, version, sessionId } = peer
   const message = createRequest({ era, version, id: ++lastId, ...ask, ...(progressToken && { progressToken }) })
-  const headers = { ...createHeaders(message, { ...peer, sessionId: peer.sessionId || undefined }), ...control.headers }
-  const cancel = () => {
-    if (era !== 'legacy') return // Closing the request cancels it.
-    const params = { requestId: message.id, reason: 'The user stopped the turn.' }
-    const late = { ...control, signal: undefined, timeoutMs: 5_000 }
-    notify(endpoint, peer, createNotification('notifications/cancelled', params), late).catch(() => undefined)
-  }
+  const headers = { ...createHeaders(message, { era, version, sessionId: sessionId || undefined }), ...control.headers }
+  const cancel = () => cancelRequest(exchange, message)
   control.signal?.addEventListener('abort', cancel, { once: true })
   try {
     const response = await post(endpoint, message, headers, control)
-    if (response.status === 404 && hadSession) {
+    if (response.status === 404 && mayRenew) {
       await response.body?.cancel()
-      await renewSession(endpoint, peer, control)
-      return await request(endpoint, { ...peer }, ask, control)
+      return undefined
     }
     if (response.status >= 400 && !isJson(response)) await requireSuccess(response)
-    return await readAnswer(response, message, { endpoint, peer, control })
+    return await readAnswer(response, message, exchange)
   } finally {
     control.signal?.removeEventListener('abort', cancel)
   }
 }
 
-/** Remembers a server without session ids by an empty one. */
+/** Closing a request cancels it in the modern revision. Legacy servers are told. */
+function cancelRequest({ endpoint, peer, control }: RequestExchange, { id }: RpcMessage): void {
+  if (peer.era !== 'legacy') return
+  const cancelled = createNotification('notifications/cancelled', {
+    requestId: id,
+    reason: 'The user stopped the turn.',
+  })
+  const late = { ...control, signal: undefined, timeoutMs: 5_000 }
+  notify(endpoint, peer, cancelled, late).catch(() => undefined)
+}
+
 async function renewSession(endpoint: McpEndpoint, peer: McpPeer, control: RequestControl): Promise<void> {
-  const { peer: fresh } = await initialize(endpoint, { ...control, headers: {} })
-  peer.sessionId = fresh.sessionId ?? ''
+  peer.sessionId = (await initialize(endpoint, control)).peer.sessionId
 }
 
 async function post(
@@ -171,11 +190,11 @@ async function post(
   return response
 }
 
-async function send(guardedFetch: GuardedFetch, request: Parameters<GuardedFetch>[0]): ReturnType<GuardedFetch> {
+async function send(guardedFetch: GuardedFetch, sent: Parameters<GuardedFetch>[0]): ReturnType<GuardedFetch> {
   try {
-    return await guardedFetch(request)
+    return await guardedFetch(sent)
   } catch (error) {
-    throw toFailure(error, request.signal)
+    throw toFailure(error, sent.signal)
   }
 }
 
@@ -199,13 +218,20 @@ async function requireSuccess(response: Response): Promise<void> {
     await response.body?.cancel()
     throw authFailure(status)
   }
-  const text = (await readText(response)).replace(/<[^>]{0,500}>/g, ' ').replace(/\s+/g, ' ').trim()
+  const text = (await readText(response))
+    .replace(/<[^>]{0,500}>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
   const excerpt = text && `: ${text.slice(0, maxExcerptChars)}`
-  throw new McpFailure(status < 500 && status !== 429 ? 'stale' : 'transport', `The server answered with status ${status}${excerpt}`)
+  throw new McpFailure(
+    status < 500 && status !== 429 ? 'stale' : 'transport',
+    `The server answered with status ${status}${excerpt}`,
+  )
 }
 
 const isStream = ({ headers }: Response): boolean => /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
-const isJson = ({ headers }: Response): boolean => /^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? '')
+const isJson = ({ headers }: Response): boolean =>
+  /^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? '')
 
 async function readText(response: Response): Promise<string> {
   try {
@@ -307,7 +333,12 @@ async function requestOverSse(endpoint: McpEndpoint, ask: Ask, control: RequestC
   }
 }
 
-async function converse(endpoint: McpEndpoint, stream: Response, ask: Ask, control: RequestControl): Promise<JsonObject> {
+async function converse(
+  endpoint: McpEndpoint,
+  stream: Response,
+  ask: Ask,
+  control: RequestControl,
+): Promise<JsonObject> {
   const peer: McpPeer = { era: 'sse', version: '2024-11-05' }
   const hello = createInitialize(++lastId, peer.version)
   const message = createRequest({ ...peer, id: ++lastId, ...ask })
@@ -337,4 +368,3 @@ function resolveEndpoint(data: string, base: string): string {
   if (found && found.origin === new URL(base).origin) return found.href
   throw new McpFailure('transport', 'The server names an address of another origin for its messages.')
 }
-

@@ -87,7 +87,9 @@ export type OpenedServer = {
 }
 
 type Calls<Part> = {
-  [Name in keyof Part]: Part[Name] extends (...args: infer Args) => infer Answer ? (...args: Args) => Promise<Answer> : never
+  [Name in keyof Part]: Part[Name] extends (...args: infer Args) => infer Answer
+    ? (...args: Args) => Promise<Answer>
+    : never
 }
 
 /** The part of the tenant's object. The types of calls between objects do not cover JSON of unknown shape. */
@@ -118,7 +120,9 @@ export function deploymentServers(env: Env): readonly Omit<StoredServer, 'state'
   try {
     rows = JSON.parse(text) as typeof rows
   } catch (error) {
-    throw new Error('MCP_SERVERS must be JSON such as {"wiki":{"url":"https://wiki.example.com/mcp"}}.', { cause: error })
+    throw new Error('MCP_SERVERS must be JSON such as {"wiki":{"url":"https://wiki.example.com/mcp"}}.', {
+      cause: error,
+    })
   }
   return Object.entries(rows).map(([alias, { token, headers, ...row }]) => ({
     config: { ...defaultConfig, url: '', ...row, alias, auth: token ? 'bearer' : headers ? 'headers' : 'none' },

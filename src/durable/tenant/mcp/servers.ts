@@ -239,7 +239,11 @@ export class TenantMcp extends TenantPart {
 
   #writeServer(
     alias: string,
-    { config, state, updatedAt }: { readonly config?: string; readonly state: ServerState; readonly updatedAt?: number },
+    {
+      config,
+      state,
+      updatedAt,
+    }: { readonly config?: string; readonly state: ServerState; readonly updatedAt?: number },
   ): void {
     this.#sql.exec(
       `INSERT INTO mcp_server VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET config = coalesce(excluded.config, config),

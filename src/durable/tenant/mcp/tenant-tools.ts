@@ -74,7 +74,9 @@ function createTools(env: Env, tenantId: string, { servers }: Catalogue): readon
   return servers.flatMap((server) => {
     const { alias } = server.config
     const link: ServerLink = { env, tenantId, server }
-    const tools = server.offered.map((tool) => createTool(link, { ...tool, name: nameOnce(tool.name, `${alias} ${tool.tool}`) }))
+    const tools = server.offered.map((tool) =>
+      createTool(link, { ...tool, name: nameOnce(tool.name, `${alias} ${tool.tool}`) }),
+    )
     return tools.length ? [...tools, ...createUtilities(link, nameOnce)] : []
   })
 }
@@ -161,7 +163,8 @@ function refuse(opened: OpenedServer | undefined, call: ServerCall): string | un
   const { state, config } = opened.server
   if (call.tool !== undefined && opened.tool?.state !== 'active')
     return `The tool is withheld: ${opened.tool?.reason ?? 'the server does not have it any more.'} Tell the user; a person can approve it.`
-  if (state.status === 'needs_auth') return `The server ${config.alias} needs credentials: ${state.reason ?? ''} Tell the user.`
+  if (state.status === 'needs_auth')
+    return `The server ${config.alias} needs credentials: ${state.reason ?? ''} Tell the user.`
   if (opened.isAdmitted) return undefined
   const since = new Date(state.since ?? clock.now()).toISOString()
   return `The server ${config.alias} is unavailable since ${since}: ${state.reason ?? ''} Go on without it, or try again in a minute.`
@@ -267,7 +270,11 @@ const promptUtilities: readonly Utility[] = [
   {
     name: 'get_prompt',
     description: 'Renders a prompt of this server.',
-    schema: { type: 'object', properties: { name: text('As list_prompts names it.'), arguments: { type: 'object' } }, required: ['name'] },
+    schema: {
+      type: 'object',
+      properties: { name: text('As list_prompts names it.'), arguments: { type: 'object' } },
+      required: ['name'],
+    },
     method: 'prompts/get',
     convert: list('messages'),
   },
