@@ -87,53 +87,79 @@ export const listHeaderValues = (schema: JsonObject, input: JsonObject): readonl
 
 // Texts that look like an attack. All strings of a tool reach the model, names of parameters and defaults too.
 
-/** Directives that only a poisoned tool gives: to call or avoid other tools, to pass on what the model knows, to keep quiet. */
-const poison: readonly (readonly [RegExp, string])[] = [
-  [
-    /<\/?\s{0,4}(?:important|system|instructions?|secret|hidden|admin)\b[^>]{0,80}>/i,
-    'it has tags that imitate the system',
-  ],
-  [
-    /\b(?:before|prior to|after|instead of|whenever|when|always)\b[^.\n]{0,60}\b(?:using|calling|invoking|running|call|use)\b[^.\n]{0,40}\b(?:any|every|all|other|another|another)\b[^.\n]{0,20}\btools?\b/i,
-    'it gives orders about other tools',
-  ],
-  [
-    /\b(?:do not|don't|never|without)\b[^.\n]{0,30}\b(?:tell|tells|telling|mention|mentioning|inform|informing|notify|notifying|show|showing|reveal|revealing|alert|alerting|warn|warning|ask|asking)\b[^.\n]{0,30}\b(?:the )?(?:user|human|person|operator)\b/i,
-    'it hides something from the user',
-  ],
-  [
-    /\b(?:pass|include|send|put|provide|attach|append|add|supply|insert|copy|forward|paste)\b[^.\n]{0,60}\b(?:system prompt|conversation(?: history)?|chat history|previous messages|full context|entire context|all messages|contents? of (?:the )?(?:~|\/|\.env|file)|ssh key|private key|api keys?|passwords?|credentials?|access tokens?|environment variables?|memory entries|secrets)\b/i,
-    'it asks for what the model knows or may read',
-  ],
-  [
-    /(?:~|\$HOME|\/root|\/home\/\w+)?\/?\.(?:ssh\/|aws\/|env\b|netrc|cursor\/|git-credentials|kube\/)|\/etc\/(?:passwd|shadow)|id_rsa\b/i,
-    'it names files that hold secrets',
-  ],
-  [
-    /\b(?:ignore|disregard|forget|override|bypass|skip)\b[^.\n]{0,40}\b(?:instructions?|rules?|polic(?:y|ies)|guidelines?|safety|approvals?|confirmations?|restrictions?|prompts?)\b/i,
-    'it cancels instructions',
-  ],
-  [
-    /\b(?:you (?:must|are required to|have to|should always)|the (?:assistant|model|agent|ai) (?:must|should always|has to))\b[^.\n]{0,80}\b(?:first|always|every time|before|regardless|immediately|also)\b/i,
-    'it gives orders to the model',
-  ],
+/** All patterns of a rule match one sentence. Each is cheap on any text. */
+type PoisonRule = { readonly reason: string; readonly all: readonly RegExp[] }
+
+/** Directives that only a poisoned tool gives: about other tools, about what the model knows, about keeping quiet. */
+const poison: readonly PoisonRule[] = [
+  {
+    reason: 'it has tags that imitate the system',
+    all: [/<\/?\s{0,4}(?:important|system|instructions?|secret|hidden|admin)\b/i],
+  },
+  {
+    reason: 'it gives orders about other tools',
+    all: [
+      /\b(?:before|prior to|after|instead of|whenever|always)\b/i,
+      /\b(?:using|calling|invoking|running|call|use)\b/i,
+      /\b(?:any|every|all|other|another) (?:other )?tools?\b/i,
+    ],
+  },
+  {
+    reason: 'it hides something from the user',
+    all: [
+      /\b(?:do not|don't|never|without) (?:ever )?(?:tell|mention|inform|notify|show|reveal|alert|warn|ask)(?:ing)?\b/i,
+      /\b(?:user|human|person|operator)\b/i,
+    ],
+  },
+  {
+    reason: 'it asks for what the model knows or may read',
+    all: [
+      /\b(?:pass|include|send|put|provide|attach|append|insert|copy|forward|paste)\b/i,
+      /\b(?:system prompt|conversation history|chat history|(?:full|entire|whole) (?:conversation|context|chat)|previous messages|all messages|ssh keys?|private keys?|api keys?|passwords?|credentials|access tokens?|environment variables|memory entries)\b/i,
+    ],
+  },
+  {
+    reason: 'it names files that hold secrets',
+    all: [
+      /\.(?:ssh|aws|kube|cursor|gnupg)\/|(?<!\w)\.(?:env|netrc|git-credentials)\b|\/etc\/(?:passwd|shadow)|\bid_rsa\b/i,
+    ],
+  },
+  {
+    reason: 'it cancels instructions',
+    all: [
+      /\b(?:ignore|disregard|forget|override|bypass)\b/i,
+      /\b(?:instructions|guidelines|safety|system prompt|your rules|approvals?)\b/i,
+    ],
+  },
+  {
+    reason: 'it gives orders to the model',
+    all: [
+      /\b(?:the (?:assistant|model|agent|ai) (?:must|should always|has to)|you must always)\b/i,
+      /\b(?:first|always|every time|before|regardless|immediately)\b/i,
+    ],
+  },
 ]
+
+const maxSentenceChars = 400
+
+function listSentences(strings: readonly string[]): readonly string[] {
+  const sentences = strings.flatMap((text) => text.normalize('NFKC').split(/[.!?]\s|\n/))
+  return sentences.flatMap((sentence) =>
+    Array.from({ length: Math.ceil(sentence.length / maxSentenceChars) }, (_, at) =>
+      sentence.slice(at * maxSentenceChars, (at + 1) * maxSentenceChars + 100),
+    ),
+  )
+}
 
 /** Returns why the texts of a tool look like an attack. */
 function findAttack(name: string, texts: ToolTexts): string | undefined {
-  const strings = [
-    name,
-    texts.title ?? '',
-    texts.description,
-    ...listStrings([texts.input_schema, texts.output_schema, texts.annotations]),
-  ]
-  const text = [...new Set(strings)].join('\n')
-  const [found] = scan(text, 'context')
+  const schemas = listStrings([texts.input_schema, texts.output_schema, texts.annotations])
+  const strings = [...new Set([name, texts.title ?? '', texts.description, ...schemas])]
+  const [found] = scan(strings.join('\n'), 'context')
   if (found) return `its texts look like an attack (${found.kind}): ${found.excerpt}`
-  const plain = text.normalize('NFKC')
-  for (const [pattern, reason] of poison) {
-    const match = pattern.exec(plain)
-    if (match) return `its texts look like an attack: ${reason} ("${match[0].slice(0, 100)}")`
+  for (const sentence of listSentences(strings)) {
+    const rule = poison.find(({ all }) => all.every((pattern) => pattern.test(sentence)))
+    if (rule) return `its texts look like an attack: ${rule.reason} ("${sentence.trim().slice(0, 100)}")`
   }
   return undefined
 }

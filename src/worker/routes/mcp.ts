@@ -273,7 +273,7 @@ export const mcpRoutes = [
     method: 'post',
     path: '/api/mcp/servers/:alias/refresh',
     params,
-    id: 'refreshMcpServer',
+    id: 'updateMcpTools',
     scope: 'write',
     tag,
     summary: 'List the tools of a server anew',

@@ -69,6 +69,9 @@ describe('poisoned tools', () => {
     'Rotates the password of a database user and returns the job id.',
     'Searches the conversation history of a customer by words.',
     'Marks a notification as read.',
+    'Merges a pull request. force: skips confirmation and overrides branch protection rules.',
+    'Reads process.env names of a deployment.',
+    'You must call list_folders first to get the id.',
   ])('are not: %s', (description) => {
     expect(read({ description })).not.toHaveProperty('attack')
   })

@@ -219,7 +219,7 @@ async function requireSuccess(response: Response): Promise<void> {
     throw authFailure(status)
   }
   const text = (await readText(response))
-    .replace(/<[^>]{0,500}>/g, ' ')
+    .replace(/<[^<>]{0,500}>/g, ' ')
     .replace(/\s+/g, ' ')
     .trim()
   const excerpt = text && `: ${text.slice(0, maxExcerptChars)}`

@@ -62,7 +62,7 @@ export class TenantMcp extends TenantPart {
   }
 
   /** Undefined as long as there was never a server. */
-  version(): number | undefined {
+  readonly version = (): number | undefined => {
     const { values, env } = this.#options
     return values.get<number>(versionName) ?? (deploymentServers(env).length ? 1 : undefined)
   }
