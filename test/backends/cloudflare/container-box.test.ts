@@ -291,6 +291,19 @@ describe('a container of the SDK that does not start at once', () => {
     expect(engine.destroyed).toBe(0)
   })
 
+  it('when a command comes is retried, because the command has not run', async () => {
+    const { backend, sandbox, engine } = open('sdk')
+    await backend.exec('true', T)
+    const exec = sandbox.execWithSessionToken.bind(sandbox)
+    sandbox.execWithSessionToken = () => {
+      sandbox.execWithSessionToken = exec
+      const errorResponse = { code: 'INTERNAL_ERROR', context: { phase: 'startup' } }
+      engine.kill()
+      return Promise.reject(Object.assign(new Error('Container failed to start.'), { errorResponse }))
+    }
+    expect(await backend.exec('echo x >> runs; cat runs', T)).toMatchObject({ stdout: 'x\n' })
+  })
+
   it('ever is an error, after the object was reset', async () => {
     const { backend, sandbox, world } = open('sdk', { retryMs: 1 })
     sandbox.failingStarts = Number.POSITIVE_INFINITY
