@@ -345,7 +345,7 @@ export const mcpRoutes = [
         call.param('alias'),
         call.body.tools,
       )
-      if (outcome === 'unknown') throw notFound()
+      if (outcome === 'unknown' || outcome === 'foreign') throw notFound()
       if (outcome === 'conflict')
         throw new AppError(409, 'conflict', 'A tool has another hash by now. List the tools again.')
       forgetSnapshot(call.tenant.id)

@@ -142,8 +142,8 @@ export class TenantMcp extends TenantPart {
     authority: Authority,
     alias: string,
     tools: readonly { readonly tool: string; readonly hash: string }[],
-  ): 'approved' | 'conflict' | 'unknown' {
-    if (!this.mayChange(authority, 'approve')) return 'unknown'
+  ): 'approved' | 'conflict' | 'unknown' | 'foreign' {
+    if (!this.mayChange(authority, 'approve')) return 'foreign'
     const server = this.#find(alias)
     if (!server) return 'unknown'
     const known = new Map(this.#tools(server).map((tool) => [tool.tool, tool]))
