@@ -3,6 +3,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
 import { CodeBlock } from './code-block.tsx'
+import { FileLink } from './file-view.tsx'
 import type { Node } from './lex.ts'
 import { showBidi } from './links.ts'
 import { reader } from './late.ts'
@@ -65,6 +66,7 @@ const drawers: Drawers = {
   ),
   image: ({ text, host, data }) =>
     data ? <img src={data} alt={text} /> : <span class="chip">{`🖼 ${showBidi(text)}${host && ` (${host})`}`}</span>,
+  file: ({ path, text }) => <FileLink path={path} text={text} />,
   heading: ({ depth, level, children }) => (
     <p class={`heading h${depth}`} {...(level && { role: 'heading', 'aria-level': level })}>
       {drawAll(children)}

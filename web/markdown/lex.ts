@@ -6,12 +6,14 @@
 import { lexer, type Token, type Tokens } from 'marked'
 import { checkLink, type CheckedLink } from './links.ts'
 import { decodeEntities } from './entities.ts'
+import { extensionOf, findPath, nameOf, splitAtFiles } from '../model/workspace-files.ts'
 
 export type Node =
   | { readonly tag: 'text'; readonly text: string }
   | { readonly tag: 'code'; readonly text: string }
   | { readonly tag: 'pre'; readonly text: string; readonly lang: string }
   | { readonly tag: 'link'; readonly link: CheckedLink; readonly children: readonly Node[] }
+  | { readonly tag: 'file'; readonly path: string; readonly text: string }
   | { readonly tag: 'image'; readonly text: string; readonly host: string; readonly data: string | undefined }
   | Heading
   | { readonly tag: 'list'; readonly start: number | undefined; readonly items: readonly ListItem[] }
@@ -86,7 +88,7 @@ const readers: Readonly<Record<string, Reader>> = {
     return [{ tag: 'table', head: token.header.map(cell), rows: token.rows.map((row) => row.map(cell)) }]
   },
   text: (token: Tokens.Text, depth) =>
-    token.tokens ? toNodes(token.tokens, depth) : [{ tag: 'text', text: decodeEntities(token.text) }],
+    token.tokens ? toNodes(token.tokens, depth) : readText(decodeEntities(token.text)),
   escape: (token: Tokens.Escape) => [{ tag: 'text', text: token.text }],
 }
 
@@ -98,12 +100,28 @@ const toNode = (token: Token, depth: number): readonly Node[] => {
 
 function readLink(token: Tokens.Link, depth: number): readonly Node[] {
   const children = toNodes(token.tokens, depth)
-  const link = checkLink(decodeEntities(token.href), token.text)
+  const href = decodeEntities(token.href)
+  const link = checkLink(href, token.text)
+  const path = link ? undefined : findFile(href)
+  if (path !== undefined) return [{ tag: 'file', path, text: token.text.replace(/[*_`]/g, '') || nameOf(path) }]
   return link ? [{ tag: 'link', link, children }] : [{ tag: 'text', text: token.raw }]
+}
+
+const readText = (text: string): readonly Node[] =>
+  splitAtFiles(text).map(({ text: words, path }) =>
+    path === undefined ? { tag: 'text', text: words } : { tag: 'file', path, text: words },
+  )
+
+/** Files have an extension. A word in brackets before another word is no link to one. */
+function findFile(href: string): string | undefined {
+  const path = findPath(href.replace(/^MEDIA:\s?/, ''))
+  return path !== undefined && extensionOf(path) ? path : undefined
 }
 
 /** Only data of pictures is shown. Any other address would tell a server that it was seen, and more in its query. */
 function readImage({ href, text }: Tokens.Image): Node {
+  const path = findFile(href)
+  if (path !== undefined) return { tag: 'file', path, text: text || nameOf(path) }
   const isData = /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/=]{1,1400000}$/.test(href)
   return { tag: 'image', text, host: isData ? '' : (checkLink(href, '')?.host ?? ''), data: isData ? href : undefined }
 }

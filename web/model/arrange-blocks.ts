@@ -1,13 +1,62 @@
 /** Arranges blocks for the list: subagents stand in the card of their call, and a call that needs the person says so. */
 
-import type { Block, Subagent, ToolBlock } from './blocks.ts'
+import { type Block, parse, type ResultsBlock, type Subagent, type ToolBlock } from './blocks.ts'
+import { findPath, nameOf } from './workspace-files.ts'
 import { listGoals } from './subagent-goals.ts'
 import type { Approval, Question } from './types.ts'
 
 type Pending = { readonly approvals: readonly Approval[]; readonly questions: readonly Question[] }
 
-export const arrangeBlocks = (blocks: readonly Block[], pending: Pending): readonly Block[] =>
-  markWaiting(nestSubagents(blocks), pending)
+/** By run, the first ones and the number of all. */
+export type ChangedFiles = Readonly<Record<string, { readonly files: readonly string[]; readonly count: number }>>
+
+export const arrangeBlocks = (
+  blocks: readonly Block[],
+  pending: Pending,
+  changed: ChangedFiles = {},
+): readonly Block[] => addResults(markWaiting(nestSubagents(blocks), pending), changed)
+
+/** Puts behind the last block of each run the files that it has made and changed. */
+function addResults(blocks: readonly Block[], changed: ChangedFiles): readonly Block[] {
+  const runs = new Map<string, Block[]>()
+  for (const block of blocks) {
+    const known = runs.get(block.runId)
+    if (known) known.push(block)
+    else runs.set(block.runId, [block])
+  }
+  return blocks.flatMap((block): readonly Block[] => {
+    const run = runs.get(block.runId) ?? []
+    const results = run.at(-1) === block ? resultsOf(run, changed[block.runId]) : undefined
+    return results ? [block, results] : [block]
+  })
+}
+
+/** Only a run with a call has any. The answer may show a file itself. */
+function resultsOf(
+  run: readonly Block[],
+  changed = { files: [] as readonly string[], count: 0 },
+): ResultsBlock | undefined {
+  if (!run.some(({ kind }) => kind === 'tool')) return undefined
+  const texts = run.flatMap((block) => (block.kind === 'text' ? [block.text] : []))
+  const isNamed = (path: string) =>
+    texts.some((text) => text.includes(path) || text.includes(encodeURI(path)) || text.includes(nameOf(path)))
+  const all = run.flatMap((block) => (block.kind === 'tool' ? madeBy(block) : []))
+  const made = all.filter(({ path }) => !isNamed(path))
+  if (!made.length && !changed.count) return undefined
+  const runId = run[0]?.runId ?? ''
+  return { kind: 'results', key: `${runId}.results`, runId, made, changed: changed.files, count: changed.count }
+}
+
+/** The result of a tool that makes pictures, sound or film has the path and the type of its file. */
+function madeBy({ result, input, state }: ToolBlock): ResultsBlock['made'] {
+  if (state !== 'done' || !result?.includes('"mime"')) return []
+  const { path, mime } = Object(parse(result)) as { readonly path?: unknown; readonly mime?: unknown }
+  const found = typeof path === 'string' && typeof mime === 'string' ? findPath(path) : undefined
+  if (found === undefined) return []
+  const { prompt, text } = Object(input) as { readonly prompt?: unknown; readonly text?: unknown }
+  const words = [prompt, text].find((one) => typeof one === 'string')
+  return [{ path: found, text: typeof words === 'string' ? words.slice(0, 200) : '' }]
+}
 
 function markWaiting(blocks: readonly Block[], { approvals, questions }: Pending): readonly Block[] {
   if (!approvals.length && !questions.length) return blocks

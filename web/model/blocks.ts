@@ -2,6 +2,7 @@
 
 import { listGoals } from './subagent-goals.ts'
 import type { Message } from './types.ts'
+import { type AttachedFile, splitAttached } from './workspace-files.ts'
 
 type Common = { readonly key: string; readonly runId: string; readonly at?: string }
 
@@ -38,11 +39,23 @@ export type UserBlock = Common & {
   readonly text: string
   /** Addresses of images in our API, or data. */
   readonly images: readonly string[]
+  readonly files?: readonly AttachedFile[]
   /** `joining`: sent into a run that has not taken it yet. `missed`: that run has ended without it. `command`: no message. */
   readonly state: 'stored' | 'sending' | 'sent' | 'joining' | 'missed' | 'failed' | 'command'
 }
 
+/** Stands behind the answer of a run. */
+export type ResultsBlock = Common & {
+  readonly kind: 'results'
+  /** Media that calls have made. */
+  readonly made: readonly { readonly path: string; readonly text: string }[]
+  readonly changed: readonly string[]
+  /** Of changed files, of which `changed` has the first. */
+  readonly count: number
+}
+
 export type Block =
+  | ResultsBlock
   | TextBlock
   | ToolBlock
   | UserBlock
@@ -117,7 +130,7 @@ function userBlock(message: Message): Block {
   if (message.source) return { ...common, kind: 'notice', text: textOf(message), source: message.source }
   const parts = Array.isArray(message.content) ? message.content : []
   const images = parts.flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : []))
-  return { ...common, kind: 'user', text: textOf(message), images, state: 'stored' }
+  return { ...common, kind: 'user', ...splitAttached(textOf(message)), images, state: 'stored' }
 }
 
 type StoredCall = NonNullable<Message['tool_calls']>[number]

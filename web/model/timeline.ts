@@ -5,6 +5,7 @@
 
 import type { Approval, Message, Question, SessionEvent } from './types.ts'
 import { type Block, type Durations, stateOf, textOf, type UserBlock } from './blocks.ts'
+import { splitAttached } from './workspace-files.ts'
 import { appendDelta, dropAfter, updateTool } from './live-blocks.ts'
 
 export type Outcome = {
@@ -78,12 +79,12 @@ export function restoreUnread(timeline: Timeline, kept: readonly UserBlock[]): T
   return { ...timeline, live: [...timeline.live, ...kept.flatMap(restore)] }
 }
 
-type Sent = { readonly key: string; readonly text: string; readonly images?: readonly string[] }
+type Sent = Pick<UserBlock, 'key' | 'text' | 'files'> & { readonly images?: readonly string[] }
 
 /** Shows what a person has sent before the server knows of it. */
-export const addSent = (timeline: Timeline, { key, text, images = [] }: Sent): Timeline => ({
+export const addSent = (timeline: Timeline, { key, images = [], ...sent }: Sent): Timeline => ({
   ...timeline,
-  live: [...withoutCommands(timeline.live), { kind: 'user', key, runId: key, text, images, state: 'sending' }],
+  live: [...withoutCommands(timeline.live), { kind: 'user', key, runId: key, ...sent, images, state: 'sending' }],
 })
 
 type Answered = { readonly runId: string; readonly text: string; readonly answer: string }
@@ -180,11 +181,12 @@ const reducers: Reducers = {
       input,
     ),
   'run.queued': (timeline, { run_id: runId, input = '' }) => {
-    const sending = findSending(timeline.live, input)
+    const { text } = splitAttached(input)
+    const sending = findSending(timeline.live, text)
     return {
       ...timeline,
       live: timeline.live.filter((block) => block.runId !== runId && block !== sending),
-      queued: [...timeline.queued.filter((one) => one.runId !== runId), { runId, text: input }],
+      queued: [...timeline.queued.filter((one) => one.runId !== runId), { runId, text }],
     }
   },
   'run.dequeued': (timeline, { run_id: runId }) => ({
@@ -272,12 +274,14 @@ const reducers: Reducers = {
     live: dropAfter(timeline.live, runId, from),
   }),
   'run.steered': (timeline, { run_id: runId, seq, input }) => {
-    const block = findSending(timeline.live, input, ['sending', 'joining'])
+    const { text, files } = splitAttached(input)
+    const block = findSending(timeline.live, text, ['sending', 'joining'])
     const sent: Block = {
       kind: 'user',
       key: `steer-${seq}`,
       images: [],
-      text: input,
+      text,
+      files,
       ...block,
       runId,
       state: 'sent',
@@ -312,11 +316,12 @@ const findSending = (live: readonly Block[], text: string, states: readonly stri
   )
 
 /** The event of a run may come before the answer to the request that began it. */
-function showUser(timeline: Timeline, runId: string, text: string): Timeline {
+function showUser(timeline: Timeline, runId: string, input: string): Timeline {
+  const { text, files } = splitAttached(input)
   const isShown =
     timeline.live.some((block) => block.kind === 'user' && block.runId === runId) ||
     timeline.messages.some((message) => message.run_id === runId)
-  if (isShown || !text) return timeline
+  if (isShown || !input) return timeline
   const sending = findSending(timeline.live, text)
   if (sending) {
     const live = timeline.live.map((block) =>
@@ -326,6 +331,6 @@ function showUser(timeline: Timeline, runId: string, text: string): Timeline {
   }
   return {
     ...timeline,
-    live: [...timeline.live, { kind: 'user', key: `run-${runId}`, runId, text, images: [], state: 'sent' }],
+    live: [...timeline.live, { kind: 'user', key: `run-${runId}`, runId, text, files, images: [], state: 'sent' }],
   }
 }

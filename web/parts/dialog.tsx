@@ -6,9 +6,14 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { t } from '../words/words.ts'
 import { Button } from './button.tsx'
 
-type Props = { readonly title: string; readonly onClose: () => void; readonly children: ComponentChildren }
+type Props = {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+  readonly isWide?: boolean
+}
 
-export function Dialog({ title, onClose, children }: Props) {
+export function Dialog({ title, onClose, children, isWide = false }: Props) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
@@ -17,7 +22,13 @@ export function Dialog({ title, onClose, children }: Props) {
     return () => dialog?.close()
   }, [])
   return (
-    <dialog ref={ref} class="dialog" aria-labelledby={id} onCancel={onClose} onClose={onClose}>
+    <dialog
+      ref={ref}
+      class={isWide ? 'dialog wide' : 'dialog'}
+      aria-labelledby={id}
+      onCancel={onClose}
+      onClose={onClose}
+    >
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>

@@ -28,6 +28,7 @@ const paths = {
   mic: 'M12 3a3 3 0 00-3 3v5a3 3 0 006 0V6a3 3 0 00-3-3zM6 11a6 6 0 0012 0M12 17v4',
   attach: 'M8 12l6-6a3 3 0 014 4l-8 8a5 5 0 01-7-7l8-8',
   more: 'M5 12h.01M12 12h.01M19 12h.01',
+  save: 'M12 4v11M7 11l5 5 5-5M5 20h14',
   down: 'M6 9l6 6 6-6',
   trash: 'M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13',
   pin: 'M9 4h6l-1 6 4 4H6l4-4zM12 14v7',

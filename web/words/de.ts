@@ -94,6 +94,11 @@ export const de: Words = {
   failed: 'Fehlgeschlagen',
   fallbackHint: 'Eines je Zeile, in der Reihenfolge, in der sie bei einem Ausfall gefragt werden:',
   fallbackModels: 'Ersatzmodelle',
+  enlarge: 'Vergrößern',
+  openInFiles: 'In Dateien öffnen',
+  file: 'Datei',
+  oneFile: 'Eine Datei',
+  fileCount: '{count} Dateien',
   files: 'Dateien',
   filesAway: 'Die Dateien sind gerade nicht erreichbar. Versuche es gleich noch einmal.',
   filesFull: 'Der Speicher ist voll. Lösche Dateien oder Sitzungen, oder bitte den Betreiber um mehr.',
@@ -363,4 +368,5 @@ export const de: Words = {
   wrongKey: 'Dieser Schlüssel oder Link ist nicht gültig. Ein Link gilt einmal, zehn Minuten lang.',
   you: 'Du',
   zone: 'Zeitzone',
+  youAreOffline: 'Du bist offline. Was du schreibst, wird gesendet, sobald das Netz wieder da ist.',
 }

@@ -92,6 +92,11 @@ export const en = {
   failed: 'Failed',
   fallbackHint: 'One per line, in the order in which they are tried when a model fails:',
   fallbackModels: 'Fallback models',
+  enlarge: 'Enlarge',
+  openInFiles: 'Open in Files',
+  file: 'File',
+  oneFile: 'One file',
+  fileCount: '{count} files',
   files: 'Files',
   filesAway: 'The files cannot be reached now. Try again in a moment.',
   filesFull: 'The storage is full. Delete files or sessions, or ask the owner for more.',
@@ -358,4 +363,5 @@ export const en = {
   wrongKey: 'This key or link is not valid. A link works once, within ten minutes.',
   you: 'You',
   zone: 'Time zone',
+  youAreOffline: 'You are offline. What you write is sent when the network is back.',
 } as const

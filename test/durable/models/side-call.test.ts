@@ -9,7 +9,7 @@ import type { Route } from '#agent/routing/route.ts'
 import { createD1History } from '#db/history.ts'
 import { createRoutes } from '#durable/models/model-routes.ts'
 import { type SideCallResult, type SideCallRequest, runSideCall } from '#durable/models/side-call.ts'
-import { parseTitle } from '#durable/session/core/title.ts'
+import { parseTitle, titleFrom } from '#durable/session/core/title.ts'
 import { deployment } from '../../support/deployment.ts'
 import {
   type ModelRequest,
@@ -227,6 +227,16 @@ describe('a title', () => {
     expect(parseTitle('Title: **Wings**')).toBe('Wings')
     expect(parseTitle(`# ${'long '.repeat(40)}`)).toHaveLength(60)
     expect(parseTitle(' \n ')).toBe(null)
+  })
+
+  it('is the words of a first message, not the note about its files', () => {
+    const note = (name: string) => `\n[Attached file: uploads/1/${name} (text/plain)]`
+    const contents = '\n[uploads/1/a.txt contains:]\nsecret'
+    const from = (text: string) => titleFrom({ role: 'user', content: [{ type: 'text', text }] })
+    expect(from(`Count trees${note('a.txt')}${note('b.txt')}${contents}`)).toBe('Count trees')
+    expect(from(`${note('a b.txt')}${contents}`)).toBe('a b.txt')
+    expect(from('[Attached file: audio]')).toBe('audio')
+    expect(from('an [Attached file] in words')).toBe('an [Attached file] in words')
   })
 
   const titles = { auxiliary: { title_generation: { enabled: true } } }

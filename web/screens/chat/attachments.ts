@@ -21,6 +21,8 @@ export type Upload = {
   readonly share: number
   /** In the workspace, once it is there. */
   readonly path?: string
+  /** An earlier message has it, too. */
+  readonly isEarlier?: boolean
 }
 export type Attached = Attachment | Upload
 
@@ -69,7 +71,7 @@ export function detach(session: string, one: Attached): void {
   )
   if (one.type !== 'upload') return
   running.get(one.key)?.abort()
-  if (one.path !== undefined) api('DELETE', filePath(session, one.path)).catch(showError)
+  if (one.path !== undefined && !one.isEarlier) api('DELETE', filePath(session, one.path)).catch(showError)
 }
 
 /** Uploaded files are named in the message. */

@@ -11,6 +11,8 @@ import { formatTime } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { branchFrom, editLast, isLastUser, sendAgain } from './turns.ts'
 import { forgetSent } from './store.ts'
+import { Results } from './results/results.tsx'
+import { MessagePicture, WorkspaceFile } from './results/workspace-file.tsx'
 import { SubagentLink, ToolCard } from './tool-card.tsx'
 
 export const BlockView = memo(({ block }: { readonly block: Block }) => (
@@ -22,6 +24,7 @@ export const BlockView = memo(({ block }: { readonly block: Block }) => (
 function labelOf(block: Block): string {
   if (block.kind === 'user') return t('you')
   if (block.kind === 'tool') return `${t('tool')} ${block.tool}`
+  if (block.kind === 'results') return t('files')
   return block.kind === 'text' ? t('agent') : t(block.kind)
 }
 
@@ -49,22 +52,37 @@ function Content({ block }: { readonly block: Block }) {
           </p>
         </details>
       )
+    case 'results':
+      return <Results block={block} />
     case 'subagent':
       return <SubagentLink subagent={block} />
   }
 }
 
 function User({ block }: { readonly block: UserBlock }) {
-  const { text, images, state, key } = block
+  const { text, images, files = [], state, key } = block
   return (
     <>
-      <p class="bubble pre-line" dir="auto">
-        {showBidi(text)}
-      </p>
+      {text && (
+        <p class="bubble pre-line" dir="auto">
+          {showBidi(text)}
+        </p>
+      )}
+      {files.length > 0 && (
+        <p class="row end">
+          {files.map(({ name, path }) =>
+            path === undefined ? (
+              <span class="chip">{showBidi(name)}</span>
+            ) : (
+              <WorkspaceFile key={path} path={path} text={name} />
+            ),
+          )}
+        </p>
+      )}
       {images.length > 0 && (
-        <p class="row">
+        <p class="row end">
           {images.map((url) => (
-            <Picture key={url} url={url} />
+            <MessagePicture key={url} url={url} name={t('picture')} />
           ))}
         </p>
       )}
@@ -80,14 +98,6 @@ function User({ block }: { readonly block: UserBlock }) {
     </>
   )
 }
-
-/** Pictures of our own API, and data. Others are named. */
-const Picture = ({ url }: { readonly url: string }) =>
-  url.startsWith('/api/') || url.startsWith('data:image/') ? (
-    <img class="thumb" src={url} alt={t('picture')} loading="lazy" />
-  ) : (
-    <span class="chip">{`🖼 ${URL.canParse(url) ? new URL(url).host : t('picture')}`}</span>
-  )
 
 const UserActions = ({ block }: { readonly block: UserBlock }) => (
   <div class="actions">

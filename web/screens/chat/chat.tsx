@@ -3,6 +3,7 @@
 import { useEffect } from 'preact/hooks'
 import { can } from '../../api/me.ts'
 import { ask } from '../../parts/dialog.tsx'
+import { drawFilesBy } from '../../markdown/file-view.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { goTo, place } from '../../parts/route.ts'
 import { explain } from '../../parts/toast.ts'
@@ -11,6 +12,7 @@ import { t } from '../../words/words.ts'
 import { changeSession, sessions } from '../sessions/sessions.ts'
 import { Composer } from './composer/composer.tsx'
 import { MessageList } from './list.tsx'
+import { WorkspaceFile } from './results/workspace-file.tsx'
 import { Pending } from './pending.tsx'
 import {
   closeSession,
@@ -25,6 +27,8 @@ import {
 } from './store.ts'
 import { WaitingMessages } from './waiting-messages.tsx'
 import { Welcome } from './welcome.tsx'
+
+drawFilesBy(WorkspaceFile)
 
 export function Chat() {
   const { id, part } = place.value

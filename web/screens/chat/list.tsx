@@ -11,6 +11,7 @@ import { t } from '../../words/words.ts'
 import { BlockView } from './block.tsx'
 import { EndOfRun } from './end-of-run.tsx'
 import { findMarked, mark } from './marked.ts'
+import { changedFiles, watchChangedFiles } from './results/changed-files.ts'
 import { loadNextPage, loadOlder, marked, reloadMessages, timeline } from './store.ts'
 
 const maxShown = 200
@@ -40,6 +41,7 @@ export function MessageList() {
     mark(list, markedKey)
     isAway.value = timeline.value.newer !== null || !isFollowing.current
   })
+  useEffect(watchChangedFiles, [])
   useEffect(() => watchSize(ref.current, isFollowing), [])
   const onScroll = () => {
     const list = ref.current
@@ -79,7 +81,11 @@ function useBlocks() {
   const stored = useComputed(() => toBlocks(messages.value, durations.value))
   const blocks = useComputed((): readonly Block[] => {
     const { newer, live } = timeline.value
-    return arrangeBlocks(newer === null ? joinBlocks(stored.value, live) : stored.value, timeline.value)
+    return arrangeBlocks(
+      newer === null ? joinBlocks(stored.value, live) : stored.value,
+      timeline.value,
+      changedFiles.value,
+    )
   })
   return { stored, blocks }
 }
@@ -169,7 +175,12 @@ function showNewer({ end, blocks, shown: count }: Shown, { last, shown }: Signal
 /** Pictures and folded parts change heights without an event of the session. */
 function watchSize(list: HTMLElement | null, isFollowing: { readonly current: boolean }): (() => void) | undefined {
   if (!list) return undefined
-  const observer = new ResizeObserver(() => isFollowing.current && (list.scrollTop = list.scrollHeight))
+  const follow = () => void (isFollowing.current && (list.scrollTop = list.scrollHeight))
+  const observer = new ResizeObserver(follow)
   observer.observe(list)
-  return () => observer.disconnect()
+  list.addEventListener('load', follow, true)
+  return () => {
+    observer.disconnect()
+    list.removeEventListener('load', follow, true)
+  }
 }

@@ -19,6 +19,7 @@ import {
   type Timeline,
 } from '../../model/timeline.ts'
 import type { UserBlock } from '../../model/blocks.ts'
+import { splitAttached } from '../../model/workspace-files.ts'
 import type { Approval, Message, Question, Session, SessionEvent } from '../../model/types.ts'
 import { t } from '../../words/words.ts'
 import { place, replacePlace } from '../../parts/route.ts'
@@ -91,7 +92,7 @@ export async function openSession(id: string, at?: number): Promise<void> {
       older: page.next_cursor,
       newer: page.newer_cursor,
       run: found.run?.run_id,
-      queued: (found.queued ?? []).map(({ run_id: runId, input = '' }) => ({ runId, text: input })),
+      queued: (found.queued ?? []).map(({ run_id: runId, input = '' }) => ({ runId, text: splitAttached(input).text })),
     }
     timeline.value = restoreUnread(opened, listUnsent(id))
     marked.value = at
@@ -245,9 +246,12 @@ export async function sendMessage({ mode, ...draft }: Draft): Promise<void> {
   // The message stands at the end.
   if (timeline.value.newer !== null) await reloadMessages().catch(showError)
   const key = crypto.randomUUID()
-  const { text, attachments } = draft
+  const { attachments } = draft
+  const named = splitAttached(draft.text)
   const images = attachments.flatMap((one) => (one.type === 'image' ? [one.url] : []))
-  timeline.value = addSent(timeline.value, { key, text, images })
+  const files = [...named.files, ...attachments.flatMap((one) => (one.type === 'file' ? [one] : []))]
+  const sent = { key, text: named.text, images, files }
+  timeline.value = addSent(timeline.value, sent)
   const message = { ...draft, ...(mode && timeline.value.run !== undefined && { mode }), key, session: id }
   try {
     const accepted = await post(message)
@@ -255,12 +259,12 @@ export async function sendMessage({ mode, ...draft }: Draft): Promise<void> {
     else if (openId === accepted.session_id) {
       const { run_id: runId, status } = accepted
       timeline.value = confirmSent(timeline.value, key, { runId, isJoined: status === 'joined' })
-      if (status === 'ended') await showCommand(openId, runId, text)
+      if (status === 'ended') await showCommand(openId, runId, draft.text)
     }
   } catch (error) {
-    keepFailed(id, { kind: 'user', key, runId: key, text, images, state: 'failed' })
+    keepFailed(id, { kind: 'user', runId: key, ...sent, state: 'failed' })
     // Without the list nobody sees the message, so its words go back into the field.
-    if (loadError.value !== undefined) suggest(text)
+    if (loadError.value !== undefined) suggest(draft.text)
     showError(error)
   }
 }

@@ -5,7 +5,8 @@ import type { UserBlock } from '../../model/blocks.ts'
 import { can } from '../../api/me.ts'
 import { isUnsent } from '../../model/timeline.ts'
 import { goTo, place } from '../../parts/route.ts'
-import { type Attached, listAttached, readPicture, setAttached } from './attachments.ts'
+import type { AttachedFile } from '../../model/workspace-files.ts'
+import { type Attached, listAttached, readPicture, setAttached, toMessage } from './attachments.ts'
 import { type Draft, readDraft, suggest } from './draft.ts'
 import { forgetSent, fork, sendMessage, timeline, undo } from './store.ts'
 
@@ -32,11 +33,11 @@ const edited = signal<Edited | undefined>(undefined)
 /** True while the field has the words of the newest turn. That turn stays until they are sent. */
 export const isEditing = (): boolean => edited.value?.session === place.value.id && isLastUser(edited.value)
 
-export async function editLast({ runId, text, images }: UserBlock): Promise<void> {
+export async function editLast({ runId, text, images, files = [] }: UserBlock): Promise<void> {
   const { id: session } = place.value
   const pictures = await Promise.all(images.map(readPicture))
   edited.value = { session, runId, text: readDraft(session), attached: listAttached(session) }
-  setAttached(session, pictures)
+  setAttached(session, [...pictures, ...toAttached(files)])
   suggest(text)
 }
 
@@ -57,10 +58,19 @@ export async function submit(draft: Draft): Promise<void> {
   await sendMessage(draft)
 }
 
-export async function sendAgain({ key, text, images }: UserBlock): Promise<void> {
+export async function sendAgain({ key, text, images, files = [] }: UserBlock): Promise<void> {
+  const pictures = images.map((url) => ({ type: 'image' as const, url, name: '' }))
+  const message = toMessage(text, [...pictures, ...toAttached(files)])
   forgetSent(key)
-  await sendMessage({ text, attachments: images.map((url) => ({ type: 'image', url, name: '' })) })
+  await sendMessage(message)
 }
+
+/** Files that the server has stay where they are, and the message names them again. */
+const toAttached = (files: readonly AttachedFile[]): readonly Attached[] =>
+  files.flatMap(({ name, path, data }): readonly Attached[] => {
+    if (path !== undefined) return [{ type: 'upload', key: path, name, share: 1, path, isEarlier: true }]
+    return data === undefined ? [] : [{ type: 'file', name, data }]
+  })
 
 export async function branchFrom(runId: string): Promise<void> {
   const copy = await fork(runId)

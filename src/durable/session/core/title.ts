@@ -9,9 +9,16 @@ import { withTimeout } from '#durable/platform/timeout.ts'
 
 const maxTitleChars = 60
 
+/** The note that names a file of a message. Behind it are the contents of the files. */
+const attachedFile =
+  /\n?\[(?:Attached file|File of the message replied to): (?:uploads\/[^\n/]{1,40}\/)?([^\n/]{1,255}?)(?: \([\w.+-]{1,60}\/[\w.+-]{1,80}\))?\]/
+
+/** The words of a message, or the name of its first file. */
 export function titleFrom(message: OpeningMessage): string | null {
   if (message.role === 'tool') return null
-  const line = textIn(message).replace(/\s+/g, ' ').trim()
+  const text = textIn(message)
+  const [words = ''] = text.split(attachedFile, 1)
+  const line = (words.trim() || (attachedFile.exec(text)?.[1] ?? '')).replace(/\s+/g, ' ').trim()
   if (!line) return null
   return line.length > maxTitleChars ? `${line.slice(0, maxTitleChars - 1)}…` : line
 }
