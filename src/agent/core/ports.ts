@@ -72,6 +72,8 @@ export type View = {
   /** The role of the last message in the transcript. */
   readonly lastRole: Message['role'] | undefined
   readonly toolbox: Toolbox
+  /** Whether others who contribute to the conversation have taken this tool away. */
+  readonly isToolLost?: (tool: string) => boolean
   /** Selects the first of these planned calls that may run at the same time. */
   readonly selectConcurrent: (calls: readonly ToolCall[]) => readonly ToolCall[]
   /** The seq of the last message. */

@@ -24,7 +24,9 @@ import { loopLimits } from './loop-limits.ts'
 import { createModelEffects } from './model-effects.ts'
 import { createCompressibleTokens, defaultContextWindow, type Summariser } from './compression/summariser.ts'
 import { withTrace } from './trace.ts'
-import { turnScope } from './tools/turn-scope.ts'
+import { isToolLost, turnScope } from './tools/turn-scope.ts'
+import type { Risk } from '#agent/core/permission/approval.ts'
+import { isRiskLost } from '#agent/core/permission/lost-rights.ts'
 import type { TurnSession } from './turn-session.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { DeltaBuffer } from './delta-buffer.ts'
@@ -76,6 +78,7 @@ function createView(session: TurnSession, routes: readonly Route[], env: Env): V
     sendsPdfs: sendsPdfs(session, routes[turn.route.model]),
     canShrinkImages: env.IMAGES !== undefined,
     toolbox: session.toolRuntime.toolbox(session.settings, turnScope(session)),
+    isToolLost: (tool) => isToolLost(session, tool),
     selectConcurrent: (calls) => session.toolRuntime.together(calls, session.settings, turnScope(session)),
     stallsInARow: getStalls(session.tenantId, routes[turn.route.model]?.id ?? ''),
     lastSeq: session.store.lastMessageSeq(),
@@ -185,11 +188,12 @@ const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) => reado
 })
 
 /** Roles count as they are when a call begins, which may be long after its batch did. */
-function limitsByRole(session: TurnSession): Pick<ApprovalPolicy, 'maxRisk' | 'isTakenAway'> {
+function limitsByRole(session: TurnSession): Pick<ApprovalPolicy, 'maxRisk' | 'isTakenAway' | 'isLost'> {
   const authority = turnAuthority(session)
   const { entitlements, contributors, maxRisk } = authority
   const hasTool = (tool: string) => session.toolRuntime.toolbox(session.settings, authority).has(tool)
-  return { maxRisk, ...((entitlements ?? contributors) && { isTakenAway: (tool) => !hasTool(tool) }) }
+  const isLost = (tool: string, risk: Risk) => isRiskLost(authority, risk) || isToolLost(session, tool)
+  return { maxRisk, isLost, ...((entitlements ?? contributors) && { isTakenAway: (tool) => !hasTool(tool) }) }
 }
 
 /** Lists the results that the batch has already. */
