@@ -102,6 +102,8 @@ export type View = {
   readonly lostCall?: { readonly usage: Usage }
   /** Whether the transcript contains images. */
   readonly hasImages: boolean
+  /** Whether the model gets PDF files of the transcript as such. */
+  readonly sendsPdfs: boolean
   /** Whether this deployment can make images smaller. */
   readonly canShrinkImages: boolean
   /** A random number, 0 ≤ x < 1, for jitter. */

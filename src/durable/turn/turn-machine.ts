@@ -1,5 +1,6 @@
 /** Creates the state machine of a session: the pure loop with the session's store, effects and view. */
 
+import { hasPdf, takesPdfs } from '#agent/providers/shared/pdf.ts'
 import { readMessages } from './turn-marks.ts'
 import type { Machine } from '#agent/loop/drive.ts'
 import type { View } from '#agent/core/ports.ts'
@@ -74,6 +75,7 @@ function createView(session: TurnSession, routes: readonly Route[], env: Env): V
     inbox: session.store.inbox(),
     lastRole: session.store.lastRole(),
     hasImages: session.store.hasImages(),
+    sendsPdfs: sendsPdfs(session, routes[turn.route.model]),
     canShrinkImages: env.IMAGES !== undefined,
     toolbox: session.toolRuntime.toolbox(session.settings, turnScope(session)),
     isToolLost: (tool) => isToolLost(session, tool),
@@ -197,6 +199,12 @@ function limitsByRole(session: TurnSession): Pick<ApprovalPolicy, 'maxRisk' | 'i
 /** Lists the results that the batch has already. */
 const settledResults = ({ stage }: Turn): readonly ToolMessage[] =>
   stage.at === 'tools' ? stage.calls.flatMap((call) => (call.state === 'settled' ? [call.result] : [])) : []
+
+function sendsPdfs({ store }: TurnSession, route: Route | undefined): boolean {
+  const { repairs } = store.turn()
+  const quirks = route?.endpoints[0]?.quirks ?? {}
+  return route !== undefined && takesPdfs({ ...route, quirks, repairs }) && store.transcript().some(hasPdf)
+}
 
 const windowOf = ({ store }: TurnSession, routes: readonly Route[]): number | undefined =>
   routes[store.turn().route.model]?.contextWindow
