@@ -24,6 +24,7 @@ import { linkedFileRoutes } from './routes/linked-files.ts'
 import { loginPageRoutes, signInRoutes } from './routes/login.ts'
 import { loginRoutes } from './routes/logins.ts'
 import { memoryRoutes } from './routes/memory.ts'
+import { mcpRoutes } from './routes/mcp.ts'
 import { mediaRoutes } from './routes/v1/media.ts'
 import { modelRoutes } from './routes/v1/models.ts'
 import { livenessRoutes } from './routes/liveness.ts'
@@ -88,6 +89,7 @@ export const routes: readonly ApiRoute[] = [
   ...credentialRoutes,
   ...secretRoutes,
   ...memoryRoutes,
+  ...mcpRoutes,
   ...jobRoutes,
   ...skillRoutes,
   ...skillImportRoutes,

@@ -65,6 +65,22 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     expect(kept.filter((path) => /^\/(?:api|v1|files|docs)\b/.test(path))).toEqual([])
   })
 
+  it('says that it is offline, at once and after a reload, and keeps the field on the screen', async () => {
+    const notice = page.getByText('You are offline.')
+    await context.setOffline(true)
+    await notice.waitFor()
+    const box = await composer().boundingBox()
+    expect((box?.y ?? 9_999) + (box?.height ?? 0)).toBeLessThanOrEqual(page.viewportSize()?.height ?? 0)
+    await page.reload()
+    await notice.waitFor()
+    await context.setOffline(false)
+    await eventually(
+      () => notice.count(),
+      (count) => count === 0,
+    )
+    errors.length = 0
+  })
+
   it('opens offline, lets a message wait over a reload, and says it once', async () => {
     const id = await client.newSession()
     await open(id)

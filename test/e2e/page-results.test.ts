@@ -100,6 +100,15 @@ describe.skipIf(chromium === undefined)('files in the chat', () => {
     expect(errors.filter((text) => !/404/.test(text))).toEqual([])
   })
 
+  it('keeps the single line breaks of an answer', async () => {
+    const id = await client.newSession()
+    await client.chat(id, '[[say one\ntwo\nthree]]')
+    await open(id)
+    const answer = page.locator('.block.text p')
+    await answer.waitFor()
+    expect(await answer.innerText()).toBe('one\ntwo\nthree')
+  })
+
   it('lists the files that a turn has changed below its answer, live and after a reload', async () => {
     const id = await client.newSession()
     await open(id)

@@ -61,15 +61,30 @@ function Frame() {
       </div>
       <Navigation />
       <main id="main" tabIndex={-1}>
-        {!isLive.value && place.value.screen !== 'chat' && (
-          <p class="banner" role="status">
-            {t('reconnecting')}
-          </p>
-        )}
+        <Banner />
         {place.value.screen === 'chat' ? <Chat /> : <LateScreen name={place.value.screen} />}
       </main>
       {isPaletteOpen.value && <LateScreen name="palette" />}
     </div>
+  )
+}
+
+/** The chat says itself that the connection of its session is lost. */
+function Banner() {
+  const isOffline = useSignal(!navigator.onLine)
+  useEffect(() => {
+    const read = () => void (isOffline.value = !navigator.onLine)
+    const names = ['online', 'offline']
+    for (const name of names) addEventListener(name, read)
+    return () => {
+      for (const name of names) removeEventListener(name, read)
+    }
+  }, [])
+  if (!isOffline.value && (isLive.value || place.value.screen === 'chat')) return null
+  return (
+    <p class="banner" role="status">
+      {t(isOffline.value ? 'youAreOffline' : 'reconnecting')}
+    </p>
   )
 }
 

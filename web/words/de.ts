@@ -368,4 +368,5 @@ export const de: Words = {
   wrongKey: 'Dieser Schlüssel oder Link ist nicht gültig. Ein Link gilt einmal, zehn Minuten lang.',
   you: 'Du',
   zone: 'Zeitzone',
+  youAreOffline: 'Du bist offline. Was du schreibst, wird gesendet, sobald das Netz wieder da ist.',
 }

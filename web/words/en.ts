@@ -363,4 +363,5 @@ export const en = {
   wrongKey: 'This key or link is not valid. A link works once, within ten minutes.',
   you: 'You',
   zone: 'Time zone',
+  youAreOffline: 'You are offline. What you write is sent when the network is back.',
 } as const

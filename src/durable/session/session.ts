@@ -6,6 +6,7 @@ import type { Entry, SessionRecord } from '#agent/core/history.ts'
 import { log } from '#agent/core/log.ts'
 import type { Message } from '#agent/core/message.ts'
 import { type Authority, holderOf, systemAuthority } from '#agent/core/permission/authority.ts'
+import type { Tool } from '#agent/core/tool.ts'
 import { listEarlierRights } from '#agent/core/permission/contribution.ts'
 import type { PromptMaterial } from '#agent/core/prompt-layer.ts'
 import type { Settings } from '#agent/core/settings.ts'
@@ -355,6 +356,7 @@ export class Session implements TurnSession {
       processes: { rows: processRows(sql, journal.hasTable('process')), step: () => this.store.lastMessageSeq() },
       media: mediaSessionOf(this),
       browser: { ...mediaSessionOf(this), hasTable: journal.hasTable('browser') },
+      tenantTools: () => this.tenant.mcp?.tools ?? noTools,
     })
   }
 
@@ -425,6 +427,8 @@ type Owner = Readonly<{
 }>
 
 /** Provides what paid media calls need from their session. Read at each use: parts of the session are made later. */
+const noTools: readonly Tool[] = []
+
 const mediaSessionOf = (session: Owner): MediaSession => ({
   billing: () => session.billing,
   openTurn: () => (session.store.hasOpenTurn ? session.store.current() : undefined),

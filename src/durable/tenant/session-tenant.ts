@@ -15,6 +15,7 @@ import { noSecrets, type OpenedSecrets, openSecrets } from '#durable/platform/te
 import { type AccessReport, busyWatchMs } from './access.ts'
 import { snapshotMaxAgeMs, shareSettings, type TenantSnapshot, fetchTenantSnapshot } from './tenant-snapshot.ts'
 import { clock } from '#durable/platform/clock.ts'
+import type { McpTools } from './mcp/tenant-tools.ts'
 
 /** The age at which a new turn loads new settings. */
 const settingsMaxAgeMs = 5_000
@@ -27,6 +28,8 @@ export class SessionTenant {
   snapshot: TenantSnapshot | undefined
   keys: TenantKeys = noKeys
   secrets: OpenedSecrets = noSecrets
+  /** Tools of MCP servers. */
+  mcp: McpTools | undefined
   #access: Access = fullAccess
   /** When the load of this access began, and the last try to load one. */
   #accessAt = 0
@@ -61,6 +64,10 @@ export class SessionTenant {
   /** Replaces the snapshot. The keys are set first, because a turn starts as soon as there is a snapshot. */
   async update(snapshot: TenantSnapshot): Promise<void> {
     const opened = await Promise.all([openKeys(this.#env, snapshot), openSecrets(this.#env, snapshot)])
+    if (snapshot.mcpVersion !== undefined) {
+      const { tryLoadMcpTools } = await import('./mcp/tenant-tools.ts')
+      this.mcp = await tryLoadMcpTools(this.#env, snapshot, this.mcp)
+    }
     this.keys = opened[0]
     this.secrets = opened[1]
     this.snapshot = shareSettings(snapshot)

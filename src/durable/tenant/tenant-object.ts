@@ -37,6 +37,7 @@ import { TenantKeyHealth } from './secrets/key-health.ts'
 import { TenantLimits } from './limits.ts'
 import { TenantNetwork } from './network.ts'
 import { TenantBrowsers } from './browsers.ts'
+import { TenantMcp } from './mcp/servers.ts'
 import { TenantMemory } from './memory/memory.ts'
 import { readMemoryMaterial } from './memory/memory-material.ts'
 import { MemoryRows } from './memory/memory-rows.ts'
@@ -165,6 +166,13 @@ export class TenantDO extends DurableObject<Env> {
     armAlarm: () => this.armAlarm(),
     runInBackground: (work) => this.ctx.waitUntil(work),
   })
+  readonly #mcp = new TenantMcp({
+    mayChange: this.#mayChange,
+    env: this.env,
+    sql: this.#sql,
+    values: this.#values,
+    secrets: () => this.#secrets.sealed(),
+  })
   readonly #fixes = new TenantFixes(this.#mayChange, this.#sql)
   readonly #imageDescriptions = new TenantImageDescriptions(this.#mayChange, this.#sql)
   readonly #network = new TenantNetwork(this.#mayChange, this.#sql)
@@ -291,6 +299,10 @@ export class TenantDO extends DurableObject<Env> {
     return this.#jobs
   }
 
+  get mcp(): TenantMcp {
+    return this.#mcp
+  }
+
   get fixes(): TenantFixes {
     return this.#fixes
   }
@@ -324,6 +336,7 @@ export class TenantDO extends DurableObject<Env> {
     const credentials = this.#credentials.sealed()
     const secrets = this.#secrets.sealed()
     const promptVersion = this.#materialVersion.get()
+    const mcpVersion = this.#mcp.version()
     return {
       id: this.#id,
       settings: this.#settings.get(),
@@ -334,6 +347,7 @@ export class TenantDO extends DurableObject<Env> {
       ...(credentials && { credentials }),
       ...(secrets && { secrets }),
       ...(promptVersion !== undefined && { promptVersion }),
+      ...(mcpVersion !== undefined && { mcpVersion }),
       ...(this.#sockets.isWatched && { isWatched: true as const }),
     }
   }

@@ -35,6 +35,8 @@ export type TenantSnapshot = {
   readonly secrets?: SealedSecrets | undefined
   /** The version of the material for prompts. Absent when the tenant never had any. */
   readonly promptVersion?: number | undefined
+  /** The version of the tools of MCP servers. Absent: there was never a server. */
+  readonly mcpVersion?: number | undefined
   /** Somebody listens to the events of the tenant. */
   readonly isWatched?: true | undefined
 }

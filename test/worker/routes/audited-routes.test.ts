@@ -266,6 +266,8 @@ const audited: Readonly<Record<string, Case>> = {
 
 /** Routes without an entry: they change the sender's own conversations and files, which history has. */
 const unaudited: readonly RegExp[] = [
+  // Its rows and tools say what holds.
+  /^\w+ \/api\/mcp\//,
   /^\w+ \/v1\/(?:chat\/completions|responses|conversations|embeddings|audio|images|runs|files|uploads|models)/,
   /^\w+ \/api\/sessions(?:\/import)?$/,
   /^\w+ \/api\/sessions\/\{id\}(?:$|\/)/,

@@ -152,7 +152,7 @@ function Actions({ mode, onMode, isEmpty }: ActionsProps) {
   )
   if (run === undefined) return sendButton
   return (
-    <>
+    <div class="row running">
       <select
         aria-label={t('whileRunning')}
         value={mode}
@@ -166,6 +166,6 @@ function Actions({ mode, onMode, isEmpty }: ActionsProps) {
       </select>
       <IconButton icon="stop" label={t('stop')} onClick={stop} disabled={stopping} />
       {!isEmpty && sendButton}
-    </>
+    </div>
   )
 }

@@ -1,0 +1,194 @@
+/**
+ * Reads the tools that a server lists and judges their texts. A tool that cannot be called, or whose texts look like an
+ * attack, is listed with the reason and never offered.
+ */
+
+import { scan } from '#agent/untrusted/injection-scan.ts'
+import { isJsonObject, type JsonObject } from './protocol.ts'
+import type { ListedTool, ToolTexts } from './tool-texts.ts'
+
+export const maxTools = 1_000
+export const maxPages = 50
+const maxSchemaChars = 32 * 1024
+const maxNesting = 40
+const maxNameChars = 128
+
+/** Reads one entry of `tools/list`. Undefined: it has no usable name. */
+export function readListedTool(raw: unknown): Omit<ListedTool, 'hash'> | undefined {
+  const name = isJsonObject(raw) ? raw['name'] : undefined
+  if (!isJsonObject(raw) || typeof name !== 'string' || name === '') return undefined
+  const texts = readTexts(raw)
+  const invalid = findInvalid(name, texts, raw['inputSchema'])
+  const tool = name.slice(0, maxNameChars)
+  // Texts that are too large are not stored.
+  if (invalid !== undefined) return { tool, description: texts.description.slice(0, 1_000), input_schema: {}, invalid }
+  const attack = findAttack(name, texts)
+  return { tool, ...texts, ...(attack !== undefined && { attack }) }
+}
+
+function readTexts({ title, description, inputSchema, outputSchema, annotations }: JsonObject): ToolTexts {
+  return {
+    ...(typeof title === 'string' && { title }),
+    description: typeof description === 'string' ? description : '',
+    input_schema: isJsonObject(inputSchema) ? inputSchema : { type: 'object' },
+    ...(isJsonObject(outputSchema) && { output_schema: outputSchema }),
+    ...(isJsonObject(annotations) && { annotations }),
+  }
+}
+
+function findInvalid(name: string, texts: ToolTexts, given: unknown): string | undefined {
+  if (name.length > maxNameChars) return `its name is longer than ${maxNameChars} characters`
+  if (!isJsonObject(given) || given['type'] !== 'object') return 'its input schema does not describe an object'
+  if (isDeeperThan(texts.input_schema, maxNesting)) return `its schema is nested more than ${maxNesting} levels deep`
+  if (JSON.stringify(texts).length > maxSchemaChars) return 'its texts and schemas are larger than 32 KiB'
+  return findBadHeader(texts.input_schema)
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((one) => isDeeperThan(one, levels - 1))
+}
+
+// Headers that a schema asks for: a property with `x-mcp-header` is also sent as `Mcp-Param-<name>`.
+
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
+const headerTypes: readonly unknown[] = ['string', 'integer', 'number', 'boolean']
+
+type HeaderProperty = { readonly property: string; readonly header: unknown; readonly type: unknown }
+
+function listHeaders(schema: JsonObject): readonly HeaderProperty[] {
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
+  return Object.entries(properties).flatMap(([property, value]) =>
+    isJsonObject(value) && 'x-mcp-header' in value
+      ? [{ property, header: value['x-mcp-header'], type: value['type'] }]
+      : [],
+  )
+}
+
+function findBadHeader(schema: JsonObject): string | undefined {
+  const used = new Set<string>()
+  for (const { property, header, type } of listHeaders(schema)) {
+    if (typeof header !== 'string' || !headerName.test(header))
+      return `x-mcp-header of "${property}" is not a header name`
+    if (!headerTypes.includes(type)) return `x-mcp-header of "${property}" needs a plain type`
+    if (used.has(header.toLowerCase())) return `two properties have the x-mcp-header "${header}"`
+    used.add(header.toLowerCase())
+  }
+  return undefined
+}
+
+/** The values that a call repeats in headers, before they are encoded. */
+export const listHeaderValues = (schema: JsonObject, input: JsonObject): readonly (readonly [string, string])[] =>
+  listHeaders(schema).flatMap(({ property, header }) => {
+    const value = input[property]
+    const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    return isPlain ? [[`mcp-param-${String(header)}`, String(value)] as const] : []
+  })
+
+// Texts that look like an attack. All strings of a tool reach the model, names of parameters and defaults too.
+
+/** All patterns of a rule match one sentence. Each is cheap on any text. */
+type PoisonRule = { readonly reason: string; readonly all: readonly RegExp[] }
+
+/** Directives that only a poisoned tool gives: about other tools, about what the model knows, about keeping quiet. */
+const poison: readonly PoisonRule[] = [
+  {
+    reason: 'it has tags that imitate the system',
+    all: [/<\/?\s{0,4}(?:important|system|instructions?|secret|hidden|admin)\b/i],
+  },
+  {
+    reason: 'it gives orders about other tools',
+    all: [
+      /\b(?:before|prior to|after|instead of|whenever|always)\b/i,
+      /\b(?:using|calling|invoking|running|call|use)\b/i,
+      /\b(?:any|every|all|other|another) (?:other )?tools?\b/i,
+    ],
+  },
+  {
+    reason: 'it hides something from the user',
+    all: [
+      /\b(?:do not|don't|never|without) (?:ever )?(?:tell|mention|inform|notify|show|reveal|alert|warn|ask)(?:ing)?\b/i,
+      /\b(?:user|human|person|operator)\b/i,
+    ],
+  },
+  {
+    reason: 'it asks for what the model knows or may read',
+    all: [
+      /\b(?:pass|include|send|put|provide|attach|append|insert|copy|forward|paste)\b/i,
+      /\b(?:system prompt|conversation history|chat history|(?:full|entire|whole) (?:conversation|context|chat)|previous messages|all messages|ssh keys?|private keys?|api keys?|passwords?|credentials|access tokens?|environment variables|memory entries)\b/i,
+    ],
+  },
+  {
+    reason: 'it names files that hold secrets',
+    all: [
+      /\.(?:ssh|aws|kube|cursor|gnupg)\/|(?<!\w)\.(?:env|netrc|git-credentials)\b|\/etc\/(?:passwd|shadow)|\bid_rsa\b/i,
+    ],
+  },
+  {
+    reason: 'it cancels instructions',
+    all: [
+      /\b(?:ignore|disregard|forget|override|bypass)\b/i,
+      /\b(?:instructions|guidelines|safety|system prompt|your rules|approvals?)\b/i,
+    ],
+  },
+  {
+    reason: 'it gives orders to the model',
+    all: [
+      /\b(?:the (?:assistant|model|agent|ai) (?:must|should always|has to)|you must always)\b/i,
+      /\b(?:first|always|every time|before|regardless|immediately)\b/i,
+    ],
+  },
+]
+
+const maxSentenceChars = 400
+
+function listSentences(strings: readonly string[]): readonly string[] {
+  const sentences = strings.flatMap((text) => text.normalize('NFKC').split(/[.!?]\s|\n/))
+  return sentences.flatMap((sentence) =>
+    Array.from({ length: Math.ceil(sentence.length / maxSentenceChars) }, (_, at) =>
+      sentence.slice(at * maxSentenceChars, (at + 1) * maxSentenceChars + 100),
+    ),
+  )
+}
+
+/** Returns why the texts of a tool look like an attack. */
+function findAttack(name: string, texts: ToolTexts): string | undefined {
+  const schemas = listStrings([texts.input_schema, texts.output_schema, texts.annotations])
+  const strings = [...new Set([name, texts.title ?? '', texts.description, ...schemas])]
+  const [found] = scan(strings.join('\n'), 'context')
+  if (found) return `its texts look like an attack (${found.kind}): ${found.excerpt}`
+  for (const sentence of listSentences(strings)) {
+    const rule = poison.find(({ all }) => all.every((pattern) => pattern.test(sentence)))
+    if (rule) return `its texts look like an attack: ${rule.reason} ("${sentence.trim().slice(0, 100)}")`
+  }
+  return undefined
+}
+
+/** Keys are text too: names of parameters reach the model. */
+function listStrings(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (Array.isArray(value)) return value.flatMap(listStrings)
+  if (!isJsonObject(value)) return []
+  return Object.entries(value).flatMap(([key, one]) => [key.replaceAll('_', ' '), ...listStrings(one)])
+}
+
+/** The text that the hash of a tool covers, whatever the order of its fields. */
+export const renderForHash = ({
+  tool,
+  title,
+  description,
+  input_schema,
+  output_schema,
+  annotations,
+}: Omit<ListedTool, 'hash'>): string =>
+  JSON.stringify(sortKeys([tool, title ?? null, description, input_schema, output_schema ?? null, annotations ?? null]))
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys)
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(
+    Object.keys(value)
+      .toSorted()
+      .map((key) => [key, sortKeys(value[key])]),
+  )
+}

@@ -1,0 +1,34 @@
+/** Holds the texts of a tool that a person approves, and compares two versions of them. */
+
+import type { JsonObject } from './protocol.ts'
+
+/** What a person approves: another hash of these fields is another tool. */
+export type ToolTexts = {
+  readonly title?: string
+  readonly description: string
+  readonly input_schema: JsonObject
+  readonly output_schema?: JsonObject
+  readonly annotations?: JsonObject
+}
+
+export type ListedTool = ToolTexts & {
+  /** The server's name. */
+  readonly tool: string
+  /** Of the name and the texts. */
+  readonly hash: string
+  /** Why the tool cannot be called at all. */
+  readonly invalid?: string
+  /** Why its texts look like an attack. */
+  readonly attack?: string
+}
+
+export type ToolDiff = Readonly<Record<string, { readonly before: unknown; readonly after: unknown }>>
+
+const compared = ['title', 'description', 'input_schema', 'output_schema', 'annotations'] as const
+
+export const listDifferences = (before: ToolTexts, after: ToolTexts): ToolDiff =>
+  Object.fromEntries(
+    compared
+      .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
+      .map((field) => [field, { before: before[field] ?? null, after: after[field] ?? null }]),
+  )

@@ -1,0 +1,188 @@
+/** Turns the fields of a request into a stored server, and a stored server into the row of the API. */
+
+import { hasScope } from '#agent/core/permission/authority.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { stateOf } from '#agent/mcp/breaker.ts'
+import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { sealForTenant } from '../secrets/tenant-seal.ts'
+import { headerOwner } from './list-server.ts'
+import { defaultConfig, type SealedHeader, type ServerConfig, type StoredServer } from './server-row.ts'
+
+export type ServerFields = {
+  readonly alias?: string | undefined
+  readonly url?: string | undefined
+  readonly transport?: 'http' | 'sse' | 'stdio' | undefined
+  readonly auth?: 'none' | 'bearer' | 'headers' | 'oauth' | undefined
+  readonly token?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly enabled?: boolean | undefined
+  readonly trusted?: boolean | undefined
+  readonly tools?: ServerConfig['tools'] | undefined
+  readonly timeout?: number | undefined
+  readonly connect_timeout?: number | undefined
+  readonly supports_parallel_tool_calls?: boolean | undefined
+}
+
+/** Why a request is refused, for the answer. */
+export type Refusal = {
+  readonly status: 400 | 403 | 501
+  readonly code: 'invalid_request' | 'blocked_url' | 'insufficient_scope' | 'not_configured' | 'policy'
+  readonly message: string
+  readonly param: string
+}
+
+type ChangeContext = { readonly env: Env; readonly tenantId: string; readonly authority: Authority }
+
+const refusal = (code: Refusal['code'], param: string, message: string): { readonly refusal: Refusal } => ({
+  refusal: {
+    status: code === 'insufficient_scope' || code === 'policy' ? 403 : code === 'not_configured' ? 501 : 400,
+    code,
+    param,
+    message,
+  },
+})
+
+/** `stored`: the server that the fields change. Credentials stay with their origin. */
+export async function buildConfig(
+  fields: ServerFields,
+  context: ChangeContext,
+  stored?: StoredServer,
+): Promise<{ readonly config: ServerConfig } | { readonly refusal: Refusal }> {
+  const refused = findRefusal(fields, stored) ?? findMissingScope(fields, context, stored)
+  if (refused) return refused
+  const { token: _token, headers: _headers, ...plain } = fields
+  const defined = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined))
+  const { token, headers, ...before }: ServerConfig = stored?.config ?? { ...defaultConfig, alias: '', url: '' }
+  const config = { ...before, ...defined, alias: stored?.config.alias ?? fields.alias ?? '' }
+  const isMoved = stored !== undefined && new URL(config.url).origin !== new URL(stored.config.url).origin
+  const given = await sealHeaders({ ...fields, url: config.url }, context)
+  const kept = isMoved ? {} : { token, headers }
+  return chooseCredentials({ ...config, auth: chooseAuth(fields, config.auth) }, { ...kept, ...given }, isMoved)
+}
+
+/** A credential that is given says how it is used. */
+function chooseAuth({ auth, token, headers }: ServerFields, before: ServerConfig['auth']): ServerConfig['auth'] {
+  if (auth !== undefined && auth !== 'oauth') return auth
+  if (token !== undefined) return 'bearer'
+  return headers ? 'headers' : before
+}
+
+function chooseCredentials(
+  config: ServerConfig,
+  { token, headers }: Pick<ServerConfig, 'token' | 'headers'>,
+  isMoved: boolean,
+): { readonly config: ServerConfig } | { readonly refusal: Refusal } {
+  const { auth } = config
+  if (auth === 'bearer' && !token) return refusal('invalid_request', 'token', needed('token', isMoved))
+  if (auth === 'headers' && !headers) return refusal('invalid_request', 'headers', needed('headers', isMoved))
+  return {
+    config: {
+      ...config,
+      token: auth === 'bearer' ? token : undefined,
+      headers: auth === 'headers' ? headers : undefined,
+    },
+  }
+}
+
+const needed = (field: string, isMoved: boolean): string =>
+  isMoved ? `Give ${field} again: the stored value belongs to the old address.` : `Give ${field}.`
+
+const reference = /\$\{\w+\}/
+
+function findRefusal({ url, transport, auth }: ServerFields, stored?: StoredServer) {
+  if (transport === 'stdio')
+    return refusal(
+      'not_configured',
+      'transport',
+      'A server that is a program needs a host that runs it (SANDBOX_BACKEND), which is not supported yet. Give the url of an HTTP server.',
+    )
+  if (auth === 'oauth')
+    return refusal(
+      'not_configured',
+      'auth',
+      'OAuth is not supported yet. Create a token at the server and give it as token.',
+    )
+  if (stored === undefined && url === undefined) return refusal('invalid_request', 'url', 'Give the url of the server.')
+  const blocked = url === undefined ? undefined : findBlocked(url)
+  if (blocked !== undefined) return refusal('blocked_url', 'url', `This address cannot be used: ${blocked}.`)
+  return undefined
+}
+
+function findMissingScope(
+  { token, headers, trusted }: ServerFields,
+  { authority }: ChangeContext,
+  stored?: StoredServer,
+) {
+  if (hasScope(authority, 'approve')) return undefined
+  if (trusted === true && stored?.config.trusted !== true)
+    return refusal('insufficient_scope', 'trusted', 'To trust a server, the key needs the scope approve.')
+  const refers = [token, ...Object.values(headers ?? {})].some((value) => value !== undefined && reference.test(value))
+  if (refers)
+    return refusal(
+      'insufficient_scope',
+      'headers',
+      'To send stored secrets to a server, the key needs the scope approve.',
+    )
+  return undefined
+}
+
+const findBlocked = (url: string): string | undefined => {
+  const parsed = URL.parse(url)
+  if (parsed && (parsed.username || parsed.password)) return 'it contains a user name or password'
+  return checkPublicAddress(url, { ports: 'service' })
+}
+
+async function sealHeaders(
+  { url, token, headers }: { readonly url: string } & Pick<ServerFields, 'token' | 'headers'>,
+  { env, tenantId }: ChangeContext,
+): Promise<{ readonly token?: SealedHeader; readonly headers?: Record<string, SealedHeader> }> {
+  const sealOne = async (header: string, value: string): Promise<SealedHeader> => ({
+    sealed: await sealForTenant(env, value, headerOwner(tenantId, url, header)),
+    lastFour: value.length > 8 ? value.slice(-4) : '',
+    ...(reference.test(value) && { refers: true as const }),
+  })
+  const named: Record<string, SealedHeader> = {}
+  for (const [header, value] of Object.entries(headers ?? {})) named[header] = await sealOne(header, value)
+  return {
+    ...(token !== undefined && { token: await sealOne('authorization', token) }),
+    ...(headers && { headers: named }),
+  }
+}
+
+const mask = ({ lastFour }: SealedHeader): string => `****${lastFour}`
+const isoOf = (at: number | undefined): string | null => (at ? new Date(at).toISOString() : null)
+
+export function renderRow({
+  config,
+  state,
+  source,
+  createdAt,
+  updatedAt,
+  plainHeaders,
+  toolCount = 0,
+}: StoredServer & { readonly toolCount?: number }) {
+  const { token, headers, ...plain } = config
+  const masked = Object.entries(headers ?? {}).map(([name, value]) => [name, mask(value)])
+  const hidden = Object.keys(plainHeaders ?? {}).map((name) => [name, '****'])
+  return {
+    ...plain,
+    ...(token && { token: mask(token) }),
+    ...((masked.length || hidden.length) && {
+      headers: Object.fromEntries([...masked, ...hidden]) as Record<string, string>,
+    }),
+    elicitation: { enabled: false, timeout: 300 },
+    sampling: { enabled: false },
+    status: config.enabled ? state.status : ('disabled' as const),
+    reason: config.enabled ? (state.reason ?? null) : null,
+    era: state.era ?? null,
+    protocol_version: state.version ?? null,
+    tool_count: toolCount,
+    breaker: stateOf(state.breaker, clock.now()),
+    unavailable_since: isoOf(state.since),
+    fetched_at: isoOf(state.fetchedAt),
+    source,
+    created_at: isoOf(createdAt),
+    updated_at: isoOf(updatedAt),
+  }
+}

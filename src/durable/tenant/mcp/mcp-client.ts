@@ -1,0 +1,370 @@
+/**
+ * Sends requests to an MCP server and reads its answers. Nothing is kept open between requests: a server of the modern
+ * revision needs no session, and the id of a legacy session is a value that the caller keeps.
+ */
+
+import { createParser } from 'eventsource-parser'
+import {
+  answerServer,
+  createHeaders,
+  createInitialize,
+  createNotification,
+  createRequest,
+  type Era,
+  isKnownLegacyVersion,
+  type JsonObject,
+  judgeProbe,
+  modernVersion,
+  parseMessages,
+  renderProgress,
+  type RpcMessage,
+} from '#agent/mcp/protocol.ts'
+import { startDeadline } from '#durable/platform/timeout.ts'
+import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
+
+export type McpEndpoint = {
+  readonly url: string
+  readonly transport: 'http' | 'sse'
+  readonly headers: Readonly<Record<string, string>>
+  /** From a variable of the deployment: the address may be private. */
+  readonly isTrustedAddress: boolean
+  readonly guardedFetch: GuardedFetch
+}
+
+/** What is known about a server between requests. `sessionId` changes with each handshake. */
+export type McpPeer = { readonly era: Era; readonly version: string; sessionId?: string | undefined }
+
+/**
+ * `auth`: the server wants other credentials. `transport`: no answer of the protocol arrived. `stale`: the server does
+ * not speak the era that was found before. `rpc`: the protocol's own error.
+ */
+export type McpFailureKind = 'auth' | 'transport' | 'stale' | 'rpc' | 'aborted'
+
+export class McpFailure extends Error {
+  override readonly name = 'McpFailure'
+  readonly kind: McpFailureKind
+  readonly code: number | undefined
+
+  constructor(kind: McpFailureKind, message: string, code?: number) {
+    super(message)
+    this.kind = kind
+    this.code = code
+  }
+}
+
+export type RequestControl = {
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((text: string) => void) | undefined
+  /** Beside those of the protocol: values that a tool repeats in headers. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const maxAnswerBytes = 8 * 1024 * 1024
+const maxExcerptChars = 200
+let lastId = 0
+
+/** Finds out which era a server speaks. `capabilities` are those of the handshake. */
+export async function openPeer(
+  endpoint: McpEndpoint,
+  control: RequestControl,
+): Promise<{ readonly peer: McpPeer; readonly capabilities: JsonObject }> {
+  if (endpoint.transport === 'sse') return { peer: { era: 'sse', version: '2024-11-05' }, capabilities: {} }
+  const probe = createRequest({ era: 'modern', version: modernVersion, id: ++lastId, method: 'server/discover' })
+  const response = await post(endpoint, probe, createHeaders(probe, { era: 'modern', version: modernVersion }), control)
+  const text = await readText(response)
+  const message = isStream(response) ? firstEvent(text, probe.id) : parseMessages(text)[0]
+  const verdict = judgeProbe(response.status, message)
+  if (verdict.era === 'modern') {
+    const { capabilities = {} } = (message?.result ?? {}) as { capabilities?: JsonObject }
+    return { peer: { era: 'modern', version: verdict.version }, capabilities }
+  }
+  if (verdict.era === 'unknown') {
+    if (response.status === 401 || response.status === 403) throw authFailure(response.status)
+    throw new McpFailure('transport', `The server cannot be used: ${verdict.reason}.`)
+  }
+  return initialize(endpoint, control)
+}
+
+/** A server without session ids is remembered by an empty one. */
+async function initialize(endpoint: McpEndpoint, control: RequestControl) {
+  const hello = createInitialize(++lastId)
+  const response = await post(endpoint, hello, createHeaders(hello, { era: 'legacy' }), control)
+  if (!isJson(response)) await requireSuccess(response)
+  const result = await readAnswer(response, hello, { endpoint, control, peer: undefined })
+  const version = result['protocolVersion']
+  if (!isKnownLegacyVersion(version))
+    throw new McpFailure('transport', `The server speaks the version ${String(version)}, which is not known here.`)
+  const peer: McpPeer = { era: 'legacy', version, sessionId: response.headers.get('mcp-session-id') ?? '' }
+  await notify(endpoint, peer, createNotification('notifications/initialized'), control)
+  return { peer, capabilities: (result['capabilities'] ?? {}) as JsonObject }
+}
+
+async function notify(
+  endpoint: McpEndpoint,
+  peer: McpPeer,
+  message: RpcMessage,
+  control: RequestControl,
+): Promise<void> {
+  const response = await post(endpoint, message, createHeaders(message, peer), control)
+  await response.body?.cancel()
+}
+
+type Ask = { readonly method: string; readonly params?: JsonObject }
+
+/** Sends one request and returns its result. A legacy session that the server has forgotten is opened once more. */
+export async function request(
+  endpoint: McpEndpoint,
+  peer: McpPeer,
+  ask: Ask,
+  control: RequestControl,
+): Promise<JsonObject> {
+  if (peer.era === 'sse') return requestOverSse(endpoint, ask, control)
+  if (peer.era === 'legacy' && peer.sessionId === undefined) await renewSession(endpoint, peer, control)
+  const hasSession = peer.era === 'legacy' && Boolean(peer.sessionId)
+  const answer = await sendRequest({ endpoint, peer, control }, ask, hasSession)
+  if (answer) return answer
+  await renewSession(endpoint, peer, control)
+  return (await sendRequest({ endpoint, peer, control }, ask, false)) ?? {}
+}
+
+type RequestExchange = Exchange & { readonly peer: McpPeer }
+
+/** Undefined: the server does not know the session any more. */
+async function sendRequest(exchange: RequestExchange, ask: Ask, mayRenew: boolean): Promise<JsonObject | undefined> {
+  const { endpoint, peer, control } = exchange
+  const progressToken = control.onProgress && `p${lastId + 1}`
+  const { era, version, sessionId } = peer
+  const message = createRequest({ era, version, id: ++lastId, ...ask, ...(progressToken && { progressToken }) })
+  const headers = { ...createHeaders(message, { era, version, sessionId: sessionId || undefined }), ...control.headers }
+  const cancel = () => cancelRequest(exchange, message)
+  control.signal?.addEventListener('abort', cancel, { once: true })
+  try {
+    const response = await post(endpoint, message, headers, control)
+    if (response.status === 404 && mayRenew) {
+      await response.body?.cancel()
+      return undefined
+    }
+    if (response.status >= 400 && !isJson(response)) await requireSuccess(response)
+    return await readAnswer(response, message, exchange)
+  } finally {
+    control.signal?.removeEventListener('abort', cancel)
+  }
+}
+
+/** Closing a request cancels it in the modern revision. Legacy servers are told. */
+function cancelRequest({ endpoint, peer, control }: RequestExchange, { id }: RpcMessage): void {
+  if (peer.era !== 'legacy') return
+  const cancelled = createNotification('notifications/cancelled', {
+    requestId: id,
+    reason: 'The user stopped the turn.',
+  })
+  const late = { ...control, signal: undefined, timeoutMs: 5_000 }
+  notify(endpoint, peer, cancelled, late).catch(() => undefined)
+}
+
+async function renewSession(endpoint: McpEndpoint, peer: McpPeer, control: RequestControl): Promise<void> {
+  peer.sessionId = (await initialize(endpoint, control)).peer.sessionId
+}
+
+async function post(
+  { url, headers: own, isTrustedAddress, guardedFetch }: McpEndpoint,
+  message: RpcMessage,
+  headers: Readonly<Record<string, string>>,
+  { timeoutMs, signal }: RequestControl,
+): Promise<Response> {
+  const body = JSON.stringify(message)
+  const sent = { method: 'POST', headers: { ...own, ...headers }, body, maxBytes: maxAnswerBytes }
+  const { response } = await send(guardedFetch, {
+    url,
+    ...sent,
+    timeoutMs,
+    signal,
+    ports: 'service' as const,
+    isTrusted: isTrustedAddress,
+  })
+  if (response.status >= 300 && response.status < 400) {
+    await response.body?.cancel()
+    throw new McpFailure('transport', `The server redirects (status ${response.status}). Give its final address.`)
+  }
+  return response
+}
+
+async function send(guardedFetch: GuardedFetch, sent: Parameters<GuardedFetch>[0]): ReturnType<GuardedFetch> {
+  try {
+    return await guardedFetch(sent)
+  } catch (error) {
+    throw toFailure(error, sent.signal)
+  }
+}
+
+function toFailure(error: unknown, signal?: AbortSignal | null): McpFailure {
+  if (error instanceof McpFailure) return error
+  if (signal?.aborted) return new McpFailure('aborted', 'The call was stopped.')
+  const name = error instanceof Error ? error.name : ''
+  if (name === 'TimeoutError') return new McpFailure('transport', 'The server did not answer in time.')
+  const text = error instanceof Error ? error.message : String(error)
+  if (name === 'BlockedAddress' || name === 'ResponseTooLarge') return new McpFailure('transport', text)
+  return new McpFailure('transport', `The server cannot be reached: ${text.slice(0, maxExcerptChars)}`)
+}
+
+const authFailure = (status: number): McpFailure =>
+  new McpFailure('auth', `The server refuses the credentials (status ${status}). Set its token or headers.`)
+
+async function requireSuccess(response: Response): Promise<void> {
+  const { status } = response
+  if (status < 400) return
+  if (status === 401 || status === 403) {
+    await response.body?.cancel()
+    throw authFailure(status)
+  }
+  const text = (await readText(response))
+    .replace(/<[^<>]{0,500}>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+  const excerpt = text && `: ${text.slice(0, maxExcerptChars)}`
+  throw new McpFailure(
+    status < 500 && status !== 429 ? 'stale' : 'transport',
+    `The server answered with status ${status}${excerpt}`,
+  )
+}
+
+const isStream = ({ headers }: Response): boolean => /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
+const isJson = ({ headers }: Response): boolean =>
+  /^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? '')
+
+async function readText(response: Response): Promise<string> {
+  try {
+    return await response.text()
+  } catch (error) {
+    throw toFailure(error)
+  }
+}
+
+function firstEvent(text: string, id: RpcMessage['id']): RpcMessage | undefined {
+  const found: RpcMessage[] = []
+  createParser({ onEvent: ({ data }) => found.push(...parseMessages(data)) }).feed(text)
+  return found.find((message) => message.id === id)
+}
+
+type Exchange = {
+  readonly endpoint: McpEndpoint
+  readonly control: RequestControl
+  readonly peer: McpPeer | undefined
+}
+
+/** Reads until the answer with the id of the request arrives. */
+async function readAnswer(response: Response, { id }: RpcMessage, exchange: Exchange): Promise<JsonObject> {
+  const { control } = exchange
+  if (!isStream(response)) {
+    const text = await readText(response)
+    const answer = parseMessages(text).find((message) => message.id === id && !message.method)
+    if (answer) return resultOf(answer, response.status)
+    // An error about a request that could not be read has no id.
+    const [error] = parseMessages(text)
+    if (error?.error && error.id == null) return resultOf(error, response.status)
+    await requireSuccess(new Response(text, response))
+    throw new McpFailure('transport', 'The server sent no answer to the request.')
+  }
+  for await (const message of readEvents(response, control)) {
+    if (message.id === id && message.method === undefined) return resultOf(message, response.status)
+    handleBeside(message, exchange)
+  }
+  throw new McpFailure('transport', 'The stream of the server ended before its answer.')
+}
+
+function handleBeside(message: RpcMessage, { endpoint, control, peer }: Exchange): void {
+  const progress = renderProgress(message)
+  if (progress !== undefined) control.onProgress?.(progress)
+  const answer = message.method === undefined ? undefined : answerServer(message)
+  if (answer && peer) notify(endpoint, peer, answer, control).catch(() => undefined)
+}
+
+function resultOf({ result, error }: RpcMessage, status: number): JsonObject {
+  if (error) {
+    if (status === 401 || status === 403) throw authFailure(status)
+    const isStale = error.code === -32_022 || error.code === -32_020
+    throw new McpFailure(isStale ? 'stale' : 'rpc', String(error.message).slice(0, 1_000), error.code)
+  }
+  return result ?? {}
+}
+
+async function* readEvents(response: Response, control: RequestControl): AsyncGenerator<RpcMessage> {
+  for await (const { data } of readSse(response, control)) yield* parseMessages(data)
+}
+
+type StreamEvent = { readonly event: string; readonly data: string }
+
+async function* readSse(response: Response, { signal }: RequestControl): AsyncGenerator<StreamEvent> {
+  const found: StreamEvent[] = []
+  const parser = createParser({ onEvent: ({ event = 'message', data }) => found.push({ event, data }) })
+  const decoder = new TextDecoder()
+  const reader = response.body?.getReader()
+  if (!reader) return
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      parser.feed(done ? '\n\n' : decoder.decode(value, { stream: true }))
+      yield* found.splice(0)
+      if (done) return
+    }
+  } catch (error) {
+    throw toFailure(error, signal)
+  } finally {
+    // Also when the answer has arrived: the server would keep the stream open.
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+// The transport of 2024-11-05: a GET stream names an address for messages, and brings all answers.
+
+async function requestOverSse(endpoint: McpEndpoint, ask: Ask, control: RequestControl): Promise<JsonObject> {
+  const { url, headers, isTrustedAddress: isTrusted, guardedFetch } = endpoint
+  const deadline = startDeadline(control.timeoutMs, control.signal)
+  const { signal } = deadline
+  try {
+    const get = { url, headers: { ...headers, accept: 'text/event-stream' }, signal, timeoutMs: Infinity }
+    const { response } = await send(guardedFetch, { ...get, ports: 'service', isTrusted, maxBytes: maxAnswerBytes })
+    await requireSuccess(response)
+    if (!isStream(response)) throw new McpFailure('transport', 'The server did not open a stream of events.')
+    return await converse(endpoint, response, ask, { ...control, signal })
+  } finally {
+    deadline.end()
+  }
+}
+
+async function converse(
+  endpoint: McpEndpoint,
+  stream: Response,
+  ask: Ask,
+  control: RequestControl,
+): Promise<JsonObject> {
+  const peer: McpPeer = { era: 'sse', version: '2024-11-05' }
+  const hello = createInitialize(++lastId, peer.version)
+  const message = createRequest({ ...peer, id: ++lastId, ...ask })
+  let target: McpEndpoint | undefined
+  const tell = (one: RpcMessage) => notify(target ?? endpoint, peer, one, control)
+  for await (const { event, data } of readSse(stream, control)) {
+    if (event === 'endpoint') {
+      target = { ...endpoint, url: resolveEndpoint(data, endpoint.url) }
+      await tell(hello)
+      continue
+    }
+    for (const answer of parseMessages(data)) {
+      if (answer.id === message.id && answer.method === undefined) return resultOf(answer, 200)
+      if (answer.id === hello.id && answer.method === undefined) {
+        resultOf(answer, 200)
+        await tell(createNotification('notifications/initialized'))
+        await tell(message)
+      } else handleBeside(answer, { endpoint: target ?? endpoint, peer, control })
+    }
+  }
+  throw new McpFailure('transport', 'The stream of the server ended before its answer.')
+}
+
+/** The address belongs to the same origin, because the credentials go there. */
+function resolveEndpoint(data: string, base: string): string {
+  const found = URL.parse(data.trim(), base)
+  if (found && found.origin === new URL(base).origin) return found.href
+  throw new McpFailure('transport', 'The server names an address of another origin for its messages.')
+}

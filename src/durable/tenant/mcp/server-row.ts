@@ -1,0 +1,134 @@
+/** Describes a stored MCP server, and reads the servers that a variable of the deployment defines. */
+
+import type { Breaker } from '#agent/mcp/breaker.ts'
+import type { ListedTool, ToolDiff, ToolTexts } from '#agent/mcp/tool-texts.ts'
+import type { Era } from '#agent/mcp/protocol.ts'
+import type { ToolFilter } from '#agent/mcp/tool-names.ts'
+import type { SealedSecrets } from '#durable/platform/tenant-secrets.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
+import type { TenantMcp } from './servers.ts'
+import { variablesOf } from '#durable/platform/variables.ts'
+
+/** A value that is never shown again. `refers`: it names secrets of the tenant. */
+export type SealedHeader = { readonly sealed: string; readonly lastFour: string; readonly refers?: true }
+
+export type ServerConfig = {
+  readonly alias: string
+  readonly url: string
+  readonly transport: 'http' | 'sse'
+  readonly auth: 'none' | 'bearer' | 'headers'
+  readonly token?: SealedHeader | undefined
+  readonly headers?: Readonly<Record<string, SealedHeader>> | undefined
+  readonly enabled: boolean
+  readonly trusted: boolean
+  readonly tools: ToolFilter & { readonly resources?: boolean | undefined; readonly prompts?: boolean | undefined }
+  /** Seconds. */
+  readonly timeout: number
+  readonly connect_timeout: number
+  readonly supports_parallel_tool_calls: boolean
+}
+
+export type ServerState = {
+  readonly status: 'ready' | 'needs_auth' | 'unavailable'
+  readonly reason?: string | undefined
+  /** Since when the server is not ready. */
+  readonly since?: number | undefined
+  readonly era?: Era | undefined
+  readonly version?: string | undefined
+  readonly hasResources?: boolean | undefined
+  readonly hasPrompts?: boolean | undefined
+  readonly fetchedAt?: number | undefined
+  readonly expiresAt?: number | undefined
+  readonly breaker: Breaker
+}
+
+export type StoredServer = {
+  readonly config: ServerConfig
+  readonly state: ServerState
+  readonly source: 'tenant' | 'deployment'
+  /** Of a server of the deployment: plain values of its variable. */
+  readonly plainHeaders?: Readonly<Record<string, string>>
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export type ToolState = 'active' | 'filtered' | 'changed' | 'quarantined' | 'invalid'
+
+export type StoredTool = ListedTool & {
+  /** The model's name. */
+  readonly name: string
+  readonly state: ToolState
+  readonly reason?: string
+  readonly diff?: ToolDiff
+}
+
+/** What one connection to a server has found. */
+export type Listing = {
+  readonly state: Omit<ServerState, 'breaker' | 'since'>
+  /** Absent: the tools could not be listed, and the known ones stay. */
+  readonly tools?: readonly ListedTool[]
+  readonly ms: number
+}
+
+export type ApprovedTool = { readonly hash: string; readonly texts: ToolTexts }
+
+/** What a turn has of a server. */
+export type CatalogueServer = StoredServer & { readonly offered: readonly StoredTool[] }
+
+export type Catalogue = { readonly version: number; readonly servers: readonly CatalogueServer[] }
+
+/** What one call needs. */
+export type OpenedServer = {
+  readonly server: StoredServer
+  /** Undefined for a utility tool. */
+  readonly tool: StoredTool | undefined
+  readonly isAdmitted: boolean
+  readonly secrets: SealedSecrets | undefined
+}
+
+type Calls<Part> = {
+  [Name in keyof Part]: Part[Name] extends (...args: infer Args) => infer Answer
+    ? (...args: Args) => Promise<Answer>
+    : never
+}
+
+/** The part of the tenant's object. The types of calls between objects do not cover JSON of unknown shape. */
+export const mcpOf = (env: Env, tenantId: string): Calls<Omit<TenantMcp, 'dup'>> =>
+  tenantStub(env, tenantId).mcp as unknown as Calls<Omit<TenantMcp, 'dup'>>
+
+export const defaultConfig = {
+  transport: 'http',
+  auth: 'none',
+  enabled: true,
+  trusted: false,
+  tools: {},
+  timeout: 300,
+  connect_timeout: 60,
+  supports_parallel_tool_calls: false,
+} as const
+
+type DeploymentRow = Partial<Omit<ServerConfig, 'token' | 'headers'>> & {
+  readonly token?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** `MCP_SERVERS`: rows of every tenant by alias, whose addresses may be private. */
+export function deploymentServers(env: Env): readonly Omit<StoredServer, 'state'>[] {
+  const text = variablesOf(env)['MCP_SERVERS']?.trim()
+  if (!text) return []
+  let rows: Readonly<Record<string, DeploymentRow>>
+  try {
+    rows = JSON.parse(text) as typeof rows
+  } catch (error) {
+    throw new Error('MCP_SERVERS must be JSON such as {"wiki":{"url":"https://wiki.example.com/mcp"}}.', {
+      cause: error,
+    })
+  }
+  return Object.entries(rows).map(([alias, { token, headers, ...row }]) => ({
+    config: { ...defaultConfig, url: '', ...row, alias, auth: token ? 'bearer' : headers ? 'headers' : 'none' },
+    source: 'deployment' as const,
+    plainHeaders: { ...headers, ...(token && { authorization: `Bearer ${token}` }) },
+    createdAt: 0,
+    updatedAt: 0,
+  }))
+}

@@ -1,0 +1,321 @@
+/**
+ * Makes the tools that the MCP servers of a tenant offer to its sessions. A call asks the tenant's object what holds now,
+ * and goes from the session to the server.
+ */
+
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { log } from '#agent/core/log.ts'
+import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
+import type { CallContext, Effect, Risk, Tool } from '#agent/core/tool.ts'
+import { hash53 } from '#agent/core/hash53.ts'
+import { type CallResult, checkArguments, convertResult, failedCall, renderResource } from '#agent/mcp/call-result.ts'
+import { listHeaderValues } from '#agent/mcp/listed-tool.ts'
+import { encodeHeaderValue, isJsonObject, type JsonObject } from '#agent/mcp/protocol.ts'
+import { maxNameChars } from '#agent/mcp/tool-names.ts'
+import { defineSchemaTool } from '#tools/define-tool.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { isOwnReset } from '#durable/platform/object-reset.ts'
+import type { TenantSnapshot } from '../tenant-snapshot.ts'
+import { openEndpoint, refreshServer, type ServerAccess } from './list-server.ts'
+import { type McpEndpoint, McpFailure, type McpPeer, openPeer, request } from './mcp-client.ts'
+import { type Catalogue, type CatalogueServer, mcpOf, type OpenedServer, type StoredTool } from './server-row.ts'
+
+export type McpTools = { readonly version: number; readonly tools: readonly Tool[] }
+
+const maxCached = 500
+const firstListingMs = 10_000
+const cache = new BoundedMap<string, McpTools & { readonly catalogue: Catalogue }>(maxCached)
+/** Listings that this isolate has begun, so that sessions do not repeat them. */
+const refreshing = new Set<string>()
+
+const ownAuthority = (tenantId: string): Authority => systemAuthority(tenantId, { kind: 'job', id: 'mcp' })
+
+/** The tools of the snapshot's version. The same array as long as they are the same. */
+export async function loadMcpTools(env: Env, { id, mcpVersion, secrets }: TenantSnapshot): Promise<McpTools> {
+  const cached = cache.get(id)
+  const known = cached && cached.version >= (mcpVersion ?? 0) ? cached : await loadTools(env, id)
+  const expired = known.catalogue.servers.filter(({ state }) => (state.expiresAt ?? 0) <= clock.now())
+  const access = { env, tenantId: id, secrets }
+  const isFirst = expired.some(({ state }) => state.fetchedAt === undefined && state.expiresAt === undefined)
+  const work = Promise.all(expired.map((server) => refreshOnce(server, access)))
+  if (!isFirst) {
+    work.catch((error: unknown) => log.warn('mcp.unrefreshed', 'MCP servers could not be listed anew.', { error }))
+    return known
+  }
+  await work
+  return loadTools(env, id)
+}
+
+async function loadTools(env: Env, tenantId: string) {
+  const catalogue = await mcpOf(env, tenantId).catalogue(ownAuthority(tenantId))
+  const loaded = { version: catalogue.version, catalogue, tools: createTools(env, tenantId, catalogue) }
+  cache.set(tenantId, loaded)
+  return loaded
+}
+
+async function refreshOnce(server: CatalogueServer, access: ServerAccess): Promise<void> {
+  const key = `${access.tenantId} ${server.config.alias}`
+  if (refreshing.has(key)) return
+  refreshing.add(key)
+  try {
+    await refreshServer(server, access, firstListingMs)
+  } finally {
+    refreshing.delete(key)
+  }
+}
+
+function createTools(env: Env, tenantId: string, { servers }: Catalogue): readonly Tool[] {
+  const used = new Set<string>()
+  const nameOnce = (name: string, key: string) => {
+    const free = used.has(name) ? `${name.slice(0, maxNameChars - 7)}_${hash53(key).toString(16).slice(-6)}` : name
+    used.add(free)
+    return free
+  }
+  return servers.flatMap((server) => {
+    const { alias } = server.config
+    const link: ServerLink = { env, tenantId, server }
+    const tools = server.offered.map((tool) =>
+      createTool(link, { ...tool, name: nameOnce(tool.name, `${alias} ${tool.tool}`) }),
+    )
+    return tools.length ? [...tools, ...createUtilities(link, nameOnce)] : []
+  })
+}
+
+type ServerLink = { readonly env: Env; readonly tenantId: string; readonly server: CatalogueServer }
+
+const maxDescriptionChars = 1_024
+
+/** Hints of a server that nobody trusts change nothing. */
+function createTool(link: ServerLink, tool: StoredTool): Tool {
+  const { config } = link.server
+  const { readOnlyHint, idempotentHint } = (config.trusted ? tool.annotations : undefined) ?? {}
+  const effect: Effect = readOnlyHint === true ? 'pure' : idempotentHint === true ? 'keyed' : 'effect'
+  const risk: Risk = config.trusted ? 'net' : 'send'
+  return defineSchemaTool<JsonObject>({
+    name: tool.name,
+    toolset: `mcp-${config.alias}`,
+    description: [tool.title, tool.description].filter(Boolean).join(': ').slice(0, maxDescriptionChars),
+    input: { schema: tool.input_schema, parse: (raw) => parseInput(tool.input_schema, raw) },
+    effect,
+    risk: () => risk,
+    timeoutMs: () => config.timeout * 1_000,
+    touches: () => (config.supports_parallel_tool_calls ? 'nothing' : [`mcp:${config.alias}`]),
+    run: (input, context) =>
+      callServer(link, context, {
+        tool: tool.tool,
+        method: 'tools/call',
+        params: { name: tool.tool, arguments: input },
+        headers: Object.fromEntries(
+          listHeaderValues(tool.input_schema, input).map(([name, value]) => [name, encodeHeaderValue(value)]),
+        ),
+        isRepeatable: effect === 'pure',
+        convert: (result) => convertResult(result, context.seesImages === true),
+      }),
+  })
+}
+
+function parseInput(schema: JsonObject, raw: unknown) {
+  const input = raw ?? {}
+  if (!isJsonObject(input)) return { ok: false as const, error: 'the arguments must be an object' }
+  const error = checkArguments(schema, input)
+  return error === undefined
+    ? { ok: true as const, value: input }
+    : { ok: false as const, error: `${error}. The schema: ${JSON.stringify(schema).slice(0, 4_000)}` }
+}
+
+type ServerCall = {
+  /** The server's name. Absent: a request for resources or prompts. */
+  readonly tool?: string
+  readonly method: string
+  readonly params: JsonObject
+  readonly headers?: Readonly<Record<string, string>>
+  readonly isRepeatable: boolean
+  readonly convert: (result: JsonObject) => CallResult
+}
+
+/** Legacy sessions belong to one session of ours and one server. They end with this isolate. */
+const peers = new BoundedMap<string, McpPeer>(2_000)
+
+async function callServer(link: ServerLink, context: CallContext, call: ServerCall): Promise<CallResult> {
+  const { env, tenantId, server } = link
+  const { alias } = server.config
+  const stub = mcpOf(env, tenantId)
+  const opened = await stub.open(ownAuthority(tenantId), alias, call.tool)
+  const refusal = refuse(opened, call)
+  if (!opened || refusal) return failedCall(refusal ?? 'The server was removed.')
+  const report = (failure?: string) => stub.report(ownAuthority(tenantId), alias, failure)
+  try {
+    const endpoint = await openEndpoint(opened.server, { env, tenantId, secrets: opened.secrets })
+    const result = await exchange(endpoint, opened, { link, context, call })
+    const { breaker, status } = opened.server.state
+    if (breaker.failures.length || status !== 'ready') await report()
+    return explainUnfinished(result) ?? call.convert(result)
+  } catch (error) {
+    if (!(error instanceof McpFailure)) throw error
+    if (error.kind === 'transport' || error.kind === 'stale') await report(error.message)
+    return failedCall(explainFailure(error, call, alias), error.code === undefined ? {} : { code: error.code })
+  }
+}
+
+/** Why a call may not leave now. */
+function refuse(opened: OpenedServer | undefined, call: ServerCall): string | undefined {
+  if (!opened) return 'The server was removed or switched off. Tell the user if it is needed.'
+  const { state, config } = opened.server
+  if (call.tool !== undefined && opened.tool?.state !== 'active')
+    return `The tool is withheld: ${opened.tool?.reason ?? 'the server does not have it any more.'} Tell the user; a person can approve it.`
+  if (state.status === 'needs_auth')
+    return `The server ${config.alias} needs credentials: ${state.reason ?? ''} Tell the user.`
+  if (opened.isAdmitted) return undefined
+  const since = new Date(state.since ?? clock.now()).toISOString()
+  return `The server ${config.alias} is unavailable since ${since}: ${state.reason ?? ''} Go on without it, or try again in a minute.`
+}
+
+type Exchange = { readonly link: ServerLink; readonly context: CallContext; readonly call: ServerCall }
+
+/** Asks again once when the server turns out to speak another era: such a request was not accepted. */
+async function exchange(endpoint: McpEndpoint, { server }: OpenedServer, { link, context, call }: Exchange) {
+  const { alias, timeout, connect_timeout: connectTimeout } = server.config
+  const key = JSON.stringify([link.tenantId, context.sessionId, alias, server.updatedAt])
+  const control = {
+    timeoutMs: timeout * 1_000,
+    signal: context.signal,
+    onProgress: context.reportProgress,
+    ...(call.headers && { headers: call.headers }),
+  }
+  const { method, params } = call
+  const isProbed = peers.get(key) === undefined && server.state.era === undefined
+  const peer = await findPeer(key, endpoint, server.state, connectTimeout)
+  try {
+    return await request(endpoint, peer, { method, params }, control)
+  } catch (error) {
+    if (!(error instanceof McpFailure) || error.kind !== 'stale' || isProbed) throw error
+    const { peer: found } = await openPeer(endpoint, { timeoutMs: connectTimeout * 1_000 })
+    if (found.era === peer.era) throw error
+    peers.set(key, found)
+    return request(endpoint, found, { method, params }, control)
+  }
+}
+
+async function findPeer(
+  key: string,
+  endpoint: McpEndpoint,
+  { era, version }: OpenedServer['server']['state'],
+  connectTimeout: number,
+): Promise<McpPeer> {
+  let peer = peers.get(key)
+  if (!peer && era !== undefined && version !== undefined) peer = { era, version }
+  peer ??= (await openPeer(endpoint, { timeoutMs: connectTimeout * 1_000 })).peer
+  peers.set(key, peer)
+  return peer
+}
+
+/** Results of the modern revision that ask for something that is not offered here. */
+function explainUnfinished({ resultType }: JsonObject): CallResult | undefined {
+  if (resultType === undefined || resultType === 'complete') return undefined
+  return failedCall(
+    resultType === 'input_required'
+      ? 'The server asks the user for more input, which is not supported yet. Give all arguments, or do it in its own page.'
+      : `The server answered with "${String(resultType)}", which is not supported yet.`,
+  )
+}
+
+function explainFailure({ kind, message }: McpFailure, { isRepeatable }: ServerCall, alias: string): string {
+  if (kind === 'rpc') return message
+  if (kind === 'auth') return `${message} Tell the user that the server ${alias} needs other credentials.`
+  if (kind === 'aborted') return message
+  const outcome = isRepeatable ? '' : ' The call may have taken effect: check before you repeat it.'
+  return `The server ${alias} did not answer: ${message}${outcome}`
+}
+
+// Resources and prompts of a server, as tools.
+
+type Utility = {
+  readonly name: string
+  readonly description: string
+  readonly schema: JsonObject
+  readonly method: string
+  readonly convert: (result: JsonObject) => unknown
+}
+
+const text = (description: string): JsonObject => ({ type: 'string', description })
+const list = (field: string) => (result: JsonObject) => result[field] ?? []
+const noInput: JsonObject = { type: 'object', properties: {} }
+
+const resourceUtilities: readonly Utility[] = [
+  {
+    name: 'list_resources',
+    description: 'Lists the resources of this server.',
+    schema: noInput,
+    method: 'resources/list',
+    convert: list('resources'),
+  },
+  {
+    name: 'read_resource',
+    description: 'Reads a resource of this server.',
+    schema: { type: 'object', properties: { uri: text('As list_resources names it.') }, required: ['uri'] },
+    method: 'resources/read',
+    convert: ({ contents }) =>
+      Array.isArray(contents) ? contents.filter(isJsonObject).map(renderResource).join('\n') : '',
+  },
+]
+
+const promptUtilities: readonly Utility[] = [
+  {
+    name: 'list_prompts',
+    description: 'Lists the prompts of this server.',
+    schema: noInput,
+    method: 'prompts/list',
+    convert: list('prompts'),
+  },
+  {
+    name: 'get_prompt',
+    description: 'Renders a prompt of this server.',
+    schema: {
+      type: 'object',
+      properties: { name: text('As list_prompts names it.'), arguments: { type: 'object' } },
+      required: ['name'],
+    },
+    method: 'prompts/get',
+    convert: list('messages'),
+  },
+]
+
+function createUtilities(link: ServerLink, nameOnce: (name: string, key: string) => string): readonly Tool[] {
+  const { config, state } = link.server
+  const { resources = true, prompts = true } = config.tools
+  const offered = [
+    ...(resources && state.hasResources ? resourceUtilities : []),
+    ...(prompts && state.hasPrompts ? promptUtilities : []),
+  ]
+  return offered.map(({ name, description, schema, method, convert }) =>
+    defineSchemaTool<JsonObject>({
+      name: nameOnce(`mcp__${config.alias}__${name}`, `utility ${config.alias} ${name}`),
+      toolset: `mcp-${config.alias}`,
+      description: `${description.replace(/\.$/, '')} (${config.alias}).`,
+      input: { schema, parse: (raw) => parseInput(schema, raw) },
+      effect: 'pure',
+      risk: () => (config.trusted ? 'net' : 'send'),
+      touches: () => [`mcp:${config.alias}`],
+      run: (input, context) =>
+        callServer(link, context, {
+          method,
+          params: input,
+          isRepeatable: true,
+          convert: (result) => convertResult({ content: [{ type: 'text', text: asText(convert(result)) }] }, false),
+        }),
+    }),
+  )
+}
+
+const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+/** Keeps the last tools when the tenant's object cannot be reached. */
+export async function tryLoadMcpTools(env: Env, snapshot: TenantSnapshot, last: McpTools | undefined) {
+  try {
+    return await loadMcpTools(env, snapshot)
+  } catch (error) {
+    if (isOwnReset(error)) throw error
+    log.warn('mcp.unloaded', 'The tools of MCP servers could not be loaded; the last ones stay.', { error })
+    return last
+  }
+}

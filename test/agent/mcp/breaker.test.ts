@@ -1,0 +1,20 @@
+/** Tests when a server that failed is called again. */
+
+import { expect, it } from 'vitest'
+import { addFailure, admitCall, closedBreaker, stateOf } from '../../../src/agent/mcp/breaker.ts'
+
+const fail = (...times: readonly number[]) => times.reduce(addFailure, closedBreaker)
+
+it('opens after three failures in a minute, and not after three in a longer time', () => {
+  expect(stateOf(fail(0, 1, 2), 3)).toBe('open')
+  expect(stateOf(fail(0, 50_000, 100_000), 100_001)).toBe('closed')
+})
+
+it('lets one call try after a minute', () => {
+  const breaker = fail(0, 1, 2)
+  expect(admitCall(breaker, 30_000)).toBeUndefined()
+  expect(stateOf(breaker, 70_000)).toBe('half_open')
+  const trying = admitCall(breaker, 70_000)
+  expect(trying && admitCall(trying, 70_001)).toBeUndefined()
+  expect(trying && stateOf(addFailure(trying, 70_002), 100_000)).toBe('open')
+})
