@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { joinMarks, type Marks } from '#agent/core/marks.ts'
 import type { CallContext, HistoryPort, HistoryHit, HistoryMessage } from '#agent/core/tool.ts'
 import { historyReach } from '#agent/core/permission/authority.ts'
+import { isScopeLost, othersLimit } from '#agent/core/permission/lost-rights.ts'
 import { fenceUntrusted, minFencedChars } from '#agent/untrusted/fence.ts'
 import { defineTool } from './define-tool.ts'
 import { fail } from './tool-result.ts'
@@ -49,7 +50,9 @@ export default defineTool({
   run: async (request, { history: port, authority, addMarks }) => {
     const { kind } = historyReach(authority)
     const answer = await search(request, withMarkedReads(port, addMarks))
-    return kind === 'tenant' || 'failed' in answer ? answer : { ...answer, reach: reachTexts[kind] }
+    if (kind === 'tenant' || 'failed' in answer) return answer
+    const reason = isScopeLost(authority, 'read') ? ` The reason: ${othersLimit}.` : ''
+    return { ...answer, reach: `${reachTexts[kind]}${reason}` }
   },
 })
 

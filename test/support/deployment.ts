@@ -6,6 +6,8 @@ export const deployment: {
   auxModel?: string
   /** The `AI` binding. */
   ai?: AiBinding
+  /** Event sockets of one object. */
+  maxEventSockets?: number
   /** The `BROWSER` binding. */
   browser?: Pick<Fetcher, 'fetch'>
 } = {}

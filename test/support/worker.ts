@@ -35,10 +35,14 @@ export default {
   email: (message, env, context) => worker.email(message, env, context),
 } satisfies ExportedHandler<Env>
 
-/** The tenant's object of the product. Tests can fail its database (outage.ts). */
+/** The tenant's object of the product. Tests can fail its database (outage.ts) and lower its limit of sockets. */
 export class TenantDO extends Tenant {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, { ...countObjects(env), DB: withTenantDatabaseOutage(env.DB) })
+  }
+
+  protected override get maxEventSockets(): number {
+    return deployment.maxEventSockets ?? super.maxEventSockets
   }
 }
 

@@ -40,6 +40,8 @@ export type Quirks = {
   readonly sealedCalls?: { readonly unsealed?: object }
   /** `openai-chat`: the subset of JSON Schema for the tools. */
   readonly schemas?: 'gemini'
+  /** `openai-chat`: the API takes a PDF in a part of the type `file`. */
+  readonly fileParts?: boolean
   /** `openai-chat`: all content is a list of parts, or the content of tool results is a string. */
   readonly content?: 'parts' | 'string-results'
   /** The form of cache marks: `native` as Anthropic has them, on content parts of the dialect. */

@@ -2,7 +2,10 @@
 
 import { type Marks, noMarks } from './marks.ts'
 
-export type TextPart = { readonly type: 'text'; readonly text: string }
+/** `pdf`: the file that the text was extracted from. A model that takes PDF files gets it in place of the text. */
+export type TextPart = { readonly type: 'text'; readonly text: string; readonly pdf?: Pdf }
+/** `data` is the address in R2 (`blob:`), and base64 in a request to a model that takes the file. */
+export type Pdf = { readonly name: string; readonly pages: number; readonly data: string }
 /** `data` is base64 without a prefix, or an https or R2 (`blob:`) address when `mediaType` is followed by `;url`. */
 export type ImagePart = { readonly type: 'image'; readonly mediaType: string; readonly data: string }
 /** Opaque JSON of one dialect, such as a signature or an encrypted item. It is sent back unchanged to that dialect only. */

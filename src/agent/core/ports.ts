@@ -72,6 +72,8 @@ export type View = {
   /** The role of the last message in the transcript. */
   readonly lastRole: Message['role'] | undefined
   readonly toolbox: Toolbox
+  /** Whether others who contribute to the conversation have taken this tool away. */
+  readonly isToolLost?: (tool: string) => boolean
   /** Selects the first of these planned calls that may run at the same time. */
   readonly selectConcurrent: (calls: readonly ToolCall[]) => readonly ToolCall[]
   /** The seq of the last message. */
@@ -100,6 +102,8 @@ export type View = {
   readonly lostCall?: { readonly usage: Usage }
   /** Whether the transcript contains images. */
   readonly hasImages: boolean
+  /** Whether the model gets PDF files of the transcript as such. */
+  readonly sendsPdfs: boolean
   /** Whether this deployment can make images smaller. */
   readonly canShrinkImages: boolean
   /** A random number, 0 ≤ x < 1, for jitter. */

@@ -59,6 +59,7 @@ const perModel = z.strictObject({
   max_output: count(20_000_000).optional(),
   dialect: dialect.optional(),
   images: z.boolean().optional(),
+  pdf: z.boolean().optional(),
   reasoning: z.boolean().optional(),
   prices: z
     .strictObject({

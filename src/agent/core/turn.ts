@@ -58,6 +58,8 @@ export type Outcome = 'answered' | 'delivered' | 'partial' | 'stopped' | 'out-of
 export type Repairs = {
   /** `unseen`: the model cannot see them. */
   readonly images?: 'left-out' | 'unseen'
+  /** PDF files are sent as their text. */
+  readonly pdfs?: 'text'
   /** Images are sent in a smaller size. */
   readonly imageSize?: 'small'
   readonly thinking?: 'left-out'

@@ -2,7 +2,7 @@
 
 import type { AccessRefusal } from '#agent/core/permission/access.ts'
 import type { Authority, ContributedRights } from '#agent/core/permission/authority.ts'
-import { joinAuthority, joinContributors } from '#agent/core/permission/contribution.ts'
+import { joinContributors, joinSpeaker } from '#agent/core/permission/contribution.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import type { View } from '#agent/core/ports.ts'
 import { type Commit, type CompressionRequest, mapCalls, type ToolCall, type Turn } from '#agent/core/turn.ts'
@@ -20,7 +20,7 @@ export function narrowTurn(turn: Turn, by: Authority): Turn {
   const { authority } = turn.options
   // A turn that was stored before there were authorities may do the least already.
   if (!authority) return turn
-  const joint = joinAuthority(authority, by)
+  const joint = joinSpeaker(authority, by)
   return joint === authority ? turn : { ...turn, options: { ...turn.options, authority: joint } }
 }
 

@@ -5,11 +5,13 @@
 
 import { type AssistantMessage, callsIn, errorResult, notice, textIn, thinkingIn } from '#agent/core/message.ts'
 import type { View } from '#agent/core/ports.ts'
+import { othersLimit } from '#agent/core/permission/lost-rights.ts'
 import { isClientTool, offeredTools } from '#agent/core/request/tool-schema.ts'
 import { type Commit, endTurn, addNote, type Result, countUse, timesUsed, type Turn } from '#agent/core/turn.ts'
 import { addUsage, noUsage } from '#agent/core/usage.ts'
 import { isSpent } from './budget.ts'
 import { giveUp } from './give-up.ts'
+import { explainMissingTool } from './plan-calls.ts'
 import type { AfterEffect, OnReply } from './policy.ts'
 import { nextModel, waitSlowly } from './remedies.ts'
 
@@ -141,18 +143,21 @@ const announced: ReplyCheck = (turn, { reply }, { now, toolbox }) => {
 }
 
 /** Ends the turn after three replies in a row that call only unknown tools. */
-const unknownTools: ReplyCheck = (turn, { reply }, { now, toolbox }) => {
+const unknownTools: ReplyCheck = (turn, { reply }, view) => {
+  const { now, toolbox, isToolLost } = view
   const calls = callsIn(reply)
   if (!calls.length || isAnyKnown(calls, turn, toolbox) || timesUsed(turn, 'unknown tools') < 2) return undefined
-  const names = [...new Set(calls.map(({ name }) => name))].join(', ')
+  const names = [...new Set(calls.map(({ name }) => name))]
+  const isLost = names.some((name) => isToolLost?.(name))
+  const reason = isLost
+    ? `are not available here (${names.join(', ')}): ${othersLimit}.`
+    : `do not exist (${names.join(', ')}). Try again, or another model.`
   return {
     turn: endTurn(turn, 'partial', now),
     append: [
       reply,
-      ...calls.map((call) => errorResult(call, `There is no tool named ${call.name}.`)),
-      notice(
-        `I could not go on: the model keeps asking for tools that do not exist (${names}). Try again, or another model.`,
-      ),
+      ...calls.map((call) => errorResult(call, explainMissingTool(call.name, view))),
+      notice(`I could not go on: the model keeps asking for tools that ${reason}`),
     ],
   }
 }

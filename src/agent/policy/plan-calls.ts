@@ -5,6 +5,7 @@
 
 import { argumentsOf, callsIn, errorResult, type ToolCallPart } from '#agent/core/message.ts'
 import type { View } from '#agent/core/ports.ts'
+import { othersLimit } from '#agent/core/permission/lost-rights.ts'
 import { isClientTool } from '#agent/core/request/tool-schema.ts'
 import type { ToolCall, Turn } from '#agent/core/turn.ts'
 import type { OnReply } from './policy.ts'
@@ -32,7 +33,7 @@ function plan(turn: Turn, part: ToolCallPart, view: View, earlierCalls: number):
   const effect = tool?.effectOf?.(part.input) ?? tool?.effect ?? 'effect'
   const call = { id: part.id, name: part.name, input: part.input, effect } as const
   const reject = (why: string): ToolCall => ({ ...call, state: 'settled', result: errorResult(part, why) })
-  if (!tool) return reject(`There is no tool named ${part.name}. ${listTools(view)}`)
+  if (!tool) return reject(`${explainMissingTool(part.name, view)} ${listTools(view)}`)
   if (part.raw !== undefined)
     return reject(`Not run: the arguments of ${part.name} are not valid JSON. Send the call again with valid JSON.`)
   const limit = explainCallLimit(turn, part.name, earlierCalls, view)
@@ -47,6 +48,10 @@ function waitForClient(part: ToolCallPart, since: number): ToolCall {
   // The arguments are stored once, in the request.
   return { id, name, input: {}, effect: 'effect', state: 'away', awaits }
 }
+
+/** Explains that a turn has no tool of this name. */
+export const explainMissingTool = (name: string, { isToolLost }: View): string =>
+  isToolLost?.(name) ? `${name} is not available: ${othersLimit}. Tell the user.` : `There is no tool named ${name}.`
 
 const listTools = (view: View) =>
   view.toolbox.size ? `There are: ${[...view.toolbox.keys()].join(', ')}.` : 'No tools are available.'

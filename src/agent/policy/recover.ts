@@ -28,6 +28,7 @@ import {
   waitOnce,
   shrinkImages,
   tellAnswerFormat,
+  pdfsAsText,
   resultsAsText,
   unlessStalled,
   wait,
@@ -50,8 +51,8 @@ const remedies: Record<FailureKind, readonly Remedy[]> = {
   tls: [],
   conflict: [waitTwice, nextModel],
   malformed: [nextModel, waitSlowly],
-  'too-long': [compress, nextModel],
-  'too-large': [shrinkImages, compressOlder, leaveOutImages, nextModel],
+  'too-long': [pdfsAsText, compress, nextModel],
+  'too-large': [pdfsAsText, shrinkImages, compressOlder, leaveOutImages, nextModel],
   'image-too-large': [shrinkImages, leaveOutImages],
   'long-context-tier': [noLongContext, compress, nextModel],
   'output-cap': [lessOutput, nextModel],
@@ -64,7 +65,7 @@ const remedies: Record<FailureKind, readonly Remedy[]> = {
   grammar: [tellAnswerFormat, plainSchemas, nextModel],
   'long-context-beta': [noLongContext, nextModel],
   // An image that every model rejects would make every later turn fail too.
-  invalid: [tellAnswerFormat, leaveOutParameters, leaveOutImages, nextModel],
+  invalid: [pdfsAsText, tellAnswerFormat, leaveOutParameters, leaveOutImages, nextModel],
   // The policy `requireAnswerFormat` has asked again.
   'invalid-output': [],
   'too-many-calls': [],
@@ -75,7 +76,7 @@ const remedies: Record<FailureKind, readonly Remedy[]> = {
   limit: [],
   unpriced: [nextModel],
   'no-stream': [withoutStreaming, nextModel],
-  'no-images': [hideImages, leaveOutImages, nextModel],
+  'no-images': [pdfsAsText, hideImages, leaveOutImages, nextModel],
   unknown: [wait, nextModel],
 }
 

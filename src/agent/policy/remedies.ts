@@ -124,6 +124,9 @@ const repair =
           failure.kind,
         )
 
+/** Sends PDF files as their text: the provider may refuse such a file, or it fills the context. */
+export const pdfsAsText: Remedy = (turn, call, view) =>
+  view.sendsPdfs ? repair('pdf files as text', { pdfs: 'text' })(turn, call, view) : undefined
 export const leaveOutImages: Remedy = (turn, call, view) =>
   view.hasImages ? repair('leave out images', { images: 'left-out' })(turn, call, view) : undefined
 /** Makes images smaller, where the deployment can do so. */

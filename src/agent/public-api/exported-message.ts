@@ -104,16 +104,18 @@ export type ExportedMessage = z.infer<typeof exportedMessageSchema>
 /** Adds `parts` only when the fields of chat completions cannot represent the message. */
 export function toExportedMessage(message: Message): ExportedMessage {
   const plain = toPlainMessage(message)
-  return isEqualJson(fromExportedMessage(plain), withoutMarks(message))
-    ? plain
-    : { ...plain, parts: [...message.content] }
+  const own = withoutInternals(message)
+  return isEqualJson(fromExportedMessage(plain), own) ? plain : { ...plain, parts: [...own.content] }
 }
 
-/** Marks stay here: a file that is imported could name any. */
-const withoutMarks = (message: Message): Message => {
+/** Marks and addresses of PDF files stay here: a file that is imported could name any. */
+const withoutInternals = (message: Message): Message => {
   const { marks: _marks, ...rest } = message
-  return rest
+  return rest.role === 'user' ? { ...rest, content: rest.content.map(withoutPdf) } : rest
 }
+
+const withoutPdf = (part: TextPart | ImagePart): TextPart | ImagePart =>
+  part.type === 'text' ? { type: 'text', text: part.text } : part
 
 function toPlainMessage(message: Message): ExportedMessage {
   switch (message.role) {

@@ -44,6 +44,9 @@ const openaiSizes: Readonly<Record<Aspect, string>> = {
   portrait: '1024x1536',
 }
 
+/** The size that OpenAI is asked for, which its price depends on. */
+export const sizeOfAspect = (aspect: Aspect): string => openaiSizes[aspect]
+
 const openaiImage = z
   .object({ b64_json: z.string().min(1).optional(), url: z.url().optional() })
   .refine(({ b64_json: data, url }) => data !== undefined || url !== undefined)

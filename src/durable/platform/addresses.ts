@@ -11,8 +11,15 @@ const rootOf = (tenantId: string): string => `t/${tenantId}`
 export const tenantStub = ({ TENANT }: Pick<Env, 'TENANT'>, tenantId: string) =>
   retryCalls(() => TENANT.getByName(rootOf(tenantId)), repeatableTenantCalls)
 
-/** The inverse of the name that `tenantStub` uses. Empty for an object without a name. */
-export const tenantOfName = (name: string | undefined): string => (name ?? '').slice(rootOf('').length)
+/** An object of the tenant's class that only holds sockets. A class of its own would need a migration of objects. */
+export const relayStub = ({ TENANT }: Pick<Env, 'TENANT'>, tenantId: string, relayId: number) =>
+  retryCalls(() => TENANT.getByName(`${rootOf(tenantId)}/r/${relayId}`), repeatableTenantCalls)
+
+/** The inverse of the names that `tenantStub` and `relayStub` use. `id` is empty for an object without a name. */
+export function parseTenantAddress(name: string | undefined) {
+  const [, id = '', kind] = (name ?? '').split('/')
+  return { id, isRelay: kind === 'r' }
+}
 
 /** The session's id is not checked: `addressSession` of the worker does that for ids of clients. */
 export const sessionStub = ({ SESSION }: Pick<Env, 'SESSION'>, tenantId: string, sessionId: string) =>

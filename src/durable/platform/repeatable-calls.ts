@@ -152,6 +152,8 @@ export const repeatableTenantCalls: RepeatableCalls = {
     'pending.list',
     'pending.hasQuestionFor',
     'prompt.material',
+    'relay.deliver',
+    'relay.setAccess',
     'push.getVapid',
     'push.putVapid',
     'push.subscribe',

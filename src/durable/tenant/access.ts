@@ -22,6 +22,8 @@ export type TenantAccessOptions = {
   readonly isWatched: () => boolean
   /** Tells a session about the change. Resolves to whether the session still watches. */
   readonly announce: (sessionId: string, change: AccessReport) => Promise<boolean>
+  /** Tells the objects that hold further sockets of the tenant. */
+  readonly announceToRelays: (access: Access) => Promise<void>
   /** Called with every change, before it is announced. */
   readonly onChange: (access: Access) => void
   readonly armAlarm: () => void
@@ -190,8 +192,9 @@ export class TenantAccess extends TenantPart implements ScheduledPart {
       for (let id = sessions.pop(); id !== undefined; id = sessions.pop())
         await this.#tell(id, report, busy.get(id)).catch((error: unknown) => failures.push(error))
     }
-    await Promise.all(Array.from({ length: maxConcurrent }, tellNext))
-    if (failures.length) throw new Error(`${failures.length} sessions could not be told.`, { cause: failures[0] })
+    const relays = this.#options.announceToRelays(report.access).catch((error: unknown) => failures.push(error))
+    await Promise.all([relays, ...Array.from({ length: maxConcurrent }, tellNext)])
+    if (failures.length) throw new Error(`${failures.length} objects could not be told.`, { cause: failures[0] })
     // A change during the announcement is announced again.
     if (this.wakeAt() === since) this.#options.values.set(announcedName, 0)
   }

@@ -28,8 +28,10 @@ import { TenantDataKeys } from './secrets/data-keys.ts'
 import { erasedMessage, TenantDeletions } from './deletions.ts'
 import { effectiveLimits } from './effective-limits.ts'
 import { TenantImageDescriptions } from './image-descriptions.ts'
+import { EventRelay } from './events/event-relay.ts'
+import { EventRelays } from './events/event-relays.ts'
 import { TenantEvents } from './events/tenant-events.ts'
-import { TenantSockets } from './events/tenant-sockets.ts'
+import { maxEventSockets, TenantSockets } from './events/tenant-sockets.ts'
 import { TenantFixes } from './learned-fixes.ts'
 import { createTenantJobs } from './jobs/create-jobs.ts'
 import type { TenantJobs } from './jobs/jobs.ts'
@@ -57,13 +59,14 @@ import { readSkillMaterial } from './skills/skill-material.ts'
 import { SkillRows } from './skills/skill-rows.ts'
 import { TenantSkills } from './skills/skills.ts'
 import { ContextWindows } from './windows.ts'
-import { sessionStub, tenantOfName } from '#durable/platform/addresses.ts'
+import { parseTenantAddress, relayStub, sessionStub } from '#durable/platform/addresses.ts'
 
 /** Enough for the answer to leave. */
 const restartDelayMs = 100
 
 export class TenantDO extends DurableObject<Env> {
-  readonly #id = tenantOfName(this.ctx.id.name)
+  readonly #address = parseTenantAddress(this.ctx.id.name)
+  readonly #id = this.#address.id
   readonly #mayChange = createChangeCheck(this.#id)
   readonly #announcer = systemAuthority(this.#id, { kind: 'job', id: 'access' })
   readonly #sql = this.ctx.storage.sql
@@ -123,12 +126,29 @@ export class TenantDO extends DurableObject<Env> {
     onFirst: () => this.ctx.waitUntil(this.#access.listenersChanged()),
     runInBackground: (work) => this.ctx.waitUntil(work),
   })
+  readonly #relays = new EventRelays({
+    values: this.#values,
+    maxSockets: () => this.maxEventSockets,
+    connect: (relayId) => {
+      const { relay } = relayStub(this.env, this.#id, relayId)
+      return {
+        deliver: async (delivery) => relay.deliver(this.#announcer, delivery),
+        setAccess: async (access) => relay.setAccess(this.#announcer, access),
+      }
+    },
+  })
+  readonly #relay = new EventRelay(this.#mayChange, () => this.#sockets)
   readonly #sockets = new TenantSockets({
     mayChange: this.#mayChange,
     ctx: this.ctx,
     push: this.#push,
-    access: () => this.#access.get(),
-    onFirst: () => this.ctx.waitUntil(this.#access.listenersChanged()),
+    access: () => (this.#address.isRelay ? this.#relay.access : this.#access.get()),
+    onFirst: () => {
+      if (!this.#address.isRelay) this.ctx.waitUntil(this.#access.listenersChanged())
+    },
+    maxSockets: () => this.maxEventSockets,
+    relays: this.#address.isRelay ? undefined : this.#relays,
+    runInBackground: (work) => this.ctx.waitUntil(work),
   })
   readonly #events = new TenantEvents(this.#mayChange, this.#sockets)
   readonly #pending = new TenantPending(this.#mayChange, this.#sql, this.#sockets)
@@ -197,6 +217,7 @@ export class TenantDO extends DurableObject<Env> {
     isWatched: () => this.#sockets.isWatched,
     announce: (sessionId, { access, isWatched }) =>
       sessionStub(this.env, this.#id, sessionId).access.change(this.#announcer, access, isWatched),
+    announceToRelays: (access) => this.#relays.setAccess(access),
     onChange: (access) => this.#sockets.closeRefused(access),
     armAlarm: () => this.armAlarm(),
   })
@@ -285,6 +306,10 @@ export class TenantDO extends DurableObject<Env> {
 
   get events(): TenantEvents {
     return this.#events
+  }
+
+  get relay(): EventRelay {
+    return this.#relay
   }
 
   get push(): TenantPush {
@@ -393,13 +418,13 @@ export class TenantDO extends DurableObject<Env> {
       this.armAlarm()
   }
 
-  /** Opens a WebSocket with the events of the tenant. */
   /** Ends this object after the answer of the call. The next call constructs it from its tables. */
   #restart(): void {
     this.armAlarm()
     setTimeout(() => this.ctx.abort('The tenant was restored.'), restartDelayMs)
   }
 
+  /** Opens a WebSocket with the events of the tenant. */
   override fetch(request: Request): Response {
     return this.#sockets.serve(request)
   }
@@ -419,6 +444,11 @@ export class TenantDO extends DurableObject<Env> {
       () => ({ tenant_id: this.#id }),
       () => this.#alarm.run(),
     )
+  }
+
+  /** Event sockets of one object. Relays hold those beyond it. */
+  protected get maxEventSockets(): number {
+    return maxEventSockets
   }
 
   /** Parts that have work to do at a time of their own, while the tenant is active. */

@@ -29,7 +29,7 @@ export function createApprovalPolicy(
   { approvals = {} }: Settings,
   origin: PolicyOrigin,
   turn: Turn | undefined,
-  byRole: Pick<ApprovalPolicy, 'maxRisk' | 'isTakenAway'> = {},
+  byRole: Pick<ApprovalPolicy, 'maxRisk' | 'isTakenAway' | 'isLost'> = {},
 ): ApprovalPolicy {
   const { mode, rules = [], unattended = 'deny' } = approvals
   return {

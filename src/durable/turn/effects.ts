@@ -22,6 +22,7 @@ import { addUsage, noUsage, type Usage } from '#agent/core/usage.ts'
 import { type ErrorContext, classifyError } from '#agent/providers/errors/classify-error.ts'
 import { renderFormatInstruction } from '#agent/providers/shared/parameters/answer-format.ts'
 import { hideImages } from '#agent/providers/shared/images/hide-images.ts'
+import { takesPdfs } from '#agent/providers/shared/pdf.ts'
 import { isTooDeeplyNested, maxNesting } from '#agent/providers/shared/nesting.ts'
 import type { Route } from '#agent/routing/route.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
@@ -59,7 +60,8 @@ export type ModelEffects = {
   /** Creates a controller that a stop or a new message aborts while the step runs. */
   readonly abortable: () => AbortController
   readonly system: (turn: Turn) => string
-  readonly transcript: () => Promise<readonly Message[]>
+  /** With `pdfWindow`, the context window of a model that takes PDF files, they are loaded. */
+  readonly transcript: (pdfWindow?: number) => Promise<readonly Message[]>
   /** Returns texts for images, for a model that cannot see them. */
   readonly describeImages: ImageDescriber
   /** Parameters that a request does not set itself. */
@@ -272,7 +274,7 @@ async function requestFor(
   const { options, draft } = turn
   const repairs = { ...model.repairsFor(route), ...turn.repairs }
   const defaults = model.defaults()
-  const whole = await model.transcript()
+  const whole = await model.transcript(takesPdfs({ ...route, quirks, repairs }) ? route.contextWindow : undefined)
   const transcript = repairs.images === 'unseen' ? hideImages(whole, await model.describeImages(whole)) : whole
   const mayCall = mayCallTools(step, options)
   const instructions = [await model.references(turn, transcript), step.instruction].filter((text) => text !== undefined)

@@ -6,6 +6,7 @@
 import type { ExecutionBackend } from '#agent/core/backend.ts'
 import type { Access } from '#agent/core/permission/access.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
+import { othersLimit } from '#agent/core/permission/lost-rights.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import { decideApproval } from '#agent/policy/approval/approval.ts'
@@ -22,6 +23,7 @@ export type AttachmentSession = {
   readonly toolRuntime: {
     readonly backend: ExecutionBackend
     readonly toolbox: (settings: Settings, scope: Partial<Authority>) => { readonly has: (tool: string) => boolean }
+    readonly offers: (tool: string, settings: Settings, scope: Partial<Authority>) => boolean
   }
 }
 
@@ -40,7 +42,7 @@ export async function findAttachmentProblem(session: AttachmentSession, path: st
   const tools = toolRuntime.toolbox(settings, held ?? {})
   const isMedia = backend.resolve(path).startsWith(`${backend.resolve(mediaFolder)}/`)
   if (!isMedia && !readers.some((tool) => tools.has(tool)))
-    return `${path} is not attached: this conversation may not read files.`
+    return `${path} is not attached: ${explainReaders(session, held)}.`
   const policy = createApprovalPolicy(settings, meta, turn, { maxRisk: held?.maxRisk })
   const ruling = decideApproval(
     {
@@ -55,4 +57,10 @@ export async function findAttachmentProblem(session: AttachmentSession, path: st
     { ...policy, mode: policy.mode === 'off' ? 'off' : 'manual' },
   )
   return ruling.do === 'run' ? undefined : `${path} is not attached: ${ruling.decision.reason}.`
+}
+
+function explainReaders({ settings, toolRuntime }: AttachmentSession, held: Authority | undefined): string {
+  const own = held?.withoutOthers
+  const isLost = own !== undefined && readers.some((tool) => toolRuntime.offers(tool, settings, own))
+  return isLost ? othersLimit : 'this conversation may not read files'
 }

@@ -22,6 +22,7 @@ import { redactorFor } from '#durable/platform/redaction.ts'
 import { variablesOf } from '#durable/platform/variables.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { tenantStub, blobPrefix } from '#durable/platform/addresses.ts'
+import { hasPdf } from '#agent/providers/shared/pdf.ts'
 import { loadImages, maxRequestImageChars } from '#durable/workspace/attachments.ts'
 import { imageShrinker, shrinkOversizedImages, shrinkImages } from '#durable/workspace/shrink-images.ts'
 import { contextTokens } from './context-tokens.ts'
@@ -65,7 +66,7 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
     lease,
     abortable: () => session.driver.abortable(),
     system: (turn) => [getSystemPrompt(session), turn.options.instructions].filter(Boolean).join('\n\n'),
-    transcript: () => renderTranscript(session, env),
+    transcript: (pdfWindow) => renderTranscript(session, env, pdfWindow),
     describeImages: createImageDescriber(session, env),
     defaults: () => session.settings.model ?? {},
     errorContext: (route, stalled) => getErrorContext(session, route, stalled),
@@ -115,10 +116,19 @@ function getReading(session: TurnSession, turn: Turn): Reading | Promise<Reading
   return opening ? opening.then((openLinks) => ({ marks, openLinks })) : { marks }
 }
 
-async function renderTranscript(session: TurnSession, env: Env): Promise<readonly Message[]> {
-  const transcript = fenceTranscript(session.store.transcript())
+async function renderTranscript(
+  session: TurnSession,
+  env: Env,
+  pdfWindow: number | undefined,
+): Promise<readonly Message[]> {
+  const within = blobPrefix(session.tenantId)
+  let transcript = fenceTranscript(session.store.transcript())
+  if (pdfWindow !== undefined && transcript.some(hasPdf)) {
+    const { loadPdfs } = await import('#durable/workspace/pdfs.ts')
+    transcript = await loadPdfs(transcript, { blobs: env.BLOBS, within, contextWindow: pdfWindow })
+  }
   if (!session.store.hasImages()) return transcript
-  const whole = await loadImages(transcript, env.BLOBS, blobPrefix(session.tenantId), maxRequestImageChars)
+  const whole = await loadImages(transcript, env.BLOBS, within, maxRequestImageChars)
   const isSmaller = session.store.turn().repairs.imageSize === 'small'
   if (!env.IMAGES) return whole
   return (isSmaller ? shrinkImages : shrinkOversizedImages)(whole, imageShrinker(env.IMAGES))

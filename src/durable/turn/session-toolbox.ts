@@ -50,18 +50,28 @@ export class SessionToolbox {
     return schemas
   }
 
+  /** Whether another scope would have the tool. It does not become the last choice. */
+  offers(tool: string, settings: Settings, scope: ToolScope): boolean {
+    return this.#select(settings, scope).tools.has(tool)
+  }
+
   #choose(settings: Settings, scope: ToolScope): OfferedTools {
     const [keys, tenantTools] = [this.#options.keys(), this.#options.tenantTools?.()]
     const last = this.#last
     const isSame = last?.settings === settings && last.keys === keys && last.tenantTools === tenantTools
     if (isSame && isSameScope(last.scope, scope)) return last.selected
+    const selected = this.#select(settings, scope)
+    this.#last = { settings, keys, tenantTools, scope, selected }
+    return selected
+  }
+
+  #select(settings: Settings, scope: ToolScope): OfferedTools {
+    const tenantTools = this.#options.tenantTools?.()
     const { source } = this.#options.meta()
     const facts = { subagents: this.#options.subagents().limits() }
     const unavailable = listUnavailable(builtInTools, this.#services.deployment(settings))
     const services = this.#services.names(settings, scope)
-    const selected = turnTools(settings, { source, services, scope, facts, unavailable }, tenantTools)
-    this.#last = { settings, keys, tenantTools, scope, selected }
-    return selected
+    return turnTools(settings, { source, services, scope, facts, unavailable }, tenantTools)
   }
 }
 

@@ -53,6 +53,10 @@ export class ToolRuntime {
     return this.#toolbox.tools(...given)
   }
 
+  offers(...given: Parameters<SessionToolbox['offers']>): boolean {
+    return this.#toolbox.offers(...given)
+  }
+
   schemas(...given: Parameters<SessionToolbox['schemas']>): ReturnType<SessionToolbox['schemas']> {
     return this.#toolbox.schemas(...given)
   }

@@ -1,5 +1,6 @@
 /** Creates the state machine of a session: the pure loop with the session's store, effects and view. */
 
+import { hasPdf, takesPdfs } from '#agent/providers/shared/pdf.ts'
 import { readMessages } from './turn-marks.ts'
 import type { Machine } from '#agent/loop/drive.ts'
 import type { View } from '#agent/core/ports.ts'
@@ -23,7 +24,9 @@ import { loopLimits } from './loop-limits.ts'
 import { createModelEffects } from './model-effects.ts'
 import { createCompressibleTokens, defaultContextWindow, type Summariser } from './compression/summariser.ts'
 import { withTrace } from './trace.ts'
-import { turnScope } from './tools/turn-scope.ts'
+import { isToolLost, turnScope } from './tools/turn-scope.ts'
+import type { Risk } from '#agent/core/permission/approval.ts'
+import { isRiskLost } from '#agent/core/permission/lost-rights.ts'
 import type { TurnSession } from './turn-session.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { DeltaBuffer } from './delta-buffer.ts'
@@ -72,8 +75,10 @@ function createView(session: TurnSession, routes: readonly Route[], env: Env): V
     inbox: session.store.inbox(),
     lastRole: session.store.lastRole(),
     hasImages: session.store.hasImages(),
+    sendsPdfs: sendsPdfs(session, routes[turn.route.model]),
     canShrinkImages: env.IMAGES !== undefined,
     toolbox: session.toolRuntime.toolbox(session.settings, turnScope(session)),
+    isToolLost: (tool) => isToolLost(session, tool),
     selectConcurrent: (calls) => session.toolRuntime.together(calls, session.settings, turnScope(session)),
     stallsInARow: getStalls(session.tenantId, routes[turn.route.model]?.id ?? ''),
     lastSeq: session.store.lastMessageSeq(),
@@ -183,16 +188,23 @@ const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) => reado
 })
 
 /** Roles count as they are when a call begins, which may be long after its batch did. */
-function limitsByRole(session: TurnSession): Pick<ApprovalPolicy, 'maxRisk' | 'isTakenAway'> {
+function limitsByRole(session: TurnSession): Pick<ApprovalPolicy, 'maxRisk' | 'isTakenAway' | 'isLost'> {
   const authority = turnAuthority(session)
   const { entitlements, contributors, maxRisk } = authority
   const hasTool = (tool: string) => session.toolRuntime.toolbox(session.settings, authority).has(tool)
-  return { maxRisk, ...((entitlements ?? contributors) && { isTakenAway: (tool) => !hasTool(tool) }) }
+  const isLost = (tool: string, risk: Risk) => isRiskLost(authority, risk) || isToolLost(session, tool)
+  return { maxRisk, isLost, ...((entitlements ?? contributors) && { isTakenAway: (tool) => !hasTool(tool) }) }
 }
 
 /** Lists the results that the batch has already. */
 const settledResults = ({ stage }: Turn): readonly ToolMessage[] =>
   stage.at === 'tools' ? stage.calls.flatMap((call) => (call.state === 'settled' ? [call.result] : [])) : []
+
+function sendsPdfs({ store }: TurnSession, route: Route | undefined): boolean {
+  const { repairs } = store.turn()
+  const quirks = route?.endpoints[0]?.quirks ?? {}
+  return route !== undefined && takesPdfs({ ...route, quirks, repairs }) && store.transcript().some(hasPdf)
+}
 
 const windowOf = ({ store }: TurnSession, routes: readonly Route[]): number | undefined =>
   routes[store.turn().route.model]?.contextWindow

@@ -7,6 +7,7 @@ import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { log } from '#agent/core/log.ts'
 import type { ImagePart, Message, TextPart, ToolMessage, UserMessage } from '#agent/core/message.ts'
 import type { Result } from '#agent/core/turn.ts'
+import { hasPdf } from '#agent/providers/shared/pdf.ts'
 import { limitConcurrency } from '#backends/limit-concurrency.ts'
 import { fitsRow } from '#durable/platform/row-size.ts'
 import { sessionBlobPrefix, blobPrefix } from '#durable/platform/addresses.ts'
@@ -63,7 +64,11 @@ export async function discardImages(
   blobs: R2Bucket | undefined,
 ): Promise<void> {
   const keys = placed.content.flatMap((part, i) =>
-    part.type === 'image' && part !== original.content[i] ? [part.data.slice(storedPrefix.length)] : [],
+    part.type === 'image' && part !== original.content[i]
+      ? [part.data.slice(storedPrefix.length)]
+      : part.type === 'text' && part.pdf
+        ? [part.pdf.data.slice(storedPrefix.length)]
+        : [],
   )
   await blobs
     ?.delete(keys)
@@ -228,10 +233,12 @@ export function imageCopier(
     return started
   }
   return async (message) => {
-    if (message.role === 'assistant' || !hasStored(message)) return message
-    const content = message.content.map(async (part) =>
-      part.type === 'image' && part.data.startsWith(storedPrefix) ? { ...part, data: await copied(part.data) } : part,
-    )
+    if (message.role === 'assistant' || !(hasStored(message) || hasPdf(message))) return message
+    const content = message.content.map(async (part) => {
+      if (part.type === 'text')
+        return part.pdf ? { ...part, pdf: { ...part.pdf, data: await copied(part.pdf.data) } } : part
+      return part.data.startsWith(storedPrefix) ? { ...part, data: await copied(part.data) } : part
+    })
     return { ...message, content: await Promise.all(content) }
   }
 }

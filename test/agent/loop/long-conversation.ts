@@ -165,6 +165,7 @@ export class LongConversation {
     stallsInARow: 0,
     limits: { ...defaultLimits, guard: { ...defaultLimits.guard, warn: false } },
     hasImages: false,
+    sendsPdfs: false,
     canShrinkImages: false,
     random: 0.5,
   })

@@ -273,6 +273,16 @@ describe('a request that is too large', () => {
     expect(turn.repairs).toEqual({ imageSize: 'small', images: 'left-out' })
   })
 
+  it.each(['too-large', 'too-long', 'invalid', 'no-images'] as const)(
+    'sends PDF files as text first: %s',
+    async (kind) => {
+      const harness = new LoopHarness((_t, turn) => (turn.repairs.pdfs ? says('ok') : fails(kind)))
+      harness.pdfs = true
+      const turn = await harness.run()
+      expect([did(turn), turn.repairs]).toEqual([['pdf files as text'], { pdfs: 'text' }])
+    },
+  )
+
   it('with earlier messages is compressed first', async () => {
     const harness = new LoopHarness([calls('read_file'), fails('too-large'), says('ok')], { tools: [readFile] })
     expect(did(await harness.run())).toEqual(['compress'])

@@ -122,6 +122,7 @@ export class LoopHarness {
   risksToApprove: ReadonlySet<Risk> = new Set()
   limits = defaultLimits
   images = false
+  pdfs = false
   shrinks = false
   stalls = 0
   outputTokens = 1
@@ -162,6 +163,7 @@ export class LoopHarness {
     })),
     limits: this.limits,
     hasImages: this.images,
+    sendsPdfs: this.pdfs,
     canShrinkImages: this.shrinks,
     selectConcurrent: (planned) => planned.slice(0, this.maxConcurrent),
     lastRole: this.store.transcript().at(-1)?.role,

@@ -7,7 +7,8 @@ import {
   sessionBlobPrefix,
   sessionsBlobPrefix,
   sessionStub,
-  tenantOfName,
+  parseTenantAddress,
+  relayStub,
   tenantStub,
 } from '#durable/platform/addresses.ts'
 
@@ -29,7 +30,9 @@ it('recognises one kind of files of any session', () => {
 
 it('reads the names of objects that it made', () => {
   expect(parseSessionAddress(sessionStub(env, 'acme', 'a:b.c').name)).toEqual({ tenantId: 'acme', sessionId: 'a:b.c' })
-  expect(tenantOfName(tenantStub(env, 'acme').name)).toBe('acme')
+  expect(parseTenantAddress(tenantStub(env, 'acme').name)).toEqual({ id: 'acme', isRelay: false })
+  expect(parseTenantAddress(relayStub(env, 'acme', 3).name)).toEqual({ id: 'acme', isRelay: true })
+  expect(parseTenantAddress(undefined)).toEqual({ id: '', isRelay: false })
 })
 
 it.each([undefined, '', 't/acme', 't/acme/s/', 't/a/s/b/c', 'x/acme/s/one'])('reads no session from %j', (name) => {

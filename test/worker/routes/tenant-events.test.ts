@@ -1,8 +1,11 @@
 /** Tests the events of a tenant: what lists and inboxes of several tabs learn without asking. */
 
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { runInDurableObject } from 'cloudflare:test'
+import type { TenantDO } from '#durable/tenant/tenant-object.ts'
+import { deployment } from '../../support/deployment.ts'
 import { calls, Gate, model, says, until } from '../../support/scripted-model.ts'
-import { applyMigrations, call, newKey, newSession, newTenant, request } from '../client.ts'
+import { applyMigrations, bindings, call, newKey, newSession, newTenant, request } from '../client.ts'
 
 beforeAll(applyMigrations)
 
@@ -129,5 +132,79 @@ describe('events of a tenant', () => {
     stranger.close()
     const writer = await newKey(ours.id, ['write'])
     expect((await request('GET', '/api/events', { key: writer })).status).toBe(403)
+  })
+})
+
+describe('more sockets than one object holds', () => {
+  afterEach(() => {
+    delete deployment.maxEventSockets
+  })
+
+  async function listenOften(key: string, count: number) {
+    deployment.maxEventSockets = 2
+    const listeners: Listener[] = []
+    for (let index = 0; index < count; index++) listeners.push(await listenBySocket(key))
+    return listeners
+  }
+  const socketsOf = (name: string) =>
+    runInDurableObject<TenantDO, number>(bindings.TENANT.getByName(name), (_, state) => state.getWebSockets().length)
+
+  it('are held by relays, and all get every event once and in order', async () => {
+    const { id: tenant, key } = await newTenant()
+    const listeners = [...(await listenOften(key, 5)), await listenByStream(key)]
+    const held = await Promise.all([`t/${tenant}`, `t/${tenant}/r/1`, `t/${tenant}/r/2`].map(socketsOf))
+    expect(held).toEqual([2, 2, 2])
+    const { id } = await newSession({ title: 'First' }, key)
+    for (const title of ['a', 'b', 'c']) await call('PATCH', `/api/sessions/${id}`, { key, body: { title } })
+    await call('DELETE', `/api/sessions/${id}`, { key })
+    for (const listener of listeners) await find(listener, 'session.removed', { id })
+    const [first] = listeners
+    expect(new Set(first?.events.flatMap((event) => event['title'] ?? []))).toEqual(new Set(['First', 'a', 'b', 'c']))
+    for (const listener of listeners) {
+      expect(listener.events).toEqual(first?.events)
+      listener.close()
+    }
+  })
+
+  it('get events when those of the first object are closed', async () => {
+    const { key } = await newTenant()
+    const [one, two, relayed] = (await listenOften(key, 3)) as [Listener, Listener, Listener]
+    one.close()
+    two.close()
+    await until(() => one.closed && two.closed)
+    const { id } = await newSession({}, key)
+    expect(await find(relayed, 'session.changed', { id })).toBeDefined()
+    relayed.close()
+  })
+
+  it('close with a revoked key, and with the tenant until it is active again', async () => {
+    const tenant = await newTenant()
+    const key = await newKey(tenant.id, ['read'], { name: 'reader' })
+    const [, , kept] = (await listenOften(tenant.key, 3)) as [Listener, Listener, Listener]
+    const refused = await listenBySocket(key)
+    expect(await socketsOf(`t/${tenant.id}/r/1`)).toBe(2)
+    await call('DELETE', `/api/admin/keys/${key.split('_')[1]}`)
+    await until(() => refused.closed)
+    expect(refused.closed).toMatchObject({ code: 4401, reason: 'key-revoked' })
+    expect(kept.closed).toBeUndefined()
+    const path = `/api/admin/tenants/${tenant.id}`
+    expect((await call('PATCH', path, { body: { status: 'suspended' } })).status).toBe(200)
+    await until(() => kept.closed)
+    expect(kept.closed).toMatchObject({ code: 4403, reason: 'tenant-suspended' })
+    await call('PATCH', path, { body: { status: 'active' } })
+    const again = await until(() => listenOften(tenant.key, 3).catch(() => undefined))
+    const { id } = await newSession({}, tenant.key)
+    for (const listener of again) await find(listener, 'session.changed', { id })
+    for (const listener of again) listener.close()
+  })
+
+  it('go to the next relay when one has less room than was known', async () => {
+    const { id: tenant, key } = await newTenant()
+    await listenOften(key, 4)
+    await runInDurableObject<TenantDO, void>(bindings.TENANT.getByName(`t/${tenant}`), (_, { storage }) => {
+      storage.sql.exec("UPDATE kept SET body = replace(body, '\"sockets\":2', '\"sockets\":0') WHERE name = 'relays'")
+    })
+    await listenBySocket(key)
+    expect(await socketsOf(`t/${tenant}/r/2`)).toBe(1)
   })
 })

@@ -61,6 +61,8 @@ export type Authority = {
   readonly contributors?: readonly ContributedRights[]
   /** Several keys or people have contributed: what belongs to one of them alone does not reach the work. */
   readonly isShared?: true
+  /** The rights before others who contribute to the conversation took some away. They explain a refusal and allow nothing. */
+  readonly withoutOthers?: Rights
   /** The request that the work began with, for logs and traces. It allows nothing. */
   readonly requestId?: string
 }
@@ -124,11 +126,10 @@ export function withMarks(authority: Authority, marks: Marks): Authority {
 }
 
 /** Returns the same rights in the name of another principal: a process, a job or a child of the turn. */
-export const actAs = (authority: Authority, principal: Principal): Authority => ({
-  ...authority,
-  principal,
-  onBehalfOf: holderOf(authority),
-})
+export function actAs(authority: Authority, principal: Principal): Authority {
+  const { withoutOthers: _, ...kept } = authority
+  return { ...kept, principal, onBehalfOf: holderOf(authority) }
+}
 
 /** Names the key or person whose work an authority does. A key that is replaced by another one is another holder. */
 export function holderOf({ onBehalfOf, principal }: Pick<Authority, 'onBehalfOf' | 'principal'>): string {

@@ -9,6 +9,7 @@ import {
   type ContributedRights,
   holderOf,
   narrow,
+  type Rights,
   scopes as allScopes,
   withMarks,
 } from './authority.ts'
@@ -36,6 +37,19 @@ export function joinAuthority(held: TurnAuthority, by: Authority): TurnAuthority
   }
   return isEqual(joint, held) ? held : joint
 }
+
+/** Joins somebody whose words are in the conversation of a turn, and notes the rights that come back with a new one. */
+export function joinSpeaker(held: TurnAuthority, by: Authority): TurnAuthority {
+  const joint = joinAuthority(held, by)
+  const own = limitsOf(held)
+  return held.withoutOthers || isEqual(limitsOf(joint), own) ? joint : { ...joint, withoutOthers: own }
+}
+
+const limitsOf = ({ scopes, toolBounds, maxRisk }: Rights): Rights => ({
+  scopes,
+  ...(toolBounds && { toolBounds }),
+  ...(maxRisk && { maxRisk }),
+})
 
 function intersect(held: Authority, by: Authority): Authority {
   const narrowed = withMarks(narrow(held, { ...by, scopes: withChat(by.scopes) }), by.exposure ?? noMarks)
@@ -72,7 +86,7 @@ export type EarlierRights = ContributedRights & { readonly taint?: 'untrusted' }
 export const joinEarlier = (held: TurnAuthority, earlier: readonly EarlierRights[]): TurnAuthority => {
   const { tenantId, principal, onBehalfOf } = held
   const sender = { tenantId, principal, taint: 'none' as const, ...(onBehalfOf !== undefined && { onBehalfOf }) }
-  return earlier.reduce<TurnAuthority>((joint, rights) => joinAuthority(joint, { ...sender, ...rights }), held)
+  return earlier.reduce<TurnAuthority>((joint, rights) => joinSpeaker(joint, { ...sender, ...rights }), held)
 }
 
 /** What this authority leaves behind in a conversation: its rights and those of its contributors, without what limits nobody. */

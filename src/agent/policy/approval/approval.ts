@@ -9,6 +9,7 @@ import {
   type ApprovalDecision,
   isRiskAbove,
 } from '#agent/core/permission/approval.ts'
+import { othersLimit } from '#agent/core/permission/lost-rights.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
 import type { Risk } from '#agent/core/tool.ts'
@@ -41,6 +42,8 @@ export type ApprovalPolicy = {
   readonly maxRisk?: Risk | undefined
   /** Tells whether a role has taken a tool away since the turn began. */
   readonly isTakenAway?: ((tool: string) => boolean) | undefined
+  /** Whether others who contribute to the conversation have taken the tool or the risk away. */
+  readonly isLost?: ((tool: string, risk: Risk) => boolean) | undefined
   /** The decision when no person can be asked. */
   readonly unattended?: 'deny' | 'allow' | undefined
   /** Decisions of this turn. */
@@ -96,6 +99,8 @@ const refuse = (by: ApprovalDecision['by'], reason: string): ApprovalRuling => (
   did: by === 'person' || by === 'denials' || by === 'nobody' ? 'denied' : 'refused',
   decision: { by, reason },
 })
+const refuseByRole = ({ tool, risk }: JudgedCall, { isLost }: ApprovalPolicy, reason: string): ApprovalRuling =>
+  refuse('role', isLost?.(tool, risk) ? `${reason}; ${othersLimit}` : reason)
 const run = (by: ApprovalDecision['by'], reason: string): ApprovalRuling => ({ do: 'run', decision: { by, reason } })
 
 const describeReason = ({ assessment }: JudgedCall) => assessment.reasons.join('; ') || 'a rule asks for it'
@@ -129,12 +134,18 @@ const grantKey = ({ tool, assessment }: JudgedCall): string | undefined =>
 const checks: readonly ApprovalCheck[] = [
   (call) =>
     call.assessment.verdict === 'hardline' ? refuse('hardline', call.assessment.reasons.join('; ')) : undefined,
-  ({ risk }, { maxRisk }) =>
-    isRiskAbove(risk, maxRisk)
-      ? refuse('role', `the role allows calls up to the risk "${maxRisk}", and this has "${risk}"`)
+  (call, policy) =>
+    isRiskAbove(call.risk, policy.maxRisk)
+      ? refuseByRole(
+          call,
+          policy,
+          `the role allows calls up to the risk "${policy.maxRisk}", and this has "${call.risk}"`,
+        )
       : undefined,
-  ({ tool }, { isTakenAway }) =>
-    isTakenAway?.(tool) ? refuse('role', 'the role does not have this tool any more') : undefined,
+  (call, policy) =>
+    policy.isTakenAway?.(call.tool)
+      ? refuseByRole(call, policy, 'the role does not have this tool any more')
+      : undefined,
   (call, { rules }) => {
     const rule = rules.find(applies(call, 'deny'))
     return rule && refuse('rule', `a rule denies ${describe(rule)}`)

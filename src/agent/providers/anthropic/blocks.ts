@@ -2,6 +2,7 @@
 
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import type {
+  DocumentBlockParam,
   ImageBlockParam,
   RedactedThinkingBlockParam,
   ServerToolUseBlockParam,
@@ -19,6 +20,7 @@ import { renderCallInput } from '../shared/call-arguments.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { stringifyWellFormed } from '../shared/well-formed.ts'
 import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
+import { loadedPdf } from '../shared/pdf.ts'
 import { dropTrailingThinking } from '../shared/drop-trailing-thinking.ts'
 
 export type BlockParam =
@@ -28,7 +30,7 @@ export type BlockParam =
   | ThinkingBlockParam
   | RedactedThinkingBlockParam
   | SearchBlock
-type PartParam = TextBlockParam | ImageBlockParam
+type PartParam = TextBlockParam | ImageBlockParam | DocumentBlockParam
 
 /** `ProviderData.data` of thinking: what the API requires back besides the text. */
 export type ThinkingSeal = { readonly signature: string } | { readonly redacted: string }
@@ -104,6 +106,11 @@ const renderText = (text: string) => (/\S/.test(text) ? [{ type: 'text' as const
 const maxImageBytes = (5 * 1024 * 1024 * 3) / 4
 
 function renderPart(part: TextPart | ImagePart, hasImages: boolean): readonly PartParam[] {
+  const pdf = loadedPdf(part)
+  if (pdf) {
+    const source = { type: 'base64' as const, media_type: 'application/pdf' as const, data: pdf.data }
+    return [{ type: 'document', source, title: pdf.name }]
+  }
   if (part.type === 'text') return renderText(part.text)
   if (!hasImages) return renderText(omittedImageText)
   const image = toImageContent(part, maxImageBytes)

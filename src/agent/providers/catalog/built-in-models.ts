@@ -21,7 +21,14 @@ const million = 1_000_000
 
 /** Anthropic bills cache reads at a tenth and cache writes at five quarters of the input price. */
 const claudePrices = (input: number, output: number) => perMillion(input, output, input / 10, input * 1.25)
-const claude = { maker: 'anthropic', images: true, tools: true, caching: true, contextWindow: 200_000 } as const
+const claude = {
+  maker: 'anthropic',
+  images: true,
+  pdf: true,
+  tools: true,
+  caching: true,
+  contextWindow: 200_000,
+} as const
 const claudeReasoning = { ...claude, reasoning: true, maxOutput: 64_000 } as const
 const claudeLarge = { ...claudeReasoning, adaptive: true, contextWindow: million, maxOutput: 128_000 } as const
 const claudeEfforts = [...standardEfforts, 'max'] as const
@@ -87,10 +94,11 @@ const anthropic: readonly BuiltInModel[] = [
 ]
 
 const gpt = { maker: 'openai', images: true, tools: true, caching: true } as const
-const gpt41 = { ...gpt, reasoning: false, contextWindow: 1_047_576, maxOutput: 32_768 } as const
-const gpt4o = { ...gpt, reasoning: false, contextWindow: 128_000, maxOutput: 16_384 } as const
+const gpt41 = { ...gpt, pdf: true, reasoning: false, contextWindow: 1_047_576, maxOutput: 32_768 } as const
+const gpt4o = { ...gpt, pdf: true, reasoning: false, contextWindow: 128_000, maxOutput: 16_384 } as const
 const gpt5 = {
   ...gpt,
+  pdf: true,
   reasoning: true,
   temperature: false,
   contextWindow: 400_000,
@@ -102,6 +110,7 @@ const gpt52 = { ...gpt5, efforts: ['none', ...standardEfforts, 'xhigh'] } as con
 const gpt54 = { ...gpt52, contextWindow: 1_050_000 } as const
 const oSeries = {
   ...gpt,
+  pdf: true,
   reasoning: true,
   temperature: false,
   contextWindow: 200_000,

@@ -14,6 +14,7 @@ export function factsFromSettings(settings: ModelSettings | undefined): ModelFac
     contextWindow: settings?.context_window,
     maxOutput: settings?.max_output,
     images: settings?.images,
+    pdf: settings?.pdf,
     reasoning: settings?.reasoning,
     prices: hasRates ? parsePrices(rates) : undefined,
     searchPrice,

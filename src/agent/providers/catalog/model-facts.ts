@@ -25,6 +25,8 @@ export type ModelFacts = {
   readonly searchPrice?: number
   /** Accepts images. */
   readonly images?: boolean
+  /** Accepts PDF files. */
+  readonly pdf?: boolean
   /** Reasons before it answers. */
   readonly reasoning?: boolean
   /** Accepts tools. */

@@ -17,6 +17,7 @@ import type { Repairs } from '#agent/core/turn.ts'
 import { renderCallArguments } from '../shared/call-arguments.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
+import { loadedPdf, toPdfUrl } from '../shared/pdf.ts'
 import { toWellFormed } from '../shared/well-formed.ts'
 
 /** `ProviderData.by` of all parts that this dialect seals. */
@@ -34,6 +35,7 @@ export type RenderStyle = {
   readonly thinkingField: Quirks['echoThinking'] | undefined
   readonly sealedCalls: Quirks['sealedCalls'] | undefined
   readonly shouldSendImages: boolean
+  readonly shouldSendPdfs: boolean
   readonly shouldSendThinking: boolean
 }
 
@@ -47,6 +49,7 @@ export function resolveStyle(quirks: Quirks, repairs: Repairs | undefined): Rend
     thinkingField: quirks.echoThinking,
     sealedCalls: quirks.sealedCalls,
     shouldSendImages: repairs?.images !== 'left-out',
+    shouldSendPdfs: quirks.fileParts === true,
     shouldSendThinking: repairs?.thinking !== 'left-out',
   }
   const name = JSON.stringify(newStyle)
@@ -124,7 +127,14 @@ export function* renderMessages(
 /** Most messages are a single text. Stringifying them together takes half the time in a long history. */
 function toTextOnly({ role, content }: Message, before: Message | undefined) {
   const [part] = content
-  if (role === 'tool' || before?.role === 'tool' || content.length !== 1 || part?.type !== 'text' || !part.text)
+  if (
+    role === 'tool' ||
+    before?.role === 'tool' ||
+    content.length !== 1 ||
+    part?.type !== 'text' ||
+    !part.text ||
+    loadedPdf(part)
+  )
     return undefined
   return { role, content: toWellFormed(part.text) }
 }
@@ -155,7 +165,12 @@ const renderImages = (images: readonly ImagePart[], style: RenderStyle): ChatCon
 
 const maxImageBytes = 20 * 1024 * 1024
 
-function renderPart(part: UserMessage['content'][number], { shouldSendImages }: RenderStyle): ChatContentPart[] {
+function renderPart(
+  part: UserMessage['content'][number],
+  { shouldSendImages, shouldSendPdfs }: RenderStyle,
+): ChatContentPart[] {
+  const pdf = shouldSendPdfs ? loadedPdf(part) : undefined
+  if (pdf) return [{ type: 'file', file: { filename: pdf.name, file_data: toPdfUrl(pdf) } }]
   if (part.type === 'text') return renderText(part.text)
   if (!shouldSendImages) return renderText(omittedImageText)
   const image = toImageContent(part, maxImageBytes)
@@ -173,7 +188,7 @@ function renderUserContent(
   style: RenderStyle,
   mark?: CacheMark,
 ) {
-  const text = content.every((part) => part.type === 'text')
+  const text = content.every((part) => part.type === 'text' && !(style.shouldSendPdfs && loadedPdf(part)))
     ? toWellFormed(content.map((part) => (part.type === 'text' ? part.text : '')).join(''))
     : undefined
   if (text !== undefined && !images.length) return style.shouldUseParts ? [createTextPart(text, mark)] : text

@@ -9,13 +9,17 @@ import type { Repairs } from '#agent/core/turn.ts'
 import { renderCallArguments } from '../shared/call-arguments.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
+import { loadedPdf, toPdfUrl } from '../shared/pdf.ts'
 import { toWellFormed } from '../shared/well-formed.ts'
 
 const dialectName = 'openai-responses'
 
 export type ResponsesInputItem = OpenAI.Responses.ResponseInputItem
 type TextMessage = OpenAI.Responses.EasyInputMessage
-type InputPart = OpenAI.Responses.ResponseInputText | OpenAI.Responses.ResponseInputImage
+type InputPart =
+  | OpenAI.Responses.ResponseInputText
+  | OpenAI.Responses.ResponseInputImage
+  | OpenAI.Responses.ResponseInputFile
 type Reasoning = OpenAI.Responses.ResponseReasoningItem
 type Search = OpenAI.Responses.ResponseFunctionWebSearch
 
@@ -132,9 +136,12 @@ const describeImage = (part: TextPart | ImagePart): TextPart =>
   part.type === 'text' ? part : { type: 'text', text: '[an image, not shown]' }
 
 function renderContent(content: readonly (TextPart | ImagePart)[], { images }: Repairs): string | InputPart[] {
-  const parts = content.map((part) =>
-    part.type === 'text' ? part : images ? createTextPart(omittedImageText) : renderImage(part),
-  )
+  const parts = content.map((part) => {
+    const pdf = loadedPdf(part)
+    if (pdf) return { type: 'input_file', filename: pdf.name, file_data: toPdfUrl(pdf) } as const
+    if (part.type === 'text') return part
+    return images ? createTextPart(omittedImageText) : renderImage(part)
+  })
   if (parts.every((part) => part.type === 'text')) return toWellFormed(parts.map(({ text }) => text).join(''))
   return parts.map((part) => (part.type === 'text' ? { type: 'input_text', text: toWellFormed(part.text) } : part))
 }

@@ -14,7 +14,7 @@ export const openrouter = defineProvider({
     'X-Title': 'Talaria',
     'X-OpenRouter-Categories': 'personal-agent,cloud-agent',
   },
-  quirks: { reasoning: 'object', echoThinking: 'reasoning_details', serverSearch: 'openai-chat' },
+  quirks: { reasoning: 'object', echoThinking: 'reasoning_details', serverSearch: 'openai-chat', fileParts: true },
   rules: [{ model: /claude|kimi/i, quirks: { cacheMarks: 'native' } }],
   isAggregator: true,
   defaultModel: 'openrouter/auto',

@@ -23,7 +23,12 @@ const qwen = { quirks: { ...formatWithoutSchema, content: 'parts', reasoning: 'n
 export const openai = defineProvider({
   id: 'openai',
   baseUrl: 'https://api.openai.com/v1',
-  quirks: { maxTokensField: 'max_completion_tokens', serverParameters: 'omitted', answerFormat: 'native' },
+  quirks: {
+    maxTokensField: 'max_completion_tokens',
+    serverParameters: 'omitted',
+    answerFormat: 'native',
+    fileParts: true,
+  },
   rules: [
     { model: /^(gpt-([5-9]|\d\d)|codex)/, host: 'api.openai.com', dialect: 'openai-responses' },
     { model: /^(gpt-([5-9]|\d\d)|codex)/, quirks: { serverSearch: 'openai-responses' } },

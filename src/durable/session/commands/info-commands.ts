@@ -1,6 +1,11 @@
 /** `/status`, `/usage`, `/model` and `/start`: tell about the session, and choose its model. */
 
 import { resolveModelId } from '#agent/routing/route.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
+import { combineAuthorities } from '#agent/core/permission/contribution.ts'
+import { othersLimit } from '#agent/core/permission/lost-rights.ts'
+import { narrowByRoles } from '#agent/core/permission/roles.ts'
+import { joinConversation } from '../core/contributions.ts'
 import { describeGoalState } from '#agent/schedule/goal/goal-text.ts'
 import { modelId } from '#agent/core/request/turn-settings.ts'
 import { contextTokens } from '#durable/turn/context-tokens.ts'
@@ -14,9 +19,16 @@ import { reply, type CommandHandler } from './command.ts'
 /** Messengers send it when a person opens the chat. */
 export const startCommand: CommandHandler = () => reply('')
 
-export const statusCommand: CommandHandler = async (session) => {
+export const statusCommand: CommandHandler = async (session, { authority }) => {
   await session.ensureTenant()
-  return reply(describeStatus(session))
+  return reply([describeStatus(session), ...describeLimit(session, authority)].join('\n'))
+}
+
+/** Tells the sender that others limit the next turn. */
+function describeLimit(session: Session, authority: Authority): readonly string[] {
+  const own = narrowByRoles(authority, session.tenant.access.roles)
+  const isLimited = joinConversation(session, combineAuthorities([own])).withoutOthers !== undefined
+  return isLimited ? [`Limited: ${othersLimit}`] : []
 }
 
 function describeStatus(session: Session): string {

@@ -2,6 +2,9 @@
 
 import type { OfficeFormat } from '#agent/core/media/document.ts'
 import { extractPdfText } from '#tools/file/documents/pdf-text.ts'
+import type { TextPart } from '#agent/core/message.ts'
+import { attachmentPrefix } from '#durable/workspace/attachments.ts'
+import { storePdf } from '#durable/workspace/pdfs.ts'
 import { withDeadline } from '#durable/platform/timeout.ts'
 import type { Session } from '../session.ts'
 
@@ -18,19 +21,38 @@ const zeroByte = 0
 /** Text has no zero byte at its beginning. */
 const sniffedBytes = 8_192
 
+/** `pages`: of a PDF that a model may read as such. */
+type FileText = { readonly text: string; readonly pages?: number }
+
 /** Adds up what the files of one message have used of the budget. */
 export class FileContents {
   readonly #session: Session
+  readonly #blobs: R2Bucket | undefined
   #charsLeft = maxChars
 
-  constructor(session: Session) {
+  constructor(session: Session, blobs: R2Bucket | undefined) {
     this.#session = session
+    this.#blobs = blobs
   }
 
-  /** Empty for a file that has no text. */
-  async render(file: PlacedFile): Promise<string> {
-    const text = await this.#readText(file)
-    if (!text) return ''
+  /** Undefined for a file that has no text. A PDF file stands beside its text. */
+  async render(file: PlacedFile): Promise<TextPart | undefined> {
+    const found = await this.#readText(file)
+    if (!found?.text) return undefined
+    const { tenantId, sessionId } = this.#session
+    const name = file.path.slice(file.path.lastIndexOf('/') + 1)
+    const pdf =
+      found.pages === undefined
+        ? undefined
+        : await storePdf(
+            { name, pages: found.pages, bytes: file.bytes },
+            this.#blobs,
+            attachmentPrefix(tenantId, sessionId),
+          )
+    return { type: 'text', text: this.#renderText(file, found.text), ...(pdf && { pdf }) }
+  }
+
+  #renderText(file: PlacedFile, text: string): string {
     const shown = text.slice(0, this.#charsLeft).toWellFormed()
     this.#charsLeft -= shown.length
     const left = text.length - shown.length
@@ -39,12 +61,13 @@ export class FileContents {
     return `\n[${file.path} contains:]\n${shown}\n${end}`
   }
 
-  async #readText(file: PlacedFile): Promise<string | undefined> {
+  async #readText(file: PlacedFile): Promise<FileText | undefined> {
     const { bytes, mediaType } = file
-    if (/^(?:audio|video)\//.test(mediaType)) return this.#transcribe(file)
+    if (/^(?:audio|video)\//.test(mediaType)) return { text: await this.#transcribe(file) }
     const document = await this.#readDocument(file)
     if (document !== undefined || mediaType.startsWith('image/')) return document
-    return decodeText(bytes)
+    const text = decodeText(bytes)
+    return text === undefined ? undefined : { text }
   }
 
   async #transcribe({ bytes, mediaType }: PlacedFile): Promise<string> {
@@ -58,19 +81,19 @@ export class FileContents {
   }
 
   /** Undefined for a file that is no document. */
-  async #readDocument(file: PlacedFile): Promise<string | undefined> {
+  async #readDocument(file: PlacedFile): Promise<FileText | undefined> {
     const format = formatOf(file.path, file.mediaType)
     return format && withDeadline(extractTimeoutMs, (signal) => this.#extract(file.bytes, format, signal))
   }
 
-  async #extract(bytes: Uint8Array, format: OfficeFormat | 'pdf', signal: AbortSignal): Promise<string> {
+  async #extract(bytes: Uint8Array, format: OfficeFormat | 'pdf', signal: AbortSignal): Promise<FileText> {
     const { documents, backend } = this.#session.toolRuntime
     if (format === 'pdf') {
       const found = await extractPdfText(bytes, { backend, documents, signal })
-      return 'text' in found ? found.text : `(It${found.reason})`
+      return 'text' in found ? found : { ...found, text: `(It${found.reason})` }
     }
     const found = await documents.office(bytes, format, signal)
-    return 'text' in found ? found.text : '(It could not be read.)'
+    return { text: 'text' in found ? found.text : '(It could not be read.)' }
   }
 }
 

@@ -49,16 +49,18 @@ export async function placeIncomingFiles(
   blobs: R2Bucket | undefined,
 ): Promise<readonly TextPart[]> {
   const { FileContents } = await import('./file-contents.ts')
-  const contents = new FileContents(session)
-  let text = ''
+  const { joinTexts } = await import('#durable/workspace/pdfs.ts')
+  const contents = new FileContents(session, blobs)
+  const parts: TextPart[] = []
   for (const [n, file] of files.entries()) {
     const bytes = await readIncoming(session.tenantId, file, blobs)
     if (!bytes) continue
     const path = pathOfFile(runId, file, n)
     await writeIncomingFiles(session, [{ path, bytes }])
-    text += await contents.render({ path, mediaType: file.mediaType, bytes })
+    const part = await contents.render({ path, mediaType: file.mediaType, bytes })
+    if (part) parts.push(part)
   }
-  return text ? [{ type: 'text', text }] : []
+  return joinTexts(parts)
 }
 
 /** A file that cannot be written is logged; the agent finds it missing. */

@@ -87,7 +87,7 @@ function userContent({ content }: UserMessage, attachments: string) {
   if (content.every((part) => part.type === 'text')) return content.map(({ text }) => text).join('')
   return content.map((part, n) =>
     part.type === 'text'
-      ? part
+      ? { type: 'text', text: part.text }
       : {
           type: 'image_url',
           image_url: { url: part.mediaType.endsWith(';url') ? part.data : `${attachments}.${n}` },

@@ -4,7 +4,8 @@
  */
 
 import { foreignMarks, joinMarks, type Marks, noMarks, privateMarks } from '#agent/core/marks.ts'
-import { type Authority, isLimitedByRole, marksOfAuthority } from '#agent/core/permission/authority.ts'
+import { type Authority, isLimitedByRole, marksOfAuthority, type Scope } from '#agent/core/permission/authority.ts'
+import { isScopeLost, othersLimit } from '#agent/core/permission/lost-rights.ts'
 import type { MemoryChange, MemoryResult, MemoryTarget, PendingMemory } from '#agent/core/recall/memory.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import { type MemoryReach, memoryReach } from '#agent/memory/memory-reach.ts'
@@ -167,13 +168,13 @@ export class TenantMemory extends TenantPart {
     if (target === 'user' || 'error' in store) return store
     if (isLimitedByRole(authority)) return { error: limitedByRole }
     if (memoryReach(authority)?.canWrite !== false) return store
-    return { error: 'The sender may not change the memory of this tenant: it takes the scope write.' }
+    return { error: explainScope(authority, 'change', 'write') }
   }
 
   /** The store that an authority reaches, or why it does not. */
   #storeOf(authority: Authority, target: MemoryTarget): StoreName | { readonly error: string } {
     const reach = memoryReach(authority)
-    if (!reach) return { error: 'The sender may not read the memory of this tenant: it takes the scope read.' }
+    if (!reach) return { error: explainScope(authority, 'read', 'read') }
     const { enabled = true, memory_enabled = true, user_profile_enabled = true } = this.#settings
     if (!enabled || !(target === 'memory' ? memory_enabled : user_profile_enabled))
       return { error: `The settings of this tenant switch the store ${target} off.` }
@@ -212,3 +213,8 @@ const isReached = ({ target, owner }: PendingMemory, reach: MemoryReach): boolea
 
 const limitedByRole =
   'The role of somebody who has contributed limits tools or risks, so the memory of this tenant stays as it is: it acts in all sessions.'
+
+function explainScope(authority: Authority, verb: 'change' | 'read', scope: Scope): string {
+  if (isScopeLost(authority, scope)) return `Nobody here may ${verb} the memory of this tenant: ${othersLimit}.`
+  return `The sender may not ${verb} the memory of this tenant: it takes the scope ${scope}.`
+}

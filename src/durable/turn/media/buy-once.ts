@@ -16,6 +16,8 @@ export type MediaOffer = {
   readonly id: string
   readonly use: MediaUse
   readonly choice: Pick<MediaChoice, 'provider' | 'model' | 'usd'>
+  /** The most that one unit can cost. It has to fit into the limits. Absent: as the choice says. */
+  readonly maxUsd?: number | undefined
   /** Of what the price is for. */
   readonly units: number
   /** The beginning of the file's name. */
@@ -155,8 +157,8 @@ type Bill = { readonly pay: () => void; readonly cancel: () => void }
  */
 export async function openBill(host: MediaHost, offer: MediaOffer): Promise<Bill> {
   const billing = host.billing()
-  const { choice, units } = offer
-  const usd = choice.usd === undefined ? undefined : choice.usd * units
+  const { choice, units, maxUsd = choice.usd } = offer
+  const usd = maxUsd === undefined ? undefined : maxUsd * units
   const reserved = await billing.reserve(host.openTurn(), { model: modelOf(offer), tokens: 0, usd, isFixed: true })
   if (!reserved.ok) throw new MediaFailure('limit', explainRefusal(reserved.failure, modelOf(offer)))
   const usage = estimateUsage(offer)

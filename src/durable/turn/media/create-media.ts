@@ -2,7 +2,8 @@
 
 import { log } from '#agent/core/log.ts'
 import type { ImageOrder, MediaAnswer, MediaCall, SpeechOrder } from '#agent/core/media/media.ts'
-import type { MediaProvider } from '#agent/routing/media-vendors.ts'
+import { type MediaProvider, priceImage } from '#agent/routing/media-vendors.ts'
+import { sizeOfAspect } from '#backends/media/images.ts'
 import { listSpeechFormats, type SoundFormat } from '#backends/media/speech.ts'
 import { MediaFailure } from '#backends/media/vendor.ts'
 import { makeImages } from '#durable/models/media/make-image.ts'
@@ -23,10 +24,13 @@ export function createImage(host: MediaHost, order: ImageOrder, call: MediaCall)
     const images = await loadPictures(host, order.images, signal)
     const transport = createTransport(host, signal)
     const request = { prompt: order.prompt, aspect: order.aspect, images }
+    // As the routes of `/v1`: without a quality the vendor may take its best one.
+    const { usd, maxUsd } = priceImage(choice, { size: sizeOfAspect(order.aspect) })
     const offer = {
       id,
       use: 'image',
-      choice,
+      choice: { ...choice, usd },
+      maxUsd,
       units: 1,
       stem: renderStem(order.prompt, 'image'),
       by,

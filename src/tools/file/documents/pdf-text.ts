@@ -11,8 +11,11 @@ export type DocumentReader = {
   readonly signal: AbortSignal
 }
 
-/** The text of a document, or the reason why there is none: words that follow the name of the file. */
-export type DocumentText = { readonly text: string } | { readonly reason: string }
+/**
+ * The text of a document, or the reason why there is none: words that follow the name of the file. `pages`: of a file that
+ * a model may read as such.
+ */
+export type DocumentText = { readonly pages?: number } & ({ readonly text: string } | { readonly reason: string })
 
 /** A PDF file is slow to parse and is read in several pages, so the last texts are cached per session. */
 const maxCachedFiles = 2
@@ -52,6 +55,6 @@ function renderPages(answer: PdfAnswer): DocumentText {
   if (unread.length === pages.length)
     return { reason: refusalReasons[answer.stopped === 'work' ? 'stopped' : 'damaged'] }
   if (!pages.some(Boolean) && !answer.stopped && unread.length === 0)
-    return { reason: ` has ${total} ${total === 1 ? 'page' : 'pages'} without text: ${scanHint}` }
-  return { text: renderPdf(answer, 'Split the file to read them.') }
+    return { pages: total, reason: ` has ${total} ${total === 1 ? 'page' : 'pages'} without text: ${scanHint}` }
+  return { pages: total, text: renderPdf(answer, 'Split the file to read them.') }
 }

@@ -2,15 +2,33 @@
 
 import { authorityHeader, encodeAuthority } from '#durable/platform/authority-header.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '#durable/platform/addresses.ts'
+import { relayStub, tenantStub } from '#durable/platform/addresses.ts'
+import { relayHeader } from '#durable/tenant/events/event-relays.ts'
 import { AppError } from '../../errors.ts'
 import { streamEvents } from '../../event-bridge.ts'
 import { type RouteCall, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
 
-async function listen({ env, tenant, authority }: RouteCall<unknown, unknown>): Promise<Response> {
-  const headers = { upgrade: 'websocket', [authorityHeader]: encodeAuthority(authority) }
-  const answer = await tenantStub(env, tenant.id).fetch(new Request('https://tenant/events', { headers }))
+/** A relay may have become full since its last report. */
+const maxRelayAttempts = 3
+
+/** Opens a socket in the tenant's object, or in the relay that this one names when it is full. */
+async function connect({ env, tenant, authority }: RouteCall<unknown, unknown>): Promise<Response> {
+  const headers = new Headers({ upgrade: 'websocket', [authorityHeader]: encodeAuthority(authority) })
+  const createRequest = () => new Request('https://tenant/events', { headers })
+  for (let attempt = 1; ; attempt++) {
+    const answer = await tenantStub(env, tenant.id).fetch(createRequest())
+    const relay = answer.headers.get(relayHeader)
+    if (relay === null) return answer
+    const relayed = await relayStub(env, tenant.id, Number(relay)).fetch(createRequest())
+    if (relayed.status !== 429 || attempt === maxRelayAttempts) return relayed
+    headers.set(relayHeader, relay)
+  }
+}
+
+async function listen(call: RouteCall<unknown, unknown>): Promise<Response> {
+  const { tenant } = call
+  const answer = await connect(call)
   if (answer.status === 429)
     throw new AppError(429, 'limit_exceeded', 'This tenant has too many subscribers.', { retryAfter: 15 })
   // Sessions learn from the next snapshot that somebody listens.

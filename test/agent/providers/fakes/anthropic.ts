@@ -26,6 +26,16 @@ const image = z.strictObject({
   ]),
   cache_control,
 })
+const pdf = z.strictObject({
+  type: z.literal('document'),
+  source: z.strictObject({
+    type: z.literal('base64'),
+    media_type: z.literal('application/pdf'),
+    data: z.string().refine(isBase64),
+  }),
+  title: z.string().min(1).optional(),
+  cache_control,
+})
 const result = z.strictObject({
   type: z.literal('tool_result'),
   tool_use_id: id,
@@ -45,7 +55,10 @@ const call = z.strictObject({
 const message = z.discriminatedUnion('role', [
   z.strictObject({
     role: z.literal('user'),
-    content: z.union([z.string().regex(/\S/), z.array(z.discriminatedUnion('type', [text, image, result])).min(1)]),
+    content: z.union([
+      z.string().regex(/\S/),
+      z.array(z.discriminatedUnion('type', [text, image, pdf, result])).min(1),
+    ]),
   }),
   z.strictObject({
     role: z.literal('assistant'),

@@ -81,7 +81,7 @@ describe('an image', () => {
       'PNG',
     ])
     expect(await storedImages()).toBe(1)
-    expect(run['usage_by_model']).toMatchObject([{ task: null }, { task: 'image', calls: 1, cost_usd: 0.053 }])
+    expect(run['usage_by_model']).toMatchObject([{ task: null }, { task: 'image', calls: 1, cost_usd: 0.0795 }])
     expect(sentTo('/images/')).toEqual([{ model: 'gpt-image-2', prompt: 'A red fox, sitting', size: '1536x1024' }])
     await call('DELETE', `/api/sessions/${id}`)
     expect(await storedImages()).toBe(0)
@@ -163,7 +163,7 @@ describe('what was paid is not bought again', () => {
     expect(resultIn(scripted)).toMatchObject({ success: false, error_type: 'unknown' })
     expect(vendors.calls).toHaveLength(1)
     type Shown = { readonly usage: { readonly cost_usd: number } }
-    await until(async () => (await call<Shown>('GET', `/api/sessions/${id}`)).body.usage.cost_usd === 0.053)
+    await until(async () => (await call<Shown>('GET', `/api/sessions/${id}`)).body.usage.cost_usd === 0.0795)
   })
 
   it('when R2 fails: it is kept, and stored by the alarm', async () => {
@@ -191,7 +191,7 @@ describe('what was paid is not bought again', () => {
 describe('money', () => {
   it('that is spent: no call leaves, and the model learns it', async () => {
     const { id: tenant, key } = await newTenant()
-    await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits: { usd_per_day: 0.08 } } })
+    await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits: { usd_per_day: 0.35 } } })
     const priced = { input: 0, output: 0, cached_read: 0, cached_write: 0 }
     const scripted = model([
       calls({ id: 'one', name: 'image_generate', input: { prompt: 'one' } }, { id: 'two', name: 'todo', input: {} }),
@@ -204,6 +204,28 @@ describe('money', () => {
     await chat(id, 'first', key)
     await chat(id, 'second', key)
     expect(vendors.calls).toHaveLength(1)
+  })
+
+  it.each([
+    // The best quality costs 0.211 for a square, and by the area for a larger image.
+    ['square', 0.22, 1, 0.053],
+    ['square', 0.2, 0, 0],
+    ['landscape', 0.32, 1, 0.0795],
+    ['landscape', 0.3, 0, 0],
+  ] as const)('an image (%s) is bought under a limit of %d USD only if its highest price fits', async (...row) => {
+    const [aspect, limit, count, cost] = row
+    const { id: tenant, key } = await newTenant()
+    await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits: { usd_per_day: limit } } })
+    const prices = { input: 0, output: 0, cached_read: 0, cached_write: 0 }
+    const order = calls({ name: 'image_generate', input: { prompt: 'a fox', aspect_ratio: aspect } })
+    const scripted = model([order, says('Done.')])
+    await call('PATCH', '/api/settings', { key, body: { models: { [scripted.id]: { prices } } } })
+    const { id } = await newSession({ model: scripted.id }, key)
+    const { body: run } = await chat(id, 'Draw.', key)
+    expect(vendors.calls).toHaveLength(count)
+    const { usage_by_model: usage } = run as unknown as { usage_by_model: { task: string; cost_usd: number }[] }
+    expect(usage.find(({ task }) => task === 'image')?.cost_usd ?? 0).toBe(cost)
+    expect(JSON.stringify(scripted.requests[1]?.messages.at(-1)).includes('Nothing was sent')).toBe(count === 0)
   })
 })
 

@@ -7,7 +7,7 @@ import { SELF } from 'cloudflare:test'
 import OpenAI, { toFile } from 'openai'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { vendors } from '#test/support/media-vendors.ts'
-import { listTexts, model, says } from '#test/support/scripted-model.ts'
+import { fails, listTexts, model, says } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newSession, newTenant, request } from '../../client.ts'
 
 beforeAll(applyMigrations)
@@ -228,6 +228,32 @@ describe('a file in a message', () => {
         new RegExp(`\\[uploads/\\w+/${filename} contains:\\]\\n[^]*${content}[^]*\\[End of uploads`),
       )
     expect(scripted.requests).toHaveLength(2)
+  })
+
+  it('goes as a PDF to a model that takes such files, and as its text where that is refused', async () => {
+    const { key } = await newTenant()
+    const refuses = fails(400, 'Invalid file data')
+    const scripted = model([says('read'), says('again'), refuses, says('by text')], 'gpt-4o-for-pdf')
+    const file_data = encodeBase64Bytes(await pdfWith([lines('Annual report')]))
+    const part = { type: 'file', file: { filename: 'a.pdf', file_data } }
+    const ask = async (session: string | undefined, content: readonly object[]) => {
+      const headers = session === undefined ? {} : { 'x-talaria-session-id': session }
+      const body = { model: scripted.id, messages: [{ role: 'user', content }] }
+      return (await call('POST', '/v1/chat/completions', { key, headers, body })).headers.get('x-talaria-session-id')!
+    }
+    const session = await ask(undefined, [{ type: 'text', text: 'Sum it up.' }, part])
+    await ask(session, [{ type: 'text', text: 'And again.' }])
+    await ask(session, [{ type: 'text', text: 'Once more.' }])
+    const sent = { filename: 'a.pdf', file_data: `data:application/pdf;base64,${file_data}` }
+    const texts = scripted.requestTexts
+    expect(texts.map((text) => text.includes(JSON.stringify(sent)))).toEqual([true, true, true, false])
+    expect(texts.map((text) => text.includes('Annual report'))).toEqual([false, false, false, true])
+    const exported = await request('GET', `/api/sessions/${session}/export`, { key })
+    const lost = await exported.text()
+    expect(lost).toContain('Annual report')
+    expect(lost).not.toContain('blob:')
+    const history = await request('GET', `/api/sessions/${session}/messages`, { key })
+    expect(await history.text()).not.toContain('blob:')
   })
 
   it('reaches the model up to a budget, then by name, and bytes that are no text by name alone', async () => {
