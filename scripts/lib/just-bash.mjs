@@ -160,8 +160,53 @@ function readSedText(lexer, { kind, value, line, column }) {
   return { type: kind.TEXT_CMD, value, text, line, column }
 }
 
+// A range of sed read its end on its first line, kept one state for equal ranges of two commands, and never ended when its
+// last line had passed. `c` printed its text for each line of a range. The patch selects lines as GNU sed does.
+// The text of `c` has its newline also where the last line has none.
+function selectLinesOfSed(source) {
+  const select =
+    /(function [\w$]+\((\w),(\w),(\w),(\w),(\w),(\w)\)\{)if\(!\2\|\|!\2\.start&&!\2\.end\)return!0;[^]*?return ([\w$]+)\(\w,\3,\4,\5,\7\)\}return!0\}/
+  const change = /case"change":(\w)\.deleted=!0,\1\.changedText=(\w)\.text;break;/
+  const write = /(\w)\.changedText!==void 0&&\((\w\(`\$\{\1\.changedText\}\n`\)),\w=!0\)/
+  const [, head, address, line, last, text, states, context, matches] = found(source, select, selectLinesOfSed.name)
+  for (const pattern of [change, write]) found(source, pattern, selectLinesOfSed.name)
+  const one = `(one)=>${matches}(one,${line},${last},${text},${context})`
+  const given = `${address},{line:${line},states:${states},matches:${one}}`
+  return source
+    .replace(write, '$1.changedText!==void 0&&$2')
+    .replace(select, () => `${head}return(${selectSedLine.toString()})(${given})}`)
+    .replace(
+      change,
+      'case"change":$1.deleted=!0;if($2.address?.negated||!$1.rangeStates.get($2.address)?.isOpen)$1.changedText=$2.text;break;',
+    )
+}
+
+// Becomes part of the source. Tells whether a command applies to the line, and keeps whether its range is open. A range
+// that begins with a number begins once, also when a command has read past that line.
+function selectSedLine(address, { line, states, matches }) {
+  const { start, end } = address ?? {}
+  if (end === undefined) return start === undefined || matches(start)
+  const isZero = start === 0
+  const until = typeof end === 'number' ? end : undefined
+  const range = states.get(address) ?? { isOpen: isZero, isUsed: isZero, until }
+  states.set(address, range)
+  const isWithin = range.until === undefined || line <= range.until
+  const isLast = (isFirst) =>
+    range.until === undefined ? (!isFirst || end === '$') && matches(end) : line >= range.until
+  const begins = () => matches(start) || (typeof start === 'number' && line > start && isWithin && !range.isUsed)
+  const wasOpen = range.isOpen
+  if (wasOpen) range.isOpen = !isLast(false)
+  if (wasOpen && isWithin) return true
+  if (!begins()) return false
+  range.isUsed = true
+  if (end.offset !== undefined) range.until = line + end.offset
+  range.isOpen = !isLast(true)
+  return true
+}
+
 const amendments = [
   readTextOfSed,
+  selectLinesOfSed,
   reportFinalState,
   keepAbortedOutput,
   expandInArithmetic,

@@ -9,6 +9,7 @@ import { createTenantDb, type TenantDb } from './tenant-db.ts'
 import { getSession, listRecentSessions, listSessions } from './session-directory.ts'
 import { deletePagesFrom, deleteSession } from './delete-pages.ts'
 import type { searchMessages as SearchMessages } from './search/search.ts'
+import type { FindSimilar } from './search/similar.ts'
 import { callsIn, textIn } from '#agent/core/message.ts'
 import {
   decodeEntries,
@@ -25,13 +26,17 @@ const searchMessages: typeof SearchMessages = async (...parameters) =>
   (await import('./search/search.ts')).searchMessages(...parameters)
 
 /** Opens the history of a tenant in the database that has it. */
-export const openHistory = (env: Env, tenantId: string): HistoryStore =>
-  createD1History(historyDb(env, tenantId), tenantId, { directory: env.DB, blobs: env.BLOBS })
+export const openHistory = (env: Env, tenantId: string, findSimilar?: FindSimilar): HistoryStore =>
+  createD1History(historyDb(env, tenantId), tenantId, { directory: env.DB, blobs: env.BLOBS, findSimilar })
+
+type HistoryOptions = NonNullable<Parameters<typeof createTenantDb>[2]> & {
+  readonly findSimilar?: FindSimilar | undefined
+}
 
 export function createD1History(
   db: HistoryDb,
   tenantId: string,
-  options?: Parameters<typeof createTenantDb>[2],
+  { findSimilar, ...options }: HistoryOptions = {},
 ): HistoryStore {
   const tenantDb = createTenantDb(db, tenantId, options)
   return {
@@ -43,27 +48,36 @@ export function createD1History(
     deleteSession: (sessionId, unsent, audit) => deleteSession(tenantDb, sessionId, unsent, audit),
     recent: (limit) => listRecentSessions(tenantDb, limit, {}),
     search: async (query, limit, sort, filter) =>
-      (await searchMessages(tenantDb, query, limit, { sort, filter, now: Date.now() })).hits,
+      (await searchMessages(tenantDb, query, limit, { sort, filter, findSimilar, now: Date.now() })).hits,
     searchPage: (query, limit, sort, filter) =>
-      searchMessages(tenantDb, query, limit, { sort, filter, now: Date.now() }),
+      searchMessages(tenantDb, query, limit, { sort, filter, findSimilar, now: Date.now() }),
     read: (sessionId, range) => readMessages(tenantDb, sessionId, range),
   }
 }
 
+type ReachableSource = {
+  readonly db: HistoryDb
+  readonly blobs?: R2Bucket | undefined
+  readonly findSimilar?: FindSimilar | undefined
+}
+
 /** Reads the history for a call of a session: not more than the authority of the call reaches. */
 export function createReachableHistory(
-  { db, blobs }: { readonly db: HistoryDb; readonly blobs?: R2Bucket | undefined },
+  { db, blobs, findSimilar }: ReachableSource,
   { tenantId, sessionId }: { readonly tenantId: string; readonly sessionId: string },
   reach: HistoryReach,
 ): HistoryPort {
   const tenantDb = createTenantDb(db, tenantId, { blobs })
   const chat = reach.kind === 'chat' ? reach.chat : undefined
   const scope = { chat, notOf: sessionId }
+  const searching = { ...scope, findSimilar }
   const isOwnOnly = reach.kind === 'session'
   return {
     recent: async (limit) => (isOwnOnly ? [] : listRecentSessions(tenantDb, limit, scope)),
     search: async (query, limit, sort, filter) =>
-      isOwnOnly ? [] : (await searchMessages(tenantDb, query, limit, { ...scope, sort, filter, now: Date.now() })).hits,
+      isOwnOnly
+        ? []
+        : (await searchMessages(tenantDb, query, limit, { ...searching, sort, filter, now: Date.now() })).hits,
     read: async (id, range) =>
       isOwnOnly && id !== sessionId ? undefined : readMessages(tenantDb, id, range, isOwnOnly ? undefined : chat),
   }

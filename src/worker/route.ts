@@ -57,8 +57,12 @@ export type ApiRoute = {
   readonly headers?: readonly RequestHeader[]
   /** The body is raw bytes, not JSON. */
   readonly bytes?: boolean
+  /** `type`: the media types of an answer that the schema does not describe. */
   readonly responses: Readonly<
-    Record<number, { readonly description: string; readonly schema?: z.ZodType; readonly type?: string }>
+    Record<
+      number,
+      { readonly description: string; readonly schema?: z.ZodType; readonly type?: string | readonly string[] }
+    >
   >
   readonly mount: (app: App) => void
 }

@@ -301,6 +301,13 @@ export const settingsSchema = z.strictObject({
       retention_days: count(36_500).optional().describe('Inactive sessions are deleted. Default: never.'),
     })
     .optional(),
+  search: z
+    .strictObject({
+      embedding_model: modelId
+        .optional()
+        .describe('provider/model that embeds past sessions, so that a search finds them by meaning. Default: none.'),
+    })
+    .optional(),
   models: z.record(modelId, perModel).optional(),
   providers: z.record(z.string().regex(customProviderName, 'Write it as custom:name.'), ownProvider).optional(),
   ...mediaSettings,

@@ -8,7 +8,7 @@
  */
 
 import type { RestoreOutcome, ScriptResult } from '../host/host-port.ts'
-import { quote, stateBeside } from '../host/scripts.ts'
+import { inMemory, quote, removeFolders, stateBeside } from '../host/scripts.ts'
 import type { ContainerHost } from './container-host.ts'
 import {
   createFailure,
@@ -52,6 +52,8 @@ const saveEveryMs = 5 * 60_000
 const saveAfterMs = 60_000
 /** Time after the last request until the container stops. */
 const sleepAfterMs = 10 * 60_000
+/** Saving that has failed for this time is told. */
+const tellUnsavedAfterMs = 10 * 60_000
 /** A container whose files cannot be saved stays awake for this time. */
 const maxUnsavedMs = 60 * 60_000
 /** After this time without an answer, the container is probed before a script: it may have been replaced. */
@@ -76,6 +78,7 @@ export class ContainerBox implements SandboxPort {
   #isChanged = true
   /** The first save in a row that failed. */
   #unsavedSince: number | undefined
+  #toldUnsavedAt: number | undefined
   #active = 0
   #stopping: Promise<unknown> | undefined
   /** Identifies the container that answered last. */
@@ -101,7 +104,8 @@ export class ContainerBox implements SandboxPort {
     return this.#use(async () => {
       const ran = await this.#runOnce(script, timeoutMs + graceMs, hasNetwork)
       if (this.#options.now() - this.#savedAt > saveEveryMs) this.#options.runInBackground(this.save())
-      return ran
+      const note = await this.#describeUnsaved()
+      return note === undefined ? ran : { ...ran, note }
     })
   }
 
@@ -136,6 +140,7 @@ export class ContainerBox implements SandboxPort {
     if (outcome === 'failed' && rescue) outcome = await this.#copies.save(this.#filesOf(rescue))
     if (outcome === 'failed') this.#isChanged = true
     this.#unsavedSince = outcome === 'failed' ? (this.#unsavedSince ?? now()) : undefined
+    if (outcome !== 'failed') this.#toldUnsavedAt = undefined
     if (outcome === 'saved') this.#savedAt = now()
     return outcome
   }
@@ -160,6 +165,17 @@ export class ContainerBox implements SandboxPort {
     if (!this.#isChanged || (!isIdle && now() - this.#usedAt < saveAfterMs)) return true
     const outcome = await this.save()
     return outcome !== 'failed' || now() - (this.#unsavedSince ?? now()) >= maxUnsavedMs
+  }
+
+  /** Returns a note when saving has failed for some time. It is repeated after the same time. */
+  async #describeUnsaved(): Promise<string | undefined> {
+    const now = this.#options.now()
+    const since = Math.max(this.#unsavedSince ?? now, this.#toldUnsavedAt ?? 0)
+    if (now - since < tellUnsavedAfterMs) return undefined
+    this.#toldUnsavedAt = now
+    const at = await this.#copies.savedAt().catch(() => undefined)
+    const state = at === undefined ? 'has never been saved' : `has not been saved since ${new Date(at).toISOString()}`
+    return `[The workspace ${state}, because saving fails. When the container ends, later changes are lost. Is there enough space?]`
   }
 
   /** Stops the container until the next request, which waits for the stop. */
@@ -408,16 +424,18 @@ type RunOptions = {
   readonly obsolete: readonly string[]
 }
 
-/** Begins with creating a folder, which only one of the script and `claimScript` can do. Starts in a folder that exists. */
+/**
+ * Begins with creating a folder, which only one of the script and `claimScript` can do. It is in memory where that is possible,
+ * so that the command that fills the disk, and the one that frees it, have a result. Starts in a folder that exists.
+ */
 function runToFile({ state, file, script, obsolete }: RunOptions): string {
-  const cleanUp = obsolete.length
-    ? `rm -rf ${obsolete.flatMap((path) => [path, `${path}.d`].map(quote)).join(' ')}\n`
-    : ''
-  return `cd /; ${cleanUp}F=${quote(file)}; [ -d ${quote(state)} ] || rm -f ${quote(state)}; mkdir -p -m 700 ${quote(state)}; mkdir "$F.d" || exit ${claimedCode}
+  const cleanUp = obsolete.length ? `${removeFolders(obsolete)}\n` : ''
+  return `cd /; ${cleanUp}${inMemory}F=${quote(file)}; [ -d ${quote(state)} ] || rm -f ${quote(state)}; mkdir -p -m 700 ${quote(state)}
+inMemory "$F" || mkdir "$F" || exit ${claimedCode}
 (
 ${script}
-) > "$F"
-echo $? > "$F.d/code"
+) > "$F/out"
+echo $? > "$F/code"
 ${printFrom(state, file, 0)}`
 }
 
@@ -427,17 +445,17 @@ ${printFrom(state, file, 0)}`
  */
 const claimScript = (state: string, file: string, bootId: string): string =>
   `[ "$(cat ${quote(state)}/boot 2>/dev/null)" = ${quote(bootId)} ] || exit 0
-if mkdir ${quote(`${file}.d`)} 2>/dev/null; then echo claimed; elif [ -e ${quote(file)} ]; then echo begun; fi`
+if mkdir ${quote(file)} 2>/dev/null; then echo claimed; elif [ -e ${quote(`${file}/out`)} ]; then echo begun; fi`
 
 /** Waits for the end of a script for a second, then prints its output. */
 const waitForEnd = (state: string, file: string): string =>
-  `for i in 1 2 3 4 5 6 7 8 9 10; do [ -e ${quote(`${file}.d/code`)} ] && break; sleep 0.1; done
+  `for i in 1 2 3 4 5 6 7 8 9 10; do [ -s ${quote(`${file}/code`)} ] && break; sleep 0.1; done
 ${printFrom(state, file, 0)}`
 
 /** Prints the header and the bytes behind the first ones, or `gone` in a container that has not run the script. */
 const printFrom = (state: string, file: string, skipped: number): string =>
-  `F=${quote(file)}; [ -e "$F" ] || { echo gone; exit 0; }
-echo "$(stat -c %s "$F") $(cat "$F.d/code" 2>/dev/null || echo -) $(cat ${quote(state)}/boot 2>/dev/null || echo -)"; tail -c +${skipped + 1} "$F"`
+  `F=${quote(file)}; [ -e "$F/out" ] || { echo gone; exit 0; }
+echo "$(stat -c %s "$F/out") $(cat "$F/code" 2>/dev/null || echo -) $(cat ${quote(state)}/boot 2>/dev/null || echo -)"; tail -c +${skipped + 1} "$F/out"`
 
 type Piece = {
   readonly size: number

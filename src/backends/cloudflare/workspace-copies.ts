@@ -5,7 +5,7 @@
  */
 
 import type { RestoreOutcome, ScriptResult } from '../host/host-port.ts'
-import { type HostFolders, judgeWorkspace, quote } from '../host/scripts.ts'
+import { cleanMemory, type HostFolders, judgeWorkspace, quote } from '../host/scripts.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
 import { within } from './within.ts'
 
@@ -88,6 +88,12 @@ export class WorkspaceCopies {
       if (await this.#restoreCopy(bucket, copy, outcome)) return outcome
     }
     return 'lost'
+  }
+
+  /** The time of the newest copy, in milliseconds since 1970. */
+  async savedAt(): Promise<number | undefined> {
+    const at = (await this.#read()).copies[0]?.at
+    return at === undefined ? undefined : Math.floor(Number(at) * 1_000)
   }
 
   /** Deletes all copies, and one that is being made. */
@@ -251,6 +257,7 @@ const packWorkspace = (
   at: string,
 ): string => `R=${quote(root)}; D=${quote(at)}; set -o pipefail
 { [ -e ${quote(state)}/boot ] && [ -d "$R" ]; } || exit ${nothingToSaveCode}
+${cleanMemory}
 mkdir -p "$D" && t=$(date +%s.%N) || exit 1
 { tar --format=posix --sparse -C "$R" -cf - . 2> "$D/error"; c=$?; [ $c -le 1 ]; } | gzip -1 | split -b ${partBytes} -d -a 5 - "$D/p" || { tail -n 1 "$D/error"; exit 1; }
 h=$(cat "$D"/p* | sha256sum) || exit 1

@@ -137,7 +137,7 @@ function parseOutput(
   return {
     exitCode: cause === 'timeout' ? 124 : code,
     stdout: out.text,
-    stderr: err.text + (cause === 'kill' ? killedNote : ''),
+    stderr: err.text + (cause === 'kill' ? killedNote : '') + (head.endsWith(' full') ? fullNote : ''),
     truncated: omitted !== undefined,
     omitted,
     timedOut: cause === 'timeout',
@@ -149,11 +149,15 @@ function parseOutput(
 }
 
 /** Whether the script has printed all its lines. */
-const isComplete = (output: string): boolean => /^\d+ \d+ \d+ \d+\n/.test(output) && output.split('\n').length > 10
+const isComplete = (output: string): boolean =>
+  /^\d+ \d+ \d+ \d+( full)?\n/.test(output) && output.split('\n').length > 10
 
 const causeOfKill = (ms: number, timeoutMs: number) => (ms >= timeoutMs ? 'timeout' : 'kill')
 
 const killedNote = '[The command was killed before its time limit. The host may have run out of memory.]\n'
+
+const fullNote =
+  '[The disk of the host is full: output and files may be incomplete. Delete files that are not needed; until then nothing is saved.]\n'
 
 const decodeText = (base64: string): string => new TextDecoder().decode(decodeBase64Bytes(base64))
 

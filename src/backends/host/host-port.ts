@@ -6,7 +6,12 @@
 import type { BackendKind, BackendCapabilities } from '#agent/core/backend.ts'
 
 /** `code` is null when it is unknown. `output` is standard output, text without NUL; scripts print nothing to stderr. */
-export type ScriptResult = { readonly code: number | null; readonly output: string }
+export type ScriptResult = {
+  readonly code: number | null
+  readonly output: string
+  /** A message about the host for the output of the next command. */
+  readonly note?: string
+}
 
 export type HostPort = {
   /** Runs a bash script to its end. Throws BackendError when the host cannot be reached or started. */

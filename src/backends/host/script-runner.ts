@@ -28,7 +28,8 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
     const guarded = requirePrepared({ state, root }, script)
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const result = await port.run(guarded, timeoutMs)
-      const { code } = result
+      const { code, note } = result
+      if (note !== undefined) addNote(memory, note)
       if (code !== unpreparedCode && code !== noWorkspaceCode) return requireCode(result)
       const repair = code === unpreparedCode ? prepareHost : recreateWorkspace
       await (preparing ??= repair().finally(() => (preparing = undefined)))

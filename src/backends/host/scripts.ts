@@ -19,6 +19,30 @@ export const noDirectoryCode = 95
 
 export type HostFolders = { readonly state: string; readonly root: string }
 
+/**
+ * A script's name for a folder in memory, for use when the disk is full. The dot protects it from commands that empty the folder
+ * beside it.
+ */
+const memoryFolder = '/dev/shm/.talaria-'
+
+/**
+ * Creates the folder `$1` as a link to memory, where a write has to succeed. Fails when the folder exists. A disk without
+ * place for the link gets it from files that are kept for this case.
+ */
+export const inMemory = `inMemory() { local m=${memoryFolder}\${1##*/} s=\${1%/*}/spare
+[ ! -e "$1" ] && [ ! -L "$1" ] && mkdir -m 700 "$m" || return 1
+printf %4096s > "$m/out" && { ln -sT "$m" "$1" || { rm -rf "$s"; ln -sT "$m" "$1"; }; } && return; rm -rf "$m"; return 1; } 2>/dev/null
+`
+const keepSpare = (state: string): string =>
+  `[ -d ${state}/spare ] || { mkdir ${state}/spare && for i in 1 2 3 4; do printf %4096s > ${state}/spare/$i; done; } 2>/dev/null`
+
+/** Removes folders, and the memory that they link to. */
+export const removeFolders = (paths: readonly string[]): string =>
+  `for f in ${paths.map(quote).join(' ')}; do [ ! -L "$f" ] || rm -rf "$(readlink "$f")"; done; rm -rf ${paths.map(quote).join(' ')}`
+
+/** Deletes what scripts have left in memory that ended with their object. */
+export const cleanMemory = `find ${memoryFolder.slice(0, memoryFolder.lastIndexOf('/'))} -maxdepth 1 -name '.talaria-*' -mmin +1440 -exec rm -rf {} + 2>/dev/null`
+
 /** The default folder of our own files: commands often empty `/tmp` and the workspace, but not what lies beside it. */
 export const stateBeside = (root: string): string => `${root.slice(0, root.lastIndexOf('/'))}/.talaria`
 
@@ -32,7 +56,7 @@ export const prepare = ({ state, root }: HostFolders): string =>
 [ -d "$R" ] || { [ ! -e "$R" ] && [ ! -L "$R" ]; } || mv -T -- "$R" "$R.moved-$(date +%s)" || exit 1
 [ -d "$S" ] || rm -f -- "$S"; mkdir -p "$S" "$R" && chmod 700 "$S" || exit 1
 [ -e "$S/boot" ] || { cat /proc/sys/kernel/random/uuid > "$S/boot.new" && mv "$S/boot.new" "$S/boot"; } || exit 1
-rm -f "$S/restored"`
+rm -f "$S/restored"; ${keepSpare('"$S"')}; :`
 
 /**
  * Prints `live` when the workspace has files. With the time of its last copy (seconds since 1970), something has to have
@@ -122,8 +146,11 @@ export function runCommand({ at, command: text, cwd, exports, stdin, timeoutMs, 
     `eval ${quote(text)}`,
   ].join('\n')
   const half = Math.ceil(maxOutput / 2)
-  return `${killScope}D=${quote(at)}; mkdir -p "$D" || exit 97
+  return `${killScope}${inMemory}D=${quote(at)}; mkdir -p "$D" 2>/dev/null
 [ -e "$D/stop" ] && { rm -rf "$D"; exit 0; }
+canWrite() { printf %65536s > "$D/$1" && : > "$D/$1"; } 2>/dev/null
+isFull() { ! { : > "$D/out" && : > "$D/err" && : > "$D/begin" && : > "$D/end" && canWrite full; } } 2>/dev/null
+f=; isFull && { f=' full'; rm -rf "$D"; inMemory "$D" || mkdir -p "$D" || exit 97; }
 [ -e "$D/in" ] || printf %s ${quote(stdin)} > "$D/in"
 t0=\${EPOCHREALTIME/./}
 set -m
@@ -136,7 +163,9 @@ wait $p 2>/dev/null; code=$?
 ${stopTimer(at)}
 kill -KILL -- -$p 2>/dev/null
 [ $code != 137 ] || { [ -s "$D/end" ] && [ ! -e "$D/stop" ]; } || killScope ${nameOf(at)} KILL
-echo "$code $(( (\${EPOCHREALTIME/./} - t0) / 1000 )) $(stat -c %s "$D/out") $(stat -c %s "$D/err")"
+canWrite last || f=' full'
+[ "$f" ] || ${keepSpare(quote(at.slice(0, at.lastIndexOf('/'))))}
+echo "$code $(( (\${EPOCHREALTIME/./} - t0) / 1000 )) $(stat -c %s "$D/out") $(stat -c %s "$D/err")$f"
 for f in out err; do
   n=$(stat -c %s "$D/$f")
   if [ "$n" -le ${maxOutput} ]; then base64 -w0 "$D/$f"; echo; echo; echo
@@ -145,7 +174,7 @@ done
 head -n 1 "$D/end" 2>/dev/null | base64 -w0; echo
 { tail -n +2 "$D/end" | head -c 262144; } 2>/dev/null | base64 -w0; echo
 head -c 262144 "$D/begin" 2>/dev/null | base64 -w0; echo
-rm -rf "$D"`
+${removeFolders([at])}`
 }
 
 /** Kills a command that runs, or prevents one that is about to start. */

@@ -44,7 +44,7 @@ const sessionShare = 0.5
 /** Bodies up to this size are part of the result rows. Longer ones are fetched one at a time, to limit memory. */
 const maxInlineBodyBytes = 65_536
 
-const matchColumns = (key: string) =>
+export const matchColumns = (key: string) =>
   `${key} AS key, session.id AS session, session.source, session.title, session.updated_at, page.id AS page, page.at,
     CASE WHEN page.size <= ${maxInlineBodyBytes} THEN page.body END AS body`
 /** A title joins the first page of the session, which is nearly always n = 1. */

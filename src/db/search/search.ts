@@ -22,7 +22,8 @@ import {
 } from './find-rows.ts'
 import { intersect, type Period, weeksOf } from './period.ts'
 import { parseQuery, type Query } from './search-query.ts'
-import { resolveScope, type SessionScope } from './session-scope.ts'
+import { resolveScope, type SessionScope, type Within } from './session-scope.ts'
+import { type FindSimilar, fuseByRank, getMeaning, readSimilar, type SimilarText } from './similar.ts'
 import { createMatchers, findMatches, renderSnippet, type SnippetMatcher, type TermMatch } from './snippet.ts'
 
 type Sort = 'newest' | 'oldest' | undefined
@@ -36,6 +37,8 @@ type SearchOptions = SessionScope & {
   readonly sort?: Sort
   readonly now: number
   readonly filter?: SearchFilter | undefined
+  /** Absent without an embedding model. */
+  readonly findSimilar?: FindSimilar | undefined
 }
 
 /** The hits of a search. `hasMore`: a higher limit may find more. */
@@ -51,12 +54,27 @@ export async function searchMessages(
 ): Promise<SearchPage> {
   const query = parseFiltered(input, options)
   const { period, filter } = query
+  const similar = startSimilar(input, query, options)
   if (period && filter.from === undefined && filter.to === undefined) {
-    const found = await searchIn(tenantDb, { ...query, filter: { ...filter, ...period } }, requested, options)
+    const found = await searchIn(tenantDb, { ...query, filter: { ...filter, ...period } }, requested, {
+      ...options,
+      similar,
+    })
     // The text may mean the time that is talked about.
     if (found.hits.length) return found
   }
-  return searchIn(tenantDb, query, requested, options)
+  return searchIn(tenantDb, query, requested, { ...options, similar })
+}
+
+/** Started before the words are searched, so that both take as long as the slower one. Sorted by time, words decide. */
+function startSimilar(
+  input: string,
+  query: Query,
+  { findSimilar, sort }: SearchOptions,
+): Promise<readonly SimilarText[]> | undefined {
+  if (!findSimilar || sort !== undefined) return undefined
+  const text = getMeaning(input, query)
+  return text === undefined ? undefined : findSimilar(text, query.filter.session).catch(() => [])
 }
 
 /** A person is demanded as a word beside the words of the query, so that their rows are found. */
@@ -77,9 +95,9 @@ async function searchIn(
   tenantDb: TenantDb,
   query: Query,
   requested: number,
-  options: SearchOptions,
+  options: SearchOptions & { readonly similar: Promise<readonly SimilarText[]> | undefined },
 ): Promise<SearchPage> {
-  const { sort, now } = options
+  const { sort, now, similar } = options
   const { source, session } = query.filter
   const within = await resolveScope({ ...options, source, session }, tenantDb)
   if (within === undefined) return nothing
@@ -94,7 +112,9 @@ async function searchIn(
     : await findRarest(tenantDb, query, wanted, reach)
   const found = words.rows.length ? words : { rows: await findPieces(tenantDb, query, wanted, reach), keysOfTerms: [] }
   const candidates = await readCandidates(tenantDb, found, query)
-  const hits = takeFirstOfPages(sortCandidates(candidates, found, options))
+  const ranked = sortCandidates(candidates, found, options)
+  const near = similar ? await readNear(tenantDb, await similar, { filter: query.filter, within }) : []
+  const hits = takeFirstOfPages(near.length ? putScheduledLast(fuseByRank<PageHit>([ranked, near])) : ranked)
   const hasMore = limit < maxHits && (found.rows.length >= wanted || hits.length > limit)
   return { hits: hits.slice(0, limit), hasMore }
 }
@@ -108,15 +128,33 @@ function sortCandidates(
   { sort, now }: SearchOptions,
 ): readonly PageCandidate[] {
   if (sort === undefined) {
-    const isScheduled = ({ hit }: PageCandidate) => classifySource(hit.source) === 'scheduled'
     const ranked = rankCandidates(candidates, now, keysOfTerms.length ? raritiesOf(keysOfTerms) : undefined)
-    return [...ranked.filter((candidate) => !isScheduled(candidate)), ...ranked.filter(isScheduled)]
+    return putScheduledLast(ranked)
   }
   const direction = sort === 'newest' ? -1 : 1
   return candidates.toSorted((a, b) => direction * (Date.parse(a.hit.at) - Date.parse(b.hit.at)))
 }
 
-function takeFirstOfPages(candidates: readonly PageCandidate[]): readonly HistoryHit[] {
+type PageHit = Pick<PageCandidate, 'hit' | 'page'>
+
+function putScheduledLast<Item extends PageHit>(items: readonly Item[]): readonly Item[] {
+  const isScheduled = ({ hit }: Item) => classifySource(hit.source) === 'scheduled'
+  return [...items.filter((item) => !isScheduled(item)), ...items.filter(isScheduled)]
+}
+
+/** The hits that were found by their meaning, best first. */
+async function readNear(
+  tenantDb: TenantDb,
+  found: readonly SimilarText[],
+  { filter, within }: { readonly filter: SearchFilter; readonly within: Within },
+): Promise<readonly PageHit[]> {
+  const messages = await readSimilar(tenantDb, found, { within, isWanted: (entry) => isWanted(entry, filter) })
+  return messages
+    .map(({ row, entry, snippet }) => ({ page: row.key, hit: buildHit(row, entry, snippet) }))
+    .filter((item) => isInTime(item, filter))
+}
+
+function takeFirstOfPages(candidates: readonly PageHit[]): readonly HistoryHit[] {
   const hits = new Map<number, HistoryHit>()
   for (const { page, hit } of candidates) if (!hits.has(page)) hits.set(page, hit)
   return [...hits.values()]
@@ -158,7 +196,7 @@ async function readCandidates(
 type Built = Omit<Candidate, 'coverage'>
 
 /** Weeks are whole, so the first and the last one have rows of other days. */
-const isInTime = ({ hit }: Built, { from = 0, to = Infinity }: Period): boolean =>
+const isInTime = ({ hit }: Pick<Built, 'hit'>, { from = 0, to = Infinity }: Period): boolean =>
   Date.parse(hit.at) >= from && Date.parse(hit.at) < to
 
 /** How much a result of a tool counts beside what was said. */

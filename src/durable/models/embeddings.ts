@@ -5,14 +5,18 @@ import type { Failure } from '#agent/core/failure.ts'
 import { classifyError } from '#agent/providers/errors/classify-error.ts'
 import { type EmbeddingRequest, type Embeddings, fetchEmbeddings } from '#agent/providers/openai/embeddings.ts'
 import { orderKeys } from '#agent/routing/key-selection.ts'
+import * as z from 'zod'
 import type { Route } from '#agent/routing/route.ts'
+import { noUsage, tallyKey, type Usage, usageOfCall } from '#agent/core/usage.ts'
+import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
+import { addCost } from './pricing.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { withDeadline } from '#durable/platform/timeout.ts'
+import { withDeadline, withTimeout } from '#durable/platform/timeout.ts'
 import { getHealth, leaseKey, suspendKey } from './key-pool.ts'
 import { getOpenaiClient } from './lazy-dialect.ts'
 import { openEndpoint } from './provider-headers.ts'
 
-const timeoutMs = 60_000
+const defaultTimeoutMs = 60_000
 
 export type EmbeddingCall = {
   readonly env: Env
@@ -22,6 +26,7 @@ export type EmbeddingCall = {
   readonly promptTokens: number
   /** For addresses that the tenant has named. */
   readonly guardedSend: SendRequest
+  readonly timeoutMs?: number
 }
 
 export type EmbeddingResult =
@@ -52,9 +57,11 @@ function listEndpoints({ tenantId, route: { endpoints } }: EmbeddingCall): reado
 }
 
 async function attempt(call: EmbeddingCall, endpoint: Endpoint): Promise<EmbeddingResult> {
-  const { env, tenantId, route, request, promptTokens, guardedSend } = call
+  const { env, tenantId, route, request, promptTokens, guardedSend, timeoutMs = defaultTimeoutMs } = call
   const end = leaseKey(tenantId, endpoint.id, clock.now())
   try {
+    if (route.dialect === 'workers-ai')
+      return { kind: 'embedded', ...(await withTimeout(runOnPlatform(env, request), timeoutMs, failOverdue)) }
     const opened = await openEndpoint(env, tenantId, endpoint)
     const client = await getOpenaiClient(opened)
     const send = endpoint.isTenantAddress ? guardedSend : undefined
@@ -70,4 +77,36 @@ async function attempt(call: EmbeddingCall, endpoint: Endpoint): Promise<Embeddi
   } finally {
     end()
   }
+}
+
+/** Whether a route can embed texts: every server with OpenAI's API, and the binding of Workers AI. */
+export const hasEmbeddings = ({ dialect }: Pick<Route, 'dialect'>): boolean =>
+  dialect.startsWith('openai-') || dialect === 'workers-ai'
+
+const failOverdue = (): never => {
+  throw new DOMException('The operation was aborted due to timeout', 'TimeoutError')
+}
+
+const platformAnswer = z.looseObject({ data: z.array(z.array(z.number())).max(10_000) })
+
+/** The binding has no signal: its answer is dropped after the deadline of the caller. */
+async function runOnPlatform({ AI, AI_GATEWAY_ID }: Env, { model, input }: EmbeddingRequest): Promise<Embeddings> {
+  const run = AI as unknown as AiBinding | undefined
+  const options = AI_GATEWAY_ID ? { gateway: { id: AI_GATEWAY_ID } } : {}
+  const { data } = platformAnswer.parse(await run?.run(model, { text: input }, options))
+  return { vectors: data, tokens: undefined, cost: undefined }
+}
+
+/** The usage of a call, by what the provider reports, or by an estimate of its tokens. */
+export function billEmbeddings(
+  route: Route,
+  promptTokens: number,
+  { cost, tokens }: Pick<Embeddings, 'cost' | 'tokens'>,
+): Usage {
+  const input = tokens ?? promptTokens
+  const counts =
+    cost === undefined
+      ? addCost({ ...noUsage, input, costStatus: 'unknown' }, route)
+      : { ...noUsage, input, costUsd: cost, costStatus: 'actual' as const }
+  return usageOfCall(counts, tallyKey(route.id, 'embeddings'), tokens === undefined)
 }

@@ -52,6 +52,7 @@ import { TenantSecrets } from './secrets/secrets.ts'
 import { type SettingsChange, TenantSettings } from './settings.ts'
 import { StoredValues } from './stored-values.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
+import { TenantRecall } from './recall/recall.ts'
 import { TenantRetention } from './retention.ts'
 import { SharedStorage } from './shared-storage.ts'
 import { readSkillMaterial } from './skills/skill-material.ts'
@@ -193,6 +194,17 @@ export class TenantDO extends DurableObject<Env> {
     values: this.#values,
     secrets: () => this.#secrets.sealed(),
   })
+  readonly #recall = new TenantRecall({
+    mayChange: this.#mayChange,
+    tenantId: this.#id,
+    env: this.env,
+    sql: this.#sql,
+    values: this.#values,
+    billing: this.#billing,
+    settings: () => this.#settings.get(),
+    armAlarm: () => this.armAlarm(),
+    runInBackground: (work) => this.ctx.waitUntil(work),
+  })
   readonly #fixes = new TenantFixes(this.#mayChange, this.#sql)
   readonly #imageDescriptions = new TenantImageDescriptions(this.#mayChange, this.#sql)
   readonly #network = new TenantNetwork(this.#mayChange, this.#sql)
@@ -328,6 +340,10 @@ export class TenantDO extends DurableObject<Env> {
     return this.#mcp
   }
 
+  get recall(): TenantRecall {
+    return this.#recall
+  }
+
   get fixes(): TenantFixes {
     return this.#fixes
   }
@@ -395,7 +411,11 @@ export class TenantDO extends DurableObject<Env> {
     if (changes.length) this.#audit.add(authority, { kind: 'settings.changed', subject: this.#id, changes })
     if (JSON.stringify(before.roles) !== JSON.stringify(after.roles))
       this.ctx.waitUntil(this.#access.rolesChanged(authority))
-    if (before.sessions?.retention_days !== after.sessions?.retention_days) this.armAlarm()
+    if (
+      before.sessions?.retention_days !== after.sessions?.retention_days ||
+      before.search?.embedding_model !== after.search?.embedding_model
+    )
+      this.armAlarm()
   }
 
   /** Ends this object after the answer of the call. The next call constructs it from its tables. */
@@ -433,7 +453,7 @@ export class TenantDO extends DurableObject<Env> {
 
   /** Parts that have work to do at a time of their own, while the tenant is active. */
   protected get scheduledParts(): ScheduledParts {
-    return { jobs: this.#jobs, skills: this.#skills, retention: this.#retention }
+    return { jobs: this.#jobs, skills: this.#skills, retention: this.#retention, recall: this.#recall }
   }
 
   /** Sets the alarm anew. Scheduled parts get it as a callback for changes of their times. */

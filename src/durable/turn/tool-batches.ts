@@ -9,6 +9,7 @@ import { redactJson } from '#agent/core/secrets/redaction.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import type { Result, ToolCall } from '#agent/core/turn.ts'
 import { createReachableHistory } from '#db/history.ts'
+import { createFindSimilar } from '#durable/tenant/recall/find-similar.ts'
 import { type CallProgress, concurrentCalls, dispatch, type DispatchOptions } from '#tools/dispatch.ts'
 import {
   cutMiddle,
@@ -109,7 +110,7 @@ export class ToolBatches {
   ): AsyncIterable<Result> {
     const { env, tenantId, sessionId } = this.#options
     const history = createReachableHistory(
-      { db: historyDb(env, tenantId), blobs: env.BLOBS },
+      { db: historyDb(env, tenantId), blobs: env.BLOBS, findSimilar: createFindSimilar(env, authority, settings) },
       { tenantId, sessionId },
       historyReach(authority),
     )

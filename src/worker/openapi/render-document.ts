@@ -159,7 +159,7 @@ function renderResponses({ route, path }: Omit<DocumentedRoute, 'responses'>, co
     const isError = Number(status) >= 400
     const content = {
       ...(schema && { 'application/json': renderJson(schema, route.id, components) }),
-      ...(type && { [type]: renderMedia(type, path) }),
+      ...Object.fromEntries([type ?? []].flat().map((one) => [one, renderMedia(one, path)])),
       ...(isError && !schema && { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }),
     }
     const sent = isError ? undefined : listHeaders(route, path)
@@ -182,6 +182,7 @@ function renderJson(
 
 function renderMedia(type: string, path: string): Json {
   if (type === eventStream) return { schema: getEvent(path) }
+  if (type === 'application/json') return { schema: { type: 'object' } }
   return { schema: type === 'application/octet-stream' ? binary : { type: 'string' } }
 }
 

@@ -131,6 +131,9 @@ function resolveImportedModel(
 /** The id is safe in a header: it has only letters, digits, _ and -. */
 const renderDisposition = (id: string, extension: string) => `attachment; filename="${id}.${extension}"`
 
+/** Without their parameters, as OpenAPI names media types. */
+const exportTypes = [...new Set(Object.values(mediaTypes).map((type) => type.replace(/;.*/, '')))]
+
 export const exportRoutes = [
   route({
     method: 'get',
@@ -147,7 +150,7 @@ export const exportRoutes = [
         .default('0')
         .describe('1 adds the files of the workspace, as base64. Only for json and jsonl.'),
     }),
-    responses: { 200: { description: 'The conversation, nothing masked', type: 'application/json' } },
+    responses: { 200: { description: 'The conversation, nothing masked', type: exportTypes } },
     handle: async ({ env, authority, tenant, param, query: { format, files } }) => {
       const hasFiles = files === '1'
       if (hasFiles && !formatsWithFiles.includes(format))

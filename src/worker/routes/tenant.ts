@@ -5,6 +5,7 @@ import type { SearchFilter } from '#agent/core/tool.ts'
 import { type Settings, settingsSchema } from '#agent/core/settings.ts'
 import { maskHeaders } from '#agent/core/secrets/provider-headers.ts'
 import { openHistory } from '#db/history.ts'
+import { createFindSimilar } from '#durable/tenant/recall/find-similar.ts'
 import { readDay } from '#db/search/search-query.ts'
 import { isQuestion } from '#durable/turn/pending-requests.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -136,9 +137,9 @@ export const tenantRoutes = [
       from: z.string().trim().min(1).max(80).optional().describe('Only messages of this person in a group.'),
     }),
     responses: ok('The best message of each turn that matches', listOf(hitShape)),
-    handle: async ({ env, tenant, query }) => {
+    handle: async ({ env, authority, tenant, query }) => {
       const from = readPosition(query.cursor)
-      const history = openHistory(env, tenant.id)
+      const history = openHistory(env, tenant.id, createFindSimilar(env, authority, tenant.settings))
       const { hits, hasMore } = await history.searchPage(query.q, from + query.limit, query.sort, filterOf(query))
       const data = hits.slice(from).map(({ marks: _marks, ...hit }) => ({ ...hit, link: `@session:${hit.session_id}` }))
       return Response.json({ data, next_cursor: renderNextPosition(from + data.length, hasMore && data.length > 0) })

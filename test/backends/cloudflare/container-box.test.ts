@@ -444,3 +444,69 @@ describe('a command in a container', () => {
     expect(await backend.jobs?.state('j')).toEqual({ at: 'exited', exitCode: 137 })
   })
 })
+
+describe.each(apis)('a full disk, with the API %s,', (api) => {
+  const disks = {
+    'without space': ['size=4m', 'head -c 50000000 /dev/zero > big'],
+    'without place for files': [
+      'size=40m,nr_inodes=200',
+      'mkdir big; for i in {1..400}; do : > big/$i; done 2>/dev/null',
+    ],
+  } as const
+
+  it.for(Object.entries(disks))('%s is told, and can be freed by a command', async ([, [disk, fill]], { skip }) => {
+    const { backend, engine, box, bucket } = open(api)
+    skip(!engine.limitDisk(disk), 'This process may not mount a disk.')
+    await backend.exec('echo kept > kept', T)
+    const filling = await backend.exec(`${fill}; echo filled; false`, T)
+    expect(filling).toMatchObject({ exitCode: 1 })
+    for (let turn = 0; turn < 3; turn++) {
+      const shown = await backend.exec(`echo on; cat kept; (exit 7)`, T)
+      expect(shown).toMatchObject({
+        exitCode: 7,
+        stdout: 'on\nkept\n',
+        stderr: expect.stringContaining('disk of the host is full'),
+      })
+    }
+    await backend.jobs?.kill('none')
+    expect((await backend.files.list('.')).map(({ path }) => path).join()).toContain('kept')
+    expect(await box.save()).not.toBe('nothing')
+    const freed = await backend.exec('rm -rf big; cat kept', T)
+    expect(freed).toMatchObject({ exitCode: 0, stdout: 'kept\n' })
+    expect(await backend.exec('echo more > more; cat more', T)).toMatchObject({ stdout: 'more\n', stderr: '' })
+    expect([await box.save(), bucket.objects.size > 0]).toEqual(['saved', true])
+    expect([engine.starts, engine.kills, engine.destroyed]).toEqual([1, 0, 0])
+    const own = await backend.exec(`ls -d ${engine.state}/x-* | wc -l`, T)
+    expect(own.stdout).toBe('1\n')
+  })
+})
+
+describe.each(apis)('saving that fails for long, with the API %s,', (api) => {
+  it('is told with the next command, again and again, until it succeeds', async () => {
+    const { backend, box, bucket, world } = open(api)
+    await backend.exec('echo kept > a', T)
+    await box.save()
+    bucket.isDown = true
+    await box.save()
+    expect((await backend.exec('true', T)).stderr).toBe('')
+    for (let turn = 0; turn < 2; turn++) {
+      world.now += 11 * 60_000
+      const { stderr } = await backend.exec('true', T)
+      expect(stderr).toMatch(/has not been saved since 20\d\d-\S+Z, because saving fails/)
+      expect((await backend.exec('true', T)).stderr).toBe('')
+    }
+    bucket.isDown = false
+    await box.save()
+    world.now += 11 * 60_000
+    expect((await backend.exec('true', T)).stderr).toBe('')
+  })
+
+  it('says so when there is no copy', async () => {
+    const { backend, box, bucket, world } = open(api)
+    bucket.isDown = true
+    await backend.exec('true', T)
+    await box.save()
+    world.now += 11 * 60_000
+    expect((await backend.exec('true', T)).stderr).toContain('has never been saved')
+  })
+})

@@ -11,6 +11,7 @@ export class StandInEngine {
   onEnd: () => void
   start(): void
   spawn(command: string[], options: object): Promise<unknown>
+  limitDisk(options: string): boolean
   processes(): string[]
   kill(options?: { isNoticed?: boolean }): void
   destroy(): Promise<void>

@@ -3,8 +3,18 @@
  * paused, and stopped by its activity timer, as spec/sandbox.md and runs against a real engine showed.
  */
 
-import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -34,6 +44,13 @@ export class StandInEngine {
     for (const path of [this.root, this.temporary]) mkdirSync(path, { recursive: true })
     this.running = this.isAlive = true
     this.starts++
+  }
+
+  /** Gives the container a disk of a size and a number of files. False where this process may not mount one. */
+  limitDisk(options) {
+    const at = join(this.#folder, 'fs')
+    mkdirSync(at, { recursive: true })
+    return spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', at]).status === 0
   }
 
   /** Runs a process in the container. It waits while the container is paused. */
@@ -79,8 +96,18 @@ export class StandInEngine {
     this.isAlive = false
     for (let pids = this.processes(); pids.length; pids = this.processes()) this.#signal(pids, 'SIGKILL')
     this.unpause()
+    this.#dropMemory()
+    spawnSync('umount', ['--lazy', join(this.#folder, 'fs')])
     rmSync(join(this.#folder, 'fs'), { recursive: true, force: true, maxRetries: 5 })
     this.onEnd()
+  }
+
+  /** What is in the memory of a container ends with it. */
+  #dropMemory() {
+    if (!existsSync(this.state) || !statSync(this.state).isDirectory()) return
+    for (const entry of readdirSync(this.state, { withFileTypes: true }))
+      if (entry.isSymbolicLink())
+        rmSync(readlinkSync(join(this.state, entry.name)), { recursive: true, force: true, maxRetries: 5 })
   }
 
   get isPaused() {

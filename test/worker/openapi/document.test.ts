@@ -103,6 +103,16 @@ describe('the OpenAPI document', () => {
     expect(events).toEqual([])
   })
 
+  it('names the media types that an export has, one for each format', () => {
+    const content = find('get', '/api/sessions/{id}/export')?.responses['200']?.content ?? {}
+    expect(Object.entries(content).map(([type, { schema }]) => [type, schema.type])).toEqual([
+      ['application/json', 'object'],
+      ['application/jsonl', 'string'],
+      ['text/markdown', 'string'],
+      ['text/html', 'string'],
+    ])
+  })
+
   it('marks routes that need no key, and names the scope of the others', () => {
     for (const path of ['/health', '/v1/health', '/docs', '/openapi.json'])
       expect([path, find('get', path)?.security]).toEqual([path, []])

@@ -4,6 +4,7 @@ import { createAuditEvent } from '#agent/core/permission/audit.ts'
 import { openHistory } from '#db/history.ts'
 import { settleRun } from '#durable/turn/run-end.ts'
 import type { Session } from '../session.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
 
@@ -45,6 +46,8 @@ export async function deleteOutside(session: Session, env: Env, actor?: string):
   const event = { at: clock.now(), kind: 'session.deleted', subject: sessionId, sessionId } as const
   const audit = actor === undefined ? undefined : createAuditEvent({ ...event, actor })
   await openHistory(env, tenantId).deleteSession(sessionId, session.projection.unsentTurns(), audit)
+  if (session.tenant.snapshot?.settings.search?.embedding_model)
+    await tenantStub(env, tenantId).recall.forget(session.ownAuthority, sessionId)
   await session.subagents.deleteAll()
   await session.toolRuntime.removeFiles()
   await session.pendingList.clear()

@@ -8,6 +8,7 @@ import type { AccessRefusal } from '#agent/core/permission/access.ts'
 import { requestStop } from '#agent/loop/turn-changes.ts'
 import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
 import { callerCalls, isSuspended, isWaitingForSubagents } from '#agent/core/turn.ts'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { armAlarm, leaseMs, nextWake, type WakeSchedule } from '#durable/platform/schedule.ts'
 import { beginConversation, isCurrent } from '#durable/storage/conversation-span.ts'
@@ -261,16 +262,27 @@ export class TurnControl {
     const { projection, billing } = this.#session
     this.#schedule = schedules.projectionStarted(this.#schedule, clock.now())
     if (typeof this.#schedule.armed !== 'number') this.arm()
+    const undoneFrom = this.#session.meta.retractedFrom
     try {
       await Promise.all([projection.run(), billing.flush()])
       this.#schedule = schedules.projectionSucceeded(this.#schedule)
       this.#session.announcer.changed()
+      this.#requestRecall(undoneFrom)
     } catch (error) {
       log.warn('history.unreachable', 'History cannot be reached; the session sends it later.', { error })
       this.#schedule = schedules.projectionFailed(this.#schedule, clock.now())
     }
     // The storage of a closing session may already belong to a new session.
     if (!this.isClosing) this.armExactly()
+  }
+
+  /** The tenant's object embeds the text later. A lost request is found by its daily comparison. */
+  #requestRecall(undoneFrom: number | undefined): void {
+    const { store, tenant, tenantId, sessionId, ownAuthority, outside } = this.#session
+    if (!tenant.snapshot?.settings.search?.embedding_model || store.hasOpenTurn) return
+    const requested = tenantStub(outside.env, tenantId).recall.changed(ownAuthority, sessionId, undoneFrom)
+    const onFailure = (error: unknown) => log.warn('recall.unrequested', 'New text is embedded later.', { error })
+    this.#session.runInBackground(requested.catch(onFailure))
   }
 
   /** Publishes pending requests first, then waits for the title so that one page of history holds both. */

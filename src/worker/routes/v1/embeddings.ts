@@ -1,16 +1,14 @@
 /** `/v1/embeddings`: passes texts to a provider that speaks OpenAI's API. It is billed and limited like other calls. */
 
 import * as z from 'zod'
-import { usageOfCall, noUsage, tallyKey, type Usage } from '#agent/core/usage.ts'
-import type { Embeddings } from '#agent/providers/openai/embeddings.ts'
 import { estimateTokens } from '#agent/prompt/estimate-tokens.ts'
 import { renderFailure } from '#agent/public-api/run-failure.ts'
 import { getModelRequirement, type Route, resolveRoute, splitModelId } from '#agent/routing/route.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
 import { sendGuarded } from '#durable/models/dialects.ts'
-import { embed } from '#durable/models/embeddings.ts'
+import { billEmbeddings, embed } from '#durable/models/embeddings.ts'
 import { isVirtualModel } from '#durable/models/model-routes.ts'
-import { addCost, highestCost } from '#durable/models/pricing.ts'
+import { highestCost } from '#durable/models/pricing.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { AppError, invalid, runFailed } from '../../errors.ts'
 import { idempotencyKeyHeader } from '../../headers.ts'
@@ -82,7 +80,7 @@ async function createEmbeddings(call: EmbeddingsCall): Promise<Response> {
     throw runFailed(renderFailure(result.failure, 'There are no embeddings'), {})
   }
   const used = result.tokens ?? promptTokens
-  await paid.bill(estimateUsage(model, used, result))
+  await paid.bill(billEmbeddings(model, promptTokens, result))
   return Response.json({
     object: 'list',
     data: result.vectors.map((vector, index) => ({
@@ -123,16 +121,4 @@ function findModel({ env, tenant, web, body: { model } }: EmbeddingsCall): Route
     `There are no embeddings of ${id.slice(0, 200)}: ${reason}. Every configured provider with OpenAI's API can be named as provider/model.`,
     { param: 'model' },
   )
-}
-
-function estimateUsage(
-  model: Route,
-  input: number,
-  { cost, tokens: reported }: Pick<Embeddings, 'cost' | 'tokens'>,
-): Usage {
-  const counts =
-    cost === undefined
-      ? addCost({ ...noUsage, input, costStatus: 'unknown' }, model)
-      : { ...noUsage, input, costUsd: cost, costStatus: 'actual' as const }
-  return usageOfCall(counts, tallyKey(model.id, 'embeddings'), reported === undefined)
 }
