@@ -42,7 +42,7 @@ async function deliver(from: string, to: string, headers: Readonly<Record<string
     ...headers,
   }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  const url = `${server.url}/cdn-cgi/handler/email?from=${from}&to=${to}`
+  const url = `${server.url}/cdn-cgi/local/email?from=${from}&to=${to}`
   return fetch(url, { method: 'POST', body: `${lines.join('')}\r\n${text}` })
 }
 

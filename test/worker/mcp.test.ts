@@ -52,6 +52,22 @@ const start = async (given: Partial<McpServer> = {}) => {
   return { server, key, id }
 }
 
+describe('a role with limits', () => {
+  it('lists servers and changes none, because they act in every session', async () => {
+    const { key, id } = await start()
+    const scopes = ['chat', 'read', 'write', 'approve']
+    const roles = { reader: { scopes, max_risk: 'read' } }
+    expect((await call('PATCH', '/api/settings', { key, body: { roles } })).status).toBe(200)
+    const reader = await newKey(id, scopes, { role: 'reader' })
+    expect((await add(reader)).status).toBeGreaterThanOrEqual(400)
+    await add(key)
+    const changed = await call('PATCH', `${path}/wiki`, { key: reader, body: { enabled: false } })
+    const removed = await call('DELETE', `${path}/wiki`, { key: reader })
+    expect([changed.status, removed.status].every((status) => status >= 400)).toBe(true)
+    expect((await call<{ data: Row[] }>('GET', path, { key: reader })).body.data).toMatchObject([{ enabled: true }])
+  })
+})
+
 describe('adding a server', () => {
   it.each(['modern', 'legacy', 'lenient'] as const)(
     'finds out that a server is %s, and lists its tools',

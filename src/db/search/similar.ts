@@ -40,8 +40,9 @@ export function getMeaning(input: string, { terms, required, excluded }: Query):
   if (!terms.length || required.length || excluded.length || terms.some(({ isPrefix }) => isPrefix)) return undefined
   const text = input
     .replace(filterPattern, ' ')
-    .replace(/\s+(?:OR|AND)\s+/g, ' ')
-    .trim()
+    .split(/\s+/)
+    .filter((word) => word !== '' && word !== 'OR' && word !== 'AND')
+    .join(' ')
   return text || undefined
 }
 

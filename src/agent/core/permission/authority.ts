@@ -43,6 +43,8 @@ export type Authority = {
   readonly scopes: readonly Scope[]
   /** Lists of toolsets and tools. Only tools that are in each list may be used. Absent: no limit. */
   readonly toolBounds?: readonly (readonly string[])[]
+  /** The one of them that the sender chose for this request alone: later turns are not limited by it. */
+  readonly ownBounds?: readonly string[]
   /** Calls with a higher risk never run. Absent: no limit. */
   readonly maxRisk?: Risk
   /** Absent: no role limits the authority. Roles are resolved again while a turn runs (roles.ts). */

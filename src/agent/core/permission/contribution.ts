@@ -91,9 +91,15 @@ export const joinEarlier = (held: TurnAuthority, earlier: readonly EarlierRights
 
 /** What this authority leaves behind in a conversation: its rights and those of its contributors, without what limits nobody. */
 export const listEarlierRights = (by: Authority): readonly EarlierRights[] =>
-  [{ ...rightsOf(by), ...(by.taint === 'untrusted' && { taint: by.taint }) }, ...(by.contributors ?? [])].filter(
-    (rights) => !isUnlimited(rights),
-  )
+  [
+    { ...rightsOf(withoutOwnBounds(by)), ...(by.taint === 'untrusted' && { taint: by.taint }) },
+    ...(by.contributors ?? []),
+  ].filter((rights) => !isUnlimited(rights))
+
+function withoutOwnBounds({ toolBounds, ownBounds, ...by }: Authority): Authority {
+  const bounds = toolBounds?.filter((bound) => !ownBounds || !isEqual(bound, ownBounds))
+  return bounds?.length ? { ...by, toolBounds: bounds } : by
+}
 
 const isUnlimited = ({ toolBounds, maxRisk, entitlements, channel, taint, scopes: held }: EarlierRights): boolean =>
   !toolBounds && !maxRisk && !entitlements && !channel && !taint && allScopes.every((scope) => held.includes(scope))

@@ -93,6 +93,8 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['web.backend', fixed],
   ['web.search_backend', fixed],
   ['web.extract_backend', fixed],
+  // The model gets all that was said.
+  ['search.embedding_model', fixed],
   ['web.keyless_fallback', ranked(['false', 'true'], 'true')],
   ['web.cache_ttl_minutes', preference],
   ['memory.*', preference],

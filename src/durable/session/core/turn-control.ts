@@ -162,9 +162,9 @@ export class TurnControl {
   /** Records who contributes to the conversation, also to the turn before, and returns the authority of the turn. */
   #contribute(authority: TurnAuthority): TurnAuthority {
     const session = this.#session
-    const [last] = session.journal.rowsNewestFirst()
     // Answers and subagents may have narrowed it since it began.
-    const before = last && isCurrent(session.meta, last.n) && session.journal.turnOfRun(last.runId)?.options.authority
+    const last = session.journal.lastTurn()
+    const before = last && isCurrent(session.meta, last.n) && last.turn?.options.authority
     if (before) recordContribution(session, before)
     const joint = joinConversation(session, authority)
     recordContribution(session, authority)

@@ -3,7 +3,7 @@
  * objects connect to the servers and report what they found, so that a slow server delays nothing here.
  */
 
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Authority, isLimitedByRole } from '#agent/core/permission/authority.ts'
 import { addFailure, admitCall, closedBreaker } from '#agent/mcp/breaker.ts'
 import { listDifferences, type ListedTool } from '#agent/mcp/tool-texts.ts'
 import { nameTools, passesFilter } from '#agent/mcp/tool-names.ts'
@@ -72,8 +72,13 @@ export class TenantMcp extends TenantPart {
     return this.#list().map((server) => ({ ...server, toolCount: this.#offered(server).length }))
   }
 
+  /** Servers act in all sessions, as skills do: a role with limits changes none. */
+  #mayConfigure(authority: Authority, scope: 'write' | 'approve'): boolean {
+    return this.mayChange(authority, scope) && !isLimitedByRole(authority)
+  }
+
   create(authority: Authority, config: ServerConfig): 'stored' | 'conflict' | 'full' | 'foreign' {
-    if (!this.mayChange(authority, 'write')) return 'foreign'
+    if (!this.#mayConfigure(authority, 'write')) return 'foreign'
     const known = this.#list()
     if (known.some(({ config: { alias } }) => alias.toLowerCase() === config.alias.toLowerCase())) return 'conflict'
     if (known.length >= maxServers) return 'full'
@@ -86,7 +91,7 @@ export class TenantMcp extends TenantPart {
 
   /** Merges a change. A server of the deployment takes only what its routes let through. */
   update(authority: Authority, alias: string, change: ConfigChange): boolean {
-    if (!this.mayChange(authority, 'write')) return false
+    if (!this.#mayConfigure(authority, 'write')) return false
     const server = this.#find(alias)
     if (!server) return false
     const { config, source } = server
@@ -97,7 +102,7 @@ export class TenantMcp extends TenantPart {
   }
 
   remove(authority: Authority, alias: string): boolean {
-    if (!this.mayChange(authority, 'write') || this.#find(alias)?.source !== 'tenant') return false
+    if (!this.#mayConfigure(authority, 'write') || this.#find(alias)?.source !== 'tenant') return false
     this.#sql.exec('DELETE FROM mcp_server WHERE alias = ?', alias)
     this.#sql.exec('DELETE FROM mcp_tool WHERE alias = ?', alias)
     this.#changed()
@@ -143,7 +148,7 @@ export class TenantMcp extends TenantPart {
     alias: string,
     tools: readonly { readonly tool: string; readonly hash: string }[],
   ): 'approved' | 'conflict' | 'unknown' | 'foreign' {
-    if (!this.mayChange(authority, 'approve')) return 'foreign'
+    if (!this.#mayConfigure(authority, 'approve')) return 'foreign'
     const server = this.#find(alias)
     if (!server) return 'unknown'
     const known = new Map(this.#tools(server).map((tool) => [tool.tool, tool]))

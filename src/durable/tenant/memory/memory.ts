@@ -215,6 +215,6 @@ const limitedByRole =
   'The role of somebody who has contributed limits tools or risks, so the memory of this tenant stays as it is: it acts in all sessions.'
 
 function explainScope(authority: Authority, verb: 'change' | 'read', scope: Scope): string {
-  if (isScopeLost(authority, scope)) return `Nobody here may ${verb} the memory of this tenant: ${othersLimit}.`
-  return `The sender may not ${verb} the memory of this tenant: it takes the scope ${scope}.`
+  const reason = isScopeLost(authority, scope) ? `; ${othersLimit}` : ''
+  return `The sender may not ${verb} the memory of this tenant: it takes the scope ${scope}${reason}.`
 }
