@@ -3,7 +3,8 @@
  * by every route and event, and then every principal begins a turn. A new route that is not classified fails.
  */
 
-import { beforeAll, describe, expect, it } from 'vitest'
+import { runInDurableObject } from 'cloudflare:test'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { userText } from '#agent/core/message.ts'
 import { commandTable } from '#agent/policy/slash-command/command-table.ts'
@@ -235,6 +236,15 @@ const choosing =
   'new sessions resume undo rollback title fork save stop agents help status context usage insights whoami platform version model reasoning personality verbose voice approvals skills sethome pause start'
 
 beforeAll(applyMigrations)
+// More turns that no person has started than a tenant has in an hour. Files share the tenant.
+beforeAll(() =>
+  tenantStub(bindings, 'default').settings.patch(ownerAuthority(), { limits: { unattended_turns_per_hour: 10_000 } }),
+)
+afterAll(() =>
+  runInDurableObject(bindings.TENANT.getByName('t/default'), (_object, { storage: { sql } }) => {
+    sql.exec('DELETE FROM unattended')
+  }),
+)
 
 /** A session that its owner has begun, and that the contributor may open. */
 async function begin(by: Authority): Promise<string> {
