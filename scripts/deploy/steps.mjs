@@ -90,7 +90,7 @@ async function choosePlace(run) {
   return facts.location ? locations[facts.location] : 'chosen by Cloudflare'
 }
 
-/** What exists decides: objects in another jurisdiction would be other, empty objects. */
+/** The existing deployment decides: objects in another jurisdiction would be other, empty objects. */
 async function chooseJurisdiction({ facts, options, database, ask }) {
   const { jurisdiction: wanted } = options
   if (database) return requireSame(wanted, database)

@@ -26,7 +26,7 @@ function listImported() {
   return [...new Set(imported)].filter((path) => path.startsWith(sources) && existsSync(path)).toSorted()
 }
 
-/** What `build-isolate.mjs` wrote stays in its files: the runtime loads them when they are first used. */
+/** The output of `build-isolate.mjs` stays in its files: the runtime loads them when they are first used. */
 const isolateCode = {
   name: 'isolate-code',
   setup({ onResolve }) {

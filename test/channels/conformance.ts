@@ -41,7 +41,7 @@ export type ChannelFixture = {
   /** A connection of another tenant. */
   readonly other: ChannelConnection
   readonly maxEventsPerRequest: number
-  /** What the signature covers besides a shared secret. */
+  /** The signed parts besides a shared secret. */
   readonly signs: { readonly body: boolean; readonly time: boolean }
   /** The ids of a direct chat and of a group, as the platform writes them. Default: `11` and `-50`. */
   readonly chats?: { readonly direct: ChatAddress; readonly group: ChatAddress }

@@ -64,7 +64,7 @@ async function work(opened, history, isOver) {
   }
 }
 
-/** What finished before the copy stays, the rest may be gone. */
+/** Work that finished before the copy stays, the rest may be gone. */
 function noteLoss(history, stderr) {
   if (!lossPattern.test(stderr)) return
   history.losses++

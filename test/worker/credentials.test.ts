@@ -392,7 +392,7 @@ describe('a key that the provider has revoked', () => {
     script = () => answer('ok')
     expect((await sendMessage(id, key)).output).toBe('ok')
     expect(receivedRequests.at(-1)?.bearer).toBe('Bearer own-key-0002')
-    // Whoever enters it once more means it.
+    // A person who enters it once more means it.
     await call('DELETE', `${path}/${dead.id}`, { key })
     expect((await store({ provider: 'deepseek', key: 'own-key-0001' }, key)).body.status).toBe('usable')
   })

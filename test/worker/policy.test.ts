@@ -38,7 +38,7 @@ const orders: Readonly<Record<string, readonly [tenant: unknown, tighter: unknow
 }
 const orderOf = (path: string) => orders[path] ?? (path.startsWith('limits.') ? [10, 5, 20] : undefined)
 
-/** What `PATCH /api/settings` and sessions do not take (docs/settings.md#limits). */
+/** Settings that `PATCH /api/settings` and sessions do not take (docs/settings.md#limits). */
 const isTaken = (path: string, whose: 'tenant' | 'session') =>
   !/^limits\.jobs$|^auxiliary\.(?!title_generation).*\.enabled$/.test(path) &&
   (whose === 'tenant' || !path.startsWith('limits.') || /^limits\.(usd|tokens)_per_(turn|session)$/.test(path))
@@ -75,7 +75,7 @@ describe('a setting', () => {
       const isPreference = kindOf(path) === 'preference'
       const isPolicy = !isPreference && name !== 'providers.custom:x.base_url'
       expect([name, await patch(weak, value)]).toEqual([name, isPolicy ? policy : ok])
-      // What needs no scope is not asked for again with it: this is the longest test of its folder.
+      // A change that needs no scope is not repeated with it: this is the longest test of its folder.
       expect([name, isPreference ? ok : await patch(key, value)]).toEqual([name, ok])
       // Removing it loosens or tightens: both are changes.
       const removed = settingsWith(path.slice(0, 1), null)

@@ -101,7 +101,7 @@ export const encodeHeaderValue = (value: string): string =>
     ? value
     : `=?base64?${encodeBase64Bytes(new TextEncoder().encode(value))}?=`
 
-/** What the answer to `server/discover` says about the era of a server. */
+/** The era of a server, as its answer to `server/discover` shows it. */
 export type ProbeVerdict =
   | { readonly era: 'modern'; readonly version: string }
   | { readonly era: 'legacy' }

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from './protocol.ts'
 
-/** What a person approves: another hash of these fields is another tool. */
+/** The fields that a person approves: another hash of them is another tool. */
 export type ToolTexts = {
   readonly title?: string
   readonly description: string

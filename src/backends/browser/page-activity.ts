@@ -130,7 +130,7 @@ export type SettleOptions = {
   readonly graceMs: number
 }
 
-/** What has been seen of a page since an action. */
+/** The reactions of a page since an action. */
 type Stillness = {
   readonly elapsedMs: number
   /** Since when the document has not changed, and since when no request has begun or was open. */
@@ -184,7 +184,7 @@ export async function waitForDocument(page: BrowserPage, timeoutMs: number): Pro
 
 /** Pages often react to the end of a scroll or of typing after a fifth of a second. */
 const delayedMs = 400
-/** What a page had planned before it stood still. */
+/** Time for the timers that a page had set before it stood still. */
 const resumeMs = 120
 const openedMs = 200
 

@@ -38,7 +38,7 @@ export type HostMemory = {
 export type HostRecord = {
   /** The workspace has been prepared before. If it is missing now, it was lost. */
   readonly begun?: boolean | undefined
-  /** What happened to the host, for the output of the next command. */
+  /** Events of the host, for the output of the next command. */
   readonly notes?: readonly string[] | undefined
   /** Data of the port, such as the id of the host. */
   readonly id?: string | undefined

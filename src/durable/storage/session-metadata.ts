@@ -83,9 +83,9 @@ export type SessionMetadata = Conversations & {
   readonly parentId: string | null
   readonly createdAt: number
   readonly settings: Settings
-  /** Who has set the settings. */
+  /** The rights of everybody who has set the settings. */
   readonly settingsBy?: readonly EarlierRights[] | undefined
-  /** Who has contributed to the conversations (session/core/contributions.ts). */
+  /** The rights of everybody who has contributed to the conversations (session/core/contributions.ts). */
   readonly contributions?: readonly Contribution[]
   /** The settings passed the check of policy. Absent in sessions that are older than the check. */
   readonly isPolicyChecked?: true

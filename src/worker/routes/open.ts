@@ -15,7 +15,7 @@ const createOpenRoute = ({ handle, ...described }: OpenRouteDefinition): OpenRou
   mount: (app) => void app.get(described.path, handle),
 })
 
-/** What these routes need is large, and few requests ask for it. */
+/** Loaded on use: the code of these routes is large, and few requests ask for it. */
 export const loadOpenapi = () => import('../openapi/part.ts')
 
 /** The document takes 70 ms and more to render, so an isolate keeps it for the address that it was asked for last. */

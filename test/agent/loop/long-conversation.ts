@@ -308,7 +308,7 @@ const tools = {
 
 const resultOf = (text: string): string => (/unknown whether/.test(text) ? 'unknown' : text.slice(0, 200))
 
-/** What a model understands of a message: each result with its call. */
+/** A message as a model understands it: each result with its call. */
 function renderForModel(message: Message, i: number, all: readonly Message[]): string {
   if (message.role !== 'tool') return textIn(message)
   const call = all

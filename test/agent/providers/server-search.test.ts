@@ -51,7 +51,7 @@ type Case = {
   readonly render: (request: ModelRequest, quirks: Quirks) => Uint8Array
   readonly read: (response: Response, on: Noticed) => Promise<DialectReply>
   readonly events: readonly Json[]
-  /** What the next request has of the search. */
+  /** The part of the search that the next request has. */
   readonly kept: readonly Json[]
   readonly searches: number
   readonly shown: string

@@ -672,7 +672,7 @@ describe('an interrupted model call', () => {
 describe('session_search', () => {
   const search = calls({ id: 's1', name: 'session_search', input: { query: 'albatross' } })
 
-  /** What the tool answers a person in the chat 11, of a tenant whose API session and chat 12 said the word. */
+  /** The answer of the tool to a person in the chat 11, of a tenant whose API session and chat 12 said the word. */
   async function searchIn(settings: object) {
     const { key } = await newTenant()
     const elsewhere = model([says('albatross api')])

@@ -57,7 +57,7 @@ export function provider(answer: (nth: number, asked: ModelRequest) => Answer, b
   return { id: `${by}/${name}`, asked: () => script.asked }
 }
 
-/** What a model answers that is not asked by `fetch`. */
+/** The answer of a model that is not asked by `fetch`. */
 export function answerTo(name: string, asked: ModelRequest, signal?: AbortSignal): Promise<Response> {
   const script = scripts.get(name)
   return script ? respond(script, asked, signal) : Promise.reject(new Error(`Nobody plays ${name}.`))

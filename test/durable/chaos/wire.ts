@@ -31,13 +31,13 @@ export type Wire = {
   readonly overloaded: Piece
   /** That something broke behind the provider, as the whole of an answer with 200. */
   readonly failedInside: Answer
-  /** What says that somebody is there, and nothing of an answer. */
+  /** Bytes that show a live connection and nothing of an answer. */
   readonly signsOfLife: Readonly<Record<string, string>>
   /** The model declines in the dialect's own way. */
   readonly refusal: readonly Piece[]
   /** A frame that cannot be read. */
   readonly unreadable: readonly Piece[]
-  /** What only this dialect can get wrong. */
+  /** Faults of this dialect alone. */
   readonly own: readonly Fault[]
   /** Faults that cannot exist in this dialect, by their names, and why. */
   readonly cannot?: Readonly<Record<string, string>>

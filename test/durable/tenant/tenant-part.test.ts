@@ -44,7 +44,7 @@ type Change = {
   readonly prepare?: (tenant: Stub, own: Authority) => Promise<unknown>
   readonly make: (tenant: Stub, authority: Authority) => Promise<unknown>
   readonly refusal: unknown
-  /** What was changed, as it is read back. */
+  /** The changed value, as it is read back. */
   readonly read: (tenant: Stub) => Promise<unknown>
 }
 

@@ -65,7 +65,7 @@ describe('a program', () => {
     expect(result).toMatchObject({ status: 'success', tool_calls_made: 5 })
     expect(result.output).toMatch(/b\.txt aaaccc 3$/)
     expect(result.duration_seconds).toBeGreaterThan(0)
-    // What the calls brought is in no request.
+    // Results of the calls are in no request.
     expect(scripted.requestTexts.join()).not.toContain('bytes_written"')
     expect(listTexts(scripted.requests[1]!)).toHaveLength(3)
   })

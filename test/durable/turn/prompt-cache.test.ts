@@ -57,7 +57,7 @@ describe('requests of a session', () => {
       expect(messages[0]).toEqual(first?.messages[0])
       expect(tools).toEqual(first?.tools)
     }
-    // What was read from the cache is counted apart.
+    // Tokens that were read from the cache are counted apart.
     expect(runs[0]?.usage).toMatchObject({ input: 120, cached_read: 80 })
   })
 

@@ -70,7 +70,7 @@ async function createWorld(): Promise<World> {
   return { chat, tenant, ownerSession, guestSession: await getSessionId(chat, '12'), annaButton }
 }
 
-/** What a tool answers the guest. */
+/** The answer of a tool to the guest. */
 async function tryTool(name: string, input: object): Promise<string> {
   const { chat } = world
   const before = chat.scripted.requests.length
@@ -85,7 +85,7 @@ async function tryTool(name: string, input: object): Promise<string> {
 }
 let tried = 0
 
-/** What a message of the guest is answered without a model call. */
+/** The answer to a message of the guest without a model call. */
 async function trySaying(text: string): Promise<string> {
   const { api, scripted } = world.chat
   const [sent, asked] = [api.sentTexts.length, scripted.requests.length]

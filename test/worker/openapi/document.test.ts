@@ -25,7 +25,7 @@ const routeOf = ({ method, path }: Described) =>
 
 describe('the OpenAPI document', () => {
   it('has every route that is mounted, and no other', () => {
-    // What follows a path with slashes is found by the handler.
+    // The part after a path with slashes is found by the handler.
     const listed = operations.map((one) =>
       nameOf(one)
         .replace(/\{\w+\}/g, '*')

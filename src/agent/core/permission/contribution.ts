@@ -89,7 +89,7 @@ export const joinEarlier = (held: TurnAuthority, earlier: readonly EarlierRights
   return earlier.reduce<TurnAuthority>((joint, rights) => joinSpeaker(joint, { ...sender, ...rights }), held)
 }
 
-/** What this authority leaves behind in a conversation: its rights and those of its contributors, without what limits nobody. */
+/** Lists the rights that limit later turns of a conversation: those of this authority and of its contributors. */
 export const listEarlierRights = (by: Authority): readonly EarlierRights[] =>
   [
     { ...rightsOf(withoutOwnBounds(by)), ...(by.taint === 'untrusted' && { taint: by.taint }) },

@@ -85,7 +85,7 @@ async function readOtherwise(
     const found = await askVendor(id, { ...request, url: page.url }, context)
     if (found.error === undefined) return found
   }
-  // What a server shows beside its refusal is no content.
+  // A page that comes with a refusal is no content.
   const refused = rendered && 'status' in rendered && refusedStatus(rendered.status)
   return refused ? { url: page.url, title: '', content: '', ...refused } : undefined
 }

@@ -192,7 +192,7 @@ const isFresh =
   ({ n }: GroupLine): boolean =>
     n > groupThrough
 
-/** Whoever has written a line that the message brings along contributes to its turn. */
+/** Narrows the authority by everybody who has written a line that the message brings along. */
 function joinLines(session: Session, authority: Authority, context: readonly GroupLine[]): TurnAuthority {
   const { scopes, channel } = leastAuthority(session)
   const unknown = [{ scopes, ...(channel && { channel }) }]

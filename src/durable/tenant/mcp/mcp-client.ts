@@ -31,7 +31,7 @@ export type McpEndpoint = {
   readonly guardedFetch: GuardedFetch
 }
 
-/** What is known about a server between requests. `sessionId` changes with each handshake. */
+/** The knowledge about a server between requests. `sessionId` changes with each handshake. */
 export type McpPeer = { readonly era: Era; readonly version: string; sessionId?: string | undefined }
 
 /**

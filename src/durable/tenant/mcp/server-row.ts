@@ -62,7 +62,7 @@ export type StoredTool = ListedTool & {
   readonly diff?: ToolDiff
 }
 
-/** What one connection to a server has found. */
+/** The findings of one connection to a server. */
 export type Listing = {
   readonly state: Omit<ServerState, 'breaker' | 'since'>
   /** Absent: the tools could not be listed, and the known ones stay. */
@@ -72,12 +72,12 @@ export type Listing = {
 
 export type ApprovedTool = { readonly hash: string; readonly texts: ToolTexts }
 
-/** What a turn has of a server. */
+/** The part of a server that a turn reads. */
 export type CatalogueServer = StoredServer & { readonly offered: readonly StoredTool[] }
 
 export type Catalogue = { readonly version: number; readonly servers: readonly CatalogueServer[] }
 
-/** What one call needs. */
+/** The data for one call. */
 export type OpenedServer = {
   readonly server: StoredServer
   /** Undefined for a utility tool. */

@@ -167,7 +167,7 @@ export class TenantMcp extends TenantPart {
     return 'approved'
   }
 
-  /** What turns have of all servers. */
+  /** The parts of all servers that turns read. */
   catalogue(authority: Authority): Catalogue {
     this.requireOwn(authority)
     const enabled = this.#list().filter(({ config }) => config.enabled)
@@ -175,7 +175,7 @@ export class TenantMcp extends TenantPart {
     return { version: this.version() ?? 0, servers }
   }
 
-  /** What one call needs now: a tool that was withheld meanwhile is not active any more. */
+  /** The data for one call, read now: a tool that was withheld meanwhile is not active any more. */
   open(authority: Authority, alias: string, tool?: string): OpenedServer | undefined {
     this.requireOwn(authority)
     const server = this.#find(alias)

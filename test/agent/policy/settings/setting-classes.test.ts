@@ -92,7 +92,7 @@ describe('settings of a session', () => {
   ])('do not get %s', (_name, tenant, own, kept) => {
     expect(findLoosening(tenant, own, options)).toBeDefined()
     expect(tightenSettings(tenant, own, options)).toEqual(kept)
-    // What is kept is itself no looser.
+    // The kept value is itself no looser.
     expect(findLoosening(tenant, kept, options)).toBe(undefined)
   })
 

@@ -17,7 +17,7 @@ export type RecordedResponse = {
   /** 200 when absent. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** What follows the last byte: the end of the body (when absent), a lost connection, or silence. */
+  /** The event after the last byte: the end of the body (when absent), a lost connection, or silence. */
   readonly ending?: 'disconnects' | 'hangs'
 }
 
