@@ -29,7 +29,9 @@ export async function limitToolsets(
   const wider = findWiderToolset(names, { ...toolsets, source: own?.source, bounds: authority.toolBounds })
   if (wider !== undefined)
     throw new AppError(403, 'policy', `${wider} has tools that this request may not use.`, { param })
-  return { ...narrow(authority, { toolBounds: [names] }), ownBounds: names }
+  const narrowed = narrow(authority, { toolBounds: [names] })
+  const isOwnLimit = narrowed.toolBounds?.length === authority.toolBounds?.length
+  return isOwnLimit ? authority : { ...narrowed, ownBounds: names }
 }
 
 /** The toolsets of the header, for a turn whose client brings tools: it keeps those that are named. */

@@ -54,7 +54,13 @@ const limitsOf = ({ scopes, toolBounds, maxRisk }: Rights): Rights => ({
 function intersect(held: Authority, by: Authority): Authority {
   const narrowed = withMarks(narrow(held, { ...by, scopes: withChat(by.scopes) }), by.exposure ?? noMarks)
   const isElsewhere = held.channel && by.channel && !isEqual(held.channel, by.channel)
-  return isElsewhere ? { ...narrowed, channel: nowhere } : narrowed
+  return withSharedBounds(isElsewhere ? { ...narrowed, channel: nowhere } : narrowed, by)
+}
+
+/** A list that limits another contributor too is not the choice of one request any more. */
+function withSharedBounds({ ownBounds, ...joint }: Authority, { toolBounds, ownBounds: others }: Authority): Authority {
+  const isShared = toolBounds?.some((bound) => isEqual(bound, ownBounds) && !isEqual(bound, others))
+  return ownBounds && !isShared ? { ...joint, ownBounds } : joint
 }
 
 /** A contributor who took nothing away, and has no role that may do so later, need not be known. */

@@ -9,6 +9,7 @@ import {
   combineAuthorities,
   joinAuthority,
   joinContributors,
+  listEarlierRights,
   type TurnAuthority,
 } from '#agent/core/permission/contribution.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
@@ -76,6 +77,18 @@ describe('work of several', () => {
     expect(joinAuthority(held, held)).toBe(held)
     expect(joinAuthority(held, of('key with one scope'))).toBe(held)
     expect(narrowTurn(turnOf(of('owner')), of('owner')).options.authority).toEqual(joined('owner'))
+  })
+
+  it('leaves no limit behind that a request chose for itself, but one that limits another contributor too', () => {
+    const whole = combineAuthorities([principals['owner']!])
+    const limited = combineAuthorities([{ ...whole, toolBounds: [['todo']], ownBounds: ['todo'] }])
+    expect(listEarlierRights(limited)).toEqual([])
+    const child = { ...principals['child']!, toolBounds: [['todo']] }
+    expect(listEarlierRights(joinAuthority(limited, child))).toContainEqual(
+      expect.objectContaining({ toolBounds: [['todo']] }),
+    )
+    const other = joinAuthority(limited, principals['child']!)
+    expect(JSON.stringify(listEarlierRights(other))).toContain(JSON.stringify(principals['child']!.toolBounds))
   })
 
   it('names each set of rights once', () => {
