@@ -85,6 +85,12 @@ describe('adding a server', () => {
     },
   )
 
+  it('says in words that nothing is found at the address', async () => {
+    const { key } = await start()
+    vi.spyOn(globalThis, 'fetch').mockRejectedValue(new Error('internal error; reference = abc'))
+    expect((await add(key)).body['reason']).toBe('The server cannot be reached: check its address')
+  })
+
   it('speaks to a server with the old transport where the row says so', async () => {
     const { key } = await start({ era: 'sse' })
     expect((await add(key, { transport: 'sse' })).body).toMatchObject({ status: 'ready', era: 'sse', tool_count: 1 })

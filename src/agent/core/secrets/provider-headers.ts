@@ -8,10 +8,16 @@ const prefix = 'sealed:'
 /** The end of a short value would reveal too much of it. */
 const minShownChars = 8
 
+/** A scheme before the secret, such as `Bearer`, does not make it longer. */
+function endOf(value: string): string {
+  const secret = value.slice(value.trimEnd().lastIndexOf(' ') + 1)
+  return secret.length < minShownChars ? '' : secret.slice(-4)
+}
+
 export const isSealedHeader = (value: string): boolean => value.startsWith(prefix)
 
 export const renderSealedHeader = (value: string, sealed: string): string =>
-  `${prefix}${encodeURIComponent(value.length < minShownChars ? '' : value.slice(-4))}:${sealed}`
+  `${prefix}${encodeURIComponent(endOf(value))}:${sealed}`
 
 /** Returns the sealed part of a stored header. */
 export const parseSealedHeader = (stored: string): string => stored.slice(stored.indexOf(':', prefix.length) + 1)
@@ -20,7 +26,7 @@ export const isMaskedHeader = (value: string): boolean => /^\*{4}.{0,4}$/.test(v
 
 /** Returns what answers show of a header, stored or plain. */
 export function maskHeader(value: string): string {
-  if (!isSealedHeader(value)) return `****${value.length < minShownChars ? '' : value.slice(-4)}`
+  if (!isSealedHeader(value)) return `****${endOf(value)}`
   return `****${decodeURIComponent(value.slice(prefix.length, value.indexOf(':', prefix.length)))}`
 }
 

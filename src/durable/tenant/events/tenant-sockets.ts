@@ -92,7 +92,7 @@ export class TenantSockets {
     return new Response(null, { status: 101, webSocket: client })
   }
 
-  /** Answers 429, as before there were relays, with the name of one that has room. */
+  /** Answers 429 with the name of a relay that has room, if there is one. */
   #assignRelay(request: Request): Response {
     const full = request.headers.get(relayHeader)
     const relay = this.#options.relays?.assign(full === null ? undefined : Number(full))

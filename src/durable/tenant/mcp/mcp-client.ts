@@ -205,7 +205,9 @@ function toFailure(error: unknown, signal?: AbortSignal | null): McpFailure {
   if (name === 'TimeoutError') return new McpFailure('transport', 'The server did not answer in time.')
   const text = error instanceof Error ? error.message : String(error)
   if (name === 'BlockedAddress' || name === 'ResponseTooLarge') return new McpFailure('transport', text)
-  return new McpFailure('transport', `The server cannot be reached: ${text.slice(0, maxExcerptChars)}`)
+  // The runtime's own words for a name that is not found, or a port where nobody listens.
+  const reason = /^internal error\b/i.test(text) ? 'check its address' : text.slice(0, maxExcerptChars)
+  return new McpFailure('transport', `The server cannot be reached: ${reason}`)
 }
 
 const authFailure = (status: number): McpFailure =>

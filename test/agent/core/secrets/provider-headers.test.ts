@@ -28,6 +28,11 @@ describe('a stored header', () => {
     expect([maskHeader('a-plain-value'), maskHeader('short')]).toEqual(['****alue', '****'])
   })
 
+  it('does not show a short secret behind a scheme', () => {
+    expect([maskHeader('Bearer abc'), maskHeader('Bearer secret-1234')]).toEqual(['****', '****1234'])
+    expect(maskHeader(renderSealedHeader('Basic abc', 'x'))).toBe('****')
+  })
+
   it('is masked within settings, and nothing else is changed', () => {
     const mixed = { ...settings({ 'x-a': stored, 'x-b': 'plain-header' }), timezone: 'UTC' }
     expect(maskHeaders(mixed)).toEqual({ ...settings({ 'x-a': '****1234', 'x-b': '****ader' }), timezone: 'UTC' })
