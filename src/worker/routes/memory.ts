@@ -98,8 +98,8 @@ const toPendingView = ({ id, target: of, operations, sessionId, createdAt }: Pen
 })
 
 /** The profile is the person's own. */
-function requireWriter({ authority }: MemoryCall, target: MemoryTarget): void {
-  if (target === 'memory') requireUnlimitedRole(authority)
+function requireWriter({ authority }: MemoryCall, written: MemoryTarget): void {
+  if (written === 'memory') requireUnlimitedRole(authority)
 }
 
 async function replaceStores(call: MemoryCall, stores: Partial<Record<MemoryTarget, readonly string[] | undefined>>) {
