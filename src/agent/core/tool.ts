@@ -79,6 +79,15 @@ export type HistorySession = {
   readonly source: string
   /** ISO 8601, UTC. */
   readonly updated_at: string
+  /** Absent: not counted. */
+  readonly message_count?: number
+  readonly tool_call_count?: number
+  /** Those that were called, the most used ones first. */
+  readonly tools: readonly string[]
+  readonly tags: readonly string[]
+  /** A line about what was said, with its marks. */
+  readonly summary?: string
+  readonly marks?: Marks
 }
 
 /** The filter of a search. Times are milliseconds since 1970: `from` on, and before `to`. */
@@ -97,6 +106,8 @@ export type SearchFilter = {
 export type HistoryPort = {
   /** Newest first; runs of jobs come last. Without subagents and the lineage of the calling session. */
   readonly recent: (limit: number) => Promise<readonly HistorySession[]>
+  /** Describes some sessions, in any order. */
+  readonly describe: (sessionIds: readonly string[]) => Promise<readonly HistorySession[]>
   /** Best first, and runs of jobs after all others. Leaves out the same sessions as `recent`. */
   readonly search: (
     query: string,

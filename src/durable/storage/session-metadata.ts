@@ -33,6 +33,7 @@ export type NewSession = {
   readonly model?: string | null | undefined
   readonly parentId?: string | null | undefined
   readonly settings?: Settings | undefined
+  readonly tags?: readonly string[] | undefined
   /** The chat that the session belongs to. */
   readonly origin?: ChatOrigin | undefined
   /** The run of a job that the session belongs to. */
@@ -142,6 +143,7 @@ export type SessionMetadata = Conversations & {
   /** Set by a person, for lists. */
   readonly pinned?: boolean | undefined
   readonly archived?: boolean | undefined
+  readonly tags?: readonly string[] | undefined
   readonly ephemeral?: boolean
   /** The session expires unless a second run keeps it. A change by the API removes this. */
   readonly oneShot?: boolean | undefined
@@ -151,7 +153,7 @@ export type SessionMetadata = Conversations & {
 
 export const createMetadata = (
   { id, tenantId }: Pick<SessionMetadata, 'id' | 'tenantId'>,
-  { title, source, model, parentId, settings, origin, ephemeral, oneShot, subagent, jobRun, fileMarks }: NewSession,
+  { title, source, model, parentId, settings, origin, ephemeral, oneShot, subagent, jobRun, fileMarks, tags }: NewSession,
   { owner, now }: { readonly owner: string; readonly now: number },
 ): SessionMetadata => ({
   id,
@@ -168,6 +170,7 @@ export const createMetadata = (
   fileMarks: fileMarks ?? {},
   usageBefore: noUsage,
   ...(origin && { origin }),
+  ...(tags?.length && { tags }),
   ...(ephemeral && { ephemeral }),
   ...(oneShot && { oneShot }),
   ...(subagent && { subagent }),
