@@ -13,7 +13,7 @@ import { keysPerSession } from './page-row.ts'
 import { dayNumber } from './append-pages.ts'
 import type { TenantDb, SqlValue } from './tenant-db.ts'
 import { normalizeText, tenantPiece } from './index-text.ts'
-import { resolveScope, type SessionScope } from './search/session-scope.ts'
+import { hasTag, hasTool, resolveScope, type SessionScope } from './search/session-scope.ts'
 
 type SessionRow = {
   readonly id: string
@@ -147,15 +147,7 @@ export async function listSessions({ read, tenantId }: TenantDb, filter: Session
     conditions.push(`active_day <= ${bind(dayNumber(after.updatedAt))}`)
     conditions.push(`(updated_at < ${at} OR (updated_at = ${at} AND id > ${id}))`)
   }
-  if (filter.source !== undefined) conditions.push(`source = ${bind(filter.source)}`)
-  else if (filter.isForPeople) conditions.push(`source NOT IN (${quoteList(hiddenSources)})`)
-  if (filter.notSource !== undefined) conditions.push(`source <> ${bind(filter.notSource)}`)
-  for (const name of ['pinned', 'archived'] as const)
-    if (filter[name] !== undefined) conditions.push(`${name} = ${bind(Number(filter[name]))}`)
-  if (filter.tag !== undefined)
-    conditions.push(`EXISTS (SELECT 1 FROM json_each(session.tags) WHERE value = ${bind(filter.tag)})`)
-  if (filter.tool !== undefined)
-    conditions.push(`EXISTS (SELECT 1 FROM json_each(session.tools) WHERE key = ${bind(filter.tool)})`)
+  conditions.push(...renderFieldConditions(filter, bind))
   if (filter.q) conditions.push(renderTitleCondition(filter.q, tenantId, bind))
   const limit = Math.max(1, Math.min(filter.limit, maxSessions))
   const rows = await read<SessionRow>(
@@ -166,6 +158,21 @@ export async function listSessions({ read, tenantId }: TenantDb, filter: Session
   const data = rows.slice(0, limit).map(parseRow)
   const last = data.at(-1)
   return { data, nextCursor: rows.length > limit && last ? encodeCursor(last) : null }
+}
+
+function renderFieldConditions(filter: SessionFilter, bind: (value: SqlValue) => string): readonly string[] {
+  const { source, notSource, pinned, archived, tag, tool, isForPeople } = filter
+  const render = <Value>(value: Value | undefined, condition: (value: Value) => string) =>
+    value === undefined ? [] : [condition(value)]
+  return [
+    ...render(source, (value) => `source = ${bind(value)}`),
+    ...(source === undefined && isForPeople ? [`source NOT IN (${quoteList(hiddenSources)})`] : []),
+    ...render(notSource, (value) => `source <> ${bind(value)}`),
+    ...render(pinned, (value) => `pinned = ${bind(Number(value))}`),
+    ...render(archived, (value) => `archived = ${bind(Number(value))}`),
+    ...render(tag, (value) => hasTag(bind(value))),
+    ...render(tool, (value) => hasTool(bind(value))),
+  ]
 }
 
 /** Searches three or more characters in the trigram index of titles. Fewer are compared row by row. */

@@ -22,7 +22,7 @@ const input = z.object({
     .string()
     .optional()
     .describe(
-      'Words or a question. "phrase", -word, after:2025-06-01, before:2025-07, source:telegram, from:Ann narrow it.',
+      'Words or a question. "phrase", -word, after:2025-06-01, before:2025-07, source:telegram, from:Ann, tag:work, tool:terminal narrow it.',
     ),
   limit: z.int().min(1).max(maxSessions).default(3).describe('Sessions.'),
   sort: z.enum(['newest', 'oldest']).optional().describe('Default: best match.'),

@@ -37,10 +37,7 @@ describe('session_search', () => {
   })
   const queries: unknown[] = []
   const history: HistoryPort = {
-    recent: async (limit) =>
-      ['a', 'b', 'c', 'd']
-        .slice(0, limit)
-        .map(session),
+    recent: async (limit) => ['a', 'b', 'c', 'd'].slice(0, limit).map(session),
     describe: async (ids) => ids.filter((id) => id !== 'b').map(session),
     search: async (query, limit, sort) => {
       queries.push([query, limit, sort])

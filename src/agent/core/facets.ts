@@ -71,7 +71,9 @@ function createLine(
 }
 
 /** Names that are used most come first. */
-export const listTools = ({ tools }: Pick<Facets, 'tools'>): readonly { readonly name: string; readonly calls: number }[] =>
+export const listTools = ({
+  tools,
+}: Pick<Facets, 'tools'>): readonly { readonly name: string; readonly calls: number }[] =>
   Object.entries(tools)
     .toSorted(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
     .map(([name, calls]) => ({ name, calls }))

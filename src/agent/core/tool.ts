@@ -97,6 +97,9 @@ export type SearchFilter = {
   /** The source of sessions. */
   readonly source?: string | undefined
   readonly session?: string | undefined
+  readonly tag?: string | undefined
+  /** The name of a tool that was called in the session. */
+  readonly tool?: string | undefined
   readonly role?: string | undefined
   /** The name before the messages of a person in a group. */
   readonly person?: string | undefined

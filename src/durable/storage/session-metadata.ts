@@ -153,22 +153,26 @@ export type SessionMetadata = Conversations & {
 
 export const createMetadata = (
   { id, tenantId }: Pick<SessionMetadata, 'id' | 'tenantId'>,
-  { title, source, model, parentId, settings, origin, ephemeral, oneShot, subagent, jobRun, fileMarks, tags }: NewSession,
+  spec: NewSession,
   { owner, now }: { readonly owner: string; readonly now: number },
 ): SessionMetadata => ({
   id,
   owner,
   tenantId,
-  title: title ?? null,
-  source: source ?? 'api',
-  model: model ?? null,
-  parentId: parentId ?? null,
+  title: spec.title ?? null,
+  source: spec.source ?? 'api',
+  model: spec.model ?? null,
+  parentId: spec.parentId ?? null,
   createdAt: now,
-  settings: settings ?? {},
+  settings: spec.settings ?? {},
   isPolicyChecked: true,
   todos: [],
-  fileMarks: fileMarks ?? {},
+  fileMarks: spec.fileMarks ?? {},
   usageBefore: noUsage,
+  ...givenFields(spec),
+})
+
+const givenFields = ({ origin, tags, ephemeral, oneShot, subagent, jobRun }: NewSession): Partial<SessionMetadata> => ({
   ...(origin && { origin }),
   ...(tags?.length && { tags }),
   ...(ephemeral && { ephemeral }),

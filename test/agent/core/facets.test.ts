@@ -16,7 +16,9 @@ const answer = (text: string, ...tools: readonly string[]): AssistantMessage => 
 const countAll = (messages: readonly (Message | { summary: string })[], changes: Partial<FacetOptions> = {}) =>
   messages.reduce((facets, one, i) => {
     const entry =
-      'summary' in one ? { seq: i + 1, message: userText(one.summary, 'summary'), covers: i } : { seq: i + 1, message: one }
+      'summary' in one
+        ? { seq: i + 1, message: userText(one.summary, 'summary'), covers: i }
+        : { seq: i + 1, message: one }
     return addFacets(facets, entry, { ...options, ...changes })
   }, noFacets)
 
@@ -58,7 +60,10 @@ it.each([
   ['', ''],
   ['   \n\n', ''],
   ['Plain text.', 'Plain text.'],
-  ['# Report\n\nIt **works** with `code`, [a link](https://example.com "t") and *stress*.', 'It works with code, a link and stress.'],
+  [
+    '# Report\n\nIt **works** with `code`, [a link](https://example.com "t") and *stress*.',
+    'It works with code, a link and stress.',
+  ],
   ['# Only a title', 'Only a title'],
   ['## Goal: Fix the build\n## Done\n1. Read it', 'Fix the build Read it'],
   ['```js\nlet a = 1\n```\nThat is it', 'let a = 1 That is it'],

@@ -39,7 +39,13 @@ const chat = (id: string, input: string, key?: string) =>
 
 const tool = (name: string, input: object = {}) => calls({ name, input })
 const worker = () =>
-  model([tool('todo'), tool('todo'), says('# Done\n\nI have **listed** it.'), tool('memory', { action: 'x' }), says('No.')])
+  model([
+    tool('todo'),
+    tool('todo'),
+    says('# Done\n\nI have **listed** it.'),
+    tool('memory', { action: 'x' }),
+    says('No.'),
+  ])
 
 describe('facets of a session', () => {
   it('count its messages, calls and tools, and go back with an undo', async () => {
@@ -98,7 +104,8 @@ describe('facets of a session', () => {
     const { id } = await newSession({ model: worker().id })
     await chat(id, 'first')
     await facetsOf(id)
-    const old = 'UPDATE session SET message_count = NULL, tool_call_count = NULL, tools = NULL, line = NULL WHERE id = ?'
+    const old =
+      'UPDATE session SET message_count = NULL, tool_call_count = NULL, tools = NULL, line = NULL WHERE id = ?'
     await bindings.DB.prepare(old).bind(id).run()
     const listed = async () =>
       (await call<{ data: Facets[] }>('GET', '/api/sessions?limit=200')).body.data.find((one) => one.id === id)
