@@ -69,7 +69,9 @@ async function route(engine, { method, url, body }) {
   if (kind === 'version') return [200, { ApiVersion: '1.47', Version: '28.0.0' }]
   if (kind === 'exec') return [200, describeExec(engine.execs.get(name))]
   if (kind === 'containers' && name === 'create') return create(engine, url.searchParams.get('name'), JSON.parse(body))
-  return kind === 'containers' ? ofContainer(engine, { method, name, action, url, body }) : [404, { message: url.pathname }]
+  return kind === 'containers'
+    ? ofContainer(engine, { method, name, action, url, body })
+    : [404, { message: url.pathname }]
 }
 
 function create(engine, name, request) {
