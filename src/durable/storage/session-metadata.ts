@@ -13,6 +13,7 @@ import type { Heartbeat, Loop } from '#agent/schedule/recurring/recurring.ts'
 import { noUsage, type Usage } from '#agent/core/usage.ts'
 import type { ProgressMode, VoiceMode } from '#channels/settings.ts'
 import type { HostRecord } from '#backends/host/host-port.ts'
+import type { KnownFilesRecord } from '#durable/workspace/known-files.ts'
 import type { Conversations } from './conversation-span.ts'
 
 /** The backend that has the files of a session. Without it they are in the session's object. */
@@ -109,6 +110,8 @@ export type SessionMetadata = Conversations & {
   readonly exposure?: Marks & { readonly runId: string; readonly sent?: Readonly<Record<string, number>> }
   /** Absent in sessions that are older than marks: every file may be foreign. */
   readonly fileMarks?: FileMarksRecord
+  /** Files that the agent has read or written, and changes by others since (workspace/known-files.ts). */
+  readonly knownFiles?: KnownFilesRecord | undefined
   /** The last seq of the history that a client repeated in its request. It was said elsewhere, so it is not searched. */
   readonly repeatedThrough?: number
   /** The usage of turns that are not in the rows: of a fork's parent, or of a rebuilt session. */
