@@ -13,7 +13,6 @@ import type { Heartbeat, Loop } from '#agent/schedule/recurring/recurring.ts'
 import { noUsage, type Usage } from '#agent/core/usage.ts'
 import type { ProgressMode, VoiceMode } from '#channels/settings.ts'
 import type { HostRecord } from '#backends/host/host-port.ts'
-import type { KnownFilesRecord } from '#durable/workspace/known-files.ts'
 import type { Conversations } from './conversation-span.ts'
 
 /** The backend that has the files of a session. Without it they are in the session's object. */
@@ -71,6 +70,29 @@ export type SubagentLink = {
   readonly hasFiles?: true
   /** Messages that came too late. */
   readonly missed?: readonly string[]
+}
+
+export type ForeignChange = 'created' | 'changed' | 'deleted'
+
+export type KnownFile = {
+  /** The agent has read or written it. */
+  readonly isSeen?: true
+  /** On a host: of the bytes that the agent has seen. */
+  readonly hash?: number
+  /** On a host: when the file was last changed, by the clock of the host. */
+  readonly modified?: number | undefined
+  /** By somebody else, since the agent has seen the file. */
+  readonly change?: ForeignChange
+  /** A turn has been told of the change. */
+  readonly isTold?: true
+}
+
+export type CommandPeriod = { readonly from: number; readonly to: number }
+
+export type KnownFilesRecord = {
+  readonly files: Readonly<Record<string, KnownFile>>
+  /** On a host: when commands of the agent ran that may have changed files. */
+  readonly commands?: readonly CommandPeriod[]
 }
 
 export type SessionMetadata = Conversations & {

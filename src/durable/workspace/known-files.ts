@@ -6,30 +6,8 @@
 import type { BackendKind, FileComparison, KnownFiles } from '#agent/core/backend.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { log } from '#agent/core/log.ts'
+import type { CommandPeriod, ForeignChange, KnownFile, KnownFilesRecord } from '#durable/storage/session-metadata.ts'
 import type { KnownWorkspace } from './session-backend.ts'
-
-export type ForeignChange = 'created' | 'changed' | 'deleted'
-
-type KnownFile = {
-  /** The agent has read or written it. */
-  readonly isSeen?: true
-  /** On a host: of the bytes that the agent has seen. */
-  readonly hash?: number
-  /** On a host: when the file was last changed, by the clock of the host. */
-  readonly modified?: number | undefined
-  /** By somebody else, since the agent has seen the file. */
-  readonly change?: ForeignChange
-  /** A turn has been told of the change. */
-  readonly isTold?: true
-}
-
-type Period = { readonly from: number; readonly to: number }
-
-export type KnownFilesRecord = {
-  readonly files: Readonly<Record<string, KnownFile>>
-  /** On a host: when commands of the agent ran that may have changed files. */
-  readonly commands?: readonly Period[]
-}
 
 export type KnownFilesOfSession = KnownFiles & {
   readonly recordChange: (path: string, change: ForeignChange) => void
@@ -138,7 +116,7 @@ function openRecord({ meta, updateMeta }: Pick<KnownFilesOptions, 'meta' | 'upda
     },
     isDuringCommand: (modified: number) =>
       (record().commands ?? []).some(({ from, to }) => modified >= from - toleranceMs && modified <= to + toleranceMs),
-    addCommand(period: Period) {
+    addCommand(period: CommandPeriod) {
       updateMeta({ knownFiles: { ...record(), commands: [...(record().commands ?? []), period].slice(-maxCommands) } })
     },
   }

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import type { BackendKind } from '#agent/core/backend.ts'
-import { type KnownFilesRecord, openKnownFiles } from '#durable/workspace/known-files.ts'
+import type { KnownFilesRecord } from '#durable/storage/session-metadata.ts'
+import { openKnownFiles } from '#durable/workspace/known-files.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
