@@ -19,7 +19,7 @@ const stems = new Map<string, string>()
 const maxStems = 50_000
 
 /** Removes the common endings of English words. Equal stems are all that counts, not that they are words. */
-export function stem(word: string): string {
+function stem(word: string): string {
   const known = stems.get(word)
   if (known !== undefined) return known
   if (stems.size > maxStems) stems.clear()
