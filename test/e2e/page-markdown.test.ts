@@ -181,7 +181,7 @@ describe.skipIf(chromium === undefined)('the Markdown of an answer', () => {
     const saved = page.waitForEvent('download')
     await block.getByRole('button', { name: 'Download' }).click()
     expect((await saved).suggestedFilename()).toBe('code.js')
-    const colourOf = (line: string) => page.locator(`.code .line-${line}`).evaluate(styleOf, 'background-color')
+    const colourOf = (line: string) => page.locator(`.code .${line}`).evaluate(styleOf, 'background-color')
     expect(await colourOf('added')).not.toBe(await colourOf('removed'))
     await close()
   })

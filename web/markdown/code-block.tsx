@@ -63,7 +63,7 @@ function Code({ text, lang }: Props) {
     return (
       <span class="diff">
         {readDiff(text).map(({ kind, text: line }, at) => (
-          <span key={at} class={`line-${kind}`}>{`${showBidi(line)}\n`}</span>
+          <span key={at} class={kind === 'file' ? 'diff-file' : kind}>{`${showBidi(line)}\n`}</span>
         ))}
       </span>
     )
