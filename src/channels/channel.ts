@@ -143,6 +143,24 @@ export type PollAnswer =
   | { readonly kind: 'polled'; readonly batches: readonly PolledEvents[] }
   | { readonly kind: 'failed'; readonly detail: string; readonly waitMs?: number; readonly isFinal?: true }
 
+export type SocketAddress =
+  | { readonly kind: 'found'; readonly address: string }
+  | { readonly kind: 'failed'; readonly detail: string; readonly waitMs?: number; readonly isFinal?: true }
+
+export type SocketFrame =
+  | { readonly kind: 'ignored' }
+  | { readonly kind: 'ready' }
+  /** The platform closes the socket soon: another one is opened first. */
+  | { readonly kind: 'closing' }
+  /** Sockets are switched off for this app. */
+  | { readonly kind: 'ended'; readonly detail: string }
+  /** `acknowledge`: the frame that says that the events are stored. */
+  | {
+      readonly kind: 'events'
+      readonly events: readonly InboundEvent[]
+      readonly acknowledge: (isIgnored: boolean) => string
+    }
+
 export type OutboundFile = {
   readonly kind: MediaKind
   readonly name: string
@@ -205,6 +223,8 @@ export type SecretShape = {
   readonly hint: string
   /** A missing one is generated. */
   readonly isGenerated?: true
+  /** Needed only where messages arrive this way. Absent: always. */
+  readonly for?: 'webhook' | 'socket'
 }
 
 /** A chat that a person or a job names. */
@@ -241,6 +261,10 @@ export type Channel = {
    * Absent: the platform has no such call.
    */
   readonly poll?: (connection: ChannelConnection, cursor: string | undefined) => Promise<PollAnswer>
+  /** The address of a socket on which the platform sends events, for a server that it cannot reach. Never rejects. */
+  readonly openSocket?: (connection: ChannelConnection) => Promise<SocketAddress>
+  /** Reads a frame of that socket. */
+  readonly readFrame?: (text: string, receivedAt: number) => SocketFrame
   /** Splits a text into messages that the platform accepts. `plain` shows markup characters as they are. */
   readonly render: (text: string, format: 'markdown' | 'plain') => readonly MessageChunk[]
   /** Never rejects. `key` identifies the message over all attempts to send it. */

@@ -17,7 +17,7 @@ export const voiceModes = ['off', 'on', 'tts'] as const
 export type VoiceMode = (typeof voiceModes)[number]
 
 /** How the messages of a platform arrive: it calls our address, or we ask for them. */
-const deliveryModes = ['webhook', 'polling'] as const
+const deliveryModes = ['webhook', 'polling', 'socket'] as const
 
 const fields = {
   address: z.email().max(320).nullable().describe('The own address of the agent, on email. null elsewhere.'),
@@ -82,7 +82,9 @@ const fields = {
     .describe('When a chat of this channel begins a new conversation by itself. null: as the tenant has set it.'),
   delivery: z
     .enum(deliveryModes)
-    .describe('How messages arrive: the platform calls `webhook_url`, or this server asks for them (Telegram).'),
+    .describe(
+      'How messages arrive: the platform calls `webhook_url`, or this server asks for them (`polling`, Telegram) or keeps a socket (`socket`, Slack).',
+    ),
   burst_ms: z
     .int()
     .min(0)

@@ -1,22 +1,77 @@
-/** Stands in for Slack's Web API. Each bot token has a workspace of its own. */
+/** Stands in for Slack's Web API and for its sockets. Each bot token has a workspace of its own. */
 
 import { type ApiCall, FakeAccount, serveHost } from './json-api.ts'
 
-const accounts = new Map<string, FakeAccount>()
+const accounts = new Map<string, SlackAccount>()
 export const slackFile = new TextEncoder().encode('a file of Slack')
+
+/** One socket of an app. */
+export type SlackLink = {
+  /** What the app has sent: acknowledgements. */
+  readonly received: { readonly envelope_id: string; readonly payload?: unknown }[]
+  readonly send: (frame: object) => void
+  readonly close: () => void
+  isClosed: boolean
+}
+
+class SlackAccount extends FakeAccount {
+  /** All sockets, oldest first. */
+  readonly links: SlackLink[] = []
+  /** Answers the next request for the address of a socket. */
+  socketFailure: (() => Response) | undefined
+}
+
+const appTokens = new Map<string, SlackAccount>()
 
 export function createSlackApi() {
   const token = `xoxb-${accounts.size + 1}`
-  const api = new FakeAccount()
+  const appToken = `xapp-${accounts.size + 1}`
+  const api = new SlackAccount()
   accounts.set(token, api)
-  return { api, token }
+  appTokens.set(appToken, api)
+  return { api, token, appToken }
+}
+
+function openConnection(appToken: string, api: SlackAccount): Response {
+  const failure = api.socketFailure
+  api.socketFailure = undefined
+  return failure?.() ?? ok({ url: `wss://slack.test/link/?ticket=${appToken}` })
+}
+
+/** Sockets belong to the object that opened them, so a loop of it performs what the test asks for. */
+function openLink(api: SlackAccount): Response {
+  const [client, server] = Object.values(new WebSocketPair())
+  if (!client || !server) throw new Error('no sockets')
+  const asked: (() => void)[] = []
+  const link: SlackLink = {
+    received: [],
+    send: (frame) => void asked.push(() => server.send(JSON.stringify(frame))),
+    close: () => void asked.push(() => server.close(1_000, 'closed by a test')),
+    isClosed: false,
+  }
+  server.addEventListener('message', ({ data }) => void link.received.push(JSON.parse(String(data)) as never))
+  server.addEventListener('close', () => void (link.isClosed = true))
+  server.accept()
+  const loop = async () => {
+    while (server.readyState === WebSocket.OPEN) {
+      for (const perform of asked.splice(0)) perform()
+      await scheduler.wait(2)
+    }
+  }
+  void loop()
+  api.links.push(link)
+  link.send({ type: 'hello', num_connections: 1 })
+  return new Response(null, { status: 101, webSocket: client })
 }
 
 const ok = (fields: object = {}) => Response.json({ ok: true, ...fields })
 export const slackError = (error: string) => Response.json({ ok: false, error })
 
 serveHost('slack.test', (call) => {
-  const api = accounts.get(call.headers.get('authorization')?.replace('Bearer ', '') ?? '')
+  const token = call.headers.get('authorization')?.replace('Bearer ', '') ?? ''
+  const app = appTokens.get(call.path === '/link/' ? (call.query.get('ticket') ?? '') : token)
+  if (app) return call.path === '/link/' ? openLink(app) : openConnection(token, app)
+  const api = accounts.get(token)
   if (call.path === '/response/p1') return new Response('ok')
   if (call.path.startsWith('/upload/')) return receiveUpload(call)
   if (!api) return slackError('invalid_auth')

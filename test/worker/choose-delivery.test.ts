@@ -6,7 +6,8 @@ import { chooseDelivery } from '#worker/connections/choose-delivery.ts'
 const facts = {
   asked: undefined,
   platform: 'telegram',
-  canPoll: true,
+  ways: ['polling'],
+  hasSocketSecret: false,
   hasReceiver: true,
   webhookUrl: 'http://127.0.0.1:8787/webhooks/telegram/ch_1',
   apiBase: 'https://api.telegram.org',
@@ -19,7 +20,9 @@ it.each([
   ['a name of a home network', { webhookUrl: 'http://desk.local:8787/x' }, 'polling'],
   ['a deployment', open, 'webhook'],
   ['a platform on the same machine', { apiBase: 'http://127.0.0.1:8081' }, 'webhook'],
-  ['a platform without such a call', { platform: 'slack', canPoll: false }, 'webhook'],
+  ['a platform without other ways', { platform: 'sms', ways: [] }, 'webhook'],
+  ['Slack with the token of the app', { platform: 'slack', ways: ['socket'], hasSocketSecret: true }, 'socket'],
+  ['Slack without it', { platform: 'slack', ways: ['socket'] }, 'webhook'],
   ['a deployment without the object', { hasReceiver: false }, 'webhook'],
   ['a wish on a laptop', { asked: 'polling' }, 'polling'],
   ['a wish beside a platform on the same machine', { asked: 'polling', apiBase: 'http://127.0.0.1:8081' }, 'polling'],
@@ -30,7 +33,7 @@ it.each([
 
 it.each([
   ['a deployment', { ...open, asked: 'polling' }, 'public address'],
-  ['a platform without such a call', { platform: 'slack', canPoll: false, asked: 'polling' }, 'cannot be asked'],
+  ['a platform without such a call', { platform: 'slack', ways: ['socket'], asked: 'polling' }, 'has no polling'],
   ['a deployment without the object', { hasReceiver: false, asked: 'polling' }, 'CONNECTION'],
 ] as const)('is refused with the reason for %s', (_name, given, reason) =>
   expect(chooseDelivery({ ...facts, ...given })).toEqual({ refusal: expect.stringContaining(reason) }),

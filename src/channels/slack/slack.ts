@@ -20,6 +20,7 @@ import { parseJson } from '#agent/core/parse-json.ts'
 import { encodeMrkdwn, maxTextChars, renderMrkdwn, renderSections } from './mrkdwn.ts'
 import { parseCallback, parseForm } from './parse-event.ts'
 import { callSlack } from './slack-api.ts'
+import { openSocket, readFrame } from './socket-mode.ts'
 import { toHex } from '#durable/platform/hash.ts'
 
 const signatureWindowMs = 300_000
@@ -33,6 +34,12 @@ export const slack: Channel = {
     signing_secret: {
       shape: /^[\x21-\x7e]{1,200}$/,
       hint: 'The signing secret from the basic information of the app.',
+      for: 'webhook',
+    },
+    app_token: {
+      shape: /^xapp-[A-Za-z0-9-]{1,300}$/,
+      hint: 'The app-level token with the scope connections:write, like xapp-…, for settings.delivery "socket".',
+      for: 'socket',
     },
   },
   capabilities: {
@@ -46,6 +53,8 @@ export const slack: Channel = {
   },
   textLimit: { max: maxTextChars, unit: 'utf16' },
   receive,
+  openSocket,
+  readFrame: (text, receivedAt) => readFrame(text, receivedAt, ignoredCommand),
   render: renderMrkdwn,
   send: (connection, message) =>
     message.file ? sendFile(connection, message, message.file) : sendText(connection, message),

@@ -1,6 +1,6 @@
 /**
  * Defines the Durable Object that receives the messages of a connection whose platform does not send them by webhook: it
- * keeps a socket (Discord), or asks for them (Telegram). The code of either is loaded with its first use.
+ * keeps a socket (Discord, Slack), or asks for them (Telegram). The code of each is loaded with its first use.
  */
 
 import { DurableObject } from 'cloudflare:workers'
@@ -9,9 +9,10 @@ import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
 import type { GatewaySocket } from './gateway-socket.ts'
 import type { ReceivingBy } from './keep-socket.ts'
+import type { EventSocket } from './event-socket.ts'
 import type { UpdatePoller } from './update-poller.ts'
 
-type Receiver = GatewaySocket | UpdatePoller
+type Receiver = GatewaySocket | EventSocket | UpdatePoller
 
 type StartedConnection = { readonly id: string; readonly tenantId: string; readonly by?: ReceivingBy }
 
@@ -53,6 +54,7 @@ export class ConnectionDO extends DurableObject<Env> {
   async #open(by: ReceivingBy): Promise<Receiver> {
     if (by === 'gateway') return new (await import('./gateway-socket.ts')).GatewaySocket(this.ctx, this.env)
     this.ctx.storage.kv.put('by', by)
+    if (by === 'socket') return new (await import('./event-socket.ts')).EventSocket(this.ctx, this.env)
     return new (await import('./update-poller.ts')).UpdatePoller(this.ctx, this.env)
   }
 }

@@ -11,11 +11,12 @@ type SocketConnection = {
   readonly settings: unknown
 }
 
-export type ReceivingBy = 'gateway' | 'polling'
+export type ReceivingBy = 'gateway' | 'polling' | 'socket'
 
 const receivingBy = ({ platform, settings }: SocketConnection): ReceivingBy | undefined => {
   if (platform === 'discord') return 'gateway'
-  return channelSettings.parse(settings).delivery === 'polling' ? 'polling' : undefined
+  const { delivery } = channelSettings.parse(settings)
+  return delivery === 'webhook' ? undefined : delivery
 }
 
 /** Does nothing for other connections, and without the binding: then only webhooks arrive. */
@@ -24,8 +25,8 @@ export async function keepSocket(env: Env, connection: SocketConnection): Promis
   const by = receivingBy(connection)
   const object = by && connectionStub(env, tenantId, id)
   if (!object) return
-  // A paused bot that is asked for its messages hears the command that ends the pause.
-  const isKept = status === 'active' || (by === 'polling' && status === 'paused')
+  // A paused bot that receives by itself hears the command that ends the pause.
+  const isKept = status === 'active' || (by !== 'gateway' && status === 'paused')
   await (isKept ? object.start({ id, tenantId, by }) : object.stop())
 }
 
@@ -34,14 +35,20 @@ export async function endSocket(env: Env, { id, tenantId }: SocketConnection): P
   await connectionStub(env, tenantId, id)?.stop()
 }
 
+const stateNames: Readonly<Record<ReceivingBy, string>> = {
+  gateway: 'The gateway',
+  polling: 'Messages are asked for',
+  socket: 'The socket',
+}
+
 /** Describes in words how messages arrive, and starts again what was given up. */
 export async function checkSocket(env: Env, connection: SocketConnection): Promise<string | undefined> {
   const { id, tenantId, status } = connection
   const by = receivingBy(connection)
-  const object = by && status === 'active' ? connectionStub(env, tenantId, id) : undefined
-  if (!object) return undefined
+  const object = connectionStub(env, tenantId, id)
+  if (!by || !object || status !== 'active') return undefined
   const socket = await object.getStatus()
   if (socket.status === 'stopped') await keepSocket(env, connection)
   const state = socket.isOpen ? 'connected' : socket.detail || 'connecting'
-  return by === 'gateway' ? `The gateway: ${state}.` : `Messages are asked for: ${state}.`
+  return `${stateNames[by]}: ${state}.`
 }

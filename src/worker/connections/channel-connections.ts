@@ -82,21 +82,29 @@ async function register(env: Env, stored: Connection, isOn: boolean): Promise<Re
   const channel = await loadChannel(stored.platform)
   if (!channel?.register) return undefined
   const connection = await unsealConnection(env, channel, stored)
-  const isAsked = channelSettings.parse(stored.settings).delivery === 'polling'
-  const registration = await channel.register(connection, isOn && !isAsked)
-  if (!isOn || !isAsked || !registration.ok) return registration
+  const isCalled = channelSettings.parse(stored.settings).delivery === 'webhook'
+  const registration = await channel.register(connection, isOn && isCalled)
+  if (!isOn || isCalled || !registration.ok) return registration
   return { ok: true, detail: `${stored.platform} is asked for messages by this server.` }
+}
+
+type DeliveryRequest = {
+  readonly webhookUrl: string
+  readonly delivery: ChannelSettings['delivery'] | undefined
+  readonly secrets?: Secrets
 }
 
 function requireDelivery(
   { env }: ConnectionCall,
   channel: Channel,
-  { webhookUrl, delivery }: { readonly webhookUrl: string; readonly delivery: ChannelSettings['delivery'] | undefined },
+  { webhookUrl, delivery, secrets = {} }: DeliveryRequest,
 ): ChannelSettings['delivery'] {
+  const hasSocketSecret = Object.keys(secrets).some((key) => channel.secrets[key]?.for === 'socket')
   const chosen = chooseDelivery({
     asked: delivery,
     platform: channel.platform,
-    canPoll: channel.poll !== undefined,
+    ways: [...(channel.poll ? (['polling'] as const) : []), ...(channel.openSocket ? (['socket'] as const) : [])],
+    hasSocketSecret,
     hasReceiver: env.CONNECTION !== undefined,
     webhookUrl,
     apiBase: apiBaseOf(env, channel),
@@ -116,12 +124,12 @@ export async function createChannel(
   const webhookUrl = createWebhookUrl(call, named)
   const settings = channelSettings.parse({
     ...(channel.normalizeId ? normalizeIds(written, channel.normalizeId) : written),
-    delivery: requireDelivery(call, channel, { webhookUrl, delivery: written.delivery }),
+    delivery: requireDelivery(call, channel, { webhookUrl, delivery: written.delivery, secrets: given }),
   })
   requireChannelPolicy(call, undefined, settings)
   await requireAddress(call, channel, settings)
   const generated = generateSecrets(channel, given)
-  const secrets = validateSecrets(channel, { ...given, ...generated })
+  const secrets = validateSecrets(channel, { ...given, ...generated }, settings.delivery)
   requireEncryptionKey(env)
   const connection: Connection = {
     ...named,
@@ -152,6 +160,7 @@ export async function updateChannel(
   const isMoved = changes.settings?.delivery !== undefined && changes.settings.delivery !== before.delivery
   const write = (change: ConnectionChange) => connectionsOf(call).update(param('id'), change).catch(refuseTakenAddress)
   if (!given) {
+    if (isMoved) await requireStoredSecrets(call, changes.settings?.delivery)
     const connection = requireFound(await write(changes))
     forgetConnection(connection.id)
     return isMoved ? receiveAnew(env, connection, isMoved) : { connection }
@@ -160,6 +169,7 @@ export async function updateChannel(
   requireEncryptionKey(env)
   const connection = await updateSecrets(env, {
     channel: await requirePlatform(platform),
+    delivery: changes.settings?.delivery ?? before.delivery,
     given,
     load: () => getChannel(call),
     write: (secrets) => write({ ...changes, secrets }),
@@ -236,12 +246,23 @@ export async function testChannel(call: ConnectionCall): Promise<Registration> {
   return { ok: registration?.ok ?? true, detail: parts.filter(Boolean).join(' ') }
 }
 
-/** Throws unless all secrets of the platform are given, and no others. */
-function validateSecrets({ platform, secrets: required }: Channel, secrets: Secrets): Secrets {
+/** Another delivery may need secrets that the connection does not have. */
+async function requireStoredSecrets(call: ConnectionCall, delivery: ChannelSettings['delivery'] = 'webhook') {
+  const stored = await getChannel(call)
+  validateSecrets(await requirePlatform(stored.platform), await unsealSecrets(call.env, stored), delivery)
+}
+
+/** Throws unless all secrets that the platform needs for this delivery are given, and no unknown ones. */
+function validateSecrets(
+  { platform, secrets: required }: Channel,
+  secrets: Secrets,
+  delivery: ChannelSettings['delivery'],
+): Secrets {
   for (const key of Object.keys(secrets))
     if (!Object.hasOwn(required, key)) throw invalid(`${platform} has no secret ${key}.`, `secrets.${key}`)
-  for (const [needed, { shape, hint }] of Object.entries(required)) {
+  for (const [needed, { shape, hint, for: way = delivery }] of Object.entries(required)) {
     const value = Object.hasOwn(secrets, needed) ? secrets[needed] : undefined
+    if (value === undefined && way !== delivery) continue
     if (value === undefined) throw invalid(`${platform} needs the secret ${needed}: ${hint}`, `secrets.${needed}`)
     if (!shape.test(value)) throw invalid(`secrets.${needed}: ${hint}`, `secrets.${needed}`)
   }
@@ -273,6 +294,7 @@ const endingsOf = (secrets: Secrets) =>
 
 type SecretsUpdate = {
   readonly channel: Channel
+  readonly delivery: ChannelSettings['delivery']
   readonly given: Secrets
   readonly load: () => Promise<Connection>
   /** Undefined when the secrets changed since they were loaded. */
@@ -286,11 +308,11 @@ const maxAttempts = 8
  * Secrets are sealed as one value, so a change of one reads and replaces all of them. A change that another one overtook
  * starts again from the new value.
  */
-async function updateSecrets(env: Env, { channel, given, load, write }: SecretsUpdate): Promise<Connection> {
+async function updateSecrets(env: Env, { channel, delivery, given, load, write }: SecretsUpdate): Promise<Connection> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const stored = await load()
     // Secrets that cannot be opened any more are missing here, so the request must give all of them.
-    const merged = validateSecrets(channel, { ...(await unsealSecrets(env, stored)), ...given })
+    const merged = validateSecrets(channel, { ...(await unsealSecrets(env, stored)), ...given }, delivery)
     const changed = await write({ ...(await sealChannelSecrets(env, stored, merged)), before: stored.secrets })
     if (changed) return changed
   }

@@ -12,26 +12,34 @@ export type DeliveryFacts = {
   /** The setting of the request. Undefined: the server chooses. */
   readonly asked: Delivery | undefined
   readonly platform: string
-  /** The platform has a call that asks for messages. */
-  readonly canPoll: boolean
+  /** The ways besides the webhook that the platform has. */
+  readonly ways: readonly Delivery[]
   /** The deployment has the object that asks. */
   readonly hasReceiver: boolean
   readonly webhookUrl: string
   /** The API of the platform. One on a private address can call a private webhook. */
   readonly apiBase: string
+  /** The request has the secret that a socket needs. */
+  readonly hasSocketSecret: boolean
 }
 
 const isPublic = (address: string): boolean => checkPublicAddress(address) === undefined
 
 export function chooseDelivery(facts: DeliveryFacts): Delivery | { readonly refusal: string } {
-  const { asked, platform, canPoll, hasReceiver, webhookUrl, apiBase } = facts
+  const { asked, platform, ways, hasReceiver, webhookUrl } = facts
   const isReachable = isPublic(webhookUrl)
-  if (asked === undefined) return canPoll && hasReceiver && !isReachable && isPublic(apiBase) ? 'polling' : 'webhook'
+  if (asked === undefined) return isReachable ? 'webhook' : chooseFor(facts)
   if (asked === 'webhook') return asked
-  if (!canPoll) return { refusal: `${platform} cannot be asked for messages: leave settings.delivery out.` }
+  if (!ways.includes(asked)) return { refusal: `${platform} has no ${asked}: leave settings.delivery out.` }
   if (isReachable)
     return {
       refusal: `${platform} can call the public address of this server, at no cost: leave settings.delivery out.`,
     }
-  return hasReceiver ? asked : { refusal: 'This deployment has no binding CONNECTION, which asks for messages.' }
+  return hasReceiver ? asked : { refusal: 'This deployment has no binding CONNECTION, which receives messages.' }
+}
+
+/** A platform on a private address can call a private webhook. A socket needs a secret that only some requests have. */
+function chooseFor({ ways, hasReceiver, apiBase, hasSocketSecret }: DeliveryFacts): Delivery {
+  if (!hasReceiver || !isPublic(apiBase)) return 'webhook'
+  return ways.find((way) => way === 'polling' || (way === 'socket' && hasSocketSecret)) ?? 'webhook'
 }

@@ -1,0 +1,235 @@
+/**
+ * Keeps the socket on which a platform sends the events of a connection, for a server that it cannot call (Slack's Socket
+ * Mode). An event is accepted before it is acknowledged; the platform repeats the others. Before the platform closes a
+ * socket the next one is open. An alarm of at most 25 s opens it again after eviction, restart or failure.
+ */
+
+import { log } from '#agent/core/log.ts'
+import type { SocketFrame } from '#channels/channel.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { forgetConnection, loadConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
+import { acceptReceived } from './accept-request.ts'
+
+type SocketOwner = { readonly id: string; readonly tenantId: string }
+
+type StoredSocket = {
+  readonly owner: SocketOwner
+  readonly status: 'running' | 'stopped'
+  readonly detail: string
+  /** Sockets that could not be opened, in a row. */
+  readonly failures: number
+}
+
+const key = 'event-socket'
+const watchMs = 25_000
+const upgradeTimeoutMs = 10_000
+const maxPauseMs = 30_000
+/** A socket that is silent for so long may be dead. */
+const silenceMs = 900_000
+/** Pauses between attempts to accept an event. The platform repeats it later, but not every kind. */
+const acceptPausesMs = [0, 300, 1_500]
+const closeCode = 1_000
+
+export class EventSocket {
+  readonly #ctx: DurableObjectState
+  readonly #env: Env
+  #stored: StoredSocket | undefined
+  #socket: WebSocket | undefined
+  /** Changes with `start` and `stop`. Work that was waiting then must change nothing. */
+  #epoch = 0
+  #opening: Promise<void> | undefined
+  #heardAt = 0
+  /** Frames are handled one after another. */
+  #frames: Promise<void> = Promise.resolve()
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    this.#ctx = ctx
+    this.#env = env
+    this.#stored = ctx.storage.kv.get<StoredSocket>(key)
+  }
+
+  async start(owner: SocketOwner): Promise<void> {
+    // Its secrets may be new.
+    forgetConnection(owner.id)
+    this.#close()
+    this.#store({ owner, status: 'running', detail: 'connecting', failures: 0 })
+    await this.#arm(0)
+  }
+
+  async stop(detail: string): Promise<void> {
+    this.#close()
+    if (this.#stored) this.#store({ ...this.#stored, status: 'stopped', detail })
+    await this.#ctx.storage.deleteAlarm()
+  }
+
+  getStatus(): { readonly status: 'running' | 'stopped'; readonly detail: string; readonly isOpen: boolean } {
+    const { status = 'stopped', detail = '' } = this.#stored ?? {}
+    return { status, detail, isOpen: this.#socket !== undefined && detail === 'connected' }
+  }
+
+  /** The next alarm is armed first, so that nothing can leave the socket closed. */
+  async handleAlarm(): Promise<void> {
+    if (this.#stored?.status !== 'running') return
+    await this.#arm(watchMs)
+    const isSilent = clock.now() - this.#heardAt > silenceMs
+    if (!this.#socket || isSilent) await this.#replace()
+    else await this.#loadConnection(this.#currentEpoch())
+  }
+
+  /** Opens a socket, then closes the one before it. */
+  async #replace(): Promise<void> {
+    await (this.#opening ??= this.#open().finally(() => (this.#opening = undefined)))
+  }
+
+  async #open(): Promise<void> {
+    const isCurrent = this.#currentEpoch()
+    try {
+      const connection = await this.#loadConnection(isCurrent)
+      const found = await connection?.channel.openSocket?.(connection)
+      if (!connection || !isCurrent()) return
+      if (found?.kind !== 'found')
+        return await this.#fail(found ?? { detail: 'the platform has no sockets', isFinal: true })
+      const socket = await connect(found.address)
+      if (!isCurrent()) return socket.close(closeCode, '')
+      this.#listen(socket)
+    } catch (error) {
+      log.warn('socket.open_failed', 'The socket of a channel could not be opened.', { error })
+      if (isCurrent()) await this.#fail({ detail: 'the socket could not be opened' })
+    }
+  }
+
+  #listen(socket: WebSocket): void {
+    const isCurrent = this.#currentEpoch()
+    const before = this.#socket
+    this.#socket = socket
+    this.#heardAt = clock.now()
+    const enqueue = (handle: () => Promise<void>) => {
+      this.#frames = this.#frames.then(() => (isCurrent() ? handle() : undefined))
+    }
+    const end = () => enqueue(() => this.#handleClose(socket))
+    socket.addEventListener('message', ({ data }) => enqueue(() => this.#handleFrame(socket, String(data))))
+    socket.addEventListener('close', end)
+    socket.addEventListener('error', end)
+    socket.accept()
+    // What is on its way on the old one is repeated on the new one, unless it was acknowledged.
+    before?.close(closeCode, '')
+  }
+
+  /** Never rejects: the queue of frames must go on. */
+  async #handleFrame(socket: WebSocket, text: string): Promise<void> {
+    const isCurrent = this.#currentEpoch()
+    this.#heardAt = clock.now()
+    try {
+      const connection = await this.#loadConnection(isCurrent)
+      const frame = connection?.channel.readFrame?.(text, clock.now())
+      if (connection && frame && isCurrent()) await this.#perform(socket, connection, frame)
+    } catch (error) {
+      log.warn('socket.frame_failed', 'A frame of a socket could not be handled.', { error })
+    }
+  }
+
+  async #perform(socket: WebSocket, connection: LoadedConnection, frame: SocketFrame): Promise<void> {
+    switch (frame.kind) {
+      case 'ignored':
+        return
+      case 'ready':
+        return this.#update({ detail: 'connected', failures: 0 })
+      case 'closing':
+        return this.#ctx.waitUntil(this.#replace())
+      case 'ended':
+        return this.stop(frame.detail)
+      case 'events': {
+        const accepted = await this.#accept(connection, frame.events)
+        // Without an acknowledgement the platform sends it again.
+        if (accepted !== undefined) socket.send(frame.acknowledge(accepted === 0 && frame.events.length > 0))
+      }
+    }
+  }
+
+  /** Returns how many events were not ignored; undefined when they could not be stored. */
+  async #accept(
+    connection: LoadedConnection,
+    events: Extract<SocketFrame, { kind: 'events' }>['events'],
+  ): Promise<number | undefined> {
+    const context = { env: this.#env, runInBackground: (work: Promise<unknown>) => this.#ctx.waitUntil(work) }
+    for (const pauseMs of acceptPausesMs) {
+      if (pauseMs) await clock.wait(pauseMs)
+      try {
+        return await acceptReceived(context, connection, events)
+      } catch (error) {
+        log.warn('socket.event_failed', 'An event could not be accepted.', { error })
+      }
+    }
+    return undefined
+  }
+
+  /** The platform or the network has closed the socket. One that was replaced does not count. */
+  async #handleClose(socket: WebSocket): Promise<void> {
+    if (socket !== this.#socket) return
+    this.#socket = undefined
+    await this.#fail({ detail: 'the socket was closed' })
+  }
+
+  /** A connection that was removed or lost its secrets ends the socket for good. A paused one hears `/pause off`. */
+  async #loadConnection(isCurrent: () => boolean): Promise<LoadedConnection | undefined> {
+    const { owner } = this.#stored ?? {}
+    const connection = owner && (await loadConnection(this.#env, owner.id, clock.now()))
+    const isUsable =
+      connection &&
+      !('refused' in connection) &&
+      connection.tenantId === owner.tenantId &&
+      connection.settings.delivery === 'socket'
+    if (isUsable) return connection
+    if (isCurrent()) await this.stop('the connection was changed or removed')
+    return undefined
+  }
+
+  async #fail(failure: { readonly detail: string; readonly waitMs?: number; readonly isFinal?: true }): Promise<void> {
+    const { detail, waitMs, isFinal } = failure
+    if (isFinal) return this.stop(detail)
+    const failures = (this.#stored?.failures ?? 0) + 1
+    this.#update({ detail, failures })
+    await this.#arm(waitMs ?? Math.min(1_000 * 2 ** (failures - 1), maxPauseMs))
+  }
+
+  #currentEpoch(): () => boolean {
+    const epoch = this.#epoch
+    return () => epoch === this.#epoch && this.#stored?.status === 'running'
+  }
+
+  #close(): void {
+    this.#epoch++
+    this.#opening = undefined
+    const socket = this.#socket
+    this.#socket = undefined
+    try {
+      socket?.close(closeCode, '')
+    } catch {
+      // It is closed already.
+    }
+  }
+
+  #update(change: Partial<StoredSocket>): void {
+    if (this.#stored) this.#store({ ...this.#stored, ...change })
+  }
+
+  #store(stored: StoredSocket): void {
+    this.#stored = stored
+    this.#ctx.storage.kv.put(key, stored)
+  }
+
+  #arm = (pauseMs: number): Promise<void> => this.#ctx.storage.setAlarm(clock.now() + pauseMs)
+}
+
+/** The timeout ends with the upgrade: an abort would close the socket, too. */
+async function connect(address: string): Promise<WebSocket> {
+  const timeout = new AbortController()
+  const cancelTimeout = clock.schedule(upgradeTimeoutMs, () => timeout.abort())
+  try {
+    const { webSocket, status } = await fetch(address, { headers: { upgrade: 'websocket' }, signal: timeout.signal })
+    if (!webSocket) throw new Error(`The platform answered ${status} and opened no socket.`)
+    return webSocket
+  } finally {
+    cancelTimeout()
+  }
+}
