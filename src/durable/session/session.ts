@@ -326,6 +326,7 @@ export class Session implements TurnSession {
       now: clock.now,
       lastNumbers: this.#meta?.given,
       conversation: () => this.#meta ?? {},
+      redact: (text) => this.redact(text),
       publish: (events) => {
         this.chatOutbox.handleEvents(events)
         this.streams.publish(events)
@@ -357,6 +358,9 @@ export class Session implements TurnSession {
       media: mediaSessionOf(this),
       browser: { ...mediaSessionOf(this), hasTable: journal.hasTable('browser') },
       tenantTools: () => this.tenant.mcp?.tools ?? noTools,
+      deferTools: () => this.tenant.mcp?.defer,
+      window: () =>
+        this.promptModel(this.store.current()?.options.model ?? this.meta.model ?? undefined)?.contextWindow,
     })
   }
 
