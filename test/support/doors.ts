@@ -1,11 +1,14 @@
 /** Lists what each kind of key can do at each door. doors.test.ts tries it, and docs/security.md shows it. */
 
+import { turnDoors, turnPrincipals } from './turn-doors.ts'
+
 export const doorKeys = {
   owner: { scopes: ['chat', 'read', 'write', 'jobs', 'approve'] },
   '`chat`': { scopes: ['chat'] },
   '`read`': { scopes: ['read'] },
   '`write`': { scopes: ['write'] },
   '`jobs`': { scopes: ['jobs'] },
+  'page visitor': { scopes: ['chat', 'read'], hasCookie: true },
   '`max_risk: read`': { scopes: ['chat', 'read', 'write', 'jobs'], role: 'reader' },
   '`toolsets: [file]`': { scopes: ['chat', 'read', 'write', 'jobs'], role: 'files' },
 } as const
@@ -28,6 +31,7 @@ export type Door = {
 
 const everybody = Object.keys(doorKeys) as readonly DoorKey[]
 const without = (...keys: readonly DoorKey[]) => everybody.filter((key) => !keys.includes(key))
+const visitor = 'page visitor'
 const limited = ['`max_risk: read`', '`toolsets: [file]`'] as const
 
 const job = { schedule: 'every 1h', prompt: 'Tell.' }
@@ -39,27 +43,27 @@ export const doors: readonly Door[] = [
     method: 'POST',
     path: () => '/api/sessions',
     body: {},
-    open: ['owner', '`chat`', ...limited],
+    open: ['owner', '`chat`', visitor, ...limited],
   },
   {
     name: 'send a message into a session of another key',
     method: 'POST',
     path: (id) => `/api/sessions/${id}/steer`,
     body: { input: 'x' },
-    open: ['owner', ...limited],
+    open: ['owner', visitor, ...limited],
   },
   {
     name: 'set the goal of a session of another key',
     method: 'PUT',
     path: (id) => `/api/sessions/${id}/goal`,
     body: { text: 'x', state: 'draft' },
-    open: ['owner', ...limited],
+    open: ['owner', visitor, ...limited],
   },
   {
     name: 'read a session of another key',
     method: 'GET',
     path: (id) => `/api/sessions/${id}/messages`,
-    open: ['owner', '`read`', ...limited],
+    open: ['owner', '`read`', visitor, ...limited],
   },
   {
     name: 'write a file of a session of another key',
@@ -97,18 +101,18 @@ export const doors: readonly Door[] = [
     open: ['owner', '`jobs`'],
   },
   {
-    name: 'make an image by `/v1`',
+    name: 'make an image',
     method: 'POST',
     path: () => '/v1/images/generations',
     body: { prompt: 'a fox', model: 'openai/none' },
-    open: ['owner', '`chat`'],
+    open: ['owner', '`chat`', visitor],
   },
   {
     name: 'create a webhook',
     method: 'POST',
     path: () => '/api/webhooks',
     body: { name: 'CI', signature: 'gitlab', secret: 'a-secret-of-a-webhook', prompt: 'x' },
-    open: without('`chat`', '`read`', '`jobs`'),
+    open: without('`chat`', '`read`', '`jobs`', visitor),
   },
   {
     name: 'write the memory of the tenant',
@@ -137,8 +141,15 @@ export const doors: readonly Door[] = [
 export function renderDoors(): string {
   const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   return [
-    row(['door', ...everybody]),
-    row(['---', ...everybody.map(() => '---')]),
-    ...doors.map(({ name, open }) => row([name, ...everybody.map((key) => (open.includes(key) ? 'yes' : '–'))])),
+    row(['door', ...everybody, ...turnPrincipals]),
+    row(['---', ...everybody.map(() => '---'), ...turnPrincipals.map(() => '---')]),
+    ...doors.map(({ name, open }) => {
+      const turns = turnDoors[name]?.open ?? []
+      const isOpen = [
+        ...everybody.map((key) => open.includes(key)),
+        ...turnPrincipals.map((one) => turns.includes(one)),
+      ]
+      return row([name, ...isOpen.map((is) => (is ? 'yes' : '–'))])
+    }),
   ].join('\n')
 }

@@ -146,6 +146,37 @@ describe('a turn', () => {
     expect(await obey(steps, { fileMarks: { files } })).toBe('ran')
   })
 
+  it.each(['npm install', 'npm test', 'git pull', 'curl -s https://example.org/'])(
+    'that has read nothing foreign runs %s unasked',
+    async (command) => {
+      const step: Step = ['terminal', { command }]
+      expect(await obey([secret, step], { mode: 'manual' })).toBe('ran')
+      expect(await obey([page, step], { mode: 'manual' })).toBe('asked')
+      expect(await obey([page, forget, step], { mode: 'manual' })).toBe('ran')
+      expect(
+        await obey([['terminal', { command: 'git clone https://example.org/x' }], forget, step], { mode: 'manual' }),
+      ).toBe('asked')
+      expect(await obey([page, ['write_file', { path: 'a.sh', content: 'x' }], forget, step], { mode: 'manual' })).toBe(
+        'asked',
+      )
+      expect(await obey([step], { mode: 'manual', fileMarks: { isForeign: true } })).toBe('asked')
+      expect(await obey([step], { mode: 'manual', fileMarks: { files: { '/workspace/a.js': 'f' } } })).toBe('asked')
+      expect(await obey([step], { mode: 'manual', isOlder: true })).toBe('asked')
+      expect(await obey([step], { mode: 'manual', authority: { ...ownerAuthority(), taint: 'untrusted' } })).toBe(
+        'asked',
+      )
+      expect(await obey([step], { mode: 'manual', policy: { rules: [{ do: 'ask', tool: 'terminal' }] } })).toBe('asked')
+    },
+  )
+
+  it.each(['psql -c "SELECT 1"', 'npm view react', 'kubectl logs web'])(
+    'counts as foreign after %s',
+    async (command) => {
+      const steps: readonly Step[] = [['terminal', { command }], forget, ['terminal', { command: 'npm test' }]]
+      expect(await obey(steps, { mode: 'manual' })).toBe('asked')
+    },
+  )
+
   it('without a network runs its commands', async () => {
     expect(await obey([page, secret, ['terminal', { command: 'git commit' }]], { network: 'none' })).toBe('ran')
   })

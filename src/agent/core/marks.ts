@@ -14,6 +14,8 @@ export type Marks = {
 export type FileMarksRecord = {
   /** Every file that is not listed may be foreign. */
   readonly isForeign?: true
+  /** A command may have written into any file what somebody else has dictated, not only fetched it. */
+  readonly isDictated?: true
   /** Absolute paths, the oldest first: `f` for foreign, `p` for private, `fp` for both. */
   readonly files?: Readonly<Record<string, string>>
 }

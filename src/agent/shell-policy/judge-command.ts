@@ -20,6 +20,19 @@ const maxReasons = 8
 const maxNestedScripts = 16
 
 export function judgeCommand(command: string, host: HostContext): CommandVerdict {
+  const judge = judgeOn(command, host)
+  const verdict = createVerdict(judge)
+  return asksForNetwork(command, judge, verdict) ? { ...verdict, asksForNetwork: true } : verdict
+}
+
+/** Code that the same line has fetched is foreign before anybody could know it. */
+function asksForNetwork(command: string, judge: Judge, { verdict, isUnjudged }: CommandVerdict): boolean {
+  const { host, fetches, runsProject } = judge
+  if (verdict !== 'ask' || isUnjudged || !host.isSandboxed || !host.isOnline || (fetches && runsProject)) return false
+  return createVerdict(judgeOn(command, { ...host, isOnline: false })).verdict === 'allow'
+}
+
+function judgeOn(command: string, host: HostContext): Judge {
   const judge = createJudge(host)
   const shell: JudgedShell = {
     vars: new Map(),
@@ -38,7 +51,7 @@ export function judgeCommand(command: string, host: HostContext): CommandVerdict
     if (!(error instanceof RangeError)) throw error
     judgeUnreadable(scope, command, 'The command is nested too deeply to judge')
   }
-  return createVerdict(judge)
+  return judge
 }
 
 function judgeLine(scope: JudgeScope, command: string): void {
@@ -88,6 +101,8 @@ function createJudge(host: HostContext): Judge {
     readsMany: false,
     arrivals: 'none',
     leaves: false,
+    fetches: false,
+    runsProject: false,
     isUnread: false,
     hasHiddenCode: false,
     unpacked: [],
@@ -158,6 +173,7 @@ function createVerdict(judge: Judge): CommandVerdict {
     commands: [...commands],
     ...(readsMany && { readsMany }),
     ...(mayLeave(judge) && { leaves: true }),
+    ...(judge.runsProject && { runsFiles: true }),
     ...(verdict === 'ask' && isUnjudged(judge) && { isUnjudged: true }),
     ...(isSafeRule && { rule }),
   }

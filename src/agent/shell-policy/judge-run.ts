@@ -98,6 +98,7 @@ export const isOnline = ({ judge: { host } }: Pick<SimpleCommand, 'judge'>): boo
 /** Reports a call that leaves the machine. */
 export function reportNetwork(call: SimpleCommand): void {
   call.judge.leaves = true
+  call.judge.fetches = true
   if (isOnline(call)) call.ask(`${call.name} uses the network`)
 }
 
@@ -117,6 +118,7 @@ const isDestructiveTask = ({ name, args }: SimpleCommand): boolean => {
 
 export function checkProjectCode(call: SimpleCommand, what: string): void {
   const { judge } = call
+  judge.runsProject = true
   if (isDestructiveTask(call)) call.ask(`${what} may destroy data or publish something`)
   if (!judge.host.isSandboxed) call.ask(`${what} runs code of the project on a machine that is not disposable`)
   else if (isOnline(call)) call.ask(`${what} runs code of the project, which may use the network`)
@@ -161,6 +163,7 @@ export function judgeRun(call: SimpleCommand, path: Field, args: readonly Field[
 }
 
 function judgeSourced(call: SimpleCommand, path: Field): void {
+  call.judge.runsProject = true
   if (isOnline(call)) call.ask(`${renderField(path)} is read as shell code`)
   checkRead(call, path, call.name)
 }
@@ -264,7 +267,8 @@ function judgePythonModule(call: SimpleCommand, [module = '', ...rest]: readonly
 }
 
 function judgeInterpreter(call: SimpleCommand, language: Interpreter): CommandOutput {
-  const { args } = call
+  const { args, judge } = call
+  judge.runsProject = true
   const isPython = language === interpreters['python']
   let at = 0
   for (; /^-./.test(args[at] ?? ''); at++) {

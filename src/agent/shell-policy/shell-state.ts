@@ -46,6 +46,10 @@ export type Judge = {
   arrivals: 'none' | 'files' | 'downloads'
   /** Whether the line may leave the machine: by a program of the network, or by code that may use it. */
   leaves: boolean
+  /** Whether the line brings what others have written: downloads, clones, answers of hosts. */
+  fetches: boolean
+  /** Whether the line runs code of the project. */
+  runsProject: boolean
   /** Whether a part was not read: it cannot be parsed, or the line is too large. */
   isUnread: boolean
   /** Whether code runs that only the run knows, so that nobody can read it before. */

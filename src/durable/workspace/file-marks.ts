@@ -17,8 +17,12 @@ export type FileMarks = {
   readonly setPrivate: (path?: string) => void
   /** A file, or a folder with its files, gets another name. */
   readonly copy: (from: string, to: string) => void
-  /** A command may have written foreign text into any file. */
-  readonly setAllForeign: () => void
+  /** A command may have written foreign text into any file. `isDictated`: a turn with foreign marks chose the command. */
+  readonly setAllForeign: (isDictated?: boolean) => void
+  /** Whether a file but stored results may hold foreign text. */
+  readonly hasForeign: () => boolean
+  /** Whether somebody else may have dictated a file but stored results. What was only fetched does not count. */
+  readonly hasDictated: () => boolean
 }
 
 type MarkedMetadata = {
@@ -35,6 +39,7 @@ export function openFileMarks({ meta, updateMeta }: MarkedMetadata): FileMarks {
   const record = (): FileMarksRecord => meta().fileMarks ?? { isForeign: true }
   const fallback = () => joinMarks(privateMarks, record().isForeign ? foreignMarks : noMarks)
   const listed = () => Object.entries(record().files ?? {})
+  const hasListed = () => listed().some(([name, marks]) => !name.startsWith(resultFolder) && decode(marks)?.isForeign)
   return {
     of: (path) => decode(record().files?.[normalize(path)]) ?? fallback(),
     below(path) {
@@ -74,21 +79,25 @@ export function openFileMarks({ meta, updateMeta }: MarkedMetadata): FileMarks {
       if (moved.length)
         updateMeta({ fileMarks: withinLimit({ ...before, files: { ...before.files, ...Object.fromEntries(moved) } }) })
     },
-    setAllForeign() {
+    setAllForeign(isDictated = false) {
       const before = record()
+      const dictated = (isDictated || before.isDictated) && { isDictated: true as const }
       const kept = listed().filter(([, marks]) => decode(marks)?.isForeign)
-      if (before.isForeign && kept.length === listed().length) return
+      const isKnown = Boolean(dictated) === (before.isDictated ?? false)
+      if (before.isForeign && isKnown && kept.length === listed().length) return
       // Text that a person or a clean turn has written since may have been replaced.
       const files = Object.fromEntries(kept.map(([path]) => [path, encode({ isForeign: true, isPrivate: true })]))
-      updateMeta({ fileMarks: { isForeign: true, ...(kept.length && { files }) } })
+      updateMeta({ fileMarks: { isForeign: true, ...dictated, ...(kept.length && { files }) } })
     },
+    hasForeign: () => record().isForeign === true || hasListed(),
+    hasDictated: () => record().isDictated === true || meta().fileMarks === undefined || hasListed(),
   }
 }
 
 function withinLimit(record: FileMarksRecord): FileMarksRecord {
   const all = Object.entries(record.files ?? {})
   if (all.length <= maxPaths) return record
-  return { isForeign: true, files: Object.fromEntries(all.slice(-maxPaths)) }
+  return { isForeign: true, isDictated: true, files: Object.fromEntries(all.slice(-maxPaths)) }
 }
 
 /** The same name may be written in two forms. */

@@ -36,9 +36,10 @@ export async function assessWithFiles(command: string, cwd: string, place: Comma
 /** Converts the verdict on a command line to the assessment of its call. */
 export function describeVerdict(
   command: string,
-  { verdict, reasons, commands, rule, isUnjudged, leaves }: CommandVerdict,
+  { verdict, reasons, commands, rule, isUnjudged, leaves, runsFiles, asksForNetwork }: CommandVerdict,
 ): Assessment {
-  const assessment = { verdict, reasons, summary: command, subjects: commands, ...(leaves && { leaves }) }
+  const sends = { ...(leaves && { leaves }), ...(runsFiles && { runsFiles }) }
+  const assessment = { verdict, reasons, summary: command, subjects: commands, ...sends }
   if (isUnjudged) return { ...assessment, isUnjudged }
-  return { ...assessment, ...(rule !== undefined && { rule }) }
+  return { ...assessment, ...(asksForNetwork && { asksForNetwork }), ...(rule !== undefined && { rule }) }
 }

@@ -48,6 +48,21 @@ describe('a file', () => {
     expect([files.of('/workspace/report'), files.of('/tmp/results/web-1.md')]).toEqual([both, foreign])
   })
 
+  it('is dictated when a turn with foreign marks may have written it, and not when it was fetched', () => {
+    const seen = ({ hasForeign, hasDictated }: ReturnType<typeof open>) => [hasForeign(), hasDictated()]
+    const files = open({})
+    files.set('/tmp/results/web-1.md', foreign)
+    expect(seen(files)).toEqual([false, false])
+    files.setAllForeign()
+    expect(seen(files)).toEqual([true, false])
+    files.setAllForeign(true)
+    expect(seen(files)).toEqual([true, true])
+    const written = open({})
+    written.set('/workspace/Makefile', both)
+    expect(seen(written)).toEqual([true, true])
+    expect(seen(open())).toEqual([true, true])
+  })
+
   it('keeps its marks under another name', () => {
     const files = open({})
     files.set('/workspace/a/report', both)

@@ -23,6 +23,10 @@ export type Assessment = {
   readonly isUnjudged?: true
   /** A command that may send something to other hosts. */
   readonly leaves?: true
+  /** A command that runs code of the workspace with a network. */
+  readonly runsFiles?: true
+  /** It asks for the network alone. Nobody is asked as long as nothing foreign could have led to it. */
+  readonly asksForNetwork?: true
   /** No model may allow it in place of a person. */
   readonly needsPerson?: true
   /** The scope of "for this session" and "always". Absent: neither is offered. */

@@ -26,6 +26,10 @@ export type CommandVerdict = {
   readonly readsMany?: true
   /** The line may send something to other hosts. */
   readonly leaves?: true
+  /** It runs code of the workspace, which may hold what others have written. */
+  readonly runsFiles?: true
+  /** It asks for the network alone: without one it would run, and it runs no code that it has fetched itself. */
+  readonly asksForNetwork?: true
   /** A part was not judged: only a person may allow the line, not the mode, a rule or the judge model. */
   readonly isUnjudged?: true
   /** The rule that “always” may store: a program and its subcommand. Absent where no rule would be safe. */

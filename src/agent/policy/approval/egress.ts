@@ -1,6 +1,7 @@
 /**
  * Decides whether a call may send out what its turn has read. After foreign and private data, whatever leaves needs a
- * person, because a page may have asked for it, unless nothing private is in it (outgoing-content.ts).
+ * person, because a page may have asked for it, unless nothing private is in it (outgoing-content.ts). Before anything
+ * foreign has arrived, the network alone is no reason to ask about a command.
  */
 
 import { holdsBoth, type Marks } from '#agent/core/marks.ts'
@@ -11,6 +12,10 @@ import { readText } from '#agent/untrusted/result-marks.ts'
 export type EgressState = {
   /** The marks of what the turn holds. */
   readonly now: () => Marks
+  /** Whether a file of the workspace may hold what others have written. */
+  readonly hasForeignFiles: () => boolean
+  /** Whether somebody else may have dictated a file of the workspace. */
+  readonly hasDictatedFiles: () => boolean
   /** Loads what `carriesNothing` needs, when the turn holds both marks. Undefined: nothing has to be awaited. */
   readonly load: () => Promise<unknown> | undefined
   /** Whether the call can have nothing private in it. Counts it. */
@@ -26,8 +31,11 @@ export type PossibleSend = {
 }
 
 /** Lets a person decide about a call that could send out what the turn has read. */
-export function assessEgress(assessment: Assessment, send: PossibleSend, state: EgressState | undefined): Assessment {
-  if (!state || assessment.verdict === 'hardline' || !leaves(send, assessment) || !holdsBoth(state.now()))
+export function assessEgress(assessed: Assessment, send: PossibleSend, state: EgressState | undefined): Assessment {
+  if (!state) return assessed
+  const isCalm = assessed.asksForNetwork && !state.now().isForeign && !state.hasForeignFiles()
+  const assessment: Assessment = isCalm ? { ...assessed, verdict: 'allow', reasons: [] } : assessed
+  if (assessment.verdict === 'hardline' || !holdsBoth(state.now()) || !leaves(send, assessment, state))
     return assessment
   if (state.carriesNothing(send)) return assessment
   const reason = 'the turn has read foreign content and private data, and this call sends something out'
@@ -35,15 +43,19 @@ export function assessEgress(assessment: Assessment, send: PossibleSend, state: 
 }
 
 const leavingRisks: ReadonlySet<Risk> = new Set(['net', 'send', 'spend'])
-function leaves({ tool, input, risk, isOnline }: PossibleSend, { leaves: isSent, isUnjudged }: Assessment): boolean {
+function leaves({ tool, input, risk, isOnline }: PossibleSend, assessment: Assessment, state: EgressState): boolean {
   if (leavingRisks.has(risk) || /^(?:mcp|browser|web)_/.test(tool)) return true
   if (tool === 'cronjob') return /^(?:create|update)$/.test(readText(input, 'action'))
   if (tool === 'vision_analyze') return isWebAddress(imageOf(input))
   if (!isOnline) return false
-  if (tool === 'terminal') return isSent === true || isUnjudged === true
+  if (tool === 'terminal') return isSent(assessment, state)
   if (tool === 'execute_code') return readText(input, 'language') === 'python'
   return tool === 'process' && /^(?:write|submit)$/.test(readText(input, 'action'))
 }
+
+/** Code of the workspace may send something when somebody else has dictated it. */
+const isSent = ({ leaves: sends, isUnjudged, runsFiles }: Assessment, { hasDictatedFiles }: EgressState): boolean =>
+  sends === true || isUnjudged === true || (runsFiles === true && hasDictatedFiles())
 
 export const imageOf = (input: unknown): string => readText(input, 'image_url').replace(/^MEDIA:\s?/, '')
 const isWebAddress = (text: string): boolean => /^https?:/i.test(text)

@@ -90,7 +90,7 @@ function siteOf({ hostname }: URL): string {
 
 /** Programs that bring what others have written. Package managers bring code, which could mark nothing when it runs. */
 const fetchingProgram =
-  /^(?:\S{0,200}\/)?(?:curl|wget|https?|xh|aria2c|yt-dlp|lynx|w3m|links|elinks|nc|ncat|netcat|socat|telnet|ssh|scp|sftp|ftp|lftp|rsync|gh|glab|hub|svn|hg|dig|nslookup|host|whois)(?:$|\s)|^(?:\S{0,200}\/)?git\b.{0,300}\b(?:clone|fetch|pull|ls-remote|submodule|remote|lfs)\b/s
+  /^(?:\S{0,200}\/)?(?:curl|wget|https?|xh|aria2c|yt-dlp|lynx|w3m|links|elinks|nc|ncat|netcat|socat|telnet|ssh|scp|sftp|ftp|lftp|rsync|gh|glab|hub|svn|hg|dig|nslookup|host|whois|kubectl|helm|aws|gcloud|redis-cli|psql|mysql|mariadb)(?:$|\s)|^(?:\S{0,200}\/)?git\b.{0,300}\b(?:clone|fetch|pull|ls-remote|submodule|remote|lfs)\b|^(?:npm|pnpm|yarn|bun|pip3?|gem|cargo|brew|dnf|yum|snap|flatpak|docker|podman)\s.{0,300}\b(?:view|info|show|search|index|home|pull)\b|^(?:\S{0,200}\/)?(?:degit|giget|tiged)\s/s
 
 /** Whether one command of a line brings what others have written. */
 export const isFetching = (command: string): boolean => fetchingProgram.test(command.slice(0, 1_000))

@@ -76,6 +76,8 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, trans
   }
   return {
     now,
+    hasForeignFiles: files.hasForeign,
+    hasDictatedFiles: files.hasDictated,
     add,
     authority: () => withMarks(authority, now()),
     load: () => (holdsBoth(now()) && !readEgressPart() ? loadEgressPart() : undefined),
@@ -138,7 +140,7 @@ async function markWritten(files: FileMarks, write: MarkedWrite): Promise<void> 
   const reach = getWriteReach(call.name, call.input)
   if (reach === 'any' && (await mayWrite(call))) {
     files.setPrivate()
-    if (marks.isForeign || write.isFetching) files.setAllForeign()
+    if (marks.isForeign || write.isFetching) files.setAllForeign(marks.isForeign)
   }
   if (reach !== 'named') return
   // A file that a turn without private data writes holds only what the turn has read.
