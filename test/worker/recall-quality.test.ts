@@ -97,13 +97,15 @@ function embedText(text: string): readonly number[] {
 
 let clock: ReturnType<typeof createSkippingClock>
 let requests = 0
-const end = answerRequests(async (url, input, init) => {
-  if (url !== 'https://model.test/v1/embeddings') return undefined
+async function answer(request: Request): Promise<Response> {
   requests++
-  const asked = await new Request(input as RequestInfo, init).json<{ input: readonly string[] }>()
+  const asked = await request.json<{ input: readonly string[] }>()
   const data = asked.input.map((text, index) => ({ index, embedding: embedText(text) }))
   return Response.json({ data, usage: { prompt_tokens: 9, total_tokens: 9 } })
-})
+}
+const end = answerRequests((url, input, init) =>
+  url === 'https://model.test/v1/embeddings' ? answer(new Request(input as RequestInfo, init)) : undefined,
+)
 beforeAll(async () => {
   clock = createSkippingClock()
   replaceClock(clock)
