@@ -9,6 +9,8 @@ import { readVersion } from './version.mjs'
 
 /** Resolves to the exit code. */
 export async function main(args) {
+  // A write that fails rejects nothing: the stream says so, also after the last line.
+  process.stdout.on('error', (error) => process.exit(report(error)))
   try {
     return await dispatch(args)
   } catch (error) {

@@ -71,6 +71,17 @@ it('answers one question on stdout, and streams with its tools on stderr', async
   expect((await run(['sessions', 'rm', id])).code).toBe(1)
 }, 60_000)
 
+it('ends quietly when nobody reads on', async () => {
+  const { json: session } = await tenant.client.send('POST', '/api/sessions', { body: {} })
+  await run(['chat', '-s', session.id as string, '[[say many words]]'])
+  const child = start(['sessions', 'show', session.id as string])
+  child.stdout?.destroy()
+  let err = ''
+  child.stderr?.on('data', (text: Buffer) => void (err += text.toString()))
+  const code = await new Promise((resolve) => child.on('close', resolve))
+  expect([code, err]).toEqual([0, ''])
+}, 60_000)
+
 it('stores a key that works for its owner alone, and exits by what happened', async () => {
   const none = { TALARIA_API_KEY: '', TALARIA_URL: '' }
   expect((await run(['sessions'], '', none)).code).toBe(2)

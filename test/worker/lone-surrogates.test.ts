@@ -4,7 +4,7 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { applyMigrations, call, newSession, newTenant, request } from './client.ts'
+import { applyMigrations, call, type ErrorBody, newSession, newTenant, request } from './client.ts'
 import { fillPath, type JsonSchema, listOperations, type Operation, sample } from './document.ts'
 
 const half = 'a\uD800b'
@@ -70,6 +70,20 @@ describe('half a character', () => {
         sent.push(await send(operation, `${address(operation, {})}?${name}=${encodedHalf}`))
     expect(sent.length).toBeGreaterThan(60)
     expect(sent.filter(isFault)).toEqual([])
+  })
+
+  it('in the working directory of a job is a 400, also in a change', async () => {
+    const job = { name: 'Nightly', schedule: 'every 1h', prompt: 'go' }
+    const made = await call<{ id: string }>('POST', '/api/jobs', { key, body: { ...job, workdir: 'a/b' } })
+    expect(made.status).toBe(201)
+    for (const [method, path, body] of [
+      ['POST', '/api/jobs', job],
+      ['PATCH', `/api/jobs/${made.body.id}`, {}],
+    ] as const)
+      for (const workdir of [half, 'a\0b']) {
+        const refused = await call<ErrorBody>(method, path, { key, body: { ...body, workdir } })
+        expect([refused.status, refused.body.error.param]).toEqual([400, 'workdir'])
+      }
   })
 
   it('in every text of a body is no 5xx, and in a path a 400', async () => {

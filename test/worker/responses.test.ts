@@ -531,8 +531,8 @@ it('lists all items of a request, both ways and page by page, and only its own',
     'assistant',
     'user',
   ])
-  expect(all.data[1]).toMatchObject({ call_id: expect.any(String), name: 'weather', arguments: '{"city":5.0}' })
-  expect(all.data[2]).toMatchObject({ call_id: all.data[1]?.['call_id'], output: 'sunny' })
+  expect(all.data[1]).toMatchObject({ call_id: 'call_1', name: 'weather', arguments: '{"city":5.0}' })
+  expect(all.data[2]).toMatchObject({ call_id: 'call_1', output: 'sunny' })
   expect((await read(body.id, 'order=desc')).data).toEqual(all.data.toReversed())
   for (const order of ['asc', 'desc']) {
     const ids: string[] = []

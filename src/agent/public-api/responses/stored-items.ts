@@ -25,7 +25,11 @@ import {
 } from './items.ts'
 
 /** A message with its position. The session is the one in which the message was written. */
-export type StoredMessage = ItemPosition & { readonly message: Message }
+export type StoredMessage = ItemPosition & {
+  readonly message: Message
+  /** A client has sent it as history, so that the ids of its calls are those of the client. */
+  readonly isGiven?: boolean
+}
 
 /** A part of a run: its messages, and the parts before it. */
 export type StoredPart = {
@@ -38,7 +42,7 @@ export type StoredPart = {
   readonly mayApprove: boolean
 }
 
-type StoredReply = ItemPosition & { readonly message: AssistantMessage }
+type StoredReply = StoredMessage & { readonly message: AssistantMessage }
 
 const isReply = (one: StoredMessage): one is StoredReply => one.message.role === 'assistant'
 
@@ -101,14 +105,17 @@ export const questionTool = 'clarify'
 
 function renderWaiting(reply: StoredReply, call: ToolCallPart, mayApprove: boolean): readonly OutputItem[] {
   const part = callPart(call.id)
-  if (call.owner === 'client')
-    return [renderFunctionCall(toRendered('fc', reply, call), createItemId('call', reply, part))]
+  if (call.owner === 'client') return [renderFunctionCall(toRendered('fc', reply, call), clientCallId(reply, call.id))]
   if (call.name === questionTool)
     return [renderMessageItem(createItemId('msg', reply, part), renderQuestion(call.input as { question: string }))]
   return mayApprove
     ? [renderApprovalRequest(toRendered('mcpr', reply, call))]
     : [renderMessageItem(createItemId('msg', reply, part), renderApprovalNotice(call.name))]
 }
+
+/** The id by which a client knows its call. */
+const clientCallId = (reply: StoredReply, callId: string): string =>
+  reply.isGiven ? callId : createItemId('call', reply, callPart(callId))
 
 /** A call that waited for its caller: an approved one has run, and the others are known by their answers. */
 function renderDecided(reply: StoredReply, call: ToolCallPart, result: ShownResult | undefined): readonly OutputItem[] {
@@ -179,12 +186,12 @@ const renderImage = ({ mediaType, data }: { readonly mediaType: string; readonly
   detail: 'auto' as const,
 })
 
-const renderClientResult = ({ sessionId, seq, message }: StoredMessage, reply: ItemPosition) => {
-  const part = callPart((message as ToolMessage).callId)
+const renderClientResult = ({ sessionId, seq, message }: StoredMessage, reply: StoredReply) => {
+  const { callId } = message as ToolMessage
   return {
-    id: createItemId('fco', { sessionId, seq }, part),
+    id: createItemId('fco', { sessionId, seq }, callPart(callId)),
     type: 'function_call_output' as const,
-    call_id: createItemId('call', reply, part),
+    call_id: clientCallId(reply, callId),
     output: textIn(message),
     status: 'completed' as const,
   }

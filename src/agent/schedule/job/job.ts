@@ -63,7 +63,14 @@ export const jobFields = {
   context_from: names(10, 'Ids or names of jobs, or "self": their last outputs go before the prompt.').optional(),
   continuity: z.boolean().optional().describe('Each run gets the output of the run before.'),
   enabled_toolsets: names(100, 'The only toolsets and tools of its runs.').nullish(),
-  workdir: z.string().trim().min(1).max(500).nullish().describe('The working directory.'),
+  workdir: z
+    .string()
+    .trim()
+    .min(1)
+    .max(500)
+    .refine((path) => path.isWellFormed() && !path.includes('\0'), 'is no path')
+    .nullish()
+    .describe('The working directory.'),
   attach_to_session: z.boolean().optional().describe('Also add results to the conversation that made the job.'),
   max_turns: z.int().min(1).max(10_000).nullish().describe('Model calls of one run.'),
   max_usd: z.number().positive().max(10_000).nullish().describe('Spending limit of one run.'),

@@ -117,6 +117,7 @@ export const toStored = ({ sessionId }: Session, { seq, runId, message }: Entry)
   sessionId: (runId === importRunId ? undefined : sessionOfRun(runId)) ?? sessionId,
   seq,
   message,
+  isGiven: runId === importRunId,
 })
 
 /** Results that become messages when the last call of their batch has ended. */
