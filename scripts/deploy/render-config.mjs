@@ -19,6 +19,7 @@ export function renderConfig(plain, facts) {
   for (const entry of config.d1_databases ?? [])
     if (entry.binding === 'DB') Object.assign(entry, { database_name: database.name, database_id: database.id })
   config.d1_databases?.push(...renderShards(config.d1_databases, facts.shards))
+  if (facts.backups) config.r2_buckets = [...(config.r2_buckets ?? []), { binding: 'BACKUPS', bucket_name: facts.backups }]
   config.r2_buckets = renderBuckets(config.r2_buckets, bucket, jurisdiction)
   const vars = { DNS_RESOLVER_URL: resolver, PUBLIC_URL: url, ...(jurisdiction && { JURISDICTION: jurisdiction }) }
   config.vars = { ...vars, ...config.vars }
