@@ -15,7 +15,7 @@ export async function describeNights(env: Env): Promise<string> {
   return describeStatus(status, { now: clock.now(), hour: settings.hour })
 }
 
-export function describeStatus(status: NightStatus, at: { readonly now: number; readonly hour: number }): string {
+function describeStatus(status: NightStatus, at: { readonly now: number; readonly hour: number }): string {
   const { last, failed, night, done } = status
   const complete = last ? `last complete night ${last.night}, ${last.tenants} tenants` : 'no night is complete yet'
   const [first] = Object.entries(failed)
