@@ -51,7 +51,7 @@ export class SessionDO extends Session {
   }
 
   override alarm(): Promise<void> {
-    countRequest('SESSION alarm')
+    countRequest('SESSION alarm', this.ctx.id.name)
     return super.alarm()
   }
 
@@ -66,7 +66,7 @@ export class TenantDO extends Tenant {
   }
 
   override alarm(): Promise<void> {
-    countRequest('TENANT alarm')
+    countRequest('TENANT alarm', this.ctx.id.name)
     return super.alarm()
   }
 }

@@ -19,7 +19,14 @@ export { ConnectionDO } from '#durable/channels/connection-object.ts'
 export { TenantWithJobs } from '../durable/tenant/fake-jobs.ts'
 
 // An import that begins in an object which a test evicts never ends for others.
-await Promise.all([import('#db/search/search.ts'), import('#db/search/word-forms.ts')])
+await Promise.all([
+  import('#db/search/search.ts'),
+  import('#db/search/word-forms.ts'),
+  import('#agent/providers/errors/classify-error.ts'),
+  import('#backends/virtual/search.ts'),
+  import('#durable/tenant/jobs/run-job.ts'),
+  import('#durable/tenant/jobs/deliver-result.ts'),
+])
 
 const bound = () => ({
   ...(deployment.ai && { AI: deployment.ai as unknown as Ai }),
@@ -67,7 +74,7 @@ export class SessionDO extends Session {
   }
 
   override alarm(): Promise<void> {
-    countRequest('SESSION alarm')
+    countRequest('SESSION alarm', this.ctx.id.name)
     return super.alarm()
   }
 }

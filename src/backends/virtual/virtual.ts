@@ -19,7 +19,7 @@ import { FileError } from './file-error.ts'
 import { openJobs } from './jobs.ts'
 import type { Network } from './network.ts'
 import { resolvePath, workspaceRoot } from './paths.ts'
-import { search, type SearchIn } from './search.ts'
+import type { SearchIn } from './search.ts'
 import { openLineMatcher } from '../search/line-matcher.ts'
 import { openShell, type ShellRunner } from './shell.ts'
 import { restore, snapshot, type SnapshotEntry } from './snapshot.ts'
@@ -147,7 +147,10 @@ function filesPort(files: SqlFiles, searching: Omit<SearchIn, 'files'>): Files {
     move: (from, to) => withBackendErrors(() => files.move(resolvePath(from), resolvePath(to))),
     links: () => withBackendErrors(() => files.links()),
     search: (query) =>
-      withBackendErrors(() => search({ files, ...searching }, resolvePath(query.path ?? workspaceRoot), query)),
+      withBackendErrors(async () => {
+        const { search } = await import('./search.ts')
+        return search({ files, ...searching }, resolvePath(query.path ?? workspaceRoot), query)
+      }),
   }
 }
 

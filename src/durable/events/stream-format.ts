@@ -2,7 +2,7 @@
 
 import { createChunkRenderer, type CompletionHead, type CompletionSource } from '#agent/public-api/chat-completions.ts'
 import { renderServerSentEvent } from '#agent/public-api/server-sent-events.ts'
-import { createResponseRenderer, type ResponseSource } from '#agent/public-api/responses/stream.ts'
+import type { ResponseSource } from '#agent/public-api/responses/stream.ts'
 import { dropFailureNotice } from '#agent/public-api/run-failure.ts'
 import type { RenderEvent } from './streams.ts'
 
@@ -12,11 +12,14 @@ export type StreamFormat =
   | { readonly as: 'chat'; readonly head: CompletionHead; readonly usage: boolean }
   | { readonly as: 'response'; readonly after?: number | undefined }
 
-export function getRender(format: StreamFormat, source: ResponseSource & CompletionSource): RenderEvent {
-  if (format.as === 'events') return renderEventsAfter(format.after ?? -1)
-  return dropFailureNotice(
-    format.as === 'chat' ? renderChunks(format, source) : createResponseRenderer(source, format.after),
-  )
+export type OpenRender = (source: ResponseSource & CompletionSource) => RenderEvent
+
+/** Loads what renders a format, so that a stream is opened without a pause behind its past events. */
+export async function loadRender(format: StreamFormat): Promise<OpenRender> {
+  if (format.as === 'events') return () => renderEventsAfter(format.after ?? -1)
+  if (format.as === 'chat') return (source) => dropFailureNotice(renderChunks(format, source))
+  const { createResponseRenderer } = await import('#agent/public-api/responses/stream.ts')
+  return (source) => dropFailureNotice(createResponseRenderer(source, format.after))
 }
 
 const renderEventsAfter =

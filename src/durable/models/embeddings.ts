@@ -2,7 +2,6 @@
 
 import type { Endpoint, SendRequest } from '#agent/core/dialect.ts'
 import type { Failure } from '#agent/core/failure.ts'
-import { classifyError } from '#agent/providers/errors/classify-error.ts'
 import { type EmbeddingRequest, type Embeddings, fetchEmbeddings } from '#agent/providers/openai/embeddings.ts'
 import { orderKeys } from '#agent/routing/key-selection.ts'
 import * as z from 'zod'
@@ -70,6 +69,7 @@ async function attempt(call: EmbeddingCall, endpoint: Endpoint): Promise<Embeddi
   } catch (error) {
     const { contextWindow, isReasoning, isAggregator } = route
     const facts = { promptTokens, messageCount: 1, isStalled: false, key: endpoint.key, now: clock.now() }
+    const { classifyError } = await import('#agent/providers/errors/classify-error.ts')
     const failure = classifyError(error, { ...facts, contextWindow, isReasoning, isAggregator })
     const isOnly = route.endpoints.length === 1
     if (endpoint.key) suspendKey(tenantId, endpoint.id, failure, { now: clock.now(), isOnly })

@@ -11,7 +11,7 @@ import type { Settings, SideTask } from '#agent/core/settings.ts'
 import { addUsage, noUsage, type Usage } from '#agent/core/usage.ts'
 import { afterFailure, type AfterFailure, listSideModels, getSideTimeoutMs } from '#agent/policy/side-tasks.ts'
 import { estimateTokens, estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
-import { type ErrorContext, classifyError } from '#agent/providers/errors/classify-error.ts'
+import type { ErrorContext } from '#agent/providers/errors/classify-error.ts'
 import { getProvider, providers } from '#agent/providers/profiles/providers.ts'
 import type { Route } from '#agent/routing/route.ts'
 import { billCall, billInterrupted, highestCost } from './pricing.ts'
@@ -240,7 +240,7 @@ async function attemptReserved(
     const kind = message.stop === 'refused' ? 'refused' : 'malformed'
     return { kind: 'failed', failure: { kind, message: text.slice(0, 300) }, usage: billed }
   } catch (error) {
-    const failure = classifyAttempt(error, route, {
+    const failure = await classifyAttempt(error, route, {
       promptTokens,
       messageCount: transcript.length,
       isStalled: isTimeout,
@@ -255,11 +255,12 @@ async function attemptReserved(
   }
 }
 
-function classifyAttempt(
+async function classifyAttempt(
   error: unknown,
   { contextWindow, isReasoning, isAggregator }: Route,
   facts: Pick<ErrorContext, 'promptTokens' | 'messageCount' | 'isStalled' | 'key'>,
-): Failure {
+): Promise<Failure> {
+  const { classifyError } = await import('#agent/providers/errors/classify-error.ts')
   return classifyError(error, { ...facts, now: clock.now(), contextWindow, isReasoning, isAggregator })
 }
 

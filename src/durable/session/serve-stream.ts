@@ -10,7 +10,7 @@ import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import type { SessionEvent } from '#agent/core/event.ts'
 import { toPublicEvent } from '#agent/public-api/server-sent-events.ts'
-import { type StreamFormat, getRender } from '#durable/events/stream-format.ts'
+import { loadRender, type OpenRender, type StreamFormat } from '#durable/events/stream-format.ts'
 import { maxSubscribers, type StreamReader, type RenderEvent, type RunPart } from '#durable/events/streams.ts'
 import { watchOpening } from '#durable/events/stream-opening.ts'
 import { authorityHeader, decodeAuthority } from '#durable/platform/authority-header.ts'
@@ -55,6 +55,7 @@ async function submitAndStream(
   { command, format }: StreamRequest,
   signal: AbortSignal,
 ): Promise<Response> {
+  const openRender = await loadRender(format)
   const submitted = await submit(host.session, command, host.env.BLOBS)
   if (!submitted) return new Response(null, { status: 404 })
   if (isNotAccepted(submitted)) return Response.json(submitted, { status: notAcceptedStatus })
@@ -65,7 +66,7 @@ async function submitAndStream(
   const past = status === 'queued' ? blockedEvents(session, part) : eventsOfPart(session, part)
   const headers = { 'content-type': 'text/event-stream; charset=utf-8', [runHeader]: runId }
   session.access.startChecks()
-  const render = renderFor(session, command.authority, { format, part })
+  const render = renderFor(session, command.authority, { openRender, part })
   // The other formats begin with an event that precedes the model call.
   const opening = format.as === 'chat' ? watchOpening(render) : undefined
   const body = session.streams.open(
@@ -104,11 +105,11 @@ function blockedEvents(session: SessionHost['session'], { segment }: RunPart) {
 function renderFor(
   session: SessionHost['session'],
   authority: Authority,
-  { format, part }: { readonly format: StreamFormat; readonly part: RunPart },
+  { openRender, part }: { readonly openRender: OpenRender; readonly part: RunPart },
 ): RenderEvent {
   const mayApprove = () => hasScope(narrowByRoles(authority, session.tenant.access.roles), 'approve')
   const source = responseSource(session, { runId: part.runId, segment: part.segment ?? 0 }, mayApprove)
-  const render = getRender(format, { ...source, describeWaiting: () => describeWaiting(session, part, mayApprove()) })
+  const render = openRender({ ...source, describeWaiting: () => describeWaiting(session, part, mayApprove()) })
   if (!hasScope(authority, 'approve')) return render
   return (event) => render(mayApprove() ? withExactInput(session, event) : event)
 }
@@ -122,10 +123,11 @@ function withExactInput(session: SessionHost['session'], event: SessionEvent): S
 }
 
 async function follow(host: SessionHost, { authority, runId, segment, format }: FollowRequest): Promise<Response> {
+  const openRender = await loadRender(format)
   const session = await host.findFor(authority)
   if (!session) return new Response(null, { status: 404 })
   const body = session.streams.open(
-    renderFor(session, authority, { format, part: { runId, segment } }),
+    renderFor(session, authority, { openRender, part: { runId, segment } }),
     eventsOfPart(session, { runId, segment }),
     { runId, segment },
     getHolder(authority, 'read'),

@@ -19,7 +19,7 @@ import type { Marks } from '#agent/core/marks.ts'
 import type { Step } from '#agent/core/step.ts'
 import type { CheckedAnswer, Repairs, Result, ToolCall, Turn } from '#agent/core/turn.ts'
 import { addUsage, noUsage, type Usage } from '#agent/core/usage.ts'
-import { type ErrorContext, classifyError } from '#agent/providers/errors/classify-error.ts'
+import type { ErrorContext } from '#agent/providers/errors/classify-error.ts'
 import { renderFormatInstruction } from '#agent/providers/shared/parameters/answer-format.ts'
 import { hideImages } from '#agent/providers/shared/images/hide-images.ts'
 import { takesPdfs } from '#agent/providers/shared/pdf.ts'
@@ -205,7 +205,7 @@ async function callReserved(
   } catch (error) {
     shown.end()
     output.isOver = true
-    const failure = getFailure(error, chosen, model)
+    const failure = await getFailure(error, chosen, model)
     // The time limit of the turn is no fault of the key.
     release(isTimeLimit(error) ? undefined : failure)
     const inCall = isStreamBroken(error) && error.inCall
@@ -334,9 +334,10 @@ async function send(
   return reply
 }
 
-function getFailure(error: unknown, { route, endpoint }: ChosenModel, model: ModelEffects): Failure {
+async function getFailure(error: unknown, { route, endpoint }: ChosenModel, model: ModelEffects): Promise<Failure> {
   if (isTimeLimit(error)) return { kind: 'stalled', message: 'the time of the turn is over' }
   const context = { ...model.errorContext(route, error instanceof Stalled), key: endpoint.key }
+  const { classifyError } = await import('#agent/providers/errors/classify-error.ts')
   const failure = classifyError(error, context)
   return model.redact ? { ...failure, message: model.redact(failure.message) } : failure
 }

@@ -11,9 +11,12 @@ import { requireFound, addressSession } from '../sessions.ts'
 import { submitAndStream, submitNow, submitUntilSegment } from '../submit.ts'
 import { eventStreamHeaders } from '../headers.ts'
 import type { CreateCall } from './response-body.ts'
-import type { ResponseCommand, SubmittedResponse } from './submit-response.ts'
+import { type ResponseCommand, type SubmittedResponse, submitResponse } from './submit-response.ts'
 
-export async function respond(call: CreateCall, { ids, command, isEphemeral }: SubmittedResponse): Promise<Response> {
+export const createResponse = (call: CreateCall): Promise<Response> =>
+  submitResponse(call, (submitted) => respond(call, submitted))
+
+async function respond(call: CreateCall, { ids, command, isEphemeral }: SubmittedResponse): Promise<Response> {
   const session = addressSession(call.env, call.tenant.id, ids.sessionId)
   const answer = await submitAndRender(call, { session, ids, command })
   // A connection keeps what it can continue.

@@ -19,9 +19,8 @@ import { parseJson, validate } from '../input/body.ts'
 import { requireRequestAdmission } from '../limits.ts'
 import type { RouteCall, RequestContext } from '../route.ts'
 import { addressSession } from '../sessions.ts'
-import { respond } from './respond.ts'
+import { createResponse } from './respond.ts'
 import { type CreateCall, responseBody } from './response-body.ts'
-import { submitResponse } from './submit-response.ts'
 
 type SocketCall = RouteCall<unknown, unknown>
 
@@ -105,7 +104,7 @@ class ResponseSocket {
     const body = validate(responseBody, fields)
     const requested = { web: this.#web(), env, authority, tenant, body, bodyText, query: {}, param: () => '' }
     const call: CreateCall = { ...requested, unstored: this.#unstored }
-    const answer = await submitResponse(call, (submitted) => respond(call, submitted))
+    const answer = await createResponse(call)
     const last = await this.#relay(answer, streamId)
     const sessionId = answer.headers.get('x-talaria-session-id')
     if (last && sessionId && !parseResponseId(last.response.id)) this.#unstored.set(last.response.id, sessionId)

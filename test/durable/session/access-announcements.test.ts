@@ -7,7 +7,7 @@ import { replaceClock } from '#durable/platform/clock.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
 import { SessionTenant } from '#durable/tenant/session-tenant.ts'
 import { ownerAuthority } from '../../support/authority.ts'
-import { objectRequests } from '../../support/billed-requests.ts'
+import { requestsOf } from '../../support/billed-requests.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { Gate, model, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, bindings, call, newSession, newTenant, request } from '../../worker/client.ts'
@@ -27,26 +27,27 @@ async function startLongTurn() {
   const { body: other } = await call<{ id: string; key: string }>('POST', '/api/admin/keys', { body })
   const gate = new Gate()
   const { id } = await newSession({ model: model([says('one ', gate, 'two'), says('next')]).id }, tenant.key)
-  objectRequests.clear()
+  const requests = requestsOf(tenant.id)
+  requests.clear()
   const open = request('POST', `/api/sessions/${id}/chat/stream`, { key: other.key, body: { input: 'go' } })
   const listener = readEvents(await open)
   await gate.waitUntilReached()
   clock.pass(1_500)
-  await until(() => objectRequests.get(watch))
+  await until(() => requests.get(watch))
   const stub = bindings.TENANT.getByName(`t/${tenant.id}`)
   const lastRun = async () => {
     const { data } = (await call<{ data: { run_id: string }[] }>('GET', `/api/sessions/${id}/messages`, tenant)).body
     return (await call<Run>('GET', `/api/sessions/${id}/runs/${data.at(-1)?.run_id}`, tenant)).body
   }
-  return { clock, tenant, key: other, id, gate, listener, stub, lastRun }
+  return { requests, clock, tenant, key: other, id, gate, listener, stub, lastRun }
 }
 
 describe('a long turn', () => {
   it('is registered once, and ends at once when its key is revoked elsewhere', async () => {
-    const { clock, key, listener, stub, lastRun } = await startLongTurn()
+    const { requests, clock, key, listener, stub, lastRun } = await startLongTurn()
     clock.pass(400_000)
     await new Promise((resolve) => setTimeout(resolve, 50))
-    expect(objectRequests.get(watch)).toBe(1)
+    expect(requests.get(watch)).toBe(1)
     const at = clock.now()
     await stub.access.revokeKey(ownerAuthority(), key.id)
     await listener.waitForClose()
@@ -55,9 +56,9 @@ describe('a long turn', () => {
   })
 
   it('renews its registration before that ends', async () => {
-    const { clock, gate, listener } = await startLongTurn()
+    const { requests, clock, gate, listener } = await startLongTurn()
     clock.pass(601_000)
-    expect(await until(() => objectRequests.get(watch) === 2)).toBe(true)
+    expect(await until(() => requests.get(watch) === 2)).toBe(true)
     gate.open()
     await listener.waitForClose()
   })

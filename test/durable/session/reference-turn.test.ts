@@ -4,7 +4,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
 import type { SessionDO } from '#durable/session/session-object.ts'
-import { objectRequests } from '../../support/billed-requests.ts'
+import { requestsOf } from '../../support/billed-requests.ts'
 import type { BilledRows } from '../../support/billed-rows.ts'
 import { createSkippingClock, type SkippingClock } from '../../support/clock.ts'
 import { calls, Gate, model, says, until } from '../../support/scripted-model.ts'
@@ -44,7 +44,8 @@ it('a turn of 30 s with three model calls and two tools asks the objects twice',
   const send = () => request('POST', `/api/sessions/${id}/chat/stream`, { key: tenant.key, body: { input: 'go' } })
   await until(async () => (await alarmOf(id, tenant.id)) === null)
   const created = (await billed(id, tenant.id)).alarms
-  objectRequests.clear()
+  const requests = requestsOf(tenant.id)
+  requests.clear()
   const listener = readEvents(await send())
   for (const gate of gates) {
     await gate.waitUntilReached()
@@ -53,7 +54,7 @@ it('a turn of 30 s with three model calls and two tools asks the objects twice',
   }
   await listener.waitForClose()
   // The alarm of the lease is not counted: it follows the clock of the platform.
-  expect(Object.fromEntries(objectRequests)).toEqual({ 'SESSION.fetch': 1, 'TENANT.access.watchWhileBusy': 1 })
+  expect(Object.fromEntries(requests)).toEqual({ 'SESSION.fetch': 1, 'TENANT.access.watchWhileBusy': 1 })
   await until(async () => (await alarmOf(id, tenant.id)) === null)
   const first = (await billed(id, tenant.id)).alarms
   await readEvents(await send()).waitForClose()

@@ -19,7 +19,7 @@ import { parseTargets, renderTarget, type Target } from '#agent/schedule/job/tar
 import type { OrderedAction } from '#tools/judge-action.ts'
 import { sendAction } from '#tools/tool-names.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
-import { isSent } from './deliver-result.ts'
+import { isSent } from './delivery-rows.ts'
 import { explainMissingKey } from '#durable/platform/master-key.ts'
 import type { JobFault } from './build-job.ts'
 import { resolveChat, type ResolveContext } from '../channels/resolve-chat.ts'

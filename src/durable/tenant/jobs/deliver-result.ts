@@ -2,7 +2,6 @@
 
 import { allMarks, type Marks } from '#agent/core/marks.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import type { Target } from '#agent/schedule/job/targets.ts'
 import type { ChatOrigin } from '#agent/core/delivery.ts'
 import { channelSettings } from '#channels/settings.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -11,7 +10,7 @@ import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import type { TenantChats } from '../channels/chats.ts'
 import { findConnection } from '../channels/find-connection.ts'
 import { chatSessionId } from './chat-session.ts'
-import type { DeliveryRows, Destination, JobDelivery } from './delivery-rows.ts'
+import { type DeliveryRows, type Destination, isSent, type JobDelivery } from './delivery-rows.ts'
 import type { SessionJobs } from './session-port.ts'
 import { signWebhook } from './webhook-signature.ts'
 import { isGroupChat } from '../channels/resolve-chat.ts'
@@ -92,14 +91,6 @@ function settle({ rows, fail }: DeliveryContext, delivery: JobDelivery, attempt:
   }
 }
 
-/** Whether a delivery sends something to others: not to a session, and not to the only chat that its author reaches. */
-export function isSent(target: Target | Destination, { channel }: Authority): boolean {
-  if (target.kind === 'webhook' || target.kind === 'home') return true
-  return (
-    target.kind === 'chat' && !(channel && target.connection === channel.connection && target.chat === channel.chat)
-  )
-}
-
 async function tryDelivery(context: DeliveryContext, delivery: JobDelivery): Promise<DeliveryAttempt> {
   const { to, target, authority } = delivery
   const refusal = isSent(to, authority) ? await context.judgeDelivery(authority, target) : undefined
@@ -134,7 +125,7 @@ async function notifyChat(
   { key, text, authority }: JobDelivery,
   { sessionId, chat }: { readonly sessionId: string; readonly chat: ChatOrigin },
 ): Promise<DeliveryAttempt> {
-  const state = await sessionOf(sessionId).notify(authority, { key, chat, text })
+  const state = await sessionOf(sessionId).notify(authority, { key, chat, text, format: 'markdown' })
   return state ?? { kind: 'failed', error: 'The session of the chat does not exist any more.' }
 }
 

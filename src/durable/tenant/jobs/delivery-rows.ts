@@ -11,6 +11,14 @@ export type Destination =
   | Extract<Target, { readonly kind: 'session' | 'chat' | 'home' | 'webhook' }>
   | { readonly kind: 'origin-chat'; readonly sessionId: string; readonly chat: ChatOrigin }
 
+/** Whether a delivery sends something to others: not to a session, and not to the only chat that its author reaches. */
+export function isSent(target: Target | Destination, { channel }: Authority): boolean {
+  if (target.kind === 'webhook' || target.kind === 'home') return true
+  return (
+    target.kind === 'chat' && !(channel && target.connection === channel.connection && target.chat === channel.chat)
+  )
+}
+
 export type JobDelivery = {
   /** The same for every attempt. */
   readonly key: string

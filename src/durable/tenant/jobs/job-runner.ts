@@ -10,10 +10,10 @@ import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { leaseMs, retryDelayMs } from '#durable/platform/schedule.ts'
 import { claimDue } from './claim-due.ts'
-import { deliverResult, type DeliveryContext } from './deliver-result.ts'
+import type { DeliveryContext } from './deliver-result.ts'
 import { DeliveryRows, type Destination, type JobDelivery } from './delivery-rows.ts'
 import type { JobRows } from './job-rows.ts'
-import { advanceRun, type JobRunContext } from './run-job.ts'
+import type { JobRunContext } from './run-job.ts'
 import type { EndedRun, OpenRun, RunRows } from './run-rows.ts'
 import type { SessionJobs } from './session-port.ts'
 import { renderDelivery, type RunResult } from '#agent/schedule/job/answer.ts'
@@ -98,7 +98,7 @@ export class JobRunner {
     this.#options.runs.postpone(run.id, now + leaseMs)
     this.#work(
       run.id,
-      () => advanceRun(this.#runContext(), run),
+      async () => (await import('./run-job.ts')).advanceRun(this.#runContext(), run),
       (failures) => {
         this.#options.runs.postpone(run.id, clock.now() + retryDelayMs(failures))
       },
@@ -109,7 +109,7 @@ export class JobRunner {
     if (this.#active.has(delivery.key)) this.#deliveries.put(delivery, now + leaseMs)
     this.#work(
       delivery.key,
-      () => deliverResult(this.#deliveryContext(), delivery),
+      async () => (await import('./deliver-result.ts')).deliverResult(this.#deliveryContext(), delivery),
       () => undefined,
     )
   }

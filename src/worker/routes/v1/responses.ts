@@ -5,10 +5,8 @@
 
 import { invalid } from '../../errors.ts'
 import { idempotencyKeyHeader, toolsetsHeader } from '../../headers.ts'
-import { respond } from '../../responses/respond.ts'
 import { responseBody } from '../../responses/response-body.ts'
 import { responseShape } from '../../responses/response-shape.ts'
-import { submitResponse } from '../../responses/submit-response.ts'
 import { route } from '../../route.ts'
 
 export const responseRoutes = [
@@ -32,7 +30,7 @@ export const responseRoutes = [
         type: 'text/event-stream',
       },
     },
-    handle: (call) => submitResponse(call, (submitted) => respond(call, submitted)),
+    handle: async (call) => (await import('../../responses/respond.ts')).createResponse(call),
   }),
   route({
     method: 'get',
