@@ -69,7 +69,7 @@ describe('a backup of the night', () => {
     await bucket.put('t/default/media/picture', 'bytes')
     let rounds = 0
     for (; rounds < 40; rounds++) {
-      await runNightly(given, { ...limits, parts: 2 })
+      await runNightly(given, { ...limits, parts: 3 })
       if ((await keys(`backups/${other}/night-`)).length) break
     }
     expect(rounds).toBeGreaterThan(2)
@@ -81,7 +81,7 @@ describe('a backup of the night', () => {
     expect(new Set(names).size).toBe(names.length)
     expect(names.at(-1)).toBe('end')
     expect(await keys('backups/default/page-')).toEqual([])
-  })
+  }, 120_000)
 
   it('does nothing more in the same night, and takes only what has changed in the next', async () => {
     at(noon + 60_000)

@@ -30,6 +30,8 @@ const leaseMs = 9 * minuteMs
 const maxParts = 2_000
 const minPassphraseChars = 12
 const pageSize = 100
+/** R2 takes one write a second of the same object. */
+const minSaveMs = 1_500
 const statusKey = `${backupsPrefix}status.json`
 
 type BackupSettings = {
@@ -105,6 +107,7 @@ class NightRun {
   #partsLeft: number
   #status: NightStatus
   #etag: string
+  #savedAt = clock.now()
 
   private constructor(
     given: { readonly env: Env; readonly settings: BackupSettings; readonly limits: NightLimits },
@@ -147,8 +150,10 @@ class NightRun {
   }
 
   async #release(): Promise<void> {
+    this.#status = { ...this.#status, busyUntil: 0 }
+    await clock.wait(Math.max(0, this.#savedAt + minSaveMs - clock.now()))
     try {
-      await this.#save({ busyUntil: 0 })
+      await this.#write()
     } catch (error) {
       // Another call has taken over.
       if (!(error instanceof Interruption)) throw error
@@ -285,14 +290,20 @@ class NightRun {
     }
   }
 
-  /** Throws when another call has taken over. */
+  /** A call that is killed loses what was not written yet; the lists of the night show which tenants are complete. */
   async #save(change: Partial<NightStatus>): Promise<void> {
     this.#status = { ...this.#status, ...change }
+    if (clock.now() - this.#savedAt > minSaveMs) await this.#write()
+  }
+
+  /** Throws when another call has taken over. */
+  async #write(): Promise<void> {
     const put = await this.#settings.bucket.put(statusKey, JSON.stringify(this.#status), {
       onlyIf: { etagMatches: this.#etag },
     })
     if (!put) throw new Interruption()
     this.#etag = put.etag
+    this.#savedAt = clock.now()
   }
 }
 
