@@ -9,6 +9,8 @@ const maxTries = 6
 export type Inspector = {
   /** Bytes in use after a forced collection. */
   readonly usedHeap: () => Promise<number>
+  /** The same with buffers, which are outside the heap. */
+  readonly usedMemory: () => Promise<number>
   readonly close: () => void
 }
 
@@ -19,22 +21,28 @@ export function openInspector(port: number): Inspector {
     connection?.close()
     connection = undefined
   }
+  const measure = async (): Promise<HeapUsage> => {
+    for (let tries = 1; ; tries++)
+      try {
+        connection ??= await connect(port)
+        await connection.send('HeapProfiler.collectGarbage')
+        return (await connection.send('Runtime.getHeapUsage')) as HeapUsage
+      } catch (error) {
+        close()
+        if (tries === maxTries) throw error
+      }
+  }
   return {
-    usedHeap: async () => {
-      for (let tries = 1; ; tries++)
-        try {
-          connection ??= await connect(port)
-          await connection.send('HeapProfiler.collectGarbage')
-          const { usedSize } = (await connection.send('Runtime.getHeapUsage')) as { readonly usedSize: number }
-          return usedSize
-        } catch (error) {
-          close()
-          if (tries === maxTries) throw error
-        }
+    usedHeap: async () => (await measure()).usedSize,
+    usedMemory: async () => {
+      const { usedSize, backingStorageSize = 0 } = await measure()
+      return usedSize + backingStorageSize
     },
     close,
   }
 }
+
+type HeapUsage = { readonly usedSize: number; readonly backingStorageSize?: number }
 
 type Connection = { readonly send: (method: string) => Promise<unknown>; readonly close: () => void }
 

@@ -22,6 +22,7 @@ import { search } from './metrics/search.ts'
 import { longTurn, perStep } from './metrics/tool-loop.ts'
 import { webhooks } from './metrics/webhooks.ts'
 import { webPage } from './metrics/page.ts'
+import { workMemory } from './metrics/work-memory.ts'
 import { circumstances, tableOf, writeDocs, writeJson } from './report.ts'
 import { openStage, repository } from './stage.ts'
 
@@ -45,6 +46,7 @@ const metrics: readonly Metric[] = [
   webPage,
   hostilePages,
   referenceTurn,
+  workMemory,
 ]
 
 const { values, positionals } = parseArgs({

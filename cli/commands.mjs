@@ -87,15 +87,15 @@ export const commands = {
     load: () => import('./commands/import.mjs'),
   },
   backup: {
-    usage: 'backup FOLDER [--tenant ID | --all] [--passphrase-file FILE]',
+    usage: 'backup FOLDER [--tenant ID | --all] [--night DATE|newest] [--passphrase-file FILE]',
     says: 'write tenants into a folder, sealed; for the owner',
-    options: { tenant: text, all: flag, 'passphrase-file': text },
+    options: { tenant: text, all: flag, night: text, 'passphrase-file': text },
     load: () => import('./commands/backup.mjs'),
   },
   restore: {
-    usage: 'restore FOLDER [--tenant ID] [--passphrase-file FILE]',
+    usage: 'restore FOLDER [--tenant ID] [--night DATE] [--passphrase-file FILE]',
     says: 'bring a backup into empty tenants, and compare',
-    options: { tenant: text, 'passphrase-file': text },
+    options: { tenant: text, night: text, 'passphrase-file': text },
     load: () => import('./commands/restore.mjs'),
   },
   shards: {

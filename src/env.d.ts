@@ -23,6 +23,14 @@ interface Env {
   readonly ENCRYPTION_KEY?: string
   /** Comma-separated: earlier values of ENCRYPTION_KEY, which still open what they have wrapped. */
   readonly ENCRYPTION_KEY_PREVIOUS?: string
+  /** Seals the backups of each night. Without it there are none. */
+  readonly BACKUP_PASSPHRASE?: string
+  /** Nights that are kept. */
+  readonly BACKUP_DAYS?: string
+  /** The hour in UTC at which a night begins. */
+  readonly BACKUP_HOUR?: string
+  /** Holds the backups of each night. Absent: `BLOBS` does. */
+  readonly BACKUPS?: R2Bucket
   readonly CORS_ORIGINS?: string
   /** The address under which platforms reach this deployment. */
   readonly PUBLIC_URL?: string
@@ -61,6 +69,10 @@ declare module 'node:async_hooks' {
     run<R>(store: T, work: () => R): R
     getStore(): T | undefined
   }
+}
+declare module 'node:crypto' {
+  type ScryptCost = { readonly N: number; readonly r: number; readonly p: number }
+  export function scryptSync(password: string, salt: Uint8Array, length: number, cost: ScryptCost): Uint8Array
 }
 declare module '*.isolate.txt' {
   const code: import('#backends/isolate-code.ts').StoredCode

@@ -4,7 +4,16 @@
  */
 
 import { createHash } from 'node:crypto'
-import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -13,22 +22,44 @@ import { authenticate, deriveKey, newSalt, seal, unseal } from './seal.mjs'
 
 const format = 'talaria.backup'
 
-/** Opens the archive in the folder, or creates it for the tenant. */
-export function openArchive(folder, passphrase, tenant) {
+/**
+ * Opens the archive in the folder, or creates it for the tenant. `night`: the backup of that date, of those that the server
+ * has made; without it the newest, if the folder has no other.
+ */
+export function openArchive(folder, passphrase, { tenant, night } = {}) {
   const file = join(folder, 'archive.json')
   if (!existsSync(file)) {
     if (!tenant) throw new UsageError(`${folder} has no backup.`)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const salt = newSalt()
-    const check = authenticate(deriveKey(passphrase, salt), format)
+    const check = authenticate(deriveKey(passphrase, { version: 1, salt }), format)
     writeFileSync(file, `${JSON.stringify({ format, version: 1, tenant, salt, check }, null, 2)}\n`, { mode: 0o600 })
   }
-  const about = JSON.parse(readFileSync(file, 'utf8'))
-  if (about.format !== format || about.version !== 1) throw new UsageError(`${file} is not a backup that I know.`)
+  const list = chooseList(folder, night)
+  // The passphrase of an earlier night may have been another one.
+  const { sealing } = readLines(list).findLast(({ name }) => name === 'end') ?? {}
+  const about = { ...JSON.parse(readFileSync(file, 'utf8')), ...sealing }
+  if (about.format !== format || ![1, 2].includes(about.version))
+    throw new UsageError(`${file} is not a backup that I know.`)
   if (tenant && about.tenant.id !== tenant.id) throw new UsageError(`${folder} is a backup of ${about.tenant.id}.`)
-  const key = deriveKey(passphrase, about.salt)
+  if (tenant && about.version !== 1) throw new UsageError(`${folder} has backups of the server. Choose another folder.`)
+  const key = deriveKey(passphrase, about)
   if (authenticate(key, format) !== about.check) throw new UsageError('The passphrase is not that of the backup.')
-  return new Archive(folder, key, about.tenant)
+  return new Archive({ folder, list, key, tenant: about.tenant })
+}
+
+const entriesFile = 'entries.jsonl'
+
+function chooseList(folder, night) {
+  const own = join(folder, entriesFile)
+  if (night === undefined && existsSync(own)) return own
+  const nights = readdirSync(folder)
+    .filter((name) => /^night-[0-9-]+\.jsonl$/.test(name))
+    .toSorted()
+  const wanted = night === undefined ? nights.at(-1) : nights.find((name) => name === `night-${night}.jsonl`)
+  if (night !== undefined && !wanted)
+    throw new UsageError(`${folder} has no backup of ${night}. It has: ${nights.join(', ')}`)
+  return wanted ? join(folder, wanted) : own
 }
 
 class Archive {
@@ -36,10 +67,10 @@ class Archive {
   #key
   #list
 
-  constructor(folder, key, tenant) {
+  constructor({ folder, list, key, tenant }) {
     this.#folder = folder
     this.#key = key
-    this.#list = join(folder, 'entries.jsonl')
+    this.#list = list
     this.tenant = tenant
     this.entries = new Map()
     this.isComplete = false

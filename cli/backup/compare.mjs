@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 /** Undefined when both are the same; else what differs, in a few words. */
 export function findDifference(name, given, found) {
   if (hashOf(given) === hashOf(found)) return undefined
-  if (name.startsWith('blob:')) return `${given.length} bytes, restored ${found.length}`
+  if (/^(?:blob|kept):/.test(name)) return `${given.length} bytes, restored ${found.length}`
   const kind = name.split(':', 1)[0]
   const [wanted, held] = [linesOf(given), linesOf(found)].map((lines) => lines.map((line) => plain(kind, line)))
   const present = new Set(held)

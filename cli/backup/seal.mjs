@@ -11,9 +11,22 @@ const tagBytes = 16
 const prefixBytes = 7
 /** 128 MiB of memory for each guess. */
 const cost = { N: 2 ** 17, r: 8, p: 1, maxmem: 2 ** 28 }
+const minWork = 2 ** 14 * 8 * 5
 
 export const newSalt = () => randomBytes(16).toString('base64')
-export const deriveKey = (passphrase, salt) => scryptSync(passphrase, Buffer.from(salt, 'base64'), 32, cost)
+
+/**
+ * The key of a tenant's backup. Archives of version 1 have one cost and no tenant in their key. The server seals with
+ * less memory and as much work. The cost comes from a file that anybody may have written.
+ */
+export function deriveKey(passphrase, { version, salt, cost: given, tenant }) {
+  const { N, r, p } = version === 1 ? cost : given
+  const isAllowed =
+    [N, r, p].every(Number.isSafeInteger) && 128 * N * r <= cost.maxmem && N * r * p >= minWork && p <= 64
+  if (!isAllowed) throw new Error('The cost of the key is not one that a backup has.')
+  const key = scryptSync(passphrase, Buffer.from(salt, 'base64'), 32, { N, r, p, maxmem: cost.maxmem })
+  return version === 1 ? key : createHmac('sha256', key).update(`tenant ${tenant.id}`).digest()
+}
 export const authenticate = (key, text) => createHmac('sha256', key).update(text).digest('base64')
 
 function nonceOf(prefix, number, isLast) {

@@ -18,7 +18,7 @@ export async function run({ options, words: [folder, ...more], usage }) {
   if (!ids.length) throw new UsageError(`${folder} has no backup.`)
   let differences = 0
   for (const id of ids) {
-    const result = await restore(client, openArchive(join(folder, id), passphrase))
+    const result = await restore(client, openArchive(join(folder, id), passphrase, { night: options.night }))
     differences += result.differences.length
     for (const one of result.differences) note(`${id}: ${one}`)
     printOne(options, { tenant: id, ...result }, describe(id, result))
@@ -56,15 +56,19 @@ async function restore(client, archive) {
   return result
 }
 
-/** Sessions refer to stored objects. The state is last: the jobs in it begin to run. */
-const order = ['rows', 'blob', 'session', 'state']
+/**
+ * Sessions refer to stored objects. Checkpoints belong to a session, and so do the objects that they need. The state is
+ * last: the jobs in it begin to run.
+ */
+const order = ['rows', 'blob', 'session', 'kept', 'checkpoints', 'state']
 const inOrder = (names) => names.toSorted((a, b) => order.indexOf(kindOf(a)) - order.indexOf(kindOf(b)))
 const kindOf = (name) => name.split(':', 1)[0]
 
 function pathOf(name) {
   const rest = encodeURIComponent(name.slice(name.indexOf(':') + 1))
   if (name.startsWith('session:')) return `/sessions/${rest}`
-  return name.startsWith('blob:') ? `/blob?key=${rest}` : `/${name}`
+  if (name.startsWith('checkpoints:')) return `/sessions/${rest}/checkpoints`
+  return /^(?:blob|kept):/.test(name) ? `/blob?key=${rest}` : `/${name}`
 }
 
 /** The tenant of the owner is always there. */

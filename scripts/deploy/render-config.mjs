@@ -12,14 +12,14 @@ export const isPlaceholder = (id) => !id || placeholder.test(id)
 
 /** `plain`: wrangler.toml as an object. `facts`: deploy.json, and what this run has learned. */
 export function renderConfig(plain, facts) {
-  const { name, account, database, bucket, jurisdiction, url, plan, wrangler: own = {} } = facts
+  const { name, account, database, jurisdiction, url, plan, wrangler: own = {} } = facts
   const config = structuredClone(plain)
   if (plan === 'free') for (const part of paidParts) delete config[part]
   Object.assign(config, { name, account_id: account })
   for (const entry of config.d1_databases ?? [])
     if (entry.binding === 'DB') Object.assign(entry, { database_name: database.name, database_id: database.id })
   config.d1_databases?.push(...renderShards(config.d1_databases, facts.shards))
-  config.r2_buckets = renderBuckets(config.r2_buckets, bucket, jurisdiction)
+  config.r2_buckets = renderBuckets(config.r2_buckets, facts)
   const vars = { DNS_RESOLVER_URL: resolver, PUBLIC_URL: url, ...(jurisdiction && { JURISDICTION: jurisdiction }) }
   config.vars = { ...vars, ...config.vars }
   // Lines of our own are enough. Those of the platform would store the addresses of requests, which can be signed links.
@@ -48,8 +48,8 @@ const renderShards = (databases, shards = []) =>
 const isWorkersDev = (url) => new URL(url).hostname.endsWith('.workers.dev')
 const customDomain = (url) => ({ pattern: new URL(url).host, custom_domain: true })
 
-const renderBuckets = (buckets = [], bucket, jurisdiction) =>
-  buckets
+const renderBuckets = (buckets = [], { bucket, backups, jurisdiction }) =>
+  [...buckets, ...(backups ? [{ binding: 'BACKUPS', bucket_name: backups }] : [])]
     .filter(({ binding }) => binding !== 'BLOBS' || bucket)
     .map((entry) => ({
       ...entry,

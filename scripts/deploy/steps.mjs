@@ -191,11 +191,19 @@ async function prepareBuckets(run) {
   const names = (plain.r2_buckets ?? [])
     .filter(({ binding }) => binding !== 'BLOBS' || hasBucket)
     .map(({ binding, bucket_name }) => (binding === 'BLOBS' ? (facts.bucket ?? `${facts.name}-blobs`) : bucket_name))
+  if (hasBucket && wantsBackups(run)) run.learn({ backups: facts.backups ?? `${facts.name}-backups` })
+  if (facts.backups) names.push(facts.backups)
   const lines = []
   for (const name of names) lines.push(await prepareBucket(run, name))
   run.learn({ bucket: hasBucket ? (facts.bucket ?? `${facts.name}-blobs`) : null })
   return lines.join(', ') || 'none: no large files and no media'
 }
+
+/** A bucket that exists keeps its binding, also when the passphrase is removed: it has backups. */
+const wantsBackups = ({ files, worker }) =>
+  Boolean(readSecrets(files).BACKUP_PASSPHRASE) || (worker?.secrets ?? []).includes('BACKUP_PASSPHRASE')
+
+const readSecrets = ({ secrets }) => (existsSync(secrets) ? parseEnv(readFileSync(secrets, 'utf8')) : {})
 
 async function prepareBucket({ api, facts, isDryRun }, name) {
   const { account, location, jurisdiction } = facts
@@ -221,7 +229,7 @@ const secretsHeadline =
 /** The keys that neither the file nor the worker has are generated. Those of the worker cannot be read back. */
 function prepareKeys(run) {
   const { files, worker, isDryRun } = run
-  const stored = existsSync(files.secrets) ? parseEnv(readFileSync(files.secrets, 'utf8')) : {}
+  const stored = readSecrets(files)
   const held = new Set(worker?.secrets)
   const missing = keyNames.filter((name) => !stored[name] && !held.has(name))
   run.secrets = missing.length && !isDryRun ? generateKeys(files.secrets, missing, secretsHeadline) : stored

@@ -1,6 +1,6 @@
 /** Creates, lists and updates tenants and their API keys. Used by the admin routes and by authentication only. */
 
-import { and, desc, eq, ne, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, ne, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
 import type { TenantStatus } from '#agent/core/permission/access.ts'
 import { listChanges } from '#agent/core/permission/audit.ts'
@@ -106,6 +106,27 @@ export function createTenants(
       return read()
     },
   }
+}
+
+export type NamedTenant = Pick<Tenant, 'id' | 'name' | 'limits'>
+
+const namedTenants = (db: D1Database) =>
+  drizzle(db).select({ id: tenant.id, name: tenant.name, limits: tenant.limits }).from(tenant)
+
+/** Lists tenants in the order of their ids, without those that are being deleted. */
+export async function listTenantsAfter(db: D1Database, after: string, limit: number): Promise<readonly NamedTenant[]> {
+  const found = await namedTenants(db)
+    .where(and(gt(tenant.id, after), ne(tenant.status, 'deleting')))
+    .orderBy(tenant.id)
+    .limit(limit)
+  return found.map((row) => ({ ...row, limits: knownLimits(row.limits) }))
+}
+
+/** Finds those of the tenants that exist. */
+export async function findTenants(db: D1Database, ids: readonly string[]): Promise<readonly NamedTenant[]> {
+  const isWanted = sql`${tenant.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
+  const found = await namedTenants(db).where(and(isWanted, ne(tenant.status, 'deleting')))
+  return found.map((row) => ({ ...row, limits: knownLimits(row.limits) }))
 }
 
 /** Whether the operator has assigned the address to the tenant. */

@@ -33,13 +33,15 @@ export default {
     const { receiveMail } = await import('./receive-mail.ts')
     await receiveMail(message, inJurisdiction(env), context)
   },
-  /** Every hour, by the trigger of wrangler.toml. */
-  scheduled: async ({ scheduledTime: at }, env) => {
+  /** By the triggers of wrangler.toml: old text each hour, backups every ten minutes. */
+  scheduled: async ({ scheduledTime: at, cron }, given) => {
+    const env = inJurisdiction(given)
     const { BLOBS } = env
+    if (cron.startsWith('*/')) return void (await (await import('./backup/nightly.ts')).runNightly(env))
     if (!BLOBS) return
     const { coolSlice } = await import('#db/cool-pages.ts')
     const before = new Date(at).setUTCMonth(new Date(at).getUTCMonth() - coldAfterMonths)
-    await coolSlice({ ...inJurisdiction(env), BLOBS }, { at, before })
+    await coolSlice({ ...env, BLOBS }, { at, before })
   },
 } satisfies ExportedHandler<Env>
 

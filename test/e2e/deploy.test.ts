@@ -31,6 +31,17 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(again.output).toMatch(/schema\s+up to date/)
   })
 
+  it('creates a bucket for the backups of each night when they have a passphrase', async () => {
+    await createAccount()
+    writeFileSync(join(folder, '.deploy.vars'), 'BACKUP_PASSPHRASE=correct horse battery\n')
+    const { code, output } = await deploy()
+    expect(code, output).toBe(0)
+    expect(output).toMatch(/talaria-blobs created, talaria-backups created/)
+    const { metadata, secrets } = deployed()
+    expect(secrets['BACKUP_PASSPHRASE']).toBe('correct horse battery')
+    expect(JSON.stringify(metadata)).toMatch(/"BACKUPS"[^}]*talaria-backups|talaria-backups[^}]*"BACKUPS"/)
+  })
+
   it('prints the plan in a dry run and changes nothing', async () => {
     await createAccount()
     const { code, output } = await deploy(['--dry-run', '--location', 'weur'])

@@ -53,14 +53,19 @@ export type CheckpointOptions = {
 }
 
 const createTables = [
-  `CREATE TABLE checkpoint (id INTEGER PRIMARY KEY, run TEXT NOT NULL, at INTEGER NOT NULL,
+  `CREATE TABLE IF NOT EXISTS checkpoint (id INTEGER PRIMARY KEY, run TEXT NOT NULL, at INTEGER NOT NULL,
     omitted TEXT NOT NULL DEFAULT '[]')`,
-  `CREATE TABLE kept (checkpoint INTEGER NOT NULL, parent TEXT NOT NULL, name TEXT NOT NULL, who INTEGER NOT NULL,
+  `CREATE TABLE IF NOT EXISTS kept (checkpoint INTEGER NOT NULL, parent TEXT NOT NULL, name TEXT NOT NULL, who INTEGER NOT NULL,
     kind TEXT NOT NULL, mode INTEGER NOT NULL, modified INTEGER NOT NULL, size INTEGER NOT NULL, ref TEXT, content BLOB,
     PRIMARY KEY (checkpoint, parent, name)) WITHOUT ROWID`,
-  'CREATE INDEX kept_ref ON kept (ref) WHERE ref IS NOT NULL',
+  'CREATE INDEX IF NOT EXISTS kept_ref ON kept (ref) WHERE ref IS NOT NULL',
 ]
 const tableExists = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'kept'`
+
+export function createCheckpointTables(sql: SqlStorage): void {
+  for (const one of createTables) sql.exec(one)
+}
+
 const oldVersionColumns = `?1, ?2, ?3, ?4, coalesce(w.kind, 'absent'), coalesce(w.mode, 0), coalesce(w.modified, 0),
   coalesce(w.size, 0), w.ref, w.content`
 const onConflict = 'ON CONFLICT DO UPDATE SET who = who | excluded.who WHERE who & excluded.who = 0'
@@ -94,7 +99,7 @@ export function openCheckpointRows(overrides: CheckpointOptions): CheckpointRows
     all: <T>(query: string, ...values: readonly (string | number | null)[]) =>
       present() ? (sql.exec(query, ...values).toArray() as T[]) : [],
     run(statement, ...values) {
-      if (!present()) for (const one of createTables) sql.exec(one)
+      if (!present()) createCheckpointTables(sql)
       sql.exec(statement, ...values)
     },
     turn: undefined,

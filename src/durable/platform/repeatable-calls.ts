@@ -84,6 +84,7 @@ export const repeatableSessionCalls: RepeatableCalls = {
     'subagents.tree',
     'subagents.report',
     'transfer.copy',
+    'transfer.copyCheckpoints',
     'transfer.export',
     'jobs.outcome',
     'access.change',

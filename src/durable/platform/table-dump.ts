@@ -3,7 +3,9 @@
 import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
 
 type Value = string | number | null | { readonly base64: string }
-type DumpLine = readonly ['table', string, string] | readonly ['row', string, Readonly<Record<string, Value>>]
+/** A row whose values can be JSON. */
+export type EncodedRow = Readonly<Record<string, Value>>
+type DumpLine = readonly ['table', string, string] | readonly ['row', string, EncodedRow]
 
 const isOwnTable = (name: string): boolean => !/^(?:sqlite_|_cf_)/.test(name)
 
@@ -19,8 +21,7 @@ export function* dumpTables(sql: SqlStorage, omitted: ReadonlySet<string>): Gene
   for (const table of listTables(sql, omitted)) {
     yield toLine(['table', table.name, table.sql])
     for (const row of sql.exec<Record<string, SqlStorageValue>>(`SELECT * FROM "${quoted(table.name)}"`)) {
-      const values = Object.entries(row).map(([column, value]) => [column, encodeValue(value)])
-      yield toLine(['row', table.name, Object.fromEntries(values) as Record<string, Value>])
+      yield toLine(['row', table.name, encodeRow(row)])
     }
   }
 }
@@ -29,6 +30,12 @@ const toLine = (line: DumpLine): string => `${JSON.stringify(line)}\n`
 
 const encodeValue = (value: SqlStorageValue): Value =>
   value instanceof ArrayBuffer ? { base64: encodeBase64Bytes(new Uint8Array(value)) } : value
+
+export const encodeRow = (row: Readonly<Record<string, SqlStorageValue>>): EncodedRow =>
+  Object.fromEntries(Object.entries(row).map(([column, value]) => [column, encodeValue(value)]))
+
+export const decodeRow = (row: EncodedRow): Record<string, SqlStorageValue> =>
+  Object.fromEntries(Object.entries(row).map(([column, value]) => [column, decodeValue(value)]))
 
 const decodeValue = (value: Value): SqlStorageValue =>
   typeof value === 'object' && value !== null ? decodeBase64Bytes(value.base64).slice().buffer : value
@@ -39,7 +46,7 @@ export function loadTables(sql: SqlStorage, lines: Iterable<string>): void {
     const line = JSON.parse(text) as DumpLine
     if (!isOwnTable(line[1])) throw new Error(`${line[1]} is no table of an object.`)
     if (line[0] === 'table') prepareTable(sql, line[1], line[2])
-    else insertRow(sql, line[1], line[2])
+    else insertRow(sql, line[1], decodeRow(line[2]))
   }
 }
 
@@ -49,11 +56,12 @@ function prepareTable(sql: SqlStorage, name: string, definition: string): void {
   sql.exec(found ? `DELETE FROM "${quoted(name)}"` : definition)
 }
 
-function insertRow(sql: SqlStorage, table: string, row: Readonly<Record<string, Value>>): void {
+/** A row that exists stays as it is. */
+export function insertRow(sql: SqlStorage, table: string, row: Readonly<Record<string, SqlStorageValue>>): void {
   const columns = Object.keys(row)
   const names = columns.map((column) => `"${quoted(column)}"`).join(', ')
-  const values = Object.values(row).map(decodeValue)
-  sql.exec(`INSERT INTO "${quoted(table)}" (${names}) VALUES (${columns.map(() => '?').join(', ')})`, ...values)
+  const insert = `INSERT OR IGNORE INTO "${quoted(table)}" (${names}) VALUES (${columns.map(() => '?').join(', ')})`
+  sql.exec(insert, ...Object.values(row))
 }
 
 const quoted = (name: string): string => name.replaceAll('"', '""')

@@ -165,6 +165,8 @@ export type SessionMetadata = Conversations & {
   readonly arriving?: true
   /** The run of a job that the session belongs to. */
   readonly jobRun?: string
+  /** When the API changed a file the last time: a backup reads the session again. */
+  readonly filesChangedAt?: number
   /** Set by a person, for lists. */
   readonly pinned?: boolean | undefined
   readonly archived?: boolean | undefined

@@ -22,10 +22,15 @@ export type PendingRollback = {
 
 const tableExists = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'archive'`
 const createTables = [
-  `CREATE TABLE archive (id INTEGER PRIMARY KEY, run TEXT NOT NULL, at INTEGER NOT NULL, key TEXT NOT NULL,
+  `CREATE TABLE IF NOT EXISTS archive (id INTEGER PRIMARY KEY, run TEXT NOT NULL, at INTEGER NOT NULL, key TEXT NOT NULL,
     bytes INTEGER NOT NULL, left_out TEXT NOT NULL, changed TEXT NOT NULL DEFAULT '[]', pending TEXT)`,
-  'CREATE TABLE archive_hand (id INTEGER NOT NULL, path TEXT NOT NULL, PRIMARY KEY (id, path)) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS archive_hand (id INTEGER NOT NULL, path TEXT NOT NULL, PRIMARY KEY (id, path)) WITHOUT ROWID',
 ]
+
+export function createArchiveTables(sql: SqlStorage): void {
+  for (const one of createTables) sql.exec(one)
+}
+
 const columns = 'id, run, at, key, bytes, left_out AS left'
 
 /** Maximum of paths that one row lists. */
@@ -55,7 +60,7 @@ export function archiveRows(sql: SqlStorage) {
     get: (id: number) => read('WHERE id = ?', id)[0],
     /** Returns the keys of archives that were dropped for the limits. */
     add({ run, at, key, bytes, left }: Omit<ArchiveRow, 'id'>, limits: CheckpointLimits): readonly string[] {
-      if (!present()) for (const one of createTables) sql.exec(one)
+      if (!present()) createArchiveTables(sql)
       const insert = 'INSERT INTO archive (run, at, key, bytes, left_out) VALUES (?, ?, ?, ?, ?)'
       sql.exec(insert, run, at, key, bytes, JSON.stringify(left.slice(0, maxListedPaths)))
       let sum = 0

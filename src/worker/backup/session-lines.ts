@@ -2,8 +2,7 @@
 
 import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
 import type { SessionCopy } from '#durable/session/copies/fork.ts'
-import { textStream } from '#durable/platform/byte-stream.ts'
-import { readLines } from './read-lines.ts'
+import { readLines, textStream } from '#durable/platform/byte-stream.ts'
 
 type Line = { readonly session: SessionCopy['meta'] } | { readonly row: unknown } | { readonly files: string }
 

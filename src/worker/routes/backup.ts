@@ -1,16 +1,25 @@
 /** `/api/admin/tenants/{id}/backup`: reads and restores a tenant in parts (docs/design/backups.md). */
 
 import * as z from 'zod'
-import { openHistory } from '#db/history.ts'
-import { readTenantRows, type TenantRow, writeTenantRows } from '#db/tenant-rows.ts'
+import { type TenantRow, writeTenantRows } from '#db/tenant-rows.ts'
 import { createTenants } from '#db/tenants.ts'
-import { textStream } from '#durable/platform/byte-stream.ts'
+import { readLines } from '#durable/platform/byte-stream.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { blobPrefix, tenantStub } from '#durable/platform/addresses.ts'
 import { clearKeyCache } from '../auth.ts'
-import { readLines } from '../backup/read-lines.ts'
-import { decodeSession, encodeSession } from '../backup/session-lines.ts'
-import { AppError, invalid, notFound } from '../errors.ts'
+import { listNights, nightFilePattern, readNightFile } from '../backup/night-archive.ts'
+import { decodeSession } from '../backup/session-lines.ts'
+import {
+  listBlobs,
+  listSessions,
+  readBlob,
+  readCheckpoints,
+  readRows,
+  readSession,
+  readState,
+  type Source,
+} from '../backup/tenant-parts.ts'
+import { AppError, invalid } from '../errors.ts'
 import { recordForTenant } from '../input/record-for-tenant.ts'
 import { sessionParam, tenantParam } from '../openapi/path-params.ts'
 import { type RouteCall, route } from '../route.ts'
@@ -27,6 +36,12 @@ const keyQuery = z.strictObject({
   key: z.string().min(1).max(900).describe('The key of the object within the tenant, as the list of objects names it.'),
 })
 
+const sessionShape = z.object({
+  id: z.string(),
+  updated_at: z.iso.datetime(),
+  mark: z.string().describe('Changes with everything that a backup of the session has.'),
+})
+
 /** Rows that are written together. D1 takes up to 100 values in one of them. */
 const batchRows = 50
 
@@ -38,6 +53,12 @@ async function requireTenant({ env, param }: Pick<AnyCall, 'env' | 'param'>): Pr
 
 /** The operator acts for the tenant. */
 const operatorOf = ({ authority }: Pick<AnyCall, 'authority'>, tenantId: string) => ({ ...authority, tenantId })
+
+const sourceOf = ({ env, authority: operator }: Pick<AnyCall, 'env' | 'authority'>, tenantId: string): Source => ({
+  env,
+  tenantId,
+  operator,
+})
 
 /** A part may be empty: a tenant without keys, a file without bytes. */
 const bodyOf = ({ web }: Pick<AnyCall, 'web'>): ReadableStream<Uint8Array> =>
@@ -63,7 +84,7 @@ export const backupRoutes = [
     handle: async (call) => {
       const id = await requireTenant(call)
       await recordForTenant(call.env, 'tenant.exported', id, call.authority)
-      return new Response(textStream(rowLines(call.env, id)), { headers: lines })
+      return new Response(readRows(sourceOf(call, id)), { headers: lines })
     },
   }),
   route({
@@ -102,7 +123,7 @@ export const backupRoutes = [
     handle: async (call) => {
       const id = await requireTenant(call)
       await recordForTenant(call.env, 'tenant.exported', id, call.authority)
-      return new Response(await tenantStub(call.env, id).backup.read(call.authority), { headers: lines })
+      return new Response(await readState(sourceOf(call, id)), { headers: lines })
     },
   }),
   route({
@@ -131,12 +152,10 @@ export const backupRoutes = [
     tag,
     summary: 'The sessions of a tenant',
     query: z.strictObject(pageQuery),
-    responses: ok('Sessions, newest first', listOf(z.object({ id: z.string(), updated_at: z.iso.datetime() }))),
+    responses: ok('Sessions, newest first', listOf(sessionShape)),
     handle: async (call) => {
       const { limit = 100, cursor } = call.query
-      const found = await openHistory(call.env, await requireTenant(call)).listSessions({ limit, cursor })
-      const data = found.data.map(({ id, updatedAt }) => ({ id, updated_at: new Date(updatedAt).toISOString() }))
-      return Response.json({ data, next_cursor: found.nextCursor ?? null })
+      return Response.json(await listSessions(sourceOf(call, await requireTenant(call)), { limit, cursor }))
     },
   }),
   route({
@@ -150,8 +169,8 @@ export const backupRoutes = [
     responses: asLines,
     handle: async (call) => {
       const id = await requireTenant(call)
-      const copy = await addressSession(call.env, id, call.param('session')).transfer.copy(operatorOf(call, id))
-      return new Response(encodeSession(requireFound(copy)), { headers: lines })
+      const bytes = await readSession(sourceOf(call, id), call.param('session'))
+      return new Response(requireFound(bytes), { headers: lines })
     },
   }),
   route({
@@ -174,6 +193,54 @@ export const backupRoutes = [
   }),
   route({
     method: 'get',
+    path: `${base}/sessions/:session/checkpoints`,
+    id: 'getBackupCheckpoints',
+    params: { id: tenantParam, session: sessionParam },
+    scope: 'admin',
+    tag,
+    summary: 'The checkpoints of a session',
+    responses: asLines,
+    handle: async (call) => {
+      const found = requireFound(
+        await readCheckpoints(sourceOf(call, await requireTenant(call)), call.param('session')),
+      )
+      return new Response(found.rows, { headers: lines })
+    },
+  }),
+  route({
+    method: 'put',
+    path: `${base}/sessions/:session/checkpoints`,
+    id: 'writeBackupCheckpoints',
+    params: { id: tenantParam, session: sessionParam },
+    scope: 'admin',
+    tag,
+    summary: 'Restore them. Those that exist stay as they are',
+    responses: done,
+    handle: async (call) => {
+      const id = await requireTenant(call)
+      const { transfer } = addressSession(call.env, id, call.param('session'))
+      if (!requireFound(await transfer.restoreCheckpoints(operatorOf(call, id), bodyOf(call))))
+        throw new AppError(409, 'conflict', 'The session has made checkpoints of its own.')
+      return new Response(null, { status: 204 })
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${base}/sessions/:session/kept`,
+    id: 'listBackupKept',
+    params: { id: tenantParam, session: sessionParam },
+    scope: 'admin',
+    tag,
+    summary: 'The stored objects that its checkpoints need',
+    responses: ok('Objects', listOf(z.object({ key: z.string() }))),
+    handle: async (call) => {
+      const found = await readCheckpoints(sourceOf(call, await requireTenant(call)), call.param('session'))
+      await found?.rows.cancel()
+      return Response.json({ data: (found?.keys ?? []).map((key) => ({ key })), next_cursor: null })
+    },
+  }),
+  route({
+    method: 'get',
     path: `${base}/blobs`,
     id: 'listBackupBlobs',
     params: { id: tenantParam },
@@ -184,12 +251,7 @@ export const backupRoutes = [
     responses: ok('Objects', listOf(z.object({ key: z.string(), bytes: z.int(), etag: z.string() }))),
     handle: async (call) => {
       const { limit = 100, cursor } = call.query
-      const prefix = blobPrefix(await requireTenant(call))
-      const found = await call.env.BLOBS?.list({ prefix, limit, ...(cursor && { cursor }) })
-      const data = (found?.objects ?? [])
-        .map(({ key, size, etag }) => ({ key: key.slice(prefix.length), bytes: size, etag }))
-        .filter(({ key }) => !isMadeAgain(key))
-      return Response.json({ data, next_cursor: found?.truncated ? found.cursor : null })
+      return Response.json(await listBlobs(sourceOf(call, await requireTenant(call)), { limit, cursor }))
     },
   }),
   route({
@@ -203,8 +265,7 @@ export const backupRoutes = [
     query: keyQuery,
     responses: { 200: { description: 'The bytes', type: 'application/octet-stream' } },
     handle: async (call) => {
-      const found = await call.env.BLOBS?.get(blobPrefix(await requireTenant(call)) + call.query.key)
-      if (!found) throw notFound()
+      const found = requireFound(await readBlob(sourceOf(call, await requireTenant(call)), call.query.key))
       const headers = new Headers({ 'content-type': 'application/octet-stream', 'x-content-type-options': 'nosniff' })
       if (found.httpMetadata?.contentType) headers.set('x-stored-type', found.httpMetadata.contentType)
       return new Response(found.body, { headers })
@@ -229,11 +290,41 @@ export const backupRoutes = [
       return new Response(null, { status: 204 })
     },
   }),
+  route({
+    method: 'get',
+    path: `${base}/nights`,
+    id: 'listBackupNights',
+    params: { id: tenantParam },
+    scope: 'admin',
+    tag,
+    summary: 'The nights whose backup of the tenant is stored, newest first',
+    responses: ok('Nights', listOf(z.object({ night: z.iso.date() }))),
+    handle: async ({ env, param }) => {
+      const bucket = nightBucket(env)
+      const nights = bucket ? await listNights(bucket, param('id')) : []
+      return Response.json({ data: nights.map((night) => ({ night })), next_cursor: null })
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${base}/nights/object`,
+    id: 'getBackupNightObject',
+    params: { id: tenantParam },
+    scope: 'admin',
+    tag,
+    summary: 'A file of these backups, sealed',
+    query: z.strictObject({ name: z.string().regex(nightFilePattern).describe('As the list of a night names it.') }),
+    responses: { 200: { description: 'The bytes', type: 'application/octet-stream' } },
+    handle: async (call) => {
+      const bucket = nightBucket(call.env)
+      const id = call.param('id')
+      const found = requireFound((bucket && (await readNightFile(bucket, id, call.query.name))) ?? undefined)
+      if (!call.query.name.endsWith('.sealed')) await recordForTenant(call.env, 'tenant.exported', id, call.authority)
+      return new Response(found.body, {
+        headers: { 'content-type': 'application/octet-stream', 'x-content-type-options': 'nosniff' },
+      })
+    },
+  }),
 ]
 
-async function* rowLines(env: Env, tenantId: string): AsyncGenerator<string> {
-  for await (const row of readTenantRows(env, tenantId)) yield `${JSON.stringify(row)}\n`
-}
-
-/** Files of workspaces come with their session; checkpoints, uploads in parts and kept answers are not backed up. */
-const isMadeAgain = (key: string): boolean => /^s\/[^/]+\/(?:files|checkpoints|cold)\/|^(?:answers|uploads)\//.test(key)
+const nightBucket = ({ BACKUPS, BLOBS }: Env): R2Bucket | undefined => BACKUPS ?? BLOBS

@@ -10,6 +10,7 @@ import { describeDatabases } from '#db/shards/measure-databases.ts'
 import { listBackendStates } from '#durable/workspace/open-backend.ts'
 import { explainMissingKey } from '#durable/platform/master-key.ts'
 import { tools as builtIn } from '#tools/index.ts'
+import { describeNights } from '../backup/describe-nights.ts'
 import { findAvailability } from './tools.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
 import { route } from '../route.ts'
@@ -26,6 +27,7 @@ const facts = z.object({
   backends: z.record(z.string(), z.string()).describe('The state of each backend, as text.'),
   backend: z.string().describe('The default backend.'),
   bindings: z.record(z.string(), z.string()),
+  backups: z.string().describe('The backups of each night: the last complete one, and what failed.'),
   tools: z
     .record(z.string(), z.string())
     .describe('Tools that need a vendor, a binding or a backend: what they use, or what is missing.'),
@@ -49,8 +51,9 @@ export const healthRoutes = [
       const status = database ? 'ok' : 'degraded'
       // How the deployment is made concerns only its owner.
       if (!hasScope(authority, 'admin') || authority.tenantId !== ownerTenant) return Response.json({ status })
+      const backups = await describeNights(env)
       return Response.json({
-        status,
+        status: backups.startsWith('failing') ? 'degraded' : status,
         database: database ? 'ok' : 'unreachable',
         databases: database ? await describeDatabases(env) : {},
         model: resolveDefaultModel(sources),
@@ -64,6 +67,7 @@ export const healthRoutes = [
           BLOBS: env.BLOBS ? 'bound' : 'absent: no files over 1.9 MB, images stay in the messages',
           IMAGES: env.IMAGES ? 'bound' : 'absent: images that a provider finds too large are left out',
         },
+        backups,
         tools: describeTools({ env, id: tenant.id, settings: tenant.settings }),
         secrets: { ENCRYPTION_KEY: explainMissingKey(env) ?? 'set' },
       })

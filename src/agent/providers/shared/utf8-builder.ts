@@ -5,6 +5,7 @@ const encoder = new TextEncoder()
 const maxBytesPerUnit = 3
 /** Above this length, reserving `maxBytesPerUnit` for each code unit would waste memory. */
 const largeTextChars = 64 * 1024
+const maxSpareBytes = 4 * 1024 * 1024
 
 export class Utf8Builder {
   #bytes: Uint8Array = new Uint8Array()
@@ -31,17 +32,28 @@ export class Utf8Builder {
   #reserve(byteCount: number): void {
     const needed = this.#length + byteCount
     if (needed <= this.#bytes.length) return
-    const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2))
+    // Doubling a request full of images would hold as much again.
+    const spare = Math.min(this.#bytes.length, maxSpareBytes)
+    const larger = new Uint8Array(Math.max(needed, this.#bytes.length + spare))
     larger.set(this.#bytes.subarray(0, this.#length))
     this.#bytes = larger
   }
 
   /** Returns a copy of all bytes followed by `suffix`. The suffix is not appended. */
   toBytesWith(suffix: string): Uint8Array {
-    const end = encoder.encode(suffix)
-    const whole = new Uint8Array(this.#length + end.length)
+    // Encoded in place: a suffix with images, which are ASCII, would else be held twice.
+    const spare = Math.min(suffix.length * (maxBytesPerUnit - 1), largeTextChars)
+    const whole = new Uint8Array(this.#length + suffix.length + spare)
     whole.set(this.#bytes.subarray(0, this.#length))
-    whole.set(end, this.#length)
-    return whole
+    const { read, written } = encoder.encodeInto(suffix, whole.subarray(this.#length))
+    const filled = whole.subarray(0, this.#length + written)
+    return read === suffix.length ? filled : join(filled, encoder.encode(suffix.slice(read)))
   }
+}
+
+function join(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(first.length + second.length)
+  whole.set(first)
+  whole.set(second, first.length)
+  return whole
 }

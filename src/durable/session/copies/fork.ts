@@ -208,6 +208,7 @@ function metadataOfFork(meta: SessionMetadata, spec: ForkSpec): SessionMetadata 
     grants: _grants,
     subagent: _subagent,
     pinned: _pinned,
+    filesChangedAt: _filesChangedAt,
     archived: _archived,
     ...rest
   } = meta

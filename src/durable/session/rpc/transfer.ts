@@ -7,6 +7,7 @@ import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { SessionView } from '../views/api-views.ts'
 import type { exportSession, ExportOptions, ImportedSession } from '../copies/export.ts'
+import type { CheckpointCopy } from '../copies/checkpoint-copy.ts'
 import { cancelCopy, copySession, type SessionCopy } from '../copies/fork.ts'
 import type { SessionHost } from '../session-host.ts'
 
@@ -43,6 +44,20 @@ export class TransferSubject extends RpcTarget {
       await this.#host.view()
       return true
     })
+  }
+
+  /** What `copy` leaves out, for a backup. Undefined when there are no checkpoints. */
+  async copyCheckpoints(authority: Authority): Promise<CheckpointCopy | undefined> {
+    const copies = await import('../copies/checkpoint-copy.ts')
+    return this.#host.with(authority, (session) =>
+      copies.hasCheckpoints(session) ? copies.copyCheckpoints(session) : undefined,
+    )
+  }
+
+  /** Returns false when the session has made checkpoints of its own. */
+  async restoreCheckpoints(authority: Authority, lines: ReadableStream<Uint8Array>): Promise<boolean | undefined> {
+    const copies = await import('../copies/checkpoint-copy.ts')
+    return this.#host.with(authority, (session) => copies.restoreCheckpoints(session, lines))
   }
 
   async export(authority: Authority, options: ExportOptions): Promise<ReturnType<typeof exportSession> | undefined> {
