@@ -8,7 +8,7 @@ import { isForeign } from '../../login/same-origin.ts'
 import type { ApiRoute, OpenRoute, RequestContext } from '../../route.ts'
 import { ok } from '../../shapes.ts'
 
-const tag = 'MCP'
+const tag = 'MCP server'
 const path = '/mcp'
 const resourcePath = `/.well-known/oauth-protected-resource${path}`
 
