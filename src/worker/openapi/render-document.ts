@@ -237,6 +237,7 @@ const descriptions: Readonly<Record<string, string>> = {
   Approvals: 'Tool calls that a person has to allow.',
   Questions: 'Questions of the agent that a person has to answer.',
   Search: 'Full text over the history of the tenant.',
+  'MCP server': 'The agent for MCP clients.',
   Tools: 'Tools and toolsets of the agent, and what missing ones need.',
   Skills: 'Instructions for kinds of work that the agent loads when it needs them.',
   'MCP servers': 'Servers whose tools the agent uses.',

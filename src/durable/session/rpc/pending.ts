@@ -2,7 +2,7 @@
 
 import { RpcTarget } from 'cloudflare:workers'
 import type { ApprovalAnswer } from '#agent/core/permission/approval.ts'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Authority, holderOf } from '#agent/core/permission/authority.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { deliverAnswer, findPending, isQuestion, wasCalled } from '#durable/turn/pending-requests.ts'
 import { decideApproval, type DecideResult } from '../core/approvals.ts'
@@ -28,6 +28,15 @@ export class PendingSubject extends RpcTarget {
       await session.pendingList.tryPublish()
       return isAnswered || (wasCalled(session.journal, request) ? false : undefined)
     })
+  }
+
+  /** Whether the one who asks has begun or contributed to the run that makes the call. */
+  async isAskedBy(authority: Authority, request: string): Promise<boolean> {
+    const isAsker = await this.#host.withAny(authority, async (session) => {
+      const asker = findPending(session, request) && session.store.current()?.options.authority
+      return asker !== undefined && (asker.isShared === true || holderOf(asker) === holderOf(authority))
+    })
+    return isAsker === true
   }
 
   /** Decides an approval. Undefined also when there never was such a call. */

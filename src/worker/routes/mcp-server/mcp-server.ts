@@ -1,0 +1,97 @@
+/** `POST /mcp`: the MCP server, and the document that tells its clients how to sign in. */
+
+import * as z from 'zod'
+import { AppError, renderError } from '../../errors.ts'
+import { authenticate } from '../../auth.ts'
+import { readText } from '../../input/body.ts'
+import { isForeign } from '../../login/same-origin.ts'
+import type { ApiRoute, OpenRoute, RequestContext } from '../../route.ts'
+import { ok } from '../../shapes.ts'
+
+const tag = 'MCP server'
+const path = '/mcp'
+const resourcePath = `/.well-known/oauth-protected-resource${path}`
+
+const originOf = (web: RequestContext): string =>
+  (web.env.PUBLIC_URL || new URL(web.req.url).origin).replace(/\/{1,20}$/, '')
+
+const resourceShape = z.object({
+  resource: z.string(),
+  resource_name: z.string(),
+  bearer_methods_supported: z.array(z.string()),
+  scopes_supported: z.array(z.string()),
+})
+
+/** `list`: the routes of the API, which exist after this. */
+export const createMcpServerRoutes = (list: () => readonly ApiRoute[]): readonly OpenRoute[] => [
+  {
+    method: 'post',
+    path,
+    id: 'sendMcpMessage',
+    scope: null,
+    tag,
+    summary: 'MCP server: one JSON-RPC message of a client',
+    description:
+      'Needs a key in `Authorization`. Tools, resources and prompts are those that the scopes of the key allow.',
+    example: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    body: z.looseObject({ jsonrpc: z.literal('2.0') }),
+    responses: { ...ok('The answer', z.looseObject({})), 202: { description: 'A notification was taken' } },
+    mount: (app) => void app.post(path, (web) => serve(web, list)),
+  },
+  {
+    method: 'get',
+    path: resourcePath,
+    id: 'getMcpResource',
+    scope: null,
+    tag,
+    summary: 'How clients of the MCP server sign in',
+    responses: ok('Metadata of the protected resource', resourceShape),
+    mount: (app) =>
+      void app.get(resourcePath, (web) =>
+        Response.json({
+          resource: originOf(web) + path,
+          resource_name: 'Talaria',
+          bearer_methods_supported: ['header'],
+          scopes_supported: ['chat', 'read', 'write', 'jobs', 'approve'],
+        }),
+      ),
+  },
+]
+
+async function serve(web: RequestContext, list: () => readonly ApiRoute[]): Promise<Response> {
+  requireOwnOrigin(web)
+  // A cookie would let pages of others act: browsers send it by themselves.
+  const hasKey = web.req.header('authorization') !== undefined
+  const identity = hasKey ? await authenticateClient(web) : askForKey(web, new AppError(401, 'invalid_api_key', noKey))
+  if (identity instanceof Response) return identity
+  const { serveMcp } = await import('./serve.ts')
+  return serveMcp({ web, identity, routes: list(), text: await readText(web.req.raw) })
+}
+
+const noKey = 'Send a key in the header: Authorization: Bearer KEY.'
+
+async function authenticateClient(web: RequestContext) {
+  try {
+    const known = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
+    return { ...known, requestId: web.get('requestId') }
+  } catch (error) {
+    if (!(error instanceof AppError) || error.status !== 401) throw error
+    return askForKey(web, error)
+  }
+}
+
+function askForKey(web: RequestContext, error: AppError): Response {
+  const response = renderError(error)
+  response.headers.set('www-authenticate', `Bearer resource_metadata="${originOf(web)}${resourcePath}"`)
+  return response
+}
+
+/** Pages that resolve a name of theirs to this server, and pages of other origins, are refused. */
+function requireOwnOrigin(web: RequestContext): void {
+  const host = web.env.PUBLIC_URL && URL.parse(web.env.PUBLIC_URL)?.host
+  const { host: asked, hostname } = new URL(web.req.url)
+  const isLocal = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]'
+  const isOtherHost = host !== undefined && host !== '' && asked !== host && !isLocal
+  if (isForeign(web.req.raw) || isOtherHost)
+    throw new AppError(403, 'policy', 'Pages of other origins may not use this server.', { param: 'Origin' })
+}
