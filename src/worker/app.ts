@@ -25,6 +25,7 @@ import { loginPageRoutes, signInRoutes } from './routes/login.ts'
 import { loginRoutes } from './routes/logins.ts'
 import { memoryRoutes } from './routes/memory.ts'
 import { mcpRoutes } from './routes/mcp.ts'
+import { mcpOAuthRoutes } from './routes/mcp-oauth.ts'
 import { mediaRoutes } from './routes/v1/media.ts'
 import { modelRoutes } from './routes/v1/models.ts'
 import { livenessRoutes } from './routes/liveness.ts'
@@ -115,6 +116,7 @@ export const openRoutes: readonly OpenRoute[] = [
   ...signInRoutes,
   ...webhookRoutes,
   ...linkedFileRoutes,
+  ...mcpOAuthRoutes,
   ...livenessRoutes,
   ...createOpenRoutes(() => [...routes, ...openRoutes]),
 ]

@@ -120,11 +120,12 @@ describe.each(eras)('a %s server of the official SDK', (era) => {
       (made) => made.includes('count'),
     )
     await client.post(`/api/sessions/${session}/stop`)
-    await eventually(
+    const told = await eventually(
       () => cancelled,
       (made) => made.includes('count'),
       2_000,
     )
+    expect(told).toEqual(['count'])
   })
 
   it('may change its list, which a refresh and then the next turn notice', async () => {

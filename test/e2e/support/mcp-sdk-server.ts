@@ -34,7 +34,8 @@ async function countSlowly(
   steps: number,
   { mcpReq }: ServerContext,
 ): Promise<CallToolResult> {
-  const { progressToken } = mcpReq._meta ?? {}
+  const { _meta: meta } = mcpReq
+  const progressToken = meta?.progressToken
   mcpReq.signal.addEventListener('abort', () => record.cancelled.push('count'))
   for (let progress = 1; progress <= steps; progress++) {
     await delay(100)
