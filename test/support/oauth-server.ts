@@ -96,12 +96,14 @@ export function serveOAuth(): OAuthServer {
       issued.resource === parameters.get('resource')
     return isSame && issued ? issue(issued.scope) : refuse()
   }
-  const goOn = globalThis.fetch
+  // A second spy on `fetch` is the first one, so its implementation is what goes on.
+  const before = vi.isMockFunction(fetch) ? vi.mocked(fetch).getMockImplementation() : undefined
+  const goOn: typeof fetch = before ?? fetch
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
-    const request = new Request(input as RequestInfo, init as RequestInit)
-    const { host, pathname } = new URL(request.url)
+    const { host, pathname } = new URL(input instanceof Request ? input.url : input)
+    if (host !== mcpHost && !host.endsWith('as.example.com')) return goOn(input, init)
+    const request = new Request(input, init)
     if (host === mcpHost) return serveResource(server, request, goOn)
-    if (!host.endsWith('as.example.com')) return goOn(request)
     server.asked.push(pathname)
     if (pathname === '/.well-known/oauth-authorization-server') return Response.json(server.metadata)
     if (pathname === '/register') {

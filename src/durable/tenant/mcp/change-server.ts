@@ -174,11 +174,14 @@ async function sealHeaders(
 const mask = ({ lastFour }: SealedHeader): string => `****${lastFour}`
 const isoOf = (at: number | undefined): string | null => (at ? new Date(at).toISOString() : null)
 
-const renderClient = ({ client_id: clientId, client_secret: secret, scope }: OAuthClient) => ({
-  ...(clientId !== undefined && { client_id: clientId }),
-  ...(secret && { client_secret: mask(secret) }),
-  ...(scope !== undefined && { scope }),
-})
+const renderClient = (oauth: OAuthClient | undefined) =>
+  oauth && {
+    oauth: {
+      ...(oauth.client_id !== undefined && { client_id: oauth.client_id }),
+      ...(oauth.client_secret && { client_secret: mask(oauth.client_secret) }),
+      ...(oauth.scope !== undefined && { scope: oauth.scope }),
+    },
+  }
 
 export function renderRow({
   config,
@@ -195,7 +198,7 @@ export function renderRow({
   return {
     ...plain,
     ...(token && { token: mask(token) }),
-    ...(oauth && { oauth: renderClient(oauth) }),
+    ...renderClient(oauth),
     ...((masked.length || hidden.length) && {
       headers: Object.fromEntries([...masked, ...hidden]) as Record<string, string>,
     }),
