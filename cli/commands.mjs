@@ -25,9 +25,9 @@ export const commands = {
   },
   sessions: {
     usage:
-      'sessions [ls [WORDS]] · show ID · rename ID TITLE · pin|unpin|archive|unarchive ID · fork ID [RUN] · rm ID…',
+      'sessions [ls [WORDS]] [--tag TAG] [--tool NAME] · show ID · rename ID TITLE · tag ID [TAG…] · pin|unpin|archive|unarchive ID · fork ID [RUN] · rm ID…',
     says: 'list and change sessions',
-    options: { limit: text, archived: flag },
+    options: { limit: text, archived: flag, tag: text, tool: text },
     load: () => import('./commands/sessions.mjs'),
   },
   runs: {

@@ -1,4 +1,4 @@
-/** `talaria sessions`: lists, shows, renames, pins, archives, forks and deletes sessions. */
+/** `talaria sessions`: lists, shows, renames, tags, pins, archives, forks and deletes sessions. */
 
 import { createClient, sessionPath } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
@@ -23,6 +23,8 @@ export async function run({ options, words: [action = 'ls', ...words], usage }) 
       return show(client, options, id)
     case 'rename':
       return change(client, options, id, { title: words.slice(1).join(' ') })
+    case 'tag':
+      return change(client, options, id, { tags: words.slice(1) })
     case 'fork':
       return fork(client, options, id, second)
     case 'rm':
@@ -38,23 +40,29 @@ async function list(client, options, words) {
     limit: '50',
     ...(words && { q: words }),
     ...(options.archived && { archived: 'true' }),
+    ...(options.tag !== undefined && { tag: options.tag }),
+    ...(options.tool !== undefined && { tool: options.tool }),
   })
   const found = await client.list(`/api/sessions?${query}`, Number(limit))
-  printList(options, found, ['ID', 'STATUS', 'UPDATED', 'TITLE'], (one) => [
+  printList(options, found, ['ID', 'STATUS', 'UPDATED', 'MESSAGES', 'TITLE'], (one) => [
     one.id,
     one.status,
     one.updated_at.slice(0, 16).replace('T', ' '),
-    `${one.pinned ? '* ' : ''}${one.title ?? ''}`,
+    String(one.message_count),
+    [one.pinned && '*', one.title, ...one.tags.map((tag) => `#${tag}`)].filter(Boolean).join(' '),
   ])
 }
 
 async function show(client, options, id) {
   const session = await client.get(sessionPath(id))
   if (options.json) return print(JSON.stringify(session))
-  const { title, status, model, context, queued, usage } = session
+  const { title, status, model, context, queued, usage, tags, message_count: messages, tools, summary } = session
   print(
-    `${plain(title ?? id)}\n${status}, ${model ?? 'default model'}, ${context.tokens} of ${context.window} tokens, ${dollars(usage.cost_usd)}, ${queued.length} queued\n`,
+    `${plain(title ?? id)}\n${status}, ${model ?? 'default model'}, ${context.tokens} of ${context.window} tokens, ${dollars(usage.cost_usd)}, ${queued.length} queued`,
   )
+  const used = tools.map(({ name, calls }) => `${name} ${calls}`).join(', ')
+  print(`${messages} messages${used && `; calls: ${plain(used)}`}${tags.map((tag) => ` #${plain(tag)}`).join('')}`)
+  print(`${summary ? plain(summary) : ''}\n`)
   const { data } = await client.get(sessionPath(id, '/messages?limit=20&preview=2000'))
   for (const { role, content, tool_calls: calls } of data) {
     const text = Array.isArray(content) ? content.map((part) => part.text ?? '[image]').join('') : content

@@ -135,6 +135,14 @@ export type Received = {
   readonly events: readonly InboundEvent[]
 }
 
+/** Events that a platform has kept until it was asked. `cursor` confirms them with the next question. */
+export type PolledEvents = { readonly cursor: string; readonly events: readonly InboundEvent[] }
+
+/** `isFinal`: no later question is answered differently. */
+export type PollAnswer =
+  | { readonly kind: 'polled'; readonly batches: readonly PolledEvents[] }
+  | { readonly kind: 'failed'; readonly detail: string; readonly waitMs?: number; readonly isFinal?: true }
+
 export type OutboundFile = {
   readonly kind: MediaKind
   readonly name: string
@@ -228,6 +236,11 @@ export type Channel = {
    * A proven one never fails: unknown content returns no events. Has no effects of its own.
    */
   readonly receive: (request: InboundRequest, connection: ChannelConnection) => Promise<Received>
+  /**
+   * Asks for events, for a server that the platform cannot reach, and waits for them up to half a minute. Never rejects.
+   * Absent: the platform has no such call.
+   */
+  readonly poll?: (connection: ChannelConnection, cursor: string | undefined) => Promise<PollAnswer>
   /** Splits a text into messages that the platform accepts. `plain` shows markup characters as they are. */
   readonly render: (text: string, format: 'markdown' | 'plain') => readonly MessageChunk[]
   /** Never rejects. `key` identifies the message over all attempts to send it. */

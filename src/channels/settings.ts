@@ -16,6 +16,9 @@ export const voiceModes = ['off', 'on', 'tts'] as const
 /** The answers that are also spoken: none, those to voice messages, or all. */
 export type VoiceMode = (typeof voiceModes)[number]
 
+/** How the messages of a platform arrive: it calls our address, or we ask for them. */
+const deliveryModes = ['webhook', 'polling'] as const
+
 const fields = {
   address: z.email().max(320).nullable().describe('The own address of the agent, on email. null elsewhere.'),
   allow_users: ids,
@@ -77,6 +80,9 @@ const fields = {
     })
     .nullable()
     .describe('When a chat of this channel begins a new conversation by itself. null: as the tenant has set it.'),
+  delivery: z
+    .enum(deliveryModes)
+    .describe('How messages arrive: the platform calls `webhook_url`, or this server asks for them (Telegram).'),
   burst_ms: z
     .int()
     .min(0)
@@ -108,6 +114,7 @@ export const channelSettings = z.strictObject({
   max_queued: fields.max_queued.default(32),
   working_note_minutes: fields.working_note_minutes.default(3),
   session_reset: fields.session_reset.default(null),
+  delivery: fields.delivery.default('webhook'),
   burst_ms: fields.burst_ms.default(0),
 })
 export type ChannelSettings = z.infer<typeof channelSettings>
@@ -132,7 +139,9 @@ export function normalizeIds<S extends z.infer<typeof settingsChange>>(
 }
 
 /** The settings in the API. What the system keeps is not among them: it decides whose conversation a chat continues. */
-export const writableSettings = channelSettings.omit({ moved_chats: true })
+export const writableSettings = channelSettings
+  .omit({ moved_chats: true })
+  .extend({ delivery: fields.delivery.optional() })
 
 /** A change of some settings. */
 export const settingsChange = z.strictObject(fields).omit({ moved_chats: true }).partial()

@@ -17,7 +17,7 @@ import {
   weekWord,
   getPageWords,
 } from './index-text.ts'
-import { encodePage, type EncodedPage } from './page-row.ts'
+import { encodeJson, encodePage, type EncodedPage } from './page-row.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 export const dayNumber = (at: number) => Math.floor(at / dayMs)
@@ -26,13 +26,18 @@ const ownSession = 'FROM session WHERE tenant_id = ?1 AND id = ?2'
 
 // The update omits active_day, chat and parent_id: SQLite would write their indexes again even if the values are unchanged.
 const upsertSession = `INSERT INTO session(tenant_id, id, title, source, model, parent_id, created_at, updated_at, active_day,
-    through, usage, state, chat, pinned, archived) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+    through, usage, state, chat, pinned, archived, message_count, tool_call_count, tools, tags, line)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
   ON CONFLICT(tenant_id, id) DO UPDATE SET title = excluded.title, source = excluded.source, model = excluded.model,
     updated_at = excluded.updated_at, through = max(session.through, excluded.through),
-    usage = excluded.usage, state = excluded.state, pinned = excluded.pinned, archived = excluded.archived
+    usage = excluded.usage, state = excluded.state, pinned = excluded.pinned, archived = excluded.archived,
+    message_count = excluded.message_count, tool_call_count = excluded.tool_call_count, tools = excluded.tools,
+    tags = excluded.tags, line = excluded.line
   WHERE excluded.through > session.through
-    OR (session.title, session.source, session.model, session.updated_at, session.usage, session.state)
-      IS NOT (excluded.title, excluded.source, excluded.model, excluded.updated_at, excluded.usage, excluded.state)`
+    OR (session.title, session.source, session.model, session.updated_at, session.usage, session.state,
+        session.message_count, session.line)
+      IS NOT (excluded.title, excluded.source, excluded.model, excluded.updated_at, excluded.usage, excluded.state,
+        excluded.message_count, excluded.line)`
 const updateActiveDay = 'UPDATE session SET active_day = ?3 WHERE tenant_id = ?1 AND id = ?2 AND active_day <> ?3'
 
 // Runs before the session is written, so that the old title can be compared.
@@ -143,7 +148,10 @@ function sessionStatement({ statement }: TenantDb, record: SessionRecord, throug
   const state = JSON.stringify(record.state ?? null)
   const values = [id, title, source, model, parentId, createdAt, updatedAt, day, through, usage, state]
   const { chat = null, pinned = false, archived = false } = record
-  return statement(upsertSession, ...values, chat, Number(pinned), Number(archived))
+  const { tags, facets } = record
+  const counts = [facets?.messages ?? null, facets?.calls ?? null, encodeJson(facets?.tools)]
+  const marks = [Number(pinned), Number(archived)]
+  return statement(upsertSession, ...values, chat, ...marks, ...counts, encodeJson(tags), encodeJson(facets?.line))
 }
 
 export function titleStatements(

@@ -6,7 +6,7 @@ import type { HistoryMessage, HistoryPort } from '#agent/core/tool.ts'
 import { appendPages } from './append-pages.ts'
 import { historyDb, type HistoryDb } from './shards/sharded-database.ts'
 import { createTenantDb, type TenantDb } from './tenant-db.ts'
-import { getSession, listRecentSessions, listSessions } from './session-directory.ts'
+import { describeSessions, getSession, listRecentSessions, listSessions } from './session-directory.ts'
 import { deletePagesFrom, deleteSession } from './delete-pages.ts'
 import type { searchMessages as SearchMessages } from './search/search.ts'
 import type { FindSimilar } from './search/similar.ts'
@@ -47,6 +47,7 @@ export function createD1History(
     listSessions: (filter) => listSessions(tenantDb, filter),
     deleteSession: (sessionId, unsent, audit) => deleteSession(tenantDb, sessionId, unsent, audit),
     recent: (limit) => listRecentSessions(tenantDb, limit, {}),
+    describe: (ids) => describeSessions(tenantDb, ids),
     search: async (query, limit, sort, filter) =>
       (await searchMessages(tenantDb, query, limit, { sort, filter, findSimilar, now: Date.now() })).hits,
     searchPage: (query, limit, sort, filter) =>
@@ -73,6 +74,7 @@ export function createReachableHistory(
   const searching = { ...scope, findSimilar }
   const isOwnOnly = reach.kind === 'session'
   return {
+    describe: async (ids) => (isOwnOnly ? [] : describeSessions(tenantDb, ids, chat)),
     recent: async (limit) => (isOwnOnly ? [] : listRecentSessions(tenantDb, limit, scope)),
     search: async (query, limit, sort, filter) =>
       isOwnOnly

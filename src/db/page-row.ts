@@ -40,7 +40,7 @@ export type EncodedPage = {
   readonly body: string
 }
 
-const encodeJson = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
+export const encodeJson = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
 
 /** Throws when the page number or the size is out of range. The caller has to split a long turn into pages. */
 export function encodePage(page: Page): EncodedPage {

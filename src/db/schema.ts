@@ -5,6 +5,7 @@
 
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { Facets, SessionLine } from '#agent/core/facets.ts'
 import type { Scope } from '#agent/core/permission/authority.ts'
 import type { Limits } from '#agent/core/settings.ts'
 import type { Usage } from '#agent/core/usage.ts'
@@ -31,6 +32,13 @@ export const session = sqliteTable(
     pinned: integer('pinned', { mode: 'boolean' }).notNull().default(false),
     // Archived sessions are left out of lists.
     archived: integer('archived', { mode: 'boolean' }).notNull().default(false),
+    // Null: not counted, because the session has not been used since these columns exist.
+    messageCount: integer('message_count'),
+    toolCallCount: integer('tool_call_count'),
+    // The number of calls by tool.
+    tools: text('tools', { mode: 'json' }).$type<Facets['tools']>(),
+    tags: text('tags', { mode: 'json' }).$type<readonly string[]>(),
+    line: text('line', { mode: 'json' }).$type<SessionLine>(),
   },
   (table) => [
     uniqueIndex('session_tenant_id').on(table.tenantId, table.id),

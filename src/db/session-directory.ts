@@ -6,11 +6,14 @@
 import type { SessionFilter, SessionRecord } from '#agent/core/history.ts'
 import { hiddenSources, scheduledSources } from '#agent/memory/session-source.ts'
 import type { HistorySession } from '#agent/core/tool.ts'
+import { type Facets, listTools, type SessionLine } from '#agent/core/facets.ts'
+import { joinMarks, privateMarks } from '#agent/core/marks.ts'
 import type { Usage } from '#agent/core/usage.ts'
+import { keysPerSession } from './page-row.ts'
 import { dayNumber } from './append-pages.ts'
 import type { TenantDb, SqlValue } from './tenant-db.ts'
 import { normalizeText, tenantPiece } from './index-text.ts'
-import { resolveScope, type SessionScope } from './search/session-scope.ts'
+import { hasTag, hasTool, resolveScope, type SessionScope } from './search/session-scope.ts'
 
 type SessionRow = {
   readonly id: string
@@ -23,8 +26,20 @@ type SessionRow = {
   readonly through: number
   readonly usage: string
   readonly state: string
+} & FacetsRow
+const sessionColumns = `id, title, source, model, parent_id, created_at, updated_at, through, usage, state, tool_call_count,
+  tools, tags, line`
+
+type FacetsRow = {
+  readonly message_count: number | null
+  readonly tool_call_count: number | null
+  readonly tools: string | null
+  readonly tags: string | null
+  readonly line: string | null
 }
-const sessionColumns = 'id, title, source, model, parent_id, created_at, updated_at, through, usage, state'
+/** Sessions that were not used since they are counted: the keys of their pages tell how many messages they have. */
+const messageCount = `coalesce(message_count, (SELECT sum(page.last - page.id % ${keysPerSession} + 1) FROM page
+  WHERE page.id > num << 20 AND page.id < (num + 1) << 20 AND page.tenant_id = ?1)) AS message_count`
 const newestFirst = 'ORDER BY active_day DESC, updated_at DESC, id'
 const maxSessions = 200
 
@@ -38,11 +53,22 @@ const parseRow = (row: SessionRow): SessionRecord => ({
   updatedAt: row.updated_at,
   usage: JSON.parse(row.usage) as Usage,
   state: JSON.parse(row.state) as unknown,
+  ...parseFacets(row),
+})
+
+const parseFacets = (row: FacetsRow) => ({
+  ...(row.tags !== null && { tags: JSON.parse(row.tags) as readonly string[] }),
+  facets: {
+    messages: row.message_count ?? 0,
+    calls: row.tool_call_count ?? undefined,
+    tools: JSON.parse(row.tools ?? '{}') as Facets['tools'],
+    ...(row.line !== null && { line: JSON.parse(row.line) as SessionLine }),
+  },
 })
 
 export async function getSession({ read }: TenantDb, sessionId: string) {
   const [row] = await read<SessionRow>(
-    `SELECT ${sessionColumns} FROM session WHERE tenant_id = ?1 AND id = ?2`,
+    `SELECT ${sessionColumns}, ${messageCount} FROM session WHERE tenant_id = ?1 AND id = ?2`,
     sessionId,
   )
   return row && { record: parseRow(row), through: row.through }
@@ -64,20 +90,49 @@ export async function listRecentSessions(
   { chat, notOf }: SessionScope,
 ): Promise<readonly HistorySession[]> {
   const within = await resolveScope({ notOf }, tenantDb)
-  const rows = await tenantDb.read<Pick<SessionRow, 'id' | 'title' | 'source' | 'updated_at'>>(
-    `SELECT id, title, source, updated_at FROM (SELECT num, id, title, source, updated_at, active_day FROM session
+  const rows = await tenantDb.read<ListedRow>(
+    `SELECT ${listedColumns} FROM (SELECT num, ${listedColumns}, active_day FROM session
         WHERE tenant_id = ?1 ${chat === undefined ? '' : 'AND chat = ?3'} ${newestFirst} LIMIT ${maxScannedSessions})
       WHERE source NOT IN (${quoteList(hiddenSources)}) ${within?.(`(num << 20)`) ?? ''}
       ORDER BY source IN (${quoteList(scheduledSources)}), active_day DESC, updated_at DESC, id LIMIT ?2`,
     Math.min(limit, maxSessions),
     ...(chat === undefined ? [] : [chat]),
   )
-  return rows.map((row) => ({
+  return rows.map(renderListed)
+}
+
+type ListedRow = Pick<SessionRow, 'id' | 'title' | 'source' | 'updated_at' | keyof FacetsRow>
+const listedColumns = 'id, title, source, updated_at, message_count, tool_call_count, tools, tags, line'
+
+function renderListed(row: ListedRow): HistorySession {
+  const { facets, tags = [] } = parseFacets(row)
+  const { line } = facets
+  return {
     session_id: row.id,
     title: row.title,
     source: row.source,
     updated_at: new Date(row.updated_at).toISOString(),
-  }))
+    ...(row.message_count !== null && { message_count: row.message_count }),
+    ...(row.tool_call_count !== null && { tool_call_count: row.tool_call_count }),
+    tools: listTools(facets).map(({ name }) => name),
+    tags,
+    ...(line && { summary: line.text, marks: joinMarks(privateMarks, line.marks) }),
+  }
+}
+
+/** Describes some sessions, for those who have found messages of them. */
+export async function describeSessions(
+  { read }: TenantDb,
+  ids: readonly string[],
+  chat?: string,
+): Promise<readonly HistorySession[]> {
+  const rows = await read<ListedRow>(
+    `SELECT ${listedColumns} FROM session WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))
+      ${chat === undefined ? '' : 'AND chat = ?3'} LIMIT ${maxSessions}`,
+    JSON.stringify(ids),
+    ...(chat === undefined ? [] : [chat]),
+  )
+  return rows.map(renderListed)
 }
 
 /** The cursor names the last row, so that pages stay stable while sessions change. An invalid cursor gives an empty page. */
@@ -92,20 +147,32 @@ export async function listSessions({ read, tenantId }: TenantDb, filter: Session
     conditions.push(`active_day <= ${bind(dayNumber(after.updatedAt))}`)
     conditions.push(`(updated_at < ${at} OR (updated_at = ${at} AND id > ${id}))`)
   }
-  if (filter.source !== undefined) conditions.push(`source = ${bind(filter.source)}`)
-  else if (filter.isForPeople) conditions.push(`source NOT IN (${quoteList(hiddenSources)})`)
-  if (filter.notSource !== undefined) conditions.push(`source <> ${bind(filter.notSource)}`)
-  for (const name of ['pinned', 'archived'] as const)
-    if (filter[name] !== undefined) conditions.push(`${name} = ${bind(Number(filter[name]))}`)
+  conditions.push(...renderFieldConditions(filter, bind))
   if (filter.q) conditions.push(renderTitleCondition(filter.q, tenantId, bind))
   const limit = Math.max(1, Math.min(filter.limit, maxSessions))
   const rows = await read<SessionRow>(
-    `SELECT ${sessionColumns} FROM session WHERE ${conditions.join(' AND ')} ${newestFirst} LIMIT ${bind(limit + 1)}`,
+    `SELECT ${sessionColumns}, ${messageCount} FROM (SELECT * FROM session WHERE ${conditions.join(' AND ')} ${newestFirst}
+      LIMIT ${bind(limit + 1)}) AS session ${newestFirst}`,
     ...values,
   )
   const data = rows.slice(0, limit).map(parseRow)
   const last = data.at(-1)
   return { data, nextCursor: rows.length > limit && last ? encodeCursor(last) : null }
+}
+
+function renderFieldConditions(filter: SessionFilter, bind: (value: SqlValue) => string): readonly string[] {
+  const { source, notSource, pinned, archived, tag, tool, isForPeople } = filter
+  const render = <Value>(value: Value | undefined, condition: (value: Value) => string) =>
+    value === undefined ? [] : [condition(value)]
+  return [
+    ...render(source, (value) => `source = ${bind(value)}`),
+    ...(source === undefined && isForPeople ? [`source NOT IN (${quoteList(hiddenSources)})`] : []),
+    ...render(notSource, (value) => `source <> ${bind(value)}`),
+    ...render(pinned, (value) => `pinned = ${bind(Number(value))}`),
+    ...render(archived, (value) => `archived = ${bind(Number(value))}`),
+    ...render(tag, (value) => hasTag(bind(value))),
+    ...render(tool, (value) => hasTool(bind(value))),
+  ]
 }
 
 /** Searches three or more characters in the trigram index of titles. Fewer are compared row by row. */

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { joinMarks, type Marks } from '#agent/core/marks.ts'
-import type { CallContext, HistoryPort, HistoryHit, HistoryMessage } from '#agent/core/tool.ts'
+import type { CallContext, HistoryPort, HistoryHit, HistoryMessage, HistorySession } from '#agent/core/tool.ts'
 import { historyReach } from '#agent/core/permission/authority.ts'
 import { isScopeLost, othersLimit } from '#agent/core/permission/lost-rights.ts'
 import { fenceUntrusted, minFencedChars } from '#agent/untrusted/fence.ts'
@@ -22,7 +22,7 @@ const input = z.object({
     .string()
     .optional()
     .describe(
-      'Words or a question. "phrase", -word, after:2025-06-01, before:2025-07, source:telegram, from:Ann narrow it.',
+      'Words or a question. "phrase", -word, after:2025-06-01, before:2025-07, source:telegram, from:Ann, tag:work, tool:terminal narrow it.',
     ),
   limit: z.int().min(1).max(maxSessions).default(3).describe('Sessions.'),
   sort: z.enum(['newest', 'oldest']).optional().describe('Default: best match.'),
@@ -62,6 +62,16 @@ const withMarkedReads = (history: HistoryPort, addMarks: CallContext['addMarks']
     addMarks(joinMarks(...all.map(({ marks }) => marks)))
   return {
     ...history,
+    async recent(limit) {
+      const sessions = await history.recent(limit)
+      note(sessions)
+      return sessions
+    },
+    async describe(ids) {
+      const sessions = await history.describe(ids)
+      note(sessions)
+      return sessions
+    },
     async search(...given) {
       const hits = await history.search(...given)
       note(hits)
@@ -94,7 +104,7 @@ const parseLink = (text: string): string => (text.startsWith(linkPrefix) ? text.
 
 async function listRecent(history: HistoryPort, limit: number) {
   const recent = await history.recent(limit)
-  const sessions = recent.map((session) => ({ ...session, link: renderLink(session.session_id) }))
+  const sessions = recent.map(({ marks: _marks, ...session }) => ({ ...session, link: renderLink(session.session_id) }))
   return { mode: 'browse', sessions, count: sessions.length }
 }
 
@@ -151,13 +161,28 @@ async function searchHistory(history: HistoryPort, request: Input) {
   const sessions = new Map<string, HistoryHit[]>()
   for (const hit of hits) sessions.set(hit.session_id, [...(sessions.get(hit.session_id) ?? []), hit])
   const chosen = [...sessions.values()].slice(0, limit)
+  const listed = chosen.length ? await history.describe(chosen.flatMap(([hit]) => hit?.session_id ?? [])) : []
+  const facets = new Map(listed.map((session) => [session.session_id, facetsOf(session)]))
   const results = await Promise.all(
-    chosen.map((found, i) =>
-      detail === 'full' || i === 0 ? describeSession(history, found, request) : outlineSession(found, request),
-    ),
+    chosen.map(async (found, i) => ({
+      ...(detail === 'full' || i === 0
+        ? await describeSession(history, found, request)
+        : outlineSession(found, request)),
+      ...facets.get(found[0]?.session_id ?? ''),
+    })),
   )
   const hint = results.length === 0 ? { hint: 'Nothing found: try fewer or other words.' } : {}
   return { mode: 'discovery', query, results, count: results.length, sessions_found: sessions.size, ...hint }
+}
+
+function facetsOf({ message_count, tool_call_count, tools, tags, summary }: HistorySession) {
+  return {
+    ...(message_count !== undefined && { message_count }),
+    ...(tool_call_count !== undefined && { tool_call_count }),
+    ...(tools.length > 0 && { tools }),
+    ...(tags.length > 0 && { tags }),
+    ...(summary !== undefined && { summary }),
+  }
 }
 
 /** Messages are read by number, and an id ends with the number. */

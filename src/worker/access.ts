@@ -4,7 +4,7 @@
  */
 
 import { type Access, findRefusal, fullAccess, keyOf } from '#agent/core/permission/access.ts'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Authority, isLimitedByRole } from '#agent/core/permission/authority.ts'
 import { findDeletedRole, type Identity, narrowByRoles, resolveAuthority } from '#agent/core/permission/roles.ts'
 import { refusalBody } from '#agent/public-api/access-refusal.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -35,5 +35,12 @@ function requireRole({ roles = {} }: Access, identity: Identity): Authority {
   const deleted = authority.scopes.length ? undefined : findDeletedRole(identity, roles)
   if (deleted === undefined) return authority
   const message = `The role "${deleted}" of this key does not exist any more, so it may do nothing.`
+  throw new AppError(403, 'insufficient_scope', message, { param: 'role' })
+}
+
+/** Throws a 403 where a role limits tools or risks: servers, skills and the memory of the tenant act in all sessions. */
+export function requireUnlimitedRole(authority: Authority): void {
+  if (!isLimitedByRole(authority)) return
+  const message = 'The role of this key limits tools or risks, so it may not change this: it acts in all sessions.'
   throw new AppError(403, 'insufficient_scope', message, { param: 'role' })
 }

@@ -9,7 +9,7 @@ import type { Authority, Scope } from '#agent/core/permission/authority.ts'
 import type { Identity } from '#agent/core/permission/roles.ts'
 import { type LogIds, logIdsOf, noteLogIds } from '#durable/platform/log-context.ts'
 import { fetchTenantSnapshot, type TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { requireAccess } from './access.ts'
+import { requireAccess, requireUnlimitedRole } from './access.ts'
 import { authenticate, requireScope } from './auth.ts'
 import type { ErrorKind } from './openapi/error-responses.ts'
 import type { PathParam } from './openapi/path-params.ts'
@@ -44,6 +44,8 @@ export type ApiRoute = {
   /** The parts of the path, by name. */
   readonly params?: Readonly<Record<string, PathParam>>
   readonly scope: Scope
+  /** It changes what acts in all sessions. A role that limits tools or risks may not use it. */
+  readonly isTenantWide?: true
   readonly summary: string
   /** Markdown. Default: the summary. */
   readonly description?: string
@@ -98,6 +100,7 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
         const tenant = await fetchTenantSnapshot(web.env, identity.tenantId)
         const authority = requireAccess(tenant, identity)
         requireScope(authority, definition.scope)
+        if (definition.isTenantWide) requireUnlimitedRole(authority)
         await requireRequestAdmission(web.env, tenant, authority)
         const query = (definition.query ? validate(definition.query, web.req.query(), 'query') : {}) as z.infer<Query>
         const bodyText = definition.body ? await readText(web.req.raw) : ''

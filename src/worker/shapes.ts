@@ -53,6 +53,16 @@ export const sessionShape = z.object({
   parent_id: z.string().nullable(),
   pinned: z.boolean(),
   archived: z.boolean().describe('Left out of lists that do not ask for it.'),
+  message_count: z.int().describe('All messages, those of tools included. Undone ones do not count.'),
+  tool_call_count: z.int().nullable().describe('null: not counted before the next turn of an older session.'),
+  tools: z
+    .array(z.object({ name: z.string(), calls: z.int() }))
+    .describe('The tools that were called, the most used ones first.'),
+  tags: z.array(z.string()),
+  summary: z
+    .string()
+    .nullable()
+    .describe('One line: of the newest summary of its conversation, else the beginning of the last answer.'),
   expires_at: time.nullable().describe('When it deletes itself. null: it stays, or a turn is open.'),
   usage: usageShape,
   settings: settingsSchema,

@@ -100,7 +100,8 @@ describe('readSyncState()', () => {
     const { store } = open()
     const given = createRecord('a', { title: 'T', parentId: 'p', model: null, state: { deep: [1, { two: null }] } })
     await store.append(given, [createPage(1, ['a', 'b']), createPage(3, ['c', 'd', 'e'])])
-    expect(await store.readSyncState('a')).toEqual({ record: given, through: 5 })
+    const facets = { messages: 5, tools: {} }
+    expect(await store.readSyncState('a')).toEqual({ record: { ...given, facets }, through: 5 })
     await store.append(given, [])
     expect((await store.readSyncState('a'))?.through).toBe(5)
   })
@@ -322,6 +323,32 @@ describe('listSessions()', () => {
     expect(await ids({ q: '"plan' })).toEqual(['b'])
     expect(await ids({ q: 'avel', source: 'telegram' })).toEqual([])
     expect(await ids({ q: '%' })).toEqual([])
+  })
+
+  it('has the facets and tags of sessions, filters by both, and counts the messages of those that are older', async () => {
+    const { store, cost } = open()
+    const line = { text: 'A report.', seq: 2, marks: {} }
+    const facets = { messages: 2, calls: 3, tools: { terminal: 2, 'a.b"c': 1 }, line }
+    await store.append(createRecord('counted', { facets, tags: ['work', "o'clock"] }), [createPage(1, ['a', 'b'])])
+    await store.append(createRecord('old'), [createPage(1, ['a', 'b', 'c']), createPage(9, ['d'])])
+    await store.append(createRecord('empty'), [])
+    const list = async (filter = {}) =>
+      (await store.listSessions({ limit: 10, ...filter })).data.map(({ id, tags, facets: of }) => ({ id, tags, of }))
+    expect(await list()).toEqual([
+      { id: 'counted', tags: ['work', "o'clock"], of: facets },
+      { id: 'empty', tags: undefined, of: { messages: 0, tools: {} } },
+      { id: 'old', tags: undefined, of: { messages: 4, tools: {} } },
+    ])
+    for (const filter of [{ tag: 'work' }, { tag: "o'clock" }, { tool: 'terminal' }, { tool: 'a.b"c' }])
+      expect((await list(filter)).map(({ id }) => id)).toEqual(['counted'])
+    for (const filter of [{ tag: 'Work' }, { tag: '%' }, { tool: 'term' }, { tag: 'work', tool: 'memory' }])
+      expect(await list(filter)).toEqual([])
+    const [described] = await store.describe(['counted', 'none'])
+    expect(described).toMatchObject({ message_count: 2, tool_call_count: 3, tools: ['terminal', 'a.b"c'] })
+    expect(described).toMatchObject({ summary: 'A report.', marks: { isPrivate: true } })
+    const change = () => store.append(createRecord('counted', { facets: { ...facets, messages: 9 } }), [])
+    expect((await cost(change)).written).toBe(1)
+    expect((await list())[0]).toMatchObject({ of: { messages: 9 } })
   })
 
   it('returns an empty page for an invalid cursor', async () => {

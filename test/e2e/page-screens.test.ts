@@ -82,6 +82,27 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     expect((await client.get('/api/sessions?archived=all')).json.data).toEqual([])
   })
 
+  it('shows the facets of sessions, changes their tags, and filters by one', async () => {
+    const { id } = (await client.post('/api/sessions', { title: 'Bees' })).json
+    await client.post('/api/sessions', { title: 'Wasps' })
+    await client.post(`/api/sessions/${id}/chat`, { input: '[[say They make **honey**.]]' })
+    await open('sessions')
+    const main = page.getByRole('main')
+    const row = main.locator('li', { hasText: 'Bees' })
+    await row.getByText('They make honey.').waitFor()
+    await row.getByText('Messages: 2').waitFor()
+    await main.getByRole('button', { name: 'Tags: Bees' }).click()
+    await page.getByRole('dialog').getByRole('textbox').fill('field work, , insects')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await row.getByRole('button', { name: 'Tag “insects”' }).click()
+    await main.getByRole('link', { name: 'Wasps' }).waitFor({ state: 'detached' })
+    await main.getByRole('button', { name: 'Remove: Tag “insects”' }).click()
+    await main.getByRole('link', { name: 'Wasps' }).waitFor()
+    expect((await client.get('/api/sessions?tag=field%20work')).json.data).toHaveLength(1)
+    const ids = (await client.get('/api/sessions')).json.data.map((one: { id: string }) => one.id)
+    await client.post('/api/sessions/delete', { ids })
+  })
+
   it('exports a session and imports it again', async () => {
     await importSession('Carried')
     await open('sessions')

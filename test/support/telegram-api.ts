@@ -48,6 +48,8 @@ export class TelegramApi {
   readonly chats = new Map<number, string>()
   readonly sentFiles: { readonly name: string; readonly bytes: number }[] = []
   webhook: { readonly url?: string; readonly [more: string]: unknown } = {}
+  /** Updates that nobody has confirmed. */
+  updates: { readonly update_id: number; readonly [more: string]: unknown }[] = []
   #next = 100
   #overrides: { readonly method: string; readonly what: AnswerOverride }[] = []
 
@@ -95,6 +97,8 @@ export class TelegramApi {
     else this.calls.push({ method, body })
     if (what instanceof Gate) await what.waitUntilOpen()
     else if (what && what !== 'lost') return refusal(what)
+    // As the real one, it waits a while for messages.
+    if (method === 'getUpdates' && !this.webhook.url) await waitBriefly(() => this.updates.length > 0)
     const answer = this.#perform(method, body)
     if (what === 'lost') throw new TypeError('Network connection lost.')
     return answer
@@ -127,6 +131,15 @@ export class TelegramApi {
       case 'deleteWebhook':
         this.webhook = method === 'setWebhook' ? { ...body, url: String(body['url']) } : {}
         return ok(true)
+      case 'getUpdates': {
+        if (this.webhook.url) {
+          const description = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook first"
+          return refusal({ status: 409, description })
+        }
+        const from = Number(body['offset'] ?? 0)
+        this.updates = this.updates.filter(({ update_id: id }) => id >= from)
+        return ok(this.updates.slice(0, 100))
+      }
       case 'getWebhookInfo':
         return ok({ url: this.webhook.url ?? '' })
       default:
@@ -142,6 +155,10 @@ export class TelegramApi {
     this.messages.set(id, body.text ?? '')
     return ok({ message_id: id })
   }
+}
+
+async function waitBriefly(isDone: () => boolean): Promise<void> {
+  for (let n = 0; n < 20 && !isDone(); n++) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
 const notFound = () => new Response('{}', { status: 404 })

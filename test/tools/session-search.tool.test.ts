@@ -1,6 +1,7 @@
 /** Tests the tool that searches and reads earlier sessions. */
 
 import { describe, expect, it } from 'vitest'
+import { foreignMarks } from '#agent/core/marks.ts'
 import type { Message, MessageSource } from '#agent/core/message.ts'
 import type { HistoryPort, HistoryMessage } from '#agent/core/tool.ts'
 import sessionSearch from '#tools/session-search.tool.ts'
@@ -23,12 +24,21 @@ describe('session_search', () => {
     at: '2026-01-01T00:00:00.000Z',
     snippet: `found ${seq}`,
   })
+  const session = (session_id: string) => ({
+    session_id,
+    title: null,
+    source: 'api',
+    updated_at: '2026-01-01T00:00:00.000Z',
+    message_count: 92,
+    tools: ['terminal'],
+    tags: session_id === 'a' ? ['work'] : [],
+    summary: `About ${session_id}`,
+    marks: foreignMarks,
+  })
   const queries: unknown[] = []
   const history: HistoryPort = {
-    recent: async (limit) =>
-      ['a', 'b', 'c', 'd']
-        .slice(0, limit)
-        .map((session_id) => ({ session_id, title: null, source: 'api', updated_at: '2026-01-01T00:00:00.000Z' })),
+    recent: async (limit) => ['a', 'b', 'c', 'd'].slice(0, limit).map(session),
+    describe: async (ids) => ids.filter((id) => id !== 'b').map(session),
     search: async (query, limit, sort) => {
       queries.push([query, limit, sort])
       return [hit('a', 1), hit('a', 2, 'assistant'), hit('b', 3), hit('a', 4), hit('a', 5)]
@@ -53,6 +63,8 @@ describe('session_search', () => {
   it('lists recent sessions with links', async () => {
     const { result } = await search({ limit: 2 })
     expect(result).toMatchObject({ mode: 'browse', count: 2 })
+    expect(result['sessions'][0]).toMatchObject({ message_count: 92, tools: ['terminal'], summary: 'About a' })
+    expect(result['sessions'][0].marks).toBe(undefined)
     expect(result['sessions'].map((session: { link: string }) => session.link)).toEqual(['@session:a', '@session:b'])
   })
 
@@ -65,6 +77,8 @@ describe('session_search', () => {
     expect(numbersOf(result['results'][0].messages)).toEqual([0, 1, 2])
     expect(result['results'][1]).toMatchObject({ session_id: 'b', link: '@session:b', source: 'api' })
     expect(result['results'][1].beginning).toBe(undefined)
+    expect(result['results'][0]).toMatchObject({ tags: ['work'], tools: ['terminal'], summary: 'About a' })
+    expect(result['results'][1].tools).toBe(undefined)
   })
 
   it('filters by role', async () => {

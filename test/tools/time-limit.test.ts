@@ -149,7 +149,7 @@ it('no timer is left when a call has ended, so that the object can hibernate', a
 })
 
 it('a history that does not answer ends session_search after 30 seconds', async () => {
-  const history = { recent: () => never, search: () => never, read: () => never } as HistoryPort
+  const history = { recent: () => never, describe: () => never, search: () => never, read: () => never } as HistoryPort
   const tool = tools.find(({ name }) => name === 'session_search')!
   const { timers, ended } = start([callOf(tool)], [tool], { services: { history } })
   await timers.pass(30_000)

@@ -59,11 +59,23 @@ describe('a role with limits', () => {
     const roles = { reader: { scopes, max_risk: 'read' } }
     expect((await call('PATCH', '/api/settings', { key, body: { roles } })).status).toBe(200)
     const reader = await newKey(id, scopes, { role: 'reader' })
-    expect((await add(reader)).status).toBeGreaterThanOrEqual(400)
     await add(key)
-    const changed = await call('PATCH', `${path}/wiki`, { key: reader, body: { enabled: false } })
-    const removed = await call('DELETE', `${path}/wiki`, { key: reader })
-    expect([changed.status, removed.status].every((status) => status >= 400)).toBe(true)
+    const row = `${path}/wiki`
+    const attempts = [
+      ['POST', path, { alias: 'two', url }],
+      ['PATCH', row, { enabled: false }],
+      ['DELETE', row, undefined],
+      ['POST', `${row}/test`, undefined],
+      ['POST', `${row}/refresh`, undefined],
+      ['POST', `${row}/approve`, { tools: [{ tool: 'echo', hash: 'x' }] }],
+      ['POST', '/api/mcp/import', { mcpServers: { two: { url } } }],
+    ] as const
+    for (const [method, at, body] of attempts) {
+      const answer = await call<ErrorBody>(method, at, { key: reader, body })
+      const { code, message, param } = answer.body.error
+      expect([at, answer.status, code, param]).toEqual([at, 403, 'insufficient_scope', 'role'])
+      expect(message).toContain('acts in all sessions')
+    }
     expect((await call<{ data: Row[] }>('GET', path, { key: reader })).body.data).toMatchObject([{ enabled: true }])
   })
 })

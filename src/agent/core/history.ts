@@ -4,6 +4,7 @@
  */
 
 import type { KeptMessages } from './compression.ts'
+import type { Facets } from './facets.ts'
 import type { AuditEvent } from './permission/audit.ts'
 import type { HistoryPort, HistoryHit, SearchFilter } from './tool.ts'
 import type { Message } from './message.ts'
@@ -63,6 +64,10 @@ export type SessionRecord = {
   readonly pinned?: boolean | undefined
   /** Left out of lists that do not ask for it. */
   readonly archived?: boolean | undefined
+  /** Set by a person, to find it again. */
+  readonly tags?: readonly string[] | undefined
+  /** Absent: not counted. */
+  readonly facets?: Facets | undefined
   /** The settings and other state that a rebuilt object needs; opaque JSON. */
   readonly state: unknown
 }
@@ -86,6 +91,9 @@ export type SessionFilter = {
   readonly notSource?: string | undefined
   readonly pinned?: boolean | undefined
   readonly archived?: boolean | undefined
+  readonly tag?: string | undefined
+  /** The name of a tool that was called in the session. */
+  readonly tool?: string | undefined
   /** Substring of the title. */
   readonly q?: string | undefined
 }

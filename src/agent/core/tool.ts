@@ -79,6 +79,15 @@ export type HistorySession = {
   readonly source: string
   /** ISO 8601, UTC. */
   readonly updated_at: string
+  /** Absent: not counted. */
+  readonly message_count?: number
+  readonly tool_call_count?: number
+  /** Those that were called, the most used ones first. */
+  readonly tools: readonly string[]
+  readonly tags: readonly string[]
+  /** A line about what was said, with its marks. */
+  readonly summary?: string
+  readonly marks?: Marks
 }
 
 /** The filter of a search. Times are milliseconds since 1970: `from` on, and before `to`. */
@@ -88,6 +97,9 @@ export type SearchFilter = {
   /** The source of sessions. */
   readonly source?: string | undefined
   readonly session?: string | undefined
+  readonly tag?: string | undefined
+  /** The name of a tool that was called in the session. */
+  readonly tool?: string | undefined
   readonly role?: string | undefined
   /** The name before the messages of a person in a group. */
   readonly person?: string | undefined
@@ -97,6 +109,8 @@ export type SearchFilter = {
 export type HistoryPort = {
   /** Newest first; runs of jobs come last. Without subagents and the lineage of the calling session. */
   readonly recent: (limit: number) => Promise<readonly HistorySession[]>
+  /** Describes some sessions, in any order. */
+  readonly describe: (sessionIds: readonly string[]) => Promise<readonly HistorySession[]>
   /** Best first, and runs of jobs after all others. Leaves out the same sessions as `recent`. */
   readonly search: (
     query: string,

@@ -6,6 +6,7 @@
 import type { AccessRefusal } from './permission/access.ts'
 import type { ApprovalDecision } from './permission/approval.ts'
 import type { CompressionState, Summary } from './compression.ts'
+import type { Facets } from './facets.ts'
 import type { Failure, FailureKind } from './failure.ts'
 import type { AssistantMessage, Message, ToolMessage } from './message.ts'
 import type { ResponseRequest } from './request/response-request.ts'
@@ -156,6 +157,8 @@ export type Turn = {
   readonly delegated?: Usage
   /** The usage of the session at the start of this turn. */
   readonly usageBefore: Usage
+  /** The facets of the session at the start of this turn. Absent in turns that are older than facets. */
+  readonly facetsBefore?: Facets
   /** The ended parts of the run, oldest first. */
   readonly segments?: readonly Segment[]
   readonly stopRequested: boolean

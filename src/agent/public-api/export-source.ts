@@ -7,6 +7,7 @@ export type ExportedSession = {
   readonly title: string | null
   readonly source: string
   readonly model: string | null
+  readonly tags?: readonly string[]
   /** ISO 8601. */
   readonly created_at: string
 }

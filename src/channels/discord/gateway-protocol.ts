@@ -28,7 +28,8 @@ export type GatewayStep =
   /** The socket is of no more use. `pauseMs`: Discord wants some time in between. */
   | { readonly kind: 'reconnect'; readonly state: GatewayState; readonly pauseMs: number }
 
-const frame = z.object({ op: z.int(), d: z.unknown(), s: z.int().nullish(), t: z.string().nullish() })
+/** An operation without data may leave `d` out. */
+const frame = z.object({ op: z.int(), d: z.unknown().optional(), s: z.int().nullish(), t: z.string().nullish() })
 const hello = z.object({ heartbeat_interval: z.number().min(1_000).max(600_000) })
 const ready = z.object({
   session_id: z.string(),

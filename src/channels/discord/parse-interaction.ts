@@ -12,7 +12,7 @@ export const discordUser = z.object({
   global_name: z.string().nullish(),
   bot: z.boolean().optional(),
 })
-const option = z.object({ name: z.string(), value: z.unknown() })
+const option = z.object({ name: z.string(), value: z.unknown().optional() })
 const interaction = z.object({
   id: z.string(),
   token: z.string(),

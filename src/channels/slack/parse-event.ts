@@ -310,7 +310,7 @@ const attachment = z.object({
   footer: z.string().optional(),
   blocks: z.array(z.unknown()).optional(),
   message_blocks: z
-    .array(z.object({ message: z.object({ blocks: z.unknown() }) }))
+    .array(z.object({ message: z.object({ blocks: z.unknown().optional() }) }))
     .optional()
     .catch(undefined),
   files: z.array(z.unknown()).optional(),

@@ -10,6 +10,7 @@ import {
   type FetchedMedia,
   type OutboundFile,
   type OutboundMessage,
+  type PollAnswer,
   refused,
   type Registration,
   type ResolvedTarget,
@@ -70,6 +71,7 @@ export const telegram: Channel = {
   },
   fetchMedia,
   register,
+  poll,
   resolveTarget,
 }
 
@@ -125,6 +127,44 @@ async function fetchMedia(
   return { ...file, ...(mime && { mime }) }
 }
 
+const updateTypes = ['message', 'edited_message', 'callback_query', 'my_chat_member']
+/** Below the limit of a call (call-api.ts). */
+const pollSeconds = 20
+
+/** `cursor`: the number behind the last update. Updates before it are forgotten by Telegram. */
+async function poll(connection: ChannelConnection, cursor: string | undefined): Promise<PollAnswer> {
+  const fields = { timeout: pollSeconds, allowed_updates: updateTypes }
+  const answer = await callBotApi(connection, 'getUpdates', {
+    ...fields,
+    ...(cursor !== undefined && { offset: Number(cursor) }),
+  })
+  if (answer.kind !== 'done') return failedPoll(connection, answer)
+  const updates = (Array.isArray(answer.result) ? answer.result : []) as readonly { readonly update_id?: unknown }[]
+  return {
+    kind: 'polled',
+    batches: updates.flatMap((update) => {
+      if (!Number.isSafeInteger(update?.update_id)) return []
+      const event = parseUpdate(update)
+      return { cursor: String(Number(update.update_id) + 1), events: event ? [event] : [] }
+    }),
+  }
+}
+
+async function failedPoll(
+  connection: ChannelConnection,
+  answer: Exclude<BotApiResult, { kind: 'done' }>,
+): Promise<PollAnswer> {
+  const { kind, detail } = answer
+  // Telegram answers 409 while a webhook is set, and to the earlier of two programs that ask.
+  if (detail.startsWith('HTTP 409')) {
+    if (/webhook/i.test(detail)) await register(connection, false)
+    return { kind: 'failed', detail: 'another program or a webhook receives the messages of this bot' }
+  }
+  const isFinal = /^HTTP 40[134]/.test(detail)
+  const waitMs = kind === 'retry' ? answer.waitMs : undefined
+  return { kind: 'failed', detail, ...(waitMs !== undefined && { waitMs }), ...(isFinal && { isFinal }) }
+}
+
 async function register(connection: ChannelConnection, isOn: boolean): Promise<Registration> {
   const { webhookUrl: url, secrets } = connection
   if (!isOn) {
@@ -134,7 +174,7 @@ async function register(connection: ChannelConnection, isOn: boolean): Promise<R
   const set = await callBotApi(connection, 'setWebhook', {
     url,
     secret_token: secrets['webhook_secret'],
-    allowed_updates: ['message', 'edited_message', 'callback_query', 'my_chat_member'],
+    allowed_updates: updateTypes,
   })
   if (set.kind !== 'done') return failed(set)
   const info = await callBotApi(connection, 'getWebhookInfo', {})

@@ -35,7 +35,8 @@ export type Query = {
 
 const maxQueryChars = 500
 const maxTerms = 24
-const tokenPattern = /(-?)"([^"]*)"(\*?)|(\S+)/gu
+/** The value of a filter may be in quotes: a tag or a name of several words. */
+const tokenPattern = /(-?)"([^"]*)"(\*?)|((?:tag|from):"[^"]*"|\S+)/giu
 const letterPattern = /[\p{L}\p{N}]/u
 /** A prefix search reads the posting lists of all matching words of all tenants. So prefixes have a minimum length and count. */
 const prefixPattern = /[\p{L}\p{N}]{3}$/u
@@ -43,7 +44,7 @@ const maxPrefixTerms = 4
 
 /**
  * Syntax: words are optional, `"a b"` is demanded, `a AND b` too, `-a` or `NOT a` is excluded, `abc*` is a prefix of three
- * or more letters, `a OR b` is the same as both words. Filters: `after:` `before:` `source:` `session:` `role:` `from:`.
+ * or more letters, `a OR b` is the same as both words. Filters: `after:` `before:` `source:` `session:` `role:` `from:` `tag:` `tool:`.
  */
 export function parseQuery(input: string, now: number): Query {
   const plain = normalizeText(input)
@@ -99,7 +100,7 @@ function parseBareToken(word: string, isNegated: boolean): Omit<ReadToken, 'isDe
   }
 }
 
-const filterPattern = /^(after|before|source|session|role|from):(\S+)$/iu
+const filterPattern = /^(after|before|source|session|role|from|tag|tool):(.+)$/iu
 const roles: ReadonlySet<string> = new Set(['user', 'assistant', 'tool'])
 
 type MutableFilter = { -readonly [Name in keyof SearchFilter]: SearchFilter[Name] }
@@ -122,6 +123,8 @@ const filterReaders: Readonly<Record<string, (filter: MutableFilter, value: stri
   source: (filter, value) => Boolean((filter.source = value)),
   session: (filter, value) => Boolean((filter.session = value.replace(/^@session:/, ''))),
   from: (filter, value) => Boolean((filter.person = value)),
+  tag: (filter, value) => Boolean((filter.tag = value)),
+  tool: (filter, value) => Boolean((filter.tool = value)),
   role: (filter, value) => {
     const role = value.toLowerCase()
     if (roles.has(role)) filter.role = role

@@ -98,8 +98,8 @@ async function searchIn(
   options: SearchOptions & { readonly similar: Promise<readonly SimilarText[]> | undefined },
 ): Promise<SearchPage> {
   const { sort, now, similar } = options
-  const { source, session } = query.filter
-  const within = await resolveScope({ ...options, source, session }, tenantDb)
+  const { source, session, tag, tool } = query.filter
+  const within = await resolveScope({ ...options, source, session, tag, tool }, tenantDb)
   if (within === undefined) return nothing
   const limit = Math.max(1, Math.min(Math.trunc(requested), maxHits))
   const isSingle = query.terms.length === 1

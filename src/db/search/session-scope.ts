@@ -18,6 +18,10 @@ export type SessionScope = {
   readonly source?: string | undefined
   /** Only this session. */
   readonly session?: string | undefined
+  /** Only sessions with this tag. */
+  readonly tag?: string | undefined
+  /** Only sessions in which this tool was called. */
+  readonly tool?: string | undefined
 }
 
 /** A chain of forks longer than this is not followed to its end. */
@@ -46,14 +50,25 @@ const selectLineage = `WITH RECURSIVE
       CROSS JOIN session ON session.tenant_id = ?1 AND session.parent_id = down.id LIMIT ${maxLineage})
   SELECT num FROM down`
 
+export const hasTag = (value: string): string => `EXISTS (SELECT 1 FROM json_each(session.tags) WHERE value = ${value})`
+export const hasTool = (value: string): string => `EXISTS (SELECT 1 FROM json_each(session.tools) WHERE key = ${value})`
+
+const scopeNames = ['chat', 'source', 'session', 'tag', 'tool'] as const
+const scopeConditions: Readonly<Record<(typeof scopeNames)[number], (value: string) => string>> = {
+  chat: (value) => `chat = ${value}`,
+  source: (value) => `source = ${value}`,
+  session: (value) => `id = ${value}`,
+  tag: hasTag,
+  tool: hasTool,
+}
+
 /** Undefined when no session is in the scope. The numbers are our own, so they need no parameters. */
 export async function resolveScope(scope: SessionScope, tenantDb: TenantDb): Promise<Within | undefined> {
   const { statement, readAll } = tenantDb
   const { notOf } = scope
-  const wanted = (['chat', 'source', 'session'] as const).filter((name) => scope[name] !== undefined)
+  const wanted = scopeNames.filter((name) => scope[name] !== undefined)
   if (!wanted.length && notOf === undefined) return () => ''
-  const columns = { chat: 'chat', source: 'source', session: 'id' } as const
-  const conditions = wanted.map((name, i) => `AND ${columns[name]} = ?${i + 2}`).join(' ')
+  const conditions = wanted.map((name, i) => `AND ${scopeConditions[name](`?${i + 2}`)}`).join(' ')
   const own = statement(
     selectOwn(conditions, wanted.includes('chat') ? maxOfChat : maxOfSource),
     ...wanted.map((name) => scope[name] ?? ''),

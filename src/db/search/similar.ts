@@ -33,7 +33,7 @@ export const listIndexedSessions = (
   limit: number,
 ): Promise<readonly IndexedSession[]> => createTenantDb(db, tenantId).read<IndexedSession>(selectSessions, after, limit)
 
-const filterPattern = /(?:^|\s)-?(?:after|before|source|session|role|from):(?:"[^"]*"|\S*)/giu
+const filterPattern = /(?:^|\s)-?(?:after|before|source|session|role|from|tag|tool):(?:"[^"]*"|\S*)/giu
 
 /** The text to compare. Undefined when the query demands, excludes or completes words: meaning cannot. */
 export function getMeaning(input: string, { terms, required, excluded }: Query): string | undefined {

@@ -20,11 +20,18 @@ export async function acceptRequest(
   request: InboundRequest,
 ): Promise<Response> {
   const { response, ignoredResponse, events } = await connection.channel.receive(request, connection)
-  const isActive = events.length > 0 && (await isTenantActive(context, connection))
-  const accepted = isActive
-    ? await acceptEvents(context, connection, await selectAccepted(context, connection, events))
-    : 0
+  const accepted = await acceptReceived(context, connection, events)
   return (accepted ? response : (ignoredResponse ?? response)) ?? new Response(null, { status: 200 })
+}
+
+/** Accepts events that are proven to come from the platform. Returns how many were not ignored. */
+export async function acceptReceived(
+  context: AcceptContext,
+  connection: LoadedConnection,
+  events: readonly InboundEvent[],
+): Promise<number> {
+  const isActive = events.length > 0 && (await isTenantActive(context, connection))
+  return isActive ? acceptEvents(context, connection, await selectAccepted(context, connection, events)) : 0
 }
 
 /** A paused connection accepts nothing but the `/pause off` of those who may say it. */

@@ -1,6 +1,6 @@
 /**
- * Defines the Durable Object that keeps the socket of a connection whose platform does not send messages by webhook
- * (Discord). Its code is loaded with its first use.
+ * Defines the Durable Object that receives the messages of a connection whose platform does not send them by webhook: it
+ * keeps a socket (Discord), or asks for them (Telegram). The code of either is loaded with its first use.
  */
 
 import { DurableObject } from 'cloudflare:workers'
@@ -8,18 +8,24 @@ import { withLogContext } from '#durable/platform/log-context.ts'
 import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
 import type { GatewaySocket } from './gateway-socket.ts'
+import type { ReceivingBy } from './keep-socket.ts'
+import type { UpdatePoller } from './update-poller.ts'
+
+type Receiver = GatewaySocket | UpdatePoller
+
+type StartedConnection = { readonly id: string; readonly tenantId: string; readonly by?: ReceivingBy }
 
 export class ConnectionDO extends DurableObject<Env> {
-  #socket: Promise<GatewaySocket> | undefined
+  #receiver: Promise<Receiver> | undefined
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, inJurisdiction(env))
     redactLogs(env)
   }
 
-  /** Opens the socket, and keeps it open until `stop`. */
-  async start(connection: { readonly id: string; readonly tenantId: string }): Promise<void> {
-    await this.#logged(async () => (await this.#load()).start(connection))
+  /** Receives until `stop`. `by` never changes for a connection; absent from code before polling. */
+  async start({ by, ...owner }: StartedConnection): Promise<void> {
+    await this.#logged(async () => (await this.#load(by)).start(owner))
   }
 
   async stop(): Promise<void> {
@@ -40,9 +46,13 @@ export class ConnectionDO extends DurableObject<Env> {
     return withLogContext(() => ({ tenant_id: tenantId }), work)
   }
 
-  #load(): Promise<GatewaySocket> {
-    return (this.#socket ??= import('./gateway-socket.ts').then(
-      ({ GatewaySocket: Socket }) => new Socket(this.ctx, this.env),
-    ))
+  #load(by?: ReceivingBy): Promise<Receiver> {
+    return (this.#receiver ??= this.#open(by ?? this.ctx.storage.kv.get<ReceivingBy>('by') ?? 'gateway'))
+  }
+
+  async #open(by: ReceivingBy): Promise<Receiver> {
+    if (by === 'gateway') return new (await import('./gateway-socket.ts')).GatewaySocket(this.ctx, this.env)
+    this.ctx.storage.kv.put('by', by)
+    return new (await import('./update-poller.ts')).UpdatePoller(this.ctx, this.env)
   }
 }

@@ -326,6 +326,7 @@ export class Session implements TurnSession {
       now: clock.now,
       lastNumbers: this.#meta?.given,
       conversation: () => this.#meta ?? {},
+      redact: (text) => this.redact(text),
       publish: (events) => {
         this.chatOutbox.handleEvents(events)
         this.streams.publish(events)

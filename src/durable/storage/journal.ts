@@ -271,6 +271,12 @@ export class Journal {
     return raw && { n: raw.n, turn: turnOf(raw) }
   }
 
+  /** The first row of a run in the conversation. */
+  firstRowOf(runId: string): number {
+    const first = 'SELECT min(n) AS n FROM step WHERE n > 0 AND gone = 0 AND run = ?'
+    return this.#sql.exec<{ n: number | null }>(first, runId).toArray()[0]?.n ?? 0
+  }
+
   /** The last turn of any other run. */
   turnBefore(runId: string): Turn | undefined {
     return this.#newestTurn('run <> ?', runId)

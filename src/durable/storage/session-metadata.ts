@@ -33,6 +33,7 @@ export type NewSession = {
   readonly model?: string | null | undefined
   readonly parentId?: string | null | undefined
   readonly settings?: Settings | undefined
+  readonly tags?: readonly string[] | undefined
   /** The chat that the session belongs to. */
   readonly origin?: ChatOrigin | undefined
   /** The run of a job that the session belongs to. */
@@ -142,6 +143,7 @@ export type SessionMetadata = Conversations & {
   /** Set by a person, for lists. */
   readonly pinned?: boolean | undefined
   readonly archived?: boolean | undefined
+  readonly tags?: readonly string[] | undefined
   readonly ephemeral?: boolean
   /** The session expires unless a second run keeps it. A change by the API removes this. */
   readonly oneShot?: boolean | undefined
@@ -151,23 +153,28 @@ export type SessionMetadata = Conversations & {
 
 export const createMetadata = (
   { id, tenantId }: Pick<SessionMetadata, 'id' | 'tenantId'>,
-  { title, source, model, parentId, settings, origin, ephemeral, oneShot, subagent, jobRun, fileMarks }: NewSession,
+  spec: NewSession,
   { owner, now }: { readonly owner: string; readonly now: number },
 ): SessionMetadata => ({
   id,
   owner,
   tenantId,
-  title: title ?? null,
-  source: source ?? 'api',
-  model: model ?? null,
-  parentId: parentId ?? null,
+  title: spec.title ?? null,
+  source: spec.source ?? 'api',
+  model: spec.model ?? null,
+  parentId: spec.parentId ?? null,
   createdAt: now,
-  settings: settings ?? {},
+  settings: spec.settings ?? {},
   isPolicyChecked: true,
   todos: [],
-  fileMarks: fileMarks ?? {},
+  fileMarks: spec.fileMarks ?? {},
   usageBefore: noUsage,
+  ...givenFields(spec),
+})
+
+const givenFields = ({ origin, tags, ephemeral, oneShot, subagent, jobRun }: NewSession): Partial<SessionMetadata> => ({
   ...(origin && { origin }),
+  ...(tags?.length && { tags }),
   ...(ephemeral && { ephemeral }),
   ...(oneShot && { oneShot }),
   ...(subagent && { subagent }),

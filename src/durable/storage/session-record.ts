@@ -22,6 +22,8 @@ export function sessionRecord(meta: SessionMetadata, store: SessionStore, expire
     ...(meta.origin && { chat: chatName(meta.origin) }),
     ...(meta.pinned && { pinned: true }),
     ...(meta.archived && { archived: true }),
+    ...(meta.tags?.length && { tags: meta.tags }),
+    facets: store.facets(),
     state: { ...meta, expiresAt: expires, given: { message: store.lastMessageSeq(), event: store.lastEventSeq() } },
   }
 }

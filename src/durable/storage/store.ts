@@ -7,12 +7,13 @@
 import { announce } from '#agent/loop/announce.ts'
 import type { ApprovalDecision } from '#agent/core/permission/approval.ts'
 import type { Event, SessionEvent } from '#agent/core/event.ts'
+import { addFacets, type Facets, noFacets } from '#agent/core/facets.ts'
 import type { Entry } from '#agent/core/history.ts'
 import { type AssistantMessage, type Message, textIn, thinkingIn } from '#agent/core/message.ts'
 import type { InboxMessage, Store } from '#agent/core/ports.ts'
 import { type Commit, endTurn, isOver, newDecisions, newTurn, type Outcome, type Turn } from '#agent/core/turn.ts'
 import { keepsNothing, type Summary } from '#agent/core/compression.ts'
-import { createSummaryMessage } from '#agent/prompt/compression/summary-message.ts'
+import { createSummaryMessage, parseSummary } from '#agent/prompt/compression/summary-message.ts'
 import { estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
 import { type Conversation, firstCurrent, isCurrent } from './conversation-span.ts'
 import type { LastNumbers } from './session-metadata.ts'
@@ -39,6 +40,8 @@ export type StoreOptions = {
   readonly lastNumbers?: LastNumbers | undefined
   /** Tells which messages belong to the current conversation. Absent: all. */
   readonly conversation?: () => Conversation
+  /** Masks secrets in the line about the session. */
+  readonly redact?: (text: string) => string
   /** Called after each write with its events, in order. */
   readonly publish: (events: readonly SessionEvent[]) => void
   /** Called in the same synchronous stretch as each write. */
@@ -55,6 +58,7 @@ export class SessionStore implements Store {
   /** Events in an undone row are published, but they are no part of the conversation. */
   #startsRow = false
   #context: LoadedContext | undefined
+  #facets: Facets | undefined
   #inbox: InboxRow[]
   #lastSeq = 0
   #lastEvent = 0
@@ -119,6 +123,11 @@ export class SessionStore implements Store {
     return this.#loaded().images > 0
   }
 
+  /** What the whole session contains. Undone messages do not count. */
+  facets(): Facets {
+    return (this.#facets ??= loadFacets(this.#journal, this.#addFacets))
+  }
+
   lastRole(): Message['role'] | undefined {
     return this.#loaded().messages.at(-1)?.role
   }
@@ -141,7 +150,7 @@ export class SessionStore implements Store {
   /** Opens a turn with these messages. No turn may be open. */
   openTurn(runId: string, messages: readonly Message[], opening: Opening): void {
     this.#apply(undefined, {
-      turn: openingTurn(runId, this.#options.now(), opening, this.#turn),
+      turn: { ...openingTurn(runId, this.#options.now(), opening, this.#turn), facetsBefore: this.facets() },
       append: messages,
       drain: opening.drain ?? [],
     })
@@ -254,6 +263,7 @@ export class SessionStore implements Store {
     this.#journal.undo(from)
     this.#startsRow = true
     this.#context = undefined
+    this.#facets = undefined
   }
 
   // --- internal
@@ -290,6 +300,7 @@ export class SessionStore implements Store {
 
   #append(runId: string, message: Message, summary?: Pick<Summary, 'covers' | 'keeps' | 'effects'>): Entry {
     const context = this.#loaded()
+    const facets = this.facets()
     const seq = ++this.#lastSeq
     const entry: Entry = {
       id: `msg_${seq}`,
@@ -303,6 +314,7 @@ export class SessionStore implements Store {
     const row = this.#rowFor(entry)
     row.entries.push(entry)
     row.texts.push(JSON.stringify(entry))
+    this.#facets = this.#addFacets(facets, entry)
     this.#markDirty(row)
     if (!summary) addToContext(context, entry)
     if (message.role === 'assistant') this.#closeAnswer(row, seq, message)
@@ -379,6 +391,13 @@ export class SessionStore implements Store {
     return { seq: ++this.#lastEvent, at: this.#options.now(), runId, sessionId: this.#options.sessionId }
   }
 
+  readonly #addFacets = (facets: Facets, entry: Entry): Facets =>
+    addFacets(facets, entry, {
+      redact: this.#options.redact ?? ((text) => text),
+      isCurrent: (seq) => isCurrent(this.#options.conversation?.() ?? {}, seq),
+      parseSummary,
+    })
+
   #appendSummary({ text, carried, marks, ...position }: Summary) {
     const { entries } = this.#loaded()
     const summary = this.#append(this.turn().id, createSummaryMessage(text, carried, marks), position)
@@ -415,6 +434,15 @@ export class SessionStore implements Store {
     }
     return { newestFirst, summary }
   }
+}
+
+/** The newest turn has the facets before it, so that only its own messages are read. */
+function loadFacets(journal: Journal, add: (facets: Facets, entry: Entry) => Facets): Facets {
+  const last = journal.lastTurn()?.turn
+  let facets = last?.facetsBefore ?? noFacets
+  const rows = journal.entriesOldestFirst(last?.facetsBefore ? journal.firstRowOf(last.id) : 0)
+  for (const { entries } of rows) for (const entry of entries) facets = add(facets, entry)
+  return facets
 }
 
 /** An answer in a format is sent when it is whole. */

@@ -24,13 +24,15 @@ export type AttachmentSession = {
     readonly backend: ExecutionBackend
     readonly toolbox: (settings: Settings, scope: Partial<Authority>) => { readonly has: (tool: string) => boolean }
     readonly offers: (tool: string, settings: Settings, scope: Partial<Authority>) => boolean
+    readonly paidMedia: { readonly isMade: (path: string) => boolean }
   }
 }
 
-/** Media that tools of the session have made are there. Whoever reads no files may be given them. */
+/** Media that tools of the session have made are there. A turn that reads no files may give them to the user. */
 const mediaFolder = 'media'
-/** A turn with one of them may read files. */
-const readers = ['read_file', 'terminal'] as const
+const reader = 'read_file'
+/** They can put any file of the workspace into the folder. */
+const movers = ['terminal', 'process', 'execute_code', 'patch'] as const
 
 /** Returns why a file is not attached, in words for the reader of the answer, or undefined. */
 export async function findAttachmentProblem(session: AttachmentSession, path: string): Promise<string | undefined> {
@@ -40,14 +42,13 @@ export async function findAttachmentProblem(session: AttachmentSession, path: st
   const authority = turn?.options.authority
   const held = authority && narrowByRoles(authority, session.tenant.access.roles)
   const tools = toolRuntime.toolbox(settings, held ?? {})
-  const isMedia = backend.resolve(path).startsWith(`${backend.resolve(mediaFolder)}/`)
-  if (!isMedia && !readers.some((tool) => tools.has(tool)))
+  if (!tools.has(reader) && !isMedia(toolRuntime, path, tools))
     return `${path} is not attached: ${explainReaders(session, held)}.`
   const policy = createApprovalPolicy(settings, meta, turn, { maxRisk: held?.maxRisk })
   const ruling = decideApproval(
     {
       callId: '',
-      tool: 'read_file',
+      tool: reader,
       toolset: 'file',
       input: { path },
       risk: 'read',
@@ -59,8 +60,18 @@ export async function findAttachmentProblem(session: AttachmentSession, path: st
   return ruling.do === 'run' ? undefined : `${path} is not attached: ${ruling.decision.reason}.`
 }
 
+function isMedia(
+  { backend, paidMedia }: AttachmentSession['toolRuntime'],
+  path: string,
+  tools: { readonly has: (tool: string) => boolean },
+): boolean {
+  const [resolved, root] = [backend.resolve(path), `${backend.resolve('.')}/`]
+  if (!resolved.startsWith(`${root}${mediaFolder}/`)) return false
+  return paidMedia.isMade(resolved.slice(root.length)) || !movers.some((tool) => tools.has(tool))
+}
+
 function explainReaders({ settings, toolRuntime }: AttachmentSession, held: Authority | undefined): string {
   const own = held?.withoutOthers
-  const isLost = own !== undefined && readers.some((tool) => toolRuntime.offers(tool, settings, own))
+  const isLost = own !== undefined && toolRuntime.offers(reader, settings, own)
   return isLost ? othersLimit : 'this conversation may not read files'
 }

@@ -11,8 +11,14 @@ import {
   type writableSettings,
 } from '#channels/settings.ts'
 import { type Connection, type ConnectionChange, isAddressTaken, webhookPlatform } from '#db/channel-connections.ts'
-import { checkSocket, keepSocket } from '#durable/channels/keep-socket.ts'
-import { forgetConnection, sealSecrets, unsealConnection, unsealSecrets } from '#durable/tenant/channels/connection.ts'
+import { checkSocket, endSocket, keepSocket } from '#durable/channels/keep-socket.ts'
+import {
+  apiBaseOf,
+  forgetConnection,
+  sealSecrets,
+  unsealConnection,
+  unsealSecrets,
+} from '#durable/tenant/channels/connection.ts'
 import { AppError, invalid } from '../errors.ts'
 import { createTenants, hasMailAddress } from '#db/tenants.ts'
 import { policyError } from '../input/settings-patch.ts'
@@ -21,6 +27,7 @@ import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { requireFound } from '../sessions.ts'
 import { type ConnectionCall, connectionsOf, createWebhookUrl, newConnectionId } from './connection-routes.ts'
 import { toHex } from '#durable/platform/hash.ts'
+import { chooseDelivery } from './choose-delivery.ts'
 
 type NewChannel = {
   readonly platform: string
@@ -74,7 +81,28 @@ function refuseTakenAddress(error: unknown): never {
 async function register(env: Env, stored: Connection, isOn: boolean): Promise<Registration | undefined> {
   const channel = await loadChannel(stored.platform)
   if (!channel?.register) return undefined
-  return channel.register(await unsealConnection(env, channel, stored), isOn)
+  const connection = await unsealConnection(env, channel, stored)
+  const isAsked = channelSettings.parse(stored.settings).delivery === 'polling'
+  const registration = await channel.register(connection, isOn && !isAsked)
+  if (!isOn || !isAsked || !registration.ok) return registration
+  return { ok: true, detail: `${stored.platform} is asked for messages by this server.` }
+}
+
+function requireDelivery(
+  { env }: ConnectionCall,
+  channel: Channel,
+  { webhookUrl, delivery }: { readonly webhookUrl: string; readonly delivery: ChannelSettings['delivery'] | undefined },
+): ChannelSettings['delivery'] {
+  const chosen = chooseDelivery({
+    asked: delivery,
+    platform: channel.platform,
+    canPoll: channel.poll !== undefined,
+    hasReceiver: env.CONNECTION !== undefined,
+    webhookUrl,
+    apiBase: apiBaseOf(env, channel),
+  })
+  if (typeof chosen === 'string') return chosen
+  throw invalid(chosen.refusal, 'settings.delivery')
 }
 
 /** `generated`: secrets that the request did not give. */
@@ -84,26 +112,31 @@ export async function createChannel(
 ): Promise<Registered & { readonly generated: Secrets }> {
   const { env, tenant } = call
   const channel = await requirePlatform(platform)
-  const settings = channelSettings.parse(channel.normalizeId ? normalizeIds(written, channel.normalizeId) : written)
+  const named = { id: newConnectionId('ch'), tenantId: tenant.id, platform: channel.platform }
+  const webhookUrl = createWebhookUrl(call, named)
+  const settings = channelSettings.parse({
+    ...(channel.normalizeId ? normalizeIds(written, channel.normalizeId) : written),
+    delivery: requireDelivery(call, channel, { webhookUrl, delivery: written.delivery }),
+  })
   requireChannelPolicy(call, undefined, settings)
   await requireAddress(call, channel, settings)
   const generated = generateSecrets(channel, given)
   const secrets = validateSecrets(channel, { ...given, ...generated })
   requireEncryptionKey(env)
-  const named = { id: newConnectionId('ch'), tenantId: tenant.id, platform: channel.platform }
   const connection: Connection = {
     ...named,
     name: name ?? channel.platform,
     status: 'active',
     createdAt: Date.now(),
-    webhookUrl: createWebhookUrl(call, named),
+    webhookUrl,
     settings,
     ...(await sealChannelSecrets(env, named, secrets)),
     account: null,
   }
   await connectionsOf(call).create(connection).catch(refuseTakenAddress)
+  const registration = await register(env, connection, true)
   await keepSocket(env, connection)
-  return { connection, generated, registration: await register(env, connection, true) }
+  return { connection, generated, registration }
 }
 
 /** Fields that are not given stay. New secrets are registered with the platform. */
@@ -112,15 +145,16 @@ export async function updateChannel(
   { secrets: given, settings: written, ...more }: ChannelChange,
 ): Promise<Registered> {
   const { env, param } = call
-  const { platform, settings } = await getChannel(call)
+  const { platform, settings, webhookUrl } = await getChannel(call)
   const changes = { ...more, ...(written && { settings: await normalizeChange(platform, written) }) }
   const before = channelSettings.parse(settings)
-  if (changes.settings) await requireSettings(call, { platform, before, change: changes.settings })
+  if (changes.settings) await requireSettings(call, { platform, before, change: changes.settings, webhookUrl })
+  const isMoved = changes.settings?.delivery !== undefined && changes.settings.delivery !== before.delivery
   const write = (change: ConnectionChange) => connectionsOf(call).update(param('id'), change).catch(refuseTakenAddress)
   if (!given) {
     const connection = requireFound(await write(changes))
     forgetConnection(connection.id)
-    return { connection }
+    return isMoved ? receiveAnew(env, connection, isMoved) : { connection }
   }
   requireSecretsPolicy(call, before)
   requireEncryptionKey(env)
@@ -131,8 +165,15 @@ export async function updateChannel(
     write: (secrets) => write({ ...changes, secrets }),
   })
   forgetConnection(connection.id)
+  return receiveAnew(env, connection, isMoved)
+}
+
+/** Ends one way of receiving before the other begins: a platform delivers by one of them. */
+async function receiveAnew(env: Env, connection: Connection, isMoved: boolean): Promise<Registered> {
+  if (isMoved && channelSettings.parse(connection.settings).delivery === 'webhook') await endSocket(env, connection)
+  const registration = await register(env, connection, true)
   await keepSocket(env, connection)
-  return { connection, registration: await register(env, connection, true) }
+  return { connection, registration }
 }
 
 /** A channel whose platform this deployment does not have can still be changed. */
@@ -145,11 +186,17 @@ type SettingsUpdate = {
   readonly platform: string
   readonly before: ChannelSettings
   readonly change: z.infer<typeof settingsChange>
+  readonly webhookUrl: string
 }
 
-async function requireSettings(call: ConnectionCall, { platform, before, change }: SettingsUpdate): Promise<void> {
+async function requireSettings(
+  call: ConnectionCall,
+  { platform, before, change, webhookUrl }: SettingsUpdate,
+): Promise<void> {
   const after = channelSettings.parse({ ...before, ...change })
   requireChannelPolicy(call, before, after)
+  if (change.delivery !== undefined && change.delivery !== before.delivery)
+    requireDelivery(call, await requirePlatform(platform), { webhookUrl, delivery: change.delivery })
   if (after.address !== before.address) await requireAddress(call, await requirePlatform(platform), after)
 }
 
@@ -166,7 +213,7 @@ export async function deleteChannel(call: ConnectionCall): Promise<void> {
   const stored = await getChannel(call)
   requireFound((await connectionsOf(call).delete(stored.id)) || undefined)
   forgetConnection(stored.id)
-  await keepSocket(env, { ...stored, status: 'paused' })
+  await keepSocket(env, { ...stored, status: 'removed' })
   // The platform would go on sending to an address that is gone.
   web.executionCtx.waitUntil(register(env, stored, false))
 }

@@ -4,6 +4,7 @@ import { mediaTypeOf } from '#agent/core/media/media-type.ts'
 import type { IncomingFile } from '#durable/session/intake/incoming-files.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
+import { requireFetch } from '../input/require-action.ts'
 import type { RouteCall } from '../route.ts'
 import { blobPrefix } from '#durable/platform/addresses.ts'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
@@ -72,7 +73,7 @@ export function parseUpload({ key, size, uploaded, customMetadata = {} }: R2Obje
   }
 }
 
-type FileCall = Pick<RouteCall<unknown, unknown>, 'env' | 'tenant' | 'web'>
+type FileCall = Pick<RouteCall<unknown, unknown>, 'authority' | 'env' | 'tenant' | 'web'>
 
 /** Checks the files of a request. The session writes them into its workspace. */
 export function resolveFiles(
@@ -102,9 +103,11 @@ const downloadTimeoutMs = 30_000
 
 async function downloadFile(
   { url, name }: { readonly url: string; readonly name: string | null | undefined },
-  { env, tenant, web }: FileCall,
+  call: FileCall,
   param: string,
 ): Promise<IncomingFile> {
+  await requireFetch(call, url, param)
+  const { env, tenant, web } = call
   const guardedFetch = createTenantFetch(env, tenant.id, (work) => web.executionCtx.waitUntil(work))
   const { response, bytes } = await guardedFetch({
     url,

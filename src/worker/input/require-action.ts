@@ -15,3 +15,10 @@ export async function requireAction(
   const refusal = await judgeAction(action, { settings: tenant.settings, origin, authority })
   if (refusal) throw new AppError(403, 'insufficient_scope', refusal.error, { param })
 }
+
+/** Throws a 403 when the authority may not have an address fetched. */
+export const requireFetch = (
+  call: Pick<RouteCall<unknown, unknown>, 'authority' | 'tenant'>,
+  url: string,
+  param: string,
+): Promise<void> => requireAction(call, { tool: 'web_extract', input: { urls: [url] }, isOrdered: true }, param)

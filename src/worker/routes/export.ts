@@ -13,6 +13,7 @@ import type { ImportedSession } from '#durable/session/copies/export.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { utf8Bytes } from '#durable/platform/row-size.ts'
 import { sessionNamePattern } from '#agent/core/session-name.ts'
+import { tagsSchema } from '../input/tags.ts'
 import { validate, parseJson, readText } from '../input/body.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idempotencyKeyHeader } from '../headers.ts'
@@ -30,7 +31,9 @@ const tag = 'Sessions'
 const headSchema = z.looseObject({
   format: z.literal(exportFormatName).optional(),
   version: z.int().min(1).max(exportVersion).optional(),
-  session: z.looseObject({ title: z.string().nullish(), model: z.string().nullish() }).optional(),
+  session: z
+    .looseObject({ title: z.string().nullish(), model: z.string().nullish(), tags: tagsSchema.optional() })
+    .optional(),
 })
 const fileSchema = z.object({
   path: z.string().min(1).max(4_096),
@@ -109,6 +112,7 @@ function parseImportedSession(text: string, { env, tenant }: RouteCall<unknown, 
   return {
     title: title || null,
     model,
+    tags: about.session?.tags,
     messages,
     files: files.map(({ path, bytes, content }) => ({ path, bytes, ...(content !== undefined && { content }) })),
   }

@@ -13,6 +13,7 @@ import {
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../errors.ts'
+import { requireUnlimitedRole } from '../access.ts'
 import { pageByKey } from '../input/page.ts'
 import { type RouteCall, route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
@@ -96,7 +97,13 @@ const toPendingView = ({ id, target: of, operations, sessionId, createdAt }: Pen
   created_at: new Date(createdAt).toISOString(),
 })
 
+/** The profile is the person's own. */
+function requireWriter({ authority }: MemoryCall, written: MemoryTarget): void {
+  if (written === 'memory') requireUnlimitedRole(authority)
+}
+
 async function replaceStores(call: MemoryCall, stores: Partial<Record<MemoryTarget, readonly string[] | undefined>>) {
+  for (const each of memoryTargets) if (stores[each]) requireWriter(call, each)
   for (const each of memoryTargets) {
     const entries = stores[each]
     if (entries) requireDone(call, await memoryOf(call).replaceAll(call.authority, each, entries), each)
@@ -140,6 +147,7 @@ export const memoryRoutes = [
     body: z.strictObject({ target, operations: z.array(operationShape).min(1).max(maxOperations) }),
     responses: ok('Both stores', memoryShape),
     handle: async (call) => {
+      requireWriter(call, call.body.target)
       const change = { target: call.body.target, operations: call.body.operations.map(toOperation) }
       requireDone(call, await memoryOf(call).changeNow(call.authority, change), 'operations')
       forgetSnapshot(call.tenant.id)
@@ -172,6 +180,7 @@ export const memoryRoutes = [
     body: z.strictObject({ decision: z.enum(['approve', 'reject']) }),
     responses: ok('Both stores', memoryShape),
     handle: async (call) => {
+      if (call.body.decision === 'approve') requireUnlimitedRole(call.authority)
       const decided = await memoryOf(call).decide(call.authority, call.param('id'), call.body.decision)
       requireDone(call, requireFound(decided), 'id')
       forgetSnapshot(call.tenant.id)

@@ -29,10 +29,12 @@ import {
 } from '../input/settings-patch.ts'
 import { clientSources } from '#agent/core/client-source.ts'
 import { sessionParam } from '../openapi/path-params.ts'
+import { tagsSchema } from '../input/tags.ts'
 
 const title = z.string().trim().min(1).max(100)
 const newSession = z.strictObject({
   title: title.nullish(),
+  tags: tagsSchema.optional(),
   model: modelId.nullish(),
   settings: settingsSchema.optional(),
   source: z
@@ -50,6 +52,7 @@ const change = z.strictObject({
     .describe('Builds the system prompt again, with the memory, skills, files and settings of now.'),
   pinned: z.boolean().optional(),
   archived: z.boolean().optional(),
+  tags: tagsSchema.optional().describe('Replaces the tags.'),
 })
 
 const listQuery = z.strictObject({
@@ -61,6 +64,12 @@ const listQuery = z.strictObject({
     .meta({ description: 'Only sessions that began there; with `!` all others.', example: 'api' }),
   q: z.string().max(200).optional().meta({ description: 'Words of the title.', example: 'report' }),
   pinned: z.enum(['true', 'false']).optional().describe('Default: both.'),
+  tag: z.string().max(200).optional().meta({ description: 'Only sessions with this tag.', example: 'report' }),
+  tool: z
+    .string()
+    .max(200)
+    .optional()
+    .meta({ description: 'Only sessions in which this tool was called.', example: 'web_search' }),
   archived: z.enum(['true', 'false', 'all']).default('false').describe('Archived sessions, others, or all.'),
 })
 
@@ -161,7 +170,7 @@ export const sessionRoutes = [
     params: { id: sessionParam },
     scope: 'write',
     tag,
-    summary: 'Change title, model or settings, pin, archive, or build the prompt again',
+    summary: 'Change title, model, tags or settings, pin, archive, or build the prompt again',
     example: { title: 'Quarterly report' },
     body: change,
     responses: ok('The session', sessionShape),

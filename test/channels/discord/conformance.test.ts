@@ -58,6 +58,14 @@ const samples = [
     }),
     event: { text: 'what?', address: { chat: '55', thread: '77' } },
   },
+  {
+    name: 'a command of a group of commands, whose option has no value of its own',
+    body: JSON.stringify({
+      ...command,
+      data: { name: 'talaria', options: [{ name: 'status', type: 1, options: [] }] },
+    }),
+    event: { kind: 'command', text: '/help' },
+  },
 ]
 
 const noMessages = JSON.stringify({ ...command, type: 2 })

@@ -176,6 +176,19 @@ describe('what narrows a search', () => {
     expect(await found('source: picnic')).toHaveLength(3)
   })
 
+  it('is a tag or a tool of the session', async () => {
+    const { store, found } = await createCorpus({ plain: createPage(1, ['a picnic', 'with Ann Lee'], { at: noonMs }) })
+    const facets = { messages: 2, calls: 1, tools: { terminal: 1 } }
+    const said = createPage(1, [userText('Ann Lee: a picnic'), 'yes'], { at: noonMs })
+    await store.append(createRecord('tagged', { tags: ['field work', 'food'], facets }), [said])
+    expect(await found('picnic tag:food')).toEqual(['tagged'])
+    expect(await found('picnic tag:"field work" tool:terminal')).toEqual(['tagged'])
+    expect(await found('picnic from:"Ann Lee"')).toEqual(['tagged'])
+    for (const query of ['picnic tag:field', 'picnic tag:Food', 'picnic tool:term', 'picnic tag:food tool:memory'])
+      expect(await found(query)).toEqual([])
+    expect(await found('picnic tag:')).toHaveLength(2)
+  })
+
   it('is a quote or a minus, whatever else is said', async () => {
     const { found } = await createCorpus({
       one: createPage(1, ['red apple pie']),

@@ -14,7 +14,7 @@ import {
   receiveMessage,
   settleDeliveries,
 } from '../../support/chat.ts'
-import { applyMigrations, bindings, request } from '../../worker/client.ts'
+import { applyMigrations, bindings, call, newTenant, request } from '../../worker/client.ts'
 import { listLines } from '../../worker/listen.ts'
 import { kill } from '../support/object.ts'
 
@@ -149,6 +149,17 @@ describe('an answer with files', () => {
     expect(chat.api.sentTexts).toEqual(['Here it is.'])
     expect(chat.api.sentFiles).toEqual([{ name: 'list.csv', bytes: 3 }])
     expect(await getLastRun(await getSessionId(chat))).not.toHaveProperty('delivery_error')
+  })
+})
+
+describe('an answer with a file that the agent may not read', () => {
+  it('does not send it, and says so', async () => {
+    const write = calls({ id: 'c1', name: 'write_file', input: { path: 'out/list.csv', content: 'a,b' } })
+    const chat = await createChat([write, says('Here it is.\nMEDIA:out/list.csv')], {}, (await newTenant()).key)
+    await call('PATCH', '/api/settings', { key: chat.key, body: { toolsets: { disabled: ['read_file'] } } })
+    await receiveMessage(chat, 'make a list')
+    await chat.api.waitForText('is not attached')
+    expect(chat.api.sentFiles).toEqual([])
   })
 })
 

@@ -257,6 +257,14 @@ describe('the protocol of the gateway', () => {
     ['a hello without an interval', '{"op":10,"d":{}}'],
   ])('ignores %s', (_name, text) => expect(readFrame(text, newGatewayState)).toEqual({ kind: 'ignore' }))
 
+  it.each([
+    ['an acknowledgement', '{"op":11}', 'heartbeat-acknowledged'],
+    ['an acknowledgement with empty data', '{"op":11,"d":null}', 'heartbeat-acknowledged'],
+    ['a request for a heartbeat', '{"op":1}', 'heartbeat-requested'],
+    ['a request to reconnect', '{"op":7}', 'reconnect'],
+    ['a lost session', '{"op":9}', 'reconnect'],
+  ])('reads %s without data', (_name, text, kind) => expect(readFrame(text, newGatewayState).kind).toBe(kind))
+
   it('keeps a session that can be resumed', () => {
     const state = { seq: 3, session: { id: 's', resumeUrl: 'wss://x' }, userId: '1' }
     expect(readFrame('{"op":9,"d":true}', state)).toMatchObject({ state })

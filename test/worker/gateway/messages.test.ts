@@ -106,21 +106,24 @@ describe('a message during a turn', () => {
 })
 
 describe('several approvals', () => {
-  it('are decided oldest first by /approve, and the rest by /deny all with its reason', async () => {
-    const { key } = await newTenant()
-    const echo = (id: string) => ({ id, name: 'terminal', input: { command: `echo ${id} >> log.txt` } })
-    const chat = await createChat([calls(echo('a'), echo('b'), echo('c')), says('Done.')], {}, key)
-    const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
-    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual', rules } } })
-    await receiveMessage(chat, 'go')
-    await until(() => chat.api.callsOf('sendMessage').filter(({ body }) => body.reply_markup).length === 3)
-    await receiveMessage(chat, '/approve')
-    await receiveMessage(chat, '/deny all not on a Friday')
-    await chat.api.waitForText('Done.')
-    const results = chat.scripted.requests.at(-1)?.messages.filter(({ role }) => role === 'tool') ?? []
-    expect(results.map(({ content }) => String(content).includes('not on a Friday'))).toEqual([false, true, true])
-    expect(String(results[0]?.content)).toContain('"exit_code":0')
-  })
+  it.each([{}, { busy_mode: 'queue' }, { busy_mode: 'steer' }])(
+    'are decided oldest first by /approve, and the rest by /deny all with its reason: %o',
+    async (settings) => {
+      const { key } = await newTenant()
+      const echo = (id: string) => ({ id, name: 'terminal', input: { command: `echo ${id} >> log.txt` } })
+      const chat = await createChat([calls(echo('a'), echo('b'), echo('c')), says('Done.')], settings, key)
+      const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
+      await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual', rules } } })
+      await receiveMessage(chat, 'go')
+      await until(() => chat.api.callsOf('sendMessage').filter(({ body }) => body.reply_markup).length === 3)
+      await receiveMessage(chat, '/approve')
+      await receiveMessage(chat, '/deny all not on a Friday')
+      await chat.api.waitForText('Done.')
+      const results = chat.scripted.requests.at(-1)?.messages.filter(({ role }) => role === 'tool') ?? []
+      expect(results.map(({ content }) => String(content).includes('not on a Friday'))).toEqual([false, true, true])
+      expect(String(results[0]?.content)).toContain('"exit_code":0')
+    },
+  )
 })
 
 describe('a sentence that contains a silence token', () => {

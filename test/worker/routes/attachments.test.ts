@@ -39,6 +39,16 @@ describe('the files of an answer', () => {
       'tools that are disabled',
       { settings: { toolsets: { disabled: ['file', 'terminal'] } }, path: 'deploy/a.txt', count: 0 },
     ],
+    [
+      'read_file alone disabled',
+      { settings: { toolsets: { disabled: ['read_file'] } }, path: 'deploy/a.txt', count: 0 },
+    ],
+    ['a role with the terminal alone', { role: { toolsets: ['terminal'] }, path: 'deploy/a.txt', count: 0 }],
+    [
+      'the same for what it may have put among the media',
+      { role: { toolsets: ['terminal'] }, path: 'media/a.txt', count: 0 },
+    ],
+    ['read_file alone', { role: { toolsets: ['read_file'] }, path: 'deploy/a.txt', count: 1 }],
     ['a role without them, but media', { role: { toolsets: ['web'] }, path: 'media/a.png', count: 1 }],
     ['no limit', { path: 'deploy/a.txt', count: 1 }],
   ])(
@@ -55,6 +65,18 @@ describe('the files of an answer', () => {
       expect(JSON.stringify(body).includes('may not read files')).toBe(count === 0)
     },
   )
+
+  it.each(['read_file', 'toolset:file', '*'])('are not among them when a rule denies %s', async (tool) => {
+    const { key } = await newTenant()
+    const rules = [{ do: 'deny', tool }]
+    const { id } = await newSession({ model: model([says('MEDIA:a.txt [x](media/b.png)')]).id }, key)
+    for (const path of ['a.txt', 'media/b.png'])
+      await request('PUT', `/api/sessions/${id}/files/${path}`, { key, body: 'x' })
+    await call('PATCH', '/api/settings', { key, body: { approvals: { rules } } })
+    const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'go' } })
+    expect(body.attachments).toEqual([])
+    expect(body).toMatchObject({ output: expect.stringMatching(/a\.txt is not attached: a rule denies/) })
+  })
 
   it('are listed with a link that needs no key', async () => {
     const { key } = await newTenant()

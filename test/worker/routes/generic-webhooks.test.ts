@@ -192,6 +192,31 @@ describe('a request to a generic webhook', () => {
   })
 })
 
+describe('a webhook that only delivers', () => {
+  it('sends its filled text unchanged, whatever its values look like', async () => {
+    const { key } = await newTenant()
+    const chat = await createChat([], {}, key)
+    const made = await call<Webhook>('POST', '/api/webhooks', {
+      key,
+      body: {
+        name: 'CI',
+        signature: 'gitlab',
+        secret,
+        prompt: 'Build *{branch}*:\n{log}',
+        deliver: `${chat.channel}:11`,
+        deliver_only: true,
+      },
+    })
+    const log = '# not a heading\n- **a** _b_ `c` [d](https://e.test) <b>f</b> ~~g~~\n```js\nh'
+    const path = new URL(made.body.webhook_url).pathname
+    const headers = { 'x-gitlab-token': secret, 'x-gitlab-event-uuid': 'u1' }
+    await request('POST', path, { key: null, body: { branch: 'fix_a_b', log }, headers })
+    await until(() => chat.api.sentTexts.length === 1)
+    expect(chat.api.sentTexts).toEqual([`Build *fix_a_b*:\n${log}`])
+    expect(JSON.stringify(chat.api.callsOf('sendMessage')[0]?.body)).not.toMatch(/parse_mode|entities/)
+  })
+})
+
 describe('the answer to a webhook', () => {
   it('goes to the chat of `deliver`, once, and silence goes nowhere', async () => {
     const { key } = await newTenant()

@@ -13,23 +13,24 @@ import { addressOf, goTo } from '../../parts/route.ts'
 import { showDone, showError } from '../../parts/toast.ts'
 import { formatDate } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
-import { changeSession, loadSessions, renameSession, sessions } from './sessions.ts'
+import { changeSession, editTags, loadSessions, renameSession, sessions } from './sessions.ts'
 
-type Filter = { readonly q: string; readonly source: string; readonly state: string; readonly archived: string }
+type Filter = Readonly<Record<'q' | 'source' | 'state' | 'archived' | 'tag', string>>
 const states = ['idle', 'running', 'waiting'] as const
 /** More at once are deleted in several requests. */
 const maxIds = 100
 
-const addressFor = ({ q, source, archived }: Filter, cursor = ''): string => {
+const addressFor = ({ q, source, archived, tag }: Filter, cursor = ''): string => {
   const parameters = new URLSearchParams({ limit: '100', archived })
   if (q.trim()) parameters.set('q', q.trim())
   if (source) parameters.set('source', source)
+  if (tag) parameters.set('tag', tag)
   if (cursor) parameters.set('cursor', cursor)
   return `/api/sessions?${parameters}`
 }
 
 export function Sessions() {
-  const [filter, setFilter] = useState<Filter>({ q: '', source: '', state: '', archived: 'false' })
+  const [filter, setFilter] = useState<Filter>({ q: '', source: '', state: '', archived: 'false', tag: '' })
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const address = addressFor(filter)
   const list = useLoad(() => get<Page<Session>>(address), address)
@@ -62,7 +63,14 @@ export function Sessions() {
               )}
               <ul class="list-of">
                 {shown.map((session) => (
-                  <Row key={session.id} session={session} chosen={chosen} setChosen={setChosen} onChange={changed} />
+                  <Row
+                    key={session.id}
+                    session={session}
+                    chosen={chosen}
+                    setChosen={setChosen}
+                    onChange={changed}
+                    onTag={(tag) => setFilter({ ...filter, tag })}
+                  />
                 ))}
                 {!shown.length && <li class="note">{t('noSessions')}</li>}
               </ul>
@@ -75,8 +83,8 @@ export function Sessions() {
   )
 }
 
-const stampOf = ({ id, title, pinned, archived, status }: Session): string =>
-  `${id}${title}${pinned}${archived}${status}`
+const stampOf = ({ id, title, pinned, archived, status, tags }: Session): string =>
+  `${id}${title}${pinned}${archived}${status}${tags}`
 
 type FiltersProps = { readonly filter: Filter; readonly onChange: (filter: Filter) => void }
 
@@ -119,6 +127,14 @@ const Filters = ({ filter, onChange }: FiltersProps) => (
       ]}
       onChange={(archived) => onChange({ ...filter, archived })}
     />
+    {filter.tag && (
+      <Button
+        label={`${t('remove')}: ${t('withTag', { tag: filter.tag })}`}
+        onClick={() => onChange({ ...filter, tag: '' })}
+      >
+        #{filter.tag} ×
+      </Button>
+    )}
   </div>
 )
 
@@ -169,17 +185,15 @@ function Many({ shown, chosen, setChosen, isArchive, onChange }: ManyProps) {
   )
 }
 
-function Row({ session, chosen, setChosen, onChange }: Choosing & { readonly session: Session }) {
-  const { id, title, source, status, updated_at: at, pinned, archived } = session
+type RowProps = Choosing & { readonly session: Session; readonly onTag: (tag: string) => void }
+
+function Row({ session, chosen, setChosen, onChange, onTag }: RowProps) {
+  const { id, title, source, status, updated_at: at, pinned } = session
   const name = title ?? t('untitled')
   const toggle = () => {
     const next = new Set(chosen)
     if (!next.delete(id)) next.add(id)
     setChosen(next)
-  }
-  const change = async (to: object) => {
-    await changeSession(id, to)
-    await onChange()
   }
   return (
     <li class="card row">
@@ -191,37 +205,69 @@ function Row({ session, chosen, setChosen, onChange }: Choosing & { readonly ses
           onChange={toggle}
         />
       )}
-      <a class="grow clip" data-session={id} href={addressOf('chat', id)} dir="auto">
-        {name}
-      </a>
+      <span class="grow lines">
+        <a class="clip" data-session={id} href={addressOf('chat', id)} dir="auto">
+          {name}
+        </a>
+        {session.summary && (
+          <span class="note clip" dir="auto">
+            {session.summary}
+          </span>
+        )}
+      </span>
+      <Facets session={session} onTag={onTag} />
       {pinned && <span class="badge">{t('pinned')}</span>}
       {source !== 'web' && <span class="badge">{source}</span>}
       {status !== 'idle' && <span class="badge warn">{t(status)}</span>}
       <time class="note" dateTime={at}>
         {formatDate(at)}
       </time>
-      {can('write') && (
-        <>
-          <Button label={`${t('rename')}: ${name}`} onClick={() => renameSession(session).then(onChange)}>
-            {t('rename')}
-          </Button>
-          <Button label={`${t(pinned ? 'unpin' : 'pin')}: ${name}`} onClick={() => change({ pinned: !pinned })}>
-            {t(pinned ? 'unpin' : 'pin')}
-          </Button>
-          <Button
-            label={`${t(archived ? 'unarchive' : 'archive')}: ${name}`}
-            onClick={() => change({ archived: !archived })}
-          >
-            {t(archived ? 'unarchive' : 'archive')}
-          </Button>
-        </>
-      )}
+      {can('write') && <Changes session={session} onChange={onChange} />}
       <Button label={`${t('export')}: ${name}`} onClick={() => save(session)}>
         {t('export')}
       </Button>
     </li>
   )
 }
+
+function Changes({ session, onChange }: Pick<RowProps, 'session' | 'onChange'>) {
+  const { id, title, pinned, archived } = session
+  const name = title ?? t('untitled')
+  const change = async (to: object) => {
+    await changeSession(id, to)
+    await onChange()
+  }
+  return (
+    <>
+      <Button label={`${t('rename')}: ${name}`} onClick={() => renameSession(session).then(onChange)}>
+        {t('rename')}
+      </Button>
+      <Button label={`${t('editTags')}: ${name}`} onClick={() => editTags(session).then(onChange)}>
+        {t('editTags')}
+      </Button>
+      <Button label={`${t(pinned ? 'unpin' : 'pin')}: ${name}`} onClick={() => change({ pinned: !pinned })}>
+        {t(pinned ? 'unpin' : 'pin')}
+      </Button>
+      <Button
+        label={`${t(archived ? 'unarchive' : 'archive')}: ${name}`}
+        onClick={() => change({ archived: !archived })}
+      >
+        {t(archived ? 'unarchive' : 'archive')}
+      </Button>
+    </>
+  )
+}
+
+const Facets = ({ session: { tags = [], message_count: count }, onTag }: Pick<RowProps, 'session' | 'onTag'>) => (
+  <>
+    {tags.map((tag) => (
+      <button key={tag} type="button" class="badge" aria-label={t('withTag', { tag })} onClick={() => onTag(tag)}>
+        #{tag}
+      </button>
+    ))}
+    {count > 0 && <span class="note">{t('messageCount', { count })}</span>}
+  </>
+)
 
 async function save({ id, title }: Session): Promise<void> {
   const response = await send('GET', `${path`/api/sessions/${id}`}/export`)

@@ -12,6 +12,7 @@ import { t } from '../../words/words.ts'
 import {
   changeSession,
   confirmDelete,
+  describeFacets,
   isLoaded,
   loadSessions,
   nextCursor,
@@ -87,7 +88,12 @@ function Entry({ session }: { readonly session: Session }) {
   const isOpen = place.value.id === id
   return (
     <li class={isOpen ? 'open' : undefined}>
-      <a data-session={id} href={addressOf('chat', id)} aria-current={isOpen ? 'page' : undefined}>
+      <a
+        data-session={id}
+        href={addressOf('chat', id)}
+        title={describeFacets(session)}
+        aria-current={isOpen ? 'page' : undefined}
+      >
         <span class="clip" dir="auto">
           {title ?? t('untitled')}
         </span>

@@ -131,6 +131,21 @@ export async function confirmDelete({ id, title }: Named): Promise<void> {
   if (place.value.id === id) goTo('chat')
 }
 
+/** Comes from a server that may be older than the page. */
+export const describeFacets = ({ summary, tags, message_count: count }: Partial<Session>): string =>
+  [summary, count ? t('messageCount', { count }) : '', tags?.map((tag) => `#${tag}`).join(' ')]
+    .filter(Boolean)
+    .join('\n')
+
+/** Tags are separated by commas, also those of other scripts. */
+export async function editTags({ id, tags = [] }: Pick<Session, 'id' | 'tags'>): Promise<void> {
+  const field = tags.join(', ')
+  const text = await ask({ title: t('editTags'), text: t('tagsHint'), action: t('save'), field })
+  if (text === undefined) return
+  const changed = text.split(/[,，、]/u).map((tag) => tag.trim())
+  await changeSession(id, { tags: changed.filter(Boolean) })
+}
+
 export async function renameSession({ id, title }: Named): Promise<void> {
   const name = await ask({ title: t('rename'), action: t('save'), field: title ?? '' })
   if (name !== undefined) await changeSession(id, { title: name.trim() || null })

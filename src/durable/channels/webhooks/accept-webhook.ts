@@ -144,7 +144,8 @@ async function sendMessage(env: Env, { webhook, key, payload, tenant }: WebhookD
   if (!chat || 'error' in chat) return { kind: 'failed', detail: chat?.error ?? 'The webhook has no chat.' }
   const authority = authorityOf(webhook)
   const session = sessionStub(env, webhook.tenantId, await chatSessionId(chat.connection, chat))
-  const notice = { key: `webhook:${key}`, chat, text: composeText(webhook.settings, payload) }
+  const text = composeText(webhook.settings, payload)
+  const notice = { key: `webhook:${key}`, chat, text, format: 'plain' } as const
   const until = clock.now() + deliveryTimeoutMs
   for (let polls = 0; ; polls++) {
     const state = await session.jobs.notify(authority, notice)

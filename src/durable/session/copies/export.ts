@@ -33,9 +33,9 @@ export function exportSession(
   { format, hasFiles, saidOnly = false }: ExportOptions,
   blobs: R2Bucket | undefined,
 ): ReadableStream<Uint8Array> {
-  const { id, title, source, model, createdAt, prompt } = session.meta
+  const { id, title, source, model, tags, createdAt, prompt } = session.meta
   const exported: ExportSource = {
-    session: { id, title, source, model, created_at: iso(createdAt) },
+    session: { id, title, source, model, ...(tags?.length && { tags }), created_at: iso(createdAt) },
     system: prompt,
     messages: exportedMessages(readEntries(session.journal), session.journal.summaryFrom(1), {
       blobs,
@@ -84,6 +84,7 @@ const withoutWork = (message: Message): Message =>
 export type ImportedSession = {
   readonly title: string | null
   readonly model: string | null
+  readonly tags?: readonly string[] | undefined
   readonly messages: readonly ExportedMessage[]
   readonly files?: readonly ExportedFile[]
 }
@@ -97,7 +98,7 @@ const maxRowChars = 400_000
  */
 export async function importSession(
   session: Session,
-  { title, model, messages, files = [] }: ImportedSession,
+  { title, model, tags, messages, files = [] }: ImportedSession,
   { authority, blobs }: { readonly authority: Authority; readonly blobs: R2Bucket | undefined },
 ): Promise<number | undefined> {
   const now = clock.now()
@@ -121,7 +122,7 @@ export async function importSession(
       ...(isSummary(message) && renumberSummary(exported, i, maxSeqs)),
     }
   })
-  const spec: NewSession = { title, model, source: 'import' }
+  const spec: NewSession = { title, model, tags, source: 'import' }
   session.create(spec, authority)
   session.adopt(session.meta, groupIntoRows(entries))
   await importFiles(session, files)

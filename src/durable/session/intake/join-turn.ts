@@ -33,7 +33,9 @@ export function joinOpenTurn(session: Session, joining: Joining, message: UserMe
   const { runId, options, answers = {}, maxWaiting } = joining
   const { mode, isForced } = chooseMode(session, joining)
   if (message && !canAccept(session, { message, mode, maxWaiting })) return { runId, status: 'too-large' }
-  const isAnswer = callerCalls(store.turn().stage).length > 0 && !(isForced && mode === 'queue')
+  const isWaiting = callerCalls(store.turn().stage).length > 0
+  // A message can be asked to wait; a decision without one is taken in every mode.
+  const isAnswer = isWaiting && !(message && isForced && mode === 'queue')
   const answered = isAnswer && answerWaiting(session, { ...answers, runId, mode, options, message })
   return accepted(session, answered || addToOpenTurn(session, { runId, options, mode }, message))
 }

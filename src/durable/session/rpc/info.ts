@@ -33,6 +33,7 @@ type SessionChange = {
   readonly prompt?: 'now'
   readonly pinned?: boolean
   readonly archived?: boolean
+  readonly tags?: readonly string[]
 }
 
 function isInactiveSince(session: Session, before: number): boolean {

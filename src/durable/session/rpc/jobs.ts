@@ -84,7 +84,7 @@ export class JobsSubject extends RpcTarget implements SessionJobs {
 async function notifyChat(
   session: Session,
   by: Authority,
-  { key, chat, text }: ChatNotice,
+  { key, chat, text, format }: ChatNotice,
 ): Promise<NoticeState | undefined> {
   if (session.turns.isClosing) return undefined
   await session.ensureTenant()
@@ -95,7 +95,7 @@ async function notifyChat(
   const { origin } = session.meta
   if (origin?.connection !== chat.connection) return undefined
   const { chatOutbox } = session
-  if (!chatOutbox.outbox.listByRun(key).length) chatOutbox.sendNotice(text, key, { format: 'markdown' })
+  if (!chatOutbox.outbox.listByRun(key).length) chatOutbox.sendNotice(text, key, { format })
   return getState(chatOutbox.outbox.listByRun(key).map(({ deliveryState }) => deliveryState))
 }
 

@@ -1,5 +1,6 @@
 /** Converts sessions, runs and messages to the objects of the public API. */
 
+import { listTools } from '#agent/core/facets.ts'
 import { type Entry, isCompacted, type SessionRecord } from '#agent/core/history.ts'
 import { maskHeaders } from '#agent/core/secrets/provider-headers.ts'
 import { argumentsOf, callsIn, textIn, thinkingIn, type UserMessage } from '#agent/core/message.ts'
@@ -37,10 +38,22 @@ export function sessionView(record: SessionRecord, status: SessionStatus) {
     expires_at: expiresAt === undefined ? null : iso(expiresAt),
     pinned,
     archived,
+    ...facetsView(record),
     usage: toPublicUsage(record.usage),
     settings: maskHeaders(settings),
   }
 }
+
+function facetsView({ tags = [], facets }: SessionRecord) {
+  return {
+    message_count: facets?.messages ?? 0,
+    tool_call_count: facets?.calls ?? null,
+    tools: facets ? listTools(facets) : [],
+    tags,
+    summary: facets?.line?.text ?? null,
+  }
+}
+
 export type SessionView = ReturnType<typeof sessionView>
 
 type MessageContext = {

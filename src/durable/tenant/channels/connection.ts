@@ -95,9 +95,12 @@ async function openConnection(env: Env, stored: Connection): Promise<LoadedConne
   }
 }
 
+export const apiBaseOf = (env: Env, { apiBase: { variable, url } }: Pick<Channel, 'apiBase'>): string =>
+  variablesOf(env)[variable] || url
+
 /** Builds the part of a connection that the channel port needs. */
 function getAccess(env: Env, channel: Channel, stored: Connection, secrets: Secrets): ChannelConnection {
-  const apiBase = variablesOf(env)[channel.apiBase.variable] || channel.apiBase.url
+  const apiBase = apiBaseOf(env, channel)
   const { address } = channelSettings.parse(stored.settings)
   return {
     apiBase,

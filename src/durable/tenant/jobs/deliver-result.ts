@@ -125,7 +125,7 @@ async function notifyChat(
   { key, text, authority }: JobDelivery,
   { sessionId, chat }: { readonly sessionId: string; readonly chat: ChatOrigin },
 ): Promise<DeliveryAttempt> {
-  const state = await sessionOf(sessionId).notify(authority, { key, chat, text })
+  const state = await sessionOf(sessionId).notify(authority, { key, chat, text, format: 'markdown' })
   return state ?? { kind: 'failed', error: 'The session of the chat does not exist any more.' }
 }
 

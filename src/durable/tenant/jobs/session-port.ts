@@ -56,7 +56,13 @@ export type JobOutcome =
     }
   | { readonly kind: 'unknown' }
 
-export type ChatNotice = { readonly key: string; readonly chat: ChatOrigin; readonly text: string }
+export type ChatNotice = {
+  readonly key: string
+  readonly chat: ChatOrigin
+  readonly text: string
+  /** Plain text arrives character by character, whatever the platform draws. */
+  readonly format: 'markdown' | 'plain'
+}
 export type NoticeState = { readonly kind: 'sending' | 'sent' } | { readonly kind: 'failed'; readonly error: string }
 
 /** The subject `jobs` of a session, as a tenant's object calls it. */

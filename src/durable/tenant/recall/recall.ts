@@ -31,8 +31,8 @@ export type RecallOptions = {
 
 type RecallState = {
   readonly model: string
-  /** When sessions are compared with the index next, and the last one that was. */
-  readonly sweepAt: number
+  /** When sessions are compared with the index next, and the last one that was. Null: not before a session changes. */
+  readonly sweepAt: number | null
   readonly after: string
   readonly pausedUntil?: number
 }
@@ -74,6 +74,8 @@ export class TenantRecall extends TenantPart implements ScheduledPart {
     const rows = await this.#rows()
     if (undoneFrom !== undefined) rows.removeFrom(sessionId, undoneFrom)
     rows.queue(sessionId, clock.now() + indexDelayMs)
+    const state = this.#current()
+    if (state?.sweepAt === null) this.#write({ ...state, sweepAt: clock.now() + dayMs })
     this.#options.armAlarm()
   }
 
@@ -113,7 +115,8 @@ export class TenantRecall extends TenantPart implements ScheduledPart {
     const query = 'SELECT min(due) AS due FROM recall_queue'
     const [row] = this.#options.sql.exec<{ due: number | null }>(query).toArray()
     const due = Math.max(this.#sliceAt, row?.due ?? Infinity)
-    return Math.max(state.pausedUntil ?? 0, Math.min(state.sweepAt, due))
+    const next = Math.min(state.sweepAt ?? Infinity, due)
+    return next === Infinity ? undefined : Math.max(state.pausedUntil ?? 0, next)
   }
 
   async wake(now: number): Promise<void> {
@@ -129,11 +132,11 @@ export class TenantRecall extends TenantPart implements ScheduledPart {
       this.#write({ model, sweepAt: now, after: '' })
     }
     const state = this.#readState()
-    if (state && state.sweepAt <= now) await this.#sweep(state, rows, now)
+    if (state && state.sweepAt !== null && state.sweepAt <= now) await this.#sweep(state, rows, now)
     await this.#indexNext(rows, now)
   }
 
-  /** Compares some sessions with the index: all of them when the model was set, and once a day what was missed. */
+  /** Compares some sessions with the index: all of them when the model was set, and what was missed a day after a change. */
   async #sweep(state: RecallState, rows: VectorRows, now: number): Promise<void> {
     const { env, tenantId } = this.#options
     const { listIndexedSessions } = await import('#db/search/similar.ts')
@@ -143,7 +146,7 @@ export class TenantRecall extends TenantPart implements ScheduledPart {
     if (this.#current()?.model !== state.model) return
     queueDifferences(rows, sessions, now)
     const isLast = sessions.length < sessionsPerSweep
-    const next = isLast ? { sweepAt: now + dayMs, after: '' } : { sweepAt: now, after: sessions.at(-1)?.id ?? '' }
+    const next = isLast ? { sweepAt: null, after: '' } : { sweepAt: now, after: sessions.at(-1)?.id ?? '' }
     this.#write({ ...state, ...next })
   }
 

@@ -80,6 +80,10 @@ export class MediaRows {
     return [...this.#all().values()].flatMap(({ file }) => file?.key ?? [])
   }
 
+  hasFile(path: string): boolean {
+    return [...this.#all().values()].some(({ file }) => file?.path === path)
+  }
+
   /** The rows that the alarm goes on with, the next one first. */
   listOpen(): readonly (MediaRow & { readonly nextAt: number })[] {
     const open = [...this.#all().values()].flatMap((row) =>

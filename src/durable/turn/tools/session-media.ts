@@ -14,6 +14,8 @@ export type SessionMedia = {
   readonly transcribe: (voice: VoiceMessage) => Promise<VoiceText>
   /** Speaks the answer of a run, once. Returns the path of the file; undefined when there is none. */
   readonly speak: (text: string, run: string) => Promise<string | undefined>
+  /** Whether a tool of the session has made the file at this path of the workspace. */
+  readonly isMade: (path: string) => boolean
   /** Deletes from R2 what the session has made. */
   readonly removeFiles: () => Promise<void>
   /** When the alarm goes on with what is paid and not finished. */
@@ -42,6 +44,7 @@ export function createSessionMedia(ports: ToolPorts, sql: SqlStorage, session: M
     },
     transcribe: async (voice) => (await import('../media/transcribe-sound.ts')).transcribeVoice(host, voice),
     speak: async (text, run) => (await import('../media/speak-answer.ts')).speakAnswer(host, text, run),
+    isMade: (path) => rows.hasFile(path),
     removeFiles: async () => {
       const keys = rows.listKeys()
       for (let at = 0; at < keys.length; at += maxDeleted)

@@ -9,6 +9,7 @@ import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../../errors.ts'
+import { requireFetch } from '../../input/require-action.ts'
 import { requireStorageAdmission } from '../../limits.ts'
 import { type RouteCall, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
@@ -47,6 +48,7 @@ const skillsOf = ({ env, tenant }: SkillCall) => tenantStub(env, tenant.id).skil
 
 /** Fetches the files of one skill. Throws an error for whatever prevents it. */
 async function fetchSkill(call: SkillCall, url: string, name: string | undefined): Promise<readonly SkillContent[]> {
+  await requireFetch(call, url, 'url')
   const { importSkill } = await loadSkillModule()
   const outcome = await importSkill({ url, name, fetch: createFetch(call) }).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)
@@ -95,6 +97,7 @@ export const skillImportRoutes = [
     path: '/api/skills/import',
     id: 'importSkill',
     scope: 'write',
+    isTenantWide: true,
     tag,
     summary: 'Import a skill from an address, after a security scan',
     body: importBody,
@@ -139,6 +142,7 @@ export const skillImportRoutes = [
     id: 'importSkillUpdate',
     params: { name: skillParam },
     scope: 'write',
+    isTenantWide: true,
     tag,
     summary: 'Replace an imported skill by what its address has now',
     body: updateBody,
