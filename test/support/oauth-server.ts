@@ -65,7 +65,8 @@ export function serveOAuth(): OAuthServer {
       codes.set(code, {
         challenge: searchParams.get('code_challenge') ?? '',
         redirectUri: searchParams.get('redirect_uri') ?? '',
-        scope: searchParams.get('scope') ?? '',
+        // The person may not give every right.
+        scope: (searchParams.get('scope') ?? '').replace(/ ?\bnever\b/, ''),
         resource: searchParams.get('resource') ?? '',
       })
       return code
