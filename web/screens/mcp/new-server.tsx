@@ -50,7 +50,7 @@ function ImportForm({ onAdded }: Props) {
   const [text, setText] = useState('')
   const add = async () => {
     const file: unknown = JSON.parse(text)
-    const { data } = await api<Imported>('POST', '/api/mcp/import', { body: file })
+    const { data } = await api<Imported>('POST', `/api/mcp/import`, { body: file })
     setText('')
     await onAdded()
     for (const { alias, error } of data) if (error !== undefined) showError(new Error(`${alias}: ${error}`))
