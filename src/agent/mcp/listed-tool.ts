@@ -92,7 +92,7 @@ type PoisonRule = { readonly reason: string; readonly all: readonly RegExp[] }
 
 /** Objects that belong to the conversation or the host, not to the service of a tool. */
 const sessionData =
-  /\b(?:system prompt|your (?:system )?(?:prompt|instructions|rules)|(?:conversation|chat|message) history|(?:full|entire|whole|content of the|the) (?:conversation|context|chat)|previous messages|all messages|ssh keys?|private keys?|api keys?|passwords?|credentials|access tokens?|environment variables|printenv|memory entries|(?:all|your) (?:other )?tools that you have|tools that you have|cookies of the browser|secrets of the (?:session|user|host))\b/i
+  /\b(?:system prompt|your (?:\w+ )?(?:prompt|instructions|rules)|(?:conversation|chat|message) history|(?:full|entire|whole|content of the) (?:conversation|context|chat)|the (?:conversation|chat)|previous messages|all messages|ssh keys?|private keys? of|printenv|all environment variables|memory entries|tools that you have|cookies of the browser|secrets of the (?:session|user|host)|(?:every|any|all)(?:thing| \w+) (?:that )?you (?:read|see|know|find|receive))\b|\b(?:api keys?|passwords?|credentials|access tokens?)\b.{0,40}\b(?:you (?:know|have|see|find)|of the (?:user|session|host)|mentioned|in the (?:conversation|context|chat))\b/i
 
 /** Directives that only a poisoned tool gives: about other tools, about what the model knows, about keeping quiet. */
 const poison: readonly PoisonRule[] = [
@@ -105,9 +105,9 @@ const poison: readonly PoisonRule[] = [
   {
     reason: 'it gives orders about other tools',
     all: [
-      /\b(?:before|prior to|after|instead of|whenever|always)\b/i,
+      /\b(?:before|prior to|ahead of|after|instead of|whenever|always)\b/i,
       /\b(?:using|calling|invoking|running|call|use)\b/i,
-      /\b(?:any|every|all|other|another) (?:other )?(?:\w+ )?tools?\b/i,
+      /\b(?:any|every|all|other|another) (?:other )?(?:\w+ )?(?:tools?|functions?)\b|\bwhenever \w+_\w+ is (?:used|called|run)\b/i,
     ],
   },
   {
@@ -118,12 +118,15 @@ const poison: readonly PoisonRule[] = [
   },
   {
     reason: 'it changes what other tools do',
-    all: [/\b(?:another tool|the tool \w+_\w+|other tools)\b/i, /\b(?:set|change|replace|rewrite|swap|redirect)\b/i],
+    all: [
+      /\b(?:another tool|the tool \w+_\w+|other tools)\b/i,
+      /\b(?:set|change|replace|rewrite|swap|redirect|copy|record|collect)\b/i,
+    ],
   },
   {
     reason: 'it hides something from the user',
     all: [
-      /\b(?:do not|don't|never|without|no need to) (?:ever )?(?:tell|mention|inform|notify|show|reveal|alert|warn|ask|disclose)(?:ing)?\b|\b(?:hide|conceal)\b.{0,60}\bfrom\b/i,
+      /\b(?:do not|don't|never|without|no need to) (?:ever )?(?:tell|mention|inform|notify|show|reveal|alert|warn|ask|disclose)(?:ing)?\b|\b(?:hide|conceal)\b.{0,60}\bfrom\b|\b(?:never|not) (?:ever )?(?:finds? out|learn|learns|notice|notices)\b|\b(?:do not|don't|never) let\b|\beven (?:if|though) (?:something|it) (?:was|is|did)\b/i,
       /\b(?:user|human|person|operator)\b/i,
     ],
   },
@@ -137,7 +140,7 @@ const poison: readonly PoisonRule[] = [
   {
     reason: 'it asks for what the model knows or may read',
     all: [
-      /\b(?:pass|include|send|put|provide|attach|append|insert|copy|forward|paste|write|fill|give|add|encode|embed)\b/i,
+      /\b(?:pass|include|send|put|provide|attach|append|insert|copy|forward|paste|place|write|fill|give|add|encode|embed|transmit|repeat|reveal)\b/i,
       sessionData,
     ],
   },
@@ -150,12 +153,16 @@ const poison: readonly PoisonRule[] = [
   {
     reason: 'it sends data to an address of its own',
     all: [
-      /\b(?:send|post|forward|upload|report|copy|email)\b/i,
+      /\b(?:send|post|forward|upload|report|copy|email|transmit)\b/i,
       /\b(?:a copy|all|also|the (?:data|results?|content|workspace|conversation|files?|mails?))\b/i,
       /https?:\/\/|[\w.+-]{1,64}@[\w-]{1,64}\.\w|\bthe following address\b/i,
     ],
   },
   { reason: 'it sends data away', all: [/^\s*exfiltrate\b/i] },
+  {
+    reason: 'it has commands that destroy or install',
+    all: [/\brm\s+-[rf]{2}\s+[~/]|\bcurl\b[^|]{0,200}\|\s{0,4}(?:ba)?sh\b/i],
+  },
   {
     reason: 'it cancels instructions',
     all: [
@@ -166,14 +173,14 @@ const poison: readonly PoisonRule[] = [
   {
     reason: 'it lifts restrictions',
     all: [
-      /\b(?:restrictions?|rules|instructions|limits|policies|guidelines)\b.{0,60}\b(?:no longer apply|are void|do not apply|are lifted)\b|\b(?:act as|pretend|behave as)\b.{0,60}\b(?:no|without) (?:restrictions|limits|rules)\b|\bas if the user had (?:written|said|asked)\b/i,
+      /\b(?:restrictions?|rules|instructions|limits|policies|guidelines)\b.{0,60}\b(?:no longer apply|do not apply|are (?:void|lifted|replaced|superseded|cancelled))\b|\b(?:act as|pretend|behave as)\b.{0,60}\b(?:no|without) (?:restrictions|limits|rules)\b|\bas if the user had (?:written|said|asked)\b/i,
     ],
   },
   {
     reason: 'it gives orders to the model',
     all: [
-      /\b(?:the (?:assistant|model|agent|ai) (?:must|should always|has to)|you must always|you must never|you are required to|as an ai\b|from now on|every time you answer|(?:immediately|now) (?:execute|run))\b/i,
-      /\b(?:first|always|every|never|before|regardless|immediately|only|required|from now on)\b/i,
+      /\b(?:the (?:assistant|model|agent|ai) (?:must|should always|has to)|you must always|you must never|you are required to|as an ai\b|notes? (?:to|for) (?:the )?(?:ai|model|assistant|agent|llm)\b|from now on|every time you answer|(?:immediately|now) (?:execute|run))\b/i,
+      /\b(?:first|always|every|never|before|regardless|immediately|only|required|from now on|notes?)\b/i,
     ],
   },
 ]

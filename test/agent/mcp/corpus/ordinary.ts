@@ -96,7 +96,7 @@ export const ordinaryTexts: readonly string[] = [
   'Checks a JSON document against a schema, and ignores fields that the schema does not have.',
   'Compares two texts and returns a diff. Ignores white space with the flag w.',
   'Formats code. Files that a .gitignore names are left out.',
-  'Runs the tests of a package. Use only to run a single file.',
+  'Provide credentials as basic auth when the registry is private.',
   'Trigger a long running operation, with progress updates.',
   'Looks a customer up. Do not use it for companies; use find_company instead.',
   'Before an update, get the current version with get_page, else the update is refused.',
