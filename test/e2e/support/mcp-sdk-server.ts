@@ -22,6 +22,8 @@ export type SdkServer = {
   readonly cancelled: string[]
   /** The tools beside the fixed ones. */
   readonly more: string[]
+  /** The description of the tool `echo`. */
+  description: string
   readonly close: () => void
 }
 
@@ -73,7 +75,7 @@ function createTools(record: SdkServer, era: 'modern' | 'legacy'): McpServer {
   const count = (name: string) => void record.calls.push(name)
   server.registerTool(
     'echo',
-    { description: 'Repeats a text.', inputSchema: z.object({ text: z.string() }) },
+    { description: record.description, inputSchema: z.object({ text: z.string() }) },
     ({ text: said }) => (count('echo'), text(`You said ${said}`)),
   )
   server.registerTool(
@@ -121,6 +123,7 @@ const newRecord = (): { -readonly [Name in keyof SdkServer]: SdkServer[Name] } =
   calls: [],
   cancelled: [],
   more: [],
+  description: 'Repeats a text.',
   close: () => undefined,
 })
 
