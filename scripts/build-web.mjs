@@ -9,11 +9,13 @@ import { root } from './lib/root.mjs'
 const source = join(root, 'web')
 const output = join(root, 'public/app')
 const page = join(root, 'public/index.html')
+/** Larger files are kept by the service worker when they are first used. */
+const maxShellBytes = 150_000
 const age = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
 const listInputs = () => [
   fileURLToPath(import.meta.url),
-  ...['preact', '@preact/signals', 'marked', 'sugar-high', 'esbuild'].map((name) =>
+  ...['preact', '@preact/signals', 'marked', 'sugar-high', 'temml', 'beautiful-mermaid', 'esbuild'].map((name) =>
     join(root, 'node_modules', name, 'package.json'),
   ),
   ...readdirSync(source, { recursive: true })
@@ -33,7 +35,7 @@ export async function buildWeb({ write = true } = {}) {
   const { metafile } = await build({
     write,
     absWorkingDir: root,
-    entryPoints: ['web/main.tsx', 'web/styles/main.css'],
+    entryPoints: ['web/main.tsx', 'web/styles/main.css', 'web/styles/late.css'],
     outdir: 'public/app',
     bundle: true,
     splitting: true,
@@ -50,11 +52,12 @@ export async function buildWeb({ write = true } = {}) {
   })
   if (!write) return metafile
   const outputOf = (entry) => Object.keys(metafile.outputs).find((name) => metafile.outputs[name].entryPoint === entry)
-  const [script, style] = ['web/main.tsx', 'web/styles/main.css'].map(outputOf)
+  const [script, style, lateStyle] = ['web/main.tsx', 'web/styles/main.css', 'web/styles/late.css'].map(outputOf)
   const address = (name) => name.replace('public/', '/')
   const preload = (href) => `<link rel="modulepreload" href="${href}" />`
   const html = readFileSync(join(source, 'index.html'), 'utf8')
     .replace('%STYLE%', address(style))
+    .replace('%LATE_STYLE%', address(lateStyle))
     .replace('%SCRIPT%', address(script))
     .replace(
       '%PRELOADS%',
@@ -63,7 +66,8 @@ export async function buildWeb({ write = true } = {}) {
         .join('\n    '),
     )
   writeFileSync(page, html)
-  await buildServiceWorker(build, html, Object.keys(metafile.outputs).map(address))
+  const shell = Object.keys(metafile.outputs).filter((name) => metafile.outputs[name].bytes <= maxShellBytes)
+  await buildServiceWorker(build, html, shell.map(address))
   return metafile
 }
 

@@ -14,13 +14,22 @@ const layers = [
   'web/model',
   'web/words',
   'web/api',
-  'web/markdown',
   'web/parts',
+  'web/markdown',
   'web/screens',
   'web/main.tsx',
   'web/service-worker.ts',
 ]
-const packages = ['preact', 'preact/hooks', '@preact/signals', 'marked', 'sugar-high/core', 'uqr']
+const packages = [
+  'preact',
+  'preact/hooks',
+  '@preact/signals',
+  'marked',
+  'sugar-high/core',
+  'uqr',
+  'temml',
+  'beautiful-mermaid',
+]
 const layerOf = (file) => layers.findIndex((layer) => file === layer || file.startsWith(`${layer}/`))
 
 const offences = []

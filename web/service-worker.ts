@@ -61,7 +61,7 @@ self.addEventListener('fetch', (event) => {
   const url = new URL(request.url)
   if (request.method !== 'GET' || url.origin !== self.location.origin) return
   if (url.pathname === '/' && request.mode === 'navigate') event.respondWith(openPage(request))
-  else if (shellFiles.includes(url.pathname)) event.respondWith(openFile(request))
+  else if (shellFiles.includes(url.pathname) || url.pathname.startsWith('/app/')) event.respondWith(openFile(request))
 })
 
 /** The server first: a new version is seen at once. */
@@ -75,9 +75,14 @@ async function openPage(request: Request): Promise<Response> {
   return (await caches.match('/', { cacheName })) ?? Response.error()
 }
 
-/** Names of files change with their contents. */
-const openFile = async (request: Request): Promise<Response> =>
-  (await caches.match(request, { cacheName, ignoreSearch: true })) ?? fetch(request)
+/** Names of files change with their contents. Large ones are kept from their first use on. */
+async function openFile(request: Request): Promise<Response> {
+  const kept = await caches.match(request, { cacheName, ignoreSearch: true })
+  if (kept) return kept
+  const response = await fetch(request)
+  if (response.ok) await (await caches.open(cacheName)).put(request, response.clone())
+  return response
+}
 
 export type Notice = {
   readonly kind: 'approval' | 'question' | 'completed' | 'failed'

@@ -33,3 +33,25 @@ const languages = new Map(
 )
 
 export const findLanguage = (name: string): Language | undefined => languages.get(name.toLowerCase())
+
+const extensions: Readonly<Record<Language, string>> = {
+  css: 'css',
+  go: 'go',
+  html: 'html',
+  javascript: 'js',
+  json: 'json',
+  python: 'py',
+  rust: 'rs',
+  shell: 'sh',
+  sql: 'sql',
+  typescript: 'ts',
+  yaml: 'yml',
+}
+
+/** The extension of a file with such code. */
+export function extensionFor(name: string): string {
+  const language = findLanguage(name)
+  if (language) return /^(?:svg|xml|vue|jsx|tsx|scss)$/i.test(name) ? name.toLowerCase() : extensions[language]
+  if (name.toLowerCase() === 'mermaid') return 'mmd'
+  return /^[a-z][a-z\d+]{0,9}$/i.test(name) ? name.toLowerCase() : 'txt'
+}

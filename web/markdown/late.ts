@@ -1,10 +1,12 @@
-/** Loads the lexer after the page has been drawn, because the composer works without it. */
+/** Loads the reader of Markdown after the page has been drawn, because the composer works without it. */
 
 import { signal } from '@preact/signals'
-import type { readMore } from './stream.ts'
+import type { FunctionComponent } from 'preact'
+import { loadLateStyle } from '../parts/late-style.ts'
 
-export const reader = signal<typeof readMore | undefined>(undefined)
+export const reader = signal<FunctionComponent<{ readonly text: string }> | undefined>(undefined)
 
 export async function loadReader(): Promise<void> {
-  reader.value = (await import('./stream.ts')).readMore
+  const [{ Growing }] = await Promise.all([import('./growing.tsx'), loadLateStyle()])
+  reader.value = Growing
 }

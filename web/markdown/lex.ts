@@ -1,9 +1,19 @@
 /**
- * Reads Markdown into a tree of our own, which contains no HTML: the HTML of a text stays text. Addresses are checked
- * here, so that drawing the tree can request nothing.
+ * Reads Markdown into a tree of our own. Of HTML it has the harmless elements of a list, without attributes; all other HTML
+ * stays text. Addresses are checked here, so that drawing the tree can request nothing.
  */
 
-import { lexer, type Token, type Tokens } from 'marked'
+import type { Token, Tokens } from 'marked'
+import {
+  type CiteToken,
+  type FoldToken,
+  lexer,
+  lexInline,
+  type MathToken,
+  type NoteRefToken,
+  type NoteToken,
+} from './dialect.ts'
+import { type ElementToken, type InlineElement, isHarmless, type Paired, pairTags } from './elements.ts'
 import { checkLink, type CheckedLink } from './links.ts'
 import { decodeEntities } from './entities.ts'
 import { extensionOf, findPath, nameOf, splitAtFiles } from '../model/workspace-files.ts'
@@ -16,10 +26,34 @@ export type Node =
   | { readonly tag: 'file'; readonly path: string; readonly text: string }
   | { readonly tag: 'image'; readonly text: string; readonly host: string; readonly data: string | undefined }
   | Heading
-  | { readonly tag: 'list'; readonly start: number | undefined; readonly items: readonly ListItem[] }
+  | {
+      readonly tag: 'list'
+      readonly start: number | undefined
+      /** Its items are paragraphs. */
+      readonly isLoose: boolean
+      readonly items: readonly ListItem[]
+    }
   | { readonly tag: 'table'; readonly rows: readonly (readonly Cell[])[]; readonly head: readonly Cell[] }
   | { readonly tag: 'br' | 'hr' }
+  | { readonly tag: 'math'; readonly text: string; readonly isBlock: boolean }
+  | { readonly tag: 'element'; readonly name: InlineElement; readonly children: readonly Node[] }
+  | {
+      readonly tag: 'fold'
+      readonly isOpen: boolean
+      readonly summary: readonly Node[]
+      readonly children: readonly Node[]
+    }
+  | { readonly tag: 'note'; readonly label: string; readonly children: readonly Node[] }
+  | { readonly tag: 'noteRef'; readonly label: string }
+  | SourceNode
   | { readonly tag: 'p' | 'quote' | 'em' | 'strong' | 'del' | 'span'; readonly children: readonly Node[] }
+/** Where a statement comes from: a link with a title or a number, or a mark. `text` is its name in the sentence. */
+type SourceNode = {
+  readonly tag: 'source'
+  readonly text: string
+  readonly title: string
+  readonly link: CheckedLink | undefined
+}
 /** `level` is its place in the outline of the text (stream.ts). A heading in a list or a quote has none. */
 export type Heading = {
   readonly tag: 'heading'
@@ -45,10 +79,15 @@ export function lex(text: string): readonly Block[] {
   }
 }
 
-const toNodes = (tokens: readonly Token[] | undefined, depth: number): readonly Node[] =>
-  (tokens ?? []).flatMap((token) =>
-    depth > maxDepth ? [{ tag: 'text' as const, text: token.raw }] : toNode(token, depth + 1),
+const toNodes = (tokens: readonly Paired[] | undefined, depth: number): readonly Node[] =>
+  pairTags((tokens ?? []) as readonly Token[]).flatMap((token) =>
+    depth > maxDepth ? [{ tag: 'text' as const, text: rawOf(token) }] : toNode(token, depth + 1),
   )
+
+const rawOf = (token: Paired): string =>
+  token.type === 'element'
+    ? `<${(token as ElementToken).name}>${(token as ElementToken).tokens.map(rawOf).join('')}</${(token as ElementToken).name}>`
+    : (token as Token).raw
 
 type Reader = (token: never, depth: number) => readonly Node[]
 const group =
@@ -76,6 +115,7 @@ const readers: Readonly<Record<string, Reader>> = {
     {
       tag: 'list',
       start: token.ordered ? Number(token.start) || 1 : undefined,
+      isLoose: token.loose,
       items: token.items.map((item) => ({
         checked: item.task ? item.checked === true : undefined,
         children: toNodes(item.tokens, depth),
@@ -90,21 +130,57 @@ const readers: Readonly<Record<string, Reader>> = {
   text: (token: Tokens.Text, depth) =>
     token.tokens ? toNodes(token.tokens, depth) : readText(decodeEntities(token.text)),
   escape: (token: Tokens.Escape) => [{ tag: 'text', text: token.text }],
+  html: (token: Tokens.HTML, depth) =>
+    token.block && isHarmless(token.raw)
+      ? [{ tag: 'p', children: toNodes(lexInline(token.raw.trim()), depth) }]
+      : [{ tag: 'text', text: token.raw }],
+  element: ({ name, tokens }: ElementToken, depth) => [{ tag: 'element', name, children: toNodes(tokens, depth) }],
+  math: ({ text, isBlock }: MathToken) => [{ tag: 'math', text, isBlock }],
+  fold: ({ isOpen, summary, tokens }: FoldToken, depth) => [
+    { tag: 'fold', isOpen, summary: toNodes(summary, depth), children: toNodes(tokens, depth) },
+  ],
+  note: ({ label, tokens }: NoteToken, depth) => [{ tag: 'note', label, children: toNodes(tokens, depth) }],
+  noteRef: ({ label }: NoteRefToken) => [{ tag: 'noteRef', label }],
+  cite: ({ text }: CiteToken) => [readCite(text)],
 }
 
 /** HTML and every unknown token is shown as it was written. */
-const toNode = (token: Token, depth: number): readonly Node[] => {
+const toNode = (token: Paired, depth: number): readonly Node[] => {
   const reader = Object.hasOwn(readers, token.type) ? readers[token.type] : undefined
-  return reader ? reader(token as never, depth) : [{ tag: 'text', text: token.raw }]
+  return reader ? reader(token as never, depth) : [{ tag: 'text', text: rawOf(token) }]
+}
+
+/** A mark as `【3†report.pdf】`: a number, what it names, or an address. */
+function readCite(text: string): Node {
+  const [number = '', name = ''] = text.split('†', 2)
+  const link = checkLink(text.trim(), '')
+  const words = /^(?:source|L\d.*)?$/.test(name.trim()) ? number : name
+  return { tag: 'source', text: link ? hostOf(link) : decodeEntities(words.trim()), title: '', link }
+}
+
+const hostOf = ({ host }: CheckedLink): string => host.replace(/^www\./, '')
+
+/** A link with a title, or under a number, is a source. Its host takes the place of a number. */
+function readSource(token: Tokens.Link, link: CheckedLink): Node | undefined {
+  const title = decodeEntities(token.title ?? '').trim()
+  const text = decodeEntities(token.text)
+    .replace(/[*_`\\[\]]/g, '')
+    .trim()
+  const isNumber = /^\^?\d{1,3}$/.test(text)
+  if ((!title && !isNumber) || token.tokens.some(({ type }) => type === 'image')) return undefined
+  const words = isNumber || !text ? hostOf(link) : text
+  // The title is shown, too, and may name another host.
+  const isSuspicious = link.isSuspicious || checkLink(link.href, title)?.isSuspicious === true
+  return { tag: 'source', text: words, title: title || (isNumber ? '' : text), link: { ...link, isSuspicious } }
 }
 
 function readLink(token: Tokens.Link, depth: number): readonly Node[] {
-  const children = toNodes(token.tokens, depth)
   const href = decodeEntities(token.href)
   const link = checkLink(href, token.text)
   const path = link ? undefined : findFile(href)
   if (path !== undefined) return [{ tag: 'file', path, text: token.text.replace(/[*_`]/g, '') || nameOf(path) }]
-  return link ? [{ tag: 'link', link, children }] : [{ tag: 'text', text: token.raw }]
+  if (!link) return [{ tag: 'text', text: token.raw }]
+  return [readSource(token, link) ?? { tag: 'link', link, children: toNodes(token.tokens, depth) }]
 }
 
 const readText = (text: string): readonly Node[] =>

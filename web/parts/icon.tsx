@@ -32,6 +32,8 @@ const paths = {
   save: 'M12 4v11M7 11l5 5 5-5M5 20h14',
   down: 'M6 9l6 6 6-6',
   trash: 'M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13',
+  wrap: 'M4 6h16M4 12h13a3 3 0 010 6h-4M15 16l-2 2 2 2M4 18h5',
+  source: 'M8 8l-4 4 4 4M16 8l4 4-4 4',
   pin: 'M9 4h6l-1 6 4 4H6l4-4zM12 14v7',
 } as const
 export type IconName = keyof typeof paths

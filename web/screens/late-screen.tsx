@@ -1,6 +1,7 @@
 /** Loads a screen when it is first opened. */
 
 import type { FunctionComponent } from 'preact'
+import { loadLateStyle } from '../parts/late-style.ts'
 import { useLoad, Panel } from '../parts/load.tsx'
 import { t } from '../words/words.ts'
 
@@ -26,6 +27,9 @@ const screens: Readonly<Record<string, Load>> = {
 
 export function LateScreen({ name }: { readonly name: string }) {
   const load = Object.hasOwn(screens, name) ? screens[name] : undefined
-  const loaded = useLoad(async () => ({ Screen: load ? await load() : undefined }), name)
+  const loaded = useLoad(async () => {
+    const [Screen] = await Promise.all([load?.(), loadLateStyle()])
+    return { Screen }
+  }, name)
   return <Panel of={loaded}>{({ Screen }) => (Screen ? <Screen /> : <p class="note">{t('noScreen')}</p>)}</Panel>
 }

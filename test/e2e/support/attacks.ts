@@ -59,3 +59,33 @@ export const attacks: readonly string[] = [
   `${'*_'.repeat(2_000)}x`,
   `|${'a|'.repeat(500)}\n|${'-|'.repeat(500)}\n|${'<img src=x onerror=alert(1)>|'.repeat(20)}`,
 ]
+
+/** Forms of Markdown with a place for a text. */
+const carriers: readonly ((text: string) => string)[] = [
+  (text) => `<details open><summary>${text}</summary>\n\n${text}\n\n</details>`,
+  (text) => `$$\\text{${text}}$$ and \\(${text}\\)`,
+  (text) => `\\[\\href{${text}}{x} \\class{${text}}{y} \\style{background:url(${text})}{z}\\]`,
+  (text) => `a[^1]\n\n[^1]: ${text}`,
+  (text) => `<kbd>${text}</kbd><sub ${text}>b</sub><mark>${text}`,
+  (text) => `|a|\n|-|\n|${text.replaceAll('|', '')}|`,
+  (text) => `\`\`\`${text.replaceAll(/[`\n]/g, '')}\ncode\n\`\`\``,
+  (text) =>
+    `\`\`\`mermaid\ngraph TD\n  A["${text.replaceAll(/["`\n]/g, '')}"] --> B\n  click A "${text.replaceAll(/["`\n]/g, '')}"\n  style B fill:url(${evil}/f.svg)\n\`\`\``,
+  (text) =>
+    `【${text.replaceAll('\n', '')}】 [1](${text.replaceAll(/[\s()]/g, '')}) [a](https://a.example "${text.replaceAll(/["\n]/g, '')}")`,
+  (text) => `- a\n\n  ${text}\n- <br>${text}`,
+  (text) => `> ${text}\n\n# ${text}`,
+  (text) => `\`\`\`svg\n${text}\n\`\`\`\n![${text}](${evil}/a.svg)`,
+]
+const contents: readonly string[] = [
+  ...attacks.filter((attack) => attack.length < 200 && !attack.includes('```')).slice(0, 32),
+  '</summary><script>alert(1)</script>',
+  '<svg/onload=alert(1)>',
+  'javascript:alert(1)//https://a.example',
+  '}\\includegraphics{https://evil.example/i.png}',
+  '"]-->C[<img src=x onerror=alert(1)>]',
+  '%%{init: {"themeCSS": "@import url(https://evil.example/t.css)"}}%%',
+]
+
+/** More than 400 texts: each attack in each form. */
+export const formedAttacks = carriers.flatMap((carry) => contents.map(carry))

@@ -6,7 +6,7 @@ import { readPlan, targetOf, type Task } from '../../model/tools.ts'
 import { addressOf } from '../../parts/route.ts'
 import { formatDuration } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
-import { Diff } from '../../parts/diff.tsx'
+import { Diff } from '../../markdown/diff.tsx'
 import { findDiff } from '../../model/diff.ts'
 import { showBidi } from '../../markdown/links.ts'
 

@@ -5,7 +5,7 @@ import { api } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import { diffLines, patchBetween } from '../../model/line-diff.ts'
 import { Button } from '../../parts/button.tsx'
-import { Diff } from '../../parts/diff.tsx'
+import { Diff } from '../../markdown/diff.tsx'
 import { showDone } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
 
