@@ -26,6 +26,7 @@ import { loginRoutes } from './routes/logins.ts'
 import { memoryRoutes } from './routes/memory.ts'
 import { mcpRoutes } from './routes/mcp.ts'
 import { createMcpServerRoutes } from './routes/mcp-server/mcp-server.ts'
+import { mcpOAuthRoutes } from './routes/mcp-oauth.ts'
 import { mediaRoutes } from './routes/v1/media.ts'
 import { modelRoutes } from './routes/v1/models.ts'
 import { livenessRoutes } from './routes/liveness.ts'
@@ -117,6 +118,7 @@ export const openRoutes: readonly OpenRoute[] = [
   ...webhookRoutes,
   ...linkedFileRoutes,
   ...createMcpServerRoutes(() => routes),
+  ...mcpOAuthRoutes,
   ...livenessRoutes,
   ...createOpenRoutes(() => [...routes, ...openRoutes]),
 ]

@@ -37,7 +37,9 @@ export function serveMcp(host: string, given: Partial<McpServer> = {}): McpServe
     requests: [],
     ...given,
   }
-  const goOn = globalThis.fetch
+  // A second spy on `fetch` is the first one, so its implementation is what goes on.
+  const before = vi.isMockFunction(fetch) ? vi.mocked(fetch).getMockImplementation() : undefined
+  const goOn: typeof fetch = before ?? fetch
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
     const request = new Request(input as RequestInfo, init as RequestInit)
     if (new URL(request.url).host !== host) return goOn(input as RequestInfo, init as RequestInit)

@@ -143,7 +143,6 @@ describe('adding a server', () => {
     [{ url: 'https://user:pass@mcp.example.com/' }, 400, 'blocked_url'],
     [{ alias: 'a b' }, 400, 'invalid_request'],
     [{ transport: 'stdio', url: undefined, command: 'npx' }, 501, 'not_configured'],
-    [{ auth: 'oauth' }, 501, 'not_configured'],
     [{ auth: 'bearer' }, 400, 'invalid_request'],
   ])('refuses %j', async (more, status, code) => {
     const { key } = await start()
@@ -336,3 +335,15 @@ async function runTurnUntilAsked(key: string, settings: object): Promise<void> {
     expect(body.data).toMatchObject([{ tool: 'mcp__wiki__echo', risk: 'send' }])
   })
 }
+
+it('/reload-mcp lists the tools of all servers anew', async () => {
+  const { key, server } = await start()
+  await add(key)
+  server.tools = [tool('echo'), tool('later')]
+  const { id } = await newSession({}, key)
+  const reload = () =>
+    call<{ output: string }>('POST', `/api/sessions/${id}/chat`, { key, body: { input: '/reload-mcp' } })
+  expect((await reload()).body.output).toBe('MCP servers, for the next message:\n- wiki: 2 tools')
+  server.down = () => new Response('', { status: 503 })
+  expect((await reload()).body.output).toMatch(/- wiki: unavailable: .*503/)
+})

@@ -1,7 +1,7 @@
 /** Tests the rotation of keys: all secrets of a tenant open before, during and after it, without the earlier key. */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
-import { beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { createApp } from '#worker/app.ts'
 import { unseal } from '#durable/platform/seal.ts'
 import { credentialOwner } from '#durable/models/credentials.ts'
@@ -11,6 +11,8 @@ import { loadConnection, unsealSecrets } from '#durable/tenant/channels/connecti
 import { createConnections } from '#db/channel-connections.ts'
 import { secretOwner } from '#durable/platform/tenant-secrets.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
+import { serveMcp } from '../support/mcp-server.ts'
+import { mcpUrl } from '../support/oauth-server.ts'
 import { ownerAuthority } from '../support/authority.ts'
 import { adminKey, applyMigrations, assignMail, bindings, call, newTenant } from './client.ts'
 
@@ -61,6 +63,22 @@ async function rotate(env: Env, id: string) {
   await waitOnExecutionContext(context)
   return response.json()
 }
+
+it('credentials of MCP servers are sealed again, and open without the earlier key', async () => {
+  const { id, key } = await newTenant()
+  const server = serveMcp('mcp.example.com')
+  const add = (body: object) => call('POST', '/api/mcp/servers', { key, body: { url: mcpUrl, ...body } })
+  await add({ alias: 'one', token: 'the-mcp-token-0001' })
+  await add({ alias: 'two', headers: { 'x-key': 'the-mcp-header-0001' } })
+  await add({ alias: 'three', oauth: { client_id: 'c', client_secret: 'the-client-secret-1' } })
+  expect(await rotate(bindings, id)).toEqual({ resealed: 3, unreadable: [] })
+  expect(await rotate(bindings, id)).toEqual({ resealed: 3, unreadable: [] })
+  await call('POST', '/api/mcp/servers/one/test', { key })
+  expect(server.requests.at(-1)?.headers.get('authorization')).toBe('Bearer the-mcp-token-0001')
+  await call('POST', '/api/mcp/servers/two/test', { key })
+  expect(server.requests.at(-1)?.headers.get('x-key')).toBe('the-mcp-header-0001')
+  vi.restoreAllMocks()
+})
 
 it('a new data key seals everything again', async () => {
   const id = await filledTenant()

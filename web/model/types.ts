@@ -13,5 +13,7 @@ export type Part = Exclude<Message['content'], string | null>[number]
 export type Approval = Schemas['Approval']
 export type Decision = Approval['choices'][number]
 export type Question = Schemas['Question']
+export type McpServer = Schemas['McpServer']
+export type McpTool = Schemas['McpTool']
 /** Events of other types are ignored. */
 export type SessionEvent = Schemas['SessionEvent']

@@ -19,6 +19,7 @@ const paths = {
   jobs: 'M12 7v5l3 2M12 3a9 9 0 100 18 9 9 0 000-18z',
   memory: 'M6 4h12v16l-6-4-6 4z',
   skills: 'M13 3L5 14h6l-1 7 8-11h-6z',
+  mcp: 'M9 3v6M15 3v6M6 9h12v3a6 6 0 01-12 0zM12 18v3',
   owner: 'M12 3l8 3v6c0 4-3 7-8 9-5-2-8-5-8-9V6z',
   account: 'M12 12a4 4 0 100-8 4 4 0 000 8zM4 21c1-5 15-5 16 0',
   copy: 'M8 8h12v12H8zM4 16V4h12',

@@ -19,6 +19,7 @@ const screens: Readonly<Record<string, Load>> = {
   jobs: async () => (await import('./jobs/jobs.tsx')).Jobs,
   memory: async () => (await import('./memory/memory.tsx')).Memory,
   skills: async () => (await import('./skills/skills.tsx')).Skills,
+  mcp: async () => (await import('./mcp/mcp.tsx')).McpServers,
   owner: async () => (await import('./owner/owner.tsx')).Owner,
   account: async () => (await import('./account/account.tsx')).Account,
   keys: async () => (await import('./account/key-help.tsx')).KeyHelp,

@@ -20,6 +20,7 @@ const entries: readonly Entry[] = [
   { screen: 'jobs', scope: 'jobs' },
   { screen: 'memory', scope: 'read' },
   { screen: 'skills', scope: 'read' },
+  { screen: 'mcp', scope: 'read' },
   { screen: 'owner', scope: 'admin' },
 ]
 

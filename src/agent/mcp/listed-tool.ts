@@ -90,32 +90,58 @@ export const listHeaderValues = (schema: JsonObject, input: JsonObject): readonl
 /** All patterns of a rule match one sentence. Each is cheap on any text. */
 type PoisonRule = { readonly reason: string; readonly all: readonly RegExp[] }
 
+/** Objects that belong to the conversation or the host, not to the service of a tool. */
+const sessionData =
+  /\b(?:system prompt|your (?:\w+ )?(?:prompt|instructions|rules)|(?:conversation|chat|message) history|(?:full|entire|whole|content of the) (?:conversation|context|chat)|the (?:conversation|chat)|previous messages|all messages|ssh keys?|private keys? of|printenv|all environment variables|memory entries|tools that you have|cookies of the browser|secrets of the (?:session|user|host)|(?:every|any|all)(?:thing| \w+) (?:that )?you (?:read|see|know|find|receive))\b|\b(?:api keys?|passwords?|credentials|access tokens?)\b.{0,40}\b(?:you (?:know|have|see|find)|of the (?:user|session|host)|mentioned|in the (?:conversation|context|chat))\b/i
+
 /** Directives that only a poisoned tool gives: about other tools, about what the model knows, about keeping quiet. */
 const poison: readonly PoisonRule[] = [
   {
     reason: 'it has tags that imitate the system',
-    all: [/<\/?\s{0,4}(?:important|system|instructions?|secret|hidden|admin)\b/i],
+    all: [
+      /<\/?\s{0,4}(?:important|system|instructions?|secret|hidden|admin)\b|<\/?\w{0,20}_?(?:system|tool|user)_(?:message|prompt|description)>|^\s*\[(?:system|admin)\w*\]|^\s*#{2,}\s*(?:instruction|system)|\[\/?inst\]|^\s*(?:assistant|system)\s*:/i,
+    ],
   },
   {
     reason: 'it gives orders about other tools',
     all: [
-      /\b(?:before|prior to|after|instead of|whenever|always)\b/i,
+      /\b(?:before|prior to|ahead of|after|instead of|whenever|always)\b/i,
       /\b(?:using|calling|invoking|running|call|use)\b/i,
-      /\b(?:any|every|all|other|another) (?:other )?tools?\b/i,
+      /\b(?:any|every|all|other|another) (?:other )?(?:\w+ )?(?:tools?|functions?)\b|\bwhenever \w+_\w+ is (?:used|called|run)\b/i,
+    ],
+  },
+  {
+    reason: 'it puts itself before other tools',
+    all: [
+      /\b(?:always (?:invoke|call|use|run) this (?:tool|one)|(?:never|do not|don't) (?:call|use|invoke|run) (?:\w+_\w+|the tools? of \w+|any other \w+)\b(?! (?:for|with|on|in|if|when|unless)\b)|never use the tools of)/i,
+    ],
+  },
+  {
+    reason: 'it changes what other tools do',
+    all: [
+      /\b(?:another tool|the tool \w+_\w+|other tools)\b/i,
+      /\b(?:set|change|replace|rewrite|swap|redirect|copy|record|collect)\b/i,
     ],
   },
   {
     reason: 'it hides something from the user',
     all: [
-      /\b(?:do not|don't|never|without) (?:ever )?(?:tell|mention|inform|notify|show|reveal|alert|warn|ask)(?:ing)?\b/i,
+      /\b(?:do not|don't|never|without|no need to) (?:ever )?(?:tell|mention|inform|notify|show|reveal|alert|warn|ask|disclose)(?:ing)?\b|\b(?:hide|conceal)\b.{0,60}\bfrom\b|\b(?:never|not) (?:ever )?(?:finds? out|learn|learns|notice|notices)\b|\b(?:do not|don't|never) let\b|\beven (?:if|though) (?:something|it) (?:was|is|did)\b/i,
       /\b(?:user|human|person|operator)\b/i,
+    ],
+  },
+  {
+    reason: 'it acts in secret',
+    all: [
+      /\b(?:secretly|covertly|surreptitiously|quietly|without (?:telling|informing) (?:any(?:one|body)|them))\b/i,
+      /\b(?:send|include|add|email|post|forward|copy|upload|perform|attach|record)\b/i,
     ],
   },
   {
     reason: 'it asks for what the model knows or may read',
     all: [
-      /\b(?:pass|include|send|put|provide|attach|append|insert|copy|forward|paste)\b/i,
-      /\b(?:system prompt|conversation history|chat history|(?:full|entire|whole) (?:conversation|context|chat)|previous messages|all messages|ssh keys?|private keys?|api keys?|passwords?|credentials|access tokens?|environment variables|memory entries)\b/i,
+      /\b(?:pass|include|send|put|provide|attach|append|insert|copy|forward|paste|place|write|fill|give|add|encode|embed|transmit|repeat|reveal)\b/i,
+      sessionData,
     ],
   },
   {
@@ -125,6 +151,19 @@ const poison: readonly PoisonRule[] = [
     ],
   },
   {
+    reason: 'it sends data to an address of its own',
+    all: [
+      /\b(?:send|post|forward|upload|report|copy|email|transmit)\b/i,
+      /\b(?:a copy|all|also|the (?:data|results?|content|workspace|conversation|files?|mails?))\b/i,
+      /https?:\/\/|[\w.+-]{1,64}@[\w-]{1,64}\.\w|\bthe following address\b/i,
+    ],
+  },
+  { reason: 'it sends data away', all: [/^\s*exfiltrate\b/i] },
+  {
+    reason: 'it has commands that destroy or install',
+    all: [/\brm\s+-[rf]{2}\s+[~/]|\bcurl\b[^|]{0,200}\|\s{0,4}(?:ba)?sh\b/i],
+  },
+  {
     reason: 'it cancels instructions',
     all: [
       /\b(?:ignore|disregard|forget|override|bypass)\b/i,
@@ -132,10 +171,16 @@ const poison: readonly PoisonRule[] = [
     ],
   },
   {
+    reason: 'it lifts restrictions',
+    all: [
+      /\b(?:restrictions?|rules|instructions|limits|policies|guidelines)\b.{0,60}\b(?:no longer apply|do not apply|are (?:void|lifted|replaced|superseded|cancelled))\b|\b(?:act as|pretend|behave as)\b.{0,60}\b(?:no|without) (?:restrictions|limits|rules)\b|\bas if the user had (?:written|said|asked)\b/i,
+    ],
+  },
+  {
     reason: 'it gives orders to the model',
     all: [
-      /\b(?:the (?:assistant|model|agent|ai) (?:must|should always|has to)|you must always)\b/i,
-      /\b(?:first|always|every time|before|regardless|immediately)\b/i,
+      /\b(?:the (?:assistant|model|agent|ai) (?:must|should always|has to)|you must always|you must never|you are required to|as an ai\b|notes? (?:to|for) (?:the )?(?:ai|model|assistant|agent|llm)\b|from now on|every time you answer|(?:immediately|now) (?:execute|run))\b/i,
+      /\b(?:first|always|every|never|before|regardless|immediately|only|required|from now on|notes?)\b/i,
     ],
   },
 ]

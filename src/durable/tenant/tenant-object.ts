@@ -189,9 +189,11 @@ export class TenantDO extends DurableObject<Env> {
   })
   readonly #mcp = new TenantMcp({
     mayChange: this.#mayChange,
+    tenantId: this.#id,
     env: this.env,
     sql: this.#sql,
     values: this.#values,
+    audit: this.#audit,
     secrets: () => this.#secrets.sealed(),
   })
   readonly #recall = new TenantRecall({

@@ -17,7 +17,6 @@ import { recordForTenant } from '../input/record-for-tenant.ts'
 import { tenantId } from '../input/tenant-id.ts'
 import { keyShape, toKeyView } from './keys/key-view.ts'
 import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
-import { resealSecrets } from '../secrets/reseal-secrets.ts'
 import { route } from '../route.ts'
 import { pageInSql } from '../input/page.ts'
 import { requireFound } from '../sessions.ts'
@@ -136,6 +135,7 @@ export const adminRoutes = [
       const { id } = requireFound(await createTenants(env.DB).get(param('id')))
       requireEncryptionKey(env)
       await recordForTenant(env, 'tenant.key_rotated', id, authority)
+      const { resealSecrets } = await import('../secrets/reseal-secrets.ts')
       const result = await resealSecrets(env, authority, id)
       forgetSnapshot(id)
       return Response.json(result)

@@ -5,6 +5,7 @@ import { mcpOf, type StoredServer } from '#durable/tenant/mcp/server-row.ts'
 import type { Refusal, ServerFields } from '#durable/tenant/mcp/change-server.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError, notFound } from '../errors.ts'
+import { publicOrigin, renderOAuthCookie } from './mcp-oauth.ts'
 import { type RouteCall, route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok } from '../shapes.ts'
@@ -26,6 +27,13 @@ const changeable = {
   auth: z.enum(['none', 'bearer', 'headers', 'oauth']),
   token: header,
   headers: z.record(z.string().regex(/^[\w-]{1,64}$/), header),
+  oauth: z
+    .strictObject({
+      client_id: z.string().min(1).max(2_000),
+      client_secret: header,
+      scope: z.string().max(2_000),
+    })
+    .partial(),
   enabled: z.boolean(),
   trusted: z.boolean(),
   tools: z.strictObject({
@@ -52,6 +60,7 @@ const rowShape = z.looseObject({
   alias: z.string(),
   token: z.string().optional(),
   headers: z.record(z.string(), z.string()).optional(),
+  oauth: z.record(z.string(), z.string()).optional(),
   status: z.enum(['ready', 'needs_auth', 'unavailable', 'disabled']),
   reason: z.string().nullable(),
   era: z.enum(['modern', 'legacy', 'sse']).nullable(),
@@ -115,7 +124,7 @@ async function connect(call: Call, server: StoredServer) {
 
 async function build(call: Call, fields: ServerFields, stored?: StoredServer) {
   const { env, tenant, authority } = call
-  if (fields.token !== undefined || fields.headers) requireEncryptionKey(env)
+  if (fields.token !== undefined || fields.headers || fields.oauth?.client_secret) requireEncryptionKey(env)
   const { buildConfig } = await import('#durable/tenant/mcp/change-server.ts')
   return buildConfig(fields, { env, tenantId: tenant.id, authority }, stored)
 }
@@ -156,7 +165,7 @@ async function updateServer(call: RouteCall<unknown, z.infer<typeof change>>): P
   }
   forgetSnapshot(tenant.id)
   const isReached =
-    ['url', 'transport', 'auth', 'token', 'headers'].some((name) => name in body) || body.enabled === true
+    ['url', 'transport', 'auth', 'token', 'headers', 'oauth'].some((name) => name in body) || body.enabled === true
   if (isReached && body.enabled !== false) await connect(call, await findServer(call))
   return Response.json(await render(await findServer(call)))
 }
@@ -184,6 +193,29 @@ async function importServers(call: Call, file: Readonly<Record<string, unknown>>
     }
   }
   return Response.json({ data })
+}
+
+async function startSignIn(call: Call): Promise<Response> {
+  const { env, tenant, authority, web } = call
+  const server = await findServer(call)
+  if (server.config.auth !== 'oauth' && server.config.auth !== 'none')
+    throw new AppError(400, 'invalid_request', 'The server has a token or headers. Set auth to oauth first.')
+  requireEncryptionKey(env)
+  const { OAuthRefusal, startSignIn: start } = await import('#durable/tenant/mcp/oauth/sign-in.ts')
+  const origin = publicOrigin(env, web.req.url)
+  try {
+    const access = { env, tenantId: tenant.id, secrets: tenant.secrets }
+    const isPublic = env.PUBLIC_URL !== undefined && origin.startsWith('https:')
+    const begun = await start(server, access, { authority, origin, isPublic })
+    if (begun === 'foreign') throw notFound()
+    const body = { authorize_url: begun.authorizeUrl, expires_at: new Date(begun.expiresAt).toISOString() }
+    return Response.json(body, {
+      headers: { 'cache-control': 'no-store', 'set-cookie': renderOAuthCookie(origin, begun.cookie) },
+    })
+  } catch (error) {
+    if (error instanceof OAuthRefusal) throw new AppError(400, 'invalid_request', error.message)
+    throw error
+  }
 }
 
 export const mcpRoutes = [
@@ -356,6 +388,36 @@ export const mcpRoutes = [
         throw new AppError(409, 'conflict', 'A tool has another hash by now. List the tools again.')
       forgetSnapshot(call.tenant.id)
       return Response.json(await render(await findServer(call)))
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/mcp/servers/:alias/oauth/start',
+    params,
+    id: 'startMcpSignIn',
+    scope: 'write',
+    tag,
+    summary: 'Begin the sign-in to a server; a browser opens the address within ten minutes',
+    responses: ok(
+      'Where to sign in. Only the browser that has the cookie of this answer can finish.',
+      z.object({ authorize_url: z.string(), expires_at: z.iso.datetime() }),
+    ),
+    handle: startSignIn,
+  }),
+  route({
+    method: 'delete',
+    path: '/api/mcp/servers/:alias/oauth',
+    params,
+    id: 'deleteMcpSignIn',
+    scope: 'write',
+    tag,
+    summary: 'Forget the tokens of a server',
+    responses: { 204: { description: 'Forgotten' } },
+    handle: async (call) => {
+      const { config } = await findServer(call)
+      requireFound((await mcpOf(call.env, call.tenant.id).forgetGrant(call.authority, config.alias)) || undefined)
+      forgetSnapshot(call.tenant.id)
+      return new Response(null, { status: 204 })
     },
   }),
   route({

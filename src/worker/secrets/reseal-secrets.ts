@@ -7,6 +7,9 @@ import { connectionOwner } from '#durable/tenant/channels/connection.ts'
 import { credentialOwner, providerOwner } from '#durable/models/credentials.ts'
 import { headerOwner } from '#durable/models/provider-headers.ts'
 import { fingerprintSecret, type SecretOwner, unseal } from '#durable/platform/seal.ts'
+import { clientSecretHeader, headerOwner as mcpHeaderOwner } from '#durable/tenant/mcp/list-server.ts'
+import { clientOwner, grantOwner, type SealedRows } from '#durable/tenant/mcp/oauth/grant-rows.ts'
+import { mcpOf } from '#durable/tenant/mcp/server-row.ts'
 import { rotateDataKey, sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
 import { vapidOwner } from '#durable/tenant/push/push.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
@@ -25,6 +28,7 @@ export async function resealSecrets(env: Env, authority: Authority, tenantId: st
   await resealHeaders({ env, authority }, tenantId, result)
   await resealChannels(env, tenantId, result)
   await resealPush({ env, authority }, tenantId, result)
+  await resealMcp({ env, authority }, tenantId, result)
   return result
 }
 
@@ -104,6 +108,51 @@ async function resealChannels(env: Env, tenantId: string, result: Resealed): Pro
       if (await connections.update(id, { secrets: { secrets, endings, before } })) result.resealed++
     }
   } while (page.length === pageSize)
+}
+
+/** Credentials of MCP servers, and the tokens and clients of their sign-ins. */
+async function resealMcp({ env, authority }: ResealOperator, tenantId: string, result: Resealed): Promise<void> {
+  for (const { sealed: before, owner, name } of listMcpSecrets(
+    tenantId,
+    await mcpOf(env, tenantId).listSealed(authority),
+  )) {
+    const secret = await open(env, { sealed: before, owner, name }, result)
+    if (secret === undefined) continue
+    if (await mcpOf(env, tenantId).reseal(authority, before, await sealForTenant(env, secret, owner))) result.resealed++
+  }
+}
+
+function listMcpSecrets(tenantId: string, { configs, grants, clients }: SealedRows): readonly Sealed[] {
+  const ofServers = configs.flatMap(({ alias, url, token, headers = {}, oauth }) => {
+    const named = {
+      ...headers,
+      ...(token && { authorization: token }),
+      ...(oauth?.client_secret && { [clientSecretHeader]: oauth.client_secret }),
+    }
+    return Object.entries(named).map(([header, { sealed }]) => {
+      return { sealed, owner: mcpHeaderOwner(tenantId, url, header), name: `mcp ${alias} ${header}` }
+    })
+  })
+  const ofGrants = grants.flatMap(({ alias, grant }) => {
+    const owner = grantOwner(tenantId, { alias, ...grant })
+    return [grant.access, grant.refresh].flatMap((sealed) =>
+      sealed === undefined ? [] : [{ sealed, owner, name: `mcp ${alias} token` }],
+    )
+  })
+  const known = [...clients, ...grants.map(({ grant }) => ({ issuer: grant.issuer, client: grant }))]
+  const ofClients = new Map(
+    known.flatMap(({ issuer, client: { secret } }) =>
+      secret === undefined
+        ? []
+        : [
+            [
+              secret,
+              { sealed: secret, owner: clientOwner(tenantId, issuer), name: `mcp client of ${issuer}` },
+            ] as const,
+          ],
+    ),
+  )
+  return [...ofServers, ...ofGrants, ...ofClients.values()]
 }
 
 type Sealed = { readonly sealed: string; readonly owner: SecretOwner; readonly name: string }

@@ -3,6 +3,9 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { calls, model, says, until } from '../../support/scripted-model.ts'
 import { ownerAuthority } from '../../support/authority.ts'
+import { serveMcp, tool } from '../../support/mcp-server.ts'
+import { readListedTool, renderForHash } from '#agent/mcp/listed-tool.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 import { applyMigrations, bindings, call, newKey, newSession, newTenant, request } from '../client.ts'
 import { listOperations } from '../document.ts'
 
@@ -51,6 +54,29 @@ const audited: Readonly<Record<string, Case>> = {
     body: () => ({ name: 'TOKEN', value: crypto.randomUUID() }),
   },
   'DELETE /api/secrets/{name}': { kind: 'secret.removed', by: 'tenant', path: () => '/api/secrets/TOKEN' },
+  'POST /api/mcp/servers': {
+    kind: 'mcp.created',
+    by: 'tenant',
+    path: () => '/api/mcp/servers',
+    body: () => ({ alias: 'audited', url: 'https://mcp.example.org/mcp' }),
+  },
+  'POST /api/mcp/servers/{alias}/approve': {
+    kind: 'mcp.approved',
+    by: 'tenant',
+    path: () => '/api/mcp/servers/audited/approve',
+    body: ({ hash }) => ({ tools: [{ tool: 'echo', hash }] }),
+  },
+  'PATCH /api/mcp/servers/{alias}': {
+    kind: 'mcp.changed',
+    by: 'tenant',
+    path: () => '/api/mcp/servers/audited',
+    body: () => ({ enabled: false }),
+  },
+  'DELETE /api/mcp/servers/{alias}': {
+    kind: 'mcp.deleted',
+    by: 'tenant',
+    path: () => '/api/mcp/servers/audited',
+  },
   'POST /api/skills': {
     kind: 'skill.created',
     by: 'tenant',
@@ -266,8 +292,12 @@ const audited: Readonly<Record<string, Case>> = {
 
 /** Routes without an entry: they change the sender's own conversations and files, which history has. */
 const unaudited: readonly RegExp[] = [
-  // Its rows and tools say what holds.
-  /^\w+ \/api\/mcp\//,
+  // They ask the server, and store what it says. A sign-in writes its entry when it succeeds.
+  /^POST \/api\/mcp\/servers\/\{alias\}\/(?:test|refresh|oauth\/start)$/,
+  // Adds servers, each with its entry.
+  /^POST \/api\/mcp\/import$/,
+  // Writes an entry when somebody was signed in (mcp-oauth.test.ts).
+  /^DELETE \/api\/mcp\/servers\/\{alias\}\/oauth$/,
   /^\w+ \/v1\/(?:chat\/completions|responses|conversations|embeddings|audio|images|runs|files|uploads|models)/,
   /^\w+ \/api\/sessions(?:\/import)?$/,
   /^\w+ \/api\/sessions\/\{id\}(?:$|\/)/,
@@ -299,6 +329,9 @@ beforeAll(async () => {
     const isSkill = input instanceof Request && input.url === skillAddress
     return isSkill ? Promise.resolve(new Response(skill('imported'))) : pass(input, init)
   })
+  serveMcp('mcp.example.org')
+  const echo = readListedTool(tool('echo'))
+  const hash = echo ? await sha256Hex(renderForHash(echo), 16) : ''
   const { id: tenant } = await newTenant()
   const key = await newKey(tenant, ['chat', 'read', 'write', 'approve'])
   const asks = calls({ id: 'c', name: 'terminal', input: { command: 'rm -rf x' } })
@@ -324,7 +357,7 @@ beforeAll(async () => {
     true,
   )
   const code = issued.kind === 'code' ? issued.code : ''
-  ids = { tenant, key, session, spare, code, approval: first.id, run: second.run_id }
+  ids = { tenant, key, session, spare, code, hash, approval: first.id, run: second.run_id }
 })
 
 const list = async (kind: string, key?: string) =>

@@ -350,6 +350,14 @@ export const commandTable = [
     busy: 'dispatch',
   },
   {
+    name: 'reload-mcp',
+    usage: '',
+    description: 'Lists the tools of all MCP servers anew.',
+    group: 'settings',
+    scope: 'write',
+    busy: 'dispatch',
+  },
+  {
     name: 'sethome',
     usage: '[off]',
     description: 'Makes this chat the home of its platform: results of jobs for the platform come here.',

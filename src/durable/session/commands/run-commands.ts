@@ -21,6 +21,7 @@ import {
 import { memoryCommand } from './memory-command.ts'
 import { personalityCommand } from './personality-command.ts'
 import { heartbeatCommand, loopCommand } from './recurring-commands.ts'
+import { reloadMcpCommand } from './reload-mcp-command.ts'
 import { resumeCommand, sessionsCommand } from './resume-command.ts'
 import { saveCommand } from './save-command.ts'
 import { approvalsCommand, reasoningCommand, verboseCommand } from './settings-commands.ts'
@@ -66,6 +67,7 @@ export const commandHandlers: Readonly<Record<CommandName, CommandHandler>> = {
   approvals: approvalsCommand,
   memory: memoryCommand,
   skills: skillsCommand,
+  'reload-mcp': reloadMcpCommand,
   sethome: sethomeCommand,
   pause: pauseCommand,
   start: startCommand,

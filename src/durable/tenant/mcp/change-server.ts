@@ -6,8 +6,14 @@ import { stateOf } from '#agent/mcp/breaker.ts'
 import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { sealForTenant } from '../secrets/tenant-seal.ts'
-import { headerOwner } from './list-server.ts'
-import { defaultConfig, type SealedHeader, type ServerConfig, type StoredServer } from './server-row.ts'
+import { clientSecretHeader, headerOwner } from './list-server.ts'
+import {
+  defaultConfig,
+  type OAuthClient,
+  type SealedHeader,
+  type ServerConfig,
+  type StoredServer,
+} from './server-row.ts'
 
 export type ServerFields = {
   readonly alias?: string | undefined
@@ -16,6 +22,13 @@ export type ServerFields = {
   readonly auth?: 'none' | 'bearer' | 'headers' | 'oauth' | undefined
   readonly token?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly oauth?:
+    | {
+        readonly client_id?: string | undefined
+        readonly client_secret?: string | undefined
+        readonly scope?: string | undefined
+      }
+    | undefined
   readonly enabled?: boolean | undefined
   readonly trusted?: boolean | undefined
   readonly tools?: ServerConfig['tools'] | undefined
@@ -51,26 +64,30 @@ export async function buildConfig(
 ): Promise<{ readonly config: ServerConfig } | { readonly refusal: Refusal }> {
   const refused = findRefusal(fields, stored) ?? findMissingScope(fields, context, stored)
   if (refused) return refused
-  const { token: _token, headers: _headers, ...plain } = fields
+  const { token: _token, headers: _headers, oauth: _oauth, ...plain } = fields
   const defined = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined))
-  const { token, headers, ...before }: ServerConfig = stored?.config ?? { ...defaultConfig, alias: '', url: '' }
-  const config = { ...before, ...defined, alias: stored?.config.alias ?? fields.alias ?? '' }
-  const isMoved = stored !== undefined && new URL(config.url).origin !== new URL(stored.config.url).origin
+  const known: ServerConfig = stored?.config ?? { ...defaultConfig, alias: fields.alias ?? '', url: '' }
+  const { token, headers, oauth, ...before } = known
+  const config = { ...before, ...defined, alias: known.alias }
+  const isMoved = known.url !== '' && new URL(config.url).origin !== new URL(known.url).origin
   const given = await sealHeaders({ ...fields, url: config.url }, context)
-  const kept = isMoved ? {} : { token, headers }
+  const kept = isMoved ? {} : { token, headers, oauth }
+  if (isMoved && oauth?.client_secret && !fields.oauth)
+    return refusal('invalid_request', 'oauth', needed('oauth', true))
   return chooseCredentials({ ...config, auth: chooseAuth(fields, config.auth) }, { ...kept, ...given }, isMoved)
 }
 
 /** A credential that is given says how it is used. */
-function chooseAuth({ auth, token, headers }: ServerFields, before: ServerConfig['auth']): ServerConfig['auth'] {
-  if (auth !== undefined && auth !== 'oauth') return auth
+function chooseAuth({ auth, token, headers, oauth }: ServerFields, before: ServerConfig['auth']): ServerConfig['auth'] {
+  if (auth !== undefined) return auth
   if (token !== undefined) return 'bearer'
+  if (oauth) return 'oauth'
   return headers ? 'headers' : before
 }
 
 function chooseCredentials(
   config: ServerConfig,
-  { token, headers }: Pick<ServerConfig, 'token' | 'headers'>,
+  { token, headers, oauth }: Pick<ServerConfig, 'token' | 'headers' | 'oauth'>,
   isMoved: boolean,
 ): { readonly config: ServerConfig } | { readonly refusal: Refusal } {
   const { auth } = config
@@ -81,6 +98,7 @@ function chooseCredentials(
       ...config,
       token: auth === 'bearer' ? token : undefined,
       headers: auth === 'headers' ? headers : undefined,
+      oauth: auth === 'oauth' ? oauth : undefined,
     },
   }
 }
@@ -90,18 +108,12 @@ const needed = (field: string, isMoved: boolean): string =>
 
 const reference = /\$\{\w+\}/
 
-function findRefusal({ url, transport, auth }: ServerFields, stored?: StoredServer) {
+function findRefusal({ url, transport }: ServerFields, stored?: StoredServer) {
   if (transport === 'stdio')
     return refusal(
       'not_configured',
       'transport',
       'A server that is a program needs a host that runs it (SANDBOX_BACKEND), which is not supported yet. Give the url of an HTTP server.',
-    )
-  if (auth === 'oauth')
-    return refusal(
-      'not_configured',
-      'auth',
-      'OAuth is not supported yet. Create a token at the server and give it as token.',
     )
   if (stored === undefined && url === undefined) return refusal('invalid_request', 'url', 'Give the url of the server.')
   const blocked = url === undefined ? undefined : findBlocked(url)
@@ -134,9 +146,9 @@ const findBlocked = (url: string): string | undefined => {
 }
 
 async function sealHeaders(
-  { url, token, headers }: { readonly url: string } & Pick<ServerFields, 'token' | 'headers'>,
+  { url, token, headers, oauth }: { readonly url: string } & Pick<ServerFields, 'token' | 'headers' | 'oauth'>,
   { env, tenantId }: ChangeContext,
-): Promise<{ readonly token?: SealedHeader; readonly headers?: Record<string, SealedHeader> }> {
+): Promise<Pick<ServerConfig, 'token' | 'headers' | 'oauth'>> {
   const sealOne = async (header: string, value: string): Promise<SealedHeader> => ({
     sealed: await sealForTenant(env, value, headerOwner(tenantId, url, header)),
     lastFour: value.length > 8 ? value.slice(-4) : '',
@@ -147,11 +159,29 @@ async function sealHeaders(
   return {
     ...(token !== undefined && { token: await sealOne('authorization', token) }),
     ...(headers && { headers: named }),
+    ...(oauth && {
+      oauth: {
+        client_id: oauth.client_id,
+        scope: oauth.scope,
+        ...(oauth.client_secret !== undefined && {
+          client_secret: await sealOne(clientSecretHeader, oauth.client_secret),
+        }),
+      },
+    }),
   }
 }
 
 const mask = ({ lastFour }: SealedHeader): string => `****${lastFour}`
 const isoOf = (at: number | undefined): string | null => (at ? new Date(at).toISOString() : null)
+
+const renderClient = (oauth: OAuthClient | undefined) =>
+  oauth && {
+    oauth: {
+      ...(oauth.client_id !== undefined && { client_id: oauth.client_id }),
+      ...(oauth.client_secret && { client_secret: mask(oauth.client_secret) }),
+      ...(oauth.scope !== undefined && { scope: oauth.scope }),
+    },
+  }
 
 export function renderRow({
   config,
@@ -162,12 +192,13 @@ export function renderRow({
   plainHeaders,
   toolCount = 0,
 }: StoredServer & { readonly toolCount?: number }) {
-  const { token, headers, ...plain } = config
+  const { token, headers, oauth, ...plain } = config
   const masked = Object.entries(headers ?? {}).map(([name, value]) => [name, mask(value)])
   const hidden = Object.keys(plainHeaders ?? {}).map((name) => [name, '****'])
   return {
     ...plain,
     ...(token && { token: mask(token) }),
+    ...renderClient(oauth),
     ...((masked.length || hidden.length) && {
       headers: Object.fromEntries([...masked, ...hidden]) as Record<string, string>,
     }),

@@ -12,6 +12,7 @@ import { type SecretOwner, unseal } from '#durable/platform/seal.ts'
 import { openSecrets, type SealedSecrets } from '#durable/platform/tenant-secrets.ts'
 import { createTenantFetch } from '../tenant-fetch.ts'
 import { type McpEndpoint, McpFailure, type McpPeer, openPeer, request } from './mcp-client.ts'
+import { grantOwner } from './oauth/grant-rows.ts'
 import { type Listing, mcpOf, type SealedHeader, type StoredServer } from './server-row.ts'
 
 /** A credential opens only for the server and the origin that it was given for. */
@@ -21,6 +22,9 @@ export const headerOwner = (tenant: string, url: string, header: string): Secret
   id: `${new URL(url).origin} ${header.toLowerCase()}`,
 })
 
+/** The name under which the secret of an OAuth client is sealed. It is no header. */
+export const clientSecretHeader = 'oauth-client'
+
 export type ServerAccess = {
   readonly env: Env
   readonly tenantId: string
@@ -28,19 +32,65 @@ export type ServerAccess = {
   readonly runInBackground?: (work: Promise<unknown>) => void
 }
 
+const ownAuthority = (tenantId: string) => systemAuthority(tenantId, { kind: 'job', id: 'mcp' })
 const ignoreEnd = (work: Promise<unknown>): void => void work.catch(() => undefined)
 
-/** Opens the credentials of a server. Throws an `McpFailure` when one cannot be used. */
-export async function openEndpoint(server: StoredServer, access: ServerAccess): Promise<McpEndpoint> {
+/**
+ * Opens the credentials of a server. Throws an `McpFailure` when one cannot be used. `rejected`: a sealed token of OAuth
+ * that the server has refused.
+ */
+export async function openEndpoint(
+  server: StoredServer,
+  access: ServerAccess,
+  rejected?: string,
+): Promise<McpEndpoint> {
   const { env, tenantId, runInBackground = ignoreEnd } = access
-  const { url, transport } = server.config
+  const { url, transport, auth } = server.config
+  const token = auth === 'oauth' ? await openToken(server, access, rejected) : undefined
+  const headers = server.plainHeaders ?? (await openHeaders(server, access))
   return {
     url,
     transport,
-    headers: server.plainHeaders ?? (await openHeaders(server, access)),
+    headers: { ...headers, ...(token && { authorization: `Bearer ${token.value}` }) },
+    ...(token && { sealedToken: token.sealed }),
     isTrustedAddress: server.source === 'deployment',
     guardedFetch: createTenantFetch(env, tenantId, runInBackground),
   }
+}
+
+/** Does `work` with the credentials of a server, and once more with new ones when a token was refused. */
+export async function withCredentials<Result>(
+  server: StoredServer,
+  access: ServerAccess,
+  work: (endpoint: McpEndpoint) => Promise<Result>,
+): Promise<Result> {
+  const endpoint = await openEndpoint(server, access)
+  try {
+    return await work(endpoint)
+  } catch (error) {
+    const isRefused = error instanceof McpFailure && error.kind === 'auth' && error.challenge?.isScopeMissing !== true
+    if (!isRefused || endpoint.sealedToken === undefined) throw error
+    return work(await openEndpoint(server, access, endpoint.sealedToken))
+  }
+}
+
+/** Where a person signs in. Chats get the address of our page, never that of the authorization server. */
+export function explainSignIn({ PUBLIC_URL: url }: Env, alias: string): string {
+  if (!url) return 'Sign in on the page of Talaria, under "MCP servers".'
+  return `Sign in at ${url.replace(/\/{1,20}$/, '')}/#/mcp/${encodeURIComponent(alias)}`
+}
+
+async function openToken({ config }: StoredServer, { env, tenantId }: ServerAccess, rejected: string | undefined) {
+  const { alias, url } = config
+  const answer = await mcpOf(env, tenantId).accessToken(ownAuthority(tenantId), alias, rejected)
+  if (answer.kind === 'failed') throw new McpFailure('transport', answer.reason)
+  if (answer.kind === 'refused') throw new McpFailure('auth', `${answer.reason} ${explainSignIn(env, alias)}`)
+  const { sealed, issuer, origin } = answer
+  if (origin !== new URL(url).origin) throw new McpFailure('auth', 'The sign-in belongs to another address.')
+  const opened = await unseal(env, sealed, grantOwner(tenantId, { alias, origin, issuer }))
+  if (opened.kind === 'unreadable') throw new McpFailure('auth', `${opened.reason} ${explainSignIn(env, alias)}`)
+  rememberSecrets(tenantId, `mcp-oauth ${alias.toLowerCase()}`, [opened.secret])
+  return { sealed, value: opened.secret }
 }
 
 async function openHeaders({ config }: StoredServer, access: ServerAccess): Promise<Record<string, string>> {
@@ -85,10 +135,11 @@ export async function listServer(server: StoredServer, access: ServerAccess, tim
   const begun = clock.now()
   const ends = begun + timeoutMs
   try {
-    const endpoint = await openEndpoint(server, access)
     const control = () => ({ timeoutMs: Math.max(1, ends - clock.now()) })
-    const { peer, capabilities } = await openPeer(endpoint, control())
-    const { tools, ttlMs } = await listTools(endpoint, peer, control)
+    const { peer, capabilities, tools, ttlMs } = await withCredentials(server, access, async (endpoint) => {
+      const opened = await openPeer(endpoint, control())
+      return { ...opened, ...(await listTools(endpoint, opened.peer, control)) }
+    })
     const now = clock.now()
     const isSse = peer.era === 'sse'
     return {
@@ -136,7 +187,6 @@ async function listTools(endpoint: McpEndpoint, peer: McpPeer, control: () => { 
 /** Lists the tools of a server anew and stores the result. */
 export async function refreshServer(server: StoredServer, access: ServerAccess, timeoutMs: number): Promise<Listing> {
   const listing = await listServer(server, access, timeoutMs)
-  const authority = systemAuthority(access.tenantId, { kind: 'job', id: 'mcp' })
-  await mcpOf(access.env, access.tenantId).apply(authority, server.config.alias, listing)
+  await mcpOf(access.env, access.tenantId).apply(ownAuthority(access.tenantId), server.config.alias, listing)
   return listing
 }

@@ -4,6 +4,7 @@
  */
 
 import { createParser } from 'eventsource-parser'
+import { type Challenge, parseChallenge } from '#agent/mcp/oauth.ts'
 import {
   answerServer,
   createHeaders,
@@ -29,6 +30,8 @@ export type McpEndpoint = {
   /** From a variable of the deployment: the address may be private. */
   readonly isTrustedAddress: boolean
   readonly guardedFetch: GuardedFetch
+  /** The sealed token of OAuth that `headers` holds. */
+  readonly sealedToken?: string
 }
 
 /** The knowledge about a server between requests. `sessionId` changes with each handshake. */
@@ -40,15 +43,20 @@ export type McpPeer = { readonly era: Era; readonly version: string; sessionId?:
  */
 export type McpFailureKind = 'auth' | 'transport' | 'stale' | 'rpc' | 'aborted'
 
+type FailureDetails = { readonly code?: number; readonly challenge?: Challenge | undefined }
+
 export class McpFailure extends Error {
   override readonly name = 'McpFailure'
   readonly kind: McpFailureKind
   readonly code: number | undefined
+  /** Of `auth`: how the server wants to be asked. */
+  readonly challenge: Challenge | undefined
 
-  constructor(kind: McpFailureKind, message: string, code?: number) {
+  constructor(kind: McpFailureKind, message: string, { code, challenge }: FailureDetails = {}) {
     super(message)
     this.kind = kind
     this.code = code
+    this.challenge = challenge
   }
 }
 
@@ -80,7 +88,7 @@ export async function openPeer(
     return { peer: { era: 'modern', version: verdict.version }, capabilities }
   }
   if (verdict.era === 'unknown') {
-    if (response.status === 401 || response.status === 403) throw authFailure(response.status)
+    if (response.status === 401 || response.status === 403) throw authFailure(response)
     throw new McpFailure('transport', `The server cannot be used: ${verdict.reason}.`)
   }
   return initialize(endpoint, control)
@@ -210,15 +218,18 @@ function toFailure(error: unknown, signal?: AbortSignal | null): McpFailure {
   return new McpFailure('transport', `The server cannot be reached: ${reason}`)
 }
 
-const authFailure = (status: number): McpFailure =>
-  new McpFailure('auth', `The server refuses the credentials (status ${status}). Set its token or headers.`)
+function authFailure({ status, headers }: Response): McpFailure {
+  const challenge = parseChallenge(headers.get('www-authenticate'))
+  const remedy = challenge ? 'Set its token, or auth to oauth and sign in.' : 'Set its token or headers.'
+  return new McpFailure('auth', `The server refuses the credentials (status ${status}). ${remedy}`, { challenge })
+}
 
 async function requireSuccess(response: Response): Promise<void> {
   const { status } = response
   if (status < 400) return
   if (status === 401 || status === 403) {
     await response.body?.cancel()
-    throw authFailure(status)
+    throw authFailure(response)
   }
   const text = (await readText(response))
     .replace(/<[^<>]{0,500}>/g, ' ')
@@ -261,15 +272,15 @@ async function readAnswer(response: Response, { id }: RpcMessage, exchange: Exch
   if (!isStream(response)) {
     const text = await readText(response)
     const answer = parseMessages(text).find((message) => message.id === id && !message.method)
-    if (answer) return resultOf(answer, response.status)
+    if (answer) return resultOf(answer, response)
     // An error about a request that could not be read has no id.
     const [error] = parseMessages(text)
-    if (error?.error && error.id == null) return resultOf(error, response.status)
+    if (error?.error && error.id == null) return resultOf(error, response)
     await requireSuccess(new Response(text, response))
     throw new McpFailure('transport', 'The server sent no answer to the request.')
   }
   for await (const message of readEvents(response, control)) {
-    if (message.id === id && message.method === undefined) return resultOf(message, response.status)
+    if (message.id === id && message.method === undefined) return resultOf(message, response)
     handleBeside(message, exchange)
   }
   throw new McpFailure('transport', 'The stream of the server ended before its answer.')
@@ -282,11 +293,11 @@ function handleBeside(message: RpcMessage, { endpoint, control, peer }: Exchange
   if (answer && peer) notify(endpoint, peer, answer, control).catch(() => undefined)
 }
 
-function resultOf({ result, error }: RpcMessage, status: number): JsonObject {
+function resultOf({ result, error }: RpcMessage, response?: Response): JsonObject {
   if (error) {
-    if (status === 401 || status === 403) throw authFailure(status)
+    if (response?.status === 401 || response?.status === 403) throw authFailure(response)
     const isStale = error.code === -32_022 || error.code === -32_020
-    throw new McpFailure(isStale ? 'stale' : 'rpc', String(error.message).slice(0, 1_000), error.code)
+    throw new McpFailure(isStale ? 'stale' : 'rpc', String(error.message).slice(0, 1_000), { code: error.code })
   }
   return result ?? {}
 }
@@ -353,9 +364,9 @@ async function converse(
       continue
     }
     for (const answer of parseMessages(data)) {
-      if (answer.id === message.id && answer.method === undefined) return resultOf(answer, 200)
+      if (answer.id === message.id && answer.method === undefined) return resultOf(answer)
       if (answer.id === hello.id && answer.method === undefined) {
-        resultOf(answer, 200)
+        resultOf(answer)
         await tell(createNotification('notifications/initialized'))
         await tell(message)
       } else handleBeside(answer, { endpoint: target ?? endpoint, peer, control })

@@ -12,13 +12,23 @@ import { variablesOf } from '#durable/platform/variables.ts'
 /** A value that is never shown again. `refers`: it names secrets of the tenant. */
 export type SealedHeader = { readonly sealed: string; readonly lastFour: string; readonly refers?: true }
 
+/** A client that the authorization server already knows. Without `client_id` it is found or registered. */
+export type OAuthClient = {
+  readonly client_id?: string | undefined
+  readonly client_secret?: SealedHeader | undefined
+  readonly scope?: string | undefined
+  /** The authorization server that has had the secret. It is given to no other one. */
+  readonly issuer?: string | undefined
+}
+
 export type ServerConfig = {
   readonly alias: string
   readonly url: string
   readonly transport: 'http' | 'sse'
-  readonly auth: 'none' | 'bearer' | 'headers'
+  readonly auth: 'none' | 'bearer' | 'headers' | 'oauth'
   readonly token?: SealedHeader | undefined
   readonly headers?: Readonly<Record<string, SealedHeader>> | undefined
+  readonly oauth?: OAuthClient | undefined
   readonly enabled: boolean
   readonly trusted: boolean
   readonly tools: ToolFilter & { readonly resources?: boolean | undefined; readonly prompts?: boolean | undefined }
@@ -51,6 +61,16 @@ export type StoredServer = {
   readonly createdAt: number
   readonly updatedAt: number
 }
+
+/** The deployment has named the host of its server, which may be private. It has named no other host. */
+export const isOfDeployment = ({ source, config }: StoredServer, address: string): boolean =>
+  source === 'deployment' && URL.parse(address)?.hostname === new URL(config.url).hostname
+
+/** The token for one request. `failed`: the authorization server could not be asked, and it may work later. */
+export type AccessToken =
+  | { readonly kind: 'token'; readonly sealed: string; readonly issuer: string; readonly origin: string }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string }
 
 export type ToolState = 'active' | 'filtered' | 'changed' | 'quarantined' | 'invalid'
 
@@ -107,9 +127,10 @@ export const defaultConfig = {
   supports_parallel_tool_calls: false,
 } as const
 
-type DeploymentRow = Partial<Omit<ServerConfig, 'token' | 'headers'>> & {
+type DeploymentRow = Partial<Omit<ServerConfig, 'token' | 'headers' | 'oauth'>> & {
   readonly token?: string
   readonly headers?: Readonly<Record<string, string>>
+  readonly oauth?: Pick<OAuthClient, 'client_id' | 'scope'>
 }
 
 /** `MCP_SERVERS`: rows of every tenant by alias, whose addresses may be private. */
@@ -125,7 +146,13 @@ export function deploymentServers(env: Env): readonly Omit<StoredServer, 'state'
     })
   }
   return Object.entries(rows).map(([alias, { token, headers, ...row }]) => ({
-    config: { ...defaultConfig, url: '', ...row, alias, auth: token ? 'bearer' : headers ? 'headers' : 'none' },
+    config: {
+      ...defaultConfig,
+      url: '',
+      ...row,
+      alias,
+      auth: token ? 'bearer' : headers ? 'headers' : row.auth === 'oauth' ? 'oauth' : 'none',
+    },
     source: 'deployment' as const,
     plainHeaders: { ...headers, ...(token && { authorization: `Bearer ${token}` }) },
     createdAt: 0,

@@ -3,18 +3,23 @@
  * objects connect to the servers and report what they found, so that a slow server delays nothing here.
  */
 
+import { type AuditAction, createAuditEvent, listChanges } from '#agent/core/permission/audit.ts'
 import { type Authority, isLimitedByRole } from '#agent/core/permission/authority.ts'
 import { addFailure, admitCall, closedBreaker } from '#agent/mcp/breaker.ts'
 import { listDifferences, type ListedTool } from '#agent/mcp/tool-texts.ts'
 import { nameTools, passesFilter } from '#agent/mcp/tool-names.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { SealedSecrets } from '#durable/platform/tenant-secrets.ts'
+import type { TenantAudit } from '../audit.ts'
 import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
+import { type Grant, GrantRows, type RegisteredClient, type SealedRows, type SignIn } from './oauth/grant-rows.ts'
 import type { StoredValues } from '../stored-values.ts'
 import {
+  type AccessToken,
   type ApprovedTool,
   type Catalogue,
   deploymentServers,
+  isOfDeployment,
   type Listing,
   type OpenedServer,
   type ServerConfig,
@@ -42,9 +47,11 @@ type ToolRecord = { readonly tool: string; readonly listed: string | null; reado
 
 export type McpServersOptions = {
   readonly mayChange: ChangeCheck
+  readonly tenantId: string
   readonly env: Env
   readonly sql: SqlStorage
   readonly values: StoredValues
+  readonly audit: TenantAudit
   readonly secrets: () => SealedSecrets | undefined
 }
 
@@ -54,11 +61,15 @@ export type ConfigChange = Partial<Omit<ServerConfig, 'alias'>>
 
 export class TenantMcp extends TenantPart {
   readonly #options: McpServersOptions
+  readonly #grants: GrantRows
+  /** Renewals that run, by alias. */
+  readonly #renewing = new Map<string, Promise<AccessToken>>()
   #hasTables = false
 
   constructor(options: McpServersOptions) {
     super(options.mayChange)
     this.#options = options
+    this.#grants = new GrantRows(options.sql)
   }
 
   /** Undefined as long as there was never a server. */
@@ -86,6 +97,7 @@ export class TenantMcp extends TenantPart {
     const row = [config.alias, JSON.stringify(config), JSON.stringify(newState), now, now]
     this.#sql.exec('INSERT INTO mcp_server VALUES (?, ?, ?, ?, ?)', ...row)
     this.#changed()
+    this.#audit(authority, 'mcp.created', { subject: config.alias, details: { url: config.url, auth: config.auth } })
     return 'stored'
   }
 
@@ -97,7 +109,12 @@ export class TenantMcp extends TenantPart {
     const { config, source } = server
     const after = source === 'tenant' ? { ...config, ...change } : change
     this.#writeServer(config.alias, { config: JSON.stringify(after), state: server.state, updatedAt: clock.now() })
+    const { url = config.url, auth = config.auth } = after
+    // Tokens belong to the origin that a person has signed in to.
+    if (auth !== 'oauth' || new URL(url).origin !== new URL(config.url).origin) this.#grants.forgetGrant(config.alias)
     this.#changed()
+    const changes = listChanges(hideSecrets(config), hideSecrets({ ...config, ...change }))
+    if (changes.length) this.#audit(authority, 'mcp.changed', { subject: config.alias, changes })
     return true
   }
 
@@ -105,7 +122,9 @@ export class TenantMcp extends TenantPart {
     if (!this.#mayConfigure(authority, 'write') || this.#find(alias)?.source !== 'tenant') return false
     this.#sql.exec('DELETE FROM mcp_server WHERE alias = ?', alias)
     this.#sql.exec('DELETE FROM mcp_tool WHERE alias = ?', alias)
+    this.#grants.forgetGrant(alias)
     this.#changed()
+    this.#audit(authority, 'mcp.deleted', { subject: alias })
     return true
   }
 
@@ -164,6 +183,10 @@ export class TenantMcp extends TenantPart {
         )
     }
     this.#changed()
+    this.#audit(authority, 'mcp.approved', {
+      subject: alias,
+      details: { tools: tools.map(({ tool, hash }) => ({ tool, hash })) },
+    })
     return 'approved'
   }
 
@@ -205,6 +228,156 @@ export class TenantMcp extends TenantPart {
             breaker: addFailure(state.breaker, now),
           }
     this.#writeServer(server.config.alias, { state: after })
+  }
+
+  find(authority: Authority, alias: string): StoredServer | undefined {
+    this.requireOwn(authority)
+    return this.#find(alias)
+  }
+
+  // OAuth. Other objects talk to authorization servers, except for the renewal of tokens.
+
+  /** Undefined: the authority may not sign in for the tenant. Else when the sign-in expires. */
+  putSignIn(authority: Authority, state: string, signIn: SignIn): number | undefined {
+    if (!this.#mayConfigure(authority, 'write') || !this.#find(signIn.alias)) return undefined
+    return this.#grants.putSignIn(state, signIn)
+  }
+
+  takeSignIn(authority: Authority, state: string, cookieHash: string): SignIn | undefined {
+    this.requireOwn(authority)
+    return this.#grants.takeSignIn(state, cookieHash)
+  }
+
+  getClient(authority: Authority, issuer: string, redirectUri: string): RegisteredClient | undefined {
+    this.requireOwn(authority)
+    return this.#grants.getClient(issuer, redirectUri)
+  }
+
+  putClient(authority: Authority, issuer: string, redirectUri: string, client: RegisteredClient): void {
+    this.requireOwn(authority)
+    this.#grants.putClient(issuer, redirectUri, client)
+  }
+
+  forgetClient(authority: Authority, issuer: string, clientId: string): void {
+    this.requireOwn(authority)
+    this.#grants.forgetClient(issuer, clientId)
+  }
+
+  /** Stores tokens; from then on calls send them. `actor`: who began the sign-in. */
+  putGrant(authority: Authority, alias: string, grant: Grant, actor: string): boolean {
+    this.requireOwn(authority)
+    const server = this.#find(alias)
+    if (!server || new URL(server.config.url).origin !== grant.origin) return false
+    this.#grants.putGrant(server.config.alias, grant)
+    const { oauth } = server.config
+    const pinned = oauth?.client_secret && { oauth: { ...oauth, issuer: grant.issuer } }
+    const config: ConfigChange = { auth: 'oauth', token: undefined, headers: undefined, ...pinned }
+    const after = server.source === 'tenant' ? { ...server.config, ...config } : undefined
+    const state: ServerState = { ...server.state, status: 'ready', reason: undefined, since: undefined, expiresAt: 0 }
+    this.#writeServer(server.config.alias, { ...(after && { config: JSON.stringify(after) }), state })
+    this.#changed()
+    const details = { issuer: grant.issuer, scope: grant.scope }
+    const event = { at: clock.now(), kind: 'mcp.signed_in' as const, actor, subject: server.config.alias, details }
+    this.#options.audit.record(authority, [createAuditEvent(event)])
+    return true
+  }
+
+  /** Forgets the tokens, and which rights were missing. */
+  forgetGrant(authority: Authority, alias: string): boolean {
+    const server = this.#mayConfigure(authority, 'write') ? this.#find(alias) : undefined
+    if (!server) return false
+    const hadGrant = this.#grants.forgetGrant(server.config.alias)
+    if (server.config.auth === 'oauth') this.#needAuth(server, 'Nobody is signed in.')
+    if (hadGrant) this.#audit(authority, 'mcp.signed_out', { subject: server.config.alias })
+    return true
+  }
+
+  noteSignInFailure(authority: Authority, alias: string, reason: string): void {
+    this.requireOwn(authority)
+    const server = this.#find(alias)
+    if (server && !this.#grants.getGrant(alias)) this.#needAuth(server, reason)
+  }
+
+  #needAuth({ config, state }: StoredServer, reason: string): void {
+    const since = state.since ?? clock.now()
+    this.#writeServer(config.alias, { state: { ...state, status: 'needs_auth', reason, since } })
+    this.#changed()
+  }
+
+  addMissingScope(authority: Authority, alias: string, scope: string) {
+    this.requireOwn(authority)
+    return this.#grants.addMissingScope(alias, scope)
+  }
+
+  getMissingScope(authority: Authority, alias: string) {
+    this.requireOwn(authority)
+    return this.#grants.getMissingScope(alias)
+  }
+
+  /** The token for a request. `rejected`: a sealed token that the server has refused. Renewals are made once at a time. */
+  async accessToken(authority: Authority, alias: string, rejected?: string): Promise<AccessToken> {
+    this.requireOwn(authority)
+    const server = this.#find(alias)
+    const grant = server && this.#grants.getGrant(alias)
+    if (!server || !grant) return { kind: 'refused', reason: 'Nobody has signed in yet.' }
+    if (new URL(server.config.url).origin !== grant.origin)
+      return { kind: 'refused', reason: 'The sign-in belongs to another address.' }
+    const isExpired = grant.expiresAt !== undefined && grant.expiresAt - expiryLeewayMs <= clock.now()
+    if (grant.access !== rejected && !isExpired) return tokenOf(grant)
+    const key = alias.toLowerCase()
+    const running = this.#renewing.get(key)
+    if (running) return running
+    const work = this.#renew(server, grant).finally(() => this.#renewing.delete(key))
+    this.#renewing.set(key, work)
+    return work
+  }
+
+  async #renew(server: StoredServer, grant: Grant): Promise<AccessToken> {
+    const { env, tenantId } = this.#options
+    const { alias } = server.config
+    const { refreshGrant } = await import('./oauth/refresh-grant.ts')
+    const answer = await refreshGrant(grant, { env, tenantId, alias }, isOfDeployment(server, grant.tokenEndpoint))
+    const current = this.#grants.getGrant(alias)
+    // A person has signed in again meanwhile.
+    if (current && current.access !== grant.access) return tokenOf(current)
+    if (answer.kind === 'renewed') {
+      this.#grants.renewGrant(alias, grant, answer.grant)
+      return tokenOf(answer.grant)
+    }
+    if (answer.kind === 'refused' && current) {
+      this.#grants.forgetGrant(alias)
+      this.#needAuth(server, answer.reason)
+    }
+    return answer
+  }
+
+  /** The rows that hold sealed values, for a new data key. */
+  listSealed(authority: Authority): SealedRows {
+    this.requireOwn(authority)
+    const servers = this.#list().filter(({ source }) => source === 'tenant')
+    const grants = this.#list().flatMap(({ config: { alias } }) => {
+      const grant = this.#grants.getGrant(alias)
+      return grant ? [{ alias, grant }] : []
+    })
+    return { configs: servers.map(({ config }) => config), grants, clients: this.#grants.listClients() }
+  }
+
+  /** For the operator: replaces a sealed text wherever it is stored. Its value stays the same. */
+  reseal(authority: Authority, before: string, after: string): boolean {
+    if (!this.mayChange(authority, 'admin') || this.version() === undefined) return false
+    const query = 'UPDATE mcp_server SET config = replace(config, ?, ?) WHERE instr(config, ?) > 0'
+    const { rowsWritten } = this.#sql.exec(query, before, after, before)
+    const isGrant = this.#grants.reseal(before, after)
+    if (rowsWritten > 0) this.#changed()
+    return rowsWritten > 0 || isGrant
+  }
+
+  #audit(
+    authority: Authority,
+    kind: AuditAction,
+    event: Omit<Parameters<TenantAudit['add']>[1], 'kind' | 'sessionId'>,
+  ): void {
+    this.#options.audit.add(authority, { kind, ...event })
   }
 
   get #sql(): SqlStorage {
@@ -283,6 +456,19 @@ export class TenantMcp extends TenantPart {
     return this.#tools(server).filter(({ state }) => state === 'active')
   }
 }
+
+/** A token is renewed so long before its end, because clocks differ. */
+const expiryLeewayMs = 30_000
+
+const tokenOf = ({ access, issuer, origin }: Grant): AccessToken => ({ kind: 'token', sealed: access, issuer, origin })
+
+/** The configuration for the audit log: credentials by their end and by their names. */
+const hideSecrets = ({ token, headers, oauth, ...plain }: ServerConfig) => ({
+  ...plain,
+  token: token && `****${token.lastFour}`,
+  headers: headers && Object.keys(headers),
+  oauth: oauth && { client_id: oauth.client_id, scope: oauth.scope, client_secret: oauth.client_secret && '****' },
+})
 
 const parseApproval = (text: string | null): ApprovedTool | undefined =>
   text === null ? undefined : (JSON.parse(text) as ApprovedTool)

@@ -17,7 +17,7 @@ import { deferTools, type DeferTools } from '#tools/search/defer-tools.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import type { TenantSnapshot } from '../tenant-snapshot.ts'
-import { openEndpoint, refreshServer, type ServerAccess } from './list-server.ts'
+import { explainSignIn, refreshServer, type ServerAccess, withCredentials } from './list-server.ts'
 import { type McpEndpoint, McpFailure, type McpPeer, openPeer, request } from './mcp-client.ts'
 import { type Catalogue, type CatalogueServer, mcpOf, type OpenedServer, type StoredTool } from './server-row.ts'
 
@@ -152,31 +152,55 @@ async function callServer(link: ServerLink, context: CallContext, call: ServerCa
   const { alias } = server.config
   const stub = mcpOf(env, tenantId)
   const opened = await stub.open(ownAuthority(tenantId), alias, call.tool)
-  const refusal = refuse(opened, call)
+  const refusal = refuse(env, opened, call)
   if (!opened || refusal) return failedCall(refusal ?? 'The server was removed.')
   const report = (failure?: string) => stub.report(ownAuthority(tenantId), alias, failure)
   try {
-    const endpoint = await openEndpoint(opened.server, { env, tenantId, secrets: opened.secrets })
-    const result = await exchange(endpoint, opened, { link, context, call })
+    const access = { env, tenantId, secrets: opened.secrets }
+    const result = await withCredentials(opened.server, access, (endpoint) =>
+      exchange(endpoint, opened, { link, context, call }),
+    )
     const { breaker, status } = opened.server.state
     if (breaker.failures.length || status !== 'ready') await report()
     return explainUnfinished(result) ?? call.convert(result)
   } catch (error) {
     if (!(error instanceof McpFailure)) throw error
     if (error.kind === 'transport' || error.kind === 'stale') await report(error.message)
-    return failedCall(explainFailure(error, call, alias), error.code === undefined ? {} : { code: error.code })
+    return failCall(error, link, call)
   }
 }
 
+async function failCall(error: McpFailure, link: ServerLink, call: ServerCall): Promise<CallResult> {
+  const { alias, auth } = link.server.config
+  if (error.challenge?.isScopeMissing && auth === 'oauth')
+    return failedCall(await explainMissingScope(link, error.challenge.scope ?? ''))
+  return failedCall(explainFailure(error, call, alias), error.code === undefined ? {} : { code: error.code })
+}
+
+/** The next sign-in asks for the rights that are there and those that are missing. */
+async function explainMissingScope({ env, tenantId, server }: ServerLink, scope: string): Promise<string> {
+  const { alias } = server.config
+  const missing = await mcpOf(env, tenantId).addMissingScope(ownAuthority(tenantId), alias, scope)
+  const needed = `The server ${alias} needs more rights for this call${scope && ` (${scope})`}.`
+  return missing.isHopeless
+    ? `${needed} Two sign-ins have asked for them in vain. Tell the user; its operator has to grant them.`
+    : `${needed} Tell the user to sign in once more. ${explainSignIn(env, alias)}`
+}
+
 /** Why a call may not leave now. */
-function refuse(opened: OpenedServer | undefined, call: ServerCall): string | undefined {
+function refuse(env: Env, opened: OpenedServer | undefined, call: ServerCall): string | undefined {
   if (!opened) return 'The server was removed or switched off. Tell the user if it is needed.'
   const { state, config } = opened.server
   if (call.tool !== undefined && opened.tool?.state !== 'active')
     return `The tool is withheld: ${opened.tool?.reason ?? 'the server does not have it any more.'} Tell the user; a person can approve it.`
-  if (state.status === 'needs_auth')
-    return `The server ${config.alias} needs credentials: ${state.reason ?? ''} Tell the user.`
-  if (opened.isAdmitted) return undefined
+  if (state.status === 'needs_auth') {
+    const where = config.auth === 'oauth' ? ` ${explainSignIn(env, config.alias)}` : ''
+    return `The server ${config.alias} needs credentials: ${state.reason ?? ''} Tell the user.${where}`
+  }
+  return opened.isAdmitted ? undefined : explainRest(opened)
+}
+
+function explainRest({ server: { state, config } }: OpenedServer): string {
   const since = new Date(state.since ?? clock.now()).toISOString()
   return `The server ${config.alias} is unavailable since ${since}: ${state.reason ?? ''} Go on without it, or try again in a minute.`
 }

@@ -1,0 +1,156 @@
+/** Tests the MCP client against servers of the official SDK in both eras, and against a reference server as npm ships it. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createClient, eventually, newTenant } from './support/client.ts'
+import { onePixel, type SdkServer, serveLegacy, serveModern } from './support/mcp-sdk-server.ts'
+import { deleteState, newState, root, type Server, startServer } from './support/server.ts'
+import { modelSettings } from './support/shared.ts'
+import { subscribe } from './support/sse.ts'
+import { startModelServer } from '../support/model-server/server.ts'
+
+const state = newState()
+const port = 30_000 + randomInt(1_000)
+let server: Server
+let model: Awaited<ReturnType<typeof startModelServer>>
+let modern: SdkServer
+let legacy: SdkServer
+let everything: ChildProcess
+let client: Client
+
+beforeAll(async () => {
+  model = await startModelServer()
+  modern = await serveModern()
+  legacy = await serveLegacy()
+  const program = join(root, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
+  everything = spawn(process.execPath, [program, 'streamableHttp'], { env: { ...process.env, PORT: String(port) } })
+  const MCP_SERVERS = JSON.stringify({
+    modern: { url: modern.url },
+    legacy: { url: legacy.url },
+    everything: { url: `http://127.0.0.1:${port}/mcp` },
+  })
+  server = await startServer({ state, env: { ...modelSettings(model.url), MCP_SERVERS } })
+  client = (await newTenant(createClient(server.url, server.key))).client
+  await client.send('PATCH', '/api/settings', { body: { approvals: { mode: 'off' } } })
+  await eventually(
+    () => client.post('/api/mcp/servers/everything/test'),
+    ({ json }) => json.ok,
+    20_000,
+  )
+})
+
+afterAll(async () => {
+  await server?.stop()
+  everything?.kill()
+  modern?.close()
+  legacy?.close()
+  await model?.close()
+  deleteState(state)
+})
+
+/** Runs one call of the model in a session of its own, and returns its result. */
+async function run(tool: string, input: object = {}): Promise<string> {
+  const session = await client.newSession()
+  await client.chat(session, `[[call ${tool} ${JSON.stringify(input)} then say done]]`)
+  return resultIn(session)
+}
+
+const resultIn = async (session: string): Promise<string> =>
+  (await client.messages(session)).find(({ role }) => role === 'tool')?.content ?? ''
+
+const eras = ['modern', 'legacy'] as const
+const serverOf = (era: 'modern' | 'legacy') => (era === 'modern' ? modern : legacy)
+
+describe.each(eras)('a %s server of the official SDK', (era) => {
+  it('is found to be one, and its tools are listed', async () => {
+    const { json } = await client.post(`/api/mcp/servers/${era}/test`)
+    expect(json).toMatchObject({ ok: true, era, reason: null })
+    expect(json.protocol_version).toBe(era === 'modern' ? '2026-07-28' : '2025-11-25')
+    const tools = (await client.get(`/api/mcp/servers/${era}/tools`)).json.data as { tool: string; state: string }[]
+    expect(tools.map(({ tool }) => tool)).toEqual(['broken', 'count', 'echo', 'greet', 'picture', 'weather'])
+    expect(new Set(tools.map((tool) => tool.state))).toEqual(new Set(['active']))
+  })
+
+  it('answers calls with text, structured results, pictures and errors', async () => {
+    expect(await run(`mcp__${era}__echo`, { text: 'grüße' })).toContain('You said grüße')
+    expect(await run(`mcp__${era}__weather`, { city: 'Bonn' })).toContain('"structuredContent":{"degrees":20}')
+    expect(await run(`mcp__${era}__picture`)).toContain('One pixel.')
+    expect(await run(`mcp__${era}__broken`)).toContain('the disk is full')
+  })
+
+  it('shows its pictures to a model that sees', async () => {
+    await model.reset({ bodies: true })
+    const session = await client.newSession({ model: 'openai/gpt-5.1' })
+    await client.chat(session, `[[call mcp__${era}__picture {} then say done]]`)
+    expect(JSON.stringify(model.journal())).toContain(onePixel)
+  })
+
+  it('offers its resources and prompts', async () => {
+    expect(await run(`mcp__${era}__list_resources`)).toContain('note://1')
+    expect(await run(`mcp__${era}__read_resource`, { uri: 'note://1' })).toContain('the note of the server')
+    expect(await run(`mcp__${era}__list_prompts`)).toContain('review')
+    const prompt = await run(`mcp__${era}__get_prompt`, { name: 'review', arguments: { code: 'x = 1' } })
+    expect(prompt).toContain('Review x = 1')
+  })
+
+  it('reports progress while a call runs', async () => {
+    const session = await client.newSession()
+    const path = `/api/sessions/${session}/events`
+    const subscriber = await subscribe({ url: server.url, key: client.key ?? '', path })
+    await client.chat(session, `[[call mcp__${era}__count {"steps":3} then say done]]`)
+    expect(await resultIn(session)).toContain('counted to 3')
+    await eventually(
+      () => JSON.stringify(subscriber.events),
+      (events) => events.includes('step 2'),
+    )
+    subscriber.close()
+  })
+
+  it('learns within two seconds that a call was stopped', async () => {
+    const { calls, cancelled } = serverOf(era)
+    calls.length = 0
+    cancelled.length = 0
+    const session = await client.newSession()
+    const body = { input: `[[call mcp__${era}__count {"steps":100} then say done]]`, wait: false }
+    await client.post(`/api/sessions/${session}/chat`, body)
+    await eventually(
+      () => calls,
+      (made) => made.includes('count'),
+    )
+    await client.post(`/api/sessions/${session}/stop`)
+    const told = await eventually(
+      () => cancelled,
+      (made) => made.includes('count'),
+      2_000,
+    )
+    expect(told).toEqual(['count'])
+  })
+
+  it('may change its list, which a refresh and then the next turn notice', async () => {
+    const { more } = serverOf(era)
+    more.push('later')
+    expect((await client.post(`/api/mcp/servers/${era}/refresh`)).json.tool_count).toBeGreaterThan(0)
+    expect(await run(`mcp__${era}__later`)).toContain('later')
+    more.length = 0
+    await client.post(`/api/mcp/servers/${era}/refresh`)
+    expect(await run(`mcp__${era}__later`)).not.toContain('"result"')
+  })
+})
+
+describe('the reference server "everything"', () => {
+  it('answers each kind of call', async () => {
+    const tools = (await client.get('/api/mcp/servers/everything/tools')).json.data as { tool: string; state: string }[]
+    expect(tools.filter(({ state: one }) => one !== 'active')).toEqual([])
+    expect(await run('mcp__everything__echo', { message: 'hello' })).toContain('Echo: hello')
+    expect(await run('mcp__everything__get-sum', { a: 2, b: 3 })).toContain('5')
+    expect(await run('mcp__everything__get-structured-content', { location: 'Chicago' })).toContain('structuredContent')
+    expect(await run('mcp__everything__get-tiny-image')).toContain('[image, image/png')
+    expect(await run('mcp__everything__get-resource-links', { count: 2 })).toContain('[resource ')
+    const slow = await run('mcp__everything__trigger-long-running-operation', { duration: 1, steps: 2 })
+    expect(slow).toContain('Long running operation completed')
+    expect(await run('mcp__everything__list_resources')).toContain('demo://resource')
+    expect(await run('mcp__everything__list_prompts')).toContain('simple-prompt')
+  })
+})

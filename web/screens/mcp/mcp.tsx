@@ -1,0 +1,124 @@
+/** MCP servers: their health, their tools, changes that wait for approval, and sign-ins. */
+
+import { useState } from 'preact/hooks'
+import { api, get, type Page, path } from '../../api/client.ts'
+import { can } from '../../api/me.ts'
+import type { McpServer } from '../../model/types.ts'
+import { ask } from '../../parts/dialog.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Panel, Screen, useLoad } from '../../parts/load.tsx'
+import { place } from '../../parts/route.ts'
+import { showDone, showError } from '../../parts/toast.ts'
+import { formatNumber, formatTime } from '../../words/format.ts'
+import { t } from '../../words/words.ts'
+import { NewServer } from './new-server.tsx'
+import { ServerTools } from './server-tools.tsx'
+
+type Verdict = { readonly ok: boolean; readonly tools: number; readonly ms: number; readonly reason: string | null }
+
+export function McpServers() {
+  const servers = useLoad(() => get<Page<McpServer>>('/api/mcp/servers'), '')
+  return (
+    <Screen title={t('mcp')}>
+      <Panel of={servers}>
+        {({ data }) => (
+          <ul class="list-of">
+            {data.map((server) => (
+              <ServerCard key={server.alias} server={server} onChange={servers.reload} />
+            ))}
+            {!data.length && <li class="note">{t('noMcp')}</li>}
+          </ul>
+        )}
+      </Panel>
+      {can('write') && <NewServer onAdded={servers.reload} />}
+    </Screen>
+  )
+}
+
+type CardProps = { readonly server: McpServer; readonly onChange: () => Promise<void> }
+
+const health = (server: McpServer): 'good' | 'warn' => (server.status === 'ready' ? 'good' : 'warn')
+
+function ServerCard({ server, onChange }: CardProps) {
+  const { alias, url, status, reason, breaker, tool_count: tools, source, era, fetched_at: fetchedAt } = server
+  const [isOpen, setOpen] = useState(place.value.id === alias)
+  return (
+    <li class="card" id={`mcp-${alias}`}>
+      <p class="row">
+        <strong dir="auto">{alias}</strong>
+        <span class={`badge ${health(server)}`}>{t(`mcp_${status}`)}</span>
+        {era && <span class="badge">{server.protocol_version ?? era}</span>}
+        {server.trusted && <span class="badge">{t('mcpTrusted')}</span>}
+        {breaker !== 'closed' && <span class="badge warn">{t('mcpResting')}</span>}
+      </p>
+      <p>
+        <code class="code-once">{url}</code>
+      </p>
+      {reason && (
+        <p class="failure" dir="auto">
+          {reason}
+        </p>
+      )}
+      <p class="note">
+        {t('mcpToolCount', { count: formatNumber(tools) })} {fetchedAt && formatTime(fetchedAt)}
+      </p>
+      <div class="row">
+        <Button onClick={() => setOpen(!isOpen)}>{t(isOpen ? 'mcpHideTools' : 'mcpShowTools')}</Button>
+        {can('write') && <ServerActions server={server} isOwn={source === 'tenant'} onChange={onChange} />}
+      </div>
+      {isOpen && <ServerTools alias={alias} onApproved={onChange} />}
+    </li>
+  )
+}
+
+function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn: boolean }) {
+  const { alias, enabled, trusted, auth, status } = server
+  const address = path`/api/mcp/servers/${alias}`
+  const change = async (fields: object) => {
+    await api('PATCH', address, { body: fields })
+    await onChange()
+  }
+  const test = async () => {
+    const { ok, tools, ms, reason } = await api<Verdict>('POST', `${address}/test`)
+    if (ok) showDone(t('mcpTested', { count: formatNumber(tools), ms: formatNumber(ms) }))
+    else showError(new Error(reason ?? ''))
+    await onChange()
+  }
+  const signIn = async () => {
+    const { authorize_url: target } = await api<{ authorize_url: string }>('POST', `${address}/oauth/start`)
+    const question = {
+      title: t('mcpSignIn'),
+      text: t('mcpLeaves', { host: new URL(target).host }),
+      action: t('mcpSignIn'),
+    }
+    if ((await ask(question)) !== undefined) location.assign(target)
+  }
+  const signOut = async () => {
+    await api('DELETE', `${address}/oauth`)
+    await onChange()
+  }
+  const trust = async () => {
+    const question = { title: t('mcpTrust'), text: t('mcpTrustMeans'), action: t('mcpTrust') }
+    if (trusted || (await ask(question)) !== undefined) await change({ trusted: !trusted })
+  }
+  const remove = async () => {
+    if ((await ask({ title: t('delete'), text: alias, action: t('delete'), isDangerous: true })) === undefined) return
+    await api('DELETE', address)
+    await onChange()
+  }
+  const needsSignIn = status === 'needs_auth' && (auth === 'oauth' || auth === 'none')
+  return (
+    <>
+      {needsSignIn && (
+        <Button kind="main" onClick={signIn}>
+          {t('mcpSignIn')}
+        </Button>
+      )}
+      <Button onClick={test}>{t('test')}</Button>
+      <Button onClick={() => change({ enabled: !enabled })}>{t(enabled ? 'pause' : 'resume')}</Button>
+      {isOwn && can('approve') && <Button onClick={trust}>{t(trusted ? 'mcpDistrust' : 'mcpTrust')}</Button>}
+      {auth === 'oauth' && status !== 'needs_auth' && <Button onClick={signOut}>{t('mcpSignOut')}</Button>}
+      {isOwn && <Button onClick={remove}>{t('delete')}</Button>}
+    </>
+  )
+}
