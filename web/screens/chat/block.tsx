@@ -13,7 +13,7 @@ import { branchFrom, editLast, isLastUser, sendAgain } from './turns.ts'
 import { forgetSent } from './store.ts'
 import { Results } from './results/results.tsx'
 import { MessagePicture, WorkspaceFile } from './results/workspace-file.tsx'
-import { SubagentLink, ToolCard } from './tool-card.tsx'
+import { Calls, SubagentLink } from './activity.tsx'
 
 export const BlockView = memo(({ block }: { readonly block: Block }) => (
   <article class={`block ${block.kind}`} data-key={block.key} data-run={block.runId} aria-label={labelOf(block)}>
@@ -23,7 +23,7 @@ export const BlockView = memo(({ block }: { readonly block: Block }) => (
 
 function labelOf(block: Block): string {
   if (block.kind === 'user') return t('you')
-  if (block.kind === 'tool') return `${t('tool')} ${block.tool}`
+  if (block.kind === 'tool' || block.kind === 'calls') return t('activity')
   if (block.kind === 'results') return t('files')
   return block.kind === 'text' ? t('agent') : t(block.kind)
 }
@@ -41,8 +41,10 @@ function Content({ block }: { readonly block: Block }) {
           <Markdown text={block.text} />
         </details>
       )
+    case 'calls':
+      return <Calls block={block} />
     case 'tool':
-      return <ToolCard block={block} />
+      return null
     case 'notice':
       return (
         <details>

@@ -7,7 +7,9 @@ import { t } from '../../words/words.ts'
 import { retry, timeline } from './store.ts'
 
 export function EndOfRun() {
-  const { run, messages } = timeline.value
+  const { run, messages, approvals, questions } = timeline.value
+  // Their cards say what is waited for.
+  if (run !== undefined && (approvals.length || questions.length)) return null
   if (run !== undefined)
     return (
       <p class="progress" aria-hidden="true">
@@ -26,9 +28,8 @@ export function EndOfRun() {
 }
 
 function describeRun(): string {
-  const { stopping, status, approvals, questions } = timeline.value
-  if (stopping) return t('stopping')
-  return approvals.length || questions.length ? t('waiting') : (status ?? t('answering'))
+  const { stopping, status } = timeline.value
+  return stopping ? t('stopping') : (status ?? t('answering'))
 }
 
 function HowItEnded() {

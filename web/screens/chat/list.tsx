@@ -2,17 +2,21 @@
 
 import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { arrangeBlocks } from '../../model/arrange-blocks.ts'
+import { arrangeBlocks, shows } from '../../model/arrange-blocks.ts'
 import { type Block, joinBlocks, toBlocks } from '../../model/blocks.ts'
 import { type Anchor, findAnchor, isAtEnd, restoreAnchor } from './anchor.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
+import { drawFilesBy } from '../../markdown/file-view.tsx'
 import { BlockView } from './block.tsx'
 import { EndOfRun } from './end-of-run.tsx'
 import { findMarked, mark } from './marked.ts'
 import { changedFiles, watchChangedFiles } from './results/changed-files.ts'
+import { WorkspaceFile } from './results/workspace-file.tsx'
 import { loadNextPage, loadOlder, marked, reloadMessages, timeline } from './store.ts'
+
+drawFilesBy(WorkspaceFile)
 
 const maxShown = 200
 const pageSize = 50
@@ -32,7 +36,7 @@ export function MessageList() {
   const isAway = useSignal(false)
   const window = { start, end, blocks: blocks.value, shown: shown.value }
   const refs = { last, shown, isFollowing, anchor }
-  const markedKey = useMarked(stored, refs)
+  const markedKey = useMarked(stored, blocks.value, refs)
   useFollowSent(ref, refs)
   useLayoutEffect(() => {
     const list = ref.current
@@ -109,15 +113,20 @@ function settle(list: HTMLElement, window: Shown, { isFollowing, anchor, last, s
 type Refs = Signals & { readonly isFollowing: { current: boolean }; readonly anchor: { current: Anchor | undefined } }
 
 /** Shows the message that the address names, and the end when it names none. Returns the key of its block. */
-function useMarked(stored: ReadonlySignal<readonly Block[]>, { last, shown, isFollowing, anchor }: Refs) {
-  const key = useComputed(() => findMarked(timeline.value.messages, stored.value, marked.value)).value
+function useMarked(
+  stored: ReadonlySignal<readonly Block[]>,
+  blocks: readonly Block[],
+  { last, shown, isFollowing, anchor }: Refs,
+) {
+  const found = useComputed(() => findMarked(timeline.value.messages, stored.value, marked.value)).value
+  const key = found === undefined ? undefined : blocks.find((block) => shows(block, found))?.key
   useLayoutEffect(() => {
-    const at = stored.value.findIndex((block) => block.key === key)
+    const at = stored.value.findIndex((block) => block.key === found)
     isFollowing.current = at < 0
     last.value = at < 0 ? undefined : stored.value[Math.min(stored.value.length, at + pageSize) - 1]?.key
     shown.value = at < 0 ? pageSize : 2 * pageSize
     anchor.current = key === undefined ? undefined : { key, top: markedTopPx }
-  }, [key])
+  }, [found])
   return key
 }
 
@@ -144,7 +153,7 @@ async function goToEnd(list: HTMLElement | null, refs: Refs): Promise<void> {
 const isNearEnd = (list: HTMLElement): boolean => list.scrollHeight - list.scrollTop - list.clientHeight < nearPx
 
 function indexAfter(blocks: readonly Block[], key: string): number {
-  const at = blocks.findIndex((block) => block.key === key)
+  const at = blocks.findIndex((block) => shows(block, key))
   return at < 0 ? blocks.length : at + 1
 }
 
