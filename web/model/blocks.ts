@@ -10,6 +10,9 @@ export type TextBlock = Common & {
   readonly kind: 'text' | 'thinking'
   readonly text: string
   readonly step?: number | undefined
+  readonly startedAt?: string
+  /** From its first to its last piece. */
+  readonly ms?: number
   /** The length of the text after each event. Empty: it is stored. */
   readonly marks: readonly (readonly [seq: number, length: number])[]
 }
@@ -81,7 +84,7 @@ export function toBlocks(messages: readonly Message[], durations: Durations = {}
     .flatMap((message) => blocksOf(message, results))
     .map((block) => {
       const ms = durations[block.key]
-      return block.kind === 'tool' && ms !== undefined ? { ...block, ms } : block
+      return (block.kind === 'tool' || block.kind === 'thinking') && ms !== undefined ? { ...block, ms } : block
     })
 }
 

@@ -7,6 +7,7 @@ import { type Block, joinBlocks, toBlocks } from '../../model/blocks.ts'
 import { type Anchor, findAnchor, isAtEnd, restoreAnchor } from './anchor.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { showError } from '../../parts/toast.ts'
+import { formatDay } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { drawFilesBy } from '../../markdown/file-view.tsx'
 import { BlockView } from './block.tsx'
@@ -68,9 +69,15 @@ export function MessageList() {
         onScroll={onScroll}
       >
         {(start > 0 || timeline.value.older) && <p class="note">{t('olderAbove')}</p>}
-        {blocks.value.slice(start, end).map((block) => (
-          <BlockView key={block.key} block={block} />
-        ))}
+        {withDays(blocks.value.slice(start, end)).map((entry) =>
+          typeof entry === 'string' ? (
+            <p key={`day ${entry}`} class="day">
+              {formatDay(entry)}
+            </p>
+          ) : (
+            <BlockView key={entry.key} block={entry} />
+          ),
+        )}
         {end === blocks.value.length && timeline.value.newer === null && <EndOfRun />}
       </div>
       {isAway.value && <ToEnd onClick={() => goToEnd(ref.current, refs)} />}
@@ -92,6 +99,17 @@ function useBlocks() {
     )
   })
   return { stored, blocks }
+}
+
+/** Puts the time of the first block of each day before it. */
+function withDays(blocks: readonly Block[]): readonly (Block | string)[] {
+  let last = ''
+  return blocks.flatMap((block) => {
+    const day = block.at === undefined ? last : new Date(block.at).toDateString()
+    if (day === last || block.at === undefined) return [block]
+    last = day
+    return [block.at, block]
+  })
 }
 
 const ToEnd = ({ onClick }: { readonly onClick: () => unknown }) => (
