@@ -9,7 +9,7 @@ import { owner, server } from './support/here.ts'
 const origin = server.url.replace('127.0.0.1', 'localhost')
 const words = {
   'en-US': {
-    waits: /^● ?Rate limit\. Trying again in \d+ s\.$|^Rate limit\. Trying again in \d+ s\.$/,
+    waits: /Rate limit\. Trying again in \d+ s\.$/,
     silent: /The model has not answered for 1\d s\./,
     thought: /^(?:Thought for|Thoughts)/,
     stopped: 'Stopped. The messages so far are kept.',
@@ -23,7 +23,7 @@ const words = {
     waits: /Anfragegrenze erreicht\. Neuer Versuch in \d+ s\.$/,
     silent: /Das Modell hat seit 1\d s nicht geantwortet\./,
     thought: /nachgedacht$|^Gedanken$/,
-    stopped: 'Angehalten. Die Nachrichten bis hierher bleiben.',
+    stopped: 'Angehalten. Die bisherigen Nachrichten bleiben.',
     again: 'Neu antworten',
     branch: 'Nach dieser Antwort abzweigen',
     details: 'Einzelheiten des Laufs',
@@ -72,7 +72,7 @@ describe.skipIf(chromium === undefined)('a run', () => {
     const page = await open(locale, id)
     await client.post(`/api/sessions/${id}/chat`, { input: '[[slow ttft=16000 chunks=2 gap=10]]', wait: false })
     await page.locator('.progress').waitFor()
-    await page.locator('.progress', { hasText: words[locale].silent }).waitFor()
+    await expect.poll(() => page.locator('.progress').innerText()).toMatch(words[locale].silent)
     await client.post(`/api/sessions/${id}/stop`)
     await page.context().close()
   })
@@ -100,6 +100,7 @@ describe.skipIf(chromium === undefined)('a run', () => {
     await page.getByText(words[locale].stopped).waitFor()
     await page.reload()
     await page.getByText(words[locale].stopped).waitFor()
+    expect(await page.getByText(words[locale].stopped).count()).toBe(1)
     await page.context().close()
   })
 
