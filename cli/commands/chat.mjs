@@ -10,11 +10,7 @@ import { note } from '../output.mjs'
 
 export async function run({ options, words, usage }) {
   const client = createClient(requireConfig())
-  // Without words, input that no person types is one message.
-  const isPiped = words[0] === '-' || (!words.length && !process.stdin.isTTY)
-  const text = isPiped ? await readInput() : words.join(' ')
-  if (options.final && !text.trim()) throw new UsageError('talaria -z TEXT, or a text on standard input')
-  if (isPiped && !text.trim()) throw new UsageError(`There is no text on standard input.\n\ntalaria ${usage}`)
+  const text = await readText(words, options, usage)
   if (options.session && options.last) throw new UsageError(`talaria ${usage}`)
   const session = await findSession(client, options)
   const { model, mode } = options
@@ -24,6 +20,15 @@ export async function run({ options, words, usage }) {
   if (text.trim()) return send(text)
   note(`Session ${session}. An empty line ends.`)
   return talk(send)
+}
+
+/** Without words, input that no person types is one message. Empty: a person talks line by line. */
+async function readText(words, { final }, usage) {
+  const isPiped = words[0] === '-' || (!words.length && !process.stdin.isTTY)
+  const text = isPiped ? await readInput() : words.join(' ')
+  if (final && !text.trim()) throw new UsageError('talaria -z TEXT, or a text on standard input')
+  if (isPiped && !text.trim()) throw new UsageError(`There is no text on standard input.\n\ntalaria ${usage}`)
+  return text
 }
 
 const viewOf = ({ json, final }) => (json ? 'json' : final ? 'final' : 'text')
