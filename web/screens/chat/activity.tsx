@@ -19,7 +19,7 @@ export function Calls({ block: { items } }: { readonly block: CallsBlock }) {
   const [isOpen, setOpen] = useState(false)
   const calls = items.filter((item) => item.kind === 'tool')
   const [first] = calls
-  if (first && items.length === 1) return <Call block={first} />
+  if (first && items.length === 1) return <Call block={first} time={timeOf(calls)} />
   const running = calls.findLast(({ state }) => state === 'running')
   const time = timeOf(calls)
   return (
@@ -34,7 +34,7 @@ export function Calls({ block: { items } }: { readonly block: CallsBlock }) {
         <ol class="trail">
           {items.map((item) => (
             <li key={item.key} class={item.kind === 'tool' ? item.state : undefined}>
-              {item.kind === 'tool' ? <Call block={item} /> : <Thought text={item.text} />}
+              {item.kind === 'tool' ? <Call block={item} time={item.ms} /> : <Thought text={item.text} />}
             </li>
           ))}
         </ol>
@@ -102,10 +102,10 @@ const Thought = ({ text }: { readonly text: string }) => (
   </details>
 )
 
-function Call({ block }: { readonly block: ToolBlock }) {
+/** Stored messages have the time of a group, not that of each call in it. */
+function Call({ block, time }: { readonly block: ToolBlock; readonly time: number | undefined }) {
   const [isOpen, setOpen] = useState(false)
   const { tool, input, result = '', state, subagents = [] } = block
-  const time = timeOf([block])
   const Inside = useLate<{ readonly block: ToolBlock }>(
     async () => (await import('./call-details.tsx')).CallDetails,
     isOpen,
