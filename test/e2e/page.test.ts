@@ -163,7 +163,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
       await one.getByText('Stopped. The messages so far are kept.').waitFor()
       await isIdle(one)
       await eventually(
-        () => one.locator('.block.text .actions').count(),
+        () => one.locator('.end-of-run .actions').count(),
         (count) => count === 1,
       )
       texts.push((await one.locator('.block.text').innerText()).trim())

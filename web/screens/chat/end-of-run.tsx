@@ -11,7 +11,7 @@ import { addressOf } from '../../parts/route.ts'
 import { t } from '../../words/words.ts'
 import { copy } from './copy.ts'
 import { Progress } from './progress.tsx'
-import { retry, timeline } from './store.ts'
+import { retry, session, timeline } from './store.ts'
 import { branchFrom } from './turns.ts'
 
 type Run = { readonly status: string; readonly error: string | null }
@@ -51,7 +51,9 @@ function Ended({ messages }: Pick<Timeline, 'messages'>) {
 /** After a reload the run itself says how it has ended. */
 function useOutcome(runId: string | undefined): void {
   useEffect(() => {
-    if (runId === undefined || timeline.value.ended) return
+    // The runs of an imported session and of a copy are not its own.
+    const hasRuns = (session.value?.event_seq ?? 0) > 0
+    if (runId === undefined || timeline.value.ended || !hasRuns) return
     const ask = async () => {
       // Without an answer only the note is missing.
       const run = await get<Run>(path`/v1/runs/${runId}`).catch(() => undefined)

@@ -65,12 +65,13 @@ export function ApprovalCard({ approval, isLinked = false, onDecided }: Props) {
             key={choice}
             type="button"
             class={`button ${choice === 'deny' ? 'danger' : choice === 'once' ? 'main' : 'plain'}`}
+            aria-label={nameChoice(choice, approval)}
             aria-keyshortcuts={String(at + 1)}
             disabled={isDead || isBusy || !can('approve')}
             onClick={() => void decide(choice)}
           >
-            {t(choice)}
-            <Rule choice={choice} approval={approval} />
+            <span class="short">{t(choice)}</span>
+            <span class="long">{nameChoice(choice, approval)}</span>
           </button>
         ))}
       </div>
@@ -99,9 +100,9 @@ const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLink
 )
 
 /** A decision that lasts names what it allows. On a phone its question does. */
-function Rule({ choice, approval }: { readonly choice: Decision; readonly approval: Approval }) {
+function nameChoice(choice: Decision, approval: Approval): string {
   const rule = choice === 'session' || choice === 'always' ? describeRule(approval) : ''
-  return rule ? <span class="rule">: {rule}</span> : null
+  return rule ? `${t(choice)}: ${rule}` : t(choice)
 }
 
 function describeRule({ tool, rule }: Approval): string {
