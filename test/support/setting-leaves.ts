@@ -23,6 +23,7 @@ const candidates: readonly unknown[] = [
   'queue',
   'stop',
   'fill_first',
+  'auto',
   '5m',
   'openai-chat',
   'virtual',

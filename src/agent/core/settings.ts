@@ -178,6 +178,20 @@ const role = z.strictObject({
 })
 const maxRoles = 100
 
+const toolSearch = z.strictObject({
+  enabled: z
+    .enum(['auto', 'on', 'off'])
+    .optional()
+    .describe(
+      'Whether tools of servers and plugins are searched instead of listed. Default: auto, above the threshold.',
+    ),
+  threshold_pct: z.number().min(0).max(100).optional().describe('Share of the context window. Default: 5.'),
+  listing: z.enum(['auto', 'on', 'off']).optional().describe('Whether the prompt lists their names. Default: auto.'),
+  listing_max_tokens: count(100_000).optional().describe('Default: 4,000, and at most 5 % of the window.'),
+  search_default_limit: count(25).optional().describe('Default: 5.'),
+  max_search_limit: count(100).optional().describe('Default: 25.'),
+})
+
 export const settingsSchema = z.strictObject({
   ...turnSettings,
   auxiliary: z
@@ -229,6 +243,7 @@ export const settingsSchema = z.strictObject({
       disabled: z.array(z.string().max(64)).max(100).optional().describe('Toolsets and tools that are not offered.'),
     })
     .optional(),
+  tools: z.strictObject({ tool_search: toolSearch.optional() }).optional(),
   busy_input_mode: z
     .enum(['queue', 'interrupt', 'steer'])
     .optional()

@@ -16,6 +16,7 @@ import { recover } from '#agent/policy/recover.ts'
 import { recordHalt, settleRefusedCall, stopAtSpendingLimit, warnNearLimit } from '#agent/policy/spending-limit.ts'
 import { stopOnRequest } from '#agent/policy/stop-on-request.ts'
 import { repairToolCalls } from '#agent/policy/repair-tool-calls.ts'
+import { unwrapToolCalls } from '#agent/policy/unwrap-tool-calls.ts'
 import { stopAtTimeLimit } from '#agent/policy/time-limit.ts'
 import { guardToolLoops, stopAtCallLimit } from '#agent/policy/tool-loop-guard.ts'
 import { refundUnusedWait } from '#agent/policy/unused-wait.ts'
@@ -38,6 +39,7 @@ export const onEnter: readonly OnEnter[] = [recordHalt, refundUnusedWait, select
 export const onReply: readonly OnReply[] = [
   measurePrompt,
   warnNearLimit,
+  unwrapToolCalls,
   repairToolCalls,
   retryIncompleteReply,
   completeReply,

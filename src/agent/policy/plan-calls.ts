@@ -10,6 +10,7 @@ import { isClientTool } from '#agent/core/request/tool-schema.ts'
 import type { ToolCall, Turn } from '#agent/core/turn.ts'
 import type { OnReply } from './policy.ts'
 import { maxCalls } from './repair-tool-calls.ts'
+import { carrierTool } from './unwrap-tool-calls.ts'
 import { explainCallLimit } from './tool-loop-guard.ts'
 
 export const planCalls: OnReply = ({ turn, reply }, view) => ({ calls: planAll(turn, callsIn(reply), view) })
@@ -53,5 +54,13 @@ function waitForClient(part: ToolCallPart, since: number): ToolCall {
 export const explainMissingTool = (name: string, { isToolLost }: View): string =>
   isToolLost?.(name) ? `${name} is not available: ${othersLimit}. Tell the user.` : `There is no tool named ${name}.`
 
-const listTools = (view: View) =>
-  view.toolbox.size ? `There are: ${[...view.toolbox.keys()].join(', ')}.` : 'No tools are available.'
+/** Built-in tools come first. A longer list would take the room of the conversation. */
+const maxListed = 100
+
+function listTools({ toolbox }: View): string {
+  if (!toolbox.size) return 'No tools are available.'
+  const names = [...toolbox.keys()]
+  const more = names.length > maxListed ? ` and ${names.length - maxListed} more` : ''
+  const hint = toolbox.has(carrierTool) ? ' Find others with tool_search.' : ''
+  return `There are: ${names.slice(0, maxListed).join(', ')}${more}.${hint}`
+}

@@ -32,6 +32,10 @@ const tenantData: MarkRule = (call) => joinMarks(privateMarks, call.reported)
 const rules: Readonly<Record<string, MarkRule>> = {
   todo: nothing,
   clarify: nothing,
+  // Texts of tools that are approved and offered: the model reads the same in the schemas of a request.
+  tool_search: nothing,
+  tool_describe: nothing,
+  tool_call: nothing,
   write_file: nothing,
   make_document: nothing,
   image_generate: nothing,

@@ -358,6 +358,9 @@ export class Session implements TurnSession {
       media: mediaSessionOf(this),
       browser: { ...mediaSessionOf(this), hasTable: journal.hasTable('browser') },
       tenantTools: () => this.tenant.mcp?.tools ?? noTools,
+      deferTools: () => this.tenant.mcp?.defer,
+      window: () =>
+        this.promptModel(this.store.current()?.options.model ?? this.meta.model ?? undefined)?.contextWindow,
     })
   }
 

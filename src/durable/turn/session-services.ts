@@ -15,6 +15,7 @@ import { openPrograms, type RunProgram } from '#backends/isolate/programs.ts'
 import { noCapabilities, openBackend, resolveBackendKind } from '#durable/workspace/open-backend.ts'
 import { grantedSecrets } from '#durable/workspace/command-secrets.ts'
 import { openCheckpointArchive } from '#durable/workspace/checkpoint-archive.ts'
+import type { DeferTools } from '#tools/search/defer-tools.ts'
 import { createSessionJobs } from './tools/session-jobs.ts'
 import { createSessionSkills } from './tools/session-skills.ts'
 import { createSessionWeb } from './tools/session-web.ts'
@@ -35,6 +36,7 @@ import {
   type SessionBackendOptions,
 } from '#durable/workspace/session-backend.ts'
 import { type FileMarks, openFileMarks } from '#durable/workspace/file-marks.ts'
+import { openKnownFiles } from '#durable/workspace/known-files.ts'
 import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { keySource, type TenantKeys } from '#durable/models/credentials.ts'
 import { createToolDeployment } from '#durable/models/tool-deployment.ts'
@@ -70,6 +72,10 @@ export type ToolRuntimeOptions = {
   readonly browser: BrowserSession
   /** Tools of MCP servers, plugins and skills: the same array as long as they are the same. Absent: there are none. */
   readonly tenantTools?: () => readonly Tool[]
+  /** Loaded with the tools of the tenant. */
+  readonly deferTools?: () => DeferTools | undefined
+  /** Tokens of the context window of the session's model. */
+  readonly window?: () => number | undefined
 }
 
 export class SessionServices {
@@ -139,6 +145,7 @@ export class SessionServices {
         env: grantedSecrets(now(), secrets()),
         isIn: (text) => redactorFor(env, tenantId).redactExact(text) !== text,
       }),
+      known: (workspace) => openKnownFiles({ meta, updateMeta, workspace, now: clock.now }),
       archive:
         env.BLOBS &&
         openCheckpointArchive({

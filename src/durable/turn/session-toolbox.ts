@@ -5,9 +5,11 @@ import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import { loadShellPolicy } from '#backends/modules.ts'
 import { tools as builtInTools, tools as builtIn } from '#tools/index.ts'
+import type { DeferTools } from '#tools/search/defer-tools.ts'
 import { listUnavailable, toolsFor, type Withheld } from '#tools/tools-for.ts'
 import type { TenantKeys } from '#durable/models/credentials.ts'
 import type { SessionServices, ToolRuntimeOptions } from './session-services.ts'
+import { defaultContextWindow } from './compression/summariser.ts'
 import { isSameScope, type ToolScope } from './tools/turn-scope.ts'
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
@@ -17,6 +19,7 @@ type ToolboxChoice = {
   readonly settings: Settings
   readonly keys: TenantKeys
   readonly tenantTools: readonly Tool[] | undefined
+  readonly window: number
   readonly scope: ToolScope
   readonly selected: OfferedTools
 }
@@ -58,11 +61,17 @@ export class SessionToolbox {
   #choose(settings: Settings, scope: ToolScope): OfferedTools {
     const [keys, tenantTools] = [this.#options.keys(), this.#options.tenantTools?.()]
     const last = this.#last
+    const window = this.#window(tenantTools)
     const isSame = last?.settings === settings && last.keys === keys && last.tenantTools === tenantTools
-    if (isSame && isSameScope(last.scope, scope)) return last.selected
+    if (isSame && last.window === window && isSameScope(last.scope, scope)) return last.selected
     const selected = this.#select(settings, scope)
-    this.#last = { settings, keys, tenantTools, scope, selected }
+    this.#last = { settings, keys, tenantTools, window, scope, selected }
     return selected
+  }
+
+  /** The context window decides how many tools of the tenant are offered with their schemas. */
+  #window(tenantTools: readonly Tool[] | undefined): number {
+    return (tenantTools?.length && this.#options.window?.()) || defaultContextWindow
   }
 
   #select(settings: Settings, scope: ToolScope): OfferedTools {
@@ -71,7 +80,8 @@ export class SessionToolbox {
     const facts = { subagents: this.#options.subagents().limits() }
     const unavailable = listUnavailable(builtInTools, this.#services.deployment(settings))
     const services = this.#services.names(settings, scope)
-    return turnTools(settings, { source, services, scope, facts, unavailable }, tenantTools)
+    const deferral = { defer: this.#options.deferTools?.(), window: this.#window(tenantTools) }
+    return turnTools(settings, { source, services, scope, facts, unavailable, deferral }, tenantTools)
   }
 }
 
@@ -86,6 +96,8 @@ type Origin = {
   readonly withheld?: Withheld
   readonly unavailable?: readonly string[]
   readonly facts: SessionFacts
+  /** Absent: all tools are offered with their schemas. */
+  readonly deferral?: { readonly defer: DeferTools | undefined; readonly window: number }
 }
 
 type OfferedTools = { readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] }
@@ -101,7 +113,10 @@ const choices = new WeakMap<readonly Tool[], BoundedMap<string, OfferedTools>>()
  */
 function turnTools(
   settings: Settings,
-  { scope, ...facts }: Pick<Origin, 'source' | 'services' | 'facts' | 'unavailable'> & { readonly scope: ToolScope },
+  {
+    scope,
+    ...facts
+  }: Pick<Origin, 'source' | 'services' | 'facts' | 'unavailable' | 'deferral'> & { readonly scope: ToolScope },
   tenantTools?: readonly Tool[],
 ): OfferedTools {
   const { toolBounds: bounds, clientTools, keptToolsets = [] } = scope
@@ -118,7 +133,7 @@ function turnTools(
 
 /** `tenantTools`: the same array as long as the tools are the same. */
 export function sessionTools(
-  { toolsets }: Settings,
+  { toolsets, tools }: Settings,
   origin: Origin,
   tenantTools: readonly Tool[] = noTenantTools,
 ): OfferedTools {
@@ -132,15 +147,16 @@ export function sessionTools(
     origin.withheld,
     origin.unavailable ?? [],
     origin.facts,
+    ...(tenantTools.length ? [tools ?? {}, origin.deferral?.defer && origin.deferral.window] : []),
   ])
   let chosen = cached.get(key)
-  if (!chosen) cached.set(key, (chosen = choose({ toolsets }, origin, tenantTools)))
+  if (!chosen) cached.set(key, (chosen = choose({ toolsets, tools }, origin, tenantTools)))
   return chosen
 }
 
 function choose(
-  { toolsets }: Pick<Settings, 'toolsets'>,
-  { source, services, bounds, withheld, facts, unavailable = [] }: Origin,
+  { toolsets, tools }: Pick<Settings, 'toolsets' | 'tools'>,
+  { source, services, bounds, withheld, facts, deferral, unavailable = [] }: Origin,
   tenantTools: readonly Tool[],
 ): OfferedTools {
   const { toolbox } = toolsFor({
@@ -154,10 +170,13 @@ function choose(
     unavailable,
     services: new Set(services),
   })
-  const schemas = [...toolbox.values()].map(({ name, description, describeWith, inputSchema }) => ({
+  const deferred = deferral?.defer?.(toolbox, tenantTools, { settings: tools?.tool_search, window: deferral.window })
+  const offered = [...toolbox.values()].filter(({ name }) => !deferred?.isDeferred(name))
+  const schemas = [...offered, ...(deferred?.search ?? [])].map(({ name, description, describeWith, inputSchema }) => ({
     name,
     description: describeWith ? description + describeWith(toolbox, facts) : description,
     inputSchema,
   }))
-  return { tools: toolbox, schemas }
+  const all = deferred ? new Map([...toolbox, ...deferred.search.map((tool) => [tool.name, tool] as const)]) : toolbox
+  return { tools: all, schemas }
 }

@@ -115,6 +115,7 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['tool_loop_guardrails.**', preference],
   ['credential_pool.*.strategy', preference],
   ['compression.*', preference],
+  ['tools.tool_search.*', preference],
   ['busy_input_mode', preference],
   ['api.*', preference],
   ['timezone', preference],

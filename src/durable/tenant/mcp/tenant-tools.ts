@@ -13,6 +13,7 @@ import { listHeaderValues } from '#agent/mcp/listed-tool.ts'
 import { encodeHeaderValue, isJsonObject, type JsonObject } from '#agent/mcp/protocol.ts'
 import { maxNameChars } from '#agent/mcp/tool-names.ts'
 import { defineSchemaTool } from '#tools/define-tool.ts'
+import { deferTools, type DeferTools } from '#tools/search/defer-tools.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import type { TenantSnapshot } from '../tenant-snapshot.ts'
@@ -20,7 +21,12 @@ import { openEndpoint, refreshServer, type ServerAccess } from './list-server.ts
 import { type McpEndpoint, McpFailure, type McpPeer, openPeer, request } from './mcp-client.ts'
 import { type Catalogue, type CatalogueServer, mcpOf, type OpenedServer, type StoredTool } from './server-row.ts'
 
-export type McpTools = { readonly version: number; readonly tools: readonly Tool[] }
+export type McpTools = {
+  readonly version: number
+  readonly tools: readonly Tool[]
+  /** Loaded with the tools: without them nothing is deferred. */
+  readonly defer: DeferTools
+}
 
 const maxCached = 500
 const firstListingMs = 10_000
@@ -48,7 +54,12 @@ export async function loadMcpTools(env: Env, { id, mcpVersion, secrets }: Tenant
 
 async function loadTools(env: Env, tenantId: string) {
   const catalogue = await mcpOf(env, tenantId).catalogue(ownAuthority(tenantId))
-  const loaded = { version: catalogue.version, catalogue, tools: createTools(env, tenantId, catalogue) }
+  const loaded = {
+    version: catalogue.version,
+    catalogue,
+    defer: deferTools,
+    tools: createTools(env, tenantId, catalogue),
+  }
   cache.set(tenantId, loaded)
   return loaded
 }
