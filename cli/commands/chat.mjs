@@ -1,4 +1,4 @@
-/** `talaria chat`: sends one message, or talks line by line. `-z` prints the answer alone. */
+/** `talaria chat`: sends one message, also from standard input, or talks line by line. `-z` prints the answer alone. */
 
 import { createInterface } from 'node:readline'
 import { askPerson } from '../ask.mjs'
@@ -10,8 +10,7 @@ import { note } from '../output.mjs'
 
 export async function run({ options, words, usage }) {
   const client = createClient(requireConfig())
-  const text = words[0] === '-' ? await readInput() : words.join(' ')
-  if (options.final && !text.trim()) throw new UsageError('talaria -z TEXT')
+  const text = await readText(words, options, usage)
   if (options.session && options.last) throw new UsageError(`talaria ${usage}`)
   const session = await findSession(client, options)
   const { model, mode } = options
@@ -21,6 +20,15 @@ export async function run({ options, words, usage }) {
   if (text.trim()) return send(text)
   note(`Session ${session}. An empty line ends.`)
   return talk(send)
+}
+
+/** Without words, input that no person types is one message. Empty: a person talks line by line. */
+async function readText(words, { final }, usage) {
+  const isPiped = words[0] === '-' || (!words.length && !process.stdin.isTTY)
+  const text = isPiped ? await readInput() : words.join(' ')
+  if (final && !text.trim()) throw new UsageError('talaria -z TEXT, or a text on standard input')
+  if (isPiped && !text.trim()) throw new UsageError(`There is no text on standard input.\n\ntalaria ${usage}`)
+  return text
 }
 
 const viewOf = ({ json, final }) => (json ? 'json' : final ? 'final' : 'text')

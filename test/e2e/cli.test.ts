@@ -45,6 +45,10 @@ const json = async <T>(...args: readonly string[]) => JSON.parse((await run([...
 it('answers one question on stdout, and streams with its tools on stderr', async () => {
   const one = await run(['-z', '[[say forty two]]'])
   expect(one).toMatchObject({ code: 0, out: 'forty two\n' })
+  // Text of another program is one message, with all its lines.
+  for (const args of [['-z'], ['chat'], ['chat', '-']])
+    expect(await run(args, '[[say both\nlines]]\n')).toMatchObject({ code: 0, out: 'both\nlines\n' })
+  for (const args of [['-z'], ['chat'], ['chat', '-']]) expect((await run(args, ' \n')).code).toBe(2)
   const write = '[[call write_file {"path":"a.txt","content":"hello"} then say written]]'
   const { code, out, err } = await run(['chat', '-'], write)
   expect([code, out]).toEqual([0, 'written\n'])

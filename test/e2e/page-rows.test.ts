@@ -203,7 +203,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await isIdle(typed)
     await tabTo(typed.locator('.tool summary'), 'Shift+Tab')
     await typed.keyboard.press('Enter')
-    await typed.locator('details.tool', { hasText: 'exit_code' }).waitFor()
+    await typed.locator('details.tool .term', { hasText: '$ rm -rf build' }).waitFor()
     await tabTo(composer(typed))
     await say('[[call clarify {"question":"Which colour?","choices":["red","blue"]} then say chosen]]')
     await tabTo(typed.getByRole('alertdialog').getByRole('button', { name: 'blue' }), 'Shift+Tab')

@@ -163,7 +163,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
       await one.getByText('Stopped. The messages so far are kept.').waitFor()
       await isIdle(one)
       await eventually(
-        () => one.locator('.block.text .actions').count(),
+        () => one.locator('.end-of-run .actions').count(),
         (count) => count === 1,
       )
       texts.push((await one.locator('.block.text').innerText()).trim())
@@ -199,7 +199,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await answered(page, 'removed')
     await isIdle(page)
     await page.locator('.tool summary').last().click()
-    await page.locator('.tool', { hasText: 'exit_code' }).last().waitFor()
+    await page.locator('.tool .term', { hasText: '$ rm -rf build' }).last().waitFor()
   })
 
   it('asks the question of the agent and goes on with the answer', async () => {
@@ -209,7 +209,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await answered(page, 'chosen')
     await isIdle(page)
     await send(page, '[[call clarify {"question":"Which shade?","choices":[]} then say shaded]]')
-    await page.locator('.tool summary', { hasText: 'Waits for you' }).waitFor()
+    await page.getByRole('alertdialog').getByText('Which shade?').waitFor()
     await page.getByRole('textbox', { name: 'Answer' }).fill('dark')
     await page.keyboard.press('Enter')
     await answered(page, 'shaded')
@@ -228,7 +228,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     )
     await answered(page, 'patched')
     await isIdle(page)
-    await page.locator('.tool summary', { hasText: /^patch/ }).click()
+    await page.locator('.tool summary', { hasText: 'Changed a file' }).click()
     await page.locator('.diff .added', { hasText: '+three' }).waitFor()
     await page.getByRole('button', { name: 'Files', exact: true }).click()
     await page.locator('.tree a', { hasText: 'a.txt' }).click()

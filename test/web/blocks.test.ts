@@ -239,8 +239,13 @@ describe('the list', () => {
     ({ kind: 'subagent', key: goal, runId, session: goal, goal, state: 'running' }) as Block
   const delegation = (key: string, input: unknown) => tool({ key, callId: key, tool: 'delegate_task', input })
   const shape = (blocks: readonly Block[]) =>
-    arrangeBlocks(blocks, nothing).map((block) =>
-      block.kind === 'tool' ? [block.key, ...(block.subagents ?? []).map(({ goal }) => goal)] : block.kind,
+    arrangeBlocks(blocks, nothing).flatMap((block) =>
+      block.kind === 'calls'
+        ? block.items.map((one) => [
+            one.key,
+            ...('subagents' in one ? (one.subagents ?? []) : []).map(({ goal }) => goal),
+          ])
+        : [block.kind],
     )
 
   it.each<[string, readonly Block[], readonly unknown[]]>([
@@ -266,14 +271,35 @@ describe('the list', () => {
 
   const approval = { run_id: 'r', call_id: 'c' } as Approval
   const question = { run_id: 'r' } as Question
-  it.each<[string, Block, object, string]>([
-    ['an approval', tool({}), { approvals: [approval] }, 'waiting'],
+  it.each<[string, Block, object, string | undefined]>([
+    ['an approval', tool({}), { approvals: [approval] }, undefined],
     ['the approval of another call', tool({}), { approvals: [{ ...approval, call_id: 'd' }] }, 'running'],
     ['the approval of another run', tool({}), { approvals: [{ ...approval, run_id: 'q' }] }, 'running'],
-    ['a question', tool({ tool: 'clarify' }), { questions: [question] }, 'waiting'],
+    ['a question', tool({ tool: 'clarify' }), { questions: [question] }, undefined],
     ['a question beside another tool', tool({}), { questions: [question] }, 'running'],
     ['an approval that is decided already', tool({ state: 'done' }), { approvals: [approval] }, 'done'],
-  ])('marks the card for %s', (_name, card, pending, state) =>
-    expect(arrangeBlocks([card], { ...nothing, ...pending })).toMatchObject([{ state }]),
-  )
+  ])('leaves a call to its card, once: %s', (_name, card, pending, state) => {
+    const items = arrangeBlocks([card], { ...nothing, ...pending }).flatMap((one) =>
+      one.kind === 'calls' ? one.items : [],
+    )
+    expect(items.map((one) => 'state' in one && one.state)).toEqual(state === undefined ? [] : [state])
+  })
+
+  const thought = (key: string) => ({ kind: 'thinking', key, runId: 'r', text: key, marks: [] }) as Block
+  const said = { kind: 'text', key: 'said', runId: 'r', text: 'x', marks: [] } as Block
+  it.each<[string, readonly Block[], readonly string[]]>([
+    ['25 calls', Array.from({ length: 25 }, (_, at) => tool({ key: `${at}` })), ['25']],
+    ['calls around words', [tool({ key: 'a' }), said, tool({ key: 'b' })], ['1', 'text', '1']],
+    ['thoughts between calls', [thought('t'), tool({ key: 'a' }), thought('u'), tool({ key: 'b' })], ['thinking', '3']],
+    ['a thought after the last call', [tool({ key: 'a' }), thought('t'), said], ['1', 'thinking', 'text']],
+    ['calls of two runs', [tool({ key: 'a' }), tool({ key: 'b', runId: 'q' })], ['1', '1']],
+  ])('has one line for %s', (_name, blocks, shown) => {
+    const kinds = arrangeBlocks(blocks, nothing).map((one) => (one.kind === 'calls' ? `${one.items.length}` : one.kind))
+    expect(kinds).toEqual(shown)
+  })
+
+  it('keeps a group of the same calls', () => {
+    const calls = [tool({ key: 'a' }), tool({ key: 'b' })]
+    expect(arrangeBlocks([...calls, said], nothing)[0]).toBe(arrangeBlocks(calls, nothing)[0])
+  })
 })

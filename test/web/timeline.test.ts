@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { arrangeBlocks } from '../../web/model/arrange-blocks.ts'
-import { type Block, joinBlocks, toBlocks } from '../../web/model/blocks.ts'
+import { type Block, joinBlocks, type ToolBlock, toBlocks } from '../../web/model/blocks.ts'
 import {
   addMessages,
   addSent,
@@ -226,6 +226,12 @@ describe('what a person sends', () => {
   })
 })
 
+/** Alone, or in the line of their group. */
+const callsOf = (blocks: readonly Block[]): readonly ToolBlock[] =>
+  blocks
+    .flatMap((one): readonly Block[] => (one.kind === 'calls' ? one.items : [one]))
+    .filter((one): one is ToolBlock => one.kind === 'tool')
+
 describe('cards of calls', () => {
   const call = (name: string, input: object) => ({ id: 'c', function: { name, arguments: JSON.stringify(input) } })
   const stored = (name: string, input: object, result: object) =>
@@ -257,14 +263,14 @@ describe('cards of calls', () => {
     expect(stored('terminal', {}, { output: '"status":"denied"' })).toMatchObject([{ state: 'done' }])
   })
 
-  it('wait while a person is asked, also after a reload', () => {
+  it('are left to the card that asks a person, also after a reload', () => {
     const approval = { id: 'a', run_id: 'run1', call_id: 'c' } as Timeline['approvals'][number]
     const question = { id: 'q', run_id: 'run1' } as Timeline['questions'][number]
     const blocks = (name: string) => toBlocks([message(2, 'assistant', { tool_calls: [call(name, {})] })])
     const states = (name: string, pending: Partial<Timeline>) =>
-      arrangeBlocks(blocks(name), { ...emptyTimeline, ...pending }).map((one) => one.kind === 'tool' && one.state)
-    expect(states('terminal', { approvals: [approval] })).toEqual(['waiting'])
-    expect(states('clarify', { questions: [question] })).toEqual(['waiting'])
+      callsOf(arrangeBlocks(blocks(name), { ...emptyTimeline, ...pending })).map(({ state }) => state)
+    expect(states('terminal', { approvals: [approval] })).toEqual([])
+    expect(states('clarify', { questions: [question] })).toEqual([])
     expect(states('terminal', { questions: [question] })).toEqual(['running'])
     expect(states('clarify', {})).toEqual(['running'])
   })
@@ -284,9 +290,7 @@ describe('cards of calls', () => {
       ],
     }
     const found = [arrangeBlocks(shown(live), live), stored('delegate_task', tasks, result)].map((blocks) =>
-      blocks.map(
-        (one) => one.kind === 'tool' && one.subagents?.map(({ session, goal, state }) => [session, goal, state]),
-      ),
+      callsOf(blocks).map(({ subagents }) => subagents?.map(({ session, goal, state }) => [session, goal, state])),
     )
     expect(found).toEqual([
       [

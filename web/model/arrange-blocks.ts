@@ -1,6 +1,17 @@
-/** Arranges blocks for the list: subagents stand in the card of their call, and a call that needs the person says so. */
+/**
+ * Arranges blocks for the list: calls that follow each other are one block, subagents stand in the card of their call,
+ * and a call that needs the person is left to its card.
+ */
 
-import { type Block, parse, type ResultsBlock, type Subagent, type ToolBlock } from './blocks.ts'
+import {
+  type Block,
+  type CallsBlock,
+  parse,
+  type ResultsBlock,
+  type TextBlock,
+  type Subagent,
+  type ToolBlock,
+} from './blocks.ts'
 import { findPath, nameOf } from './workspace-files.ts'
 import { listGoals } from './subagent-goals.ts'
 import type { Approval, Question } from './types.ts'
@@ -14,7 +25,54 @@ export const arrangeBlocks = (
   blocks: readonly Block[],
   pending: Pending,
   changed: ChangedFiles = {},
-): readonly Block[] => addResults(markWaiting(nestSubagents(blocks), pending), changed)
+): readonly Block[] => groupCalls(addResults(dropWaiting(nestSubagents(blocks), pending), changed))
+
+/** The block that shows a block, which may be in a group. */
+export const shows = (block: Block, key: string): boolean =>
+  block.key === key || (block.kind === 'calls' && block.items.some((item) => item.key === key))
+
+/** Thoughts between calls belong to them. Those before the first and after the last one stand alone. */
+function groupCalls(blocks: readonly Block[]): readonly Block[] {
+  const grouped: Block[] = []
+  let thoughts: TextBlock[] = []
+  for (const block of blocks) {
+    const last = grouped.at(-1)
+    const isSame = last?.kind === 'calls' && last.runId === block.runId
+    if (block.kind === 'thinking' && isSame) {
+      thoughts.push(block as TextBlock)
+      continue
+    }
+    if (block.kind === 'tool' && isSame)
+      grouped[grouped.length - 1] = { ...last, items: [...last.items, ...thoughts, block] }
+    else {
+      grouped.push(...thoughts)
+      grouped.push(block.kind === 'tool' ? groupOf(block) : block)
+    }
+    thoughts = []
+  }
+  return [...grouped, ...thoughts].map(keepIdentity)
+}
+
+const groups = new WeakMap<object, CallsBlock>()
+
+/** A group of the same calls is the same group, so that its element is not drawn again. */
+function keepIdentity(block: Block): Block {
+  const [first] = block.kind === 'calls' ? block.items : []
+  if (block.kind !== 'calls' || !first) return block
+  const before = groups.get(first)
+  const isSame = before?.items.length === block.items.length && before.items.every((one, at) => one === block.items[at])
+  if (before && isSame) return before
+  groups.set(first, block)
+  return block
+}
+
+const groupOf = (block: ToolBlock): CallsBlock => ({
+  kind: 'calls',
+  key: `${block.key}.calls`,
+  runId: block.runId,
+  ...(block.at !== undefined && { at: block.at }),
+  items: [block],
+})
 
 /** Puts behind the last block of each run the files that it has made and changed. */
 function addResults(blocks: readonly Block[], changed: ChangedFiles): readonly Block[] {
@@ -58,14 +116,13 @@ function madeBy({ result, input, state }: ToolBlock): ResultsBlock['made'] {
   return [{ path: found, text: typeof words === 'string' ? words.slice(0, 200) : '' }]
 }
 
-function markWaiting(blocks: readonly Block[], { approvals, questions }: Pending): readonly Block[] {
+/** The card of an approval or a question shows the call, once. */
+function dropWaiting(blocks: readonly Block[], { approvals, questions }: Pending): readonly Block[] {
   if (!approvals.length && !questions.length) return blocks
   const waits = ({ runId, callId, tool }: ToolBlock) =>
     approvals.some((one) => one.run_id === runId && one.call_id === callId) ||
     (tool === 'clarify' && questions.some((one) => one.run_id === runId))
-  return blocks.map((block) =>
-    block.kind === 'tool' && block.state === 'running' && waits(block) ? { ...block, state: 'waiting' } : block,
-  )
+  return blocks.filter((block) => block.kind !== 'tool' || block.state !== 'running' || !waits(block))
 }
 
 /** One without a card, because its call is older than what is shown, stays a block of its own. */

@@ -10,6 +10,9 @@ export type TextBlock = Common & {
   readonly kind: 'text' | 'thinking'
   readonly text: string
   readonly step?: number | undefined
+  readonly startedAt?: string
+  /** From its first to its last piece. */
+  readonly ms?: number
   /** The length of the text after each event. Empty: it is stored. */
   readonly marks: readonly (readonly [seq: number, length: number])[]
 }
@@ -26,6 +29,8 @@ export type ToolBlock = Common & {
   readonly progress: string
   readonly result?: string
   readonly startedAt?: string
+  /** When the result was stored. */
+  readonly endedAt?: string
   readonly ms?: number
 }
 
@@ -54,7 +59,11 @@ export type ResultsBlock = Common & {
   readonly count: number
 }
 
+/** Calls that follow each other, and what was thought between them. */
+export type CallsBlock = Common & { readonly kind: 'calls'; readonly items: readonly (ToolBlock | TextBlock)[] }
+
 export type Block =
+  | CallsBlock
   | ResultsBlock
   | TextBlock
   | ToolBlock
@@ -75,7 +84,7 @@ export function toBlocks(messages: readonly Message[], durations: Durations = {}
     .flatMap((message) => blocksOf(message, results))
     .map((block) => {
       const ms = durations[block.key]
-      return block.kind === 'tool' && ms !== undefined ? { ...block, ms } : block
+      return (block.kind === 'tool' || block.kind === 'thinking') && ms !== undefined ? { ...block, ms } : block
     })
 }
 
@@ -119,7 +128,7 @@ function blocksOf(message: Message, results: ReadonlyMap<string, Message>): read
       return toolBlock(
         { ...common, key: keyOf(message.run_id, message.seq, call.id || `${at}`), step: message.seq },
         call,
-        result && textOf(result),
+        result,
       )
     }),
   ]
@@ -138,13 +147,15 @@ type StoredCall = NonNullable<Message['tool_calls']>[number]
 const toolBlock = (
   common: Common & { readonly step: number },
   { id, function: { name, arguments: text } }: StoredCall,
-  result: string | undefined,
+  stored: Message | undefined,
 ): Block => {
   const input = parse(text)
   const block = { ...common, kind: 'tool' as const, callId: id, tool: name, input, progress: '' }
-  if (result === undefined) return { ...block, state: 'running' }
+  if (stored === undefined) return { ...block, state: 'running' }
+  const result = textOf(stored)
   const subagents = readSubagents(input, parse(result))
-  return { ...block, result, state: stateOf(result, isFailure(parse(result))), ...(subagents.length && { subagents }) }
+  const state = stateOf(result, isFailure(parse(result)))
+  return { ...block, result, state, endedAt: stored.created_at, ...(subagents.length && { subagents }) }
 }
 
 /** A call that a person or a rule has not allowed says so in its result, of which an event has the beginning. */

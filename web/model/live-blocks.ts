@@ -9,14 +9,15 @@ type Delta = Extract<SessionEvent, { readonly delta: string; readonly type: 'mes
 export function appendDelta(
   live: readonly Block[],
   kind: 'text' | 'thinking',
-  { run_id: runId, seq, delta, step }: Delta,
+  { run_id: runId, seq, delta, step, at: now }: Delta,
 ): readonly Block[] {
   const isSame = (block: Block) => block.kind === kind && block.runId === runId && block.step === step
   const at = step === undefined ? live.length - 1 : live.findLastIndex(isSame)
   const last = live[at]
   if (last && isSame(last) && 'marks' in last) {
     const text = last.text + delta
-    return live.with(at, { ...last, text, marks: [...last.marks, [seq, text.length]] })
+    const ms = Date.parse(now) - Date.parse(last.startedAt ?? now)
+    return live.with(at, { ...last, text, ms, marks: [...last.marks, [seq, text.length]] })
   }
   const block: TextBlock = {
     kind,
@@ -24,6 +25,7 @@ export function appendDelta(
     runId,
     step,
     text: delta,
+    startedAt: now,
     marks: [[seq, delta.length]],
   }
   return [...live, block]

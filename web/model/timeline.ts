@@ -14,6 +14,14 @@ export type Outcome = {
   readonly error?: string
 }
 
+export type RunStatus = {
+  readonly state: 'waiting' | 'compressing' | 'recovering'
+  /** A kind of failure. */
+  readonly reason: string
+  /** When the run goes on. */
+  readonly until?: string
+}
+
 export type Timeline = {
   /** Oldest first. */
   readonly messages: readonly Message[]
@@ -29,8 +37,8 @@ export type Timeline = {
   readonly queued: readonly { readonly runId: string; readonly text: string }[]
   readonly approvals: readonly Approval[]
   readonly questions: readonly Question[]
-  /** The state of the run apart from its answer, as `waiting` or `compressing`. */
-  readonly status: string | undefined
+  /** The state of the run apart from its answer. */
+  readonly status: RunStatus | undefined
   readonly ended: Outcome | undefined
 }
 
@@ -56,7 +64,7 @@ export function addMessages(timeline: Timeline, added: readonly Message[], ended
   const messages = [...known.values()].toSorted((one, other) => one.seq - other.seq)
   const live = timeline.live.flatMap((block) => (block.runId === endedRun ? leftOver(block, messages) : [block]))
   const durations = timeline.live.flatMap((block) =>
-    block.kind === 'tool' && block.ms !== undefined ? [[block.key, block.ms] as const] : [],
+    'ms' in block && block.ms !== undefined ? [[block.key, block.ms] as const] : [],
   )
   return { ...timeline, messages, live, durations: { ...timeline.durations, ...Object.fromEntries(durations) } }
 }
@@ -261,9 +269,13 @@ const reducers: Reducers = {
       block.kind === 'subagent' && block.session === id ? { ...block, state: status } : block,
     ),
   }),
-  status: (timeline, { state, detail }) => ({
+  // The texts of other states are for clients of the API.
+  status: (timeline, { state, detail = '', until }) => ({
     ...timeline,
-    status: state === 'resumed' ? undefined : (detail ?? state),
+    status:
+      state === 'waiting' || state === 'compressing' || state === 'recovering'
+        ? { state, reason: detail, ...(until !== undefined && { until }) }
+        : undefined,
   }),
   'provider.fallback': (timeline, { run_id: runId, seq, from, to, reason }) => ({
     ...timeline,

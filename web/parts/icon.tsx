@@ -31,6 +31,7 @@ const paths = {
   more: 'M5 12h.01M12 12h.01M19 12h.01',
   save: 'M12 4v11M7 11l5 5 5-5M5 20h14',
   down: 'M6 9l6 6 6-6',
+  right: 'M9 6l6 6-6 6',
   trash: 'M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13',
   wrap: 'M4 6h16M4 12h13a3 3 0 010 6h-4M15 16l-2 2 2 2M4 18h5',
   source: 'M8 8l-4 4 4 4M16 8l4 4-4 4',

@@ -1,19 +1,21 @@
 /** Draws one block of the conversation. */
 
+import { useComputed } from '@preact/signals'
 import { memo } from './memo.ts'
-import type { Block, TextBlock, UserBlock } from '../../model/blocks.ts'
+import { type Block, keyOf, type TextBlock, type UserBlock } from '../../model/blocks.ts'
 import { isUnsent } from '../../model/timeline.ts'
 import { Markdown } from '../../markdown/draw.tsx'
 import { showBidi } from '../../markdown/links.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { showDone } from '../../parts/toast.ts'
-import { formatTime } from '../../words/format.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { formatDuration, formatTime } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { branchFrom, editLast, isLastUser, sendAgain } from './turns.ts'
-import { forgetSent } from './store.ts'
+import { copy } from './copy.ts'
+import { forgetSent, timeline } from './store.ts'
 import { Results } from './results/results.tsx'
 import { MessagePicture, WorkspaceFile } from './results/workspace-file.tsx'
-import { SubagentLink, ToolCard } from './tool-card.tsx'
+import { Calls, SubagentLink } from './activity.tsx'
 
 export const BlockView = memo(({ block }: { readonly block: Block }) => (
   <article class={`block ${block.kind}`} data-key={block.key} data-run={block.runId} aria-label={labelOf(block)}>
@@ -23,7 +25,7 @@ export const BlockView = memo(({ block }: { readonly block: Block }) => (
 
 function labelOf(block: Block): string {
   if (block.kind === 'user') return t('you')
-  if (block.kind === 'tool') return `${t('tool')} ${block.tool}`
+  if (block.kind === 'tool' || block.kind === 'calls') return t('activity')
   if (block.kind === 'results') return t('files')
   return block.kind === 'text' ? t('agent') : t(block.kind)
 }
@@ -35,14 +37,11 @@ function Content({ block }: { readonly block: Block }) {
     case 'text':
       return <Answer block={block} />
     case 'thinking':
-      return (
-        <details>
-          <summary>{t('thinking')}</summary>
-          <Markdown text={block.text} />
-        </details>
-      )
+      return <Thinking block={block} />
+    case 'calls':
+      return <Calls block={block} />
     case 'tool':
-      return <ToolCard block={block} />
+      return null
     case 'notice':
       return (
         <details>
@@ -110,18 +109,45 @@ const UserActions = ({ block }: { readonly block: UserBlock }) => (
   </div>
 )
 
-const Answer = ({ block }: { readonly block: TextBlock }) => (
-  <>
-    <Markdown text={block.text} />
-    {block.marks.length === 0 && (
-      <div class="actions">
-        <IconButton icon="copy" label={t('copy')} onClick={() => copy(block.text)} />
-      </div>
-    )}
-  </>
-)
+/** The row below the newest answer has its own button. */
+function Answer({ block }: { readonly block: TextBlock }) {
+  const isNewest = useComputed(() => {
+    const last = timeline.value.messages.at(-1)
+    return last?.role === 'assistant' && block.key === keyOf(last.run_id, last.seq, 'text')
+  })
+  return (
+    <>
+      <Markdown text={block.text} />
+      {block.marks.length === 0 && !isNewest.value && (
+        <div class="actions">
+          <IconButton icon="copy" label={t('copy')} onClick={() => copy(block.text)} />
+        </div>
+      )}
+    </>
+  )
+}
 
-async function copy(text: string): Promise<void> {
-  await navigator.clipboard.writeText(text)
-  showDone(t('copied'))
+/** While it grows, its last line is shown. */
+function Thinking({ block }: { readonly block: TextBlock }) {
+  const isLive = useComputed(() => timeline.value.run !== undefined && timeline.value.live.at(-1)?.key === block.key)
+  const line = isLive.value ? (block.text.trim().split('\n').at(-1) ?? '') : ''
+  const time = block.ms === undefined ? '' : formatDuration(block.ms)
+  return (
+    <details class="thought">
+      <summary>
+        <span class="chevron">
+          <Icon name="right" />
+        </span>
+        {isLive.value ? (
+          <>
+            <span class="live">{t('thinking')}</span>
+            <span class="clip">{showBidi(line.slice(-120))}</span>
+          </>
+        ) : (
+          <span>{time ? t('thoughtFor', { time }) : t('thoughts')}</span>
+        )}
+      </summary>
+      <Markdown text={block.text} />
+    </details>
+  )
 }

@@ -3,7 +3,6 @@
 import { useEffect } from 'preact/hooks'
 import { can } from '../../api/me.ts'
 import { ask } from '../../parts/dialog.tsx'
-import { drawFilesBy } from '../../markdown/file-view.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { goTo, place } from '../../parts/route.ts'
 import { explain } from '../../parts/toast.ts'
@@ -11,9 +10,8 @@ import { formatCost, formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { changeSession, sessions } from '../sessions/sessions.ts'
 import { Composer } from './composer/composer.tsx'
-import { MessageList } from './list.tsx'
-import { WorkspaceFile } from './results/workspace-file.tsx'
 import { Pending } from './pending.tsx'
+import { useLate } from '../../parts/late.ts'
 import {
   closeSession,
   connection,
@@ -27,8 +25,6 @@ import {
 } from './store.ts'
 import { WaitingMessages } from './waiting-messages.tsx'
 import { Welcome } from './welcome.tsx'
-
-drawFilesBy(WorkspaceFile)
 
 export function Chat() {
   const { id, part } = place.value
@@ -49,7 +45,9 @@ export function Chat() {
   )
 }
 
+/** The field of a message can be used before the messages are drawn. */
 function Body({ id }: { readonly id: string }) {
+  const List = useLate(async () => (await import('./list.tsx')).MessageList, true)
   if (!id && !timeline.value.live.length) return <Welcome />
   if (loadError.value !== undefined)
     return (
@@ -60,7 +58,8 @@ function Body({ id }: { readonly id: string }) {
         </div>
       </div>
     )
-  return !id || session.value?.id === id ? <MessageList key={id} /> : <div class="skeleton grow" />
+  const isThere = !id || session.value?.id === id
+  return List && isThere ? <List key={id} /> : <div class="skeleton grow" />
 }
 
 function Head({ id }: { readonly id: string }) {

@@ -1,38 +1,75 @@
 /** Says below the messages what goes on, and how the last run has ended. */
 
+import { useEffect } from 'preact/hooks'
+import { get, path } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
-import { Button } from '../../parts/button.tsx'
+import { textOf } from '../../model/blocks.ts'
+import type { Timeline } from '../../model/timeline.ts'
+import { IconButton } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
 import { addressOf } from '../../parts/route.ts'
 import { t } from '../../words/words.ts'
-import { retry, timeline } from './store.ts'
+import { copy } from './copy.ts'
+import { Progress } from './progress.tsx'
+import { retry, session, timeline } from './store.ts'
+import { branchFrom } from './turns.ts'
+
+type Run = { readonly status: string; readonly error: string | null }
 
 export function EndOfRun() {
-  const { run, messages } = timeline.value
-  if (run !== undefined)
-    return (
-      <p class="progress" aria-hidden="true">
-        <span class="dots" /> {describeRun()}
-      </p>
-    )
+  const { run, messages, approvals, questions } = timeline.value
+  // Their cards say what is waited for.
+  if (run !== undefined && (approvals.length || questions.length)) return null
+  return run === undefined ? <Ended messages={messages} /> : <Progress />
+}
+
+/** The row of icons below the newest answer. */
+function Ended({ messages }: Pick<Timeline, 'messages'>) {
   const canRetry = can('chat') && messages.some(({ role }) => role === 'user')
+  const last = messages.at(-1)
+  const answer = last?.role === 'assistant' ? textOf(last) : ''
   const lastRun = messages.findLast(({ run_id: id }) => id)?.run_id
   return (
     <div class="end-of-run">
-      <HowItEnded />
-      {canRetry && <Button onClick={retry}>{t('retryAnswer')}</Button>}
-      {lastRun && <a href={addressOf('run', lastRun)}>{t('runDetails')}</a>}
+      <HowItEnded runId={lastRun} />
+      <div class="actions">
+        {answer && <IconButton icon="copy" label={t('copy')} onClick={() => copy(answer)} />}
+        {canRetry && <IconButton icon="retry" label={t('retryAnswer')} onClick={retry} />}
+        {lastRun && can('chat') && (
+          <IconButton icon="branch" label={t('branchAnswer')} onClick={() => branchFrom(lastRun)} />
+        )}
+        {lastRun && (
+          <a class="icon-button" href={addressOf('run', lastRun)} aria-label={t('runDetails')} title={t('runDetails')}>
+            <Icon name="more" />
+          </a>
+        )}
+      </div>
     </div>
   )
 }
 
-function describeRun(): string {
-  const { stopping, status, approvals, questions } = timeline.value
-  if (stopping) return t('stopping')
-  return approvals.length || questions.length ? t('waiting') : (status ?? t('answering'))
+/** After a reload the run itself says how it has ended. */
+function useOutcome(runId: string | undefined): void {
+  useEffect(() => {
+    // The runs of an imported session and of a copy are not its own.
+    const hasRuns = (session.value?.event_seq ?? 0) > 0
+    if (runId === undefined || timeline.value.ended || !hasRuns) return
+    const ask = async () => {
+      // Without an answer only the note is missing.
+      const run = await get<Run>(path`/v1/runs/${runId}`).catch(() => undefined)
+      const { run: open, ended, messages } = timeline.value
+      const isStill = open === undefined && !ended && messages.findLast(({ run_id: id }) => id)?.run_id === runId
+      if (!isStill || (run?.status !== 'cancelled' && run?.status !== 'failed')) return
+      const error = run.error === null ? {} : { error: run.error }
+      timeline.value = { ...timeline.value, ended: { runId, kind: run.status, ...error } }
+    }
+    void ask()
+  }, [runId])
 }
 
-function HowItEnded() {
+function HowItEnded({ runId }: { readonly runId: string | undefined }) {
   const { ended } = timeline.value
+  useOutcome(runId)
   if (!ended || ended.kind === 'completed') return null
   if (ended.kind === 'cancelled') return <p class="note">{t('stopped')}</p>
   return (

@@ -2,17 +2,22 @@
 
 import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { arrangeBlocks } from '../../model/arrange-blocks.ts'
+import { arrangeBlocks, shows } from '../../model/arrange-blocks.ts'
 import { type Block, joinBlocks, toBlocks } from '../../model/blocks.ts'
 import { type Anchor, findAnchor, isAtEnd, restoreAnchor } from './anchor.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { showError } from '../../parts/toast.ts'
+import { formatDay } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
+import { drawFilesBy } from '../../markdown/file-view.tsx'
 import { BlockView } from './block.tsx'
 import { EndOfRun } from './end-of-run.tsx'
 import { findMarked, mark } from './marked.ts'
 import { changedFiles, watchChangedFiles } from './results/changed-files.ts'
+import { WorkspaceFile } from './results/workspace-file.tsx'
 import { loadNextPage, loadOlder, marked, reloadMessages, timeline } from './store.ts'
+
+drawFilesBy(WorkspaceFile)
 
 const maxShown = 200
 const pageSize = 50
@@ -32,7 +37,7 @@ export function MessageList() {
   const isAway = useSignal(false)
   const window = { start, end, blocks: blocks.value, shown: shown.value }
   const refs = { last, shown, isFollowing, anchor }
-  const markedKey = useMarked(stored, refs)
+  const markedKey = useMarked(stored, blocks.value, refs)
   useFollowSent(ref, refs)
   useLayoutEffect(() => {
     const list = ref.current
@@ -64,9 +69,15 @@ export function MessageList() {
         onScroll={onScroll}
       >
         {(start > 0 || timeline.value.older) && <p class="note">{t('olderAbove')}</p>}
-        {blocks.value.slice(start, end).map((block) => (
-          <BlockView key={block.key} block={block} />
-        ))}
+        {withDays(blocks.value.slice(start, end)).map((entry) =>
+          typeof entry === 'string' ? (
+            <p key={`day ${entry}`} class="day">
+              {formatDay(entry)}
+            </p>
+          ) : (
+            <BlockView key={entry.key} block={entry} />
+          ),
+        )}
         {end === blocks.value.length && timeline.value.newer === null && <EndOfRun />}
       </div>
       {isAway.value && <ToEnd onClick={() => goToEnd(ref.current, refs)} />}
@@ -90,6 +101,17 @@ function useBlocks() {
   return { stored, blocks }
 }
 
+/** Puts the time of the first block of each day before it. */
+function withDays(blocks: readonly Block[]): readonly (Block | string)[] {
+  let last = ''
+  return blocks.flatMap((block) => {
+    const day = block.at === undefined ? last : new Date(block.at).toDateString()
+    if (day === last || block.at === undefined) return [block]
+    last = day
+    return [block.at, block]
+  })
+}
+
 const ToEnd = ({ onClick }: { readonly onClick: () => unknown }) => (
   <div class="to-end">
     <IconButton icon="down" label={t('toEnd')} onClick={onClick} />
@@ -109,15 +131,20 @@ function settle(list: HTMLElement, window: Shown, { isFollowing, anchor, last, s
 type Refs = Signals & { readonly isFollowing: { current: boolean }; readonly anchor: { current: Anchor | undefined } }
 
 /** Shows the message that the address names, and the end when it names none. Returns the key of its block. */
-function useMarked(stored: ReadonlySignal<readonly Block[]>, { last, shown, isFollowing, anchor }: Refs) {
-  const key = useComputed(() => findMarked(timeline.value.messages, stored.value, marked.value)).value
+function useMarked(
+  stored: ReadonlySignal<readonly Block[]>,
+  blocks: readonly Block[],
+  { last, shown, isFollowing, anchor }: Refs,
+) {
+  const found = useComputed(() => findMarked(timeline.value.messages, stored.value, marked.value)).value
+  const key = found === undefined ? undefined : blocks.find((block) => shows(block, found))?.key
   useLayoutEffect(() => {
-    const at = stored.value.findIndex((block) => block.key === key)
+    const at = stored.value.findIndex((block) => block.key === found)
     isFollowing.current = at < 0
     last.value = at < 0 ? undefined : stored.value[Math.min(stored.value.length, at + pageSize) - 1]?.key
     shown.value = at < 0 ? pageSize : 2 * pageSize
     anchor.current = key === undefined ? undefined : { key, top: markedTopPx }
-  }, [key])
+  }, [found])
   return key
 }
 
@@ -144,7 +171,7 @@ async function goToEnd(list: HTMLElement | null, refs: Refs): Promise<void> {
 const isNearEnd = (list: HTMLElement): boolean => list.scrollHeight - list.scrollTop - list.clientHeight < nearPx
 
 function indexAfter(blocks: readonly Block[], key: string): number {
-  const at = blocks.findIndex((block) => block.key === key)
+  const at = blocks.findIndex((block) => shows(block, key))
   return at < 0 ? blocks.length : at + 1
 }
 

@@ -8,7 +8,7 @@ import { ask } from '../../parts/dialog.tsx'
 import { showError } from '../../parts/toast.ts'
 import { formatTime } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
-import { Value } from '../chat/tool-card.tsx'
+import { Value } from '../chat/value.tsx'
 import { SessionLink } from '../sessions/session-link.tsx'
 import { countWaiting } from '../sessions/sessions.ts'
 import { offerPush } from './push-offer.tsx'
@@ -56,18 +56,22 @@ export function ApprovalCard({ approval, isLinked = false, onDecided }: Props) {
       aria-label={t('approvalOf', { tool: approval.tool })}
       onKeyDown={onKeyDown}
     >
-      <Facts approval={approval} isLinked={isLinked} />
-      <div class="row">
+      <div class="facts">
+        <Facts approval={approval} isLinked={isLinked} />
+      </div>
+      <div class="choices">
         {choices.map((choice, at) => (
           <button
             key={choice}
             type="button"
             class={`button ${choice === 'deny' ? 'danger' : choice === 'once' ? 'main' : 'plain'}`}
+            aria-label={nameChoice(choice, approval)}
             aria-keyshortcuts={String(at + 1)}
             disabled={isDead || isBusy || !can('approve')}
             onClick={() => void decide(choice)}
           >
-            {describeChoice(choice, approval)}
+            <span class="short">{t(choice)}</span>
+            <span class="long">{nameChoice(choice, approval)}</span>
           </button>
         ))}
       </div>
@@ -95,8 +99,8 @@ const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLink
   </>
 )
 
-/** A decision that lasts names what it allows. */
-function describeChoice(choice: Decision, approval: Approval): string {
+/** A decision that lasts names what it allows. On a phone its question does. */
+function nameChoice(choice: Decision, approval: Approval): string {
   const rule = choice === 'session' || choice === 'always' ? describeRule(approval) : ''
   return rule ? `${t(choice)}: ${rule}` : t(choice)
 }
